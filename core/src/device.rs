@@ -1,0 +1,83 @@
+//! What an emitter may know about the machine its kernel runs on.
+
+/// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceDescription {
+    /// For people: `cpu`, `simt`, `sm_90` …
+    pub name: String,
+    /// Threads that run in lock step; 1 on the cpu.
+    pub warp_size: u32,
+    /// Most threads in a block; 1 on the cpu.
+    pub max_threads_per_block: u32,
+    /// Threads that one core keeps in flight.
+    pub max_threads_per_core: u32,
+    /// Streaming multiprocessors, or worker threads of the cpu's pool.
+    pub core_count: u32,
+    /// Shared memory one block may take, in bytes; 0 if there is none.
+    pub shared_bytes_per_block: u32,
+    /// Registers of 32 bits one thread may take before it spills.
+    pub registers_per_thread: u32,
+    /// Widest load or store of one thread, in bytes (16 on NVIDIA; the vector register on the cpu).
+    pub vector_bytes: u32,
+    /// Size of the last-level cache in bytes.
+    pub last_level_cache_bytes: u64,
+    /// Memory bandwidth in bytes per second, for the cost model.
+    pub memory_bandwidth: f64,
+    /// Single-precision operations per second, for the cost model.
+    pub flops: f64,
+    /// Whether `f32` atomic addition is native.
+    pub native_atomic_add_f32: bool,
+    /// Whether arithmetic on `bf16` is native (conversions always are emulated where it is not).
+    pub native_bf16: bool,
+}
+
+impl DeviceDescription {
+    /// The host processor with a pool of `threads` workers.
+    pub fn cpu(threads: u32) -> Self {
+        DeviceDescription {
+            name: "cpu".into(),
+            warp_size: 1,
+            max_threads_per_block: 1,
+            max_threads_per_core: 1,
+            core_count: threads.max(1),
+            shared_bytes_per_block: 256 << 10,
+            registers_per_thread: 512,
+            vector_bytes: 32,
+            last_level_cache_bytes: 32 << 20,
+            memory_bandwidth: 25e9 * f64::from(threads.max(1)),
+            flops: 50e9 * f64::from(threads.max(1)),
+            native_atomic_add_f32: false,
+            native_bf16: false,
+        }
+    }
+
+    /// The GPU the simulator pretends to be.
+    pub fn simt() -> Self {
+        DeviceDescription { name: "simt".into(), ..Self::sm(90) }
+    }
+
+    /// An NVIDIA GPU of that compute capability (`80`, `90`, …), data-centre part.
+    pub fn sm(capability: u32) -> Self {
+        let hopper = capability >= 90;
+        DeviceDescription {
+            name: format!("sm_{capability}"),
+            warp_size: 32,
+            max_threads_per_block: 1024,
+            max_threads_per_core: 2048,
+            core_count: if hopper { 132 } else { 108 },
+            shared_bytes_per_block: 48 << 10,
+            registers_per_thread: 255,
+            vector_bytes: 16,
+            last_level_cache_bytes: if hopper { 50 << 20 } else { 40 << 20 },
+            memory_bandwidth: if hopper { 4.0e12 } else { 1.55e12 },
+            flops: if hopper { 60e12 } else { 19.5e12 },
+            native_atomic_add_f32: true,
+            native_bf16: capability >= 90,
+        }
+    }
+
+    /// Whether a block runs as one thread that loops, as on the cpu.
+    pub fn is_single_threaded_block(&self) -> bool {
+        self.max_threads_per_block == 1
+    }
+}

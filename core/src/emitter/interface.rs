@@ -1,0 +1,155 @@
+//! The trait an emitter implements and the values it exchanges.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Fusion, Plan};
+use crate::device::DeviceDescription;
+use crate::hlo::InstrId;
+
+/// Kind of fusion an emitter is for: the `kind` of `--emitter kind=name`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KernelKind(pub String);
+
+/// Who an emitter is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Kind of fusion: `loop`, `reduce`, `transpose`, `scatter`, …
+    pub kind: KernelKind,
+    /// Name, unique among emitters of any kind; kebab-case.
+    pub name: String,
+    /// Semantic version of the emitter.
+    pub version: String,
+}
+
+/// The answer to "will you take this fusion?"
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Yes. The higher score wins where neither the user nor a measurement nor the cost model decides.
+    Accept {
+        /// 0 to 1000; loop takes everything with 100.
+        score: u32,
+    },
+    /// No, and why.
+    Decline(Decline),
+}
+
+/// Why an emitter does not take a fusion, in words for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decline {
+    /// The reason.
+    pub reason: String,
+    /// The instruction that is in the way, if one is.
+    pub instruction: Option<String>,
+}
+
+/// Values of an emitter's knobs: names to integers, in name order. Empty: the emitter chooses.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Configuration(pub BTreeMap<String, i64>);
+
+/// A subgraph function that a kernel calls and the host has to write.
+///
+/// The function takes all fusion parameters as tensors, then one `index` per dimension of `indexed_by`'s
+/// shape, then the injected scalars; it returns the scalar values of `values`, flattened.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SubgraphCall {
+    /// Name of the function.
+    pub symbol: String,
+    /// What it computes.
+    pub kind: SubgraphKind,
+}
+
+/// What a subgraph function computes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SubgraphKind {
+    /// The values of instructions of equal dimensions, at one index.
+    Values {
+        /// The instructions; one scalar result per leaf of their shapes.
+        instructions: Vec<InstrId>,
+    },
+    /// The values of roots, where the values of `heroes` are given instead of computed. The index is in
+    /// the dimensions of the first root. The injected scalars are the heroes' leaves in order.
+    Epilogue {
+        /// Roots of equal dimensions; one scalar result per leaf.
+        roots: Vec<InstrId>,
+        /// Instructions whose values are passed in.
+        heroes: Vec<InstrId>,
+    },
+    /// The computation applied by a reduce, scatter, … : scalars in, scalars out, no tensors, no index.
+    Combiner {
+        /// The instruction that applies the computation.
+        instruction: InstrId,
+    },
+}
+
+/// A kernel as an emitter hands it over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// The entry function and nothing else, as generic MLIR text of one `func.func` operation.
+    pub mlir: String,
+    /// The functions it calls.
+    pub calls: Vec<SubgraphCall>,
+}
+
+/// Why an emitter that accepted a fusion could not plan or emit it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmitError {
+    /// What went wrong, in words for the user.
+    pub message: String,
+    /// The instruction concerned, if one is.
+    pub instruction: Option<String>,
+}
+
+/// A code generator for one kind of fusion.
+///
+/// Pure and thread-safe: the same arguments give the same answer, byte for byte.
+pub trait Emitter: Send + Sync {
+    /// Kind, name and version.
+    fn descriptor(&self) -> Descriptor;
+
+    /// Whether to take the fusion. Cheap: reads the fusion, builds nothing.
+    fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict;
+
+    /// Launch dimensions, indexing maps and knobs, before any code.
+    ///
+    /// # Errors
+    /// If the fusion cannot be handled after all, or `configuration` holds an impossible value.
+    fn plan(
+        &self,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Plan, EmitError>;
+
+    /// The kernel that the plan describes.
+    ///
+    /// # Errors
+    /// If the kernel cannot be written; the host names the emitter in its message.
+    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError>;
+}
+
+/// A statically linked emitter: `inventory::submit! { Registration::new(|| Box::new(MyEmitter)) }`.
+pub struct Registration {
+    /// Makes the emitter.
+    pub make: fn() -> Box<dyn Emitter>,
+}
+
+inventory::collect!(Registration);
+
+impl fmt::Display for EmitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.instruction {
+            Some(name) => write!(f, " [at {name}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for EmitError {}
+
+impl fmt::Display for KernelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,30 @@
+//! The interface between the host and an emitter.
+//!
+//! ```text
+//! Fusion, DeviceDescription ──consider──> Verdict
+//!                           ────plan────> Plan      (launch, indexing maps, knobs)
+//!                           ────emit────> Kernel    (entry function as textual MLIR)
+//! ```
+//!
+//! An emitter is a pure function: same fusion, device, plan, same kernel, byte for byte. It writes
+//! the entry function only and calls subgraph functions by name ([`SubgraphCall`]); the host writes
+//! their bodies.
+
+mod fusion;
+mod interface;
+mod plan;
+
+pub use fusion::Fusion;
+pub use interface::{
+    Configuration, Decline, Descriptor, EmitError, Emitter, Kernel, KernelKind, Registration, SubgraphCall,
+    SubgraphKind, Verdict,
+};
+pub use plan::{LaunchDimensions, OutputPlan, Plan, WriteMode};
+
+/// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major the
+/// interface only grows: a plugin built against an older minor keeps loading.
+///
+/// | version | change |
+/// | --- | --- |
+/// | 1000 | first |
+pub const INTERFACE_VERSION: u32 = 1000;

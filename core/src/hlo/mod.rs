@@ -1,0 +1,29 @@
+//! HLO: the data model, its text and protobuf forms, and the verifier.
+//!
+//! ```text
+//! text | HloModuleProto  ->  Module  ->  verify  ->  passes, interpreter, fusions
+//! ```
+//!
+//! A [`Module`] owns [`Computation`]s, a computation owns [`Instruction`]s in a topological order
+//! (operands before users), and both are named by dense indices ([`ComputationId`], [`InstrId`]).
+
+mod element_type;
+mod literal;
+mod module;
+mod op;
+mod shape;
+mod span;
+
+pub use element_type::ElementType;
+pub use literal::{ArrayLiteral, Literal};
+pub use module::{
+    AliasKind, Computation, ComputationId, DebugTables, EntryLayout, Extra, FileLocation, InputOutputAlias, InstrId,
+    Instruction, Metadata, Module, StackFrame,
+};
+pub use op::{
+    BinaryOp, Comparison, ComparisonType, ConvDims, ConvolutionAttrs, CustomCallAttrs, DotDims, FftType, FusionKind,
+    GatherDims, Op, Opcode, PaddingDim, RandomAlgorithm, RandomDistribution, ScatterDims, SliceDim, Transpose, UnaryOp,
+    Window, WindowDim,
+};
+pub use shape::{ArrayShape, Layout, Shape};
+pub use span::{Diagnostic, Span};

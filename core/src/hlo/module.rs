@@ -1,0 +1,273 @@
+//! Modules, computations and instructions.
+
+use std::collections::BTreeMap;
+
+use super::{Op, Opcode, Shape, Span};
+
+/// Index of a computation in its module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ComputationId(pub u32);
+
+/// Index of an instruction in its computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InstrId(pub u32);
+
+impl ComputationId {
+    /// As an index into [`Module::computations`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl InstrId {
+    /// As an index into [`Computation::instructions`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An HLO program.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Module {
+    /// Name from the `HloModule` line; empty for text without one.
+    pub name: String,
+    /// Callees before callers. Indexed by [`ComputationId`].
+    pub computations: Vec<Computation>,
+    /// The computation that is run. For text without `ENTRY`: the one named `fusion`, else the last.
+    pub entry: Option<ComputationId>,
+    /// Whether the text had an `ENTRY`. If not, the entry is to be compiled as a single fusion.
+    pub bare: bool,
+    /// `is_scheduled=true`: the order of instructions is the schedule.
+    pub is_scheduled: bool,
+    /// `input_output_alias={…}`.
+    pub input_output_alias: Vec<InputOutputAlias>,
+    /// `buffer_donor={ (parameter, {index}), … }`.
+    pub buffer_donor: Vec<(i64, Vec<i64>)>,
+    /// `entry_computation_layout={…}`; `None`: derived from the entry's parameters and root.
+    pub entry_layout: Option<EntryLayout>,
+    /// `replica_count`, 1 if not given.
+    pub replica_count: i64,
+    /// `num_partitions`, 1 if not given.
+    pub num_partitions: i64,
+    /// Header attributes that are kept and printed, otherwise without influence: name, raw text.
+    pub other_attributes: Vec<(String, String)>,
+    /// FileNames … StackFrames.
+    pub debug_tables: DebugTables,
+    /// Name of the file the module was read from; empty if none. For diagnostics.
+    pub source_file: String,
+}
+
+/// Shapes, with layouts, in which the entry takes its parameters and gives its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntryLayout {
+    /// One per parameter.
+    pub parameters: Vec<Shape>,
+    /// The result.
+    pub result: Shape,
+}
+
+/// One entry of `input_output_alias`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputOutputAlias {
+    /// Path into the result tuple.
+    pub output: Vec<i64>,
+    /// Parameter number.
+    pub parameter: i64,
+    /// Path into the parameter.
+    pub parameter_index: Vec<i64>,
+    /// Whether aliasing is required.
+    pub kind: AliasKind,
+}
+
+/// Strength of an alias request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AliasKind {
+    /// The compiler may copy.
+    May,
+    /// The buffers must be the same.
+    Must,
+}
+
+/// The tables that metadata's `stack_frame_id` refers to. All numbers in them count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct DebugTables {
+    /// Names of source files.
+    pub file_names: Vec<String>,
+    /// Names of functions.
+    pub function_names: Vec<String>,
+    /// Places.
+    pub file_locations: Vec<FileLocation>,
+    /// Frames.
+    pub stack_frames: Vec<StackFrame>,
+}
+
+/// A row of `FileLocations`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct FileLocation {
+    /// Row of `FileNames`.
+    pub file_name_id: i64,
+    /// Row of `FunctionNames`.
+    pub function_name_id: i64,
+    /// First line.
+    pub line: i64,
+    /// Last line.
+    pub end_line: i64,
+    /// First column.
+    pub column: i64,
+    /// Last column.
+    pub end_column: i64,
+}
+
+/// A row of `StackFrames`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct StackFrame {
+    /// Row of `FileLocations`.
+    pub file_location_id: i64,
+    /// Parent as the text writes it: the parent's row plus 1; a root frame has 1.
+    pub parent_frame_id: i64,
+}
+
+/// A function: instructions, one of which is the result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Computation {
+    /// Name without `%`.
+    pub name: String,
+    /// Operands before users. Indexed by [`InstrId`].
+    pub instructions: Vec<Instruction>,
+    /// The result.
+    pub root: InstrId,
+    /// `execution_thread="…"`, if not the main thread.
+    pub execution_thread: Option<String>,
+    /// Where the name stands.
+    pub span: Span,
+}
+
+/// One operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// Name without `%`, unique in the computation.
+    pub name: String,
+    /// Shape of the result.
+    pub shape: Shape,
+    /// What it does, with the attributes that decide it.
+    pub op: Op,
+    /// Instructions of the same computation.
+    pub operands: Vec<InstrId>,
+    /// Attributes without influence on the value; most instructions have none.
+    pub extra: Option<Box<Extra>>,
+    /// Where the name stands.
+    pub span: Span,
+}
+
+/// Attributes every instruction may carry.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Extra {
+    /// `metadata={…}`.
+    pub metadata: Option<Metadata>,
+    /// `sharding={…}`, raw text with braces.
+    pub sharding: Option<String>,
+    /// `frontend_attributes={k="v"}`.
+    pub frontend_attributes: BTreeMap<String, String>,
+    /// `backend_config=…`, raw: the JSON or MLIR dictionary text, or the content of the string form.
+    pub backend_config: Option<String>,
+    /// `control-predecessors={…}`.
+    pub control_predecessors: Vec<InstrId>,
+    /// Further attributes (`statistics`, `origin`, `result_accuracy`, `parameter_replication` …):
+    /// name, raw text of the value.
+    pub other: Vec<(String, String)>,
+}
+
+/// Where an instruction came from.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Metadata {
+    /// Type of the operation in the framework.
+    pub op_type: String,
+    /// Name of the operation in the framework.
+    pub op_name: String,
+    /// Source file (old style).
+    pub source_file: String,
+    /// Source line (old style), 0 if none.
+    pub source_line: i64,
+    /// Row of the StackFrames table, 0 if none.
+    pub stack_frame_id: i64,
+    /// Further fields: name, raw text of the value.
+    pub other: Vec<(String, String)>,
+}
+
+impl Module {
+    /// The computation that is run.
+    pub fn entry_computation(&self) -> Option<&Computation> {
+        self.entry.and_then(|id| self.computations.get(id.index()))
+    }
+
+    /// A computation of this module. Ids come from this module, so the index is in range.
+    pub fn computation(&self, id: ComputationId) -> &Computation {
+        &self.computations[id.index()]
+    }
+
+    /// The computation of that name.
+    pub fn find_computation(&self, name: &str) -> Option<ComputationId> {
+        self.computations.iter().position(|c| c.name == name).map(|i| ComputationId(i as u32))
+    }
+}
+
+impl Computation {
+    /// An instruction of this computation. Ids come from this computation, so the index is in range.
+    pub fn instruction(&self, id: InstrId) -> &Instruction {
+        &self.instructions[id.index()]
+    }
+
+    /// The result instruction.
+    pub fn root_instruction(&self) -> &Instruction {
+        self.instruction(self.root)
+    }
+
+    /// All ids in order: operands before users.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = InstrId> + ExactSizeIterator + use<> {
+        (0..self.instructions.len() as u32).map(InstrId)
+    }
+
+    /// The parameter instructions by parameter number.
+    pub fn parameters(&self) -> Vec<InstrId> {
+        let mut numbered: Vec<(i64, InstrId)> = self
+            .ids()
+            .filter_map(|id| match self.instruction(id).op {
+                Op::Parameter { number } => Some((number, id)),
+                _ => None,
+            })
+            .collect();
+        numbered.sort();
+        numbered.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// The instruction of that name.
+    pub fn find(&self, name: &str) -> Option<InstrId> {
+        self.instructions.iter().position(|i| i.name == name).map(|i| InstrId(i as u32))
+    }
+
+    /// Per instruction, the instructions that use it, each once, in order.
+    pub fn users(&self) -> Vec<Vec<InstrId>> {
+        let mut users = vec![Vec::new(); self.instructions.len()];
+        for id in self.ids() {
+            for operand in &self.instruction(id).operands {
+                let list: &mut Vec<InstrId> = &mut users[operand.index()];
+                if list.last() != Some(&id) {
+                    list.push(id);
+                }
+            }
+        }
+        users
+    }
+}
+
+impl Instruction {
+    /// An instruction that was not read from text.
+    pub fn new(name: impl Into<String>, shape: Shape, op: Op, operands: Vec<InstrId>) -> Self {
+        Instruction { name: name.into(), shape, op, operands, extra: None, span: Span::default() }
+    }
+
+    /// The opcode.
+    pub fn opcode(&self) -> Opcode {
+        self.op.opcode()
+    }
+}

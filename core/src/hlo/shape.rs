@@ -1,0 +1,127 @@
+//! Shapes and layouts.
+
+use super::ElementType;
+
+/// Order and placement of an array's elements in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Layout {
+    /// Dimension numbers, the fastest varying first. A permutation of `0..rank`.
+    pub minor_to_major: Vec<usize>,
+    /// What follows `:` in the text form (tiles, element size, memory space …), verbatim. Printed
+    /// back, otherwise without influence.
+    pub suffix: String,
+}
+
+impl Layout {
+    /// Row-major layout: the last dimension varies fastest.
+    pub fn row_major(rank: usize) -> Self {
+        Layout { minor_to_major: (0..rank).rev().collect(), suffix: String::new() }
+    }
+
+    /// Whether the last dimension varies fastest, then the one before it, and so on.
+    pub fn is_row_major(&self) -> bool {
+        self.minor_to_major.iter().rev().copied().eq(0..self.minor_to_major.len())
+    }
+}
+
+/// Shape of a dense array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ArrayShape {
+    /// Type of the elements.
+    pub element_type: ElementType,
+    /// Sizes in elements, none negative.
+    pub dims: Vec<i64>,
+    /// Per dimension, whether the size is only an upper bound (`<=5`); empty means none is.
+    pub dynamic: Vec<bool>,
+    /// Layout as written; `None` means row-major.
+    pub layout: Option<Layout>,
+}
+
+impl ArrayShape {
+    /// A static shape in row-major layout.
+    pub fn new(element_type: ElementType, dims: impl Into<Vec<i64>>) -> Self {
+        ArrayShape { element_type, dims: dims.into(), dynamic: Vec::new(), layout: None }
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// Number of elements. Saturates: the verifier rejects shapes whose byte size exceeds `i64`.
+    pub fn element_count(&self) -> i64 {
+        self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
+    }
+
+    /// Bytes in a fusebox buffer, see [`ElementType::byte_size`].
+    pub fn byte_size(&self) -> i64 {
+        self.element_count().saturating_mul(self.element_type.byte_size() as i64)
+    }
+
+    /// Whether the written layout is absent or row-major.
+    pub fn is_row_major(&self) -> bool {
+        self.layout.as_ref().is_none_or(Layout::is_row_major)
+    }
+
+    /// Equal element type and dimensions, layouts aside.
+    pub fn same_type_and_dims(&self, other: &ArrayShape) -> bool {
+        self.element_type == other.element_type && self.dims == other.dims
+    }
+}
+
+/// Shape of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// A dense array.
+    Array(ArrayShape),
+    /// A tuple, possibly nested, possibly empty.
+    Tuple(Vec<Shape>),
+    /// `token[]`: orders side effects.
+    Token,
+    /// `opaque[]`.
+    Opaque,
+}
+
+impl Shape {
+    /// A static row-major array shape.
+    pub fn array(element_type: ElementType, dims: impl Into<Vec<i64>>) -> Self {
+        Shape::Array(ArrayShape::new(element_type, dims))
+    }
+
+    /// The array shape, if this is an array.
+    pub fn as_array(&self) -> Option<&ArrayShape> {
+        match self {
+            Shape::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+
+    /// The element shapes, if this is a tuple.
+    pub fn as_tuple(&self) -> Option<&[Shape]> {
+        match self {
+            Shape::Tuple(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// The shapes of the leaves, depth first: the order of flattened tuples in `.npz` files. Tokens
+    /// and opaques are leaves too.
+    pub fn leaves(&self) -> Vec<&Shape> {
+        match self {
+            Shape::Tuple(elements) => elements.iter().flat_map(Shape::leaves).collect(),
+            leaf => vec![leaf],
+        }
+    }
+
+    /// Equal up to layouts.
+    pub fn same_structure(&self, other: &Shape) -> bool {
+        match (self, other) {
+            (Shape::Array(a), Shape::Array(b)) => a.same_type_and_dims(b),
+            (Shape::Tuple(a), Shape::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_structure(b))
+            }
+            (Shape::Token, Shape::Token) | (Shape::Opaque, Shape::Opaque) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Places in a source text and the diagnostics that carry them.
+
+use std::fmt;
+
+/// A place in the text a module was read from. Line and column count from 1; line 0 means that
+/// the thing was not read from text (built by a pass, or read from a protobuf).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Line, from 1; 0 if unknown.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+/// One fault found in a module: where, what, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// File name as the user gave it; empty if there is none.
+    pub file: String,
+    /// The place in the file.
+    pub span: Span,
+    /// Name of the instruction or computation concerned, if known.
+    pub subject: Option<String>,
+    /// The fault in one sentence, and what to do if that is not obvious.
+    pub message: String,
+    /// The source line concerned, for the caret display; empty if unknown.
+    pub source_line: String,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = if self.file.is_empty() { "<module>" } else { &self.file };
+        if self.span.line > 0 {
+            write!(f, "{file}:{}:{}: error: {}", self.span.line, self.span.column, self.message)?;
+        } else {
+            write!(f, "{file}: error: {}", self.message)?;
+        }
+        if let Some(subject) = &self.subject {
+            write!(f, " [in {subject}]")?;
+        }
+        if self.span.line > 0 && !self.source_line.is_empty() {
+            let column = self.span.column.saturating_sub(1) as usize;
+            write!(f, "\n    {}\n    {:column$}^", self.source_line, "")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}

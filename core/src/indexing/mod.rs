@@ -1,0 +1,13 @@
+//! Indexing maps: which element is computed from which.
+//!
+//! `(d0, d1)[s0]{rt0} -> (d0 * 4 + s0, d1 + rt0)`, with an interval for each variable and constraints
+//! on expressions. Dimensions stand for the thing asked for (an output element, a thread and a
+//! block), range variables for loops, runtime variables for values read at run time.
+
+mod expr;
+mod interval;
+mod map;
+
+pub use expr::{Expr, ExprKind};
+pub use interval::Interval;
+pub use map::{Constraint, IndexingMap, Variable};

@@ -1,0 +1,12 @@
+//! What the fusebox host and every emitter share.
+//!
+//! `core` knows HLO, indexing maps, the emitter interface and the plugin boundary. It knows no
+//! MLIR, no LLVM, no CUDA and no emitter; an emitter crate depends on this crate alone.
+//!
+//! The modules stand in the order in which data passes through them.
+#![deny(missing_docs)]
+
+pub mod device;
+pub mod emitter;
+pub mod hlo;
+pub mod indexing;
