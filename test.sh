@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Sets up what is missing and runs everything a change has to pass: format, lints, all tests.
+set -euo pipefail
+cd "$(dirname "$0")"
+./setup.sh
+cargo fmt --all --check
+cargo clippy --workspace --all-targets -- -D warnings
+cargo test --workspace
