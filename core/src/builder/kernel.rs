@@ -1,0 +1,256 @@
+//! The entry function of a kernel and the subgraph functions it calls.
+
+use std::ops::{Deref, DerefMut};
+
+use super::{Attribute, BuildError, FunctionBuilder, Type, Value};
+use crate::emitter::{EmitError, Fusion, Kernel, SubgraphCall, SubgraphKind};
+use crate::hlo::{ArrayShape, InstrId, Op, Shape};
+
+/// Builds a kernel's entry function: parameters and outputs are its arguments, thread and block are there.
+///
+/// Dereferences to the [`FunctionBuilder`]. Subgraph functions are declared first, then called anywhere,
+/// also inside closures that have only the function builder:
+///
+/// ```
+/// use fusebox_core::builder::KernelBuilder;
+/// use fusebox_core::emitter::{EmitError, Fusion, Kernel};
+///
+/// /// A kernel of one thread per element of a result of one dimension.
+/// fn emit(fusion: &Fusion) -> Result<Kernel, EmitError> {
+///     let mut kernel = KernelBuilder::new(fusion);
+///     let roots = kernel.values(&fusion.roots);
+///     let thread = kernel.thread();
+///     let results = kernel.call_subgraph(&roots, &[thread], &[]);
+///     let outputs: Vec<_> = kernel.outputs().to_vec();
+///     let written: Vec<_> =
+///         results.iter().zip(outputs).map(|(&result, out)| kernel.insert(result, out, &[thread])).collect();
+///     kernel.finish(&written)
+/// }
+/// ```
+pub struct KernelBuilder<'f> {
+    fusion: &'f Fusion,
+    function: FunctionBuilder,
+    parameters: Vec<Value>,
+    outputs: Vec<Value>,
+    thread: Value,
+    block: Value,
+    calls: Vec<SubgraphCall>,
+}
+
+/// A subgraph function that was declared and may be called, see [`KernelBuilder::values`].
+#[derive(Clone, Debug)]
+pub struct Subgraph {
+    symbol: String,
+    /// Leading arguments that are the same in every call: the fusion's parameters.
+    captured: Vec<Value>,
+    arguments: Vec<Type>,
+    results: Vec<Type>,
+}
+
+impl Subgraph {
+    /// Name of the function.
+    pub fn symbol(&self) -> &str {
+        &self.symbol
+    }
+
+    /// Types of the scalars it returns.
+    pub fn results(&self) -> &[Type] {
+        &self.results
+    }
+}
+
+impl FunctionBuilder {
+    /// Calls a declared subgraph function at an index, with the injected scalars, if it takes any.
+    pub fn call_subgraph(&mut self, subgraph: &Subgraph, index: &[Value], injected: &[Value]) -> Vec<Value> {
+        let found = self.types_of(&[index, injected].concat());
+        if found != subgraph.arguments && !Self::any_poison(index) && !Self::any_poison(injected) {
+            let list = |types: &[Type]| types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ");
+            let message = format!("called with ({}), it takes ({})", list(&found), list(&subgraph.arguments));
+            self.refuse(&format!("xla_gpu.pure_call @{}", subgraph.symbol), message);
+        }
+        let arguments = [subgraph.captured.as_slice(), index, injected].concat();
+        self.pure_call(&subgraph.symbol, &arguments, &subgraph.results)
+    }
+}
+
+impl<'f> KernelBuilder<'f> {
+    /// The entry function of a fusion's kernel; it has the fusion's name.
+    pub fn new(fusion: &'f Fusion) -> Self {
+        let mut function = FunctionBuilder::new(&fusion.name);
+        function.set_attribute("fusebox.entry", Attribute::Unit);
+        let computation = fusion.computation();
+        let mut arguments = |shapes: Vec<(&str, &Shape)>| -> Vec<Value> {
+            shapes.into_iter().map(|(name, shape)| tensor_argument(&mut function, name, shape)).collect()
+        };
+        let instructions = |ids: &[InstrId]| -> Vec<(&'f str, &'f Shape)> {
+            let leaves = |&id: &InstrId| {
+                let instruction = computation.instruction(id);
+                instruction.shape.leaves().into_iter().map(|leaf| (instruction.name.as_str(), leaf))
+            };
+            ids.iter().flat_map(leaves).collect()
+        };
+        let parameters = arguments(instructions(&computation.parameters()));
+        let outputs = arguments(instructions(&fusion.roots));
+        let (thread, block) = (function.thread_id(), function.block_id());
+        KernelBuilder { fusion, function, parameters, outputs, thread, block, calls: Vec::new() }
+    }
+
+    /// The fusion's parameters as tensors.
+    pub fn parameters(&self) -> &[Value] {
+        &self.parameters
+    }
+
+    /// The tensors to write to: one per leaf of the roots, in order.
+    pub fn outputs(&self) -> &[Value] {
+        &self.outputs
+    }
+
+    /// The thread in its block.
+    pub fn thread(&self) -> Value {
+        self.thread
+    }
+
+    /// The block.
+    pub fn block(&self) -> Value {
+        self.block
+    }
+
+    /// Declares a function for the values of instructions of equal dimensions at one index.
+    pub fn values(&mut self, instructions: &[InstrId]) -> Subgraph {
+        let rank = self.common_rank("values", instructions);
+        let kind = SubgraphKind::Values { instructions: instructions.to_vec() };
+        self.declare(kind, self.symbol_for("values", instructions), vec![Type::INDEX; rank], instructions)
+    }
+
+    /// Declares a function for the values of roots of equal dimensions at one index, where the values of
+    /// `heroes` are passed in instead of computed.
+    pub fn epilogue(&mut self, roots: &[InstrId], heroes: &[InstrId]) -> Subgraph {
+        let rank = self.common_rank("epilogue", roots);
+        let kind = SubgraphKind::Epilogue { roots: roots.to_vec(), heroes: heroes.to_vec() };
+        let arguments = [vec![Type::INDEX; rank], self.leaf_types(heroes)].concat();
+        self.declare(kind, self.symbol_for("epilogue", roots), arguments, roots)
+    }
+
+    /// Declares a function for the computation that a reduce, scatter, … applies: scalars in, scalars out.
+    pub fn combiner(&mut self, instruction: InstrId) -> Subgraph {
+        let name = format!("combiner of {}", self.fusion.computation().instruction(instruction).name);
+        let applied = match &self.fusion.computation().instruction(instruction).op {
+            Op::Reduce { to_apply, .. }
+            | Op::ReduceWindow { to_apply, .. }
+            | Op::Scatter { to_apply, .. }
+            | Op::Map { to_apply, .. } => Some(*to_apply),
+            Op::SelectAndScatter { scatter, .. } => Some(*scatter),
+            _ => None,
+        };
+        let (mut arguments, mut results) = (Vec::new(), Vec::new());
+        match applied.map(|id| self.fusion.module.computation(id)) {
+            None => _ = self.refuse(&name, "the instruction applies no computation"),
+            Some(applied) => {
+                let types = |ids: &[InstrId]| -> Vec<Type> {
+                    let shapes = ids.iter().flat_map(|&id| applied.instruction(id).shape.leaves());
+                    shapes.filter_map(Shape::as_array).map(|a| Type::of_element(a.element_type)).collect()
+                };
+                arguments = types(&applied.parameters());
+                results = types(&[applied.root]);
+            }
+        }
+        let symbol = self.symbol_for("combiner", &[instruction]);
+        self.calls.push(SubgraphCall { symbol: symbol.clone(), kind: SubgraphKind::Combiner { instruction } });
+        Subgraph { symbol, captured: Vec::new(), arguments, results }
+    }
+
+    /// Returns the outputs as they are after all writes, and hands the kernel over.
+    ///
+    /// # Errors
+    /// The first misuse of the builder, or that `written` are not the outputs' types.
+    pub fn finish(mut self, written: &[Value]) -> Result<Kernel, EmitError> {
+        let (found, wanted) = (self.types_of(written), self.types_of(&self.outputs));
+        if found != wanted && !FunctionBuilder::any_poison(written) {
+            let message = format!("{} values returned, not one per output with its type", written.len());
+            self.refuse("func.return", message);
+        }
+        self.function.ret(written);
+        let mlir = self.function.finish()?;
+        Ok(Kernel { mlir, calls: self.calls })
+    }
+
+    fn declare(&mut self, kind: SubgraphKind, symbol: String, arguments: Vec<Type>, returned: &[InstrId]) -> Subgraph {
+        if let Some(call) = self.calls.iter().find(|call| call.kind == kind) {
+            let symbol = call.symbol.clone();
+            return Subgraph {
+                symbol,
+                captured: self.parameters.clone(),
+                arguments,
+                results: self.leaf_types(returned),
+            };
+        }
+        self.calls.push(SubgraphCall { symbol: symbol.clone(), kind });
+        Subgraph { symbol, captured: self.parameters.clone(), arguments, results: self.leaf_types(returned) }
+    }
+
+    /// `<kernel>.<what>.<first instruction>`, made unique by a number.
+    fn symbol_for(&self, what: &str, instructions: &[InstrId]) -> String {
+        let subject = instructions.first().map_or("none", |&id| &self.fusion.computation().instruction(id).name);
+        let subject: String =
+            subject.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        let base = format!("{}.{what}.{subject}", self.fusion.name);
+        let taken = |symbol: &str| self.calls.iter().any(|call| call.symbol == symbol);
+        if !taken(&base) {
+            return base;
+        }
+        // As many candidates as calls, plus one: one is free.
+        let mut candidates = (1..=self.calls.len() + 1).map(|i| format!("{base}.{i}"));
+        candidates.find(|symbol| !taken(symbol)).unwrap_or(base)
+    }
+
+    fn common_rank(&mut self, what: &str, instructions: &[InstrId]) -> usize {
+        let computation = self.fusion.computation();
+        let mut dims = instructions.iter().map(|&id| leaf_arrays(&computation.instruction(id).shape));
+        let first = dims.next().and_then(|leaves| leaves.first().map(|leaf| leaf.dims.clone()));
+        let equal = instructions
+            .iter()
+            .flat_map(|&id| leaf_arrays(&computation.instruction(id).shape))
+            .all(|leaf| Some(&leaf.dims) == first.as_ref());
+        if !equal || first.is_none() {
+            let names: Vec<&str> = instructions.iter().map(|&id| computation.instruction(id).name.as_str()).collect();
+            self.refuse(what, format!("instructions ({}) do not have equal dimensions", names.join(", ")));
+        }
+        first.map_or(0, |dims| dims.len())
+    }
+
+    fn leaf_types(&self, instructions: &[InstrId]) -> Vec<Type> {
+        let computation = self.fusion.computation();
+        let leaves = instructions.iter().flat_map(|&id| leaf_arrays(&computation.instruction(id).shape));
+        leaves.map(|leaf| Type::of_element(leaf.element_type)).collect()
+    }
+}
+
+fn leaf_arrays(shape: &Shape) -> Vec<&ArrayShape> {
+    shape.leaves().into_iter().filter_map(Shape::as_array).collect()
+}
+
+fn tensor_argument(function: &mut FunctionBuilder, name: &str, shape: &Shape) -> Value {
+    match shape {
+        Shape::Array(array) => function.argument(Type::of_array(array)),
+        _ => function.refuse("func.func", format!("{name} is no array; a kernel takes and gives arrays only")),
+    }
+}
+
+impl Deref for KernelBuilder<'_> {
+    type Target = FunctionBuilder;
+    fn deref(&self) -> &FunctionBuilder {
+        &self.function
+    }
+}
+
+impl DerefMut for KernelBuilder<'_> {
+    fn deref_mut(&mut self) -> &mut FunctionBuilder {
+        &mut self.function
+    }
+}
+
+impl From<BuildError> for EmitError {
+    fn from(error: BuildError) -> EmitError {
+        EmitError { message: error.to_string(), instruction: None }
+    }
+}

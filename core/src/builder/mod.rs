@@ -1,0 +1,53 @@
+//! Writes functions of the kernel IR (ARCHITECTURE.md) as generic MLIR text, without MLIR.
+//!
+//! ```text
+//! FunctionBuilder ──records operations, computes their types──> finish() -> text of one func.func
+//! KernelBuilder   ──the same, for a kernel's entry function──> finish() -> Kernel
+//! ```
+//!
+//! Methods are named after the operations. A misuse (operands of different types, a value used outside
+//! its region) is remembered, names the operation, and comes out of `finish`; nothing panics, and
+//! nothing has to be checked in between. The text is the same for the same calls.
+//!
+//! ```
+//! use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
+//!
+//! // The sum of the elements of a tensor<8xf32>.
+//! let mut b = FunctionBuilder::new("sum");
+//! let input = b.argument(Type::tensor(&[8], Scalar::F32));
+//! let (zero, one, eight) = (b.index(0), b.index(1), b.index(8));
+//! let start = b.float(0.0, Scalar::F32);
+//! let sum = b.scf_for(zero, eight, one, &[start], |b, i, state| {
+//!     let element = b.extract(input, &[i]);
+//!     vec![b.addf(state[0], element)]
+//! });
+//! b.ret(&sum);
+//! assert!(b.finish()?.contains("\"arith.addf\"(%6, %7) : (f32, f32) -> f32"));
+//!
+//! // A mistake is found by `finish`.
+//! let mut b = FunctionBuilder::new("mistake");
+//! let (x, y) = (b.argument(Type::F32), b.argument(Type::F64));
+//! let sum = b.addf(x, y);
+//! b.ret(&[sum]);
+//! let error = b.finish().unwrap_err().to_string();
+//! assert_eq!(error, "function mistake: arith.addf: the operands are f32, f64; wanted are floats of one type");
+//! # Ok::<(), fusebox_core::builder::BuildError>(())
+//! ```
+
+mod arith;
+mod attribute;
+mod constants;
+mod control;
+mod function;
+mod gpu;
+mod kernel;
+mod map_text;
+mod print;
+mod tensor;
+mod types;
+
+pub use arith::{FloatPredicate, IntPredicate};
+pub use attribute::Attribute;
+pub use function::{BuildError, FastMath, FunctionBuilder, Region, Value};
+pub use kernel::{KernelBuilder, Subgraph};
+pub use types::{Float, Scalar, Type};
