@@ -1,13 +1,27 @@
 //! Integer expressions over the variables of a map.
 
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
+use super::interval::{floor_div, floor_mod};
+use super::program::Program;
+
 /// An integer expression. Cheap to clone; equality is structural.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Expr(Arc<ExprKind>);
+#[derive(Clone)]
+pub struct Expr(Arc<Node>);
+
+struct Node {
+    kind: ExprKind,
+    hash: u64,
+    size: u32,
+    depth: u32,
+}
 
 /// What an expression is made of. Division and remainder are the mathematical ones: `floor(a / b)`
-/// and `a - b * floor(a / b)`; divisors are positive constants in simplified maps.
+/// and `a - b * floor(a / b)`, where `floor(a / 0)` is taken as 0; divisors are positive constants in
+/// simplified maps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ExprKind {
     /// A number.
@@ -32,10 +46,20 @@ pub enum ExprKind {
     Max(Expr, Expr),
 }
 
+/// A map keyed by expressions that uses the hash each expression carries.
+pub(super) type ExprMap<V> = HashMap<Expr, V, BuildHasherDefault<StoredHash>>;
+
+/// Above this size an expression is compiled before it is evaluated, as it may share subexpressions.
+const INTERPRETED_SIZE: u32 = 256;
+
 impl Expr {
-    /// From its kind, as it is.
+    /// From its kind, as it is: nothing is folded.
     pub fn new(kind: ExprKind) -> Self {
-        Expr(Arc::new(kind))
+        let (size, depth) = match kind.operands() {
+            None => (1, 1),
+            Some((a, b)) => (1u32.saturating_add(a.size()).saturating_add(b.size()), 1 + a.depth().max(b.depth())),
+        };
+        Expr(Arc::new(Node { hash: kind.structural_hash(), kind, size, depth }))
     }
 
     /// A number.
@@ -60,17 +84,344 @@ impl Expr {
 
     /// What it is made of.
     pub fn kind(&self) -> &ExprKind {
-        &self.0
+        &self.0.kind
+    }
+
+    /// Number of nodes, shared ones counted each time; saturates.
+    pub fn size(&self) -> u32 {
+        self.0.size
+    }
+
+    /// Number of nodes on the longest path to a leaf.
+    pub fn depth(&self) -> u32 {
+        self.0.depth
+    }
+
+    /// The number, if it is one.
+    pub fn as_constant(&self) -> Option<i64> {
+        match self.kind() {
+            ExprKind::Constant(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a variable.
+    pub fn is_variable(&self) -> bool {
+        matches!(self.kind(), ExprKind::Dim(_) | ExprKind::Range(_) | ExprKind::Runtime(_))
     }
 
     /// `floor(self / divisor)`.
     pub fn floor_div(self, divisor: impl Into<Expr>) -> Expr {
-        Expr::new(ExprKind::FloorDiv(self, divisor.into()))
+        let divisor = divisor.into();
+        match (self.as_constant(), divisor.as_constant()) {
+            (_, Some(1)) => self,
+            (Some(a), Some(b)) if b > 0 => Expr::constant(floor_div(a, b)),
+            (Some(0), Some(_)) => self,
+            _ => Expr::new(ExprKind::FloorDiv(self, divisor)),
+        }
     }
 
     /// `self mod divisor`.
     pub fn modulo(self, divisor: impl Into<Expr>) -> Expr {
-        Expr::new(ExprKind::Mod(self, divisor.into()))
+        let divisor = divisor.into();
+        match (self.as_constant(), divisor.as_constant()) {
+            (_, Some(1)) => Expr::constant(0),
+            (Some(a), Some(b)) if b > 0 => Expr::constant(floor_mod(a, b)),
+            _ => Expr::new(ExprKind::Mod(self, divisor)),
+        }
+    }
+
+    /// `min(self, other)`.
+    pub fn min(self, other: impl Into<Expr>) -> Expr {
+        let other = other.into();
+        match (self.as_constant(), other.as_constant()) {
+            (Some(a), Some(b)) => Expr::constant(a.min(b)),
+            _ if self == other => self,
+            _ => Expr::new(ExprKind::Min(self, other)),
+        }
+    }
+
+    /// `max(self, other)`.
+    pub fn max(self, other: impl Into<Expr>) -> Expr {
+        let other = other.into();
+        match (self.as_constant(), other.as_constant()) {
+            (Some(a), Some(b)) => Expr::constant(a.max(b)),
+            _ if self == other => self,
+            _ => Expr::new(ExprKind::Max(self, other)),
+        }
+    }
+
+    /// The value for given values of the variables. A variable beyond the slices counts as 0; arithmetic
+    /// that overflows wraps.
+    pub fn eval(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
+        if self.size() > INTERPRETED_SIZE {
+            let mut values = [0];
+            Program::new(std::slice::from_ref(self)).run(dims, ranges, runtime, &mut values);
+            return values[0];
+        }
+        self.eval_tree(dims, ranges, runtime)
+    }
+
+    fn eval_tree(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
+        let variable = |values: &[i64], i: u32| values.get(i as usize).copied().unwrap_or(0);
+        match self.kind() {
+            ExprKind::Constant(value) => *value,
+            ExprKind::Dim(i) => variable(dims, *i),
+            ExprKind::Range(i) => variable(ranges, *i),
+            ExprKind::Runtime(i) => variable(runtime, *i),
+            ExprKind::Add(a, b)
+            | ExprKind::Mul(a, b)
+            | ExprKind::FloorDiv(a, b)
+            | ExprKind::Mod(a, b)
+            | ExprKind::Min(a, b)
+            | ExprKind::Max(a, b) => {
+                self.kind().apply(a.eval_tree(dims, ranges, runtime), b.eval_tree(dims, ranges, runtime))
+            }
+        }
+    }
+
+    /// Replaces variables: `d<i>` by `dims[i]` and so on; variables beyond the slices stay.
+    pub fn substitute(&self, dims: &[Expr], ranges: &[Expr], runtime: &[Expr]) -> Expr {
+        let pick = |list: &[Expr], i: u32| list.get(i as usize).cloned();
+        self.replace_leaves(&mut |leaf| match leaf {
+            ExprKind::Dim(i) => pick(dims, *i),
+            ExprKind::Range(i) => pick(ranges, *i),
+            ExprKind::Runtime(i) => pick(runtime, *i),
+            _ => None,
+        })
+    }
+
+    /// Replaces every leaf for which `f` has something. Shared subexpressions stay shared.
+    pub fn replace_leaves(&self, f: &mut dyn FnMut(&ExprKind) -> Option<Expr>) -> Expr {
+        self.replace_memoised(f, &mut ExprMap::default())
+    }
+
+    fn replace_memoised(&self, f: &mut dyn FnMut(&ExprKind) -> Option<Expr>, memo: &mut ExprMap<Expr>) -> Expr {
+        let Some((a, b)) = self.kind().operands() else {
+            return f(self.kind()).unwrap_or_else(|| self.clone());
+        };
+        if let Some(done) = memo.get(self) {
+            return done.clone();
+        }
+        let (new_a, new_b) = (a.replace_memoised(f, memo), b.replace_memoised(f, memo));
+        let result = if new_a.same(a) && new_b.same(b) { self.clone() } else { self.kind().rebuild(new_a, new_b) };
+        memo.insert(self.clone(), result.clone());
+        result
+    }
+
+    /// Calls `f` for every distinct leaf, in order of first occurrence.
+    pub fn visit_leaves(&self, f: &mut dyn FnMut(&ExprKind)) {
+        fn visit(expr: &Expr, seen: &mut ExprMap<()>, f: &mut dyn FnMut(&ExprKind)) {
+            if seen.insert(expr.clone(), ()).is_some() {
+                return;
+            }
+            match expr.kind().operands() {
+                None => f(expr.kind()),
+                Some((a, b)) => {
+                    visit(a, seen, f);
+                    visit(b, seen, f);
+                }
+            }
+        }
+        visit(self, &mut ExprMap::default(), f);
+    }
+
+    /// Whether the variable (`Dim`, `Range` or `Runtime`) occurs.
+    pub fn mentions(&self, variable: &ExprKind) -> bool {
+        let mut found = false;
+        self.visit_leaves(&mut |leaf| found |= leaf == variable);
+        found
+    }
+
+    /// As `constant + Σ coefficient · term`: sums are flattened and constant factors collected, equal terms
+    /// merged, terms sorted. A term is whatever is neither a sum nor a constant multiple.
+    pub fn decompose(&self) -> Affine {
+        let mut affine = Affine::default();
+        affine.collect(self, 1);
+        affine.merge();
+        affine
+    }
+
+    /// Same object: implies equality and costs nothing.
+    pub(super) fn same(&self, other: &Expr) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl ExprKind {
+    /// The two operands of an inner node.
+    pub(super) fn operands(&self) -> Option<(&Expr, &Expr)> {
+        match self {
+            ExprKind::Constant(_) | ExprKind::Dim(_) | ExprKind::Range(_) | ExprKind::Runtime(_) => None,
+            ExprKind::Add(a, b)
+            | ExprKind::Mul(a, b)
+            | ExprKind::FloorDiv(a, b)
+            | ExprKind::Mod(a, b)
+            | ExprKind::Min(a, b)
+            | ExprKind::Max(a, b) => Some((a, b)),
+        }
+    }
+
+    /// The operation of an inner node on numbers. For a leaf, the first argument.
+    pub(super) fn apply(&self, a: i64, b: i64) -> i64 {
+        match self {
+            ExprKind::Add(..) => a.wrapping_add(b),
+            ExprKind::Mul(..) => a.wrapping_mul(b),
+            ExprKind::FloorDiv(..) => floor_div(a, b),
+            ExprKind::Mod(..) => floor_mod(a, b),
+            ExprKind::Min(..) => a.min(b),
+            ExprKind::Max(..) => a.max(b),
+            _ => a,
+        }
+    }
+
+    /// The same operation on other operands, lightly folded.
+    fn rebuild(&self, a: Expr, b: Expr) -> Expr {
+        match self {
+            ExprKind::Add(..) => a + b,
+            ExprKind::Mul(..) => a * b,
+            ExprKind::FloorDiv(..) => a.floor_div(b),
+            ExprKind::Mod(..) => a.modulo(b),
+            ExprKind::Min(..) => a.min(b),
+            ExprKind::Max(..) => a.max(b),
+            leaf => Expr::new(leaf.clone()),
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            ExprKind::Constant(_) => 0,
+            ExprKind::Dim(_) => 1,
+            ExprKind::Range(_) => 2,
+            ExprKind::Runtime(_) => 3,
+            ExprKind::Add(..) => 4,
+            ExprKind::Mul(..) => 5,
+            ExprKind::FloorDiv(..) => 6,
+            ExprKind::Mod(..) => 7,
+            ExprKind::Min(..) => 8,
+            ExprKind::Max(..) => 9,
+        }
+    }
+
+    fn structural_hash(&self) -> u64 {
+        let (a, b) = match self {
+            ExprKind::Constant(value) => (*value as u64, 0),
+            ExprKind::Dim(i) | ExprKind::Range(i) | ExprKind::Runtime(i) => (u64::from(*i), 0),
+            ExprKind::Add(a, b)
+            | ExprKind::Mul(a, b)
+            | ExprKind::FloorDiv(a, b)
+            | ExprKind::Mod(a, b)
+            | ExprKind::Min(a, b)
+            | ExprKind::Max(a, b) => (a.0.hash, b.0.hash),
+        };
+        mix(mix(mix(u64::from(self.rank()) + 1) ^ a) ^ b)
+    }
+}
+
+/// A bijection of `u64` that spreads every bit (finaliser of MurmurHash3).
+fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    value ^ (value >> 33)
+}
+
+/// `constant + Σ coefficient · term`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Affine {
+    /// The number.
+    pub constant: i64,
+    /// Term and coefficient, sorted by term, coefficients not 0.
+    pub terms: Vec<(Expr, i64)>,
+}
+
+impl Affine {
+    /// The coefficient of `term`, 0 if it does not occur.
+    pub fn coefficient(&self, term: &Expr) -> i64 {
+        self.terms.iter().find(|(t, _)| t == term).map_or(0, |(_, c)| *c)
+    }
+
+    /// The expression, in canonical order: terms, then the number.
+    pub fn to_expr(&self) -> Expr {
+        let terms = self.terms.iter().map(|(term, c)| term.clone() * *c);
+        let sum = terms.reduce(|sum, term| Expr::new(ExprKind::Add(sum, term)));
+        match sum {
+            None => Expr::constant(self.constant),
+            Some(sum) => sum + self.constant,
+        }
+    }
+
+    fn collect(&mut self, expr: &Expr, factor: i64) {
+        match expr.kind() {
+            ExprKind::Constant(value) => self.constant = self.constant.wrapping_add(value.wrapping_mul(factor)),
+            ExprKind::Add(a, b) => {
+                self.collect(a, factor);
+                self.collect(b, factor);
+            }
+            ExprKind::Mul(a, b) => match (a.as_constant(), b.as_constant()) {
+                (_, Some(c)) => self.collect(a, factor.wrapping_mul(c)),
+                (Some(c), _) => self.collect(b, factor.wrapping_mul(c)),
+                _ => self.terms.push((expr.clone(), factor)),
+            },
+            _ => self.terms.push((expr.clone(), factor)),
+        }
+    }
+
+    fn merge(&mut self) {
+        self.terms.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.terms.dedup_by(|(term, c), (kept, sum)| {
+            let equal = term == kept;
+            if equal {
+                *sum = sum.wrapping_add(*c);
+            }
+            equal
+        });
+        self.terms.retain(|(_, c)| *c != 0);
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        self.same(other) || (self.0.hash == other.0.hash && self.0.size == other.0.size && self.kind() == other.kind())
+    }
+}
+
+impl Eq for Expr {}
+
+impl Hash for Expr {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.hash);
+    }
+}
+
+impl PartialOrd for Expr {
+    fn partial_cmp(&self, other: &Expr) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Expr {
+    fn cmp(&self, other: &Expr) -> Ordering {
+        if self.same(other) { Ordering::Equal } else { self.kind().cmp(other.kind()) }
+    }
+}
+
+/// Passes the hash an expression carries through.
+#[derive(Default)]
+pub(super) struct StoredHash(u64);
+
+impl Hasher for StoredHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = mix(self.0 ^ u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
     }
 }
 
@@ -80,16 +431,75 @@ impl From<i64> for Expr {
     }
 }
 
+impl From<&Expr> for Expr {
+    fn from(expr: &Expr) -> Self {
+        expr.clone()
+    }
+}
+
 impl<T: Into<Expr>> std::ops::Add<T> for Expr {
     type Output = Expr;
     fn add(self, other: T) -> Expr {
-        Expr::new(ExprKind::Add(self, other.into()))
+        let other = other.into();
+        match (self.as_constant(), other.as_constant()) {
+            (Some(0), _) => return other,
+            (_, Some(0)) => return self,
+            (Some(_), None) => return Expr::new(ExprKind::Add(other, self)),
+            (Some(a), Some(b)) => {
+                if let Some(sum) = a.checked_add(b) {
+                    return Expr::constant(sum);
+                }
+            }
+            (None, Some(b)) => {
+                if let ExprKind::Add(x, a) = self.kind()
+                    && let Some(sum) = a.as_constant().and_then(|a| a.checked_add(b))
+                {
+                    return x.clone() + sum;
+                }
+            }
+            _ => {}
+        }
+        Expr::new(ExprKind::Add(self, other))
     }
 }
 
 impl<T: Into<Expr>> std::ops::Mul<T> for Expr {
     type Output = Expr;
     fn mul(self, other: T) -> Expr {
-        Expr::new(ExprKind::Mul(self, other.into()))
+        let other = other.into();
+        match (self.as_constant(), other.as_constant()) {
+            (Some(0), _) | (_, Some(0)) => return Expr::constant(0),
+            (Some(1), _) => return other,
+            (_, Some(1)) => return self,
+            (Some(_), None) => return other * self,
+            (Some(a), Some(b)) => {
+                if let Some(product) = a.checked_mul(b) {
+                    return Expr::constant(product);
+                }
+            }
+            (None, Some(b)) => {
+                if let ExprKind::Mul(x, a) = self.kind()
+                    && let Some(product) = a.as_constant().and_then(|a| a.checked_mul(b))
+                {
+                    return x.clone() * product;
+                }
+            }
+            _ => {}
+        }
+        Expr::new(ExprKind::Mul(self, other))
+    }
+}
+
+impl<T: Into<Expr>> std::ops::Sub<T> for Expr {
+    type Output = Expr;
+    fn sub(self, other: T) -> Expr {
+        self + other.into() * -1
+    }
+}
+
+impl std::ops::Neg for Expr {
+    type Output = Expr;
+    fn neg(self) -> Expr {
+        self * -1
     }
 }

@@ -1,6 +1,6 @@
 //! The maps themselves.
 
-use super::{Expr, Interval};
+use super::{Expr, ExprKind, Interval};
 
 /// A variable of a map: its values and, for people, its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +21,11 @@ pub struct Constraint {
 }
 
 /// `(dims)[ranges]{runtime} -> (results)` on the domain given by bounds and constraints.
+///
+/// The bounds of dimensions and runtime variables are promises of whoever supplies the values: nothing
+/// checks them, and simplifying relies on them but never narrows them. The
+/// bounds of range variables say what a loop runs over; simplifying may narrow them. Constraints are
+/// what has to be checked: points that violate one are skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct IndexingMap {
     /// `d0, d1, …`
@@ -45,4 +50,122 @@ impl Variable {
     pub fn named(name: &str, size: i64) -> Self {
         Variable { bounds: Interval::from_size(size), name: name.into() }
     }
+}
+
+impl From<Interval> for Variable {
+    fn from(bounds: Interval) -> Self {
+        Variable { bounds, name: String::new() }
+    }
+}
+
+impl Constraint {
+    /// `expr` in `bounds`.
+    pub fn new(expr: impl Into<Expr>, bounds: Interval) -> Self {
+        Constraint { expr: expr.into(), bounds }
+    }
+}
+
+impl IndexingMap {
+    /// `results` over dimensions and range variables that run from 0 to the given sizes.
+    pub fn from_tensor_sizes(results: Vec<Expr>, dim_sizes: &[i64], range_sizes: &[i64]) -> Self {
+        let from_sizes = |sizes: &[i64]| sizes.iter().map(|&size| Variable::from_size(size)).collect();
+        IndexingMap { dims: from_sizes(dim_sizes), ranges: from_sizes(range_sizes), results, ..IndexingMap::default() }
+    }
+
+    /// `(d0, d1, …) -> (d0, d1, …)` over a shape.
+    pub fn identity(dim_sizes: &[i64]) -> Self {
+        IndexingMap::from_tensor_sizes(dim_exprs(dim_sizes.len()), dim_sizes, &[])
+    }
+
+    /// The map of a scalar: no variables, no results.
+    pub fn scalar() -> Self {
+        IndexingMap::default()
+    }
+
+    /// Adds a constraint, as it is.
+    #[must_use]
+    pub fn with_constraint(mut self, expr: impl Into<Expr>, bounds: Interval) -> Self {
+        self.constraints.push(Constraint::new(expr, bounds));
+        self
+    }
+
+    /// The results at a point, whether or not it belongs to the domain.
+    pub fn evaluate(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> Vec<i64> {
+        self.results.iter().map(|result| result.eval(dims, ranges, runtime)).collect()
+    }
+
+    /// Whether a point belongs to the domain: every variable within its bounds, every constraint met. A
+    /// point with too few or too many coordinates does not.
+    pub fn contains_point(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> bool {
+        let within = |variables: &[Variable], values: &[i64]| {
+            variables.len() == values.len() && variables.iter().zip(values).all(|(v, &x)| v.bounds.contains(x))
+        };
+        within(&self.dims, dims)
+            && within(&self.ranges, ranges)
+            && within(&self.runtime, runtime)
+            && self.constraints.iter().all(|c| c.bounds.contains(c.expr.eval(dims, ranges, runtime)))
+    }
+
+    /// Number of nodes of all results and constraints: a measure of the code they become.
+    pub fn node_count(&self) -> usize {
+        let constraints = self.constraints.iter().map(|c| &c.expr);
+        self.results.iter().chain(constraints).map(|expr| expr.size() as usize).sum()
+    }
+
+    /// Whether it maps every point to itself: as many results as dimensions, each that dimension, and
+    /// nothing excluded.
+    pub fn is_identity(&self) -> bool {
+        self.constraints.is_empty()
+            && self.results.len() == self.dims.len()
+            && self.results.iter().enumerate().all(|(i, r)| *r.kind() == ExprKind::Dim(i as u32))
+    }
+
+    /// The first variable that an expression names and the map lacks. Every map from outside has to pass
+    /// this check ([`parse`](IndexingMap::parse) includes it).
+    pub fn undeclared_variable(&self) -> Option<Expr> {
+        let mut missing = None;
+        let mut check = |leaf: &ExprKind| {
+            let known = match leaf {
+                ExprKind::Dim(i) => (*i as usize) < self.dims.len(),
+                ExprKind::Range(i) => (*i as usize) < self.ranges.len(),
+                ExprKind::Runtime(i) => (*i as usize) < self.runtime.len(),
+                _ => true,
+            };
+            if !known && missing.is_none() {
+                missing = Some(Expr::new(leaf.clone()));
+            }
+        };
+        for expr in self.results.iter().chain(self.constraints.iter().map(|c| &c.expr)) {
+            expr.visit_leaves(&mut check);
+        }
+        missing
+    }
+}
+
+/// `d0, …, d<count-1>`.
+pub fn dim_exprs(count: usize) -> Vec<Expr> {
+    (0..count as u32).map(Expr::dim).collect()
+}
+
+/// Row-major position of an element: `Σ index[i] · (size of the later dimensions)`.
+pub fn linearize(index: &[Expr], sizes: &[i64]) -> Expr {
+    index.iter().zip(sizes).fold(Expr::constant(0), |sum, (i, &size)| sum * size + i.clone())
+}
+
+/// The index of the element at a row-major position: the inverse of [`linearize`] for positions within
+/// the shape.
+pub fn delinearize(position: &Expr, sizes: &[i64]) -> Vec<Expr> {
+    let mut stride = 1i64;
+    let mut index: Vec<Expr> = Vec::with_capacity(sizes.len());
+    for (i, &size) in sizes.iter().enumerate().rev() {
+        let quotient = position.clone().floor_div(stride.max(1));
+        index.push(match (size, i) {
+            (1, _) => Expr::constant(0),
+            (_, 0) => quotient,
+            _ => quotient.modulo(size.max(1)),
+        });
+        stride = stride.saturating_mul(size);
+    }
+    index.reverse();
+    index
 }

@@ -7,7 +7,13 @@
 mod expr;
 mod interval;
 mod map;
+mod program;
+mod range;
+mod text;
 
-pub use expr::{Expr, ExprKind};
+pub use expr::{Affine, Expr, ExprKind};
 pub use interval::Interval;
-pub use map::{Constraint, IndexingMap, Variable};
+pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, linearize};
+pub use program::Program;
+pub use range::{Bounds, range_of};
+pub use text::TextError;

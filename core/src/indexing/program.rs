@@ -1,0 +1,84 @@
+//! Expressions as straight-line code, for evaluating them at many points.
+
+use super::expr::{Expr, ExprKind, ExprMap};
+use super::interval::{floor_div, floor_mod};
+
+/// Expressions compiled together: each distinct subexpression is computed once per run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    steps: Vec<Step>,
+    results: Vec<u32>,
+    values: Vec<i64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Constant(i64),
+    Dim(u32),
+    Range(u32),
+    Runtime(u32),
+    Add(u32, u32),
+    Mul(u32, u32),
+    FloorDiv(u32, u32),
+    Mod(u32, u32),
+    Min(u32, u32),
+    Max(u32, u32),
+}
+
+impl Program {
+    /// Compiles.
+    pub fn new(exprs: &[Expr]) -> Self {
+        let mut program = Program { steps: Vec::new(), results: Vec::new(), values: Vec::new() };
+        let mut slots = ExprMap::default();
+        program.results = exprs.iter().map(|expr| program.compile(expr, &mut slots)).collect();
+        program.values = vec![0; program.steps.len()];
+        program
+    }
+
+    fn compile(&mut self, expr: &Expr, slots: &mut ExprMap<u32>) -> u32 {
+        if let Some(&slot) = slots.get(expr) {
+            return slot;
+        }
+        let operands = expr.kind().operands().map(|(a, b)| (self.compile(a, slots), self.compile(b, slots)));
+        let (a, b) = operands.unwrap_or((0, 0));
+        self.steps.push(match expr.kind() {
+            ExprKind::Constant(value) => Step::Constant(*value),
+            ExprKind::Dim(i) => Step::Dim(*i),
+            ExprKind::Range(i) => Step::Range(*i),
+            ExprKind::Runtime(i) => Step::Runtime(*i),
+            ExprKind::Add(..) => Step::Add(a, b),
+            ExprKind::Mul(..) => Step::Mul(a, b),
+            ExprKind::FloorDiv(..) => Step::FloorDiv(a, b),
+            ExprKind::Mod(..) => Step::Mod(a, b),
+            ExprKind::Min(..) => Step::Min(a, b),
+            ExprKind::Max(..) => Step::Max(a, b),
+        });
+        let slot = self.steps.len() as u32 - 1;
+        slots.insert(expr.clone(), slot);
+        slot
+    }
+
+    /// Evaluates all expressions into `results` (as many as were compiled). A variable beyond the slices
+    /// counts as 0.
+    pub fn run(&mut self, dims: &[i64], ranges: &[i64], runtime: &[i64], results: &mut [i64]) {
+        let variable = |values: &[i64], i: u32| values.get(i as usize).copied().unwrap_or(0);
+        for (slot, step) in self.steps.iter().enumerate() {
+            let value = |i: u32| self.values[i as usize];
+            self.values[slot] = match *step {
+                Step::Constant(value) => value,
+                Step::Dim(i) => variable(dims, i),
+                Step::Range(i) => variable(ranges, i),
+                Step::Runtime(i) => variable(runtime, i),
+                Step::Add(a, b) => value(a).wrapping_add(value(b)),
+                Step::Mul(a, b) => value(a).wrapping_mul(value(b)),
+                Step::FloorDiv(a, b) => floor_div(value(a), value(b)),
+                Step::Mod(a, b) => floor_mod(value(a), value(b)),
+                Step::Min(a, b) => value(a).min(value(b)),
+                Step::Max(a, b) => value(a).max(value(b)),
+            };
+        }
+        for (result, &slot) in results.iter_mut().zip(&self.results) {
+            *result = self.values[slot as usize];
+        }
+    }
+}
