@@ -169,13 +169,16 @@ impl Partition<'_> {
                 if a < b && i < from.len() {
                     a *= from[i];
                     i += 1;
-                } else {
-                    b *= to[j.min(to.len() - 1)];
+                } else if j < to.len() {
+                    b *= to[j];
                     j += 1;
+                } else {
+                    // Sizes differ; the verifier does not let that pass.
+                    break;
                 }
             }
             let linear = self.linearised(&token[first_i..i], &from[first_i..i]);
-            result.extend(self.delinearised(linear, &to[first_j..j.min(to.len())]));
+            result.extend(self.delinearised(linear, &to[first_j..j]));
         }
         result
     }
