@@ -11,3 +11,4 @@ pub mod device;
 pub mod emitter;
 pub mod hlo;
 pub mod indexing;
+pub mod plugin;

@@ -1,4 +1,5 @@
 //! The text the builder prints, and the mistakes it finds.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use fusebox_core::builder::{
     Attribute, FastMath, Float, FloatPredicate, FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type,
@@ -54,7 +55,7 @@ fn kernel_text() {
     %9 = "xla_gpu.pure_call"(%0, %1, %6, %7) {callee = @addition.values.sum} : (tensor<8x4xf32>, tensor<8x4xf32>, index, index) -> f32
     %10 = "tensor.insert"(%9, %8, %6, %7) : (f32, tensor<8x4xf32>, index, index) -> tensor<8x4xf32>
     "xla_gpu.yield"(%10) : (tensor<8x4xf32>) -> ()
-  }) {map = "(d0, d1)[s0] -> (d0 + (d1 * 8), s0), domain: d0 in [0, 7], d1 in [0, 0], s0 in [0, 3]", unroll = array<i64: 0>} : (index, index, tensor<8x4xf32>) -> tensor<8x4xf32>
+  }) {map = "(th, bl)[s0] -> (th + bl * 8, s0), domain: th in [0, 7], bl in [0, 0], s0 in [0, 3]", unroll = array<i64: 0>} : (index, index, tensor<8x4xf32>) -> tensor<8x4xf32>
   "func.return"(%11) : (tensor<8x4xf32>) -> ()
 }) {sym_name = "addition", function_type = (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>, fusebox.entry} : () -> ()
 "#;

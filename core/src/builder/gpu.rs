@@ -1,6 +1,5 @@
 //! `gpu` ids and the `xla_gpu` dialect (see "The kernel IR" in ARCHITECTURE.md).
 
-use super::map_text::map_text;
 use super::{Attribute, FunctionBuilder, Scalar, Type, Value};
 use crate::indexing::IndexingMap;
 
@@ -28,7 +27,7 @@ impl FunctionBuilder {
         let wanted = map.dims.len() + map.ranges.len() + map.runtime.len();
         self.check_indices(NAME, point, wanted);
         let results = vec![Type::INDEX; map.results.len()];
-        self.op(NAME, point, vec![("map", Attribute::Str(map_text(map)))], &results, Vec::new())
+        self.op(NAME, point, vec![("map", Attribute::Str(map.to_string()))], &results, Vec::new())
     }
 
     /// `xla_gpu.loop`: nested loops over the map's range variables, in order.
@@ -61,7 +60,7 @@ impl FunctionBuilder {
             b.terminate(NAME, "xla_gpu.yield", &next, &types);
         });
         let unroll = unroll.iter().map(|&v| v as i64).collect();
-        let attributes = vec![("map", Attribute::Str(map_text(map))), ("unroll", Attribute::I64Array(unroll))];
+        let attributes = vec![("map", Attribute::Str(map.to_string())), ("unroll", Attribute::I64Array(unroll))];
         self.op(NAME, &[dims, state].concat(), attributes, &types, vec![region])
     }
 

@@ -41,7 +41,6 @@ mod control;
 mod function;
 mod gpu;
 mod kernel;
-mod map_text;
 mod print;
 mod tensor;
 mod types;

@@ -161,7 +161,7 @@ pub fn delinearize(position: &Expr, sizes: &[i64]) -> Vec<Expr> {
         let quotient = position.clone().floor_div(stride.max(1));
         index.push(match (size, i) {
             (1, _) => Expr::constant(0),
-            (_, 0) => quotient,
+            _ if sizes[..i].iter().all(|&outer| outer == 1) => quotient,
             _ => quotient.modulo(size.max(1)),
         });
         stride = stride.saturating_mul(size);

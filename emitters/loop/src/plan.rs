@@ -1,0 +1,116 @@
+//! What the kernel will do.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, Fusion, LaunchDimensions, OutputPlan, Plan, WriteMode};
+use fusebox_core::indexing::IndexingMap;
+
+use crate::roots::{Group, groups, output_count};
+use crate::slabs::Slabs;
+use crate::threads::Threads;
+
+/// How points are dealt to blocks and threads. Everything else follows from it: `plan` takes the launch and
+/// the maps from it, `emit` the code.
+pub enum Schedule {
+    /// Many threads, each a few neighbouring points.
+    Threads(Threads),
+    /// Blocks of one thread, each a contiguous part.
+    Slabs(Slabs),
+}
+
+impl Schedule {
+    /// The schedule for a configuration; what it leaves open is chosen.
+    pub fn new(
+        fusion: &Fusion,
+        groups: &[Group],
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
+        if device.is_single_threaded_block() {
+            return Slabs::new(fusion, groups, device, configuration).map(Schedule::Slabs);
+        }
+        Threads::new(fusion, groups, device, configuration).map(Schedule::Threads)
+    }
+
+    fn launch(&self) -> LaunchDimensions {
+        match self {
+            Schedule::Threads(threads) => threads.launch(),
+            Schedule::Slabs(slabs) => slabs.launch(),
+        }
+    }
+
+    /// The map of the group of that number.
+    fn map(&self, number: usize, group: &Group) -> IndexingMap {
+        match self {
+            Schedule::Threads(threads) => threads.map(&[group]),
+            Schedule::Slabs(slabs) => slabs.map(number, &group.dims),
+        }
+    }
+
+    fn configuration(&self) -> Configuration {
+        match self {
+            Schedule::Threads(threads) => threads.configuration(),
+            Schedule::Slabs(slabs) => slabs.configuration(),
+        }
+    }
+
+    fn alternatives(&self, device: &DeviceDescription) -> Vec<Configuration> {
+        match self {
+            Schedule::Threads(threads) => threads.alternatives(device),
+            Schedule::Slabs(slabs) => slabs.alternatives(),
+        }
+    }
+}
+
+/// Launch, maps and knobs.
+pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let groups = groups(fusion);
+    let schedule = Schedule::new(fusion, &groups, device, configuration)?;
+    let mut maps = vec![IndexingMap::default(); output_count(&groups)];
+    for (number, group) in groups.iter().enumerate() {
+        let map = schedule.map(number, group);
+        group.outputs.iter().for_each(|&(output, _)| maps[output] = map.clone());
+    }
+    Ok(Plan {
+        launch: schedule.launch(),
+        shared_bytes: 0,
+        outputs: maps.into_iter().map(|map| OutputPlan { map, mode: WriteMode::Unique }).collect(),
+        vector_lanes: match &schedule {
+            Schedule::Threads(threads) => threads.lanes() as u32,
+            Schedule::Slabs(_) => 1,
+        },
+        configuration: schedule.configuration(),
+        alternatives: schedule.alternatives(device),
+        notes: notes(&groups),
+    })
+}
+
+fn notes(groups: &[Group]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if groups.len() > 1 {
+        notes.push(format!("results of {} different shapes, a loop body for each", groups.len()));
+    }
+    notes
+}
+
+/// The knob of that name, if the configuration sets it.
+///
+/// # Errors
+/// If the value is outside of `allowed`.
+pub fn knob(
+    configuration: &Configuration,
+    name: &str,
+    allowed: std::ops::RangeInclusive<i64>,
+) -> Result<Option<i64>, EmitError> {
+    match configuration.0.get(name) {
+        Some(value) if !allowed.contains(value) => Err(EmitError {
+            message: format!("knob {name} is {value}, it must be {} to {}", allowed.start(), allowed.end()),
+            instruction: None,
+        }),
+        value => Ok(value.copied()),
+    }
+}
+
+/// `a / b`, rounded up; both positive and far from overflow.
+pub fn ceil_div(a: i64, b: i64) -> i64 {
+    a / b + i64::from(a % b != 0)
+}

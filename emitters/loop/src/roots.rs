@@ -1,0 +1,122 @@
+//! The results of a fusion, grouped by dimensions: one loop body computes a group.
+
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{ArrayShape, InstrId, Op, Shape};
+
+/// Roots of equal dimensions.
+pub struct Group {
+    /// The dimensions.
+    pub dims: Vec<i64>,
+    /// The roots, each once.
+    pub instructions: Vec<InstrId>,
+    /// `(output, result)`: the output's number in the kernel, and the number of its value among the
+    /// leaves of `instructions`. A root that occurs twice has two outputs and one value.
+    pub outputs: Vec<(usize, usize)>,
+}
+
+impl Group {
+    /// Number of points.
+    pub fn element_count(&self) -> i64 {
+        self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
+    }
+}
+
+/// The roots in groups, in the order in which their dimensions first occur.
+pub fn groups(fusion: &Fusion) -> Vec<Group> {
+    let computation = fusion.computation();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut output = 0;
+    for &root in &fusion.roots {
+        let leaves = leaf_arrays(&computation.instruction(root).shape);
+        let Some(dims) = leaves.first().map(|leaf| leaf.dims.clone()) else { continue };
+        let found = groups.iter().position(|group| group.dims == dims).unwrap_or(groups.len());
+        if found == groups.len() {
+            groups.push(Group { dims, instructions: Vec::new(), outputs: Vec::new() });
+        }
+        let group = &mut groups[found];
+        let known = group.instructions.iter().position(|&known| known == root);
+        let before = &group.instructions[..known.unwrap_or(group.instructions.len())];
+        let first_result: usize = before.iter().map(|&id| leaf_arrays(&computation.instruction(id).shape).len()).sum();
+        for leaf in 0..leaves.len() {
+            group.outputs.push((output, first_result + leaf));
+            output += 1;
+        }
+        if known.is_none() {
+            group.instructions.push(root);
+        }
+    }
+    groups
+}
+
+/// Number of outputs of the kernel.
+pub fn output_count(groups: &[Group]) -> usize {
+    groups.iter().map(|group| group.outputs.len()).sum()
+}
+
+/// Shapes of the fusion's outputs.
+pub fn output_shapes(fusion: &Fusion) -> Vec<&ArrayShape> {
+    fusion.roots.iter().flat_map(|&id| leaf_arrays(&fusion.computation().instruction(id).shape)).collect()
+}
+
+/// Shapes of the fusion's parameters.
+pub fn parameter_shapes(fusion: &Fusion) -> Vec<&ArrayShape> {
+    let computation = fusion.computation();
+    computation.parameters().into_iter().flat_map(|id| leaf_arrays(&computation.instruction(id).shape)).collect()
+}
+
+/// A guess at how many operand elements one point reads: above 1 if the fusion reduces.
+pub fn reads_per_point(fusion: &Fusion) -> i64 {
+    let computation = fusion.computation();
+    let reads = computation.instructions.iter().map(|instruction| {
+        let operand = instruction.operands.first().and_then(|&id| computation.instruction(id).shape.as_array());
+        match (&instruction.op, operand) {
+            (Op::Reduce { dimensions, .. }, Some(operand)) => {
+                product(dimensions.iter().filter_map(|&d| operand.dims.get(d as usize)))
+            }
+            (Op::ReduceWindow { window, .. }, _) => product(window.dims.iter().map(|dim| &dim.size)),
+            (Op::Dot(dims), Some(operand)) => {
+                product(dims.lhs_contracting.iter().filter_map(|&d| operand.dims.get(d as usize)))
+            }
+            _ => 1,
+        }
+    });
+    reads.max().unwrap_or(1).max(1)
+}
+
+/// Whether every instruction works point by point on one and the same index, so that dimensions
+/// may be taken as one.
+pub fn is_elementwise(fusion: &Fusion) -> bool {
+    let computation = fusion.computation();
+    let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
+    let Some(root_dims) = fusion.roots.first().and_then(|&id| dims(id)) else { return false };
+    computation.ids().all(|id| {
+        let instruction = computation.instruction(id);
+        let scalar = dims(id).is_some_and(|dims| dims.is_empty());
+        let same = dims(id) == Some(root_dims);
+        match &instruction.op {
+            Op::Parameter { .. } | Op::Constant(_) => scalar || same,
+            Op::Broadcast { dimensions } => dimensions.is_empty() && same,
+            Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare { .. }
+            | Op::Select
+            | Op::Clamp
+            | Op::Convert
+            | Op::Copy
+            | Op::ReducePrecision { .. } => scalar || same,
+            Op::BitcastConvert => {
+                (scalar || same) && instruction.operands.iter().all(|&operand| dims(operand) == dims(id))
+            }
+            Op::Tuple => id == computation.root,
+            _ => false,
+        }
+    })
+}
+
+fn product<'a>(sizes: impl Iterator<Item = &'a i64>) -> i64 {
+    sizes.fold(1, |n, &size| n.saturating_mul(size.max(1)))
+}
+
+fn leaf_arrays(shape: &Shape) -> Vec<&ArrayShape> {
+    shape.leaves().into_iter().filter_map(Shape::as_array).collect()
+}

@@ -1,0 +1,180 @@
+//! Plans cover every output element exactly once, and kernels come out of them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::collections::BTreeMap;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict};
+use fusebox_core::hlo::{
+    BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape, Span, UnaryOp,
+};
+use fusebox_core::indexing::IndexingMap;
+use fusebox_emitter_loop::Loop;
+
+fn fusion(instructions: Vec<Instruction>) -> Fusion {
+    let root = InstrId(instructions.len() as u32 - 1);
+    let fused = Computation { name: "fused".into(), instructions, root, execution_thread: None, span: Span::default() };
+    let module = Module { computations: vec![fused], entry: Some(ComputationId(0)), ..Module::default() };
+    Fusion::new("kernel", module).unwrap()
+}
+
+/// `-p` of that shape.
+fn negate(element: ElementType, dims: &[i64]) -> Fusion {
+    let shape = Shape::array(element, dims);
+    fusion(vec![
+        Instruction::new("p", shape.clone(), Op::Parameter { number: 0 }, vec![]),
+        Instruction::new("n", shape, Op::Unary(UnaryOp::Negate), vec![InstrId(0)]),
+    ])
+}
+
+/// `(p + p, reshape(-p), p + p)`: two shapes, one root twice.
+fn two_shapes(dims: &[i64], reshaped: &[i64]) -> Fusion {
+    let shape = Shape::array(ElementType::F32, dims);
+    let other = Shape::array(ElementType::F32, reshaped);
+    fusion(vec![
+        Instruction::new("p", shape.clone(), Op::Parameter { number: 0 }, vec![]),
+        Instruction::new("s", shape.clone(), Op::Binary(BinaryOp::Add), vec![InstrId(0), InstrId(0)]),
+        Instruction::new("n", shape.clone(), Op::Unary(UnaryOp::Negate), vec![InstrId(0)]),
+        Instruction::new("r", other.clone(), Op::Reshape, vec![InstrId(2)]),
+        Instruction::new(
+            "t",
+            Shape::Tuple(vec![shape.clone(), other, shape]),
+            Op::Tuple,
+            vec![InstrId(1), InstrId(3), InstrId(1)],
+        ),
+    ])
+}
+
+/// Every point of the map's domain, as the indices it gives.
+fn points(map: &IndexingMap) -> Vec<Vec<i64>> {
+    let variables: Vec<_> = map.dims.iter().chain(&map.ranges).collect();
+    let mut points: Vec<Vec<i64>> = vec![vec![]];
+    for variable in variables {
+        let values = variable.bounds.lower..=variable.bounds.upper;
+        points = points.into_iter().flat_map(|p| values.clone().map(move |v| [&p[..], &[v]].concat())).collect();
+    }
+    let split = |p: &[i64]| (p[..map.dims.len()].to_vec(), p[map.dims.len()..].to_vec());
+    let inside = points.iter().map(|p| split(p)).filter(|(d, r)| map.contains_point(d, r, &[]));
+    inside.map(|(d, r)| map.evaluate(&d, &r, &[])).collect()
+}
+
+fn assert_covers(fusion: &Fusion, plan: &Plan) {
+    let roots = fusion.roots.iter().map(|&id| fusion.computation().instruction(id));
+    let shapes: Vec<_> = roots.flat_map(|root| root.shape.leaves()).map(|leaf| leaf.as_array().unwrap()).collect();
+    assert_eq!(shapes.len(), plan.outputs.len());
+    for (shape, output) in shapes.iter().zip(&plan.outputs) {
+        let mut seen = BTreeMap::new();
+        for index in points(&output.map) {
+            let inside = index.iter().zip(&shape.dims).all(|(i, size)| (0..*size).contains(i));
+            assert!(inside && index.len() == shape.dims.len(), "{index:?} of {:?}: {}", shape.dims, output.map);
+            *seen.entry(index).or_insert(0) += 1;
+        }
+        assert_eq!(seen.len() as i64, shape.element_count(), "{:?}: {}", shape.dims, output.map);
+        assert!(seen.values().all(|&times| times == 1), "{:?}: {}", shape.dims, output.map);
+        assert_eq!(output.map.dims[1].bounds.upper + 1, plan.launch.blocks as i64);
+        assert_eq!(output.map.dims[0].bounds.upper + 1, i64::from(plan.launch.threads_per_block));
+    }
+}
+
+/// The plan for a fusion, and all its alternatives, cover; each gives a kernel.
+fn check(fusion: &Fusion, device: &DeviceDescription) -> Plan {
+    let plan = Loop.plan(fusion, device, &Configuration::default()).unwrap();
+    for configuration in std::iter::once(&plan.configuration).chain(&plan.alternatives) {
+        let plan = Loop.plan(fusion, device, configuration).unwrap();
+        assert_eq!(plan.configuration, *configuration);
+        assert_covers(fusion, &plan);
+        Loop.emit(fusion, device, &plan).unwrap();
+    }
+    plan
+}
+
+/// A device small enough that few points already fill it.
+fn small_gpu() -> DeviceDescription {
+    DeviceDescription { core_count: 1, max_threads_per_block: 128, ..DeviceDescription::sm(90) }
+}
+
+#[test]
+fn every_shape_is_covered() {
+    let shapes: [&[i64]; 12] = [
+        &[],
+        &[1],
+        &[7],
+        &[0],
+        &[4, 0, 3],
+        &[1, 1],
+        &[2048],
+        &[5, 129],
+        &[3, 1, 200],
+        &[40, 3, 5],
+        &[1, 700],
+        &[64, 64],
+    ];
+    for dims in shapes {
+        for device in [small_gpu(), DeviceDescription::cpu(2)] {
+            check(&negate(ElementType::F32, dims), &device);
+        }
+    }
+}
+
+#[test]
+fn results_of_different_shapes_are_covered() {
+    for device in [small_gpu(), DeviceDescription::cpu(3)] {
+        check(&two_shapes(&[6, 50], &[300]), &device);
+        check(&two_shapes(&[600, 2], &[5, 2, 120]), &device);
+    }
+}
+
+#[test]
+fn lanes_make_accesses_sixteen_bytes_wide() {
+    let lanes = |element, dims: &[i64]| check(&negate(element, dims), &small_gpu()).vector_lanes;
+    assert_eq!(lanes(ElementType::F32, &[4096]), 4);
+    assert_eq!(lanes(ElementType::BF16, &[64, 64]), 8);
+    assert_eq!(lanes(ElementType::F64, &[4096]), 2);
+    assert_eq!(lanes(ElementType::U8, &[4096]), 16);
+    assert_eq!(lanes(ElementType::F32, &[4098]), 2, "4 does not divide 4098");
+    assert_eq!(lanes(ElementType::F32, &[256]), 2, "more lanes would leave threads of the core idle");
+}
+
+#[test]
+fn a_small_fusion_is_one_block_of_the_cpu() {
+    let cpu = DeviceDescription::cpu(8);
+    assert_eq!(check(&negate(ElementType::F32, &[100, 7]), &cpu).launch.blocks, 1);
+    let large = Loop.plan(&negate(ElementType::F32, &[4096, 4096]), &cpu, &Configuration::default()).unwrap();
+    assert_eq!(large.launch.blocks, 128);
+}
+
+#[test]
+fn an_impossible_knob_is_an_error() {
+    let fusion = negate(ElementType::F32, &[64]);
+    for (name, value) in [("lanes", 3), ("lanes", 0), ("threads", 0), ("threads", 1 << 20)] {
+        let configuration = Configuration([(name.to_owned(), value)].into());
+        let error = Loop.plan(&fusion, &small_gpu(), &configuration).unwrap_err();
+        assert!(error.message.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn tokens_and_absurd_sizes_are_declined() {
+    let token = fusion(vec![Instruction::new("t", Shape::Token, Op::AfterAll, vec![])]);
+    let absurd = negate(ElementType::U8, &[1 << 62]);
+    for fusion in [token, absurd] {
+        let Verdict::Decline(decline) = Loop.consider(&fusion, &small_gpu()) else { panic!("accepted") };
+        assert!(decline.instruction.is_some(), "{}", decline.reason);
+    }
+}
+
+/// `BLESS=1` writes the expected texts anew.
+#[test]
+fn kernels_of_both_kinds() {
+    let fusion = negate(ElementType::F32, &[256, 128]);
+    for (device, file) in [(small_gpu(), "negate.gpu.mlir"), (DeviceDescription::cpu(2), "negate.cpu.mlir")] {
+        let plan = Loop.plan(&fusion, &device, &Configuration::default()).unwrap();
+        let kernel = Loop.emit(&fusion, &device, &plan).unwrap();
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &kernel.mlir).unwrap();
+        }
+        let expected = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(kernel.mlir, expected, "{file} differs; run with BLESS=1 if that is intended");
+    }
+}
