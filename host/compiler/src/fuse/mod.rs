@@ -1,0 +1,1 @@
+//! Groups instructions into fusions: `fuse(Module) -> Module`, each kernel one `fusion` instruction.
