@@ -216,6 +216,28 @@ impl FunctionBuilder {
         self.open.pop().unwrap_or_default()
     }
 
+    /// An empty region and its arguments, to be filled piece by piece between [`enter`](Self::enter) and
+    /// [`leave`](Self::leave), then handed to [`op`](Self::op). Values made inside are not followed:
+    /// whoever fills regions out of order answers for their use.
+    pub fn detached(&mut self, arguments: &[Type]) -> (Region, Vec<Value>) {
+        let arguments: Vec<Value> = arguments.iter().map(|ty| self.define(ty.clone())).collect();
+        (Region { arguments: arguments.clone(), operations: Vec::new() }, arguments)
+    }
+
+    /// From here on, operations are appended to a detached region.
+    pub fn enter(&mut self, region: Region) {
+        self.open.push(region);
+    }
+
+    /// Gives back the region last entered; operations go where they went before.
+    pub fn leave(&mut self) -> Region {
+        if self.open.len() < 2 {
+            self.refuse("region", "left without being entered");
+            return Region::default();
+        }
+        self.open.pop().unwrap_or_default()
+    }
+
     /// `func.return`; fixes the result types.
     pub fn ret(&mut self, values: &[Value]) {
         if self.open.len() != 1 || self.results.is_some() {

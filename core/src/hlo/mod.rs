@@ -10,9 +10,11 @@
 mod element_type;
 mod literal;
 mod module;
+mod narrow_float;
 mod op;
 mod shape;
 mod span;
+pub mod text;
 
 pub use element_type::ElementType;
 pub use literal::{ArrayLiteral, Literal};
@@ -20,6 +22,7 @@ pub use module::{
     AliasKind, Computation, ComputationId, DebugTables, EntryLayout, Extra, FileLocation, InputOutputAlias, InstrId,
     Instruction, Metadata, Module, StackFrame,
 };
+pub use narrow_float::{FloatFormat, Specials};
 pub use op::{
     BinaryOp, Comparison, ComparisonType, ConvDims, ConvolutionAttrs, CustomCallAttrs, DotDims, FftType, FusionKind,
     GatherDims, Op, Opcode, PaddingDim, RandomAlgorithm, RandomDistribution, ScatterDims, SliceDim, Transpose, UnaryOp,
@@ -27,3 +30,4 @@ pub use op::{
 };
 pub use shape::{ArrayShape, Layout, Shape};
 pub use span::{Diagnostic, Span};
+pub use text::{ParseOptions, PrintOptions, parse_module, parse_module_with, print_module, print_module_with};

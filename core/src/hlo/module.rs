@@ -1,6 +1,7 @@
 //! Modules, computations and instructions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Op, Opcode, Shape, Span};
 
@@ -55,6 +56,8 @@ pub struct Module {
     pub debug_tables: DebugTables,
     /// Name of the file the module was read from; empty if none. For diagnostics.
     pub source_file: String,
+    /// The text the module was read from; empty if none. For diagnostics.
+    pub source_text: Arc<str>,
 }
 
 /// Shapes, with layouts, in which the entry takes its parameters and gives its result.
@@ -203,6 +206,16 @@ impl Module {
     /// A computation of this module. Ids come from this module, so the index is in range.
     pub fn computation(&self, id: ComputationId) -> &Computation {
         &self.computations[id.index()]
+    }
+
+    /// Forgets file, text and all places, so that modules read from different texts can be compared.
+    pub fn clear_source(&mut self) {
+        self.source_file.clear();
+        self.source_text = Arc::default();
+        for computation in &mut self.computations {
+            computation.span = Span::default();
+            computation.instructions.iter_mut().for_each(|instruction| instruction.span = Span::default());
+        }
     }
 
     /// The computation of that name.

@@ -9,6 +9,8 @@ mod interval;
 mod map;
 mod program;
 mod range;
+mod recombine;
+mod simplify;
 mod text;
 
 pub use expr::{Affine, Expr, ExprKind};
@@ -16,4 +18,5 @@ pub use interval::Interval;
 pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, linearize};
 pub use program::Program;
 pub use range::{Bounds, range_of};
+pub use simplify::simplify_expr;
 pub use text::TextError;

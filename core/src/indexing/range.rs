@@ -1,6 +1,8 @@
 //! Which values an expression can take.
 
-use super::expr::{Expr, ExprKind, ExprMap};
+use std::rc::Rc;
+
+use super::expr::{Affine, Expr, ExprKind, ExprMap};
 use super::{Constraint, IndexingMap, Interval};
 
 /// What is known about variables: an interval for each, and facts about expressions.
@@ -81,6 +83,7 @@ pub fn range_of(expr: &Expr, bounds: &Bounds) -> Interval {
 pub(super) struct RangeEvaluator<'a> {
     bounds: &'a Bounds,
     facts: ExprMap<Interval>,
+    sums: Rc<[(Affine, Interval)]>,
     memo: ExprMap<Interval>,
 }
 
@@ -91,7 +94,8 @@ impl<'a> RangeEvaluator<'a> {
             let known = facts.entry(fact.expr.clone()).or_insert(Interval::ALL);
             *known = known.intersect(fact.bounds);
         }
-        RangeEvaluator { bounds, facts, memo: ExprMap::default() }
+        let sums = bounds.facts.iter().map(|fact| (fact.expr.decompose(), fact.bounds)).collect();
+        RangeEvaluator { bounds, facts, sums, memo: ExprMap::default() }
     }
 
     pub(super) fn range(&mut self, expr: &Expr) -> Interval {
@@ -103,7 +107,7 @@ impl<'a> RangeEvaluator<'a> {
         }
         let (a, b) = (self.range(a), self.range(b));
         let range = match expr.kind() {
-            ExprKind::Add(..) => a + b,
+            ExprKind::Add(..) => self.by_facts(expr, a + b),
             ExprKind::Mul(..) => a * b,
             ExprKind::FloorDiv(..) => a.floor_div(b),
             ExprKind::Mod(..) => a.modulo(b),
@@ -116,10 +120,38 @@ impl<'a> RangeEvaluator<'a> {
         range
     }
 
+    /// Narrows the range of a sum that contains a multiple of a sum something is known about.
+    fn by_facts(&mut self, expr: &Expr, mut range: Interval) -> Interval {
+        if self.sums.is_empty() {
+            return range;
+        }
+        let sum = expr.decompose();
+        let facts = Rc::clone(&self.sums);
+        for (known, bounds) in facts.iter() {
+            let Some(factor) = multiple(&sum, known) else { continue };
+            let constant = Interval::point(sum.constant) + -(Interval::point(known.constant) * Interval::point(factor));
+            let mut rest = *bounds * Interval::point(factor) + constant;
+            for (term, coefficient) in &sum.terms {
+                let left = coefficient - factor * known.coefficient(term);
+                rest = rest + self.range(term) * Interval::point(left);
+            }
+            range = range.intersect(rest);
+        }
+        range
+    }
+
     fn known(&self, expr: &Expr, range: Interval) -> Interval {
         match self.facts.get(expr) {
             Some(&fact) => range.intersect(fact),
             None => range,
         }
     }
+}
+
+/// The factor by which all terms of `part` occur in `sum`.
+fn multiple(sum: &Affine, part: &Affine) -> Option<i64> {
+    let (term, coefficient) = part.terms.first()?;
+    let factor = sum.coefficient(term).checked_div(*coefficient)?;
+    let occurs = |(term, c): &(Expr, i64)| c.checked_mul(factor) == Some(sum.coefficient(term));
+    (factor != 0 && part.terms.iter().all(occurs)).then_some(factor)
 }

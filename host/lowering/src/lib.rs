@@ -4,6 +4,8 @@
 //! textual MLIR -> parse, verify -> inline -> simplify indices -> loops -> tensors to pointers -> LLVM -> object | PTX
 //! ```
 
+pub mod math;
+
 /// The machine to compile for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Target {

@@ -1,0 +1,263 @@
+//! Bit patterns of every float type, to and from `f64`.
+
+use super::ElementType;
+
+/// How a float type lays out and spends its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FloatFormat {
+    /// Bits of the exponent.
+    pub exponent_bits: u32,
+    /// Bits of the mantissa, without the hidden one.
+    pub mantissa_bits: u32,
+    /// What is subtracted from the exponent.
+    pub bias: i32,
+    /// Which patterns are not numbers.
+    pub specials: Specials,
+    /// Whether there is a sign bit.
+    pub signed: bool,
+}
+
+/// Which patterns of a float type are infinities and NaNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Specials {
+    /// IEEE: exponent all ones is infinity (mantissa zero) or NaN.
+    Ieee,
+    /// No infinities; all ones is NaN (`fn`).
+    NanAllOnes,
+    /// No infinities, no negative zero; the pattern of negative zero is NaN (`fnuz`).
+    NanNegativeZero,
+    /// Every pattern is a finite number.
+    None,
+}
+
+impl FloatFormat {
+    /// The format of a float type; `None` for types that are not real floats.
+    pub fn of(element_type: ElementType) -> Option<FloatFormat> {
+        let format = |exponent_bits, mantissa_bits, bias, specials| {
+            Some(FloatFormat { exponent_bits, mantissa_bits, bias, specials, signed: true })
+        };
+        match element_type {
+            ElementType::F4E2M1FN => format(2, 1, 1, Specials::None),
+            ElementType::F6E2M3FN => format(2, 3, 1, Specials::None),
+            ElementType::F6E3M2FN => format(3, 2, 3, Specials::None),
+            ElementType::F8E3M4 => format(3, 4, 3, Specials::Ieee),
+            ElementType::F8E4M3 => format(4, 3, 7, Specials::Ieee),
+            ElementType::F8E4M3FN => format(4, 3, 7, Specials::NanAllOnes),
+            ElementType::F8E4M3B11FNUZ => format(4, 3, 11, Specials::NanNegativeZero),
+            ElementType::F8E4M3FNUZ => format(4, 3, 8, Specials::NanNegativeZero),
+            ElementType::F8E5M2 => format(5, 2, 15, Specials::Ieee),
+            ElementType::F8E5M2FNUZ => format(5, 2, 16, Specials::NanNegativeZero),
+            ElementType::F8E8M0FNU => Some(FloatFormat {
+                exponent_bits: 8,
+                mantissa_bits: 0,
+                bias: 127,
+                specials: Specials::NanAllOnes,
+                signed: false,
+            }),
+            ElementType::F16 => format(5, 10, 15, Specials::Ieee),
+            ElementType::BF16 => format(8, 7, 127, Specials::Ieee),
+            ElementType::F32 => format(8, 23, 127, Specials::Ieee),
+            ElementType::F64 => format(11, 52, 1023, Specials::Ieee),
+            _ => None,
+        }
+    }
+
+    fn mantissa_mask(self) -> u64 {
+        (1 << self.mantissa_bits) - 1
+    }
+
+    fn exponent_mask(self) -> u64 {
+        (1 << self.exponent_bits) - 1
+    }
+
+    /// The sign bit, or 0.
+    pub fn sign_bit(self) -> u64 {
+        if self.signed { 1 << (self.exponent_bits + self.mantissa_bits) } else { 0 }
+    }
+
+    /// The pattern of exponent and mantissa all ones.
+    fn all_ones(self) -> u64 {
+        (1 << (self.exponent_bits + self.mantissa_bits)) - 1
+    }
+
+    /// The largest finite magnitude's pattern.
+    pub fn max_finite_bits(self) -> u64 {
+        match self.specials {
+            Specials::Ieee => self.infinity_bits() - 1,
+            Specials::NanAllOnes => self.all_ones() - 1,
+            Specials::NanNegativeZero | Specials::None => self.all_ones(),
+        }
+    }
+
+    /// The exponent all ones with an empty mantissa: infinity, where there is one.
+    fn infinity_bits(self) -> u64 {
+        self.exponent_mask() << self.mantissa_bits
+    }
+
+    /// Whether the type has infinities.
+    pub fn has_infinity(self) -> bool {
+        self.specials == Specials::Ieee
+    }
+
+    /// The pattern of the default (quiet, positive where there is a choice) NaN, if there is one.
+    pub fn nan_bits(self) -> Option<u64> {
+        match self.specials {
+            Specials::Ieee => Some(self.infinity_bits() | (1 << (self.mantissa_bits - 1))),
+            Specials::NanAllOnes => Some(self.all_ones()),
+            Specials::NanNegativeZero => Some(self.sign_bit()),
+            Specials::None => None,
+        }
+    }
+
+    /// Whether the pattern is a NaN.
+    pub fn is_nan(self, bits: u64) -> bool {
+        let magnitude = bits & self.all_ones();
+        match self.specials {
+            Specials::Ieee => magnitude > self.infinity_bits(),
+            Specials::NanAllOnes => magnitude == self.all_ones(),
+            Specials::NanNegativeZero => bits == self.sign_bit(),
+            Specials::None => false,
+        }
+    }
+
+    /// The value of a pattern. Exact; every NaN becomes a NaN of the same sign.
+    pub fn decode(self, bits: u64) -> f64 {
+        let sign = if bits & self.sign_bit() != 0 { -1.0 } else { 1.0 };
+        if self.is_nan(bits) {
+            return if self.specials == Specials::NanNegativeZero { f64::NAN } else { f64::NAN.copysign(sign) };
+        }
+        let magnitude = bits & self.all_ones();
+        if self.has_infinity() && magnitude == self.infinity_bits() {
+            return sign * f64::INFINITY;
+        }
+        if self.mantissa_bits == 52 {
+            return f64::from_bits(bits);
+        }
+        let mantissa = magnitude & self.mantissa_mask();
+        let exponent = (magnitude >> self.mantissa_bits) as i32;
+        let scale = |power: i32| 2f64.powi(power);
+        // f8e8m0fnu has neither zero nor subnormals: exponent 0 is 2^-127.
+        if exponent == 0 && self.mantissa_bits > 0 {
+            return sign * mantissa as f64 * scale(1 - self.bias - self.mantissa_bits as i32);
+        }
+        let significand = (mantissa | (1 << self.mantissa_bits)) as f64;
+        sign * significand * scale(exponent - self.bias) / scale(self.mantissa_bits as i32)
+    }
+
+    /// The pattern nearest to a value, ties to even. What is too large becomes infinity, or NaN in
+    /// types that have NaN but no infinity, or the largest number in types that have neither; NaN
+    /// becomes the default NaN with the sign kept, or negative zero in types without NaN.
+    pub fn encode(self, value: f64) -> u64 {
+        if self.mantissa_bits == 52 {
+            return value.to_bits();
+        }
+        let sign = if value.is_sign_negative() { self.sign_bit() } else { 0 };
+        if value.is_nan() {
+            return match self.specials {
+                Specials::None => self.sign_bit(),
+                Specials::NanNegativeZero => self.sign_bit(),
+                _ => self.nan_bits().unwrap_or(0) | sign,
+            };
+        }
+        if !self.signed && value <= 0.0 {
+            // f8e8m0fnu: zero rounds to the smallest power, negative numbers have none.
+            return if value == 0.0 { 0 } else { self.all_ones() };
+        }
+        let magnitude = self.encode_magnitude(value.abs());
+        match self.specials {
+            Specials::Ieee => sign | magnitude.min(self.infinity_bits()),
+            Specials::NanAllOnes => sign | magnitude.min(self.all_ones()),
+            Specials::NanNegativeZero if magnitude > self.all_ones() => self.sign_bit(),
+            Specials::NanNegativeZero if magnitude == 0 => 0,
+            Specials::NanNegativeZero => sign | magnitude,
+            Specials::None => sign | magnitude.min(self.all_ones()),
+        }
+    }
+
+    /// The rounded pattern without regard to which patterns are numbers; may exceed all ones.
+    fn encode_magnitude(self, value: f64) -> u64 {
+        if value.is_infinite() {
+            return u64::MAX >> 1;
+        }
+        let bits = value.to_bits();
+        let raw_exponent = (bits >> 52) as i32;
+        // f64's own subnormals are below half of every other type's smallest number.
+        if raw_exponent == 0 {
+            return 0;
+        }
+        let exponent = raw_exponent - 1023 + self.bias;
+        let significand = (bits & ((1 << 52) - 1)) | (1 << 52);
+        let smallest_normal = i32::from(self.mantissa_bits > 0);
+        // Subnormal results shift further right, so that the hidden bit becomes an ordinary one.
+        let deficit = (smallest_normal - exponent).max(0) as u32;
+        let shift = 52 - self.mantissa_bits + deficit;
+        if shift > 54 {
+            return 0;
+        }
+        let kept = significand >> shift;
+        let dropped = significand & ((1 << shift) - 1);
+        let half = 1u64 << (shift - 1);
+        let rounded = kept + u64::from(dropped > half || (dropped == half && kept & 1 == 1));
+        if self.mantissa_bits == 0 {
+            return self.encode_power(exponent, dropped, deficit);
+        }
+        if deficit > 0 { rounded } else { rounded + (((exponent - 1) as u64) << self.mantissa_bits) }
+    }
+
+    /// Without a mantissa, a tie goes to the even exponent.
+    fn encode_power(self, exponent: i32, dropped: u64, deficit: u32) -> u64 {
+        if deficit > 0 {
+            return 0;
+        }
+        let half = 1u64 << 51;
+        let up = dropped > half || (dropped == half && exponent & 1 == 1);
+        exponent as u64 + u64::from(up)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_of_the_small_types_survives() {
+        for &element_type in ElementType::ALL {
+            let Some(format) = FloatFormat::of(element_type) else { continue };
+            if element_type.bits() > 16 {
+                continue;
+            }
+            for bits in 0..1u64 << element_type.bits() {
+                let value = format.decode(bits);
+                let back = format.encode(value);
+                assert!(back == bits || (value.is_nan() && format.is_nan(back)), "{element_type} {bits:#x} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn halves_agree_with_the_half_crate() {
+        let format = FloatFormat::of(ElementType::F16).unwrap();
+        let brain = FloatFormat::of(ElementType::BF16).unwrap();
+        let mut value = 1e-9f64;
+        while value < 1e6 {
+            assert_eq!(format.encode(value), u64::from(half::f16::from_f64(value).to_bits()), "{value}");
+            assert_eq!(brain.encode(-value), u64::from(half::bf16::from_f64(-value).to_bits()), "{value}");
+            value *= 1.0137;
+        }
+    }
+
+    #[test]
+    fn overflow_goes_where_the_type_says() {
+        let encode = |element_type, value| FloatFormat::of(element_type).unwrap().encode(value);
+        assert_eq!(encode(ElementType::F8E4M3FN, 448.0), 0x7e);
+        assert_eq!(encode(ElementType::F8E4M3FN, 464.0), 0x7e);
+        assert_eq!(encode(ElementType::F8E4M3FN, 465.0), 0x7f);
+        assert_eq!(encode(ElementType::F8E5M2, 1e9), 0x7c);
+        assert_eq!(encode(ElementType::F8E4M3FNUZ, 1e9), 0x80);
+        assert_eq!(encode(ElementType::F8E4M3FNUZ, -0.0), 0);
+        assert_eq!(encode(ElementType::F4E2M1FN, 1e9), 7);
+        assert_eq!(encode(ElementType::F8E8M0FNU, 1.5), 128);
+        assert_eq!(encode(ElementType::F8E8M0FNU, 3.0), 128);
+        assert_eq!(encode(ElementType::F8E8M0FNU, -1.0), 0xff);
+    }
+}

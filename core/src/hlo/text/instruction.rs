@@ -1,0 +1,243 @@
+//! One instruction: name, shape, opcode, operands, attributes.
+
+use std::collections::{HashMap, HashSet};
+
+use super::attributes::Attributes;
+use super::computation::Parser;
+use super::lexer::Cursor;
+use super::literals::literal;
+use super::ops::kept_attributes;
+use super::shapes::{MAX_NESTING, shape, shape_follows};
+use super::source::{Fault, Parse};
+use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape};
+
+/// The instructions of the computation being read.
+#[derive(Default)]
+pub(crate) struct Scope<'t> {
+    pub instructions: Vec<Instruction>,
+    pub root: Option<InstrId>,
+    names: HashMap<&'t str, InstrId>,
+    /// Instructions with faults of their own: uses of them are not reported again.
+    broken: HashSet<&'t str>,
+    generated_names: HashSet<String>,
+    /// Elements that `name#1` has taken out of tuples.
+    elements: HashMap<(InstrId, i64), InstrId>,
+    /// The instruction being read.
+    current: Option<&'t str>,
+}
+
+impl<'t> Scope<'t> {
+    /// The name of the instruction that failed, which is not reported again when it is used.
+    pub(super) fn take_current(&mut self) -> Option<&'t str> {
+        let name = self.current.take()?;
+        if !self.names.contains_key(name) {
+            self.broken.insert(name);
+        }
+        Some(name)
+    }
+
+    /// The line that defines a name.
+    pub(super) fn line_of(&self, name: &str) -> Option<u32> {
+        self.names.get(name).map(|id| self.instructions[id.index()].span.line)
+    }
+
+    pub(super) fn find(&self, name: &str, at: usize) -> Parse<InstrId> {
+        if let Some(&id) = self.names.get(name) {
+            return Ok(id);
+        }
+        let message =
+            if self.broken.contains(name) { String::new() } else { format!("the operand `{name}` is not defined") };
+        Err(Fault { at, message, undefined: Some(name.to_owned()) })
+    }
+
+    fn unused_name(&mut self, stem: &str) -> String {
+        let mut number = self.generated_names.len() + 1;
+        let mut name = format!("{stem}.{number}");
+        while self.names.contains_key(name.as_str()) || self.generated_names.contains(&name) {
+            number += 1;
+            name = format!("{stem}.{number}");
+        }
+        self.generated_names.insert(name.clone());
+        name
+    }
+
+    fn add(&mut self, instruction: Instruction) -> InstrId {
+        self.instructions.push(instruction);
+        InstrId(self.instructions.len() as u32 - 1)
+    }
+}
+
+impl<'t> Parser<'t> {
+    /// `[ROOT] [%]name = …`
+    pub(super) fn instruction(&mut self, cursor: &mut Cursor<'t>, scope: &mut Scope<'t>) -> Parse<()> {
+        scope.current = None;
+        let root_at = cursor.at();
+        let is_root = cursor.eat_word("ROOT");
+        let (name, at) = cursor.name("an instruction or `}`")?;
+        scope.current = Some(name);
+        cursor.expect(b'=', &format!("after the instruction name `{name}`"))?;
+        let instruction = self.right_hand_side(cursor, scope, Some((name, at)), 0)?;
+        if scope.names.contains_key(name) || scope.generated_names.contains(name) {
+            return Err(Fault::new(at, format!("a second instruction is named `{name}`")));
+        }
+        let id = scope.add(instruction);
+        scope.names.insert(name, id);
+        if is_root && scope.root.replace(id).is_some() {
+            return Err(Fault::new(root_at, "a computation has one ROOT, this is a second one"));
+        }
+        Ok(())
+    }
+
+    /// `[shape] opcode(operands){, attribute=value}`; without a name (a nested operand), no attributes.
+    fn right_hand_side(
+        &mut self,
+        cursor: &mut Cursor<'t>,
+        scope: &mut Scope<'t>,
+        name: Option<(&'t str, usize)>,
+        depth: usize,
+    ) -> Parse<Instruction> {
+        let shape_at = cursor.at();
+        let declared = if shape_follows(cursor) { Some(shape(cursor)?) } else { None };
+        let at = cursor.at();
+        let word = cursor.expect_word("an opcode")?;
+        let opcode = match word.parse::<Opcode>() {
+            Ok(opcode) => opcode,
+            Err(()) => return self.sugared(cursor, scope, word, at, declared, name),
+        };
+        let (operands, mut op) = self.parentheses(cursor, scope, opcode, at, declared.as_ref(), depth)?;
+        let mut attributes = match name {
+            Some(_) => Attributes::read(cursor, at, opcode.name())?,
+            None => Attributes::empty(at, opcode.name()),
+        };
+        let mut extra = self.extra(&mut attributes, opcode, scope)?;
+        let op = match op.take() {
+            Some(op) => op,
+            None => self.op(opcode, at, &mut attributes)?,
+        };
+        self.keep_or_reject(&mut attributes, opcode, &mut extra)?;
+        let shape = match declared {
+            Some(shape) => shape,
+            None => self.inferred(&op, &operands, scope, shape_at)?,
+        };
+        let (name, span) = match name {
+            Some((name, at)) => (name.to_owned(), self.source.span(at)),
+            None => (scope.unused_name(opcode.name()), self.source.span(at)),
+        };
+        Ok(Instruction { name, shape, op, operands, extra: extra.into_box(), span })
+    }
+
+    /// The content of the parentheses: operands, or for constants and parameters their whole
+    /// operation.
+    fn parentheses(
+        &mut self,
+        cursor: &mut Cursor<'t>,
+        scope: &mut Scope<'t>,
+        opcode: Opcode,
+        at: usize,
+        declared: Option<&Shape>,
+        depth: usize,
+    ) -> Parse<(Vec<InstrId>, Option<Op>)> {
+        cursor.expect(b'(', &format!("after the opcode `{opcode}`"))?;
+        let op = match opcode {
+            Opcode::Parameter => Op::Parameter { number: cursor.integer("the number of the parameter")? },
+            Opcode::Constant => match declared {
+                Some(shape) => Op::Constant(literal(cursor, shape, self.options)?),
+                None => return Err(Fault::new(at, "a constant needs a shape before its opcode")),
+            },
+            _ => {
+                let operands = cursor.list(b')', |cursor| self.operand(cursor, scope, depth))?;
+                return Ok((operands, None));
+            }
+        };
+        cursor.expect(b')', &format!("after the content of the {opcode}"))?;
+        Ok((Vec::new(), Some(op)))
+    }
+
+    /// `[shape] [%]name`, `name#1#0` (elements of tuples), or a nested instruction.
+    pub(super) fn operand(&mut self, cursor: &mut Cursor<'t>, scope: &mut Scope<'t>, depth: usize) -> Parse<InstrId> {
+        let start = *cursor;
+        let shape_at = cursor.at();
+        let declared = if shape_follows(cursor) { Some(shape(cursor)?) } else { None };
+        let mut ahead = *cursor;
+        if ahead.word().is_some() && ahead.touches(b'(') {
+            *cursor = start;
+            return self.nested(cursor, scope, depth);
+        }
+        let (name, at) = cursor.name("an operand")?;
+        let mut id = scope.find(name, at)?;
+        while cursor.touches(b'#') {
+            cursor.eat(b'#');
+            let index_at = cursor.at();
+            let index = cursor.integer("the index of a tuple element")?;
+            id = self.element(scope, id, index, index_at)?;
+        }
+        let actual = &scope.instructions[id.index()].shape;
+        match declared {
+            Some(shape) if !shape.same_structure(actual) => {
+                Err(Fault::new(shape_at, format!("the operand `{name}` is {actual}, not {shape}")))
+            }
+            _ => Ok(id),
+        }
+    }
+
+    fn nested(&mut self, cursor: &mut Cursor<'t>, scope: &mut Scope<'t>, depth: usize) -> Parse<InstrId> {
+        if depth >= MAX_NESTING {
+            let message = format!("operands are nested more than {MAX_NESTING} deep");
+            return Err(Fault::new(cursor.at(), message));
+        }
+        let instruction = self.right_hand_side(cursor, scope, None, depth + 1)?;
+        Ok(scope.add(instruction))
+    }
+
+    fn element(&mut self, scope: &mut Scope<'t>, tuple: InstrId, index: i64, at: usize) -> Parse<InstrId> {
+        if let Some(&id) = scope.elements.get(&(tuple, index)) {
+            return Ok(id);
+        }
+        let source = &scope.instructions[tuple.index()];
+        let element = source.shape.as_tuple().and_then(|elements| elements.get(usize::try_from(index).ok()?));
+        let Some(shape) = element.cloned() else {
+            let message = format!("`{}` is {}, which has no element {index}", source.name, source.shape);
+            return Err(Fault::new(at, message));
+        };
+        let mut instruction =
+            Instruction::new(scope.unused_name("element"), shape, Op::GetTupleElement { index }, vec![tuple]);
+        instruction.span = self.source.span(at);
+        let id = scope.add(instruction);
+        scope.elements.insert((tuple, index), id);
+        Ok(id)
+    }
+
+    /// Keeps the attributes that may be there, rejects the others.
+    pub(super) fn keep_or_reject(
+        &mut self,
+        attributes: &mut Attributes<'t>,
+        opcode: Opcode,
+        extra: &mut super::common::CommonAttributes,
+    ) -> Parse<()> {
+        for attribute in attributes.drain() {
+            if !kept_attributes(opcode).contains(&attribute.name) {
+                return Err(Fault::new(attribute.at, format!("{opcode} has no attribute `{}`", attribute.name)));
+            }
+            extra.keep(attribute.name, attribute.raw());
+        }
+        Ok(())
+    }
+
+    /// The shape of an instruction that was written without one.
+    fn inferred(&mut self, op: &Op, _operands: &[InstrId], _scope: &Scope<'t>, at: usize) -> Parse<Shape> {
+        Err(Fault::new(at, format!("{} needs a shape before its opcode", op.opcode())))
+    }
+
+    /// `slice-start(…)` and the like: an asynchronous form of an operation that has no opcode for it.
+    fn sugared(
+        &mut self,
+        _cursor: &mut Cursor<'t>,
+        _scope: &mut Scope<'t>,
+        word: &str,
+        at: usize,
+        _declared: Option<Shape>,
+        _name: Option<(&'t str, usize)>,
+    ) -> Parse<Instruction> {
+        Err(Fault::new(at, format!("unknown opcode `{word}`")))
+    }
+}

@@ -1,0 +1,61 @@
+//! HLO text: parser and printer.
+//!
+//! ```text
+//! Cursor (words, brackets) -> header, computations, instructions -> Module -> print
+//! ```
+//!
+//! The parser reports every fault it can find and goes on at the next line after one. It accepts
+//! what JAX lowers to, optimised text, and computations without a `HloModule` line.
+
+mod attributes;
+mod common;
+mod computation;
+mod header;
+mod instruction;
+mod lexer;
+mod literals;
+mod ops;
+mod print;
+mod print_literal;
+mod print_op;
+mod shapes;
+mod source;
+
+pub use print::{PrintOptions, print_module, print_module_with};
+
+use super::{Diagnostic, Module};
+
+/// Settings of the parser.
+#[derive(Clone, Copy, Debug)]
+pub struct ParseOptions {
+    /// Accept constants whose value was left out (`{...}`) and give them a pattern of zeros and
+    /// ones; otherwise they are an error.
+    pub fill_elided: bool,
+    /// Largest such constant, in bytes.
+    pub largest_filler: i64,
+    /// After so many faults the parser gives up.
+    pub max_diagnostics: usize,
+}
+
+impl Default for ParseOptions {
+    fn default() -> Self {
+        ParseOptions { fill_elided: false, largest_filler: 1 << 30, max_diagnostics: 100 }
+    }
+}
+
+/// Reads a module. `file` is its name in diagnostics.
+///
+/// # Errors
+/// Returns all faults of the text. A module that was read may still be invalid: see
+/// [`verify`](super::verify).
+pub fn parse_module(text: &str, file: &str) -> Result<Module, Vec<Diagnostic>> {
+    parse_module_with(text, file, &ParseOptions::default())
+}
+
+/// Like [`parse_module`], with settings.
+///
+/// # Errors
+/// See [`parse_module`].
+pub fn parse_module_with(text: &str, file: &str, options: &ParseOptions) -> Result<Module, Vec<Diagnostic>> {
+    computation::Parser::new(text, file, options)?.module()
+}

@@ -1,0 +1,67 @@
+//! The text being read: from byte offsets to lines, columns and diagnostics.
+
+use crate::hlo::{Diagnostic, Span};
+
+/// A fault at a byte offset, before it is known which file and line that is.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// Where.
+    pub at: usize,
+    /// What.
+    pub message: String,
+    /// The name that was not defined, if that is the fault.
+    pub undefined: Option<String>,
+}
+
+impl Fault {
+    pub(crate) fn new(at: usize, message: impl Into<String>) -> Self {
+        Fault { at, message: message.into(), undefined: None }
+    }
+}
+
+pub(crate) type Parse<T> = Result<T, Fault>;
+
+/// A text with an index of its lines.
+pub(crate) struct Source<'t> {
+    pub text: &'t str,
+    pub file: &'t str,
+    line_starts: Vec<u32>,
+}
+
+impl<'t> Source<'t> {
+    pub(crate) fn new(text: &'t str, file: &'t str) -> Self {
+        let starts = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at as u32 + 1);
+        Source { text, file, line_starts: std::iter::once(0).chain(starts).collect() }
+    }
+
+    fn line_index(&self, at: usize) -> usize {
+        self.line_starts.partition_point(|&start| start as usize <= at).saturating_sub(1)
+    }
+
+    /// The whole line with this index from 0, without its end.
+    pub(crate) fn line(&self, index: usize) -> &'t str {
+        let Some(&start) = self.line_starts.get(index) else { return "" };
+        let end = self.line_starts.get(index + 1).map_or(self.text.len(), |&next| next as usize);
+        self.text[start as usize..end].trim_end_matches(['\n', '\r'])
+    }
+
+    pub(crate) fn span(&self, at: usize) -> Span {
+        let line = self.line_index(at);
+        let start = self.line_starts[line] as usize;
+        let before = &self.text.as_bytes()[start..at.min(self.text.len())];
+        // Characters, not bytes: continuation bytes of UTF-8 do not count.
+        let column = before.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() + 1;
+        Span { line: line as u32 + 1, column: column as u32 }
+    }
+
+    pub(crate) fn diagnostic(&self, fault: Fault, subject: Option<String>) -> Diagnostic {
+        let span = self.span(fault.at);
+        Diagnostic {
+            file: self.file.to_owned(),
+            span,
+            subject,
+            message: fault.message,
+            source_line: self.line(span.line as usize - 1).to_owned(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Rules on sums that hold quotients and remainders: the inverse of splitting.
+
+use super::expr::{Affine, Expr};
+use super::simplify::{Simplifier, as_quotient, as_remainder};
+
+impl Simplifier<'_> {
+    /// Applies the rules until none fits. Terms are sorted before and after.
+    pub(super) fn recombine(&mut self, sum: &mut Affine) {
+        let interesting = |sum: &Affine| {
+            sum.terms.iter().any(|(term, _)| as_remainder(term).is_some() || as_quotient(term).is_some())
+        };
+        while sum.terms.len() > 1 && interesting(sum) && self.step() {
+            let next = self
+                .merge_quotient_and_remainder(sum)
+                .or_else(|| self.merge_remainders(sum))
+                .or_else(|| self.difference_to_remainder(sum));
+            match next {
+                Some(next) => *sum = next,
+                None => break,
+            }
+            sum.sort();
+        }
+    }
+
+    /// `k·(y mod c) + k·c·(y / c) = k·y`.
+    fn merge_quotient_and_remainder(&mut self, sum: &Affine) -> Option<Affine> {
+        for (term, k) in &sum.terms {
+            let Some((dividend, c)) = as_remainder(term) else { continue };
+            let Some(kc) = k.checked_mul(c) else { continue };
+            let quotient = self.floor_div(dividend, c).decompose();
+            let present = quotient.terms.iter().all(|(t, q)| q.checked_mul(kc) == Some(sum.coefficient(t)));
+            if !present || quotient.terms.is_empty() {
+                continue;
+            }
+            let mut next = sum.clone();
+            next.add(term, k.checked_neg()?)?;
+            next.add_sum(&quotient, kc.checked_neg()?)?;
+            next.add(dividend, *k)?;
+            return Some(next);
+        }
+        None
+    }
+
+    /// `k·(y mod c) + k·c·(z mod d) = k·((c·z + y mod c) mod (c·d))`, where `c·z + y mod c` itself simplifies.
+    fn merge_remainders(&mut self, sum: &Affine) -> Option<Affine> {
+        for (low, k) in &sum.terms {
+            let Some((_, c)) = as_remainder(low) else { continue };
+            for (high, kc) in &sum.terms {
+                let Some((z, d)) = as_remainder(high) else { continue };
+                let (Some(cd), true) = (c.checked_mul(d), k.checked_mul(c) == Some(*kc)) else { continue };
+                let mut whole = Affine::default();
+                whole.add(z, c)?;
+                whole.add(low, 1)?;
+                let whole = self.sum(whole);
+                if whole.decompose().coefficient(low) != 0 {
+                    continue;
+                }
+                let merged = self.modulo(&whole, cd);
+                let mut next = sum.clone();
+                next.add(low, k.checked_neg()?)?;
+                next.add(high, kc.checked_neg()?)?;
+                next.add(&merged, *k)?;
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// `m·y - m·c·(y / c) = m·(y mod c)`, where `y` may itself be a quotient whose division by `c` merged.
+    fn difference_to_remainder(&mut self, sum: &Affine) -> Option<Affine> {
+        for (term, k) in &sum.terms {
+            let Some((dividend, c)) = as_quotient(term) else { continue };
+            if k % c == 0 && *k != i64::MIN {
+                let m = -(k / c);
+                if covers(sum, &dividend.decompose(), m) {
+                    let remainder = self.modulo(dividend, c);
+                    return replaced(sum, term, *k, &dividend.clone(), &remainder, m);
+                }
+            }
+            for (other, coefficient) in &sum.terms {
+                let Some((_, a)) = as_quotient(other) else { continue };
+                if other == term || c % a != 0 || *k == i64::MIN || k % (c / a) != 0 {
+                    continue;
+                }
+                let m = -(k / (c / a));
+                if !takes(*coefficient, m) || self.floor_div(other, c / a) != *term {
+                    continue;
+                }
+                let remainder = self.modulo(other, c / a);
+                return replaced(sum, term, *k, other, &remainder, m);
+            }
+        }
+        None
+    }
+}
+
+/// `sum - k·term - m·dividend + m·remainder`.
+fn replaced(sum: &Affine, term: &Expr, k: i64, dividend: &Expr, remainder: &Expr, m: i64) -> Option<Affine> {
+    let mut next = sum.clone();
+    next.add(term, k.checked_neg()?)?;
+    next.add(dividend, m.checked_neg()?)?;
+    next.add(remainder, m)?;
+    Some(next)
+}
+
+/// Whether taking `m · part` away makes every coefficient smaller.
+fn covers(sum: &Affine, part: &Affine, m: i64) -> bool {
+    !part.terms.is_empty()
+        && part.terms.iter().all(|(term, c)| c.checked_mul(m).is_some_and(|cm| takes(sum.coefficient(term), cm)))
+}
+
+/// Whether `m` can be taken from `coefficient` without overshooting.
+fn takes(coefficient: i64, m: i64) -> bool {
+    m != 0 && (coefficient < 0) == (m < 0) && coefficient.unsigned_abs() >= m.unsigned_abs()
+}

@@ -1,0 +1,41 @@
+//! The corpus, if `FUSEBOX_CORPUS` names its folder: every program reads, verifies, and prints to
+//! text and to protobuf that read back as the same module.
+
+use std::path::PathBuf;
+
+use fusebox_core::hlo::{Module, PrintOptions, parse_module, print_module_with};
+
+/// Names and texts of all programs.
+fn programs() -> Vec<(String, String)> {
+    let Some(folder) = std::env::var_os("FUSEBOX_CORPUS") else {
+        eprintln!("FUSEBOX_CORPUS is not set: nothing to read");
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(PathBuf::from(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "hlo" || extension == "txt"));
+    paths.sort();
+    assert!(!paths.is_empty(), "FUSEBOX_CORPUS holds no .hlo files");
+    paths.iter().map(|path| (path.display().to_string(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+fn parsed(text: &str, name: &str) -> Module {
+    match parse_module(text, name) {
+        Ok(module) => module,
+        Err(faults) => panic!("{}\n--- in\n{text}", faults.iter().map(|f| format!("{f}\n")).collect::<String>()),
+    }
+}
+
+#[test]
+fn printed_programs_read_back() {
+    for (name, text) in programs() {
+        let mut module = parsed(&text, &name);
+        module.clear_source();
+        for percent in [false, true] {
+            let printed = print_module_with(&module, &PrintOptions { percent, ..PrintOptions::default() });
+            let mut again = parsed(&printed, &name);
+            again.clear_source();
+            assert!(module == again, "{name} does not survive printing");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Why a subgraph function could not be written.
+
+use fusebox_core::builder::BuildError;
+use fusebox_core::hlo::{Instruction, Module};
+
+/// Names the instruction and its place in the source; says what is in the way.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}{opcode} {instruction}: {message}")]
+pub struct EmissionError {
+    /// `file:line:col: `, or empty if the instruction was not read from text.
+    pub place: String,
+    /// Opcode of the instruction.
+    pub opcode: String,
+    /// Name of the instruction; for mistakes of an emitter, of the function it asked for.
+    pub instruction: String,
+    /// What is in the way, and what to do about it.
+    pub message: String,
+}
+
+impl EmissionError {
+    /// An error at an instruction.
+    pub fn at(module: &Module, instruction: &Instruction, message: impl Into<String>) -> Self {
+        let span = &instruction.span;
+        let place = if span.line == 0 {
+            String::new()
+        } else {
+            format!("{}:{}:{}: ", module.source_file, span.line, span.column)
+        };
+        EmissionError {
+            place,
+            opcode: instruction.opcode().to_string(),
+            instruction: instruction.name.clone(),
+            message: message.into(),
+        }
+    }
+
+    /// An error in what an emitter asked for.
+    pub fn in_call(symbol: &str, message: impl Into<String>) -> Self {
+        EmissionError {
+            place: String::new(),
+            opcode: "function".into(),
+            instruction: format!("@{symbol}"),
+            message: message.into(),
+        }
+    }
+}
+
+impl From<BuildError> for EmissionError {
+    fn from(error: BuildError) -> Self {
+        EmissionError::in_call(&error.function, format!("{}: {}", error.operation, error.message))
+    }
+}

@@ -1,0 +1,130 @@
+//! Exponentials.
+//!
+//! `x = n ln 2 + r` with `n` the nearest integer, found by adding 1.5·2^(p-1), which leaves `n` in the low
+//! bits of the sum; no float is converted to an integer, as that would be poison for NaN. `ln 2` is two
+//! numbers of which the first has trailing zeros, so `n · hi` is exact with or without FMA (Cody and Waite).
+//! `e^r` is a minimax polynomial; the power of two is applied as two factors, so that results overflow to
+//! infinity and fade into the denormals as they should.
+
+use super::code::Value;
+
+/// `(e^r - 1 - r) / r²` on |r| ≤ ln 2 / 2, for [`exp`] in f32: 2^-28 of e^r.
+const EXP_TAIL_F32: [f64; 5] =
+    [0.5, 0.16666509211063385, 0.041666582226753235, 0.008370029740035534, 0.0013921653153374791];
+/// The same, for [`expm1`]: 2^-31 of e^r - 1.
+const EXPM1_TAIL_F32: [f64; 6] = [
+    0.5,
+    0.1666666716337204,
+    0.041666481643915176,
+    0.008333208039402962,
+    0.0013933564769104123,
+    0.00019944245286751539,
+];
+/// The same in f64, for both: 2^-61 of e^r - 1.
+const EXPM1_TAIL_F64: [f64; 11] = [
+    0.5,
+    0.16666666666666677,
+    0.04166666666666669,
+    0.008333333333321306,
+    0.001388888888886865,
+    0.00019841269887161975,
+    2.4801587358559796e-05,
+    2.7557242988690355e-06,
+    2.755724233420795e-07,
+    2.5109515832889048e-08,
+    2.092483530451071e-09,
+];
+/// `(2^r - 1) / r` on |r| ≤ 1/2.
+const EXP2_F32: [f64; 6] = [
+    0.6931471824645996,
+    0.24022650718688965,
+    0.05550359562039375,
+    0.009618062525987625,
+    0.0013390989042818546,
+    0.00015462884039152414,
+];
+const EXP2_F64: [f64; 12] = [
+    0.6931471805599453,
+    0.24022650695910072,
+    0.0555041086648217,
+    0.009618129107628496,
+    0.0013333558146390418,
+    0.00015403530393341133,
+    1.5252733856256139e-05,
+    1.3215486833044318e-06,
+    1.0178051200962443e-07,
+    7.054888251010767e-09,
+    4.456674996686348e-10,
+    2.574181348282624e-11,
+];
+
+/// Sum of a float and this: the float's integer part in the low bits.
+pub(super) fn rounder(x: Value<'_>) -> f64 {
+    x.choose(12582912.0, 6755399441055744.0)
+}
+
+/// `x` split into `n ln 2 + r`.
+pub(super) struct Reduced<'c> {
+    /// 1.5·2^(p-1) + n.
+    pub shifted: Value<'c>,
+    pub r: Value<'c>,
+}
+
+/// For |x| up to some 700 only.
+pub(super) fn reduce<'c>(x: Value<'c>) -> Reduced<'c> {
+    let shifted = x.mul_add(std::f64::consts::LOG2_E, rounder(x));
+    let n = shifted - rounder(x);
+    let high = x.choose(0.693359375, 6.93147180369123816490e-01);
+    let low = x.choose(-2.12194440e-4, 1.90821492927058770002e-10);
+    Reduced { shifted, r: n.mul_add(-low, n.mul_add(-high, x)) }
+}
+
+/// 2^n for the `n` in the low bits of `bits`, in the range of normal numbers.
+pub(super) fn power_of_two(bits: Value<'_>) -> Value<'_> {
+    let one = bits.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
+    (bits.shift_left(bits.choose(23_i64, 52)) + one).from_bits()
+}
+
+/// `x · 2^n`, rounded once, for |n| up to twice the range of exponents.
+pub(super) fn scale<'c>(x: Value<'c>, shifted: Value<'c>) -> Value<'c> {
+    let bits = shifted.to_bits();
+    let half = bits.shift_right(1_i64);
+    x * power_of_two(half) * power_of_two(bits - half)
+}
+
+/// e^x.
+pub fn exp(x: Value<'_>) -> Value<'_> {
+    let x = x.at_most(x.choose(89.0, 710.0)).at_least(x.choose(-104.0, -746.0));
+    let Reduced { shifted, r } = reduce(x);
+    let tail = r.polynomial(x.choose(&EXP_TAIL_F32[..], &EXPM1_TAIL_F64));
+    scale(tail.mul_add(r * r, r) + 1.0, shifted)
+}
+
+/// 2^x.
+pub fn exp2(x: Value<'_>) -> Value<'_> {
+    let x = x.at_most(x.choose(129.0, 1025.0)).at_least(x.choose(-151.0, -1076.0));
+    let shifted = x + rounder(x);
+    let r = x - (shifted - rounder(x));
+    scale(r.polynomial(x.choose(&EXP2_F32[..], &EXP2_F64)).mul_add(r, 1.0), shifted)
+}
+
+/// `e^r - 1` for the remainder of a reduction.
+pub(super) fn expm1_of_remainder(r: Value<'_>) -> Value<'_> {
+    r.polynomial(r.choose(&EXPM1_TAIL_F32[..], &EXPM1_TAIL_F64)).mul_add(r * r, r)
+}
+
+/// e^x - 1 for x in about ±40 (f32) or ±700 (f64); right for tiny x but for the sign of zero.
+pub(super) fn expm1_moderate(x: Value<'_>) -> Value<'_> {
+    let Reduced { shifted, r } = reduce(x);
+    let power = power_of_two(shifted.to_bits());
+    expm1_of_remainder(r).mul_add(power, power - 1.0)
+}
+
+/// e^x - 1 = 2^n (e^r - 1) + (2^n - 1), at half the size as 2^n may overflow where the result does not.
+pub fn expm1(x: Value<'_>) -> Value<'_> {
+    let clamped = x.at_most(x.choose(89.0, 710.0)).at_least(x.choose(-18.0, -38.0));
+    let Reduced { shifted, r } = reduce(clamped);
+    let half_power = power_of_two((shifted - 1.0).to_bits());
+    let result = expm1_of_remainder(r).mul_add(half_power, half_power - 0.5) * 2.0;
+    x.abs().lt(x.choose(2f64.powi(-26), 2f64.powi(-55))).select(x, result)
+}

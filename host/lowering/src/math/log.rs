@@ -1,0 +1,138 @@
+//! Logarithms.
+//!
+//! `x = 2^k (1 + f)` with √½ ≤ 1 + f < √2, by integer arithmetic on the bits. In f32 `ln(1 + f)` is
+//! `f - f²/2 + f³ P(f)` with a minimax P; in f64 it is, with `s = f / (2 + f)`, the odd series in `s` put as
+//! `f - (f²/2 - s (f²/2 + R(s²)))`, as in Sun's fdlibm, so that the leading term carries no error.
+
+use super::code::Value;
+
+/// `(ln(1 + f) - f + f²/2) / f³`: 2^-27 of ln(1 + f).
+const LOG_TAIL_F32: [f64; 8] = [
+    0.3333333134651184,
+    -0.25000834465026855,
+    0.20001274347305298,
+    -0.16622890532016754,
+    0.14200285077095032,
+    -0.1316346824169159,
+    0.1277388632297516,
+    -0.07640993595123291,
+];
+/// `(2 artanh s - 2 s) / s³` in s²: 2^-58 of ln(1 + f).
+const LOG_SERIES_F64: [f64; 7] = [
+    0.6666666666666735,
+    0.39999999999409347,
+    0.28571428743688737,
+    0.22222198428698312,
+    0.1818357236929971,
+    0.15313831864250568,
+    0.1479826052721947,
+];
+
+/// A positive number as `2^k (1 + f)`.
+pub(super) struct Split<'c> {
+    /// `k` as a float.
+    pub k: Value<'c>,
+    pub f: Value<'c>,
+    /// `k` plus the bias, as an integer.
+    pub biased: Value<'c>,
+}
+
+/// Splits a positive normal number.
+pub(super) fn split_normal(x: Value<'_>) -> Split<'_> {
+    let root = x.choose(0x3f35_04f3_i64, 0x3fe6_a09e_667f_3bcd);
+    let one = x.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
+    let mantissa = x.choose(0x007f_ffff_i64, 0x000f_ffff_ffff_ffff);
+    let bits = x.to_bits() + (one - root);
+    let biased = bits.shift_right(x.choose(23_i64, 52));
+    // 2^(p-1) + biased, then back: cheaper than a conversion in f64.
+    let offset = x.choose(8388608.0, 4503599627370496.0);
+    let offset_bits = x.choose(0x4b00_0000_i64, 0x4330_0000_0000_0000);
+    let k = (biased | offset_bits).from_bits() - (offset + x.choose(127.0, 1023.0));
+    Split { k, f: ((bits & mantissa) + root).from_bits() - 1.0, biased }
+}
+
+/// Splits a positive number, denormal ones too.
+pub(super) fn split(x: Value<'_>) -> Split<'_> {
+    let tiny = x.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
+    let scaled = x * x.choose(8388608.0, 4503599627370496.0);
+    let parts = split_normal(tiny.select(scaled, x));
+    let k = tiny.select(parts.k - x.choose(23.0, 52.0), parts.k);
+    Split { k, ..parts }
+}
+
+/// `ln(1 + f) - f` for the `f` of a split.
+pub(super) fn log_tail(f: Value<'_>) -> Value<'_> {
+    if f.is_f32() {
+        let square = f * f;
+        let cubic = f.polynomial(&LOG_TAIL_F32) * f;
+        return square * (cubic - 0.5);
+    }
+    let s = f / (f + 2.0);
+    let square = s * s;
+    let series = square * square.polynomial(&LOG_SERIES_F64);
+    let half_square = f * 0.5 * f;
+    s * (half_square + series) - half_square
+}
+
+/// Infinity, NaN, zero and negative arguments of a logarithm of `x`.
+fn with_special_cases<'c>(x: Value<'c>, result: Value<'c>) -> Value<'c> {
+    let result = x.lt(f64::INFINITY).select(result, x);
+    let result = x.lt(0.0).select(f64::NAN, result);
+    x.eq(0.0).select(f64::NEG_INFINITY, result)
+}
+
+/// `k ln 2 + f + tail`.
+fn log_sum<'c>(k: Value<'c>, f: Value<'c>, tail: Value<'c>) -> Value<'c> {
+    let high = k.choose(0.693359375, 6.93147180369123816490e-01);
+    let low = k.choose(-2.12194440e-4, 1.90821492927058770002e-10);
+    k.mul_add(high, f + k.mul_add(low, tail))
+}
+
+/// ln x.
+pub fn log(x: Value<'_>) -> Value<'_> {
+    let Split { k, f, .. } = split(x);
+    with_special_cases(x, log_sum(k, f, log_tail(f)))
+}
+
+/// A logarithm to another base: `k · log 2 + (f + tail) / ln base`, with the leading product `f / ln base`
+/// taken apart exactly where there is FMA.
+fn log_to_base<'c>(x: Value<'c>, log_of_2: (f64, f64), inverse: (f64, f64)) -> Value<'c> {
+    let Split { k, f, .. } = split(x);
+    let leading = f * inverse.0;
+    let error = if x.has_fma() { f.mul_add(inverse.0, -leading) } else { x.number(0.0) };
+    let rest = log_tail(f).mul_add(inverse.0, f.mul_add(inverse.1, error));
+    let low = k.mul_add(log_of_2.1, rest);
+    let high = k.mul_add(log_of_2.0, leading);
+    with_special_cases(x, high + low)
+}
+
+/// The logarithm to base 2.
+pub fn log2(x: Value<'_>) -> Value<'_> {
+    let inverse = x.choose((1.4426950216293335, 1.9259629911266175e-8), (1.4426950408889634, 2.0355273740931033e-17));
+    log_to_base(x, (1.0, 0.0), inverse)
+}
+
+/// The logarithm to base 10.
+pub fn log10(x: Value<'_>) -> Value<'_> {
+    let of_2 = x.choose((0.30102920532226563, 7.903415166765626e-7), (0.30102999566361177, 3.694239077158931e-13));
+    let inverse = x.choose((0.4342944920063019, -1.0103049952192578e-8), (0.4342944819032518, 1.098319650216765e-17));
+    log_to_base(x, of_2, inverse)
+}
+
+/// ln(1 + x): the rounding error of `1 + x` is added to `f`.
+pub fn log1p(x: Value<'_>) -> Value<'_> {
+    let sum = x + 1.0;
+    let other = sum - 1.0;
+    let error = (1.0 - (sum - other)) + (x - other);
+    let Split { k, f, biased } = split_normal(sum);
+    // 2^-k; where k is near its end the error does not matter any more.
+    let (bias, digits) = x.choose((127_i64, 23_i64), (1023, 52));
+    let limited = biased.gt(2 * bias - 1).select(2 * bias - 1, biased);
+    let inverse = (-limited + 2 * bias).shift_left(digits).from_bits();
+    let f = f + error * inverse;
+    let result = log_sum(k, f, log_tail(f));
+    let result = x.lt(f64::INFINITY).select(result, x);
+    let result = x.lt(-1.0).select(f64::NAN, result);
+    let result = x.eq(-1.0).select(f64::NEG_INFINITY, result);
+    x.eq(0.0).select(x, result)
+}

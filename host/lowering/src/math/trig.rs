@@ -1,0 +1,241 @@
+//! Sine, cosine, tangent.
+//!
+//! The argument is reduced to `x = n π/2 + r`, |r| ≤ π/4, over the whole range of the type.
+//!
+//! * f32: in f64. 2/π is cut into two pieces of 29 bits, whose products with a 24-bit `x` are exact, and a
+//!   rest; for larger `x` the pieces begin further down in 2/π, since bits that contribute multiples of 4 do not
+//!   matter (Payne and Hanek). Four sets of pieces cover all exponents, so it takes selects only.
+//! * f64: below 2^20 three pieces of π/2 of 33 bits and a rest, `r` as a sum of two (Cody and Waite); above,
+//!   behind a branch, Payne and Hanek's product with 192 bits of 2/π in integers.
+
+use super::code::Value;
+use super::exp::rounder;
+use super::pair::{Pair, two_sum};
+
+/// Below each bound: two pieces of 29 bits of 2/π, and the following 53 bits.
+const TWO_OVER_PI_F32: [(f64, [f64; 3]); 4] = [
+    (1125899906842624.0, [0.636619770899415, 1.4681663246252086e-09, 2.276010073078396e-18]),
+    (7.555786372591432e+22, [2.5682553250749862e-08, 1.6153797803925804e-17, 7.696704864039572e-26]),
+    (5.070602400912918e+30, [2.937095537534198e-16, 2.83762200841452e-25, 9.372006544409766e-34]),
+    (f64::INFINITY, [6.074026479468182e-24, 1.0181664371599596e-32, 1.590011303568902e-41]),
+];
+
+/// 64 zero bits, then 2/π.
+const TWO_OVER_PI: [u64; 20] = [
+    0x0000_0000_0000_0000,
+    0xa2f9_836e_4e44_1529,
+    0xfc27_57d1_f534_ddc0,
+    0xdb62_9599_3c43_9041,
+    0xfe51_63ab_debb_c561,
+    0xb724_6e3a_424d_d2e0,
+    0x0649_2eea_09d1_921c,
+    0xfe1d_eb1c_b129_a73e,
+    0xe882_35f5_2ebb_4484,
+    0xe99c_7026_b45f_7e41,
+    0x3991_d639_8353_39f4,
+    0x9c84_5f8b_bdf9_283b,
+    0x1ff8_97ff_de05_980f,
+    0xef2f_118b_5a0a_6d1f,
+    0x6d36_7ecf_27cb_09b7,
+    0x4f46_3f66_9e5f_ea2d,
+    0x7527_bac7_ebe5_f17b,
+    0x3d07_39f7_8a52_92ea,
+    0x6bfb_5fb1_1f8d_5d08,
+    0x5603_3046_fc7b_6bab,
+];
+
+/// `(sin r - r) / r³` and `(cos r - 1 + r²/2) / r⁴` in r²: 2^-28 and 2^-33 for f32, 2^-58 and 2^-63 for f64.
+const SIN_F32: [f64; 3] = [-0.16666655242443085, 0.008332189172506332, -0.00019518278713803738];
+const COS_F32: [f64; 3] = [0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05];
+const SIN_F64: [f64; 6] = [
+    -0.1666666666666663,
+    0.00833333333332184,
+    -0.00019841269829358522,
+    2.755731353850945e-06,
+    -2.5050734388051494e-08,
+    1.589543319687034e-10,
+];
+const COS_F64: [f64; 6] = [
+    0.04166666666666658,
+    -0.001388888888887121,
+    2.4801587287839205e-05,
+    -2.755731392768768e-07,
+    2.0875671821383748e-09,
+    -1.1357273201967004e-11,
+];
+/// `(tan r - r) / r³` in r²: 2^-29.
+const TAN_F32: [f64; 7] = [
+    0.3333335220813751,
+    0.13332583010196686,
+    0.05406865105032921,
+    0.02123861014842987,
+    0.010945543646812439,
+    -4.6186843974282965e-05,
+    0.004441829398274422,
+];
+
+/// |x| reduced.
+struct Reduced<'c> {
+    /// The number of quarter turns in the two low bits.
+    quadrant: Value<'c>,
+    r: Pair<'c>,
+}
+
+fn reduce(x: Value<'_>) -> Reduced<'_> {
+    let magnitude = x.abs();
+    if x.is_f32() {
+        return reduce_single(magnitude);
+    }
+    let [quadrant, high, low] =
+        magnitude.ge(1647099.0).branch(|| reduce_large(magnitude), || reduce_moderate(magnitude));
+    Reduced { quadrant, r: Pair { high, low } }
+}
+
+fn reduce_single(magnitude: Value<'_>) -> Reduced<'_> {
+    let wide = magnitude.to_f64();
+    let [(_, first), rest @ ..] = &TWO_OVER_PI_F32;
+    let mut pieces = first.map(|piece| wide.number(piece));
+    let mut bound = TWO_OVER_PI_F32[0].0;
+    for (next_bound, next) in rest {
+        let beyond = magnitude.ge(bound);
+        pieces = std::array::from_fn(|i| beyond.select(next[i], pieces[i]));
+        bound = *next_bound;
+    }
+    let product = wide * pieces[0];
+    let fours = product.mul_add(0.25, rounder(wide)) - rounder(wide);
+    let high = fours.mul_add(-4.0, product);
+    let middle = wide * pieces[1];
+    let shifted = (high + middle) + rounder(wide);
+    let turn = (high - (shifted - rounder(wide))) + middle;
+    let r = wide.mul_add(pieces[2], turn) * std::f64::consts::FRAC_PI_2;
+    let high = r.to_f32();
+    Reduced { quadrant: shifted.to_bits().to_i32(), r: Pair { high, low: high.number(0.0) } }
+}
+
+/// Below 2^20 quarter turns: the products with the pieces of π/2 are exact.
+fn reduce_moderate(magnitude: Value<'_>) -> [Value<'_>; 3] {
+    let shifted = magnitude.mul_add(std::f64::consts::FRAC_2_PI, rounder(magnitude));
+    let n = shifted - rounder(magnitude);
+    let first = n.mul_add(-1.57079632673412561417e+00, magnitude);
+    let second = two_sum(first, n * -6.07710050630396597660e-11);
+    let third = two_sum(second.high, n * -2.02226624871116645580e-21);
+    let low = n.mul_add(-8.47842766036889956997e-32, second.low + third.low);
+    let r = two_sum(third.high, low);
+    [shifted.to_bits(), r.high, r.low]
+}
+
+/// `m · 2/π` modulo 4 from 192 bits of 2/π, chosen by the exponent.
+fn reduce_large(magnitude: Value<'_>) -> [Value<'_>; 3] {
+    let bits = magnitude.to_bits();
+    let mantissa = (bits & 0x000f_ffff_ffff_ffff_i64) | 0x0010_0000_0000_0000_i64;
+    // Of 64 zeros and 2/π the first bit that matters. Infinity and NaN read beyond the table: zeros.
+    let start = bits.shift_right(52_i64) + (64 - 1023 - 54);
+    let (word, shift) = (start.shift_right(6_i64), start & 63_i64);
+    let words: [Value<'_>; 4] = std::array::from_fn(|i| table_word(word, i));
+    let window: [Value<'_>; 3] = std::array::from_fn(|i| {
+        // Two shifts, as one by 64 would be poison.
+        words[i].shift_left(shift) | words[i + 1].shift_right(1_i64).shift_right(shift ^ 63_i64)
+    });
+    let (middle_low, middle_high) = mantissa.multiply_wide(window[1]);
+    let (_, low_high) = mantissa.multiply_wide(window[2]);
+    let middle = middle_low + low_high;
+    let carry = middle.unsigned_lt(low_high).select(1_i64, middle.integer(0));
+    let top = mantissa * window[0] + middle_high + carry;
+    let quadrant = top.shift_right(62_i64) + (top.shift_right(61_i64) & 1_i64);
+    // The fraction of a quarter turn in [-1/2, 1/2), as 128 bits with a sign, then as a magnitude.
+    let high = top.shift_left(2_i64) | middle.shift_right(62_i64);
+    let low = middle.shift_left(2_i64);
+    let sign = high.shift_right_signed(63_i64);
+    let fraction = fraction_to_pair(high ^ sign, low ^ sign);
+    let r = fraction.times(Pair::of(magnitude, 1.5707963267948966, 6.123233995736766e-17));
+    let flip = sign & i64::MIN;
+    let special = magnitude.lt(f64::INFINITY);
+    let high = special.select(r.high.with_flipped(flip), magnitude - magnitude);
+    [quadrant, high, r.low.with_flipped(flip)]
+}
+
+/// Entry `word + i` of the table, by a chain of selects: this runs rarely.
+fn table_word(word: Value<'_>, i: usize) -> Value<'_> {
+    let entries = TWO_OVER_PI[i..].iter().enumerate();
+    entries.fold(word.integer(0), |rest, (at, &entry)| word.eq(at as i64).select(entry as i64, rest))
+}
+
+/// An unsigned fraction of 128 bits as a pair, in 32-bit steps that are exact.
+fn fraction_to_pair<'c>(high: Value<'c>, low: Value<'c>) -> Pair<'c> {
+    let part = |bits: Value<'c>, exponent: i32| {
+        let offset = 4503599627370496.0;
+        ((bits | 0x4330_0000_0000_0000_i64).from_bits() - offset) * 2f64.powi(exponent)
+    };
+    let mask = 0xffff_ffff_i64;
+    let parts = [
+        part(high.shift_right(32_i64), -32),
+        part(high & mask, -64),
+        part(low.shift_right(32_i64), -96),
+        part(low & mask, -128),
+    ];
+    let tail = two_sum(parts[2], parts[3]);
+    let middle = two_sum(parts[1], tail.high);
+    let head = two_sum(parts[0], middle.high);
+    two_sum(head.high, head.low + (middle.low + tail.low))
+}
+
+/// sin r.
+fn sin_of_remainder<'c>(r: &Pair<'c>) -> Value<'c> {
+    let x = r.high;
+    let square = x * x;
+    let cube = square * x;
+    if x.is_f32() {
+        return square.polynomial(&SIN_F32).mul_add(cube, x);
+    }
+    let tail = square.polynomial(&SIN_F64[1..]);
+    let corrected = square * (r.low * 0.5 - cube * tail) - r.low;
+    x - (corrected - cube * SIN_F64[0])
+}
+
+/// cos r.
+fn cos_of_remainder<'c>(r: &Pair<'c>) -> Value<'c> {
+    let x = r.high;
+    let square = x * x;
+    if x.is_f32() {
+        return square.polynomial(&COS_F32).mul_add(square, x.number(-0.5)).mul_add(square, 1.0);
+    }
+    let half = square * 0.5;
+    let leading = 1.0 - half;
+    let tail = square.polynomial(&COS_F64) * (square * square) - x * r.low;
+    leading + (((1.0 - leading) - half) + tail)
+}
+
+/// The sine if `quadrant` is even, the cosine if it is odd, negated where bit 1 of it is set.
+fn by_quadrant<'c>(quadrant: Value<'c>, r: &Pair<'c>) -> Value<'c> {
+    let odd = (quadrant & 1_i64).ne(0_i64);
+    let value = odd.select(cos_of_remainder(r), sin_of_remainder(r));
+    let flip = (quadrant & 2_i64).shift_left(value.choose(30_i64, 62));
+    value.with_flipped(flip)
+}
+
+/// sin x = sin |x| with the sign of x, which keeps -0.
+pub fn sin(x: Value<'_>) -> Value<'_> {
+    let Reduced { quadrant, r } = reduce(x);
+    by_quadrant(quadrant, &r).with_flipped(x.sign_bit())
+}
+
+/// cos x.
+pub fn cos(x: Value<'_>) -> Value<'_> {
+    let Reduced { quadrant, r } = reduce(x);
+    by_quadrant(quadrant + 1_i64, &r)
+}
+
+/// tan x: in f32 a polynomial and perhaps -1 divided by it, in f64 sine by cosine.
+pub fn tan(x: Value<'_>) -> Value<'_> {
+    let Reduced { quadrant, r } = reduce(x);
+    let odd = (quadrant & 1_i64).ne(0_i64);
+    let value = if x.is_f32() {
+        let square = r.high * r.high;
+        let tangent = square.polynomial(&TAN_F32).mul_add(square * r.high, r.high);
+        odd.select(-1.0 / tangent, tangent)
+    } else {
+        let (sin, cos) = (sin_of_remainder(&r), cos_of_remainder(&r));
+        odd.select(-cos, sin) / odd.select(sin, cos)
+    };
+    value.with_flipped(x.sign_bit())
+}
