@@ -23,7 +23,7 @@ pub struct Constraint {
 /// `(dims)[ranges]{runtime} -> (results)` on the domain given by bounds and constraints.
 ///
 /// The bounds of dimensions and runtime variables are promises of whoever supplies the values: nothing
-/// checks them, and simplifying relies on them but never narrows them. The
+/// checks them, and [`simplify`](IndexingMap::simplify) relies on them but never narrows them. The
 /// bounds of range variables say what a loop runs over; simplifying may narrow them. Constraints are
 /// what has to be checked: points that violate one are skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]

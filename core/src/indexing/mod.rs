@@ -4,6 +4,10 @@
 //! on expressions. Dimensions stand for the thing asked for (an output element, a thread and a
 //! block), range variables for loops, runtime variables for values read at run time.
 
+mod canonical;
+mod compose;
+mod constraint;
+mod domain;
 mod expr;
 mod interval;
 mod map;
@@ -13,6 +17,8 @@ mod recombine;
 mod simplify;
 mod text;
 
+pub use compose::compose;
+pub use domain::Point;
 pub use expr::{Affine, Expr, ExprKind};
 pub use interval::Interval;
 pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, linearize};

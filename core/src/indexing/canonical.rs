@@ -1,0 +1,178 @@
+//! The canonical form of maps.
+
+use super::constraint::{Outcome, implied_bounds, merge_congruences, simplify_constraint};
+use super::simplify::Simplifier;
+use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
+
+/// Narrowing a loop may let a constraint shrink, which may narrow another loop.
+const MAX_ROUNDS: usize = 8;
+
+impl IndexingMap {
+    /// The same map in canonical form: results and constraints simplified under each other and the bounds,
+    /// constraints sorted and without those that always hold, bounds of range variables narrowed.
+    /// Variables stay where they are, used or not. A map whose domain turns out to be empty becomes
+    /// [`IndexingMap::empty_like`] itself.
+    #[must_use]
+    pub fn simplify(&self) -> IndexingMap {
+        let mut map = self.clone();
+        for _ in 0..MAX_ROUNDS {
+            if map.is_known_empty() {
+                return self.empty_like();
+            }
+            match map.round() {
+                Some(next) if next == map => break,
+                Some(next) => map = next,
+                None => return self.empty_like(),
+            }
+        }
+        let bounds = Bounds::of_domain(&map);
+        let mut simplifier = Simplifier::new(&bounds);
+        map.results = map.results.iter().map(|result| simplifier.simplify(result)).collect();
+        map
+    }
+
+    /// The map with the same variables, as many results, all 0, and no point in its domain: the canonical
+    /// form of all of these.
+    #[must_use]
+    pub fn empty_like(&self) -> IndexingMap {
+        IndexingMap {
+            results: vec![Expr::constant(0); self.results.len()],
+            constraints: vec![Constraint::new(0, Interval::EMPTY)],
+            ..self.clone()
+        }
+    }
+
+    /// Whether the domain is empty beyond doubt. After [`simplify`](IndexingMap::simplify) this finds more.
+    pub fn is_known_empty(&self) -> bool {
+        let variables = self.dims.iter().chain(&self.ranges).chain(&self.runtime);
+        variables.into_iter().any(|v| v.bounds.is_empty()) || self.constraints.iter().any(|c| c.bounds.is_empty())
+    }
+
+    /// Constraints simplified, ranges narrowed, once. `None` if nothing is left of the domain.
+    fn round(&self) -> Option<IndexingMap> {
+        let bounds = Bounds::of_variables(self);
+        let mut simplifier = Simplifier::new(&bounds);
+        let mut constraints: Vec<Constraint> = Vec::new();
+        for constraint in &self.constraints {
+            match simplify_constraint(constraint, &mut simplifier) {
+                Outcome::Always => {}
+                Outcome::Never => return None,
+                Outcome::When(simple) => insert(simple, &mut constraints)?,
+            }
+        }
+        constraints.sort_by(|a, b| a.expr.cmp(&b.expr));
+        drop_implied(&bounds, &mut constraints);
+        let mut map = IndexingMap { constraints, ..self.clone() };
+        map.narrow_ranges(&mut simplifier)?;
+        Some(map)
+    }
+
+    fn narrow_ranges(&mut self, simplifier: &mut Simplifier) -> Option<()> {
+        for (i, range) in self.ranges.iter_mut().enumerate() {
+            let variable = Expr::range(i as u32);
+            for constraint in &self.constraints {
+                range.bounds = range.bounds.intersect(implied_bounds(constraint, &variable, simplifier));
+            }
+            if range.bounds.is_empty() {
+                return None;
+            }
+        }
+        // What became a bound needs no check.
+        self.constraints.retain(|c| !matches!(c.expr.kind(), ExprKind::Range(_)));
+        Some(())
+    }
+
+    /// Without the range variables that neither results nor constraints mention. This changes how many
+    /// points the domain has, not which results occur.
+    #[must_use]
+    pub fn without_unused_ranges(&self) -> IndexingMap {
+        let used = self.used_variables(self.ranges.len(), ExprKind::Range);
+        let (ranges, renamed) = renumber(&self.ranges, &used, Expr::range);
+        let mut map = self.substituted(&[], &renamed, &[]);
+        map.ranges = ranges;
+        map
+    }
+
+    /// Without the runtime variables that neither results nor constraints mention; also says which ones stayed.
+    #[must_use]
+    pub fn without_unused_runtime(&self) -> (IndexingMap, Vec<usize>) {
+        let used = self.used_variables(self.runtime.len(), ExprKind::Runtime);
+        let (runtime, renamed) = renumber(&self.runtime, &used, Expr::runtime);
+        let mut map = self.substituted(&[], &[], &renamed);
+        map.runtime = runtime;
+        (map, (0..used.len()).filter(|&i| used[i]).collect())
+    }
+
+    fn used_variables(&self, count: usize, kind: fn(u32) -> ExprKind) -> Vec<bool> {
+        let mut used = vec![false; count];
+        for expr in self.results.iter().chain(self.constraints.iter().map(|c| &c.expr)) {
+            expr.visit_leaves(&mut |leaf| {
+                if let ExprKind::Dim(i) | ExprKind::Range(i) | ExprKind::Runtime(i) = leaf
+                    && *leaf == kind(*i)
+                    && let Some(flag) = used.get_mut(*i as usize)
+                {
+                    *flag = true;
+                }
+            });
+        }
+        used
+    }
+
+    /// The same variables, with other expressions put in their place in results and constraints.
+    pub(super) fn substituted(&self, dims: &[Expr], ranges: &[Expr], runtime: &[Expr]) -> IndexingMap {
+        let mut map = self.clone();
+        for expr in map.results.iter_mut().chain(map.constraints.iter_mut().map(|c| &mut c.expr)) {
+            *expr = expr.substitute(dims, ranges, runtime);
+        }
+        map
+    }
+}
+
+/// Adds a constraint, merged with one on the same expression. `None` if the two exclude each other.
+fn insert(constraint: Constraint, constraints: &mut Vec<Constraint>) -> Option<()> {
+    for (i, known) in constraints.iter_mut().enumerate() {
+        if known.expr == constraint.expr {
+            known.bounds = known.bounds.intersect(constraint.bounds);
+            return if known.bounds.is_empty() { None } else { Some(()) };
+        }
+        match merge_congruences(known, &constraint) {
+            Some(Outcome::When(merged)) => {
+                constraints.remove(i);
+                return insert(merged, constraints);
+            }
+            Some(Outcome::Never) => return None,
+            _ => {}
+        }
+    }
+    constraints.push(constraint);
+    Some(())
+}
+
+/// Drops constraints that the others guarantee.
+fn drop_implied(bounds: &Bounds, constraints: &mut Vec<Constraint>) {
+    let mut i = 0;
+    while constraints.len() > 1 && i < constraints.len() {
+        let candidate = constraints.remove(i);
+        let mut others = bounds.clone();
+        for other in constraints.iter() {
+            others.assume(other.clone());
+        }
+        if candidate.bounds.contains_interval(super::range_of(&candidate.expr, &others)) {
+            continue;
+        }
+        constraints.insert(i, candidate);
+        i += 1;
+    }
+}
+
+fn renumber(variables: &[Variable], used: &[bool], make: fn(u32) -> Expr) -> (Vec<Variable>, Vec<Expr>) {
+    let mut kept = Vec::new();
+    let mut renamed = Vec::new();
+    for (variable, used) in variables.iter().zip(used) {
+        renamed.push(make(kept.len() as u32));
+        if *used {
+            kept.push(variable.clone());
+        }
+    }
+    (kept, renamed)
+}

@@ -1,0 +1,41 @@
+//! Composition.
+
+use super::{Constraint, Expr, IndexingMap, Variable};
+
+impl IndexingMap {
+    /// The map that applies `self`, then `outer` to its results.
+    ///
+    /// Dimensions are those of `self`; range and runtime variables are those of `self`, then those of
+    /// `outer`. The domain: where `self` is defined, its results lie within the dimensions of `outer`, and the
+    /// constraints of `outer` hold. Not simplified. `None` if `self` has not as many results as `outer` has
+    /// dimensions.
+    pub fn then(&self, outer: &IndexingMap) -> Option<IndexingMap> {
+        if self.results.len() != outer.dims.len() {
+            return None;
+        }
+        let ranges = shifted(&outer.ranges, self.ranges.len(), Expr::range);
+        let runtime = shifted(&outer.runtime, self.runtime.len(), Expr::runtime);
+        let mapped = outer.substituted(&self.results, &ranges, &runtime);
+        let mut constraints = self.constraints.clone();
+        for (result, dim) in self.results.iter().zip(&outer.dims) {
+            constraints.push(Constraint { expr: result.clone(), bounds: dim.bounds });
+        }
+        constraints.extend(mapped.constraints);
+        Some(IndexingMap {
+            dims: self.dims.clone(),
+            ranges: self.ranges.iter().chain(&outer.ranges).cloned().collect(),
+            runtime: self.runtime.iter().chain(&outer.runtime).cloned().collect(),
+            results: mapped.results,
+            constraints,
+        })
+    }
+}
+
+/// `outer ∘ inner`, simplified: apply `inner`, then `outer`. See [`IndexingMap::then`].
+pub fn compose(outer: &IndexingMap, inner: &IndexingMap) -> Option<IndexingMap> {
+    inner.then(outer).map(|map| map.simplify())
+}
+
+fn shifted(variables: &[Variable], by: usize, make: fn(u32) -> Expr) -> Vec<Expr> {
+    (0..variables.len()).map(|i| make((i + by) as u32)).collect()
+}
