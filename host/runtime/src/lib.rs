@@ -1,1 +1,35 @@
-//! Placeholder.
+//! Loads an executable and runs it. Needs neither MLIR nor LLVM.
+//!
+//! ```text
+//! Executable (bytes)  ->  load: link objects, allocate buffers  ->  Program  ->  run thunks  ->  Literal
+//! ```
+//!
+//! The modules stand in the order in which data passes through them.
+
+mod check;
+mod executable;
+mod format;
+mod value;
+
+mod loader;
+mod memory;
+mod pool;
+
+mod host_op;
+mod kernel;
+mod simt;
+
+mod program;
+mod thunks;
+
+mod error;
+mod measure;
+
+pub use error::{LoadError, RunError};
+pub use executable::{
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, HostOp, KernelArgument, KernelImage, Slice, Thunk,
+};
+pub use format::FormatError;
+pub use measure::{Effort, Timing, measure};
+pub use program::{Options, Program};
+pub use value::ValueShape;

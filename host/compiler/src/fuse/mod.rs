@@ -1,1 +1,40 @@
-//! Groups instructions into fusions: `fuse(Module) -> Module`, each kernel one `fusion` instruction.
+//! HLO to HLO in which everything that runs as a kernel is a fusion.
+//!
+//! ```text
+//! decide   per instruction: a buffer of its own, or computed inside its users' kernels
+//! outline  each instruction with a buffer and what is computed inside it -> fusion instruction
+//! ```
+//!
+//! Fusions that the text brings along stay as they are, and text without `ENTRY` is one fusion.
+
+mod bare;
+mod cost;
+mod decide;
+mod executor;
+mod hoist;
+mod outline;
+mod reads;
+
+pub use executor::{Executor, executor};
+
+use fusebox_core::hlo::Module;
+
+use crate::roles::{Role, in_role};
+
+/// Fuses every computation that thunks execute.
+pub fn run(module: &mut Module) {
+    if module.bare {
+        bare::wrap(module);
+    }
+    hoist::arrays_out_of_fusions(module);
+    for name in sequences(module) {
+        let Some(id) = module.find_computation(&name) else { continue };
+        let decisions = decide::decide(module.computation(id));
+        outline::outline(module, id, &decisions);
+    }
+}
+
+/// By name: outlining renumbers computations.
+fn sequences(module: &Module) -> Vec<String> {
+    in_role(module, Role::Sequence).into_iter().map(|id| module.computation(id).name.clone()).collect()
+}

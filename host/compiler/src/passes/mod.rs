@@ -1,2 +1,38 @@
-//! Passes on HLO before fusion, one a file. (The lead is writing `passes/` and `fuse/` right now: the rest
-//! of this crate calls `passes::run(Module) -> Result<Module, PassError>` and `fuse::fuse(Module) -> Module`.)
+//! HLO to simpler HLO. One pass a file; afterwards the module is in the form fusion expects:
+//!
+//! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
+//! * every array row-major, no layouts, no dynamic sizes
+//! * no instruction without elements except constants
+//! * no common subexpressions, no dead code
+
+mod canonical_ops;
+mod common_subexpressions;
+mod constant_folding;
+mod dead_code;
+mod empty_arrays;
+mod inline_calls;
+mod row_major;
+mod supported;
+mod tuples;
+
+pub use dead_code::{drop_unreachable_computations, renumber};
+
+use fusebox_core::hlo::Module;
+
+use crate::CompileError;
+
+/// A pass: its name in dumps, and what it does.
+pub type Pass = (&'static str, fn(&mut Module) -> Result<(), CompileError>);
+
+/// All passes in order.
+pub const PASSES: &[Pass] = &[
+    ("supported", supported::check),
+    ("inline-calls", inline_calls::run),
+    ("row-major", row_major::run),
+    ("canonical-ops", canonical_ops::run),
+    ("tuples", tuples::run),
+    ("empty-arrays", empty_arrays::run),
+    ("constant-folding", constant_folding::run),
+    ("common-subexpressions", common_subexpressions::run),
+    ("dead-code", dead_code::run),
+];

@@ -1,0 +1,51 @@
+//! What it costs to compute one element, in additions.
+
+use fusebox_core::hlo::{BinaryOp, Computation, ElementType, Instruction, Op, UnaryOp};
+
+use super::reads::{convolution_steps, read};
+
+/// Additions that launching a kernel costs.
+pub const LAUNCH: f64 = 4000.0;
+/// Additions that writing an element and reading it again costs.
+pub const ROUND_TRIP: f64 = 4.0;
+
+/// Cost of one element of `instruction`, operands not included.
+pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 {
+    match &instruction.op {
+        Op::Constant(_) | Op::Parameter { .. } | Op::Broadcast { .. } | Op::GetTupleElement { .. } => 0.0,
+        Op::Unary(op) => unary(*op),
+        Op::Binary(op) => binary(*op, instruction),
+        Op::Reduce { .. } | Op::ReduceWindow { .. } => 2.0 * read(computation, instruction, 0).factor,
+        Op::Dot(_) => 2.0 * read(computation, instruction, 0).factor,
+        Op::Convolution(_) => 2.0 * convolution_steps(computation, instruction),
+        Op::Map { .. } => 10.0,
+        Op::Gather(_) | Op::DynamicSlice { .. } | Op::DynamicUpdateSlice => 4.0,
+        Op::Concatenate { .. } | Op::Pad { .. } | Op::Reshape => 2.0,
+        _ => 1.0,
+    }
+}
+
+/// Whether recomputing is never worth it, however few elements.
+pub fn is_heavy(op: &Op) -> bool {
+    matches!(op, Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) | Op::Map { .. })
+}
+
+fn unary(op: UnaryOp) -> f64 {
+    match op {
+        UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag => 1.0,
+        UnaryOp::IsFinite | UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Popcnt | UnaryOp::CountLeadingZeros => 2.0,
+        UnaryOp::RoundNearestAfz | UnaryOp::RoundNearestEven => 2.0,
+        UnaryOp::Sqrt => 6.0,
+        UnaryOp::Rsqrt => 10.0,
+        _ => 25.0,
+    }
+}
+
+fn binary(op: BinaryOp, instruction: &Instruction) -> f64 {
+    let is_f64 = instruction.shape.as_array().is_some_and(|s| s.element_type == ElementType::F64);
+    match op {
+        BinaryOp::Divide | BinaryOp::Remainder => if is_f64 { 15.0 } else { 8.0 },
+        BinaryOp::Power | BinaryOp::Atan2 => 50.0,
+        _ => 1.0,
+    }
+}

@@ -1,0 +1,234 @@
+//! Which instructions get a buffer, and which are computed inside their users' kernels.
+//!
+//! Users are decided before operands. A producer goes into *all* its users' kernels or into none. How
+//! often its elements will be computed follows from how often its users' are and how they read it;
+//! where two users in one kernel read at the same index, the value is computed once (the partitioner
+//! shares it), elsewhere each read computes it anew. Going into the kernels is allowed only while the
+//! work repeated costs less than a launch and the memory traffic saved. So the total work stays within
+//! a constant factor of computing everything once, whatever the sharing.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::hlo::{Computation, InstrId, Op};
+
+use super::cost::{LAUNCH, ROUND_TRIP, is_heavy, per_element};
+use super::executor::{Executor, executor};
+use super::reads::{first_array, read};
+
+/// Most instructions of one kernel.
+const MOST_INSTRUCTIONS: usize = 400;
+/// Most buffers one kernel reads.
+const MOST_INPUTS: usize = 40;
+/// Most kernels a producer is copied into.
+const MOST_COPIES: usize = 4;
+
+/// The outcome for one computation.
+#[derive(Debug)]
+pub struct Decisions {
+    /// Per instruction, the roots of the kernels it is computed in. An instruction with a buffer computed by
+    /// a kernel is in its own; one that no kernel computes is in none.
+    pub kernels: Vec<Vec<InstrId>>,
+}
+
+impl Decisions {
+    /// Whether the instruction is the root of a kernel.
+    pub fn is_root(&self, id: InstrId) -> bool {
+        self.kernels[id.index()].contains(&id)
+    }
+}
+
+/// Where in a kernel a value is computed: in which function, at which index of that function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Site {
+    function: InstrId,
+    index: u32,
+}
+
+/// Index 0 of a function: its own arguments.
+const OWN_INDEX: u32 = 0;
+
+/// One kernel that computes a value.
+#[derive(Clone, Debug)]
+struct Placement {
+    kernel: InstrId,
+    site: Site,
+    evaluations: f64,
+}
+
+/// What a kernel has become so far.
+#[derive(Default)]
+struct Kernel {
+    instructions: usize,
+    inputs: HashSet<InstrId>,
+}
+
+struct Decider<'a> {
+    computation: &'a Computation,
+    users: Vec<Vec<InstrId>>,
+    placements: Vec<Vec<Placement>>,
+    kernels: HashMap<InstrId, Kernel>,
+    indices: HashMap<(u32, String), u32>,
+}
+
+/// Decides for every instruction of a computation executed by thunks.
+pub fn decide(computation: &Computation) -> Decisions {
+    let mut decider = Decider {
+        computation,
+        users: computation.users(),
+        placements: vec![Vec::new(); computation.instructions.len()],
+        kernels: HashMap::new(),
+        indices: HashMap::new(),
+    };
+    for id in computation.ids().rev() {
+        decider.place(id);
+    }
+    let kernels = decider.placements.iter().map(|list| list.iter().map(|p| p.kernel).collect()).collect();
+    Decisions { kernels }
+}
+
+impl Decider<'_> {
+    fn place(&mut self, id: InstrId) {
+        let instruction = self.computation.instruction(id);
+        if is_scalar_constant(&instruction.op) {
+            self.copy_into_users(id);
+        } else if executor(instruction) == Executor::Kernel {
+            match self.inside_users(id) {
+                Some(placements) => self.fuse(id, placements),
+                None => self.open_kernel(id),
+            }
+        }
+    }
+
+    /// A constant of one element belongs to every kernel that uses it and has a buffer for the others.
+    fn copy_into_users(&mut self, id: InstrId) {
+        let sites = self.sites(id);
+        self.placements[id.index()] = sites.into_iter().map(|(kernel, uses)| placement(id, kernel, &uses)).collect();
+    }
+
+    fn open_kernel(&mut self, id: InstrId) {
+        let instruction = self.computation.instruction(id);
+        let site = Site { function: id, index: OWN_INDEX };
+        self.placements[id.index()] = vec![Placement { kernel: id, site, evaluations: elements(self.computation, id) }];
+        let inputs = instruction.operands.iter().copied().filter(|&o| self.is_counted(o)).collect();
+        self.kernels.insert(id, Kernel { instructions: 1, inputs });
+    }
+
+    /// Whether a value takes a buffer argument as long as it is not fused: what comes of a constant never does.
+    fn is_counted(&self, id: InstrId) -> bool {
+        let instruction = self.computation.instruction(id);
+        match &instruction.op {
+            Op::Iota { .. } => false,
+            Op::Broadcast { .. } => self.is_counted(instruction.operands[0]),
+            op => !is_scalar_constant(op),
+        }
+    }
+
+    fn fuse(&mut self, id: InstrId, placements: Vec<Placement>) {
+        let operands: Vec<InstrId> =
+            self.computation.instruction(id).operands.iter().copied().filter(|&o| self.is_counted(o)).collect();
+        for placement in &placements {
+            if let Some(kernel) = self.kernels.get_mut(&placement.kernel) {
+                kernel.instructions += 1;
+                kernel.inputs.remove(&id);
+                kernel.inputs.extend(&operands);
+            }
+        }
+        self.placements[id.index()] = placements;
+    }
+
+    /// Where the value would be computed inside its users' kernels; `None` if it must have a buffer.
+    fn inside_users(&mut self, id: InstrId) -> Option<Vec<Placement>> {
+        let instruction = self.computation.instruction(id);
+        if id == self.computation.root || matches!(instruction.op, Op::Fusion { .. }) || instruction.shape.as_array().is_none() {
+            return None;
+        }
+        let users_are_kernels = self.users[id.index()].iter().all(|user| self.accepts_producers(*user));
+        if !users_are_kernels || self.users[id.index()].is_empty() {
+            return None;
+        }
+        let sites = self.sites(id);
+        let placements: Vec<Placement> = sites.into_iter().map(|(kernel, uses)| placement(id, kernel, &uses)).collect();
+        (self.is_worth_it(id, &placements) && self.fits(id, &placements)).then_some(placements)
+    }
+
+    fn accepts_producers(&self, user: InstrId) -> bool {
+        let instruction = self.computation.instruction(user);
+        !self.placements[user.index()].is_empty() && !matches!(instruction.op, Op::Fusion { .. })
+    }
+
+    fn is_worth_it(&self, id: InstrId, placements: &[Placement]) -> bool {
+        let instruction = self.computation.instruction(id);
+        let count = elements(self.computation, id);
+        let evaluations: f64 = placements.iter().map(|p| p.evaluations).sum();
+        let is_free = matches!(instruction.op, Op::Broadcast { .. } | Op::Iota { .. });
+        if is_heavy(&instruction.op) && evaluations > count {
+            return false;
+        }
+        let repeated = (evaluations - count) * per_element(self.computation, instruction);
+        (is_free || placements.len() <= MOST_COPIES) && repeated <= LAUNCH + ROUND_TRIP * count
+    }
+
+    fn fits(&self, id: InstrId, placements: &[Placement]) -> bool {
+        let operands = &self.computation.instruction(id).operands;
+        placements.iter().filter_map(|p| self.kernels.get(&p.kernel)).all(|kernel| {
+            let new = operands.iter().filter(|&&o| self.is_counted(o) && !kernel.inputs.contains(&o)).count();
+            kernel.instructions < MOST_INSTRUCTIONS && kernel.inputs.len() + new <= MOST_INPUTS + operands.len()
+        })
+    }
+
+    /// Per kernel, the distinct places that read the value, with the number of reads.
+    fn sites(&mut self, id: InstrId) -> Vec<(InstrId, Vec<(Site, f64)>)> {
+        let mut kernels: Vec<(InstrId, Vec<(Site, f64)>)> = Vec::new();
+        for user in self.users[id.index()].clone() {
+            let instruction = self.computation.instruction(user);
+            for position in (0..instruction.operands.len()).filter(|&p| instruction.operands[p] == id) {
+                let read = read(self.computation, instruction, position);
+                for placement in self.placements[user.index()].clone() {
+                    let index = self.index(placement.site.index, read.index.as_deref());
+                    let site = Site { function: placement.site.function, index };
+                    add(&mut kernels, placement.kernel, site, placement.evaluations * read.factor);
+                }
+            }
+        }
+        kernels
+    }
+
+    /// A number for the index that `step` makes of index `base`.
+    fn index(&mut self, base: u32, step: Option<&str>) -> u32 {
+        let Some(step) = step else { return base };
+        let next = self.indices.len() as u32 + 1;
+        *self.indices.entry((base, step.to_string())).or_insert(next)
+    }
+}
+
+fn add(kernels: &mut Vec<(InstrId, Vec<(Site, f64)>)>, kernel: InstrId, site: Site, evaluations: f64) {
+    let position = kernels.iter().position(|(k, _)| *k == kernel).unwrap_or_else(|| {
+        kernels.push((kernel, Vec::new()));
+        kernels.len() - 1
+    });
+    let uses = &mut kernels[position].1;
+    if !uses.iter().any(|(known, _)| *known == site) {
+        uses.push((site, evaluations));
+    }
+}
+
+/// A value read at one place is computed there; one read at several is a function of its own.
+fn placement(id: InstrId, kernel: InstrId, uses: &[(Site, f64)]) -> Placement {
+    match uses {
+        [(site, evaluations)] => Placement { kernel, site: *site, evaluations: *evaluations },
+        _ => Placement {
+            kernel,
+            site: Site { function: id, index: OWN_INDEX },
+            evaluations: uses.iter().map(|(_, e)| e).sum(),
+        },
+    }
+}
+
+fn elements(computation: &Computation, id: InstrId) -> f64 {
+    first_array(computation.instruction(id)).map_or(1.0, |shape| shape.element_count() as f64)
+}
+
+/// A constant that is written into the kernel's code.
+pub fn is_scalar_constant(op: &Op) -> bool {
+    matches!(op, Op::Constant(literal) if literal.as_array().is_some_and(|a| a.element_count() == 1))
+}

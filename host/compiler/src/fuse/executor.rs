@@ -1,0 +1,44 @@
+//! Who executes an instruction that has a buffer of its own.
+
+use fusebox_core::hlo::{Instruction, Op, Shape};
+
+/// What an instruction becomes in the thunk sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Executor {
+    /// A kernel.
+    Kernel,
+    /// Nothing: its value is memory that already exists, or will be filled from outside.
+    Alias,
+    /// Thunks with sequences inside.
+    Control,
+    /// A routine of the host.
+    Host,
+}
+
+/// Who executes `instruction`.
+pub fn executor(instruction: &Instruction) -> Executor {
+    match &instruction.op {
+        Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::GetTupleElement { .. } | Op::AfterAll => Executor::Alias,
+        Op::While { .. } | Op::Conditional { .. } => Executor::Control,
+        op if has_kernel(op) && is_array_or_variadic(&instruction.shape) => Executor::Kernel,
+        _ => Executor::Host,
+    }
+}
+
+/// Operations that the elemental lowering knows.
+fn has_kernel(op: &Op) -> bool {
+    match op {
+        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => true,
+        Op::Convert | Op::BitcastConvert | Op::ReducePrecision { .. } => true,
+        Op::Iota { .. } | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } | Op::Reverse { .. } => true,
+        Op::Concatenate { .. } | Op::Slice { .. } | Op::Pad { .. } => true,
+        Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => true,
+        Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Map { .. } => true,
+        Op::Dot(_) | Op::Convolution(_) | Op::Fusion { .. } => true,
+        _ => false,
+    }
+}
+
+fn is_array_or_variadic(shape: &Shape) -> bool {
+    shape.leaves().iter().all(|leaf| leaf.as_array().is_some())
+}

@@ -1,0 +1,158 @@
+//! Moves what a kernel computes into a computation of its own and puts a `fusion` in its place.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::hlo::{
+    Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op,
+};
+
+use super::decide::Decisions;
+use super::executor::{Executor, executor};
+use crate::passes::renumber;
+use crate::rebuild::Rebuild;
+
+/// Rewrites one computation as decided. The fused computations are put in front of all others.
+pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions) {
+    let old = module.computation(id).clone();
+    let needs_buffer = buffers(&old, decisions);
+    let first_new = module.computations.len() as u32;
+    let mut fused = Vec::new();
+    let mut rebuild = Rebuild::new(&old);
+    for id in old.ids().filter(|id| needs_buffer[id.index()]) {
+        let instruction = old.instruction(id);
+        let new = match region(&old, id, decisions) {
+            None => rebuild.copy(instruction),
+            Some(region) => {
+                let calls = ComputationId(first_new + fused.len() as u32);
+                fused.push(region.computation(&old));
+                region.call(&mut rebuild, instruction, calls)
+            }
+        };
+        rebuild.set(id, new);
+    }
+    let new = rebuild.finish();
+    insert(module, id, new, fused);
+}
+
+/// What the kernel of root `id` computes; `None` if `id` is no such root, or its kernel is there already.
+fn region(old: &Computation, id: InstrId, decisions: &Decisions) -> Option<Region> {
+    let is_fusion = matches!(old.instruction(id).op, Op::Fusion { .. });
+    (decisions.is_root(id) && !is_fusion).then(|| Region::of(old, id, decisions)).filter(|r| !r.is_alias(old))
+}
+
+/// Which instructions of the new sequence remain: roots, what no kernel computes, and constants that
+/// something other than a kernel reads.
+fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
+    let mut needed: Vec<bool> = computation
+        .ids()
+        .map(|id| decisions.is_root(id) || decisions.kernels[id.index()].is_empty())
+        .collect();
+    for id in computation.ids() {
+        let instruction = computation.instruction(id);
+        if executor(instruction) != Executor::Kernel || matches!(instruction.op, Op::Fusion { .. }) {
+            instruction.operands.iter().for_each(|o| needed[o.index()] = true);
+        }
+    }
+    needed[computation.root.index()] = true;
+    needed
+}
+
+/// What one kernel computes.
+struct Region {
+    root: InstrId,
+    /// In order, the root last.
+    members: Vec<InstrId>,
+    /// Values read from buffers, in order of first use.
+    inputs: Vec<InstrId>,
+}
+
+impl Region {
+    fn of(computation: &Computation, root: InstrId, decisions: &Decisions) -> Region {
+        let is_member = |id: InstrId| decisions.kernels[id.index()].contains(&root);
+        let mut members = Vec::new();
+        let mut pending = vec![root];
+        let mut seen = HashSet::new();
+        while let Some(id) = pending.pop() {
+            if seen.insert(id) {
+                members.push(id);
+                pending.extend(computation.instruction(id).operands.iter().filter(|&&o| is_member(o)));
+            }
+        }
+        members.sort();
+        let mut inputs: Vec<InstrId> = Vec::new();
+        for operand in members.iter().flat_map(|&id| &computation.instruction(id).operands) {
+            if !is_member(*operand) && !inputs.contains(operand) {
+                inputs.push(*operand);
+            }
+        }
+        Region { root, members, inputs }
+    }
+
+    /// A lone reshape of a buffer is the same buffer.
+    fn is_alias(&self, computation: &Computation) -> bool {
+        self.members.len() == 1 && matches!(computation.instruction(self.root).op, Op::Reshape)
+    }
+
+    /// The fusion instruction that stands for the root.
+    fn call(&self, rebuild: &mut Rebuild, root: &Instruction, calls: ComputationId) -> InstrId {
+        let operands = self.inputs.iter().map(|&input| rebuild.mapped(input)).collect();
+        rebuild.add(root, Op::Fusion { kind: FusionKind::Loop, calls }, root.shape.clone(), operands)
+    }
+
+    fn computation(&self, old: &Computation) -> Computation {
+        let mut map: HashMap<InstrId, InstrId> = HashMap::new();
+        let mut instructions = Vec::with_capacity(self.inputs.len() + self.members.len());
+        for (number, &input) in self.inputs.iter().enumerate() {
+            map.insert(input, InstrId(instructions.len() as u32));
+            let source = old.instruction(input);
+            let op = Op::Parameter { number: number as i64 };
+            instructions.push(Instruction::new(format!("param_{number}.{}", source.name), source.shape.clone(), op, Vec::new()));
+        }
+        for &member in &self.members {
+            map.insert(member, InstrId(instructions.len() as u32));
+            let mut copy = old.instruction(member).clone();
+            copy.operands = copy.operands.iter().map(|o| map[o]).collect();
+            instructions.push(copy);
+        }
+        let root = InstrId(instructions.len() as u32 - 1);
+        let root_instruction = old.instruction(self.root);
+        Computation {
+            name: format!("fused_{}", root_instruction.name),
+            instructions,
+            root,
+            execution_thread: None,
+            span: root_instruction.span,
+        }
+    }
+}
+
+/// Puts `fused` just before computation `id`, which becomes `new`. So far the fused ones are numbered
+/// after all others.
+fn insert(module: &mut Module, id: ComputationId, new: Computation, mut fused: Vec<Computation>) {
+    let (at, count, first_new) = (id.0, fused.len() as u32, module.computations.len() as u32);
+    let shift = |old: ComputationId| match old.0 {
+        n if n >= first_new => ComputationId(n - first_new + at),
+        n if n >= at => ComputationId(n + count),
+        n => ComputationId(n),
+    };
+    unique_names(module, &mut fused);
+    module.computations[at as usize] = new;
+    for instruction in module.computations.iter_mut().flat_map(|c| &mut c.instructions) {
+        renumber(&mut instruction.op, &shift);
+    }
+    module.entry = module.entry.map(shift);
+    module.computations.splice(at as usize..at as usize, fused);
+}
+
+fn unique_names(module: &Module, fused: &mut [Computation]) {
+    let taken: HashSet<&str> = module.computations.iter().map(|c| c.name.as_str()).collect();
+    let mut own = HashSet::new();
+    for computation in fused {
+        let base = computation.name.clone();
+        let mut number = 1;
+        while taken.contains(computation.name.as_str()) || !own.insert(computation.name.clone()) {
+            computation.name = format!("{base}.clone{number}");
+            number += 1;
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How an instruction reads an operand: how often, and at which index.
+
+use fusebox_core::hlo::{ArrayShape, Computation, Instruction, Op};
+
+/// How one evaluation of an instruction reads one of its operands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    /// Elements of the operand read per element of the instruction.
+    pub factor: f64,
+    /// `None`: at the instruction's own index. Otherwise, what makes the index: equal texts, equal indices.
+    pub index: Option<String>,
+}
+
+/// How `instruction` reads its operand number `position`.
+pub fn read(computation: &Computation, instruction: &Instruction, position: usize) -> Read {
+    let operand = computation.instruction(instruction.operands[position]);
+    let (Some(from), Some(to)) = (operand.shape.as_array(), first_array(instruction)) else {
+        return elsewhere(instruction, position, 1.0);
+    };
+    match &instruction.op {
+        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Convert | Op::BitcastConvert => pointwise(from, to),
+        Op::ReducePrecision { .. } | Op::Map { .. } | Op::Select | Op::Clamp => pointwise(from, to),
+        Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } | Op::Reverse { .. } | Op::Slice { .. } => {
+            Read { factor: 1.0, index: Some(format!("{:?} {:?} {:?}", instruction.op, from.dims, to.dims)) }
+        }
+        Op::Pad { .. } if position == 0 => share(instruction, position, from, to),
+        Op::Concatenate { .. } => share(instruction, position, from, to),
+        Op::DynamicUpdateSlice if position == 0 => Read { factor: 1.0, index: None },
+        Op::DynamicUpdateSlice if position == 1 => share(instruction, position, from, to),
+        Op::Gather(dims) if position == 1 => elsewhere(instruction, position, dims.start_index_map.len() as f64),
+        Op::Reduce { .. } | Op::ReduceWindow { .. } if position >= instruction.operands.len() / 2 => {
+            elsewhere(instruction, position, 1.0)
+        }
+        Op::Reduce { .. } => elsewhere(instruction, position, ratio(from, to)),
+        Op::ReduceWindow { window, .. } => {
+            elsewhere(instruction, position, window.dims.iter().map(|d| d.size as f64).product())
+        }
+        Op::Dot(dims) => {
+            let contracted = if position == 0 { &dims.lhs_contracting } else { &dims.rhs_contracting };
+            elsewhere(instruction, position, contracted.iter().map(|&d| from.dims[d as usize] as f64).product())
+        }
+        Op::Convolution(_) => elsewhere(instruction, position, convolution_steps(computation, instruction)),
+        _ => elsewhere(instruction, position, 1.0),
+    }
+}
+
+/// Multiplications per result element of a convolution.
+pub fn convolution_steps(computation: &Computation, instruction: &Instruction) -> f64 {
+    let Op::Convolution(attributes) = &instruction.op else { return 1.0 };
+    let kernel = computation.instruction(instruction.operands[1]);
+    let features = kernel.shape.as_array().map_or(1, |k| k.dims[attributes.dims.kernel_input_feature as usize]);
+    attributes.window.dims.iter().map(|d| d.size as f64).product::<f64>() * features as f64
+}
+
+/// An element of the result; for variadic operations, of the first result.
+pub fn first_array(instruction: &Instruction) -> Option<&ArrayShape> {
+    instruction.shape.leaves().into_iter().find_map(|leaf| leaf.as_array())
+}
+
+fn pointwise(from: &ArrayShape, to: &ArrayShape) -> Read {
+    let same = from.dims == to.dims;
+    Read { factor: 1.0, index: (!same).then(|| "scalar".into()) }
+}
+
+/// Read only where the result comes from this operand.
+fn share(instruction: &Instruction, position: usize, from: &ArrayShape, to: &ArrayShape) -> Read {
+    elsewhere(instruction, position, ratio(from, to).min(1.0))
+}
+
+/// At indices that no other instruction is known to read.
+fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> Read {
+    Read { factor, index: Some(format!("{} {position}", instruction.name)) }
+}
+
+fn ratio(from: &ArrayShape, to: &ArrayShape) -> f64 {
+    from.element_count() as f64 / to.element_count().max(1) as f64
+}

@@ -1,0 +1,57 @@
+//! Evaluates small operations on constants while compiling.
+
+use fusebox_core::hlo::{InstrId, Instruction, Literal, Module, Op};
+
+use crate::CompileError;
+use crate::host_module;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+
+/// Most elements of an operand or a result.
+const MOST_ELEMENTS: i64 = 16;
+
+/// Folds in everything that thunks execute.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    for id in in_role(module, Role::Sequence) {
+        let old = module.computation(id);
+        let new = Rebuild::each(old, |rebuild, _, instruction| {
+            Ok::<_, CompileError>(fold(rebuild, module, instruction))
+        })?;
+        module.computations[id.index()] = new;
+    }
+    Ok(())
+}
+
+fn fold(rebuild: &mut Rebuild, module: &Module, instruction: &Instruction) -> Option<InstrId> {
+    if instruction.operands.is_empty() || !is_small(instruction) || !is_foldable(&instruction.op) {
+        return None;
+    }
+    let operands = rebuild.operands(instruction);
+    let values: Vec<Literal> = operands.iter().map(|&o| constant(rebuild.instruction(o))).collect::<Option<_>>()?;
+    let shapes: Vec<_> = operands.iter().map(|&o| rebuild.instruction(o).shape.clone()).collect();
+    let single = host_module::of(module, instruction, &shapes);
+    let value = fusebox_interpreter::evaluate(&single, &values).ok()?;
+    (value.shape() == instruction.shape)
+        .then(|| rebuild.add(instruction, Op::Constant(value), instruction.shape.clone(), Vec::new()))
+}
+
+fn constant(instruction: &Instruction) -> Option<Literal> {
+    match &instruction.op {
+        Op::Constant(literal) if is_small(instruction) => Some(literal.clone()),
+        _ => None,
+    }
+}
+
+fn is_small(instruction: &Instruction) -> bool {
+    instruction.shape.as_array().is_some_and(|shape| shape.element_count() <= MOST_ELEMENTS)
+}
+
+/// Operations whose value depends on the operands alone. A `broadcast` is worth more as it is.
+fn is_foldable(op: &Op) -> bool {
+    match op {
+        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp | Op::Convert => true,
+        Op::BitcastConvert | Op::Reshape | Op::Slice { .. } | Op::Concatenate { .. } | Op::Pad { .. } => true,
+        Op::Transpose { .. } | Op::Reverse { .. } => true,
+        _ => false,
+    }
+}

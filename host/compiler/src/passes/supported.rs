@@ -1,0 +1,47 @@
+//! Refuses what fusebox does not compile, all of it at once, before any work is done.
+
+use fusebox_core::hlo::{ArrayShape, Diagnostic, Instruction, Module, Op, Opcode, Shape};
+
+use crate::CompileError;
+use crate::roles::{Role, roles};
+
+/// Reports every reachable instruction that nothing here can execute.
+pub fn check(module: &mut Module) -> Result<(), CompileError> {
+    let faults: Vec<Diagnostic> = module
+        .computations
+        .iter()
+        .zip(roles(module))
+        .filter(|(_, role)| *role != Role::Unreachable)
+        .flat_map(|(computation, _)| &computation.instructions)
+        .filter_map(|instruction| Some(diagnostic(module, instruction, reason(instruction)?)))
+        .collect();
+    if faults.is_empty() { Ok(()) } else { Err(CompileError::Module(faults)) }
+}
+
+fn reason(instruction: &Instruction) -> Option<String> {
+    let opcode = instruction.opcode();
+    if has_dynamic_size(&instruction.shape) {
+        return Some(format!("{opcode} has a bounded dynamic shape; fusebox compiles static shapes only"));
+    }
+    match &instruction.op {
+        Op::SetDimensionSize { .. } => Some("set-dimension-size makes a dynamic shape; fusebox compiles static shapes only".into()),
+        Op::Other { opcode: Opcode::Domain, .. } => None,
+        Op::Other { .. } => Some(format!("{opcode} is not supported: fusebox compiles programs of one device without host transfers")),
+        _ => None,
+    }
+}
+
+fn has_dynamic_size(shape: &Shape) -> bool {
+    let dynamic = |array: &ArrayShape| array.dynamic.iter().any(|&d| d);
+    shape.leaves().into_iter().filter_map(Shape::as_array).any(dynamic)
+}
+
+fn diagnostic(module: &Module, instruction: &Instruction, message: String) -> Diagnostic {
+    Diagnostic {
+        file: module.source_file.clone(),
+        span: instruction.span,
+        subject: Some(instruction.name.clone()),
+        message,
+        source_line: String::new(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Copies a computation while changing it: how every pass edits.
+//!
+//! A pass walks the old instructions in order and says for each which new instruction stands for it.
+//! Operands are always mapped already, so the result is in topological order by construction.
+
+use std::collections::HashSet;
+
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Op, Shape};
+
+/// A computation in the making.
+pub struct Rebuild<'a> {
+    old: &'a Computation,
+    map: Vec<Option<InstrId>>,
+    new: Vec<Instruction>,
+    names: HashSet<String>,
+}
+
+impl<'a> Rebuild<'a> {
+    /// Begins an empty copy of `old`.
+    pub fn new(old: &'a Computation) -> Self {
+        let names = HashSet::with_capacity(old.instructions.len());
+        Rebuild { old, map: vec![None; old.instructions.len()], new: Vec::new(), names }
+    }
+
+    /// Copies every instruction for which `replace` gives `None`; for the others, what it gives stands.
+    pub fn each<E>(
+        old: &'a Computation,
+        mut replace: impl FnMut(&mut Rebuild<'a>, InstrId, &'a Instruction) -> Result<Option<InstrId>, E>,
+    ) -> Result<Computation, E> {
+        let mut rebuild = Rebuild::new(old);
+        for (id, instruction) in old.ids().zip(&old.instructions) {
+            let new = replace(&mut rebuild, id, instruction)?;
+            let new = new.unwrap_or_else(|| rebuild.copy(instruction));
+            rebuild.set(id, new);
+        }
+        Ok(rebuild.finish())
+    }
+
+    /// The new instruction that stands for an old one that has been visited.
+    pub fn mapped(&self, old: InstrId) -> InstrId {
+        self.map[old.index()].unwrap_or(InstrId(0))
+    }
+
+    /// The new instructions that stand for the operands.
+    pub fn operands(&self, instruction: &Instruction) -> Vec<InstrId> {
+        instruction.operands.iter().map(|&o| self.mapped(o)).collect()
+    }
+
+    /// A new instruction made so far.
+    pub fn instruction(&self, new: InstrId) -> &Instruction {
+        &self.new[new.index()]
+    }
+
+    /// Declares what stands for an old instruction.
+    pub fn set(&mut self, old: InstrId, new: InstrId) {
+        self.map[old.index()] = Some(new);
+    }
+
+    /// Whether an old instruction has been given a successor.
+    pub fn is_set(&self, old: InstrId) -> bool {
+        self.map[old.index()].is_some()
+    }
+
+    /// Adds a copy of an old instruction with mapped operands.
+    pub fn copy(&mut self, instruction: &Instruction) -> InstrId {
+        let mut copy = instruction.clone();
+        copy.operands = self.operands(instruction);
+        self.push(copy)
+    }
+
+    /// Adds an instruction that takes name, place and metadata from `origin`. Operands are new ones.
+    pub fn add(&mut self, origin: &Instruction, op: Op, shape: Shape, operands: Vec<InstrId>) -> InstrId {
+        let instruction =
+            Instruction { name: origin.name.clone(), shape, op, operands, extra: origin.extra.clone(), span: origin.span };
+        self.push(instruction)
+    }
+
+    /// Adds an instruction whose operands are new ones; its name is made unique.
+    pub fn push(&mut self, mut instruction: Instruction) -> InstrId {
+        if !self.names.insert(instruction.name.clone()) {
+            instruction.name = self.unique(&instruction.name);
+            self.names.insert(instruction.name.clone());
+        }
+        if let Some(extra) = &mut instruction.extra {
+            extra.control_predecessors.clear();
+        }
+        self.new.push(instruction);
+        InstrId(self.new.len() as u32 - 1)
+    }
+
+    fn unique(&self, name: &str) -> String {
+        let mut number = self.new.len();
+        loop {
+            let candidate = format!("{name}.{number}");
+            if !self.names.contains(&candidate) {
+                return candidate;
+            }
+            number += 1;
+        }
+    }
+
+    /// The new computation; its root is what stands for the old root.
+    pub fn finish(self) -> Computation {
+        let root = self.mapped(self.old.root);
+        self.finish_at(root)
+    }
+
+    /// The new computation with that root.
+    pub fn finish_at(self, root: InstrId) -> Computation {
+        Computation {
+            name: self.old.name.clone(),
+            instructions: self.new,
+            root,
+            execution_thread: self.old.execution_thread.clone(),
+            span: self.old.span,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Which computations are executed step by step, and which describe a kernel's inside.
+
+use fusebox_core::hlo::{ComputationId, Module, Op};
+
+/// What a computation is executed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// By thunks: the entry, bodies and conditions of loops, branches.
+    Sequence,
+    /// As one kernel.
+    Fused,
+    /// Per element inside an operation: a reducer, a comparator …
+    Applied,
+    /// Not at all.
+    Unreachable,
+}
+
+/// The role of every computation. One that serves as several takes the first of the list above.
+pub fn roles(module: &Module) -> Vec<Role> {
+    let mut roles = vec![Role::Unreachable; module.computations.len()];
+    if let Some(entry) = module.entry {
+        roles[entry.index()] = if module.bare { Role::Fused } else { Role::Sequence };
+    }
+    for index in (0..module.computations.len()).rev() {
+        if roles[index] == Role::Unreachable {
+            continue;
+        }
+        for instruction in &module.computations[index].instructions {
+            for callee in instruction.op.called() {
+                let role = called_as(&instruction.op, roles[index]);
+                roles[callee.index()] = stronger(roles[callee.index()], role);
+            }
+        }
+    }
+    roles
+}
+
+/// Ids of the computations in that role, callees first.
+pub fn in_role(module: &Module, role: Role) -> Vec<ComputationId> {
+    let roles = roles(module);
+    (0..roles.len()).filter(|&i| roles[i] == role).map(|i| ComputationId(i as u32)).collect()
+}
+
+fn called_as(op: &Op, caller: Role) -> Role {
+    match op {
+        Op::While { .. } | Op::Conditional { .. } | Op::Call { .. } => caller,
+        Op::Fusion { .. } => Role::Fused,
+        _ => Role::Applied,
+    }
+}
+
+fn stronger(a: Role, b: Role) -> Role {
+    let rank = |role| [Role::Sequence, Role::Fused, Role::Applied, Role::Unreachable].iter().position(|r| *r == role);
+    if rank(a) <= rank(b) { a } else { b }
+}

@@ -1,0 +1,75 @@
+//! What can go wrong when loading and running.
+
+use thiserror::Error;
+
+/// Why an executable cannot be loaded here.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The target's device is not available.
+    #[error("{0}")]
+    Device(String),
+    /// A code image cannot be linked.
+    #[error("code of the executable cannot be loaded: {0}")]
+    Object(String),
+    /// A host operation's HLO cannot be read.
+    #[error("host operation {name}: {reason}")]
+    HostOp {
+        /// Name of the instruction.
+        name: String,
+        /// What the parser says.
+        reason: String,
+    },
+    /// Memory for buffers cannot be had.
+    #[error("{bytes} bytes of memory for buffers are not available")]
+    Memory {
+        /// How much was asked for.
+        bytes: u64,
+    },
+    /// The operating system refused.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// Its answer.
+        source: std::io::Error,
+    },
+}
+
+/// Why a run failed.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// Number of inputs.
+    #[error("the module takes {expected} parameter arrays, {found} are given")]
+    InputCount {
+        /// Leaves of all parameters.
+        expected: usize,
+        /// Arrays given.
+        found: usize,
+    },
+    /// Type or dimensions of an input.
+    #[error("input {index} is {found}, but the module's parameter is {expected}")]
+    InputShape {
+        /// Number of the array.
+        index: usize,
+        /// Shape of the parameter.
+        expected: String,
+        /// Shape given.
+        found: String,
+    },
+    /// A host operation failed.
+    #[error("{name}: {reason}")]
+    HostOp {
+        /// Name of the instruction.
+        name: String,
+        /// What the interpreter says.
+        reason: String,
+    },
+    /// The simulator found a fault in a kernel.
+    #[error("kernel {kernel} is faulty:\n{report}")]
+    Kernel {
+        /// Name of the kernel.
+        kernel: String,
+        /// One line per fault.
+        report: String,
+    },
+}

@@ -1,0 +1,224 @@
+//! The executable: what the compiler hands to the runtime, as plain data.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ValueShape;
+
+/// A compiled program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Executable {
+    /// Name of the HLO module.
+    pub name: String,
+    /// `cpu`, `simt`, `sm_90` …
+    pub target: String,
+    /// Machine code; kernels refer to it by index.
+    pub code: Vec<CodeImage>,
+    /// Kernels; thunks refer to them by index.
+    pub kernels: Vec<KernelImage>,
+    /// Operations executed by host routines; thunks refer to them by index.
+    pub host_ops: Vec<HostOp>,
+    /// Buffers; slices refer to them by index.
+    pub allocations: Vec<Allocation>,
+    /// What to do, in order.
+    pub thunks: Vec<Thunk>,
+    /// One per parameter of the entry computation.
+    pub parameters: Vec<Binding>,
+    /// The result of the entry computation.
+    pub result: Binding,
+}
+
+/// A value of the program's interface and where its leaves stand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// Its shape.
+    pub shape: ValueShape,
+    /// One per array leaf, depth first.
+    pub leaves: Vec<Slice>,
+}
+
+/// Machine code of one or more kernels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CodeImage {
+    /// A relocatable x86-64 ELF object.
+    Object(Vec<u8>),
+    /// PTX text.
+    Ptx(String),
+}
+
+/// One kernel: its code and how it is launched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelImage {
+    /// Name of the function in the code.
+    pub symbol: String,
+    /// Index into [`Executable::code`].
+    pub code: u32,
+    /// Blocks; on the cpu, tasks of the pool.
+    pub blocks: u64,
+    /// Threads in a block.
+    pub threads_per_block: u32,
+    /// Dynamic shared memory in bytes.
+    pub shared_bytes: u32,
+    /// Parameters, then outputs.
+    pub arguments: Vec<KernelArgument>,
+}
+
+/// What a kernel does with one argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelArgument {
+    /// Size of the buffer.
+    pub bytes: u64,
+    /// How it is used.
+    pub access: Access,
+}
+
+/// How a kernel uses an argument; the simulator holds it to this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Access {
+    /// Only read.
+    Read,
+    /// Every element written exactly once.
+    WriteOnce,
+    /// Read and written in any number and order.
+    Update,
+}
+
+/// An HLO operation executed by a host routine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostOp {
+    /// Name of the instruction in the program.
+    pub name: String,
+    /// Its opcode.
+    pub opcode: String,
+    /// A module whose entry takes the operands' leaves as parameters and whose root is the operation.
+    pub hlo: String,
+}
+
+/// Memory of the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allocation {
+    /// Size in bytes.
+    pub bytes: u64,
+    /// What it is for.
+    pub kind: AllocationKind,
+}
+
+/// What an allocation is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AllocationKind {
+    /// Filled with a leaf of an input before a run; never written by thunks.
+    Parameter,
+    /// Filled once, at loading, with these bytes; never written by thunks.
+    Constant(Vec<u8>),
+    /// Written and read by thunks.
+    Temporary,
+}
+
+/// Part of an allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Slice {
+    /// Index into [`Executable::allocations`].
+    pub allocation: u32,
+    /// First byte; a multiple of the buffer alignment.
+    pub offset: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+impl Slice {
+    /// Whether the two share bytes.
+    pub fn overlaps(&self, other: &Slice) -> bool {
+        self.allocation == other.allocation
+            && self.offset < other.offset + other.bytes
+            && other.offset < self.offset + self.bytes
+    }
+}
+
+/// One step of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Thunk {
+    /// Launches a kernel.
+    Kernel {
+        /// Index into [`Executable::kernels`].
+        kernel: u32,
+        /// Parameters, then outputs.
+        arguments: Vec<Slice>,
+    },
+    /// Copies bytes between slices of equal size that do not overlap.
+    Copy {
+        /// Source.
+        from: Slice,
+        /// Destination.
+        to: Slice,
+    },
+    /// Executes an operation on the host.
+    HostOp {
+        /// Index into [`Executable::host_ops`].
+        op: u32,
+        /// Leaves of the operands.
+        arguments: Vec<Slice>,
+        /// Leaves of the result.
+        results: Vec<Slice>,
+    },
+    /// Repeats `body` as long as `condition` leaves a true `predicate`.
+    While {
+        /// Name of the instruction.
+        name: String,
+        /// Computes the predicate.
+        condition: Vec<Thunk>,
+        /// One `pred`.
+        predicate: Slice,
+        /// Computes the next state.
+        body: Vec<Thunk>,
+    },
+    /// Executes one branch.
+    Conditional {
+        /// Name of the instruction.
+        name: String,
+        /// A `pred` (true takes branch 0) or an `s32` (out of range takes the last branch).
+        index: Slice,
+        /// The branches.
+        branches: Vec<Vec<Thunk>>,
+    },
+}
+
+impl Thunk {
+    /// One line for people: what it does and to which bytes.
+    pub fn describe(&self, executable: &Executable) -> String {
+        match self {
+            Thunk::Kernel { kernel, arguments } => {
+                format!("kernel {} {}", executable.kernels[*kernel as usize].symbol, slices(arguments))
+            }
+            Thunk::Copy { from, to } => format!("copy {from} -> {to}"),
+            Thunk::HostOp { op, arguments, results } => {
+                let op = &executable.host_ops[*op as usize];
+                format!("host-op {} ({}) {} -> {}", op.name, op.opcode, slices(arguments), slices(results))
+            }
+            Thunk::While { name, predicate, .. } => format!("while {name} {predicate}"),
+            Thunk::Conditional { name, index, .. } => format!("conditional {name} {index}"),
+        }
+    }
+
+    /// The named sequences inside, in order of execution.
+    pub fn nested(&self) -> Vec<(String, &[Thunk])> {
+        match self {
+            Thunk::While { condition, body, .. } => {
+                vec![("condition".into(), condition.as_slice()), ("body".into(), body.as_slice())]
+            }
+            Thunk::Conditional { branches, .. } => {
+                branches.iter().enumerate().map(|(i, b)| (format!("branch {i}"), b.as_slice())).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl std::fmt::Display for Slice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}[{}..{}]", self.allocation, self.offset, self.offset + self.bytes)
+    }
+}
+
+fn slices(list: &[Slice]) -> String {
+    let items: Vec<String> = list.iter().map(Slice::to_string).collect();
+    format!("({})", items.join(", "))
+}

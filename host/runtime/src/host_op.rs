@@ -1,0 +1,52 @@
+//! Operations executed by the reference interpreter.
+
+use fusebox_core::hlo::{ArrayLiteral, Literal, Module, Shape};
+
+use crate::{HostOp, LoadError, RunError};
+
+/// A host operation ready to be executed.
+#[derive(Debug)]
+pub struct LoadedHostOp {
+    name: String,
+    module: Module,
+    parameters: Vec<Shape>,
+}
+
+impl LoadedHostOp {
+    /// Reads the operation's HLO.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn new(op: &HostOp) -> Result<LoadedHostOp, LoadError> {
+        let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
+        let module = fusebox_core::hlo::text::parse(&op.hlo, &op.name).map_err(|e| fail(e.to_string()))?;
+        let entry = module.entry_computation().ok_or_else(|| fail("it has no computation".into()))?;
+        let parameters = entry.parameters().iter().map(|&id| entry.instruction(id).shape.clone()).collect();
+        Ok(LoadedHostOp { name: op.name.clone(), module, parameters })
+    }
+
+    /// Executes it on the bytes of the operands' leaves; gives the bytes of the result's leaves.
+    ///
+    /// # Errors
+    /// If the interpreter refuses.
+    pub fn execute(&self, arguments: &[&[u8]]) -> Result<Vec<ArrayLiteral>, RunError> {
+        let mut leaves = arguments.iter();
+        let inputs: Vec<Literal> = self.parameters.iter().map(|shape| assemble(shape, &mut leaves)).collect();
+        let result = fusebox_interpreter::evaluate(&self.module, &inputs)
+            .map_err(|e| RunError::HostOp { name: self.name.clone(), reason: e.to_string() })?;
+        Ok(result.leaves().into_iter().filter_map(|leaf| leaf.as_array().cloned()).collect())
+    }
+}
+
+/// A value of that shape from the bytes of its array leaves.
+pub fn assemble<'a>(shape: &Shape, leaves: &mut impl Iterator<Item = &'a &'a [u8]>) -> Literal {
+    match shape {
+        Shape::Array(array) => Literal::Array(ArrayLiteral {
+            element_type: array.element_type,
+            dims: array.dims.clone(),
+            data: leaves.next().map_or_else(|| [].into(), |bytes| (*bytes).into()),
+        }),
+        Shape::Tuple(elements) => Literal::Tuple(elements.iter().map(|e| assemble(e, leaves)).collect()),
+        Shape::Token | Shape::Opaque => Literal::Token,
+    }
+}

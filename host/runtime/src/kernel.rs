@@ -1,0 +1,52 @@
+//! Calls compiled kernels.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::loader::LoadedObject;
+use crate::{KernelImage, LoadError};
+
+/// `void kernel(void *const *args, int64_t first_block, int64_t end_block)`
+pub type CpuFunction = unsafe extern "C" fn(*const *mut c_void, i64, i64);
+/// `void kernel(void *const *args, int64_t block, int64_t thread)`
+pub type SimtFunction = unsafe extern "C" fn(*const *mut c_void, i64, i64);
+
+/// A kernel ready to be called: its description and its address.
+#[derive(Debug)]
+pub struct LoadedKernel {
+    /// What the compiler says about it.
+    pub image: KernelImage,
+    address: *const u8,
+    /// Keeps the code mapped.
+    _object: Arc<LoadedObject>,
+}
+
+// SAFETY: the address points to immutable code that `_object` keeps mapped.
+unsafe impl Send for LoadedKernel {}
+// SAFETY: as above.
+unsafe impl Sync for LoadedKernel {}
+
+impl LoadedKernel {
+    /// Looks the kernel's function up.
+    ///
+    /// # Errors
+    /// If the object does not have it.
+    pub fn new(image: &KernelImage, object: Arc<LoadedObject>) -> Result<LoadedKernel, LoadError> {
+        let address = object
+            .function(&image.symbol)
+            .ok_or_else(|| LoadError::Object(format!("kernel {} is not in its object", image.symbol)))?;
+        Ok(LoadedKernel { image: image.clone(), address, _object: object })
+    }
+
+    /// The function in the form of the cpu target.
+    pub fn cpu_function(&self) -> CpuFunction {
+        // SAFETY: the executable's target is cpu, for which the compiler emits this signature.
+        unsafe { std::mem::transmute::<*const u8, CpuFunction>(self.address) }
+    }
+
+    /// The function in the form of the simt target.
+    pub fn simt_function(&self) -> SimtFunction {
+        // SAFETY: the executable's target is simt, for which the compiler emits this signature.
+        unsafe { std::mem::transmute::<*const u8, SimtFunction>(self.address) }
+    }
+}

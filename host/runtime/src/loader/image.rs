@@ -1,0 +1,160 @@
+//! Lays an object out in memory and finds its functions.
+
+use std::collections::HashMap;
+
+use memmap2::{Mmap, MmapMut};
+use object::{Object, ObjectSection, ObjectSymbol, SectionIndex, SectionKind, SymbolIndex};
+
+use super::{relocate, symbols};
+use crate::LoadError;
+
+/// Bytes of the jump through a table entry: `jmp *[rip + 2]`, padding, address.
+const STUB_BYTES: usize = 16;
+
+/// An object in executable memory. Dropping it unmaps the code, so it must outlive every call.
+#[derive(Debug)]
+pub struct LoadedObject {
+    mapping: Mmap,
+    functions: HashMap<String, usize>,
+}
+
+impl LoadedObject {
+    /// Links a relocatable x86-64 ELF object.
+    ///
+    /// # Errors
+    /// If it is no such object, refers to an unknown symbol, or needs something kernels do not have.
+    pub fn load(bytes: &[u8]) -> Result<LoadedObject, LoadError> {
+        let file = object::File::parse(bytes).map_err(|e| LoadError::Object(e.to_string()))?;
+        if file.architecture() != object::Architecture::X86_64 || file.kind() != object::ObjectKind::Relocatable {
+            return Err(LoadError::Object("not a relocatable x86-64 ELF object".into()));
+        }
+        let plan = Layout::of(&file)?;
+        let system = |what| move |source| LoadError::System { what, source };
+        let mut memory = MmapMut::map_anon(plan.bytes.max(1)).map_err(system("mapping memory for code"))?;
+        plan.fill(&file, &mut memory)?;
+        relocate::apply(&file, &plan, &mut memory)?;
+        let mapping = memory.make_exec().map_err(system("making code executable"))?;
+        Ok(LoadedObject { mapping, functions: plan.functions(&file) })
+    }
+
+    /// Address of a function; `None` if the object has none of that name.
+    pub fn function(&self, name: &str) -> Option<*const u8> {
+        self.functions.get(name).map(|&offset| self.mapping[offset..].as_ptr())
+    }
+}
+
+/// Where everything goes, as offsets into the mapping.
+pub struct Layout {
+    sections: HashMap<SectionIndex, usize>,
+    /// Per undefined symbol, the offset of its stub; the 8 bytes at [`Layout::slot`] hold its address.
+    stubs: HashMap<SymbolIndex, usize>,
+    addresses: HashMap<SymbolIndex, u64>,
+    /// Table entries for defined symbols reached through the global offset table.
+    slots: HashMap<SymbolIndex, usize>,
+    bytes: usize,
+}
+
+impl Layout {
+    fn of(file: &object::File) -> Result<Layout, LoadError> {
+        let mut layout = Layout {
+            sections: HashMap::new(),
+            stubs: HashMap::new(),
+            addresses: HashMap::new(),
+            slots: HashMap::new(),
+            bytes: 0,
+        };
+        for section in file.sections().filter(|s| is_loaded(s.kind())) {
+            let offset = layout.reserve(section.size() as usize, section.align().max(1) as usize);
+            layout.sections.insert(section.index(), offset);
+        }
+        for symbol in file.symbols() {
+            layout.place_symbol(&symbol)?;
+        }
+        Ok(layout)
+    }
+
+    fn place_symbol<'a>(&mut self, symbol: &impl ObjectSymbol<'a>) -> Result<(), LoadError> {
+        if symbol.index().0 == 0 || symbol.kind() == object::SymbolKind::File {
+            return Ok(());
+        }
+        if symbol.is_undefined() {
+            let name = symbol.name().unwrap_or("<unnamed>");
+            let address = symbols::address(name).ok_or_else(|| {
+                LoadError::Object(format!("it refers to the symbol {name}, which this runtime does not provide"))
+            })?;
+            let stub = self.reserve(STUB_BYTES, 16);
+            self.stubs.insert(symbol.index(), stub);
+            self.addresses.insert(symbol.index(), address);
+        } else {
+            let slot = self.reserve(8, 8);
+            self.slots.insert(symbol.index(), slot);
+        }
+        Ok(())
+    }
+
+    fn reserve(&mut self, bytes: usize, alignment: usize) -> usize {
+        let offset = self.bytes.next_multiple_of(alignment);
+        self.bytes = offset + bytes;
+        offset
+    }
+
+    fn fill(&self, file: &object::File, memory: &mut [u8]) -> Result<(), LoadError> {
+        for section in file.sections() {
+            let Some(&offset) = self.sections.get(&section.index()) else { continue };
+            let data = section.data().map_err(|e| LoadError::Object(e.to_string()))?;
+            memory[offset..offset + data.len()].copy_from_slice(data);
+        }
+        for (symbol, &stub) in &self.stubs {
+            memory[stub..stub + 8].copy_from_slice(&[0xff, 0x25, 2, 0, 0, 0, 0xcc, 0xcc]);
+            memory[stub + 8..stub + 16].copy_from_slice(&self.addresses[symbol].to_le_bytes());
+        }
+        let base = memory.as_ptr() as u64;
+        for symbol in file.symbols() {
+            let Some(&slot) = self.slots.get(&symbol.index()) else { continue };
+            let address = self.defined(&symbol).map_or(0, |offset| base + offset as u64);
+            memory[slot..slot + 8].copy_from_slice(&address.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// Offset of a section's first byte; `None` if the section is not loaded.
+    pub fn section(&self, index: SectionIndex) -> Option<usize> {
+        self.sections.get(&index).copied()
+    }
+
+    /// All loaded sections.
+    pub fn sections(&self) -> impl Iterator<Item = (SectionIndex, usize)> {
+        self.sections.iter().map(|(&index, &offset)| (index, offset))
+    }
+
+    /// Offset at which code finds the symbol: its place, or the stub that jumps to it.
+    pub fn symbol<'a>(&self, symbol: &impl ObjectSymbol<'a>) -> Option<usize> {
+        self.stubs.get(&symbol.index()).copied().or_else(|| self.defined(symbol))
+    }
+
+    /// Offset of eight bytes that hold the symbol's address.
+    pub fn slot(&self, symbol: SymbolIndex) -> Option<usize> {
+        self.stubs.get(&symbol).map(|stub| stub + 8).or_else(|| self.slots.get(&symbol).copied())
+    }
+
+    fn defined<'a>(&self, symbol: &impl ObjectSymbol<'a>) -> Option<usize> {
+        Some(self.section(symbol.section_index()?)? + symbol.address() as usize)
+    }
+
+    fn functions(&self, file: &object::File) -> HashMap<String, usize> {
+        let global = file.symbols().filter(|s| s.is_global() && s.is_definition());
+        global.filter_map(|s| Some((s.name().ok()?.to_string(), self.defined(&s)?))).collect()
+    }
+}
+
+/// Code and constants; not unwind tables, notes, debug information.
+fn is_loaded(kind: SectionKind) -> bool {
+    matches!(
+        kind,
+        SectionKind::Text
+            | SectionKind::ReadOnlyData
+            | SectionKind::ReadOnlyDataWithRel
+            | SectionKind::ReadOnlyString
+            | SectionKind::Data
+    )
+}

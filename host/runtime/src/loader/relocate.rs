@@ -1,0 +1,86 @@
+//! Fills in the addresses an object left open.
+
+use object::{Object, ObjectSection, RelocationFlags, RelocationTarget, elf};
+
+use super::image::Layout;
+use crate::LoadError;
+
+/// Applies the relocations of every loaded section.
+pub fn apply(file: &object::File, layout: &Layout, memory: &mut [u8]) -> Result<(), LoadError> {
+    for (index, start) in layout.sections() {
+        let section = file.section_by_index(index).map_err(|e| LoadError::Object(e.to_string()))?;
+        for (offset, relocation) in section.relocations() {
+            let place = start + offset as usize;
+            let RelocationFlags::Elf { r_type } = relocation.flags() else {
+                return Err(LoadError::Object("a relocation is not an ELF one".into()));
+            };
+            let target = Target::of(file, layout, relocation.target())?;
+            patch(memory, place, r_type, &target, relocation.addend())?;
+        }
+    }
+    Ok(())
+}
+
+/// What a relocation refers to, as offsets into the mapping.
+struct Target {
+    place: usize,
+    slot: Option<usize>,
+}
+
+impl Target {
+    fn of(file: &object::File, layout: &Layout, target: RelocationTarget) -> Result<Target, LoadError> {
+        let unresolved = || LoadError::Object("a relocation refers to something that is not loaded".into());
+        match target {
+            RelocationTarget::Symbol(index) => {
+                let symbol = file.symbol_by_index(index).map_err(|e| LoadError::Object(e.to_string()))?;
+                let place = layout.symbol(&symbol).ok_or_else(unresolved)?;
+                Ok(Target { place, slot: layout.slot(index) })
+            }
+            RelocationTarget::Section(index) => {
+                Ok(Target { place: layout.section(index).ok_or_else(unresolved)?, slot: None })
+            }
+            _ => Err(unresolved()),
+        }
+    }
+}
+
+fn patch(
+    memory: &mut [u8],
+    place: usize,
+    r_type: elf::RelocationType,
+    target: &Target,
+    addend: i64,
+) -> Result<(), LoadError> {
+    let base = memory.as_ptr() as u64;
+    match r_type {
+        elf::R_X86_64_PC32 | elf::R_X86_64_PLT32 => relative(memory, place, target.place, addend),
+        elf::R_X86_64_GOTPCREL | elf::R_X86_64_GOTPCRELX | elf::R_X86_64_REX_GOTPCRELX => {
+            let slot = target.slot.ok_or_else(|| LoadError::Object("a section has no table entry".into()))?;
+            relative(memory, place, slot, addend)
+        }
+        elf::R_X86_64_64 => {
+            let address = (base + target.place as u64).wrapping_add_signed(addend);
+            write(memory, place, &address.to_le_bytes())
+        }
+        elf::R_X86_64_PC64 => {
+            let distance = target.place as i64 + addend - place as i64;
+            write(memory, place, &distance.to_le_bytes())
+        }
+        other => Err(LoadError::Object(format!("relocation type {other} is not supported; compile as position-independent code"))),
+    }
+}
+
+fn relative(memory: &mut [u8], place: usize, target: usize, addend: i64) -> Result<(), LoadError> {
+    let distance = target as i64 + addend - place as i64;
+    let distance =
+        i32::try_from(distance).map_err(|_| LoadError::Object("the object is larger than 2 GiB".into()))?;
+    write(memory, place, &distance.to_le_bytes())
+}
+
+fn write(memory: &mut [u8], place: usize, bytes: &[u8]) -> Result<(), LoadError> {
+    let target = memory
+        .get_mut(place..place + bytes.len())
+        .ok_or_else(|| LoadError::Object("a relocation lies outside its section".into()))?;
+    target.copy_from_slice(bytes);
+    Ok(())
+}

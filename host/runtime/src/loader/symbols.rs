@@ -1,0 +1,20 @@
+//! The functions that kernels may call.
+
+use crate::simt;
+
+unsafe extern "C" {
+    fn memcpy(to: *mut u8, from: *const u8, bytes: usize) -> *mut u8;
+    fn memmove(to: *mut u8, from: *const u8, bytes: usize) -> *mut u8;
+    fn memset(to: *mut u8, value: i32, bytes: usize) -> *mut u8;
+}
+
+/// Address of a runtime symbol; `None` if kernels may not refer to it.
+pub fn address(name: &str) -> Option<u64> {
+    let address = match name {
+        "memcpy" => memcpy as *const () as u64,
+        "memmove" => memmove as *const () as u64,
+        "memset" => memset as *const () as u64,
+        _ => return simt::symbol(name).map(|f| f as u64),
+    };
+    Some(address)
+}

@@ -1,0 +1,66 @@
+//! Aligned buffers.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+/// Alignment of every buffer, as kernels may assume.
+pub const ALIGNMENT: usize = 64;
+
+/// A zeroed buffer, aligned to [`ALIGNMENT`].
+#[derive(Debug)]
+pub struct Buffer {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a buffer owns its memory exclusively, like a `Box<[u8]>`.
+unsafe impl Send for Buffer {}
+// SAFETY: shared references give read access only.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// A buffer of that size; `None` if memory is short.
+    pub fn zeroed(bytes: usize) -> Option<Buffer> {
+        let layout = Self::layout(bytes)?;
+        // SAFETY: the layout's size is not zero.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Buffer { start, bytes })
+    }
+
+    /// A buffer that holds `data`; `None` if memory is short.
+    pub fn from_bytes(data: &[u8]) -> Option<Buffer> {
+        let mut buffer = Self::zeroed(data.len())?;
+        buffer.as_mut_slice().copy_from_slice(data);
+        Some(buffer)
+    }
+
+    fn layout(bytes: usize) -> Option<Layout> {
+        Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
+    }
+
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        // SAFETY: `start` points to `bytes` initialised bytes owned by this buffer.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+    }
+
+    /// The bytes, to be written.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+
+    /// Address of the first byte, for kernels.
+    pub fn address(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(layout) = Self::layout(self.bytes) {
+            // SAFETY: allocated in `zeroed` with this very layout.
+            unsafe { dealloc(self.start.as_ptr(), layout) }
+        }
+    }
+}

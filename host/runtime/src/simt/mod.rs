@@ -1,0 +1,41 @@
+//! Runs GPU kernels on the processor, thread by thread, and checks what a GPU would not.
+//!
+//! A kernel in simt form tells of every access to global memory before it makes it
+//! (`fusebox_simt_access`). The simulator runs the grid on a coroutine: an access out of bounds suspends
+//! it for good, so the access itself never happens.
+
+mod checker;
+mod grid;
+
+use std::cell::Cell;
+
+pub use grid::run_grid;
+
+use checker::Checker;
+
+thread_local! {
+    /// The checker of the grid that runs on this thread.
+    static CURRENT: Cell<*mut Checker> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// Address of a simulator function that kernels may call.
+pub fn symbol(name: &str) -> Option<*const ()> {
+    match name {
+        "fusebox_simt_access" => Some(fusebox_simt_access as *const ()),
+        _ => None,
+    }
+}
+
+/// A kernel is about to read or write `bytes` bytes at `place`; `site` numbers the place in its code.
+extern "C" fn fusebox_simt_access(place: *const u8, bytes: i64, is_write: bool, site: i64) {
+    let current = CURRENT.get();
+    if current.is_null() {
+        return;
+    }
+    // SAFETY: `run_grid` sets the pointer to a checker that lives until the grid has ended, and only
+    // this thread uses it.
+    let checker = unsafe { &mut *current };
+    if !checker.access(place as u64, bytes.max(0) as u64, is_write, site) {
+        checker.abandon_grid();
+    }
+}
