@@ -17,8 +17,7 @@ pub fn of(module: &Module, instruction: &Instruction, operands: &[Shape]) -> Mod
     applied.extra = instruction.extra.as_ref().filter(|e| e.backend_config.is_some()).cloned();
     let root = InstrId(instructions.len() as u32);
     instructions.push(applied);
-    let entry =
-        Computation { name: "main".into(), instructions, root, execution_thread: None, span: Span::default() };
+    let entry = Computation { name: "main".into(), instructions, root, execution_thread: None, span: Span::default() };
     with_callees(module, entry, &instruction.name)
 }
 

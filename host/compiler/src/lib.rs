@@ -2,5 +2,18 @@
 //!
 //! The modules stand in the order in which data passes through them.
 
-pub mod passes;
-pub mod fuse;
+mod error;
+
+mod host_module;
+mod rebuild;
+mod roles;
+
+mod passes;
+
+mod fuse;
+
+mod kernels;
+
+mod schedule;
+
+pub use error::CompileError;

@@ -70,8 +70,14 @@ impl<'a> Rebuild<'a> {
 
     /// Adds an instruction that takes name, place and metadata from `origin`. Operands are new ones.
     pub fn add(&mut self, origin: &Instruction, op: Op, shape: Shape, operands: Vec<InstrId>) -> InstrId {
-        let instruction =
-            Instruction { name: origin.name.clone(), shape, op, operands, extra: origin.extra.clone(), span: origin.span };
+        let instruction = Instruction {
+            name: origin.name.clone(),
+            shape,
+            op,
+            operands,
+            extra: origin.extra.clone(),
+            span: origin.span,
+        };
         self.push(instruction)
     }
 

@@ -51,8 +51,7 @@ impl Executable {
         if found != VERSION {
             return Err(FormatError::Version { found });
         }
-        let executable: Executable =
-            postcard::from_bytes(data).map_err(|e| FormatError::Damaged(e.to_string()))?;
+        let executable: Executable = postcard::from_bytes(data).map_err(|e| FormatError::Damaged(e.to_string()))?;
         executable.check().map_err(FormatError::Damaged)?;
         Ok(executable)
     }

@@ -1,6 +1,6 @@
 //! Operations executed by the reference interpreter.
 
-use fusebox_core::hlo::{ArrayLiteral, Literal, Module, Shape};
+use fusebox_core::hlo::{ArrayLiteral, Diagnostic, Literal, Module, Shape, parse_module};
 
 use crate::{HostOp, LoadError, RunError};
 
@@ -19,7 +19,7 @@ impl LoadedHostOp {
     /// If it cannot be read.
     pub fn new(op: &HostOp) -> Result<LoadedHostOp, LoadError> {
         let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
-        let module = fusebox_core::hlo::text::parse(&op.hlo, &op.name).map_err(|e| fail(e.to_string()))?;
+        let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
         let entry = module.entry_computation().ok_or_else(|| fail("it has no computation".into()))?;
         let parameters = entry.parameters().iter().map(|&id| entry.instruction(id).shape.clone()).collect();
         Ok(LoadedHostOp { name: op.name.clone(), module, parameters })
@@ -36,6 +36,10 @@ impl LoadedHostOp {
             .map_err(|e| RunError::HostOp { name: self.name.clone(), reason: e.to_string() })?;
         Ok(result.leaves().into_iter().filter_map(|leaf| leaf.as_array().cloned()).collect())
     }
+}
+
+fn first(faults: &[Diagnostic]) -> String {
+    faults.first().map_or_else(|| "unreadable".into(), Diagnostic::to_string)
 }
 
 /// A value of that shape from the bytes of its array leaves.

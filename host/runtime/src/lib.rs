@@ -15,21 +15,15 @@ mod loader;
 mod memory;
 mod pool;
 
-mod host_op;
 mod kernel;
 mod simt;
 
-mod program;
-mod thunks;
-
 mod error;
-mod measure;
 
 pub use error::{LoadError, RunError};
 pub use executable::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, HostOp, KernelArgument, KernelImage, Slice, Thunk,
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, HostOp, KernelArgument, KernelImage, Slice,
+    Thunk,
 };
 pub use format::FormatError;
-pub use measure::{Effort, Timing, measure};
-pub use program::{Options, Program};
 pub use value::ValueShape;

@@ -88,7 +88,9 @@ impl Pool {
         let next = AtomicU64::new(0);
         // SAFETY: only the lifetime changes; the job is withdrawn and unused before this function ends.
         let task = unsafe {
-            std::mem::transmute::<*const (dyn Fn(Range<u64>) + Sync), *const (dyn Fn(Range<u64>) + Sync + 'static)>(task)
+            std::mem::transmute::<*const (dyn Fn(Range<u64>) + Sync), *const (dyn Fn(Range<u64>) + Sync + 'static)>(
+                task,
+            )
         };
         let job = Job { task, next: &next, blocks, grain };
         self.shared.publish(job);

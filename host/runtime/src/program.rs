@@ -10,6 +10,7 @@ use crate::loader::LoadedObject;
 use crate::memory::Buffer;
 use crate::pool::Pool;
 use crate::thunks::Machine;
+use crate::value::describe;
 use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunError, Slice};
 
 /// How to run.
@@ -68,7 +69,7 @@ impl Program {
         }
         for (index, (shape, input)) in expected.iter().zip(inputs).enumerate() {
             if !shape.same_type_and_dims(&input.shape()) {
-                let (expected, found) = (shape.describe(), input.shape().describe());
+                let (expected, found) = (describe(shape), describe(&input.shape()));
                 return Err(RunError::InputShape { index, expected, found });
             }
         }

@@ -39,3 +39,9 @@ impl ValueShape {
         }
     }
 }
+
+/// As HLO text writes it: `f32[2,3]`.
+pub fn describe(shape: &ArrayShape) -> String {
+    let dims: Vec<String> = shape.dims.iter().map(i64::to_string).collect();
+    format!("{}[{}]", shape.element_type, dims.join(","))
+}

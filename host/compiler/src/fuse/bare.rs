@@ -6,7 +6,8 @@ use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruc
 pub fn wrap(module: &mut Module) {
     let Some(calls) = module.entry else { return };
     let fused = module.computation(calls);
-    let mut instructions: Vec<Instruction> = fused.parameters().iter().map(|&id| fused.instruction(id).clone()).collect();
+    let mut instructions: Vec<Instruction> =
+        fused.parameters().iter().map(|&id| fused.instruction(id).clone()).collect();
     let root = fused.root_instruction();
     let operands = (0..instructions.len() as u32).map(InstrId).collect();
     let mut call = Instruction::new(
@@ -18,7 +19,8 @@ pub fn wrap(module: &mut Module) {
     call.span = fused.span;
     let root = InstrId(instructions.len() as u32);
     instructions.push(call);
-    let entry = Computation { name: unused_name(module), instructions, root, execution_thread: None, span: Span::default() };
+    let entry =
+        Computation { name: unused_name(module), instructions, root, execution_thread: None, span: Span::default() };
     module.computations.push(entry);
     module.entry = Some(ComputationId(module.computations.len() as u32 - 1));
     module.bare = false;

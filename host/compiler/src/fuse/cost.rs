@@ -44,7 +44,13 @@ fn unary(op: UnaryOp) -> f64 {
 fn binary(op: BinaryOp, instruction: &Instruction) -> f64 {
     let is_f64 = instruction.shape.as_array().is_some_and(|s| s.element_type == ElementType::F64);
     match op {
-        BinaryOp::Divide | BinaryOp::Remainder => if is_f64 { 15.0 } else { 8.0 },
+        BinaryOp::Divide | BinaryOp::Remainder => {
+            if is_f64 {
+                15.0
+            } else {
+                8.0
+            }
+        }
         BinaryOp::Power | BinaryOp::Atan2 => 50.0,
         _ => 1.0,
     }

@@ -139,7 +139,10 @@ impl Decider<'_> {
     /// Where the value would be computed inside its users' kernels; `None` if it must have a buffer.
     fn inside_users(&mut self, id: InstrId) -> Option<Vec<Placement>> {
         let instruction = self.computation.instruction(id);
-        if id == self.computation.root || matches!(instruction.op, Op::Fusion { .. }) || instruction.shape.as_array().is_none() {
+        if id == self.computation.root
+            || matches!(instruction.op, Op::Fusion { .. })
+            || instruction.shape.as_array().is_none()
+        {
             return None;
         }
         let users_are_kernels = self.users[id.index()].iter().all(|user| self.accepts_producers(*user));

@@ -18,7 +18,9 @@ pub enum Executor {
 /// Who executes `instruction`.
 pub fn executor(instruction: &Instruction) -> Executor {
     match &instruction.op {
-        Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::GetTupleElement { .. } | Op::AfterAll => Executor::Alias,
+        Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::GetTupleElement { .. } | Op::AfterAll => {
+            Executor::Alias
+        }
         Op::While { .. } | Op::Conditional { .. } => Executor::Control,
         op if has_kernel(op) && is_array_or_variadic(&instruction.shape) => Executor::Kernel,
         _ => Executor::Host,

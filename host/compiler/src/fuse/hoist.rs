@@ -25,7 +25,8 @@ fn parameters_for_arrays(fused: &mut Computation) -> Vec<Instruction> {
     let mut number = fused.parameters().len() as i64;
     let mut arrays = Vec::new();
     for instruction in &mut fused.instructions {
-        let is_array = matches!(&instruction.op, Op::Constant(Literal::Array(_))) && !is_scalar_constant(&instruction.op);
+        let is_array =
+            matches!(&instruction.op, Op::Constant(Literal::Array(_))) && !is_scalar_constant(&instruction.op);
         if is_array {
             arrays.push(instruction.clone());
             instruction.op = Op::Parameter { number };

@@ -2,9 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_core::hlo::{
-    Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op,
-};
+use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op};
 
 use super::decide::Decisions;
 use super::executor::{Executor, executor};
@@ -43,10 +41,8 @@ fn region(old: &Computation, id: InstrId, decisions: &Decisions) -> Option<Regio
 /// Which instructions of the new sequence remain: roots, what no kernel computes, and constants that
 /// something other than a kernel reads.
 fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
-    let mut needed: Vec<bool> = computation
-        .ids()
-        .map(|id| decisions.is_root(id) || decisions.kernels[id.index()].is_empty())
-        .collect();
+    let mut needed: Vec<bool> =
+        computation.ids().map(|id| decisions.is_root(id) || decisions.kernels[id.index()].is_empty()).collect();
     for id in computation.ids() {
         let instruction = computation.instruction(id);
         if executor(instruction) != Executor::Kernel || matches!(instruction.op, Op::Fusion { .. }) {
@@ -106,7 +102,12 @@ impl Region {
             map.insert(input, InstrId(instructions.len() as u32));
             let source = old.instruction(input);
             let op = Op::Parameter { number: number as i64 };
-            instructions.push(Instruction::new(format!("param_{number}.{}", source.name), source.shape.clone(), op, Vec::new()));
+            instructions.push(Instruction::new(
+                format!("param_{number}.{}", source.name),
+                source.shape.clone(),
+                op,
+                Vec::new(),
+            ));
         }
         for &member in &self.members {
             map.insert(member, InstrId(instructions.len() as u32));

@@ -1,8 +1,6 @@
 //! Removes operations that do nothing on one device, and writes others in their common form.
 
-use fusebox_core::hlo::{
-    ArrayLiteral, ElementType, InstrId, Instruction, Literal, Module, Op, Opcode, Shape,
-};
+use fusebox_core::hlo::{ArrayLiteral, ElementType, InstrId, Instruction, Literal, Module, Op, Opcode, Shape};
 
 use crate::CompileError;
 use crate::rebuild::Rebuild;
@@ -10,8 +8,9 @@ use crate::rebuild::Rebuild;
 /// See the arms of [`canonical`].
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
-        *computation =
-            Rebuild::each(computation, |rebuild, _, instruction| Ok::<_, CompileError>(canonical(rebuild, instruction)))?;
+        *computation = Rebuild::each(computation, |rebuild, _, instruction| {
+            Ok::<_, CompileError>(canonical(rebuild, instruction))
+        })?;
     }
     Ok(())
 }
@@ -44,7 +43,9 @@ fn without_effect(rebuild: &Rebuild, instruction: &Instruction) -> Option<InstrI
 
 fn whole_slice(rebuild: &Rebuild, instruction: &Instruction) -> Option<InstrId> {
     match &instruction.op {
-        Op::Slice { dims } if dims.iter().all(|d| d.start == 0 && d.stride == 1) => without_effect(rebuild, instruction),
+        Op::Slice { dims } if dims.iter().all(|d| d.start == 0 && d.stride == 1) => {
+            without_effect(rebuild, instruction)
+        }
         _ => None,
     }
 }

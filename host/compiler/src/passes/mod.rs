@@ -7,7 +7,6 @@
 
 mod canonical_ops;
 mod common_subexpressions;
-mod constant_folding;
 mod dead_code;
 mod empty_arrays;
 mod inline_calls;
@@ -32,7 +31,6 @@ pub const PASSES: &[Pass] = &[
     ("canonical-ops", canonical_ops::run),
     ("tuples", tuples::run),
     ("empty-arrays", empty_arrays::run),
-    ("constant-folding", constant_folding::run),
     ("common-subexpressions", common_subexpressions::run),
     ("dead-code", dead_code::run),
 ];

@@ -14,7 +14,9 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
         let old = &module.computations[index];
         if old.instructions.iter().any(|i| matches!(i.op, Op::Bitcast)) {
             let new = Rebuild::each(old, |rebuild, _, instruction| match instruction.op {
-                Op::Bitcast => bitcast(rebuild, module, old.instruction(instruction.operands[0]), instruction).map(Some),
+                Op::Bitcast => {
+                    bitcast(rebuild, module, old.instruction(instruction.operands[0]), instruction).map(Some)
+                }
                 _ => Ok(None),
             })?;
             module.computations[index] = new;
@@ -38,7 +40,11 @@ fn bitcast(
         return Ok(value);
     };
     if from.element_count() != to.element_count() || from.element_type.bits() != to.element_type.bits() {
-        return Err(CompileError::at(module, instruction, "bitcast between shapes of different element counts or widths"));
+        return Err(CompileError::at(
+            module,
+            instruction,
+            "bitcast between shapes of different element counts or widths",
+        ));
     }
     let value = to_memory_order(rebuild, instruction, value, from);
     let value = retype(rebuild, instruction, value, to);

@@ -24,9 +24,13 @@ fn reason(instruction: &Instruction) -> Option<String> {
         return Some(format!("{opcode} has a bounded dynamic shape; fusebox compiles static shapes only"));
     }
     match &instruction.op {
-        Op::SetDimensionSize { .. } => Some("set-dimension-size makes a dynamic shape; fusebox compiles static shapes only".into()),
+        Op::SetDimensionSize { .. } => {
+            Some("set-dimension-size makes a dynamic shape; fusebox compiles static shapes only".into())
+        }
         Op::Other { opcode: Opcode::Domain, .. } => None,
-        Op::Other { .. } => Some(format!("{opcode} is not supported: fusebox compiles programs of one device without host transfers")),
+        Op::Other { .. } => {
+            Some(format!("{opcode} is not supported: fusebox compiles programs of one device without host transfers"))
+        }
         _ => None,
     }
 }

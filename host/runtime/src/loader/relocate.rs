@@ -66,14 +66,15 @@ fn patch(
             let distance = target.place as i64 + addend - place as i64;
             write(memory, place, &distance.to_le_bytes())
         }
-        other => Err(LoadError::Object(format!("relocation type {other} is not supported; compile as position-independent code"))),
+        other => Err(LoadError::Object(format!(
+            "relocation type {other} is not supported; compile as position-independent code"
+        ))),
     }
 }
 
 fn relative(memory: &mut [u8], place: usize, target: usize, addend: i64) -> Result<(), LoadError> {
     let distance = target as i64 + addend - place as i64;
-    let distance =
-        i32::try_from(distance).map_err(|_| LoadError::Object("the object is larger than 2 GiB".into()))?;
+    let distance = i32::try_from(distance).map_err(|_| LoadError::Object("the object is larger than 2 GiB".into()))?;
     write(memory, place, &distance.to_le_bytes())
 }
 

@@ -185,7 +185,10 @@ impl fmt::Display for Fault {
         match &self.kind {
             FaultKind::OutOfBounds { is_write, bytes, nearest, offset, size } => {
                 let verb = if *is_write { "write" } else { "read" };
-                write!(f, "{verb} of {bytes} bytes out of bounds, at byte {offset} of argument {nearest} ({size} bytes)")?;
+                write!(
+                    f,
+                    "{verb} of {bytes} bytes out of bounds, at byte {offset} of argument {nearest} ({size} bytes)"
+                )?;
             }
             FaultKind::ReadOnly { argument, offset } => {
                 write!(f, "write to byte {offset} of argument {argument}, which is a parameter")?;
@@ -206,11 +209,8 @@ mod tests {
     use super::*;
 
     fn checker(buffers: &mut [Vec<u8>], access: &[Access]) -> Checker {
-        let arguments: Vec<KernelArgument> = buffers
-            .iter()
-            .zip(access)
-            .map(|(b, &access)| KernelArgument { bytes: b.len() as u64, access })
-            .collect();
+        let arguments: Vec<KernelArgument> =
+            buffers.iter().zip(access).map(|(b, &access)| KernelArgument { bytes: b.len() as u64, access }).collect();
         let addresses: Vec<*mut u8> = buffers.iter_mut().map(|b| b.as_mut_ptr()).collect();
         Checker::new(&arguments, &addresses)
     }

@@ -1,0 +1,185 @@
+//! Buffers: first as many as there are values, then, when all uses are known, places that values which
+//! do not live at the same time share.
+//!
+//! Until placed, a slice's allocation number is the number of its buffer.
+
+use fusebox_runtime::{Allocation, AllocationKind, Slice, Thunk};
+
+/// Buffers in the making. Time is counted in steps of the whole program; a loop's body lies between the
+/// loop's first and last step.
+pub struct Buffers {
+    alignment: u64,
+    buffers: Vec<Buffer>,
+    now: u32,
+}
+
+struct Buffer {
+    bytes: u64,
+    kind: AllocationKind,
+    /// First and last step that touches it.
+    life: Option<(u32, u32)>,
+}
+
+/// The outcome: real allocations, and where each buffer is.
+pub struct Placed {
+    /// The allocations.
+    pub allocations: Vec<Allocation>,
+    /// Per buffer: allocation and offset.
+    places: Vec<(u32, u64)>,
+}
+
+impl Buffers {
+    /// None yet. Offsets will be multiples of `alignment`.
+    pub fn new(alignment: u64) -> Self {
+        Buffers { alignment, buffers: Vec::new(), now: 0 }
+    }
+
+    /// A buffer filled from outside.
+    pub fn parameter(&mut self, bytes: u64) -> Slice {
+        self.add(bytes, AllocationKind::Parameter)
+    }
+
+    /// A buffer with these contents.
+    pub fn constant(&mut self, data: Vec<u8>) -> Slice {
+        self.add(data.len() as u64, AllocationKind::Constant(data))
+    }
+
+    /// A buffer that thunks write.
+    pub fn temporary(&mut self, bytes: u64) -> Slice {
+        self.add(bytes, AllocationKind::Temporary)
+    }
+
+    fn add(&mut self, bytes: u64, kind: AllocationKind) -> Slice {
+        self.buffers.push(Buffer { bytes, kind, life: None });
+        Slice { allocation: self.buffers.len() as u32 - 1, offset: 0, bytes }
+    }
+
+    /// Goes on to the next step.
+    pub fn step(&mut self) {
+        self.now += 1;
+    }
+
+    /// Declares that the current step reads or writes the slices.
+    pub fn touch<'s>(&mut self, slices: impl IntoIterator<Item = &'s Slice>) {
+        for slice in slices {
+            let life = &mut self.buffers[slice.allocation as usize].life;
+            let (first, last) = life.unwrap_or((self.now, self.now));
+            *life = Some((first.min(self.now), last.max(self.now)));
+        }
+    }
+
+    /// Finds a place for everything: temporaries share one allocation, by first fit in order of birth.
+    pub fn place(self) -> Placed {
+        let mut placed = Placed { allocations: Vec::new(), places: vec![(0, 0); self.buffers.len()] };
+        let mut temporaries: Vec<(u32, u32, usize)> = Vec::new();
+        for (index, buffer) in self.buffers.iter().enumerate() {
+            match (&buffer.kind, buffer.life) {
+                (AllocationKind::Temporary, Some((first, last))) => temporaries.push((first, last, index)),
+                (AllocationKind::Temporary, None) => {}
+                (kind, _) => {
+                    placed.places[index] = (placed.allocations.len() as u32, 0);
+                    placed.allocations.push(Allocation { bytes: buffer.bytes, kind: kind.clone() });
+                }
+            }
+        }
+        temporaries.sort_unstable();
+        let arena = placed.allocations.len() as u32;
+        let mut bytes = 0;
+        let mut alive: Vec<Alive> = Vec::new();
+        for (first, last, index) in temporaries {
+            alive.retain(|a| a.last >= first);
+            let size = self.buffers[index].bytes.max(1).next_multiple_of(self.alignment);
+            let offset = insert(&mut alive, size, last);
+            placed.places[index] = (arena, offset);
+            bytes = bytes.max(offset + size);
+        }
+        placed.allocations.push(Allocation { bytes, kind: AllocationKind::Temporary });
+        placed
+    }
+}
+
+/// A place in use, until a step.
+struct Alive {
+    offset: u64,
+    bytes: u64,
+    last: u32,
+}
+
+/// Takes the lowest gap that is wide enough. `alive` stays sorted by offset.
+fn insert(alive: &mut Vec<Alive>, bytes: u64, last: u32) -> u64 {
+    let mut offset = 0;
+    let mut position = alive.len();
+    for (index, other) in alive.iter().enumerate() {
+        if offset + bytes <= other.offset {
+            position = index;
+            break;
+        }
+        offset = other.offset + other.bytes;
+    }
+    alive.insert(position, Alive { offset, bytes, last });
+    offset
+}
+
+impl Placed {
+    /// Turns a buffer's slice into a place.
+    pub fn resolve(&self, slice: &mut Slice) {
+        let (allocation, offset) = self.places[slice.allocation as usize];
+        slice.allocation = allocation;
+        slice.offset += offset;
+    }
+
+    /// The same for all slices of thunks.
+    pub fn resolve_all(&self, thunks: &mut [Thunk]) {
+        for thunk in thunks {
+            match thunk {
+                Thunk::Kernel { arguments, .. } => arguments.iter_mut().for_each(|s| self.resolve(s)),
+                Thunk::Copy { from, to } => [from, to].into_iter().for_each(|s| self.resolve(s)),
+                Thunk::HostOp { arguments, results, .. } => {
+                    arguments.iter_mut().chain(results).for_each(|s| self.resolve(s));
+                }
+                Thunk::While { condition, predicate, body, .. } => {
+                    self.resolve(predicate);
+                    self.resolve_all(condition);
+                    self.resolve_all(body);
+                }
+                Thunk::Conditional { index, branches, .. } => {
+                    self.resolve(index);
+                    branches.iter_mut().for_each(|branch| self.resolve_all(branch));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_alive_together_never_overlap() {
+        let mut buffers = Buffers::new(64);
+        let sizes = [100, 64, 1, 300, 64, 0, 200, 128];
+        let slices: Vec<Slice> = sizes.iter().map(|&bytes| buffers.temporary(bytes)).collect();
+        let lives = [(0, 3), (1, 2), (2, 2), (3, 6), (4, 5), (4, 4), (5, 7), (7, 7)];
+        for now in 0..8 {
+            for (slice, (first, last)) in slices.iter().zip(lives) {
+                if now == first || now == last {
+                    buffers.touch([slice]);
+                }
+            }
+            buffers.step();
+        }
+        let placed = buffers.place();
+        let mut resolved = slices.clone();
+        resolved.iter_mut().for_each(|s| placed.resolve(s));
+        for a in 0..slices.len() {
+            assert_eq!(resolved[a].offset % 64, 0);
+            for b in 0..a {
+                let together = lives[a].0 <= lives[b].1 && lives[b].0 <= lives[a].1;
+                assert!(!(together && resolved[a].overlaps(&resolved[b])), "{a} and {b}");
+            }
+        }
+        let total: u64 = sizes.iter().map(|&s| u64::from(s as u32).max(1).next_multiple_of(64)).sum();
+        assert!(placed.allocations[0].bytes < total, "places are shared");
+    }
+}

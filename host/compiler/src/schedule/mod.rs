@@ -1,0 +1,94 @@
+//! From the fused module to thunks and buffers.
+//!
+//! Instructions are executed in their order. A value is the list of the slices of its leaves; tuples,
+//! parameters and reshapes are lists made of others' slices and cost nothing.
+
+mod buffers;
+mod control;
+mod sequence;
+
+use std::collections::HashMap;
+
+use fusebox_core::hlo::{ComputationId, Module, Shape};
+use fusebox_runtime::{Allocation, Binding, HostOp, Slice, Thunk, ValueShape};
+
+use crate::CompileError;
+use crate::kernels::Kernels;
+use buffers::Buffers;
+
+/// What running a program takes, kernels' code aside.
+#[derive(Debug)]
+pub struct Schedule {
+    /// The steps; kernel numbers are those of [`Kernels::units`].
+    pub thunks: Vec<Thunk>,
+    /// The memory.
+    pub allocations: Vec<Allocation>,
+    /// Operations executed by the host.
+    pub host_ops: Vec<HostOp>,
+    /// The entry's parameters.
+    pub parameters: Vec<Binding>,
+    /// The entry's result.
+    pub result: Binding,
+}
+
+/// Makes the steps of the entry computation and places all buffers.
+pub fn schedule(module: &Module, kernels: &Kernels, alignment: u64) -> Result<Schedule, CompileError> {
+    let Some(entry) = module.entry else {
+        return Err(CompileError::Internal { phase: "schedule", message: "the module has no entry".into() });
+    };
+    let mut scheduler = Scheduler::new(module, kernels, alignment);
+    let (parameters, arguments) = scheduler.bind_parameters(entry);
+    let mut thunks = Vec::new();
+    let result = scheduler.sequence(entry, &arguments, &mut thunks)?;
+    scheduler.buffers.touch(&result);
+    let shape = &module.computation(entry).root_instruction().shape;
+    let result = Binding { shape: ValueShape::from(shape), leaves: result };
+    Ok(scheduler.finish(thunks, parameters, result))
+}
+
+struct Scheduler<'a> {
+    module: &'a Module,
+    kernels: &'a Kernels,
+    buffers: Buffers,
+    host_ops: Vec<HostOp>,
+    constants: HashMap<Vec<u8>, Slice>,
+}
+
+impl<'a> Scheduler<'a> {
+    fn new(module: &'a Module, kernels: &'a Kernels, alignment: u64) -> Self {
+        Scheduler { module, kernels, buffers: Buffers::new(alignment), host_ops: Vec::new(), constants: HashMap::new() }
+    }
+
+    /// A buffer for each leaf of each parameter of the entry.
+    fn bind_parameters(&mut self, entry: ComputationId) -> (Vec<Binding>, Vec<Vec<Slice>>) {
+        let computation = self.module.computation(entry);
+        let bindings: Vec<Binding> = computation
+            .parameters()
+            .iter()
+            .map(|&id| &computation.instruction(id).shape)
+            .map(|shape| Binding {
+                shape: ValueShape::from(shape),
+                leaves: leaf_bytes(shape).map(|bytes| self.buffers.parameter(bytes)).collect(),
+            })
+            .collect();
+        let leaves = bindings.iter().map(|b| b.leaves.clone()).collect();
+        (bindings, leaves)
+    }
+
+    fn finish(self, mut thunks: Vec<Thunk>, mut parameters: Vec<Binding>, mut result: Binding) -> Schedule {
+        let placed = self.buffers.place();
+        parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
+        placed.resolve_all(&mut thunks);
+        Schedule { thunks, allocations: placed.allocations, host_ops: self.host_ops, parameters, result }
+    }
+}
+
+/// Sizes of a shape's array leaves.
+fn leaf_bytes(shape: &Shape) -> impl Iterator<Item = u64> {
+    shape.leaves().into_iter().filter_map(Shape::as_array).map(|array| array.byte_size() as u64)
+}
+
+/// Number of a shape's array leaves.
+fn leaf_count(shape: &Shape) -> usize {
+    leaf_bytes(shape).count()
+}
