@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use fusebox_core::hlo::{Module, PrintOptions, parse_module, print_module_with};
+use fusebox_core::hlo::{Module, PrintOptions, parse_module, print_module_with, verify};
 
 /// Names and texts of all programs.
 fn programs() -> Vec<(String, String)> {
@@ -36,6 +36,15 @@ fn printed_programs_read_back() {
             let mut again = parsed(&printed, &name);
             again.clear_source();
             assert!(module == again, "{name} does not survive printing");
+        }
+    }
+}
+
+#[test]
+fn programs_are_valid() {
+    for (name, text) in programs() {
+        if let Err(faults) = verify(&parsed(&text, &name)) {
+            panic!("{}", faults.iter().map(|f| format!("{f}\n")).collect::<String>());
         }
     }
 }

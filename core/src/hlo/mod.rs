@@ -8,6 +8,7 @@
 //! (operands before users), and both are named by dense indices ([`ComputationId`], [`InstrId`]).
 
 mod element_type;
+mod infer;
 mod literal;
 mod module;
 mod narrow_float;
@@ -15,8 +16,10 @@ mod op;
 mod shape;
 mod span;
 pub mod text;
+mod verify;
 
 pub use element_type::ElementType;
+pub use infer::{Signature, infer_shape, window_output_size};
 pub use literal::{ArrayLiteral, Literal};
 pub use module::{
     AliasKind, Computation, ComputationId, DebugTables, EntryLayout, Extra, FileLocation, InputOutputAlias, InstrId,
@@ -31,3 +34,4 @@ pub use op::{
 pub use shape::{ArrayShape, Layout, Shape};
 pub use span::{Diagnostic, Span};
 pub use text::{ParseOptions, PrintOptions, parse_module, parse_module_with, print_module, print_module_with};
+pub use verify::verify;

@@ -9,7 +9,7 @@ use super::literals::literal;
 use super::ops::kept_attributes;
 use super::shapes::{MAX_NESTING, shape, shape_follows};
 use super::source::{Fault, Parse};
-use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape};
+use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape, infer_shape};
 
 /// The instructions of the computation being read.
 #[derive(Default)]
@@ -224,8 +224,9 @@ impl<'t> Parser<'t> {
     }
 
     /// The shape of an instruction that was written without one.
-    fn inferred(&mut self, op: &Op, _operands: &[InstrId], _scope: &Scope<'t>, at: usize) -> Parse<Shape> {
-        Err(Fault::new(at, format!("{} needs a shape before its opcode", op.opcode())))
+    fn inferred(&mut self, op: &Op, operands: &[InstrId], scope: &Scope<'t>, at: usize) -> Parse<Shape> {
+        let shapes: Vec<&Shape> = operands.iter().map(|id| &scope.instructions[id.index()].shape).collect();
+        infer_shape(&self.module, op, &shapes, None).map_err(|message| Fault::new(at, message))
     }
 
     /// `slice-start(…)` and the like: an asynchronous form of an operation that has no opcode for it.

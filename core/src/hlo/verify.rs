@@ -1,0 +1,243 @@
+//! The verifier: everything that must hold of a module before anything else looks at it.
+//!
+//! Reports all faults, each at its instruction. What later stages rely on: ids are in range,
+//! operands and callees come first, shapes have a size in bytes, layouts are permutations,
+//! parameters are numbered from 0, and every result shape is the one [`infer_shape`] gives.
+//!
+//! [`infer_shape`]: super::infer_shape
+
+use std::collections::HashSet;
+
+use super::infer::{Signature, Site, infer};
+use super::{Computation, ComputationId, Diagnostic, InstrId, Instruction, Layout, Module, Op, Shape, Span};
+
+/// More faults than this are not worth reading.
+const MAX_DIAGNOSTICS: usize = 1000;
+
+/// Checks a module.
+///
+/// # Errors
+/// Returns all faults found.
+pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    let mut verifier = Verifier {
+        module,
+        signatures: module.computations.iter().map(Computation::signature).collect(),
+        lines: module.source_text.lines().collect(),
+        diagnostics: Vec::new(),
+    };
+    verifier.module();
+    if verifier.diagnostics.is_empty() { Ok(()) } else { Err(verifier.diagnostics) }
+}
+
+struct Verifier<'m> {
+    module: &'m Module,
+    signatures: Vec<Option<Signature<'m>>>,
+    lines: Vec<&'m str>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'m> Verifier<'m> {
+    fn report(&mut self, span: Span, subject: &str, message: String) {
+        if self.diagnostics.len() >= MAX_DIAGNOSTICS {
+            return;
+        }
+        let source_line = (span.line as usize).checked_sub(1).and_then(|line| self.lines.get(line));
+        self.diagnostics.push(Diagnostic {
+            file: self.module.source_file.clone(),
+            span,
+            subject: Some(subject.to_owned()).filter(|subject| !subject.is_empty()),
+            message,
+            source_line: source_line.copied().unwrap_or_default().to_owned(),
+        });
+    }
+
+    fn report_at(&mut self, instruction: &Instruction, message: String) {
+        self.report(instruction.span, &instruction.name, message);
+    }
+
+    fn module(&mut self) {
+        let module = self.module;
+        let mut names = HashSet::new();
+        for (index, computation) in module.computations.iter().enumerate() {
+            if !names.insert(computation.name.as_str()) {
+                let message = format!("a second computation is named `{}`", computation.name);
+                self.report(computation.span, &computation.name, message);
+            }
+            self.computation(index, computation);
+        }
+        match module.entry_computation() {
+            Some(entry) => self.entry(entry),
+            None => self.report(Span::default(), &module.name, "the module has no entry computation".to_owned()),
+        }
+    }
+
+    fn computation(&mut self, index: usize, computation: &'m Computation) {
+        if computation.root.index() >= computation.instructions.len() {
+            let message = format!("the computation `{}` has no root instruction", computation.name);
+            self.report(computation.span, &computation.name, message);
+        }
+        let mut names = HashSet::new();
+        for (position, instruction) in computation.instructions.iter().enumerate() {
+            if !names.insert(instruction.name.as_str()) {
+                self.report_at(instruction, format!("a second instruction is named `{}`", instruction.name));
+            }
+            if let Err(message) = self.instruction(index, computation, position, instruction) {
+                self.report_at(instruction, message);
+            }
+        }
+        self.parameters(computation);
+    }
+
+    /// Parameters are numbered 0, 1, … without gaps.
+    fn parameters(&mut self, computation: &Computation) {
+        for (expected, id) in computation.parameters().into_iter().enumerate() {
+            let instruction = computation.instruction(id);
+            let Op::Parameter { number } = instruction.op else { continue };
+            if number != expected as i64 {
+                let message = match number < expected as i64 {
+                    true => format!("a second parameter has number {number}"),
+                    false => format!("parameter {number} is there, but parameter {expected} is not"),
+                };
+                self.report_at(instruction, message);
+                return;
+            }
+        }
+    }
+
+    fn instruction(
+        &self,
+        computation_index: usize,
+        computation: &'m Computation,
+        position: usize,
+        instruction: &'m Instruction,
+    ) -> Result<(), String> {
+        check_shape(&instruction.shape)?;
+        let earlier = |what: &str, id: InstrId| match id.index() < position {
+            true => Ok(()),
+            false => Err(format!("{what} {} does not come before the instruction; is there a cycle?", id.index())),
+        };
+        for &operand in &instruction.operands {
+            earlier("operand", operand)?;
+        }
+        for &predecessor in instruction.extra.iter().flat_map(|extra| &extra.control_predecessors) {
+            earlier("control predecessor", predecessor)?;
+        }
+        for callee in instruction.op.called() {
+            if callee.index() >= computation_index {
+                return Err(format!(
+                    "the callee {} does not come before its caller; is there a cycle?",
+                    callee.index()
+                ));
+            }
+        }
+        if let Op::CustomCall(attrs) = &instruction.op {
+            attrs.operand_layouts.iter().flatten().try_for_each(check_shape)?;
+        }
+        let operands: Vec<&Shape> = instruction.operands.iter().map(|&id| &computation.instruction(id).shape).collect();
+        let callee = |id: ComputationId| self.signatures.get(id.index()).cloned().flatten();
+        let declared = &instruction.shape;
+        let site = Site { op: &instruction.op, operands: &operands, declared: Some(declared), callee: &callee };
+        let inferred = infer(&site)?;
+        if inferred.same_structure(declared) {
+            return Ok(());
+        }
+        Err(format!("{} gives {inferred} here, but is declared as {declared}", instruction.opcode()))
+    }
+
+    fn entry(&mut self, entry: &'m Computation) {
+        let Some(signature) = entry.signature() else { return };
+        if let Err(message) = self.entry_layout(&signature) {
+            self.report(entry.span, &entry.name, message);
+        }
+        for alias in &self.module.input_output_alias {
+            let checks = [
+                check_path("the output of an alias", signature.result, &alias.output),
+                check_parameter_path("an alias", &signature, alias.parameter, &alias.parameter_index),
+            ];
+            for message in checks.into_iter().filter_map(Result::err) {
+                self.report(entry.span, &entry.name, message);
+            }
+        }
+        for (parameter, path) in &self.module.buffer_donor {
+            if let Err(message) = check_parameter_path("a buffer donor", &signature, *parameter, path) {
+                self.report(entry.span, &entry.name, message);
+            }
+        }
+    }
+
+    fn entry_layout(&self, signature: &Signature) -> Result<(), String> {
+        let Some(layout) = &self.module.entry_layout else { return Ok(()) };
+        let (given, needed) = (layout.parameters.len(), signature.parameters.len());
+        if given != needed {
+            return Err(format!("entry_computation_layout has {given} parameters, the entry has {needed}"));
+        }
+        for (number, (given, parameter)) in layout.parameters.iter().zip(&signature.parameters).enumerate() {
+            check_shape(given)?;
+            if !given.same_structure(parameter) {
+                return Err(format!("entry_computation_layout says parameter {number} is {given}, it is {parameter}"));
+            }
+        }
+        check_shape(&layout.result)?;
+        match layout.result.same_structure(signature.result) {
+            true => Ok(()),
+            false => Err(format!(
+                "entry_computation_layout says the result is {}, it is {}",
+                layout.result, signature.result
+            )),
+        }
+    }
+}
+
+fn check_parameter_path(what: &str, signature: &Signature, parameter: i64, path: &[i64]) -> Result<(), String> {
+    let found = usize::try_from(parameter).ok().and_then(|number| signature.parameters.get(number));
+    let Some(shape) = found else {
+        return Err(format!("{what} names parameter {parameter}, which the entry does not have"));
+    };
+    check_path(&format!("the parameter of {what}"), shape, path)
+}
+
+/// Whether a path leads through tuples to something.
+fn check_path(what: &str, shape: &Shape, path: &[i64]) -> Result<(), String> {
+    let mut inner = shape;
+    for &index in path {
+        let element = inner.as_tuple().and_then(|elements| elements.get(usize::try_from(index).ok()?));
+        inner = element.ok_or_else(|| format!("{what} has the path {path:?}, which {shape} does not have"))?;
+    }
+    Ok(())
+}
+
+/// Checks a shape by itself: sizes, size in bytes, layout.
+fn check_shape(shape: &Shape) -> Result<(), String> {
+    let mut total = 0i64;
+    for leaf in shape.leaves() {
+        let Some(array) = leaf.as_array() else { continue };
+        if let Some(size) = array.dims.iter().find(|&&size| size < 0) {
+            return Err(format!("the shape {array} has a negative dimension, {size}"));
+        }
+        let sum = byte_size(&array.dims, array.element_type.byte_size()).and_then(|bytes| total.checked_add(bytes));
+        total = sum.ok_or_else(|| format!("the shape {array} is too large: its bytes do not fit a 64-bit integer"))?;
+        let rank = array.rank();
+        if !array.dynamic.is_empty() && array.dynamic.len() != rank {
+            return Err(format!("the shape {array} marks {} of {rank} dimensions as dynamic", array.dynamic.len()));
+        }
+        if let Some(layout) = &array.layout
+            && !is_permutation(layout, rank)
+        {
+            return Err(format!("the layout {layout} of {array} must name each of its {rank} dimensions once"));
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of an array, unless the product of its sizes other than zeros is too large.
+fn byte_size(dims: &[i64], element_size: usize) -> Option<i64> {
+    let product = dims.iter().filter(|&&size| size != 0).try_fold(element_size as i64, |n, &size| n.checked_mul(size));
+    if dims.contains(&0) { product.map(|_| 0) } else { product }
+}
+
+fn is_permutation(layout: &Layout, rank: usize) -> bool {
+    let mut seen = vec![false; rank];
+    let each_once =
+        layout.minor_to_major.iter().all(|&dim| seen.get_mut(dim).is_some_and(|place| !std::mem::replace(place, true)));
+    each_once && layout.minor_to_major.len() == rank
+}
