@@ -245,6 +245,11 @@ impl<'c> Value<'c> {
         self.code.integer(self.kind, value)
     }
 
+    /// The remainder of an unsigned division by a number that is not 0.
+    pub fn remainder(self, other: Value<'c>) -> Value<'c> {
+        self.binary("remf", "remui", other)
+    }
+
     /// Low and high half of an unsigned product.
     pub fn multiply_wide(self, other: Value<'c>) -> (Value<'c>, Value<'c>) {
         let [low, high] = self.code.results([self.kind; 2]);

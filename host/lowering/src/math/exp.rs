@@ -100,12 +100,24 @@ pub fn exp(x: Value<'_>) -> Value<'_> {
     scale(tail.mul_add(r * r, r) + 1.0, shifted)
 }
 
+/// e^x for |x| up to 80 or so.
+pub(super) fn exp_moderate(x: Value<'_>) -> Value<'_> {
+    let Reduced { shifted, r } = reduce(x);
+    let tail = r.polynomial(x.choose(&EXP_TAIL_F32[..], &EXPM1_TAIL_F64));
+    (tail.mul_add(r * r, r) + 1.0) * power_of_two(shifted.to_bits())
+}
+
 /// 2^x.
 pub fn exp2(x: Value<'_>) -> Value<'_> {
     let x = x.at_most(x.choose(129.0, 1025.0)).at_least(x.choose(-151.0, -1076.0));
     let shifted = x + rounder(x);
     let r = x - (shifted - rounder(x));
-    scale(r.polynomial(x.choose(&EXP2_F32[..], &EXP2_F64)).mul_add(r, 1.0), shifted)
+    scale(exp2_of_remainder(r), shifted)
+}
+
+/// 2^r for |r| ≤ 1/2.
+pub(super) fn exp2_of_remainder(r: Value<'_>) -> Value<'_> {
+    r.polynomial(r.choose(&EXP2_F32[..], &EXP2_F64)).mul_add(r, 1.0)
 }
 
 /// `e^r - 1` for the remainder of a reduction.

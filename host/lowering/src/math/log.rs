@@ -5,6 +5,7 @@
 //! `f - (f²/2 - s (f²/2 + R(s²)))`, as in Sun's fdlibm, so that the leading term carries no error.
 
 use super::code::Value;
+use super::pair::two_sum;
 
 /// `(ln(1 + f) - f + f²/2) / f³`: 2^-27 of ln(1 + f).
 const LOG_TAIL_F32: [f64; 8] = [
@@ -119,18 +120,21 @@ pub fn log10(x: Value<'_>) -> Value<'_> {
     log_to_base(x, of_2, inverse)
 }
 
-/// ln(1 + x): the rounding error of `1 + x` is added to `f`.
-pub fn log1p(x: Value<'_>) -> Value<'_> {
-    let sum = x + 1.0;
-    let other = sum - 1.0;
-    let error = (1.0 - (sum - other)) + (x - other);
+/// `ln(1 + x)` for x ≥ -1 whose `1 + x` is given as `sum + error`; the error is added to `f`.
+pub(super) fn log_of_sum<'c>(sum: Value<'c>, error: Value<'c>) -> Value<'c> {
     let Split { k, f, biased } = split_normal(sum);
     // 2^-k; where k is near its end the error does not matter any more.
-    let (bias, digits) = x.choose((127_i64, 23_i64), (1023, 52));
+    let (bias, digits) = sum.choose((127_i64, 23_i64), (1023, 52));
     let limited = biased.gt(2 * bias - 1).select(2 * bias - 1, biased);
     let inverse = (-limited + 2 * bias).shift_left(digits).from_bits();
-    let f = f + error * inverse;
-    let result = log_sum(k, f, log_tail(f));
+    let f = error.mul_add(inverse, f);
+    log_sum(k, f, log_tail(f))
+}
+
+/// ln(1 + x).
+pub fn log1p(x: Value<'_>) -> Value<'_> {
+    let sum = two_sum(x, x.number(1.0));
+    let result = log_of_sum(sum.high, sum.low);
     let result = x.lt(f64::INFINITY).select(result, x);
     let result = x.lt(-1.0).select(f64::NAN, result);
     let result = x.eq(-1.0).select(f64::NEG_INFINITY, result);

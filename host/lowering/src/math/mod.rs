@@ -4,10 +4,15 @@
 //! vectorises loops over it. No libm, no libdevice. README.md lists methods and measured errors.
 
 mod code;
+mod erf;
 mod exp;
 mod hyperbolic;
+mod inverse;
 mod log;
 mod pair;
+mod pow;
+mod remainder;
+mod root;
 mod trig;
 
 use std::collections::BTreeSet;
@@ -55,7 +60,22 @@ const FUNCTIONS: &[Function] = functions! {
     "math.sin" "sin" Unary trig::sin;
     "math.cos" "cos" Unary trig::cos;
     "math.tan" "tan" Unary trig::tan;
+    "math.sinh" "sinh" Unary hyperbolic::sinh;
+    "math.cosh" "cosh" Unary hyperbolic::cosh;
     "math.tanh" "tanh" Unary hyperbolic::tanh;
+    "math.asin" "asin" Unary inverse::asin;
+    "math.acos" "acos" Unary inverse::acos;
+    "math.atan" "atan" Unary inverse::atan;
+    "math.atan2" "atan2" Binary inverse::atan2;
+    "math.asinh" "asinh" Unary inverse::asinh;
+    "math.acosh" "acosh" Unary inverse::acosh;
+    "math.atanh" "atanh" Unary inverse::atanh;
+    "math.powf" "pow" Binary pow::pow;
+    "math.cbrt" "cbrt" Unary root::cbrt;
+    "math.rsqrt" "rsqrt" Unary root::rsqrt;
+    "math.erf" "erf" Unary erf::erf;
+    "math.erfc" "erfc" Unary erf::erfc;
+    "arith.remf" "fmod" Binary remainder::fmod;
 };
 
 /// The function that stands for an operation on floats of 32 or 64 bits; `None` where there is none, as

@@ -109,7 +109,8 @@ fn reduce_single(magnitude: Value<'_>) -> Reduced<'_> {
     let turn = (high - (shifted - rounder(wide))) + middle;
     let r = wide.mul_add(pieces[2], turn) * std::f64::consts::FRAC_PI_2;
     let high = r.to_f32();
-    Reduced { quadrant: shifted.to_bits().to_i32(), r: Pair { high, low: high.number(0.0) } }
+    let low = (r - high.to_f64()).to_f32();
+    Reduced { quadrant: shifted.to_bits().to_i32(), r: Pair { high, low } }
 }
 
 /// Below 2^20 quarter turns: the products with the pieces of π/2 are exact.
@@ -231,7 +232,9 @@ pub fn tan(x: Value<'_>) -> Value<'_> {
     let odd = (quadrant & 1_i64).ne(0_i64);
     let value = if x.is_f32() {
         let square = r.high * r.high;
-        let tangent = square.polynomial(&TAN_F32).mul_add(square * r.high, r.high);
+        let leading = square.polynomial(&TAN_F32) * (square * r.high);
+        let slope = (leading + r.high).mul_add(leading + r.high, 1.0);
+        let tangent = r.low.mul_add(slope, leading) + r.high;
         odd.select(-1.0 / tangent, tangent)
     } else {
         let (sin, cos) = (sin_of_remainder(&r), cos_of_remainder(&r));

@@ -1,0 +1,208 @@
+//! Inverse trigonometric and inverse hyperbolic functions.
+
+use super::code::Value;
+use super::log::log_of_sum;
+use super::pair::{Pair, two_product, two_sum};
+
+/// `(asin x - x) / x³` in x² on |x| ≤ 1/2: 2^-32 and 2^-59 of asin x.
+const ASIN_F32: [f64; 6] = [
+    0.16666659712791443,
+    0.07500521838665009,
+    0.04451338201761246,
+    0.03183883801102638,
+    0.014317046850919724,
+    0.037691209465265274,
+];
+const ASIN_F64: [f64; 13] = [
+    0.16666666666666832,
+    0.07499999999950391,
+    0.04464285719475634,
+    0.030381941714017008,
+    0.022372243629153816,
+    0.017351087913215754,
+    0.013987199513050379,
+    0.011346060705376764,
+    0.01107959591890667,
+    0.002565716890450927,
+    0.02450371474816311,
+    -0.02498170212124216,
+    0.035133091920579715,
+];
+/// `(atan x - x) / x³` in x²: in f32 on [0, 1], 2^-28; in f64 on [0, tan π/8], 2^-58.
+const ATAN_F32: [f64; 9] = [
+    -0.33333298563957214,
+    0.1999852955341339,
+    -0.14264015853405,
+    0.10950881242752075,
+    -0.08399313688278198,
+    0.057881664484739304,
+    -0.031097467988729477,
+    0.010869089514017105,
+    -0.0017829514108598232,
+];
+const ATAN_F64: [f64; 11] = [
+    -0.3333333333333298,
+    0.199999999998901,
+    -0.14285714273758068,
+    0.11111110461443535,
+    -0.09090888535269069,
+    0.07691897328532443,
+    -0.06661269670388634,
+    0.05834686585850703,
+    -0.04980528164481535,
+    0.03659036043619862,
+    -0.01631446066381458,
+];
+
+/// The two parts of π/2.
+fn half_pi(like: Value<'_>) -> (f64, f64) {
+    like.choose((1.5707963705062866, -4.371138828673793e-08), (1.5707963267948966, 6.123233995736766e-17))
+}
+
+/// What asin and acos share: for |x| ≤ 1/2 the argument itself, above it √((1 - |x|) / 2), which is where
+/// `asin |x| = π/2 - 2 asin √…`.
+struct Arcsine<'c> {
+    beyond: Value<'c>,
+    root: Value<'c>,
+    /// asin root - root.
+    tail: Value<'c>,
+}
+
+fn arcsine(x: Value<'_>) -> Arcsine<'_> {
+    let magnitude = x.abs();
+    let beyond = magnitude.gt(0.5);
+    let square = beyond.select((1.0 - magnitude) * 0.5, x * x);
+    let root = beyond.select(square.sqrt(), magnitude);
+    let tail = square.polynomial(x.choose(&ASIN_F32[..], &ASIN_F64)) * (square * root);
+    Arcsine { beyond, root, tail }
+}
+
+/// asin x.
+pub fn asin(x: Value<'_>) -> Value<'_> {
+    let Arcsine { beyond, root, tail } = arcsine(x);
+    let (high, low) = half_pi(x);
+    let complement = root.mul_add(-2.0, high) - tail.mul_add(2.0, -low);
+    beyond.select(complement, root + tail).copysign(x)
+}
+
+/// acos x.
+pub fn acos(x: Value<'_>) -> Value<'_> {
+    let Arcsine { beyond, root, tail } = arcsine(x);
+    let (high, low) = half_pi(x);
+    let negative = x.lt(0.0);
+    let near_zero = high - (root.copysign(x) + (tail.copysign(x) - low));
+    let above = (root + tail) * 2.0;
+    let below = 2.0 * high - (root + (tail - low)) * 2.0;
+    beyond.select(negative.select(below, above), near_zero)
+}
+
+/// The arctangent of `numerator / denominator` in [0, 1], as a multiple of π/4 (0 or 1) and a rest.
+fn atan_of_quotient<'c>(numerator: Value<'c>, denominator: Value<'c>) -> (Value<'c>, Pair<'c>) {
+    let zero = numerator.number(0.0);
+    if numerator.is_f32() {
+        let t = numerator / denominator;
+        let square = t * t;
+        return (zero, Pair { high: t, low: square.polynomial(&ATAN_F32) * (square * t) });
+    }
+    // tan π/8; atan n/d = π/4 + atan (n - d)/(n + d).
+    let beyond = numerator.gt(denominator * 0.41421356237309503);
+    let above = beyond.select(numerator - denominator, numerator);
+    let below = beyond.select(numerator + denominator, denominator);
+    let t = above / below;
+    let square = t * t;
+    let rest = Pair { high: t, low: square.polynomial(&ATAN_F64) * (square * t) };
+    (beyond.select(1.0, zero), rest)
+}
+
+/// `quarters · π/4 + rest`, or `- rest` where `subtract`.
+fn add_quarters<'c>(quarters: Value<'c>, subtract: Value<'c>, rest: Pair<'c>) -> Value<'c> {
+    // π/4 with a few zeros at the end, so that up to 4 of them are exact.
+    let (high, low) =
+        quarters.choose((0.7853975296020508, 6.337954232549237e-07), (0.7853981633974474, 9.18794589678809e-16));
+    let base = quarters * high;
+    let sign = subtract.select(base.number(-0.0), base.number(0.0)).to_bits();
+    let (leading, tail) = (rest.high.with_flipped(sign), rest.low.with_flipped(sign));
+    let sum = two_sum(base, leading);
+    sum.high + (sum.low + quarters.mul_add(low, tail))
+}
+
+/// atan x.
+pub fn atan(x: Value<'_>) -> Value<'_> {
+    let magnitude = x.abs();
+    let swapped = magnitude.gt(1.0);
+    let one = x.number(1.0);
+    let (quarters, rest) = atan_of_quotient(swapped.select(one, magnitude), swapped.select(magnitude, one));
+    let quarters = swapped.select(2.0 - quarters, quarters);
+    add_quarters(quarters, swapped, rest).copysign(x)
+}
+
+/// The angle of the point (x, y), called with y first.
+pub fn atan2<'c>(y: Value<'c>, x: Value<'c>) -> Value<'c> {
+    let (across, up) = (x.abs(), y.abs());
+    let swapped = up.gt(across);
+    let (small, large) = (swapped.select(across, up), swapped.select(up, across));
+    // Away from both ends of the exponents; equal infinities are at 45°, and 0 / 0 is 0.
+    let huge = large.gt(x.choose(2f64.powi(126), 2f64.powi(1022)));
+    let (small, large) = (huge.select(small * 0.25, small), huge.select(large * 0.25, large));
+    let both_infinite = small.eq(f64::INFINITY);
+    let (small, large) = (both_infinite.select(1.0, small), both_infinite.select(1.0, large));
+    let (quarters, rest) = atan_of_quotient(small, large.eq(0.0).select(1.0, large));
+    let backwards = x.sign_bit().ne(0_i64);
+    let quarters = swapped.select(2.0 - quarters, quarters);
+    let quarters = backwards.select(4.0 - quarters, quarters);
+    let result = add_quarters(quarters, swapped ^ backwards, rest).copysign(y);
+    (x.is_nan() | y.is_nan()).select(x + y, result)
+}
+
+/// asinh |x| = ln(1 + t) with t = |x| + x² / (1 + √(x² + 1)); for large |x| it is ln |x| + ln 2.
+pub fn asinh(x: Value<'_>) -> Value<'_> {
+    let magnitude = x.abs();
+    let large = magnitude.gt(x.choose(2f64.powi(14), 2f64.powi(30)));
+    let square = magnitude * magnitude;
+    let excess = square / ((square + 1.0).sqrt() + 1.0);
+    let sum = two_sum(magnitude, excess);
+    let result = log_of_one_and(sum, magnitude, large).copysign(x);
+    magnitude.lt(x.choose(2f64.powi(-13), 2f64.powi(-28))).select(x, result)
+}
+
+/// `ln(1 + rest)`, or where `large`, ln 2 + ln `magnitude`.
+fn log_of_one_and<'c>(rest: Pair<'c>, magnitude: Value<'c>, large: Value<'c>) -> Value<'c> {
+    let sum = two_sum(rest.high, magnitude.number(1.0));
+    let zero = magnitude.number(0.0);
+    let logarithm = log_of_sum(large.select(magnitude, sum.high), large.select(zero, sum.low + rest.low));
+    let result = large.select(logarithm + std::f64::consts::LN_2, logarithm);
+    magnitude.lt(f64::INFINITY).select(result, magnitude)
+}
+
+/// acosh x = ln(1 + t + √(t (t + 2))) with t = x - 1, the root corrected by its residue.
+pub fn acosh(x: Value<'_>) -> Value<'_> {
+    let large = x.gt(x.choose(2f64.powi(14), 2f64.powi(30)));
+    let t = x - 1.0;
+    let next = two_sum(t, x.number(2.0));
+    let product = two_product(t, next.high);
+    let root = product.high.sqrt();
+    let residue = two_product(root, root);
+    let residue = ((product.high - residue.high) - residue.low) + next.low.mul_add(t, product.low);
+    let correction = residue / (root + root);
+    let sum = two_sum(t, root);
+    let zero = x.number(0.0);
+    let low = t.gt(0.0).select(sum.low + correction, zero);
+    let result = log_of_one_and(Pair { high: sum.high, low }, x, large);
+    let result = x.eq(1.0).select(0.0, result);
+    x.lt(1.0).select(f64::NAN, result)
+}
+
+/// atanh |x| = ln(1 + 2|x| / (1 - |x|)) / 2, the quotient corrected by its residue.
+pub fn atanh(x: Value<'_>) -> Value<'_> {
+    let magnitude = x.abs();
+    let denominator = two_sum(x.number(1.0), -magnitude);
+    let double = magnitude + magnitude;
+    let quotient = double / denominator.high;
+    let product = two_product(quotient, denominator.high);
+    let residue = (double - product.high) - (quotient.mul_add(denominator.low, product.low));
+    let sum = two_sum(quotient, x.number(1.0));
+    let result = log_of_sum(sum.high, sum.low + residue / denominator.high) * 0.5;
+    let result = magnitude.lt(x.choose(2f64.powi(-13), 2f64.powi(-28))).select(magnitude, result);
+    let result = magnitude.eq(1.0).select(f64::INFINITY, result);
+    magnitude.gt(1.0).select(f64::NAN, result).copysign(x)
+}

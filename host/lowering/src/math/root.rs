@@ -1,0 +1,41 @@
+//! Cube root and reciprocal square root.
+
+use super::code::Value;
+use super::exp::power_of_two;
+use super::pair::two_product;
+
+/// ∛m on [1, 8), within 0.6 %.
+const CBRT_START: [f64; 4] = [0.6816913073997567, 0.3645246132152669, -0.04331028374644075, 0.002313315242298395];
+
+/// ∛x = 2^q ∛m with 1 ≤ m < 8: a polynomial and two of Halley's steps, the last from an exact residue.
+pub fn cbrt(x: Value<'_>) -> Value<'_> {
+    let magnitude = x.abs();
+    let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
+    let tiny = magnitude.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
+    let scaled = tiny.select(magnitude * x.choose(2f64.powi(24), 2f64.powi(54)), magnitude);
+    let bits = scaled.to_bits();
+    // The exponent plus a multiple of 3, divided by 3 as a product; exact for such small numbers.
+    let offset = x.choose(255_i64, 2046);
+    let raised = bits.shift_right(digits) + (offset - bias);
+    let third = (raised * 21846_i64).shift_right(16_i64);
+    let power = raised - third - third - third;
+    let mantissa = bits & ((1_i64 << digits) - 1);
+    let m = (mantissa | (power + bias).shift_left(digits)).from_bits();
+    let start = m.polynomial(&CBRT_START);
+    let cube = start * start * start;
+    let t = start * (m.mul_add(2.0, cube) / cube.mul_add(2.0, m));
+    let square = two_product(t, t);
+    let cube = two_product(square.high, t);
+    let residue = (cube.high - m) + square.low.mul_add(t, cube.low);
+    let root = t - residue * t / (cube.high + cube.high + m);
+    let exponent = third - offset / 3;
+    let result = root * power_of_two(exponent);
+    let result = tiny.select(result * x.choose(2f64.powi(-8), 2f64.powi(-18)), result);
+    let regular = magnitude.gt(0.0) & magnitude.lt(f64::INFINITY);
+    regular.select(result.copysign(x), x)
+}
+
+/// 1 / √x.
+pub fn rsqrt(x: Value<'_>) -> Value<'_> {
+    1.0 / x.sqrt()
+}
