@@ -7,9 +7,11 @@
 mod canonical;
 mod compose;
 mod constraint;
+mod cover;
 mod domain;
 mod expr;
 mod interval;
+mod inverse;
 mod map;
 mod program;
 mod range;
@@ -18,6 +20,7 @@ mod simplify;
 mod text;
 
 pub use compose::compose;
+pub use cover::{Coverage, PointName, Proof, Violation, check_coverage, covers_exactly_once};
 pub use domain::Point;
 pub use expr::{Affine, Expr, ExprKind};
 pub use interval::Interval;

@@ -250,6 +250,11 @@ impl FromStr for IndexingMap {
 }
 
 impl IndexingMap {
+    /// The names under which the variables are printed: dimensions, ranges, runtime.
+    pub fn variable_names(&self) -> Vec<String> {
+        Names::of(self).0.into_iter().map(|(name, _)| name).collect()
+    }
+
     /// Reads the textual form.
     ///
     /// # Errors

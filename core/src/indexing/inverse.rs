@@ -1,0 +1,205 @@
+//! Inversion: from the results of a map back to its variables.
+//!
+//! Each result is an equation `Σ k·t = value`. If the coefficients are far enough apart (a mixed radix
+//! number), the terms `t` follow by division. A term is a digit of something: of a variable, or of an
+//! inner sum like `(d0 * 4 + d1) floordiv 3`. Once all digits of that something are known, so is it; an
+//! inner sum then is a further equation. Permutations, strides, reversals, slices, reshapes and tilings
+//! all yield to this.
+
+use super::constraint::{Outcome, simplify_constraint};
+use super::expr::{Affine, ExprMap};
+use super::simplify::{Simplifier, as_quotient, as_remainder};
+use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
+
+impl IndexingMap {
+    /// The map from results back to dimensions and range variables, in this order, if every point of the
+    /// domain follows from its results. Its domain is the image of this map; runtime variables stay.
+    pub fn inverse(&self) -> Option<IndexingMap> {
+        let map = self.simplify();
+        let bounds = Bounds::of_domain(&map);
+        let targets: Vec<Variable> =
+            map.results.iter().map(|result| Variable::from(super::range_of(result, &bounds))).collect();
+        map.inverse_over(targets)
+    }
+
+    /// The inverse with the given variables for the results: its domain is the part of the image within them.
+    /// `self` has to be simplified.
+    pub(super) fn inverse_over(&self, targets: Vec<Variable>) -> Option<IndexingMap> {
+        let unknowns = self.solve()?;
+        let (dims, ranges) = unknowns.split_at(self.dims.len());
+        let forward = self.substituted(dims, ranges, &[]);
+        let mut constraints = forward.constraints;
+        for (variable, value) in self.dims.iter().chain(&self.ranges).zip(&unknowns) {
+            constraints.push(Constraint { expr: value.clone(), bounds: variable.bounds });
+        }
+        for (j, result) in forward.results.iter().enumerate() {
+            constraints.push(Constraint::new(result.clone() - Expr::dim(j as u32), super::Interval::point(0)));
+        }
+        let runtime = self.runtime.clone();
+        let inverse = IndexingMap { dims: targets, ranges: Vec::new(), runtime, results: unknowns, constraints };
+        Some(inverse.simplify())
+    }
+
+    /// For each dimension, then each range variable, its value as an expression over the results (as
+    /// dimensions): right for every point of the domain.
+    fn solve(&self) -> Option<Vec<Expr>> {
+        let bounds = Bounds::of_domain(self);
+        let mut solver = Solver::new(self, &bounds);
+        while solver.progress()? {}
+        let dims = (0..self.dims.len()).map(|i| Expr::dim(i as u32));
+        let ranges = (0..self.ranges.len()).map(|i| Expr::range(i as u32));
+        dims.chain(ranges).map(|variable| solver.value(&variable)).collect()
+    }
+
+    /// Whether `expr`, over the dimensions, lies within `bounds` everywhere in the domain, as far as ranges tell.
+    pub(super) fn always(&self, expr: &Expr, bounds: super::Interval) -> bool {
+        let known = Bounds::of_domain(self);
+        let mut simplifier = Simplifier::new(&known);
+        simplify_constraint(&Constraint { expr: expr.clone(), bounds }, &mut simplifier) == Outcome::Always
+    }
+}
+
+/// Terms are over the variables of the map, values over its results.
+struct Solver<'a> {
+    simplifier: Simplifier<'a>,
+    equations: Vec<(Affine, Expr)>,
+    /// Quotients and remainders whose value is known.
+    digits: Vec<(Expr, Expr)>,
+    solved: ExprMap<Expr>,
+}
+
+impl<'a> Solver<'a> {
+    fn new(map: &IndexingMap, bounds: &'a Bounds) -> Self {
+        let equations =
+            map.results.iter().enumerate().map(|(j, result)| (result.decompose(), Expr::dim(j as u32))).collect();
+        let simplifier = Simplifier::new(bounds);
+        Solver { simplifier, equations, digits: Vec::new(), solved: ExprMap::default() }
+    }
+
+    /// The value of a variable: solved, or the only one possible.
+    fn value(&mut self, variable: &Expr) -> Option<Expr> {
+        let only = |solver: &mut Self| solver.simplifier.range(variable).as_point().map(Expr::constant);
+        self.solved.get(variable).cloned().or_else(|| only(self))
+    }
+
+    /// Solves one equation or assembles one base. `None` on overflow; false if nothing is left that can be done.
+    fn progress(&mut self) -> Option<bool> {
+        for i in 0..self.equations.len() {
+            let (sum, value) = self.equations[i].clone();
+            if let Some(digits) = self.decode(&sum, &value) {
+                self.equations.remove(i);
+                for (term, value) in digits {
+                    self.record(&term, value);
+                }
+                return Some(true);
+            }
+        }
+        for i in 0..self.digits.len() {
+            let base = base_of(&self.digits[i].0);
+            if self.solved.contains_key(&base) {
+                continue;
+            }
+            if let Some(value) = self.assemble(&base) {
+                self.equations.push((base.decompose(), value.clone()));
+                self.solved.insert(base, value);
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    /// The values of the unknown terms of `sum = value`.
+    fn decode(&mut self, sum: &Affine, value: &Expr) -> Option<Vec<(Expr, Expr)>> {
+        let mut unknown = Vec::new();
+        let mut remaining = value.clone() - sum.constant;
+        for (term, k) in &sum.terms {
+            match self.known(term) {
+                Some(value) => remaining = remaining - value * *k,
+                None => unknown.push((term.clone(), *k, self.simplifier.range(term))),
+            }
+        }
+        unknown.sort_by_key(|(_, k, _)| k.unsigned_abs());
+        // Every term has to outweigh all smaller ones together.
+        let mut reach = 0i64;
+        for (_, k, range) in &unknown {
+            let k = k.checked_abs()?;
+            if reach >= k || range.lower == i64::MIN || range.upper == i64::MAX {
+                return None;
+            }
+            reach = reach.checked_add(k.checked_mul(range.upper.checked_sub(range.lower)?)?)?;
+        }
+        for (_, k, range) in &unknown {
+            let least = if *k > 0 { range.lower } else { range.upper };
+            remaining = remaining - k.checked_mul(least)?;
+        }
+        let mut decoded = Vec::new();
+        for (term, k, range) in unknown.into_iter().rev() {
+            let digit = remaining.clone().floor_div(k.abs());
+            remaining = remaining - digit.clone() * k.abs();
+            let value = if k > 0 { digit + range.lower } else { digit * -1 + range.upper };
+            // No bounds of the results are assumed: the value is right wherever the map can lead.
+            decoded.push((term, simplify_expr(&value, &Bounds::default())));
+        }
+        Some(decoded)
+    }
+
+    /// The value of a term whose leaves are all solved.
+    fn known(&self, term: &Expr) -> Option<Expr> {
+        if let Some(value) = self.solved.get(term) {
+            return Some(value.clone());
+        }
+        let mut complete = true;
+        let value = term.replace_leaves(&mut |leaf| {
+            let value = match leaf {
+                ExprKind::Constant(_) | ExprKind::Runtime(_) => return None,
+                leaf => self.solved.get(&Expr::new(leaf.clone())).cloned(),
+            };
+            complete &= value.is_some();
+            value
+        });
+        complete.then_some(value)
+    }
+
+    fn record(&mut self, term: &Expr, value: Expr) {
+        if term.is_variable() {
+            self.solved.insert(term.clone(), value);
+        } else {
+            self.digits.push((term.clone(), value));
+        }
+    }
+
+    /// The value of `base`, if known digits make it up without a gap. A digit may have been simplified
+    /// beyond recognition of its base, so the digit that is needed is computed and looked up.
+    fn assemble(&mut self, base: &Expr) -> Option<Expr> {
+        let mut place = 1i64;
+        let mut value = Expr::constant(0);
+        'places: loop {
+            let rest = self.simplifier.floor_div(base, place);
+            if let Some(rest) = rest.as_constant() {
+                return Some(value + place.checked_mul(rest)?);
+            }
+            for (term, digit) in &self.digits {
+                let needed = match as_remainder(term) {
+                    Some((_, size)) => self.simplifier.modulo(&rest, size),
+                    None => rest.clone(),
+                };
+                if needed != *term {
+                    continue;
+                }
+                value = value + digit.clone() * place;
+                match as_remainder(term) {
+                    Some((_, size)) => place = place.checked_mul(size)?,
+                    None => return Some(value),
+                }
+                continue 'places;
+            }
+            return None;
+        }
+    }
+}
+
+/// What a quotient or remainder is a digit of.
+fn base_of(digit: &Expr) -> Expr {
+    let dividend = as_remainder(digit).map_or(digit, |(dividend, _)| dividend);
+    as_quotient(dividend).map_or(dividend, |(base, _)| base).clone()
+}

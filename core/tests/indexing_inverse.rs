@@ -1,0 +1,242 @@
+//! Inversion of maps, and what rests on it: the check that a plan writes every element once.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use fusebox_core::indexing::{
+    Coverage, Expr, IndexingMap, Proof, Violation, check_coverage, compose, covers_exactly_once, delinearize,
+    dim_exprs, linearize,
+};
+use proptest::prelude::*;
+
+fn map(text: &str) -> IndexingMap {
+    IndexingMap::parse(text).unwrap()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    let inverse = map(text).inverse().map(|map| map.to_string());
+    assert_eq!(inverse.as_deref(), Some(expected), "{text}");
+}
+
+#[test]
+fn inverses_by_example() {
+    check(
+        "(d0, d1) -> (d1, 4 - d0), domain: d0 in [0, 4], d1 in [0, 6]",
+        "(d0, d1) -> (d1 * -1 + 4, d0), domain: d0 in [0, 6], d1 in [0, 4]",
+    );
+    check(
+        "(d0) -> (d0 * 3 + 1), domain: d0 in [0, 9]",
+        "(d0) -> ((d0 + 2) floordiv 3 - 1), domain: d0 in [1, 28], (d0 + 2) mod 3 in [0, 0]",
+    );
+    check(
+        "(d0) -> (d0 floordiv 8, d0 mod 8), domain: d0 in [0, 79]",
+        "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 9], d1 in [0, 7]",
+    );
+    check(
+        "(d0, d1) -> ((d0 * 4 + d1) floordiv 3, (d0 * 4 + d1) mod 3), domain: d0 in [0, 5], d1 in [0, 3]",
+        "(d0, d1) -> ((d0 * 3 + d1) floordiv 4, (d0 * 3 + d1) mod 4), domain: d0 in [0, 7], d1 in [0, 2]",
+    );
+    check(
+        "(d0, d1) -> (d0 + d1, d1), domain: d0 in [0, 5], d1 in [0, 3]",
+        "(d0, d1) -> (d0 - d1, d1), domain: d0 in [0, 8], d1 in [0, 3], d0 - d1 in [0, 5]",
+    );
+    check(
+        "(d0){rt0} -> (d0 + rt0), domain: d0 in [0, 3], rt0 in [0, 6]",
+        "(d0){rt0} -> (d0 - rt0), domain: d0 in [0, 9], rt0 in [0, 6], d0 - rt0 in [0, 3]",
+    );
+    check(
+        "(th, bl)[s0] -> (bl * 512 + th * 4 + s0), domain: th in [0, 127], bl in [0, 9], s0 in [0, 3]",
+        "(d0) -> ((d0 floordiv 4) mod 128, d0 floordiv 512, d0 mod 4), domain: d0 in [0, 5119]",
+    );
+}
+
+#[test]
+fn what_cannot_be_inverted_is_not() {
+    for text in [
+        "(d0, d1) -> (d0 + d1), domain: d0 in [0, 5], d1 in [0, 3]",
+        "(d0) -> (d0 mod 3), domain: d0 in [0, 5]",
+        "(d0) -> (d0 floordiv 3), domain: d0 in [0, 5]",
+        "(d0)[s0] -> (d0), domain: d0 in [0, 5], s0 in [0, 3]",
+        "(d0, d1) -> (d0 * d1), domain: d0 in [0, 5], d1 in [0, 3]",
+        "(d0, d1) -> (d0 * 3 + d1), domain: d0 in [0, 5], d1 in [0, 3]",
+    ] {
+        assert_eq!(map(text).inverse(), None, "{text}");
+    }
+}
+
+/// `(th, bl)[lane]` in row-major order over a shape, with a guard for the tail.
+fn launch(shape: &[i64], threads: i64, lanes: i64) -> IndexingMap {
+    let elements: i64 = shape.iter().product();
+    let blocks = (elements + threads * lanes - 1) / (threads * lanes);
+    let position = Expr::dim(1) * (threads * lanes) + Expr::dim(0) * lanes + Expr::range(0);
+    IndexingMap::from_tensor_sizes(delinearize(&position, shape), &[threads, blocks], &[lanes])
+        .with_constraint(position, fusebox_core::indexing::Interval::from_size(elements))
+}
+
+#[test]
+fn launches_are_proven_without_trying_points() {
+    for shape in [&[1_000_003][..], &[1 << 24], &[1000, 37, 411], &[64, 3, 3, 128, 5], &[7], &[1, 1], &[]] {
+        let plan = launch(shape, 128, 4);
+        assert_eq!(covers_exactly_once(&plan, shape), Ok(Proof::Structural), "{shape:?}: {}", plan.simplify());
+    }
+}
+
+#[test]
+fn tiles_are_proven() {
+    // 32 by 32 tiles of a matrix whose sizes 32 does not divide, 8 rows of threads.
+    let tile = map("(th, bl)[s0] -> ((bl floordiv 4) * 32 + (th floordiv 32) + s0 * 8, (bl mod 4) * 32 + th mod 32), \
+         domain: th in [0, 255], bl in [0, 11], s0 in [0, 3], \
+         (bl floordiv 4) * 32 + (th floordiv 32) + s0 * 8 in [0, 69], (bl mod 4) * 32 + th mod 32 in [0, 120]");
+    assert_eq!(covers_exactly_once(&tile, &[70, 121]), Ok(Proof::Structural));
+}
+
+#[test]
+fn faults_are_named() {
+    let error = |text: &str, shape: &[i64]| covers_exactly_once(&map(text), shape).unwrap_err().to_string();
+    assert_eq!(
+        error("(th, bl) -> (bl * 4 + th), domain: th in [0, 3], bl in [0, 2]", &[11]),
+        "element [11] is outside of [11] (at th = 3, bl = 2)"
+    );
+    assert_eq!(
+        error("(th, bl) -> (bl * 3 + th), domain: th in [0, 3], bl in [0, 2]", &[10]),
+        "element [3] is reached twice (at th = 0, bl = 1 and at th = 3, bl = 0)"
+    );
+    assert_eq!(
+        error("(th, bl) -> (bl * 4 + th), domain: th in [0, 2], bl in [0, 2]", &[11]),
+        "element [3] is never reached"
+    );
+    assert_eq!(
+        error("(d0) -> (d0), domain: d0 in [0, 2]", &[3, 1]),
+        "the map has 1 results, the shape has 2 dimensions"
+    );
+    assert_eq!(
+        error("(d0, d1) -> ((d0 * d1) mod 16777216), domain: d0 in [0, 8191], d1 in [0, 4095]", &[1 << 24]),
+        "33554432 points for 16777216 elements"
+    );
+    let undeclared = IndexingMap::from_tensor_sizes(vec![Expr::range(0)], &[4], &[]);
+    assert_eq!(covers_exactly_once(&undeclared, &[4]), Err(Violation::Undeclared { variable: "s0".into() }));
+}
+
+#[test]
+fn large_maps_without_inverse_are_sampled_and_say_so() {
+    let odd = map("(d0, d1) -> (min(d0 * 4096 + d1, 16777215)), domain: d0 in [0, 4095], d1 in [0, 4095]");
+    assert_eq!(covers_exactly_once(&odd, &[1 << 24]), Ok(Proof::Structural), "min is seen to be idle");
+    let odd = map("(d0, d1) -> (d0, (d1 * d1) mod 4093), domain: d0 in [0, 4095], d1 in [0, 4095]");
+    assert!(matches!(covers_exactly_once(&odd, &[4096, 4096]), Err(Violation::Twice { .. })));
+    let skewed = map("(d0, d1) -> (d0, (d0 + d1) mod 4096), domain: d0 in [0, 4095], d1 in [0, 4095]");
+    assert!(matches!(covers_exactly_once(&skewed, &[4096, 4096]), Ok(Proof::Sampled { .. })));
+}
+
+#[test]
+fn weaker_demands() {
+    let partial = map("(d0){rt0} -> (d0 + rt0), domain: d0 in [0, 3], rt0 in [0, 6]");
+    assert_eq!(check_coverage(&partial, &[10], Coverage::AtMostOnce), Ok(Proof::Structural));
+    assert!(check_coverage(&partial, &[9], Coverage::AtMostOnce).is_err());
+    let folded = map("(d0) -> (d0 floordiv 2), domain: d0 in [0, 9]");
+    assert_eq!(check_coverage(&folded, &[5], Coverage::InBounds), Ok(Proof::Structural));
+    assert!(check_coverage(&folded, &[5], Coverage::AtMostOnce).is_err());
+    assert!(check_coverage(&folded, &[4], Coverage::InBounds).is_err());
+}
+
+/// One step on the way from one shape to another with as many elements: map and new shape.
+fn step(shape: &[i64], choice: u32, amount: usize) -> (IndexingMap, Vec<i64>) {
+    let index = dim_exprs(shape.len());
+    let (results, target): (Vec<Expr>, Vec<i64>) = match choice {
+        0 => {
+            let by = amount % shape.len().max(1);
+            let rotate = |i: usize| (i + by) % shape.len();
+            (
+                (0..shape.len()).map(|i| index[rotate(i)].clone()).collect(),
+                (0..shape.len()).map(|i| shape[rotate(i)]).collect(),
+            )
+        }
+        1 => {
+            let flip = |(i, e): (usize, Expr)| if i == amount % shape.len() { e * -1 + (shape[i] - 1) } else { e };
+            (index.into_iter().enumerate().map(flip).collect(), shape.to_vec())
+        }
+        _ => {
+            let elements: i64 = shape.iter().product();
+            let divisors: Vec<i64> = (1..=elements).filter(|d| elements % d == 0).collect();
+            let first = divisors[amount % divisors.len()];
+            let rest = elements / first;
+            let divisors: Vec<i64> = (1..=rest).filter(|d| rest % d == 0).collect();
+            let second = divisors[(amount / 7) % divisors.len()];
+            let target = vec![first, second, rest / second];
+            (delinearize(&linearize(&index, shape), &target), target)
+        }
+    };
+    (IndexingMap::from_tensor_sizes(results, shape, &[]), target)
+}
+
+/// Up to three steps, then perhaps a fault: an offset, a stride, or a constraint. The flag says that the map
+/// has to be invertible: no fault and one reshape at most (two that share no boundary may be beyond us).
+fn chain() -> impl Strategy<Value = (IndexingMap, Vec<i64>, bool)> {
+    let start = prop_oneof![
+        Just(vec![24i64]),
+        Just(vec![6, 4]),
+        Just(vec![2, 3, 5]),
+        Just(vec![12, 7]),
+        Just(vec![4, 1, 9]),
+        Just(vec![2, 2, 2, 3])
+    ];
+    (start, prop::collection::vec((0u32..3, 0usize..100), 0..4), 0u32..8).prop_map(|(start, steps, fault)| {
+        let mut shape = start;
+        let mut map = IndexingMap::identity(&shape);
+        let reshapes = steps.iter().filter(|(choice, _)| *choice == 2).count();
+        for (choice, amount) in steps {
+            let (next, target) = step(&shape, choice, amount);
+            map = compose(&next, &map).unwrap();
+            shape = target;
+        }
+        match fault {
+            0 => map.results[0] = map.results[0].clone() + 1,
+            1 => map.results[0] = map.results[0].clone() * 2,
+            2 => map = map.with_constraint(Expr::dim(0), fusebox_core::indexing::Interval::new(0, 1)),
+            3 => map.results[0] = map.results[0].clone().floor_div(2),
+            _ => {}
+        }
+        (map, shape, fault > 3 && reshapes < 2)
+    })
+}
+
+/// Results and how often each occurs.
+fn image(map: &IndexingMap) -> HashMap<Vec<i64>, Vec<Vec<i64>>> {
+    let mut image: HashMap<Vec<i64>, Vec<Vec<i64>>> = HashMap::new();
+    let _ = map.for_each_point(|point| {
+        image.entry(point.results.to_vec()).or_default().push([point.dims, point.ranges].concat());
+        ControlFlow::Continue(())
+    });
+    image
+}
+
+proptest! {
+    // 2,000 chains over shapes of 24 to 84 elements.
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn inverses_undo((map, _, sound) in chain()) {
+        let Some(inverse) = map.inverse() else {
+            prop_assert!(!sound, "no inverse of {}", map);
+            return Ok(());
+        };
+        let image = image(&map);
+        for (result, points) in &image {
+            prop_assert_eq!(points.len(), 1, "{} is not injective", map);
+            prop_assert!(inverse.contains_point(result, &[], &[]), "{} lacks {:?} of {}", inverse, result, map);
+            prop_assert_eq!(&inverse.evaluate(result, &[], &[]), &points[0]);
+        }
+        prop_assert_eq!(inverse.point_count(1 << 20), Some(image.len() as u64), "{} -> {}", map, inverse);
+    }
+
+    #[test]
+    fn coverage_is_what_counting_says((map, shape, _) in chain()) {
+        let image = image(&map);
+        let inside = image.keys().all(|r| r.iter().zip(&shape).all(|(&i, &n)| 0 <= i && i < n));
+        let once = image.values().all(|points| points.len() == 1);
+        let all = image.len() as i64 == shape.iter().product::<i64>();
+        prop_assert_eq!(covers_exactly_once(&map, &shape).is_ok(), inside && once && all, "{}", map);
+        prop_assert_eq!(check_coverage(&map, &shape, Coverage::AtMostOnce).is_ok(), inside && once, "{}", map);
+        prop_assert_eq!(check_coverage(&map, &shape, Coverage::InBounds).is_ok(), inside, "{}", map);
+    }
+}
