@@ -229,8 +229,7 @@ impl Indices {
         for (i, &atom) in runtime.iter().enumerate() {
             variables.insert(atom, Expr::runtime(i as u32));
         }
-        let variable =
-            |atom: &AtomId| Variable { bounds: self.atoms[atom.0 as usize].bounds, name: String::new() };
+        let variable = |atom: &AtomId| Variable { bounds: self.atoms[atom.0 as usize].bounds, name: String::new() };
         let map = IndexingMap {
             dims: dims.iter().map(variable).collect(),
             ranges: Vec::new(),
@@ -335,11 +334,8 @@ impl Indices {
         if let Some(&id) = self.index_ids.get(&linear) {
             return id;
         }
-        let scope = linear
-            .terms
-            .iter()
-            .map(|&(atom, _)| self.atoms[atom.0 as usize].scope)
-            .reduce(|a, b| self.deeper(a, b));
+        let scope =
+            linear.terms.iter().map(|&(atom, _)| self.atoms[atom.0 as usize].scope).reduce(|a, b| self.deeper(a, b));
         let bounds = self.linear_bounds(&linear);
         let size = 1 + linear.terms.iter().map(|&(atom, _)| self.atoms[atom.0 as usize].size).sum::<u32>();
         let id = IndexId(self.indices.len() as u32);
@@ -378,7 +374,7 @@ fn sum(a: &Linear, b: &Linear) -> Linear {
             std::cmp::Ordering::Less => terms.extend(x.next()),
             std::cmp::Ordering::Greater => terms.extend(y.next()),
             std::cmp::Ordering::Equal => {
-                (x.next(), y.next());
+                let _ = (x.next(), y.next());
                 if p.1.wrapping_add(q.1) != 0 {
                     terms.push((p.0, p.1.wrapping_add(q.1)));
                 }

@@ -14,7 +14,7 @@
 //! Worked example: in `slice(x)[0:2] + slice(x)[1:3]` a computed `x` is read at `i` and at `i + 1`, so it
 //! becomes a function with two calls; in `exp(x) + neg(exp(x))` everything joins one function.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use fusebox_core::builder::Type;
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape};
@@ -283,7 +283,10 @@ impl<'m> Partition<'m> {
         for &id in &request.instructions {
             let found = leaf_dims(&self.instruction(id).shape).ok_or_else(|| {
                 let name = &self.instruction(id).name;
-                EmissionError::in_call(&request.symbol, format!("{name} is no array, nor a tuple of arrays of equal dimensions"))
+                EmissionError::in_call(
+                    &request.symbol,
+                    format!("{name} is no array, nor a tuple of arrays of equal dimensions"),
+                )
             })?;
             if dims.is_some_and(|dims| dims != found) {
                 let message = "the instructions it is to compute have different dimensions";
@@ -348,7 +351,7 @@ impl<'m> Partition<'m> {
     }
 
     /// The index arguments of a function.
-    fn arguments(&mut self, function: FunctionId) -> Token {
+    pub fn arguments(&mut self, function: FunctionId) -> Token {
         let Function { body, dims, .. } = self.function(function);
         let (body, dims) = (*body, dims.clone());
         let argument = |(dim, &size): (usize, &i64)| {
@@ -359,8 +362,7 @@ impl<'m> Partition<'m> {
     }
 
     fn fresh_symbol(&mut self, name: &str) -> String {
-        let clean: String =
-            name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' }).collect();
+        let clean: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' }).collect();
         let base = format!("{}.{clean}", self.prefix);
         let mut symbol = base.clone();
         let mut number = 1;
@@ -378,16 +380,4 @@ pub fn leaf_dims(shape: &Shape) -> Option<&[i64]> {
     let first = leaves.first()?.as_array()?;
     let equal = |leaf: &&Shape| leaf.as_array().is_some_and(|array| array.dims == first.dims);
     leaves.iter().all(equal).then_some(first.dims.as_slice())
-}
-
-/// Sites of instructions by function: for tests and diagnostics.
-pub fn functions_of(partition: &Partition<'_>) -> HashMap<String, Vec<String>> {
-    let mut members: HashMap<String, Vec<String>> = HashMap::new();
-    for id in partition.computation.ids() {
-        if let Some(site) = &partition.sites[id.index()] {
-            let symbol = partition.function(site.function).symbol.clone();
-            members.entry(symbol).or_default().push(partition.instruction(id).name.clone());
-        }
-    }
-    members
 }

@@ -80,8 +80,7 @@ impl Partition<'_> {
             let offset = if dim.reversal { self.mirrored(offset, dim.size) } else { offset };
             at_kernel[dims.kernel_spatial[k] as usize] = offset;
         }
-        let (batch, feature) =
-            (site.token[dims.output_batch as usize], site.token[dims.output_feature as usize]);
+        let (batch, feature) = (site.token[dims.output_batch as usize], site.token[dims.output_feature as usize]);
         let output_features = kernel[dims.kernel_output_feature as usize];
         let range = ranges[ranges.len() - 1];
         at_kernel[dims.kernel_input_feature as usize] = range;
@@ -103,14 +102,7 @@ impl Partition<'_> {
     }
 
     /// `(feature floordiv (features / groups)) · members + member`
-    fn grouped(
-        &mut self,
-        feature: IndexId,
-        features: i64,
-        groups: i64,
-        members: i64,
-        member: IndexId,
-    ) -> IndexId {
+    fn grouped(&mut self, feature: IndexId, features: i64, groups: i64, members: i64, member: IndexId) -> IndexId {
         if groups <= 1 {
             return member;
         }

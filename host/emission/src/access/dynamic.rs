@@ -92,8 +92,7 @@ impl Partition<'_> {
             recipe.reads.push(self.read(update, branch.scope, token));
         }
         if !branch.reachable || !branch.conditions.is_empty() {
-            let scope =
-                if branch.reachable { self.add_scope(site.scope, ScopeKind::Branch) } else { site.scope };
+            let scope = if branch.reachable { self.add_scope(site.scope, ScopeKind::Branch) } else { site.scope };
             recipe.reads.push(self.read(operand, scope, site.token.clone()));
             recipe.branches.push(branch);
             recipe.branches.push(super::Branch { scope, conditions: Vec::new(), reachable: true });

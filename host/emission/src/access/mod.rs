@@ -74,8 +74,8 @@ impl Partition<'_> {
             Op::DynamicSlice { .. } => self.dynamic_slice(id, site),
             Op::DynamicUpdateSlice => self.dynamic_update_slice(id, site),
             Op::Gather(dims) => self.gather(id, dims, site),
-            Op::Reduce { dimensions, .. } => self.reduce(id, dimensions, site),
-            Op::ReduceWindow { window, .. } => self.reduce_window(id, window, site),
+            Op::Reduce { dimensions, to_apply } => self.reduce(id, dimensions, *to_apply, site),
+            Op::ReduceWindow { window, to_apply } => self.reduce_window(id, window, *to_apply, site),
             Op::SelectAndScatter { window, .. } => self.select_and_scatter(id, window, site),
             Op::Dot(dims) => self.dot(id, dims, site),
             Op::Convolution(attrs) => self.convolution(id, attrs, site),
@@ -161,8 +161,7 @@ impl Partition<'_> {
                 open.push(condition);
             }
         }
-        let scope =
-            if open.is_empty() || !reachable { parent } else { self.add_scope(parent, ScopeKind::Branch) };
+        let scope = if open.is_empty() || !reachable { parent } else { self.add_scope(parent, ScopeKind::Branch) };
         Branch { scope, conditions: open, reachable }
     }
 

@@ -9,12 +9,7 @@ use crate::index::{IndexId, Token};
 use crate::partition::{Partition, ScopeKind, Site};
 
 impl Partition<'_> {
-    pub(super) fn broadcast(
-        &mut self,
-        id: InstrId,
-        dimensions: &[i64],
-        site: &Site,
-    ) -> Result<Recipe, EmissionError> {
+    pub(super) fn broadcast(&mut self, id: InstrId, dimensions: &[i64], site: &Site) -> Result<Recipe, EmissionError> {
         let operand_dims = self.operand_array(id, 0)?.dims.clone();
         let mut token = Token::new();
         for (&dimension, &size) in dimensions.iter().zip(&operand_dims) {
@@ -46,12 +41,7 @@ impl Partition<'_> {
         Ok(self.one_read(self.instruction(id).operands[0], site.scope, token))
     }
 
-    pub(super) fn transpose(
-        &mut self,
-        id: InstrId,
-        permutation: &[i64],
-        site: &Site,
-    ) -> Result<Recipe, EmissionError> {
+    pub(super) fn transpose(&mut self, id: InstrId, permutation: &[i64], site: &Site) -> Result<Recipe, EmissionError> {
         let mut token = site.token.clone();
         for (&dim, &index) in permutation.iter().zip(&site.token) {
             token[dim as usize] = index;
@@ -59,12 +49,7 @@ impl Partition<'_> {
         Ok(self.one_read(self.instruction(id).operands[0], site.scope, token))
     }
 
-    pub(super) fn reverse(
-        &mut self,
-        id: InstrId,
-        dimensions: &[i64],
-        site: &Site,
-    ) -> Result<Recipe, EmissionError> {
+    pub(super) fn reverse(&mut self, id: InstrId, dimensions: &[i64], site: &Site) -> Result<Recipe, EmissionError> {
         let dims = self.array(id)?.dims.clone();
         let mut token = site.token.clone();
         for &dim in dimensions {
@@ -85,12 +70,7 @@ impl Partition<'_> {
 
     /// One branch and one read per operand that can be hit; a branch's condition is the operand's range.
     /// The first index is the position along the dimension.
-    pub(super) fn concatenate(
-        &mut self,
-        id: InstrId,
-        dimension: i64,
-        site: &Site,
-    ) -> Result<Recipe, EmissionError> {
+    pub(super) fn concatenate(&mut self, id: InstrId, dimension: i64, site: &Site) -> Result<Recipe, EmissionError> {
         let d = dimension as usize;
         let position = site.token[d];
         let possible = self.indices.bounds(position);

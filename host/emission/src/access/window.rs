@@ -1,11 +1,12 @@
 //! Operations that look at a window of their operand.
 
 use fusebox_core::builder::Type;
-use fusebox_core::hlo::{InstrId, Window};
+use fusebox_core::hlo::{ComputationId, InstrId, Window};
 use fusebox_core::indexing::Interval;
 
 use super::{Condition, Recipe};
 use crate::EmissionError;
+use crate::elemental::state_types;
 use crate::index::{IndexId, Token};
 use crate::partition::{Partition, ScopeKind, Site, leaf_dims};
 
@@ -15,6 +16,7 @@ impl Partition<'_> {
         &mut self,
         id: InstrId,
         window: &Window,
+        to_apply: ComputationId,
         site: &Site,
     ) -> Result<Recipe, EmissionError> {
         let operands = self.instruction(id).operands.clone();
@@ -22,7 +24,7 @@ impl Partition<'_> {
         let sizes = self.operand_array(id, 0)?.dims.clone();
         let mut reads: Vec<_> = inits.iter().map(|&init| self.read(init, site.scope, Token::new())).collect();
         let counts = window.dims.iter().map(|dim| dim.size).collect();
-        let state = self.leaf_types(id);
+        let state = state_types(self, id, to_apply);
         let looped = self.add_scope(site.scope, ScopeKind::Loop { sizes: counts, state });
         let offsets = self.ranges(looped);
         let (mut token, mut conditions) = (Token::new(), Vec::new());
@@ -31,7 +33,8 @@ impl Partition<'_> {
                 true => self.mirrored(offsets[k], dim.size),
                 false => offsets[k],
             };
-            let position = self.window_position(site.token[k], dim.stride, offset, dim.window_dilation, dim.padding_low);
+            let position =
+                self.window_position(site.token[k], dim.stride, offset, dim.window_dilation, dim.padding_low);
             token.push(self.spread(position, dim.base_dilation, sizes[k], &mut conditions));
         }
         let branch = self.branch(looped, conditions);
@@ -123,6 +126,7 @@ impl Partition<'_> {
         &mut self,
         id: InstrId,
         dimensions: &[i64],
+        to_apply: ComputationId,
         site: &Site,
     ) -> Result<Recipe, EmissionError> {
         let operands = self.instruction(id).operands.clone();
@@ -136,7 +140,8 @@ impl Partition<'_> {
         reduced.sort_unstable();
         let sizes: Vec<i64> = reduced.iter().map(|&d| dims[d]).collect();
         let empty = sizes.contains(&0);
-        let looped = self.add_scope(site.scope, ScopeKind::Loop { sizes, state: self.leaf_types(id) });
+        let state = state_types(self, id, to_apply);
+        let looped = self.add_scope(site.scope, ScopeKind::Loop { sizes, state });
         let mut ranges = self.ranges(looped).into_iter();
         let mut kept = site.token.iter().copied();
         let zero = self.indices.constant(0);

@@ -1,0 +1,116 @@
+//! Computations that a reduce, scatter, map … applies: scalars in, scalars out.
+
+use fusebox_core::builder::{FastMath, FunctionBuilder, Type, Value};
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op};
+
+use super::scalar;
+use crate::EmissionError;
+
+/// The computation that an instruction applies, as a function of its own.
+pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<String, EmissionError> {
+    let instruction = fusion.computation().instruction(id);
+    let applied = match &instruction.op {
+        Op::Reduce { to_apply, .. }
+        | Op::ReduceWindow { to_apply, .. }
+        | Op::Scatter { to_apply, .. }
+        | Op::Map { to_apply, .. }
+        | Op::Scan { to_apply, .. }
+        | Op::Sort { to_apply, .. }
+        | Op::SelectAndScatter { scatter: to_apply, .. } => *to_apply,
+        _ => return Err(EmissionError::at(&fusion.module, instruction, "applies no computation")),
+    };
+    let computation = fusion.module.computation(applied);
+    let mut b = FunctionBuilder::new(symbol);
+    b.set_private();
+    let parameters = computation.parameters().into_iter().map(|id| computation.instruction(id));
+    let mut arguments = Vec::new();
+    for parameter in parameters {
+        arguments.push(b.argument(Type::of_element(scalar_type(&fusion.module, parameter)?)));
+    }
+    let results = inline(&mut b, &fusion.module, applied, &arguments)?;
+    b.ret(&results);
+    Ok(b.finish()?)
+}
+
+/// Writes a computation on scalars in place; its leaves are returned. Sums, products, maxima and minima
+/// may be regrouped: HLO leaves their order open wherever a computation is applied repeatedly.
+pub fn inline(
+    b: &mut FunctionBuilder,
+    module: &Module,
+    id: ComputationId,
+    arguments: &[Value],
+) -> Result<Vec<Value>, EmissionError> {
+    let computation = module.computation(id);
+    let mut values: Vec<Vec<Value>> = Vec::with_capacity(computation.instructions.len());
+    for instruction in &computation.instructions {
+        let value = instruction_values(b, module, computation, instruction, &values, arguments)
+            .map_err(|message| EmissionError::at(module, instruction, message))?;
+        values.push(value);
+    }
+    Ok(values[computation.root.index()].clone())
+}
+
+fn instruction_values(
+    b: &mut FunctionBuilder,
+    module: &Module,
+    computation: &Computation,
+    instruction: &Instruction,
+    values: &[Vec<Value>],
+    arguments: &[Value],
+) -> Result<Vec<Value>, String> {
+    let operands: Vec<Value> = instruction.operands.iter().flat_map(|id| &values[id.index()]).copied().collect();
+    let shapes = instruction.operands.iter().map(|&id| computation.instruction(id).shape.as_array());
+    let types: Vec<ElementType> = shapes.flatten().map(|array| array.element_type).collect();
+    if instruction.shape.leaves().iter().any(|leaf| leaf.as_array().is_none_or(|array| array.element_count() != 1)) {
+        return Err("inside an applied computation only scalars are supported".into());
+    }
+    match &instruction.op {
+        Op::Parameter { number } => {
+            let argument = arguments.get(*number as usize).copied();
+            argument.map(|value| vec![value]).ok_or_else(|| "there is no such parameter".into())
+        }
+        Op::Tuple => Ok(operands),
+        Op::GetTupleElement { index } => {
+            let element = operands.get(*index as usize).copied();
+            element.map(|value| vec![value]).ok_or_else(|| "the tuple has no such element".into())
+        }
+        Op::Copy | Op::OptBarrier | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } => Ok(operands),
+        Op::Map { to_apply, .. } | Op::Call { to_apply } => {
+            inline(b, module, *to_apply, &operands).map_err(|error| error.to_string())
+        }
+        Op::Binary(op) if is_regroupable(*op) => {
+            b.set_fastmath(FastMath::REASSOC);
+            let value = scalar::operation(b, instruction, &types, &operands);
+            b.set_fastmath(FastMath::NONE);
+            value.map(|v| vec![v])
+        }
+        _ => scalar::operation(b, instruction, &types, &operands).map(|v| vec![v]),
+    }
+}
+
+fn is_regroupable(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Add | BinaryOp::Multiply | BinaryOp::Maximum | BinaryOp::Minimum)
+}
+
+/// The operation, if the computation is nothing but a sum, product, maximum or minimum of its two parameters.
+pub fn single_operation(module: &Module, id: ComputationId) -> Option<BinaryOp> {
+    let computation = module.computation(id);
+    let root = computation.root_instruction();
+    let is_parameter = |&id: &InstrId| matches!(computation.instruction(id).op, Op::Parameter { .. });
+    match root.op {
+        Op::Binary(op)
+            if is_regroupable(op) && root.operands.iter().all(is_parameter) && root.operands[0] != root.operands[1] =>
+        {
+            Some(op)
+        }
+        _ => None,
+    }
+}
+
+fn scalar_type(module: &Module, instruction: &Instruction) -> Result<ElementType, EmissionError> {
+    let array = instruction.shape.as_array().filter(|array| array.element_count() == 1);
+    array
+        .map(|array| array.element_type)
+        .ok_or_else(|| EmissionError::at(module, instruction, "a parameter of an applied computation must be a scalar"))
+}

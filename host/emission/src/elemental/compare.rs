@@ -1,0 +1,93 @@
+//! Comparisons.
+
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Value};
+use fusebox_core::hlo::{Comparison, ComparisonType, ElementType};
+
+use super::float_types::widen;
+
+/// Compares two values of type `ty`.
+pub fn compare(
+    b: &mut FunctionBuilder,
+    direction: Comparison,
+    order: Option<ComparisonType>,
+    ty: ElementType,
+    x: Value,
+    y: Value,
+) -> Result<Value, String> {
+    if ty.is_complex() {
+        return complex(b, direction, x, y);
+    }
+    if !ty.is_float() {
+        return Ok(b.cmpi(integer_predicate(direction, ty.is_signed_integer()), x, y));
+    }
+    if order == Some(ComparisonType::TotalOrder) {
+        let (x, y) = (ordered_bits(b, ty, x), ordered_bits(b, ty, y));
+        return Ok(b.cmpi(integer_predicate(direction, true), x, y));
+    }
+    let (x, y) = (widen(b, ty, x), widen(b, ty, y));
+    Ok(b.cmpf(float_predicate(direction), x, y))
+}
+
+fn integer_predicate(direction: Comparison, signed: bool) -> IntPredicate {
+    match (direction, signed) {
+        (Comparison::Eq, _) => IntPredicate::Eq,
+        (Comparison::Ne, _) => IntPredicate::Ne,
+        (Comparison::Ge, true) => IntPredicate::Sge,
+        (Comparison::Gt, true) => IntPredicate::Sgt,
+        (Comparison::Le, true) => IntPredicate::Sle,
+        (Comparison::Lt, true) => IntPredicate::Slt,
+        (Comparison::Ge, false) => IntPredicate::Uge,
+        (Comparison::Gt, false) => IntPredicate::Ugt,
+        (Comparison::Le, false) => IntPredicate::Ule,
+        (Comparison::Lt, false) => IntPredicate::Ult,
+    }
+}
+
+/// NaN differs from everything and is in no order with anything.
+fn float_predicate(direction: Comparison) -> FloatPredicate {
+    match direction {
+        Comparison::Eq => FloatPredicate::Oeq,
+        Comparison::Ne => FloatPredicate::Une,
+        Comparison::Ge => FloatPredicate::Oge,
+        Comparison::Gt => FloatPredicate::Ogt,
+        Comparison::Le => FloatPredicate::Ole,
+        Comparison::Lt => FloatPredicate::Olt,
+    }
+}
+
+/// The bits as a signed integer in total order: -NaN < -inf < … < -0 < +0 < … < +NaN.
+fn ordered_bits(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
+    let scalar = Scalar::Int(ty.bits());
+    let bits = b.bitcast(x, scalar);
+    let (zero, all_but_sign) = (b.int(0, scalar), b.int(i64::MAX >> (64 - ty.bits()), scalar));
+    let flipped = b.xori(bits, all_but_sign);
+    let negative = b.cmpi(IntPredicate::Slt, bits, zero);
+    b.select(negative, flipped, bits)
+}
+
+/// Equality of both parts; order by the real part, then the imaginary one.
+fn complex(b: &mut FunctionBuilder, direction: Comparison, x: Value, y: Value) -> Result<Value, String> {
+    let (xr, yr, xi, yi) = (b.re(x), b.re(y), b.im(x), b.im(y));
+    let predicate = float_predicate(direction);
+    match direction {
+        Comparison::Eq => {
+            let (re, im) = (b.cmpf(predicate, xr, yr), b.cmpf(predicate, xi, yi));
+            Ok(b.andi(re, im))
+        }
+        Comparison::Ne => {
+            let (re, im) = (b.cmpf(predicate, xr, yr), b.cmpf(predicate, xi, yi));
+            Ok(b.ori(re, im))
+        }
+        Comparison::Ge | Comparison::Gt | Comparison::Le | Comparison::Lt => {
+            let strict = match direction {
+                Comparison::Ge | Comparison::Gt => FloatPredicate::Ogt,
+                _ => FloatPredicate::Olt,
+            };
+            let first = b.cmpf(strict, xr, yr);
+            let equal = b.cmpf(FloatPredicate::Oeq, xr, yr);
+            let second = b.cmpf(predicate, xi, yi);
+            let second = b.andi(equal, second);
+            Ok(b.ori(first, second))
+        }
+    }
+}

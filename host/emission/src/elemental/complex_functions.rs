@@ -1,0 +1,251 @@
+//! Functions of complex numbers on `f64` parts.
+
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, Scalar, Value};
+
+use super::complex::{Parts, choose, constant, divide, is_infinite, is_zero, magnitude, multiply, sizes};
+
+fn real(b: &mut FunctionBuilder, value: f64) -> Value {
+    b.float(value, Scalar::F64)
+}
+
+fn function(b: &mut FunctionBuilder, name: &str, x: Value) -> Value {
+    b.float_unary(name, x)
+}
+
+/// `e^re · (cos im + i sin im)`. The exponential is applied in two halves, so that it overflows only with the
+/// result; on the real axis the imaginary part stays what it is.
+pub fn exp(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let (zero, half) = (real(b, 0.0), real(b, 0.5));
+    let halved = b.mulf(x.re, half);
+    let e = function(b, "math.exp", halved);
+    let (cos, sin) = (function(b, "math.cos", x.im), function(b, "math.sin", x.im));
+    let (re, im) = (b.mulf(e, cos), b.mulf(e, sin));
+    let (re, im) = (b.mulf(re, e), b.mulf(im, e));
+    let on_axis = b.cmpf(FloatPredicate::Oeq, x.im, zero);
+    let whole = function(b, "math.exp", x.re);
+    let result = choose(b, on_axis, Parts { re: whole, im: x.im }, Parts { re, im });
+    // e^-inf is 0 in every direction, also in none.
+    let lowest = real(b, f64::NEG_INFINITY);
+    let vanishes = b.cmpf(FloatPredicate::Oeq, x.re, lowest);
+    let nothing = constant(b, 0.0);
+    choose(b, vanishes, nothing, result)
+}
+
+/// `expm1(re) · cos im - 2 sin²(im / 2)` is the real part without cancellation near 0.
+pub fn expm1(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let (zero, half, two) = (real(b, 0.0), real(b, 0.5), real(b, 2.0));
+    let e = function(b, "math.expm1", x.re);
+    let (cos, sin) = (function(b, "math.cos", x.im), function(b, "math.sin", x.im));
+    let halved = b.mulf(x.im, half);
+    let s = function(b, "math.sin", halved);
+    let square = b.mulf(s, s);
+    let lost = b.mulf(two, square);
+    let scaled = b.mulf(e, cos);
+    let re = b.subf(scaled, lost);
+    let whole = function(b, "math.exp", x.re);
+    let im = b.mulf(whole, sin);
+    let on_axis = b.cmpf(FloatPredicate::Oeq, x.im, zero);
+    choose(b, on_axis, Parts { re: e, im: x.im }, Parts { re, im })
+}
+
+/// `log |x|`: by `log1p` of `|x|² - 1` near the unit circle, else by the larger part and the ratio of the parts.
+fn log_magnitude(b: &mut FunctionBuilder, x: Parts) -> Value {
+    let (zero, half, one) = (real(b, 0.0), real(b, 0.5), real(b, 1.0));
+    let (large, small) = sizes(b, x);
+    let below = b.subf(large, one);
+    let above = b.addf(large, one);
+    let product = b.mulf(below, above);
+    let square = b.mulf(small, small);
+    let excess = b.addf(product, square);
+    let near_value = function(b, "math.log1p", excess);
+    let near_value = b.mulf(half, near_value);
+    let usable = b.cmpf(FloatPredicate::Ogt, large, zero);
+    let divisor = b.select(usable, large, one);
+    let ratio = b.divf(small, divisor);
+    let square = b.mulf(ratio, ratio);
+    let correction = function(b, "math.log1p", square);
+    let correction = b.mulf(half, correction);
+    let far_value = function(b, "math.log", large);
+    let far_value = b.addf(far_value, correction);
+    let (low, high) = (real(b, -0.5), real(b, 1.0));
+    let (near_low, near_high) = (b.cmpf(FloatPredicate::Ogt, excess, low), b.cmpf(FloatPredicate::Olt, excess, high));
+    let near = b.andi(near_low, near_high);
+    let value = b.select(near, near_value, far_value);
+    let (a, c) = (is_infinite(b, x.re), is_infinite(b, x.im));
+    let infinite = b.ori(a, c);
+    let infinity = real(b, f64::INFINITY);
+    b.select(infinite, infinity, value)
+}
+
+/// `log |x| + i arg x`
+pub fn log(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    Parts { re: log_magnitude(b, x), im: b.float_binary("math.atan2", x.im, x.re) }
+}
+
+/// `log(1 + x)`; for small `x` from `|1 + x|² - 1 = re (re + 2) + im²`.
+pub fn log1p(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let (half, one, two) = (real(b, 0.5), real(b, 1.0), real(b, 2.0));
+    let shifted = Parts { re: b.addf(x.re, one), im: x.im };
+    let sum = b.addf(x.re, two);
+    let product = b.mulf(x.re, sum);
+    let square = b.mulf(x.im, x.im);
+    let excess = b.addf(product, square);
+    let near_value = function(b, "math.log1p", excess);
+    let near_value = b.mulf(half, near_value);
+    let far_value = log_magnitude(b, shifted);
+    let (large, _) = sizes(b, x);
+    let near = b.cmpf(FloatPredicate::Olt, large, half);
+    Parts { re: b.select(near, near_value, far_value), im: b.float_binary("math.atan2", x.im, shifted.re) }
+}
+
+/// From the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`; the other one is `im / 2t`.
+pub fn sqrt(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let (zero, half, one) = (real(b, 0.0), real(b, 0.5), real(b, 1.0));
+    // Scaled by powers of 4 so that neither sum nor halves leave the range.
+    let (large, _) = sizes(b, x);
+    let (huge, tiny) = (real(b, 2f64.powi(1000)), real(b, 2f64.powi(-900)));
+    let (is_huge, is_tiny) = (b.cmpf(FloatPredicate::Ogt, large, huge), b.cmpf(FloatPredicate::Olt, large, tiny));
+    let (down, up) = (real(b, 2f64.powi(-100)), real(b, 2f64.powi(200)));
+    let scale = b.select(is_tiny, up, one);
+    let scale = b.select(is_huge, down, scale);
+    let (down, up) = (real(b, 2f64.powi(50)), real(b, 2f64.powi(-100)));
+    let back = b.select(is_tiny, up, one);
+    let back = b.select(is_huge, down, back);
+    let scaled = Parts { re: b.mulf(x.re, scale), im: b.mulf(x.im, scale) };
+    let size = magnitude(b, scaled);
+    let re = function(b, "math.absf", scaled.re);
+    let sum = b.addf(re, size);
+    let sum = b.mulf(sum, half);
+    let t = function(b, "math.sqrt", sum);
+    let usable = b.cmpf(FloatPredicate::Ogt, t, zero);
+    let twice = b.addf(t, t);
+    let divisor = b.select(usable, twice, one);
+    let other = b.divf(scaled.im, divisor);
+    let (t, other) = (b.mulf(t, back), b.mulf(other, back));
+    let other_size = function(b, "math.absf", other);
+    let signed = b.float_binary("math.copysign", t, x.im);
+    let left = b.cmpf(FloatPredicate::Olt, x.re, zero);
+    let result = choose(b, left, Parts { re: other_size, im: signed }, Parts { re: t, im: other });
+    sqrt_of_infinity(b, x, result)
+}
+
+/// An infinite imaginary part wins; on an infinite real one the other part vanishes.
+fn sqrt_of_infinity(b: &mut FunctionBuilder, x: Parts, result: Parts) -> Parts {
+    let (zero, infinity) = (real(b, 0.0), real(b, f64::INFINITY));
+    let small = b.float_binary("math.copysign", zero, x.im);
+    let large = b.float_binary("math.copysign", infinity, x.im);
+    let finite_im = b.cmpf(FloatPredicate::Ord, x.im, x.im);
+    let (re_infinite, im_infinite) = (is_infinite(b, x.re), is_infinite(b, x.im));
+    let negative = b.cmpf(FloatPredicate::Olt, x.re, zero);
+    let along = choose(b, negative, Parts { re: zero, im: large }, Parts { re: infinity, im: small });
+    let re_only = b.andi(re_infinite, finite_im);
+    let result = choose(b, re_only, along, result);
+    choose(b, im_infinite, Parts { re: infinity, im: x.im }, result)
+}
+
+struct Circular {
+    sin: Value,
+    cos: Value,
+}
+
+fn circular(b: &mut FunctionBuilder, x: Value, sin: &str, cos: &str) -> Circular {
+    Circular { sin: function(b, sin, x), cos: function(b, cos, x) }
+}
+
+fn trigonometric(b: &mut FunctionBuilder, x: Value) -> Circular {
+    circular(b, x, "math.sin", "math.cos")
+}
+
+fn hyperbolic(b: &mut FunctionBuilder, x: Value) -> Circular {
+    circular(b, x, "math.sinh", "math.cosh")
+}
+
+/// A product in which a zero factor makes 0, also times infinity.
+fn product(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
+    let zero = real(b, 0.0);
+    let (a, c) = (b.cmpf(FloatPredicate::Oeq, x, zero), b.cmpf(FloatPredicate::Oeq, y, zero));
+    let vanishes = b.ori(a, c);
+    let plain = b.mulf(x, y);
+    let finite = {
+        let (a, c) = (b.float_binary("math.copysign", zero, x), b.float_binary("math.copysign", zero, y));
+        let one = real(b, 1.0);
+        let sign = b.float_binary("math.copysign", one, a);
+        b.mulf(sign, c)
+    };
+    b.select(vanishes, finite, plain)
+}
+
+/// `sin re cosh im + i cos re sinh im`
+pub fn sin(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let (t, h) = (trigonometric(b, x.re), hyperbolic(b, x.im));
+    Parts { re: product(b, t.sin, h.cos), im: product(b, t.cos, h.sin) }
+}
+
+/// `cos re cosh im - i sin re sinh im`
+pub fn cos(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let (t, h) = (trigonometric(b, x.re), hyperbolic(b, x.im));
+    let im = product(b, t.sin, h.sin);
+    Parts { re: product(b, t.cos, h.cos), im: b.negf(im) }
+}
+
+/// `sinh re cos im + i cosh re sin im`
+pub fn sinh(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let (h, t) = (hyperbolic(b, x.re), trigonometric(b, x.im));
+    Parts { re: product(b, h.sin, t.cos), im: product(b, h.cos, t.sin) }
+}
+
+/// `cosh re cos im + i sinh re sin im`
+pub fn cosh(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let (h, t) = (hyperbolic(b, x.re), trigonometric(b, x.im));
+    Parts { re: product(b, h.cos, t.cos), im: product(b, h.sin, t.sin) }
+}
+
+/// `(sinh re cosh re + i sin im cos im) / (sinh² re + cos² im)`; far from the imaginary axis the real part is ±1
+/// and the imaginary one `4 sin im cos im e^(-2|re|)`.
+pub fn tanh(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let (one, four, limit) = (real(b, 1.0), real(b, 4.0), real(b, 22.0));
+    let size = function(b, "math.absf", x.re);
+    let far = b.cmpf(FloatPredicate::Ogt, size, limit);
+    let zero = real(b, 0.0);
+    let near_re = b.select(far, zero, x.re);
+    let (h, t) = (hyperbolic(b, near_re), trigonometric(b, x.im));
+    let (dividend, turn) = (b.mulf(h.sin, h.cos), b.mulf(t.sin, t.cos));
+    let (sinh2, cos2) = (b.mulf(h.sin, h.sin), b.mulf(t.cos, t.cos));
+    let divisor = b.addf(sinh2, cos2);
+    let near = Parts { re: b.divf(dividend, divisor), im: b.divf(turn, divisor) };
+    let doubled = b.addf(size, size);
+    let doubled = b.negf(doubled);
+    let decay = function(b, "math.exp", doubled);
+    let im = b.mulf(four, turn);
+    let far_value = Parts { re: b.float_binary("math.copysign", one, x.re), im: b.mulf(im, decay) };
+    choose(b, far, far_value, near)
+}
+
+/// `tan x = -i tanh(i x)`
+pub fn tan(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let turned = Parts { re: b.negf(x.im), im: x.re };
+    let t = tanh(b, turned);
+    Parts { re: t.im, im: b.negf(t.re) }
+}
+
+/// `e^(y log x)`; 0 to the power of 0 is 1, to any other power 0.
+pub fn pow(b: &mut FunctionBuilder, x: Parts, y: Parts) -> Parts {
+    let logarithm = log(b, x);
+    let exponent = multiply(b, y, logarithm);
+    let power = exp(b, exponent);
+    let (one, nothing) = (constant(b, 1.0), constant(b, 0.0));
+    let (x_zero, y_zero) = (is_zero(b, x), is_zero(b, y));
+    let result = choose(b, x_zero, nothing, power);
+    choose(b, y_zero, one, result)
+}
+
+/// `atan2(y, x) = -i log((x + i y) / sqrt(x² + y²))`
+pub fn atan2(b: &mut FunctionBuilder, y: Parts, x: Parts) -> Parts {
+    let (xx, yy) = (multiply(b, x, x), multiply(b, y, y));
+    let squares = Parts { re: b.addf(xx.re, yy.re), im: b.addf(xx.im, yy.im) };
+    let size = sqrt(b, squares);
+    let point = Parts { re: b.subf(x.re, y.im), im: b.addf(x.im, y.re) };
+    let unit = divide(b, point, size);
+    let l = log(b, unit);
+    Parts { re: l.im, im: b.negf(l.re) }
+}

@@ -1,0 +1,105 @@
+//! Every HLO operation as operations on scalars.
+//!
+//! `emit` writes the code of one instruction at its site from the values of its operands; the
+//! files here each hold one family of operations. Arithmetic on floats narrower than `f32` is done in
+//! `f32` and rounded once per HLO operation.
+
+mod binary;
+mod bits;
+mod combiner;
+mod compare;
+mod complex;
+mod complex_functions;
+mod constant;
+mod contract;
+mod convert;
+mod float_types;
+mod reduce;
+mod scalar;
+mod shape;
+mod unary;
+mod window;
+
+use fusebox_core::builder::Value;
+use fusebox_core::hlo::{ElementType, InstrId, Op};
+
+use crate::EmissionError;
+use crate::access::Recipe;
+use crate::subgraph::Writer;
+
+pub use combiner::combiner_function;
+pub use constant::{MAX_CONSTANT_ELEMENTS, constant, iota};
+pub use contract::accumulator;
+pub use reduce::state_types;
+
+/// The values of an instruction at its site. `operands` belong to the recipe's reads.
+pub fn emit(
+    writer: &mut Writer<'_, '_>,
+    id: InstrId,
+    recipe: &Recipe,
+    operands: &[Vec<Value>],
+) -> Result<Vec<Value>, EmissionError> {
+    let instruction = writer.partition.instruction(id);
+    match &instruction.op {
+        Op::Concatenate { .. } => shape::concatenate(writer, id, recipe, operands),
+        Op::Pad { .. } => shape::pad(writer, id, recipe, operands),
+        Op::DynamicUpdateSlice => shape::dynamic_update_slice(writer, id, recipe, operands),
+        Op::Reduce { to_apply, .. } => reduce::reduce(writer, id, *to_apply, recipe, operands),
+        Op::ReduceWindow { to_apply, .. } => reduce::reduce_window(writer, id, *to_apply, recipe, operands),
+        Op::SelectAndScatter { select, scatter, .. } => {
+            window::select_and_scatter(writer, *select, *scatter, recipe, operands)
+        }
+        Op::Dot(_) => contract::dot(writer, id, recipe, operands),
+        Op::Convolution(_) => contract::convolution(writer, id, recipe, operands),
+        Op::Map { to_apply, .. } => {
+            let arguments: Vec<Value> = operands.iter().flatten().copied().collect();
+            combiner::inline(&mut writer.b, writer.partition.module, *to_apply, &arguments)
+        }
+        Op::BitcastConvert if !recipe.indices.is_empty() || operands.len() > 1 => {
+            shape::bitcast_parts(writer, id, recipe, operands)
+        }
+        Op::GetTupleElement { index } => {
+            let values = operands.first().map_or(&[] as &[Value], Vec::as_slice);
+            // A plain tuple was seen through: its element is what was read.
+            let variadic = values.len() > 1;
+            let value = values.get(if variadic { *index as usize } else { 0 }).copied();
+            value.map(|v| vec![v]).ok_or_else(|| writer.error(id, "the operand has no such element"))
+        }
+        _ if moves_only(&instruction.op) => Ok(operands.first().cloned().unwrap_or_default()),
+        _ => {
+            let types = operand_types(writer, id);
+            let arguments: Vec<Value> = operands.iter().flatten().copied().collect();
+            let value = scalar::operation(&mut writer.b, instruction, &types, &arguments);
+            value.map(|v| vec![v]).map_err(|message| writer.error(id, message))
+        }
+    }
+}
+
+/// Operations whose value is their operand's at another index. A bitcast may also change the type.
+fn moves_only(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Broadcast { .. }
+            | Op::Reshape
+            | Op::Transpose { .. }
+            | Op::Reverse { .. }
+            | Op::Slice { .. }
+            | Op::DynamicSlice { .. }
+            | Op::Gather(_)
+            | Op::Copy
+            | Op::OptBarrier
+    )
+}
+
+fn operand_types(writer: &Writer<'_, '_>, id: InstrId) -> Vec<ElementType> {
+    let operands = &writer.partition.instruction(id).operands;
+    let shape = |&operand: &InstrId| writer.partition.instruction(operand).shape.as_array();
+    operands.iter().filter_map(shape).map(|array| array.element_type).collect()
+}
+
+impl Writer<'_, '_> {
+    /// An error at an instruction of the partition.
+    pub fn error(&self, id: InstrId, message: impl Into<String>) -> EmissionError {
+        EmissionError::at(self.partition.module, self.partition.instruction(id), message)
+    }
+}

@@ -1,0 +1,123 @@
+//! Operations that choose between operands by the index.
+
+use fusebox_core::builder::{IntPredicate, Region, Type, Value};
+use fusebox_core::hlo::InstrId;
+
+use super::bits;
+use crate::EmissionError;
+use crate::access::{Branch, Recipe};
+use crate::subgraph::Writer;
+
+/// A binary tree of branches on the position along the dimension.
+pub fn concatenate(
+    writer: &mut Writer<'_, '_>,
+    id: InstrId,
+    recipe: &Recipe,
+    operands: &[Vec<Value>],
+) -> Result<Vec<Value>, EmissionError> {
+    let parts: Vec<(&Branch, &[Value])> = recipe.branches.iter().zip(operands.iter().map(Vec::as_slice)).collect();
+    match parts.as_slice() {
+        [] => Err(writer.error(id, "has no elements that could be read")),
+        [(_, values)] => Ok(values.to_vec()),
+        _ => {
+            let position = writer.index(recipe.indices[0]);
+            let types = writer.partition.leaf_types(id);
+            choose(writer, position, &types, &parts)
+        }
+    }
+}
+
+fn choose(
+    writer: &mut Writer<'_, '_>,
+    position: Value,
+    types: &[Type],
+    parts: &[(&Branch, &[Value])],
+) -> Result<Vec<Value>, EmissionError> {
+    let (first, second) = parts.split_at(parts.len() / 2);
+    let bound = second.first().and_then(|(branch, _)| branch.conditions.first()).map_or(0, |c| c.bounds.lower);
+    let bound = writer.b.index(bound);
+    let below = writer.b.cmpi(IntPredicate::Slt, position, bound);
+    let first = side(writer, position, types, first)?;
+    let second = side(writer, position, types, second)?;
+    Ok(writer.b.op("scf.if", &[below], Vec::new(), types, vec![first, second]))
+}
+
+fn side(
+    writer: &mut Writer<'_, '_>,
+    position: Value,
+    types: &[Type],
+    parts: &[(&Branch, &[Value])],
+) -> Result<Region, EmissionError> {
+    if let [(branch, values)] = parts {
+        return writer.close(branch.scope, "scf.yield", |_, _| Ok(values.to_vec()));
+    }
+    let (region, _) = writer.b.detached(&[]);
+    writer.b.enter(region);
+    let values = choose(writer, position, types, parts);
+    writer.b.op("scf.yield", values.as_deref().unwrap_or_default(), Vec::new(), &[], Vec::new());
+    let region = writer.b.leave();
+    values.map(|_| region)
+}
+
+/// Operands: the padding, then the operand if it can be hit at all.
+pub fn pad(
+    writer: &mut Writer<'_, '_>,
+    id: InstrId,
+    recipe: &Recipe,
+    operands: &[Vec<Value>],
+) -> Result<Vec<Value>, EmissionError> {
+    guarded(writer, id, &recipe.branches[0], operands.get(1), &operands[0])
+}
+
+/// `values` behind the branch, `otherwise` else.
+pub fn guarded(
+    writer: &mut Writer<'_, '_>,
+    id: InstrId,
+    branch: &Branch,
+    values: Option<&Vec<Value>>,
+    otherwise: &[Value],
+) -> Result<Vec<Value>, EmissionError> {
+    let Some(values) = values.filter(|_| branch.reachable) else { return Ok(otherwise.to_vec()) };
+    if branch.conditions.is_empty() {
+        return Ok(values.clone());
+    }
+    let types = writer.partition.leaf_types(id);
+    let condition = writer.holds(&branch.conditions);
+    writer.branch_to(condition, branch.scope, &types, |_| Ok(values.clone()), |writer| Ok(writer.yielding(otherwise)))
+}
+
+/// Operands: the update, then the operand; either is missing if it is never read.
+pub fn dynamic_update_slice(
+    writer: &mut Writer<'_, '_>,
+    id: InstrId,
+    recipe: &Recipe,
+    operands: &[Vec<Value>],
+) -> Result<Vec<Value>, EmissionError> {
+    let ([update, operand], [inside, outside]) = (operands, recipe.branches.as_slice()) else {
+        return Ok(operands.first().cloned().unwrap_or_default());
+    };
+    let types = writer.partition.leaf_types(id);
+    let condition = writer.holds(&inside.conditions);
+    let outside = writer.close(outside.scope, "scf.yield", |_, _| Ok(operand.clone()))?;
+    writer.branch_to(condition, inside.scope, &types, |_| Ok(update.clone()), |_| Ok(outside))
+}
+
+/// `bitcast-convert` between widths: one part of a wide element, or a wide element from its parts.
+pub fn bitcast_parts(
+    writer: &mut Writer<'_, '_>,
+    id: InstrId,
+    recipe: &Recipe,
+    operands: &[Vec<Value>],
+) -> Result<Vec<Value>, EmissionError> {
+    let to = writer.partition.array(id)?.element_type;
+    let from = writer.partition.operand_array(id, 0)?.element_type;
+    let values: Vec<Value> = operands.iter().flatten().copied().collect();
+    let value = match recipe.indices.first() {
+        Some(&index) => {
+            let index = writer.index(index);
+            bits::part(&mut writer.b, from, to, values[0], index)
+        }
+        None => bits::joined(&mut writer.b, from, to, &values),
+    };
+    value.map(|v| vec![v]).map_err(|message| writer.error(id, message))
+}

@@ -1,0 +1,153 @@
+//! Operations of one operand.
+
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Value};
+use fusebox_core::hlo::{ElementType, UnaryOp};
+
+use super::complex;
+use super::float_types::{computed_in, widen, widened};
+
+/// The operation on a value of type `ty`.
+pub fn unary(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> Result<Value, String> {
+    match (op, ty) {
+        (_, ty) if ty.is_complex() => complex::unary(b, op, ty, x),
+        (UnaryOp::Real, _) => Ok(x),
+        (UnaryOp::Imag, _) => Ok(b.zero(&Scalar::of_element(ty).into())),
+        (UnaryOp::IsFinite, ty) if ty.is_float() => Ok(is_finite(b, ty, x)),
+        (_, ty) if ty.is_float() => widened(b, ty, [x], |b, [x]| float(b, op, computed_in(ty), x)),
+        (_, ElementType::Pred) => pred(b, op, x),
+        _ => integer(b, op, ty, x),
+    }
+}
+
+fn is_finite(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
+    let x = widen(b, ty, x);
+    let size = b.float_unary("math.absf", x);
+    let infinity = b.float(f64::INFINITY, Scalar::of_element(computed_in(ty)));
+    b.cmpf(FloatPredicate::Olt, size, infinity)
+}
+
+/// `ty` is `f32` or `f64`.
+fn float(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> Result<Value, String> {
+    let name = match op {
+        UnaryOp::Abs => "math.absf",
+        UnaryOp::Acos => "math.acos",
+        UnaryOp::Acosh => "math.acosh",
+        UnaryOp::Asin => "math.asin",
+        UnaryOp::Asinh => "math.asinh",
+        UnaryOp::Atanh => "math.atanh",
+        UnaryOp::Cbrt => "math.cbrt",
+        UnaryOp::Ceil => "math.ceil",
+        UnaryOp::Cosh => "math.cosh",
+        UnaryOp::Cosine => "math.cos",
+        UnaryOp::Erf => "math.erf",
+        UnaryOp::Exponential => "math.exp",
+        UnaryOp::ExponentialMinusOne => "math.expm1",
+        UnaryOp::Floor => "math.floor",
+        UnaryOp::Log => "math.log",
+        UnaryOp::LogPlusOne => "math.log1p",
+        UnaryOp::Negate => "arith.negf",
+        UnaryOp::RoundNearestAfz => "math.round",
+        UnaryOp::RoundNearestEven => "math.roundeven",
+        UnaryOp::Rsqrt => "math.rsqrt",
+        UnaryOp::Sine => "math.sin",
+        UnaryOp::Sinh => "math.sinh",
+        UnaryOp::Sqrt => "math.sqrt",
+        UnaryOp::Tan => "math.tan",
+        UnaryOp::Tanh => "math.tanh",
+        UnaryOp::Logistic => return Ok(logistic(b, ty, x)),
+        UnaryOp::Sign => return Ok(float_sign(b, ty, x)),
+        UnaryOp::CountLeadingZeros
+        | UnaryOp::Imag
+        | UnaryOp::IsFinite
+        | UnaryOp::Not
+        | UnaryOp::Popcnt
+        | UnaryOp::Real => return Err(format!("{} is not defined on {ty}", op.opcode())),
+    };
+    Ok(b.float_unary(name, x))
+}
+
+/// `1 / (1 + exp(-x))`, with an exponential that never overflows.
+fn logistic(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
+    let scalar = Scalar::of_element(ty);
+    let (zero, one) = (b.float(0.0, scalar), b.float(1.0, scalar));
+    let size = b.float_unary("math.absf", x);
+    let size = b.negf(size);
+    let e = b.float_unary("math.exp", size);
+    let negative = b.cmpf(FloatPredicate::Olt, x, zero);
+    let dividend = b.select(negative, e, one);
+    let divisor = b.addf(one, e);
+    b.divf(dividend, divisor)
+}
+
+/// NaN and zeros stay, everything else becomes 1 with its sign.
+fn float_sign(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
+    let scalar = Scalar::of_element(ty);
+    let (zero, one) = (b.float(0.0, scalar), b.float(1.0, scalar));
+    let unit = b.float_binary("math.copysign", one, x);
+    let ordinary = b.cmpf(FloatPredicate::One, x, zero);
+    b.select(ordinary, unit, x)
+}
+
+fn pred(b: &mut FunctionBuilder, op: UnaryOp, x: Value) -> Result<Value, String> {
+    match op {
+        UnaryOp::Not => {
+            let on = b.bool(true);
+            Ok(b.xori(x, on))
+        }
+        UnaryOp::Popcnt | UnaryOp::Sign | UnaryOp::Abs => Ok(x),
+        _ => Err(format!("{} is not defined on pred", op.opcode())),
+    }
+}
+
+fn integer(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> Result<Value, String> {
+    let scalar = Scalar::of_element(ty);
+    match op {
+        UnaryOp::Abs if ty.is_unsigned_integer() => Ok(x),
+        UnaryOp::Abs => {
+            let negated = negate(b, scalar, x);
+            Ok(b.maxsi(x, negated))
+        }
+        UnaryOp::Negate => Ok(negate(b, scalar, x)),
+        UnaryOp::Not => {
+            let ones = b.int(-1, scalar);
+            Ok(b.xori(x, ones))
+        }
+        UnaryOp::Popcnt => Ok(counted(b, ty, x, "math.ctpop")),
+        UnaryOp::CountLeadingZeros => Ok(counted(b, ty, x, "math.ctlz")),
+        UnaryOp::Sign => Ok(integer_sign(b, ty, x)),
+        _ => Err(format!("{} is not defined on {ty}", op.opcode())),
+    }
+}
+
+fn negate(b: &mut FunctionBuilder, scalar: Scalar, x: Value) -> Value {
+    let zero = b.int(0, scalar);
+    b.subi(zero, x)
+}
+
+/// A count of bits. Types narrower than 32 bits are counted in 32, as those have an instruction.
+fn counted(b: &mut FunctionBuilder, ty: ElementType, x: Value, name: &str) -> Value {
+    if ty.bits() >= 32 {
+        return b.int_unary(name, x);
+    }
+    let wide = b.extui(x, Scalar::I32);
+    let mut count = b.int_unary(name, wide);
+    if name == "math.ctlz" {
+        let extra = b.int(i64::from(32 - ty.bits()), Scalar::I32);
+        count = b.subi(count, extra);
+    }
+    b.trunci(count, Scalar::of_element(ty))
+}
+
+fn integer_sign(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
+    let scalar = Scalar::of_element(ty);
+    let (zero, one) = (b.int(0, scalar), b.int(1, scalar));
+    let nonzero = b.cmpi(IntPredicate::Ne, x, zero);
+    let unit = if ty.is_signed_integer() {
+        let top = b.int(i64::from(ty.bits()) - 1, scalar);
+        let sign = b.shrsi(x, top);
+        b.ori(sign, one)
+    } else {
+        one
+    };
+    b.select(nonzero, unit, zero)
+}

@@ -1,0 +1,76 @@
+//! `select-and-scatter` in gather form.
+
+use fusebox_core::builder::{IntPredicate, Value};
+use fusebox_core::hlo::ComputationId;
+
+use super::combiner;
+use crate::EmissionError;
+use crate::access::Recipe;
+use crate::subgraph::Writer;
+
+/// For every window that may cover the element: which of its elements is selected; if it is this one, the
+/// window's source value is combined in.
+///
+/// Operands: the initial value, the window's source, the candidate.
+pub fn select_and_scatter(
+    writer: &mut Writer<'_, '_>,
+    select: ComputationId,
+    scatter: ComputationId,
+    recipe: &Recipe,
+    operands: &[Vec<Value>],
+) -> Result<Vec<Value>, EmissionError> {
+    let [initial, source, candidate] = operands else {
+        return Ok(operands.first().cloned().unwrap_or_default());
+    };
+    let (source, candidate) = (source[0], candidate[0]);
+    let exists = &recipe.branches[0];
+    let own = writer.index(recipe.indices[0]);
+    writer.loop_over(recipe.loops[0], initial, |writer, state| {
+        let state = state.to_vec();
+        let types = writer.b.types_of(&state);
+        let combined = |writer: &mut Writer<'_, '_>| {
+            let selected = selected(writer, select, recipe, candidate)?;
+            let hit = writer.b.cmpi(IntPredicate::Eq, selected, own);
+            let with = combiner::inline(&mut writer.b, writer.partition.module, scatter, &[state[0], source])?;
+            Ok(vec![writer.b.select(hit, with[0], state[0])])
+        };
+        if exists.conditions.is_empty() {
+            return combined(writer);
+        }
+        let condition = writer.holds(&exists.conditions);
+        let skipped = writer.yielding(&state);
+        writer.branch_to(condition, exists.scope, &types, combined, |_| Ok(skipped))
+    })
+}
+
+/// Linear index of the selected element of a window: the first one, replaced by each later one that
+/// `select(current, other)` does not defend against.
+fn selected(
+    writer: &mut Writer<'_, '_>,
+    select: ComputationId,
+    recipe: &Recipe,
+    candidate: Value,
+) -> Result<Value, EmissionError> {
+    let inside = &recipe.branches[1];
+    let ty = writer.b.type_of(candidate).clone();
+    let (none, nowhere, not_found) = (writer.b.zero(&ty), writer.b.index(-1), writer.b.bool(false));
+    let results = writer.loop_over(recipe.loops[1], &[none, nowhere, not_found], |writer, state| {
+        let state = state.to_vec();
+        let types = writer.b.types_of(&state);
+        let considered = |writer: &mut Writer<'_, '_>| {
+            let kept = combiner::inline(&mut writer.b, writer.partition.module, select, &[state[0], candidate])?[0];
+            let kept = writer.b.andi(kept, state[2]);
+            let position = writer.index(recipe.indices[1]);
+            let found = writer.b.bool(true);
+            let value = writer.b.select(kept, state[0], candidate);
+            Ok(vec![value, writer.b.select(kept, state[1], position), found])
+        };
+        if inside.conditions.is_empty() {
+            return considered(writer);
+        }
+        let condition = writer.holds(&inside.conditions);
+        let skipped = writer.yielding(&state);
+        writer.branch_to(condition, inside.scope, &types, considered, |_| Ok(skipped))
+    })?;
+    Ok(results[1])
+}

@@ -1,0 +1,335 @@
+//! Writes the functions of a partition.
+//!
+//! Every scope of a function is a region that is filled as the schedule goes; an operation with regions
+//! takes them when they are complete.
+
+use std::collections::HashMap;
+
+use fusebox_core::builder::{Attribute, FunctionBuilder, IntPredicate, Region, Scalar, Type, Value};
+use fusebox_core::hlo::{ElementType, InstrId, Op};
+use fusebox_core::indexing::{IndexingMap, Variable};
+
+use crate::access::Condition;
+use crate::index::{Atom, IndexId, Runtime};
+use crate::partition::{FunctionId, Partition, Read, ScopeId, ScopeKind};
+use crate::schedule::{Need, schedule};
+use crate::{EmissionError, elemental};
+
+/// One function under construction.
+pub struct Writer<'p, 'm> {
+    /// What is written.
+    pub partition: &'p mut Partition<'m>,
+    /// The text so far.
+    pub b: FunctionBuilder,
+    function: FunctionId,
+    /// Tensors by parameter number.
+    parameters: Vec<Value>,
+    /// The injected values of all heroes, in order, and each hero's part of them.
+    injected: Vec<Value>,
+    injected_of: HashMap<InstrId, Vec<Value>>,
+    regions: HashMap<ScopeId, Region>,
+    /// Iteration values of loop scopes.
+    states: HashMap<ScopeId, Vec<Value>>,
+    indices: HashMap<IndexId, Value>,
+    values: HashMap<InstrId, Vec<Value>>,
+    /// What was written in place of a read of an instruction that is not computed here.
+    fetched: HashMap<Read, Vec<Value>>,
+}
+
+/// Text of all functions of a partition. `heroes` are the injected instructions in the order of their
+/// arguments.
+pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<String, EmissionError> {
+    let mut scopes: Vec<Vec<ScopeId>> = vec![Vec::new(); partition.functions.len()];
+    for (i, scope) in partition.scopes.iter().enumerate() {
+        scopes[scope.function.0 as usize].push(ScopeId(i as u32));
+    }
+    let mut text = String::new();
+    for (i, scopes) in scopes.iter().enumerate() {
+        let writer = Writer::new(partition, FunctionId(i as u32), heroes, scopes);
+        text += &writer.write()?;
+    }
+    Ok(text)
+}
+
+impl<'p, 'm> Writer<'p, 'm> {
+    fn new(partition: &'p mut Partition<'m>, function: FunctionId, heroes: &[InstrId], scopes: &[ScopeId]) -> Self {
+        let mut b = FunctionBuilder::new(partition.function(function).symbol.clone());
+        b.set_private();
+        let shapes = partition.computation.parameters().into_iter().map(|id| &partition.instruction(id).shape);
+        let arrays = shapes.filter_map(|shape| shape.as_array());
+        let parameters = arrays.map(|array| b.argument(Type::of_array(array))).collect();
+        let (indices, regions, states) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut writer = Writer {
+            partition,
+            b,
+            function,
+            parameters,
+            injected: Vec::new(),
+            injected_of: HashMap::new(),
+            regions,
+            states,
+            indices,
+            values: HashMap::new(),
+            fetched: HashMap::new(),
+        };
+        writer.open(heroes, scopes);
+        writer
+    }
+
+    /// Makes the arguments after the parameters and the regions of all scopes.
+    fn open(&mut self, heroes: &[InstrId], scopes: &[ScopeId]) {
+        for index in self.partition.arguments(self.function) {
+            let value = self.b.argument(Type::INDEX);
+            self.indices.insert(index, value);
+        }
+        for &hero in heroes {
+            let types = self.partition.leaf_types(hero);
+            let values: Vec<Value> = types.into_iter().map(|ty| self.b.argument(ty)).collect();
+            self.injected.extend(&values);
+            self.injected_of.insert(hero, values);
+        }
+        for &scope in scopes {
+            let arguments = match &self.partition.scope(scope).kind {
+                ScopeKind::Body => continue,
+                ScopeKind::Branch => Vec::new(),
+                ScopeKind::Loop { sizes, state } => [vec![Type::INDEX; sizes.len()], state.clone()].concat(),
+            };
+            let (region, values) = self.b.detached(&arguments);
+            let ranges = self.partition.ranges(scope);
+            self.indices.extend(ranges.iter().copied().zip(values.iter().copied()));
+            self.states.insert(scope, values[ranges.len()..].to_vec());
+            self.regions.insert(scope, region);
+        }
+    }
+
+    fn write(mut self) -> Result<String, EmissionError> {
+        for need in schedule(self.partition, self.function) {
+            match need {
+                Need::Value(id) => self.write_value(id)?,
+                Need::Index(index) => self.write_index(index)?,
+            }
+        }
+        let mut results = Vec::new();
+        for read in self.partition.function(self.function).results.clone() {
+            results.extend(self.fetch(&read)?);
+        }
+        self.b.ret(&results);
+        Ok(self.b.finish()?)
+    }
+
+    fn write_value(&mut self, id: InstrId) -> Result<(), EmissionError> {
+        let (Some(recipe), Some(site)) =
+            (self.partition.recipes[id.index()].clone(), self.partition.sites[id.index()].clone())
+        else {
+            return Ok(());
+        };
+        let mut operands = Vec::with_capacity(recipe.reads.len());
+        for read in &recipe.reads {
+            operands.push(self.fetch(read)?);
+        }
+        let values = self.within(site.scope, |writer| elemental::emit(writer, id, &recipe, &operands))?;
+        self.values.insert(id, values);
+        Ok(())
+    }
+
+    fn write_index(&mut self, index: IndexId) -> Result<(), EmissionError> {
+        if let Some(Atom::Runtime(runtime)) = self.partition.indices.as_atom(index).cloned() {
+            let value = self.write_runtime(runtime)?;
+            self.indices.insert(index, value);
+            return Ok(());
+        }
+        let (map, operands) = self.partition.indices.map(index);
+        let scope = self.partition.indices.scope(index).unwrap_or(self.partition.function(self.function).body);
+        let results = self.within(scope, |writer| {
+            let operands: Vec<Value> = operands.iter().map(|&operand| writer.index(operand)).collect();
+            writer.b.apply_indexing(&map, &operands)
+        });
+        self.indices.extend(results.first().map(|&value| (index, value)));
+        Ok(())
+    }
+
+    /// Reads an integer and clamps it in its own type, so that nothing is lost on the way to `index`.
+    fn write_runtime(&mut self, runtime: Runtime) -> Result<Value, EmissionError> {
+        let Runtime { instruction, at, scope, limit } = runtime;
+        let value = self.fetch(&Read { instruction, scope, token: at })?;
+        let ty = self.partition.array(instruction)?.element_type;
+        let Some(&value) = value.first().filter(|_| ty.is_integer()) else {
+            let instruction = self.partition.instruction(instruction);
+            return Err(EmissionError::at(self.partition.module, instruction, "is used as an index but is no integer"));
+        };
+        Ok(self.within(scope, |writer| clamped_index(&mut writer.b, value, ty, limit)))
+    }
+
+    /// The values of an instruction for a reader. Written in the reader's scope if the instruction is
+    /// not computed in this function.
+    fn fetch(&mut self, read: &Read) -> Result<Vec<Value>, EmissionError> {
+        let id = read.instruction;
+        if let Some(values) = self.values.get(&id).or_else(|| self.injected_of.get(&id)) {
+            return Ok(values.clone());
+        }
+        if let Some(values) = self.fetched.get(read) {
+            return Ok(values.clone());
+        }
+        let values = self.within(read.scope, |writer| match writer.partition.sites[id.index()].clone() {
+            Some(site) => Ok(writer.call(site.function, id, read)),
+            None => writer.inline(id, read),
+        })?;
+        self.fetched.insert(read.clone(), values.clone());
+        Ok(values)
+    }
+
+    fn call(&mut self, function: FunctionId, id: InstrId, read: &Read) -> Vec<Value> {
+        let symbol = self.partition.function(function).symbol.clone();
+        let index: Vec<Value> = read.token.iter().map(|&index| self.index(index)).collect();
+        let arguments = [self.parameters.as_slice(), &index, &self.injected].concat();
+        let results = self.partition.leaf_types(id);
+        self.b.pure_call(&symbol, &arguments, &results)
+    }
+
+    fn inline(&mut self, id: InstrId, read: &Read) -> Result<Vec<Value>, EmissionError> {
+        let instruction = self.partition.instruction(id);
+        let index: Vec<Value> = read.token.iter().map(|&index| self.index(index)).collect();
+        let value = match &instruction.op {
+            Op::Parameter { number } => match self.parameters.get(*number as usize) {
+                Some(&tensor) => Ok(self.b.extract(tensor, &index)),
+                None => Err("there is no such parameter".to_owned()),
+            },
+            Op::Broadcast { .. } => {
+                let scalar = Read { instruction: instruction.operands[0], scope: read.scope, token: Vec::new() };
+                return self.inline(scalar.instruction, &scalar);
+            }
+            Op::Constant(literal) => elemental::constant(&mut self.b, literal, &index),
+            Op::Iota { dimension } => {
+                let array = self.partition.array(id)?;
+                elemental::iota(&mut self.b, array.element_type, index[*dimension as usize])
+            }
+            _ => Err("has no value here".to_owned()),
+        };
+        let value = value.map_err(|message| EmissionError::at(self.partition.module, instruction, message))?;
+        Ok(vec![value])
+    }
+
+    /// The value of an index. Constants are written where they are used.
+    pub fn index(&mut self, index: IndexId) -> Value {
+        if let Some(value) = self.partition.indices.as_constant(index) {
+            return self.b.index(value);
+        }
+        match self.indices.get(&index) {
+            Some(&value) => value,
+            None => self.b.refuse("index", "used before it was computed"),
+        }
+    }
+
+    /// Runs `write` with operations going to a scope's region.
+    fn within<R>(&mut self, scope: ScopeId, write: impl FnOnce(&mut Self) -> R) -> R {
+        match self.regions.remove(&scope) {
+            None => write(self),
+            Some(region) => {
+                self.b.enter(region);
+                let result = write(self);
+                let region = self.b.leave();
+                self.regions.insert(scope, region);
+                result
+            }
+        }
+    }
+
+    /// Completes the region of a scope: what `end` gives is what it yields.
+    pub fn close(
+        &mut self,
+        scope: ScopeId,
+        terminator: &str,
+        end: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>, EmissionError>,
+    ) -> Result<Region, EmissionError> {
+        let state = self.states.remove(&scope).unwrap_or_default();
+        let region = self.regions.remove(&scope).unwrap_or_else(|| self.b.detached(&[]).0);
+        self.b.enter(region);
+        let result = end(self, &state);
+        let yielded = result.as_deref().unwrap_or_default().to_vec();
+        self.b.op(terminator, &yielded, Vec::new(), &[], Vec::new());
+        let region = self.b.leave();
+        result.map(|_| region)
+    }
+
+    /// `xla_gpu.loop` over the ranges of a scope; `body` gives the next iteration values from the last.
+    pub fn loop_over(
+        &mut self,
+        scope: ScopeId,
+        initial: &[Value],
+        body: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>, EmissionError>,
+    ) -> Result<Vec<Value>, EmissionError> {
+        let sizes = match &self.partition.scope(scope).kind {
+            ScopeKind::Loop { sizes, .. } => sizes.clone(),
+            ScopeKind::Body | ScopeKind::Branch => Vec::new(),
+        };
+        let map = IndexingMap { ranges: sizes.into_iter().map(Variable::from_size).collect(), ..Default::default() };
+        let region = self.close(scope, "xla_gpu.yield", body)?;
+        let attributes = vec![("map", Attribute::str(map.to_string())), ("unroll", Attribute::I64Array(Vec::new()))];
+        let types = self.b.types_of(initial);
+        Ok(self.b.op("xla_gpu.loop", initial, attributes, &types, vec![region]))
+    }
+
+    /// `scf.if` with the region of a scope as its first side.
+    pub fn branch_to(
+        &mut self,
+        condition: Value,
+        scope: ScopeId,
+        results: &[Type],
+        on_true: impl FnOnce(&mut Self) -> Result<Vec<Value>, EmissionError>,
+        on_false: impl FnOnce(&mut Self) -> Result<Region, EmissionError>,
+    ) -> Result<Vec<Value>, EmissionError> {
+        let first = self.close(scope, "scf.yield", |writer, _| on_true(writer))?;
+        let second = on_false(self)?;
+        Ok(self.b.op("scf.if", &[condition], Vec::new(), results, vec![first, second]))
+    }
+
+    /// A region that yields values that exist already.
+    pub fn yielding(&mut self, values: &[Value]) -> Region {
+        let values = values.to_vec();
+        self.b.region(&[], |b, _| {
+            b.op("scf.yield", &values, Vec::new(), &[], Vec::new());
+        })
+    }
+
+    /// Whether all conditions hold.
+    pub fn holds(&mut self, conditions: &[Condition]) -> Value {
+        let mut all = None;
+        for condition in conditions {
+            let index = self.index(condition.index);
+            let possible = self.partition.indices.bounds(condition.index);
+            let (lower, upper) = (condition.bounds.lower, condition.bounds.upper);
+            let mut tests = Vec::new();
+            if lower == upper {
+                tests.push((IntPredicate::Eq, lower));
+            } else {
+                tests.extend((possible.lower < lower).then_some((IntPredicate::Sge, lower)));
+                tests.extend((possible.upper > upper).then_some((IntPredicate::Sle, upper)));
+            }
+            for (predicate, bound) in tests {
+                let bound = self.b.index(bound);
+                let test = self.b.cmpi(predicate, index, bound);
+                all = Some(match all {
+                    None => test,
+                    Some(others) => self.b.andi(others, test),
+                });
+            }
+        }
+        all.unwrap_or_else(|| self.b.bool(true))
+    }
+}
+
+fn clamped_index(b: &mut FunctionBuilder, value: Value, ty: ElementType, limit: i64) -> Value {
+    let (scalar, signed) = (Scalar::of_element(ty), ty.is_signed_integer());
+    let bits = ty.bits() - u32::from(signed);
+    let mut value = value;
+    if signed {
+        let zero = b.int(0, scalar);
+        value = b.maxsi(value, zero);
+    }
+    // A limit that the type cannot reach needs no test.
+    if bits >= 63 || limit < (1 << bits) - 1 {
+        let limit = b.int(limit, scalar);
+        value = if signed { b.minsi(value, limit) } else { b.minui(value, limit) };
+    }
+    b.index_castui(value, Scalar::Index)
+}
