@@ -1,9 +1,25 @@
 //! How an emitter reaches the host.
 //!
-//! [`export_emitters!`](crate::export_emitters) names a crate's emitters once, for all carriers.
+//! [`export_emitters!`](crate::export_emitters) names a crate's emitters once, for all carriers:
+//!
+//! ```text
+//! linked in  the host calls the trait                                         linked_emitters
+//! library    bytes through the root module of a cdylib   root, serve, schema
+//! process    the same bytes through a pipe
+//! ```
+//!
+//! The host's side is `host/plugins`.
+
+pub mod convert;
+mod root;
+pub mod schema;
+mod serve;
 
 #[doc(hidden)]
-pub use inventory;
+pub use {abi_stable, inventory};
+
+pub use root::{NOTE_PREFIX, Note, Plugin, PluginRef, ROOT_PREFIX};
+pub use serve::serve;
 
 use crate::emitter::{Emitter, Registration};
 
@@ -13,17 +29,34 @@ pub fn linked_emitters() -> Vec<Box<dyn Emitter>> {
 }
 
 /// Names the emitters of a crate: expressions whose types implement [`Emitter`](crate::emitter::Emitter).
+/// Once per crate.
+///
+/// Linked into a program, the crate registers them; built as a `cdylib`, it is a plugin library.
 ///
 /// ```
-/// # use fusebox_core::{device::DeviceDescription, emitter::*};
-/// # struct Mine;
-/// # impl Emitter for Mine {
-/// #     fn descriptor(&self) -> Descriptor { todo!() }
-/// #     fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict { todo!() }
-/// #     fn plan(&self, _: &Fusion, _: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> { todo!() }
-/// #     fn emit(&self, _: &Fusion, _: &DeviceDescription, _: &Plan) -> Result<Kernel, EmitError> { todo!() }
-/// # }
-/// fusebox_core::export_emitters!(Mine);
+/// use fusebox_core::device::DeviceDescription;
+/// use fusebox_core::emitter::*;
+///
+/// struct Never;
+///
+/// impl Emitter for Never {
+///     fn descriptor(&self) -> Descriptor {
+///         Descriptor { kind: KernelKind("loop".into()), name: "never".into(), version: "0.1.0".into() }
+///     }
+///     fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
+///         Verdict::Decline(Decline { reason: "never takes anything".into(), instruction: None })
+///     }
+///     fn plan(&self, _: &Fusion, _: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
+///         Err(EmitError { message: "declined".into(), instruction: None })
+///     }
+///     fn emit(&self, _: &Fusion, _: &DeviceDescription, _: &Plan) -> Result<Kernel, EmitError> {
+///         Err(EmitError { message: "declined".into(), instruction: None })
+///     }
+/// }
+///
+/// fusebox_core::export_emitters!(Never);
+///
+/// assert_eq!(fusebox_core::plugin::linked_emitters()[0].descriptor().name, "never");
 /// ```
 #[macro_export]
 macro_rules! export_emitters {
@@ -33,5 +66,34 @@ macro_rules! export_emitters {
                 $crate::emitter::Registration { make: || ::std::boxed::Box::new($emitter) }
             }
         )+
+
+        #[doc(hidden)]
+        #[unsafe(export_name = concat!("fusebox_note_", env!("CARGO_PKG_NAME")))]
+        pub static FUSEBOX_NOTE: $crate::plugin::Note =
+            $crate::plugin::Note::new(concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")));
+
+        #[doc(hidden)]
+        #[unsafe(export_name = concat!("fusebox_root_", env!("CARGO_PKG_NAME")))]
+        pub static FUSEBOX_ROOT: $crate::plugin::abi_stable::library::LibHeader = {
+            use $crate::plugin::abi_stable::library::{CheckTypeLayout, LibHeader, RootModuleResult};
+            use $crate::plugin::abi_stable::prefix_type::PrefixTypeTrait;
+            use $crate::plugin::abi_stable::std_types::{RSlice, RVec};
+            use $crate::plugin::{Plugin, PluginRef};
+
+            extern "C" fn call(request: RSlice<'_, u8>) -> RVec<u8> {
+                let emitters = || -> ::std::vec::Vec<::std::boxed::Box<dyn $crate::emitter::Emitter>> {
+                    ::std::vec![$(::std::boxed::Box::new($emitter)),+]
+                };
+                $crate::plugin::serve(emitters, request.as_slice()).into()
+            }
+
+            extern "C" fn root() -> RootModuleResult {
+                let module: fn() -> PluginRef = || Plugin { call }.leak_into_prefix();
+                $crate::plugin::abi_stable::library::__call_root_module_loader(module)
+            }
+
+            // SAFETY: `root` gives a `PluginRef`, erased by `abi_stable` itself.
+            unsafe { LibHeader::from_constructor::<PluginRef>(root, CheckTypeLayout::Yes) }
+        };
     };
 }

@@ -1,0 +1,231 @@
+//! Between the emitter interface's types and the messages of [`schema`](super::schema).
+
+use prost::Message;
+
+use super::schema;
+use crate::device::DeviceDescription;
+use crate::emitter::{
+    Configuration, Decline, Descriptor, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan, Plan, SubgraphCall,
+    SubgraphKind, Verdict, WriteMode,
+};
+use crate::hlo::{InstrId, parse_module, print_module};
+
+/// A message that does not mean anything.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WireError(pub String);
+
+impl From<prost::DecodeError> for WireError {
+    fn from(error: prost::DecodeError) -> Self {
+        WireError(format!("not a message of this interface: {error}"))
+    }
+}
+
+/// A fusion as bytes.
+pub fn encode_fusion(fusion: &Fusion) -> Vec<u8> {
+    let module = print_module(&fusion.module);
+    schema::Fusion { name: fusion.name.clone(), module }.encode_to_vec()
+}
+
+/// A fusion from bytes.
+///
+/// # Errors
+/// If the bytes are not a fusion, or hold a module that cannot be read.
+pub fn decode_fusion(bytes: &[u8]) -> Result<Fusion, WireError> {
+    let message = schema::Fusion::decode(bytes)?;
+    let module = parse_module(&message.module, &message.name).map_err(|faults| {
+        let first = faults.first().map_or_else(|| "unreadable".to_owned(), ToString::to_string);
+        WireError(format!("fusion {}: {first}", message.name))
+    })?;
+    let missing = || WireError(format!("fusion {} has no entry computation", message.name));
+    Fusion::new(message.name.clone(), module).ok_or_else(missing)
+}
+
+impl From<&DeviceDescription> for schema::Device {
+    fn from(device: &DeviceDescription) -> Self {
+        schema::Device {
+            name: device.name.clone(),
+            warp_size: device.warp_size,
+            max_threads_per_block: device.max_threads_per_block,
+            max_threads_per_core: device.max_threads_per_core,
+            core_count: device.core_count,
+            shared_bytes_per_block: device.shared_bytes_per_block,
+            registers_per_thread: device.registers_per_thread,
+            vector_bytes: device.vector_bytes,
+            last_level_cache_bytes: device.last_level_cache_bytes,
+            memory_bandwidth: device.memory_bandwidth,
+            flops: device.flops,
+            native_atomic_add_f32: device.native_atomic_add_f32,
+            native_bf16: device.native_bf16,
+        }
+    }
+}
+
+impl From<schema::Device> for DeviceDescription {
+    fn from(device: schema::Device) -> Self {
+        DeviceDescription {
+            name: device.name,
+            warp_size: device.warp_size,
+            max_threads_per_block: device.max_threads_per_block,
+            max_threads_per_core: device.max_threads_per_core,
+            core_count: device.core_count,
+            shared_bytes_per_block: device.shared_bytes_per_block,
+            registers_per_thread: device.registers_per_thread,
+            vector_bytes: device.vector_bytes,
+            last_level_cache_bytes: device.last_level_cache_bytes,
+            memory_bandwidth: device.memory_bandwidth,
+            flops: device.flops,
+            native_atomic_add_f32: device.native_atomic_add_f32,
+            native_bf16: device.native_bf16,
+        }
+    }
+}
+
+impl From<&Descriptor> for schema::Descriptor {
+    fn from(descriptor: &Descriptor) -> Self {
+        schema::Descriptor {
+            kind: descriptor.kind.0.clone(),
+            name: descriptor.name.clone(),
+            version: descriptor.version.clone(),
+        }
+    }
+}
+
+impl From<schema::Descriptor> for Descriptor {
+    fn from(descriptor: schema::Descriptor) -> Self {
+        Descriptor { kind: KernelKind(descriptor.kind), name: descriptor.name, version: descriptor.version }
+    }
+}
+
+impl From<&Verdict> for schema::Verdict {
+    fn from(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Accept { score } => schema::Verdict { score: *score, decline: None },
+            Verdict::Decline(decline) => {
+                let (reason, instruction) = (decline.reason.clone(), decline.instruction.clone());
+                schema::Verdict { score: 0, decline: Some(schema::Decline { reason, instruction }) }
+            }
+        }
+    }
+}
+
+impl From<schema::Verdict> for Verdict {
+    fn from(verdict: schema::Verdict) -> Self {
+        match verdict.decline {
+            None => Verdict::Accept { score: verdict.score },
+            Some(schema::Decline { reason, instruction }) => Verdict::Decline(Decline { reason, instruction }),
+        }
+    }
+}
+
+impl From<&Configuration> for schema::Configuration {
+    fn from(configuration: &Configuration) -> Self {
+        schema::Configuration { knobs: configuration.0.clone() }
+    }
+}
+
+impl From<schema::Configuration> for Configuration {
+    fn from(configuration: schema::Configuration) -> Self {
+        Configuration(configuration.knobs)
+    }
+}
+
+impl From<&Plan> for schema::Plan {
+    fn from(plan: &Plan) -> Self {
+        let output = |output: &OutputPlan| {
+            let mode = match output.mode {
+                WriteMode::Unique => schema::WriteMode::Unique,
+                WriteMode::Atomic => schema::WriteMode::Atomic,
+                WriteMode::InPlace => schema::WriteMode::InPlace,
+            };
+            schema::OutputPlan { map: output.map.to_string(), mode: mode.into() }
+        };
+        schema::Plan {
+            blocks: plan.launch.blocks,
+            threads_per_block: plan.launch.threads_per_block,
+            shared_bytes: plan.shared_bytes,
+            outputs: plan.outputs.iter().map(output).collect(),
+            vector_lanes: plan.vector_lanes,
+            configuration: Some((&plan.configuration).into()),
+            alternatives: plan.alternatives.iter().map(Into::into).collect(),
+            notes: plan.notes.clone(),
+        }
+    }
+}
+
+impl TryFrom<schema::Plan> for Plan {
+    type Error = WireError;
+
+    fn try_from(plan: schema::Plan) -> Result<Self, WireError> {
+        let output = |(number, output): (usize, schema::OutputPlan)| {
+            let map = output.map.parse().map_err(|error| WireError(format!("map of output {number}: {error}")))?;
+            let mode = match output.mode() {
+                schema::WriteMode::Unique => WriteMode::Unique,
+                schema::WriteMode::Atomic => WriteMode::Atomic,
+                schema::WriteMode::InPlace => WriteMode::InPlace,
+            };
+            Ok(OutputPlan { map, mode })
+        };
+        Ok(Plan {
+            launch: LaunchDimensions { blocks: plan.blocks, threads_per_block: plan.threads_per_block },
+            shared_bytes: plan.shared_bytes,
+            outputs: plan.outputs.into_iter().enumerate().map(output).collect::<Result<_, WireError>>()?,
+            vector_lanes: plan.vector_lanes,
+            configuration: plan.configuration.unwrap_or_default().into(),
+            alternatives: plan.alternatives.into_iter().map(Into::into).collect(),
+            notes: plan.notes,
+        })
+    }
+}
+
+/// A kernel of this fusion as a message.
+pub fn encode_kernel(kernel: &Kernel, fusion: &Fusion) -> schema::Kernel {
+    let computation = fusion.computation();
+    let names = |ids: &[InstrId]| -> Vec<String> {
+        let known = ids.iter().filter_map(|id| computation.instructions.get(id.index()));
+        known.map(|instruction| instruction.name.clone()).collect()
+    };
+    let call = |call: &SubgraphCall| {
+        let (kind, instructions, heroes) = match &call.kind {
+            SubgraphKind::Values { instructions } => (schema::SubgraphKind::Values, names(instructions), vec![]),
+            SubgraphKind::Epilogue { roots, heroes } => {
+                (schema::SubgraphKind::Epilogue, names(roots), names(heroes))
+            }
+            SubgraphKind::Combiner { instruction } => {
+                (schema::SubgraphKind::Combiner, names(&[*instruction]), vec![])
+            }
+        };
+        schema::SubgraphCall { symbol: call.symbol.clone(), kind: kind.into(), instructions, heroes }
+    };
+    schema::Kernel { mlir: kernel.mlir.clone(), calls: kernel.calls.iter().map(call).collect() }
+}
+
+/// A kernel of this fusion from a message.
+///
+/// # Errors
+/// If a call names an instruction that the fusion lacks.
+pub fn decode_kernel(kernel: schema::Kernel, fusion: &Fusion) -> Result<Kernel, WireError> {
+    let computation = fusion.computation();
+    let ids = |symbol: &str, names: &[String]| -> Result<Vec<InstrId>, WireError> {
+        let id = |name: &String| {
+            let unknown = || WireError(format!("function {symbol}: the fusion has no instruction {name}"));
+            computation.find(name).ok_or_else(unknown)
+        };
+        names.iter().map(id).collect()
+    };
+    let call = |call: schema::SubgraphCall| {
+        let instructions = ids(&call.symbol, &call.instructions)?;
+        let kind = match call.kind() {
+            schema::SubgraphKind::Values => SubgraphKind::Values { instructions },
+            schema::SubgraphKind::Epilogue => {
+                SubgraphKind::Epilogue { roots: instructions, heroes: ids(&call.symbol, &call.heroes)? }
+            }
+            schema::SubgraphKind::Combiner => match instructions[..] {
+                [instruction] => SubgraphKind::Combiner { instruction },
+                _ => return Err(WireError(format!("function {}: a combiner has one instruction", call.symbol))),
+            },
+        };
+        Ok(SubgraphCall { symbol: call.symbol, kind })
+    };
+    Ok(Kernel { mlir: kernel.mlir, calls: kernel.calls.into_iter().map(call).collect::<Result<_, WireError>>()? })
+}

@@ -1,0 +1,87 @@
+//! What a plugin library exports: a note that is read from the file, and a root module that is checked by
+//! `abi_stable` when the library is opened.
+//!
+//! Both symbols end in the package's name, so that several emitter crates can also be linked into one program.
+
+use abi_stable::StableAbi;
+use abi_stable::library::RootModule;
+use abi_stable::package_version_strings;
+use abi_stable::sabi_types::VersionStrings;
+use abi_stable::std_types::{RSlice, RVec};
+
+use crate::emitter::INTERFACE_VERSION;
+
+/// Symbols of notes begin so.
+pub const NOTE_PREFIX: &str = "fusebox_note_";
+/// Symbols of root modules begin so, and end like the note's.
+pub const ROOT_PREFIX: &str = "fusebox_root_";
+
+/// Facts about a plugin that the host reads from the file before it opens the library. Plain bytes: no
+/// pointers, so the file's content is the value.
+#[repr(C)]
+pub struct Note {
+    /// [`Note::MAGIC`].
+    pub magic: [u8; 16],
+    /// [`INTERFACE_VERSION`] the plugin was built with, little-endian.
+    pub interface: [u8; 4],
+    /// Number of bytes of `text` in use, little-endian.
+    pub length: [u8; 4],
+    /// `package version core-version`, separated by spaces.
+    pub text: [u8; 232],
+}
+
+impl Note {
+    /// Begins every note.
+    pub const MAGIC: [u8; 16] = *b"fusebox plugin 1";
+    /// Bytes of a note.
+    pub const SIZE: usize = size_of::<Note>();
+
+    /// The note of a package: its name, a space, its version.
+    pub const fn new(package: &str) -> Note {
+        Self::with_interface(package, INTERFACE_VERSION)
+    }
+
+    /// The note of a package that speaks another version of the interface. For tests.
+    pub const fn with_interface(package: &str, interface: u32) -> Note {
+        let mut text = [0; 232];
+        let length = append(&mut text, 0, package.as_bytes());
+        let length = append(&mut text, length, b" ");
+        let length = append(&mut text, length, env!("CARGO_PKG_VERSION").as_bytes());
+        Note {
+            magic: Self::MAGIC,
+            interface: interface.to_le_bytes(),
+            length: (length as u32).to_le_bytes(),
+            text,
+        }
+    }
+}
+
+/// Copies as much as fits; gives the new length.
+const fn append(text: &mut [u8], mut length: usize, bytes: &[u8]) -> usize {
+    let mut i = 0;
+    while i < bytes.len() && length < text.len() {
+        text[length] = bytes[i];
+        length += 1;
+        i += 1;
+    }
+    length
+}
+
+/// The root module: one function, from [`Request`](super::schema::Request) bytes to
+/// [`Response`](super::schema::Response) bytes. What evolves is the schema, not this.
+#[repr(C)]
+#[derive(StableAbi)]
+#[sabi(kind(Prefix(prefix_ref = PluginRef)))]
+pub struct Plugin {
+    /// Answers a request; does not unwind.
+    #[sabi(last_prefix_field)]
+    pub call: extern "C" fn(request: RSlice<'_, u8>) -> RVec<u8>,
+}
+
+impl RootModule for PluginRef {
+    abi_stable::declare_root_module_statics! {PluginRef}
+    const BASE_NAME: &'static str = "fusebox_plugin";
+    const NAME: &'static str = "fusebox_plugin";
+    // The note carries the version that counts; this one only guards the layout of this module.
+    const VERSION_STRINGS: VersionStrings = package_version_strings!();
+}

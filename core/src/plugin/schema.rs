@@ -1,0 +1,223 @@
+//! The messages that cross a library or process border, as protobuf.
+//!
+//! Fields are only ever added; a field keeps its number. Absent fields read as zero or empty, so that either
+//! side may be the older one. [`convert`](super::convert) gives the meaning.
+
+#![allow(missing_docs, reason = "the fields mirror those of the emitter interface, where they are described")]
+
+use std::collections::BTreeMap;
+
+use prost::{Enumeration, Message};
+
+/// What the host asks of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
+#[repr(i32)]
+pub enum Question {
+    /// Nothing that this version knows.
+    Unknown = 0,
+    /// Which emitters are there?
+    Describe = 1,
+    /// Emitter, fusion, device -> verdict.
+    Consider = 2,
+    /// Emitter, fusion, device, configuration -> plan.
+    Plan = 3,
+    /// Emitter, fusion, device, plan -> kernel.
+    Emit = 4,
+}
+
+/// One question.
+#[derive(Clone, PartialEq, Message)]
+pub struct Request {
+    #[prost(enumeration = "Question", tag = "1")]
+    pub question: i32,
+    /// Number of the emitter in the answer to `Describe`.
+    #[prost(uint32, tag = "2")]
+    pub emitter: u32,
+    /// An encoded [`Fusion`]: bytes, so that one that was just decoded is recognised.
+    #[prost(bytes = "vec", tag = "3")]
+    pub fusion: Vec<u8>,
+    #[prost(message, optional, tag = "4")]
+    pub device: Option<Device>,
+    #[prost(message, optional, tag = "5")]
+    pub configuration: Option<Configuration>,
+    #[prost(message, optional, tag = "6")]
+    pub plan: Option<Plan>,
+}
+
+/// One answer: a failure, or what was asked for.
+#[derive(Clone, PartialEq, Message)]
+pub struct Response {
+    #[prost(message, optional, tag = "1")]
+    pub failure: Option<Failure>,
+    #[prost(message, repeated, tag = "2")]
+    pub emitters: Vec<Descriptor>,
+    #[prost(message, optional, tag = "3")]
+    pub verdict: Option<Verdict>,
+    #[prost(message, optional, tag = "4")]
+    pub plan: Option<Plan>,
+    #[prost(message, optional, tag = "5")]
+    pub kernel: Option<Kernel>,
+}
+
+/// Whose fault a failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
+#[repr(i32)]
+pub enum Fault {
+    /// The emitter's answer: this fusion, or this configuration, cannot be done.
+    Refused = 0,
+    /// The emitter panicked.
+    Panicked = 1,
+    /// The request could not be read.
+    Malformed = 2,
+}
+
+/// Why there is no answer.
+#[derive(Clone, PartialEq, Message)]
+pub struct Failure {
+    #[prost(enumeration = "Fault", tag = "1")]
+    pub fault: i32,
+    #[prost(string, tag = "2")]
+    pub message: String,
+    #[prost(string, optional, tag = "3")]
+    pub instruction: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Descriptor {
+    #[prost(string, tag = "1")]
+    pub kind: String,
+    #[prost(string, tag = "2")]
+    pub name: String,
+    #[prost(string, tag = "3")]
+    pub version: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Fusion {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// The module as HLO text.
+    #[prost(string, tag = "2")]
+    pub module: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Device {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(uint32, tag = "2")]
+    pub warp_size: u32,
+    #[prost(uint32, tag = "3")]
+    pub max_threads_per_block: u32,
+    #[prost(uint32, tag = "4")]
+    pub max_threads_per_core: u32,
+    #[prost(uint32, tag = "5")]
+    pub core_count: u32,
+    #[prost(uint32, tag = "6")]
+    pub shared_bytes_per_block: u32,
+    #[prost(uint32, tag = "7")]
+    pub registers_per_thread: u32,
+    #[prost(uint32, tag = "8")]
+    pub vector_bytes: u32,
+    #[prost(uint64, tag = "9")]
+    pub last_level_cache_bytes: u64,
+    #[prost(double, tag = "10")]
+    pub memory_bandwidth: f64,
+    #[prost(double, tag = "11")]
+    pub flops: f64,
+    #[prost(bool, tag = "12")]
+    pub native_atomic_add_f32: bool,
+    #[prost(bool, tag = "13")]
+    pub native_bf16: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Configuration {
+    #[prost(btree_map = "string, int64", tag = "1")]
+    pub knobs: BTreeMap<String, i64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Verdict {
+    #[prost(uint32, tag = "1")]
+    pub score: u32,
+    /// Present if the fusion is declined.
+    #[prost(message, optional, tag = "2")]
+    pub decline: Option<Decline>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Decline {
+    #[prost(string, tag = "1")]
+    pub reason: String,
+    #[prost(string, optional, tag = "2")]
+    pub instruction: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Plan {
+    #[prost(uint64, tag = "1")]
+    pub blocks: u64,
+    #[prost(uint32, tag = "2")]
+    pub threads_per_block: u32,
+    #[prost(uint32, tag = "3")]
+    pub shared_bytes: u32,
+    #[prost(message, repeated, tag = "4")]
+    pub outputs: Vec<OutputPlan>,
+    #[prost(uint32, tag = "5")]
+    pub vector_lanes: u32,
+    #[prost(message, optional, tag = "6")]
+    pub configuration: Option<Configuration>,
+    #[prost(message, repeated, tag = "7")]
+    pub alternatives: Vec<Configuration>,
+    #[prost(string, repeated, tag = "8")]
+    pub notes: Vec<String>,
+}
+
+/// Mirrors [`WriteMode`](crate::emitter::WriteMode).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
+#[repr(i32)]
+pub enum WriteMode {
+    Unique = 0,
+    Atomic = 1,
+    InPlace = 2,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct OutputPlan {
+    /// The map's textual form.
+    #[prost(string, tag = "1")]
+    pub map: String,
+    #[prost(enumeration = "WriteMode", tag = "2")]
+    pub mode: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Kernel {
+    #[prost(string, tag = "1")]
+    pub mlir: String,
+    #[prost(message, repeated, tag = "2")]
+    pub calls: Vec<SubgraphCall>,
+}
+
+/// Mirrors [`SubgraphKind`](crate::emitter::SubgraphKind).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
+#[repr(i32)]
+pub enum SubgraphKind {
+    Values = 0,
+    Epilogue = 1,
+    Combiner = 2,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SubgraphCall {
+    #[prost(string, tag = "1")]
+    pub symbol: String,
+    #[prost(enumeration = "SubgraphKind", tag = "2")]
+    pub kind: i32,
+    /// Values and roots, or the one instruction of a combiner. By name: numbers differ between modules.
+    #[prost(string, repeated, tag = "3")]
+    pub instructions: Vec<String>,
+    #[prost(string, repeated, tag = "4")]
+    pub heroes: Vec<String>,
+}
