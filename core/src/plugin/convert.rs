@@ -188,12 +188,8 @@ pub fn encode_kernel(kernel: &Kernel, fusion: &Fusion) -> schema::Kernel {
     let call = |call: &SubgraphCall| {
         let (kind, instructions, heroes) = match &call.kind {
             SubgraphKind::Values { instructions } => (schema::SubgraphKind::Values, names(instructions), vec![]),
-            SubgraphKind::Epilogue { roots, heroes } => {
-                (schema::SubgraphKind::Epilogue, names(roots), names(heroes))
-            }
-            SubgraphKind::Combiner { instruction } => {
-                (schema::SubgraphKind::Combiner, names(&[*instruction]), vec![])
-            }
+            SubgraphKind::Epilogue { roots, heroes } => (schema::SubgraphKind::Epilogue, names(roots), names(heroes)),
+            SubgraphKind::Combiner { instruction } => (schema::SubgraphKind::Combiner, names(&[*instruction]), vec![]),
         };
         schema::SubgraphCall { symbol: call.symbol.clone(), kind: kind.into(), instructions, heroes }
     };

@@ -1,1 +1,31 @@
-//! Placeholder.
+//! Finds, loads, asks and chooses emitters.
+//!
+//! ```text
+//! linked in ─┐
+//! file.so ───┼─> Registry ── select(fusion, device, overrides) ──> emitters in order, with reasons
+//! child ─────┘                   └─ produce(emitter, …) ──> plan (checked), kernel
+//! ```
+//!
+//! Whatever a plugin does, the caller gets a value or an error that names the plugin: panics, malformed answers
+//! and dead child processes included.
+
+mod carrier;
+mod failure;
+mod kernel_check;
+mod library;
+mod note;
+mod plan_check;
+mod process;
+mod produce;
+mod registry;
+mod select;
+mod spec;
+
+pub use carrier::LoadedEmitter;
+pub use failure::{Failure, FailureKind, LoadError, Stage};
+pub use plan_check::{PlanFault, check_plan};
+pub use process::{SERVE_COMMAND, ServeError, serve_library};
+pub use produce::{Produced, produce};
+pub use registry::{Origin, Registry, SEARCH_PATH};
+pub use select::{Outcome, Override, OverrideError, Record, SelectError, Selection, select};
+pub use spec::{Spec, SpecError, Target};

@@ -1,0 +1,196 @@
+//! One emitter, whatever carries it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict};
+use fusebox_core::plugin::convert::{WireError, decode_kernel, encode_fusion};
+use fusebox_core::plugin::schema::{self, Fault, Question, Request, Response};
+use prost::Message;
+
+use crate::failure::{Failure, FailureKind, Stage};
+use crate::library::PluginLibrary;
+use crate::process::PluginProcess;
+use crate::registry::Origin;
+
+/// An emitter of the registry.
+#[derive(Clone)]
+pub struct LoadedEmitter {
+    descriptor: Descriptor,
+    origin: Origin,
+    carrier: Carrier,
+}
+
+#[derive(Clone)]
+enum Carrier {
+    Linked(Arc<dyn Emitter>),
+    Bytes { bytes: ByteCarrier, number: u32 },
+}
+
+/// Takes requests to a plugin and brings the answers.
+#[derive(Clone)]
+pub(crate) enum ByteCarrier {
+    Library(PluginLibrary),
+    Process(Arc<PluginProcess>),
+}
+
+impl ByteCarrier {
+    fn ask(&self, request: &Request) -> Result<Response, FailureKind> {
+        let request = request.encode_to_vec();
+        let answer = match self {
+            ByteCarrier::Library(library) => library.call(&request),
+            ByteCarrier::Process(process) => process.call(&request)?,
+        };
+        let response = Response::decode(&*answer).map_err(|error| FailureKind::Malformed(error.to_string()))?;
+        match response.failure {
+            None => Ok(response),
+            Some(failure) => Err(match failure.fault() {
+                Fault::Panicked => FailureKind::Panicked(failure.message),
+                Fault::Malformed => FailureKind::NotUnderstood(failure.message),
+                Fault::Refused => {
+                    FailureKind::Refused(EmitError { message: failure.message, instruction: failure.instruction })
+                }
+            }),
+        }
+    }
+
+    /// The descriptors of the plugin's emitters.
+    pub(crate) fn describe(&self) -> Result<Vec<Descriptor>, FailureKind> {
+        let response = self.ask(&Request { question: Question::Describe.into(), ..Request::default() })?;
+        Ok(response.emitters.into_iter().map(Into::into).collect())
+    }
+}
+
+impl LoadedEmitter {
+    /// An emitter that is linked into this program.
+    pub(crate) fn linked(emitter: Box<dyn Emitter>) -> Result<Self, Failure> {
+        let descriptor = catch(|| emitter.descriptor()).map_err(|kind| Failure {
+            emitter: "linked into this program".into(),
+            stage: Stage::Describe,
+            fusion: String::new(),
+            kind,
+        })?;
+        Ok(LoadedEmitter { descriptor, origin: Origin::Linked, carrier: Carrier::Linked(emitter.into()) })
+    }
+
+    /// The emitter of that number of a plugin.
+    pub(crate) fn carried(descriptor: Descriptor, origin: Origin, bytes: ByteCarrier, number: u32) -> Self {
+        LoadedEmitter { descriptor, origin, carrier: Carrier::Bytes { bytes, number } }
+    }
+
+    /// Kind, name and version.
+    pub fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    /// Where it is from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Name, version and origin, for messages and cache keys.
+    pub fn identity(&self) -> String {
+        format!("{} {} ({})", self.descriptor.name, self.descriptor.version, self.origin)
+    }
+
+    /// Asks whether it takes the fusion.
+    ///
+    /// # Errors
+    /// If there is no usable answer.
+    pub fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Result<Verdict, Failure> {
+        let verdict = match &self.carrier {
+            Carrier::Linked(emitter) => catch(|| emitter.consider(fusion, device)),
+            Carrier::Bytes { bytes, number } => {
+                let response = bytes.ask(&request(Question::Consider, *number, fusion, device));
+                response.and_then(|response| response.verdict.map(Into::into).ok_or_else(|| lacks("verdict")))
+            }
+        };
+        verdict.map_err(|kind| self.failure(Stage::Consider, fusion, kind))
+    }
+
+    /// Asks for a plan. It is not checked yet: see [`produce`](crate::produce).
+    ///
+    /// # Errors
+    /// If the emitter refuses, or there is no usable answer.
+    pub fn plan(
+        &self,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Plan, Failure> {
+        let plan = match &self.carrier {
+            Carrier::Linked(emitter) => catch_result(|| emitter.plan(fusion, device, configuration)),
+            Carrier::Bytes { bytes, number } => {
+                let request = Request {
+                    configuration: Some(configuration.into()),
+                    ..request(Question::Plan, *number, fusion, device)
+                };
+                bytes.ask(&request).and_then(|response| {
+                    let plan = response.plan.ok_or_else(|| lacks("plan"))?;
+                    plan.try_into().map_err(malformed)
+                })
+            }
+        };
+        plan.map_err(|kind| self.failure(Stage::Plan, fusion, kind))
+    }
+
+    /// Asks for the kernel of a plan.
+    ///
+    /// # Errors
+    /// If the emitter refuses, or there is no usable answer.
+    pub fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, Failure> {
+        let kernel = match &self.carrier {
+            Carrier::Linked(emitter) => catch_result(|| emitter.emit(fusion, device, plan)),
+            Carrier::Bytes { bytes, number } => {
+                let request = Request { plan: Some(plan.into()), ..request(Question::Emit, *number, fusion, device) };
+                bytes.ask(&request).and_then(|response| {
+                    let kernel: schema::Kernel = response.kernel.ok_or_else(|| lacks("kernel"))?;
+                    decode_kernel(kernel, fusion).map_err(malformed)
+                })
+            }
+        };
+        kernel.map_err(|kind| self.failure(Stage::Emit, fusion, kind))
+    }
+
+    /// A failure of this emitter.
+    pub(crate) fn failure(&self, stage: Stage, fusion: &Fusion, kind: FailureKind) -> Failure {
+        Failure { emitter: self.identity(), stage, fusion: fusion.name.clone(), kind }
+    }
+}
+
+fn request(question: Question, emitter: u32, fusion: &Fusion, device: &DeviceDescription) -> Request {
+    Request {
+        question: question.into(),
+        emitter,
+        fusion: encode_fusion(fusion),
+        device: Some(device.into()),
+        ..Request::default()
+    }
+}
+
+fn lacks(what: &str) -> FailureKind {
+    FailureKind::Malformed(format!("it has no {what}"))
+}
+
+fn malformed(error: WireError) -> FailureKind {
+    FailureKind::Malformed(error.0)
+}
+
+fn catch_result<T>(ask: impl FnOnce() -> Result<T, EmitError>) -> Result<T, FailureKind> {
+    catch(ask)?.map_err(FailureKind::Refused)
+}
+
+/// A linked emitter shares the host's panic machinery: what it panics with is caught here.
+fn catch<T>(ask: impl FnOnce() -> T) -> Result<T, FailureKind> {
+    catch_unwind(AssertUnwindSafe(ask)).map_err(|payload| FailureKind::Panicked(text_of(&*payload)))
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "a value that is no text".to_owned(),
+    }
+}

@@ -1,0 +1,189 @@
+//! What can go wrong with plugins, in words for the user.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fusebox_core::emitter::{EmitError, INTERFACE_VERSION};
+
+use crate::plan_check::PlanFault;
+
+/// Why a plugin library was not loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("emitter library {}: {reason}", path.display())]
+    Unreadable {
+        /// The file as named.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// The file is no shared library for this machine, or part of it is missing.
+    #[error(
+        "emitter library {}: not a complete shared library for this machine ({reason}); build it again with \
+         `cargo build --release`",
+        path.display()
+    )]
+    NotALibrary {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A shared library, but not of emitters.
+    #[error(
+        "emitter library {}: exports no emitters; its crate needs `crate-type = [\"cdylib\"]` and \
+         `fusebox_core::export_emitters!(…)`",
+        path.display()
+    )]
+    NoEmitters {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Built for another version of the interface.
+    #[error(
+        "emitter library {} ({package}): found interface version {found} of fusebox-core {core}, wanted {}; {}",
+        path.display(), Wanted, mend(*found)
+    )]
+    Interface {
+        /// The file.
+        path: PathBuf,
+        /// Its package and version.
+        package: String,
+        /// The release of core it was built with.
+        core: String,
+        /// Its interface version.
+        found: u32,
+    },
+    /// The system's loader, or the layout check, refused.
+    #[error("emitter library {}: {reason}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// Why, shortened to what matters.
+        reason: String,
+    },
+    /// The emitters' descriptions are missing or make no sense.
+    #[error("emitter library {}: {reason}", path.display())]
+    Description {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Two emitters of one name and version.
+    #[error(
+        "emitter {name} {version} is offered twice: by {first} and by {second}; give one of them another name or \
+         version, or load only one"
+    )]
+    Duplicate {
+        /// Name of both.
+        name: String,
+        /// Version of both.
+        version: String,
+        /// Where the first is from.
+        first: String,
+        /// Where the second is from.
+        second: String,
+    },
+}
+
+struct Wanted;
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let major = INTERFACE_VERSION / 1000 * 1000;
+        match INTERFACE_VERSION == major {
+            true => write!(f, "{major}"),
+            false => write!(f, "{major} to {INTERFACE_VERSION}"),
+        }
+    }
+}
+
+fn mend(found: u32) -> &'static str {
+    if found > INTERFACE_VERSION {
+        "update fusebox, or build the emitter against this release: `cargo update -p fusebox-core && cargo build \
+         --release`"
+    } else {
+        "build it against this release: `cargo update -p fusebox-core && cargo build --release`"
+    }
+}
+
+/// What an emitter was asked for when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Its descriptors.
+    Describe,
+    /// A verdict.
+    Consider,
+    /// A plan.
+    Plan,
+    /// A kernel.
+    Emit,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stage::Describe => "describing itself",
+            Stage::Consider => "considering",
+            Stage::Plan => "planning",
+            Stage::Emit => "emitting",
+        })
+    }
+}
+
+/// An emitter gave no usable answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// Name, version and origin.
+    pub emitter: String,
+    /// What it was asked for.
+    pub stage: Stage,
+    /// The fusion; empty where none was concerned.
+    pub fusion: String,
+    /// What happened.
+    pub kind: FailureKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FailureKind {
+    /// It said no, with a reason.
+    #[error("{0}")]
+    Refused(EmitError),
+    /// It panicked.
+    #[error("it panicked: {0}")]
+    Panicked(String),
+    /// Its answer cannot be read.
+    #[error("its answer cannot be read: {0}")]
+    Malformed(String),
+    /// It could not read the question.
+    #[error("it could not read the question: {0}")]
+    NotUnderstood(String),
+    /// Its process ended.
+    #[error("its process died ({0})")]
+    Died(String),
+    /// Its process did not answer.
+    #[error("its process did not answer within {} s and was ended", .0.as_secs_f32())]
+    TimedOut(Duration),
+    /// The plan is wrong.
+    #[error("its plan is wrong: {0}")]
+    Plan(Box<PlanFault>),
+    /// The kernel is wrong.
+    #[error("its kernel is wrong: {0}")]
+    Kernel(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "emitter {} failed while {}", self.emitter, self.stage)?;
+        if !self.fusion.is_empty() {
+            write!(f, " fusion {}", self.fusion)?;
+        }
+        write!(f, ": {}", self.kind)
+    }
+}
+
+impl std::error::Error for Failure {}

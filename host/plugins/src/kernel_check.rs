@@ -1,0 +1,42 @@
+//! What of a kernel can be checked without reading its IR; lowering verifies the rest.
+
+use std::collections::HashSet;
+
+use fusebox_core::emitter::{Fusion, Kernel, SubgraphKind};
+use fusebox_core::hlo::InstrId;
+
+/// Checks the list of functions that a kernel calls.
+///
+/// # Errors
+/// In words, if a symbol is taken or foreign, or an instruction does not exist.
+pub fn check_kernel(kernel: &Kernel, fusion: &Fusion) -> Result<(), String> {
+    if kernel.mlir.trim().is_empty() {
+        return Err("it has no text".into());
+    }
+    let prefix = format!("{}.", fusion.name);
+    let mut symbols = HashSet::new();
+    for call in &kernel.calls {
+        let symbol = &call.symbol;
+        let rest = symbol.strip_prefix(&prefix).unwrap_or_default();
+        if rest.is_empty() || !rest.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-$".contains(&b)) {
+            return Err(format!("function `{symbol}`: the name must be `{prefix}` and letters, digits, . _ - $"));
+        }
+        if !symbols.insert(symbol) {
+            return Err(format!("function `{symbol}` is listed twice"));
+        }
+        let unknown =
+            instructions_of(&call.kind).into_iter().find(|id| id.index() >= fusion.computation().instructions.len());
+        if let Some(id) = unknown {
+            return Err(format!("function `{symbol}`: the fusion has no instruction number {}", id.index()));
+        }
+    }
+    Ok(())
+}
+
+fn instructions_of(kind: &SubgraphKind) -> Vec<InstrId> {
+    match kind {
+        SubgraphKind::Values { instructions } => instructions.clone(),
+        SubgraphKind::Epilogue { roots, heroes } => [roots.as_slice(), heroes].concat(),
+        SubgraphKind::Combiner { instruction } => vec![*instruction],
+    }
+}

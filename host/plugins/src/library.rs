@@ -1,0 +1,66 @@
+//! Opens plugin libraries.
+
+use std::path::{Path, PathBuf};
+
+use abi_stable::library::AbiHeaderRef;
+use abi_stable::std_types::RSlice;
+use fusebox_core::plugin::PluginRef;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::failure::LoadError;
+use crate::note;
+
+/// An open library. It stays open until the program ends: what came out of it may be anywhere.
+#[derive(Clone, Copy)]
+pub struct PluginLibrary {
+    root: PluginRef,
+}
+
+impl PluginLibrary {
+    /// Opens the library of that path. Its note is judged first.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
+        let path = canonical(path)?;
+        let note = note::read(&path)?;
+        let refused = |reason: String| LoadError::Refused { path: path.clone(), reason };
+        // SAFETY: opening runs the library's constructors; the user named the file as a plugin to run.
+        let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
+        let library = library.map_err(|error| refused(error.to_string()))?;
+        // SAFETY: the symbol is the root that `export_emitters!` makes beside the note that was just
+        // read; `upgrade` checks the header behind it before anything else is believed.
+        let header = unsafe { library.get::<AbiHeaderRef>(note.root_symbol.as_bytes()) };
+        let header = header.map(|symbol| *symbol).map_err(|error| refused(error.to_string()));
+        // Never unloaded, even if what follows refuses it: its constructors have run.
+        std::mem::forget(library);
+        let root = header?.upgrade().and_then(|header| header.init_root_module::<PluginRef>());
+        let root = root.map_err(|error| refused(layout_message(&note.package, &error.to_string())))?;
+        Ok(PluginLibrary { root })
+    }
+
+    /// Asks the plugin. Its shim catches panics.
+    pub fn call(self, request: &[u8]) -> Vec<u8> {
+        self.root.call()(RSlice::from_slice(request)).into_vec()
+    }
+}
+
+/// The one name of a file: a bare name would be searched elsewhere by the loader, and two names of one
+/// file would be two plugins.
+///
+/// # Errors
+/// If there is no such file.
+pub fn canonical(path: &Path) -> Result<PathBuf, LoadError> {
+    std::fs::canonicalize(path).map_err(|error| LoadError::Unreadable { path: path.into(), reason: error.to_string() })
+}
+
+/// `abi_stable`'s message on different layouts has a thousand lines, most of which say that nothing is wrong.
+fn layout_message(package: &str, text: &str) -> String {
+    let telling = |line: &&str| !line.trim().is_empty() && !line.contains("0 error(s)");
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(telling).take(6).collect();
+    format!(
+        "{package} does not have the root module of this release ({}); build it again against this fusebox-core: \
+         `cargo build --release`",
+        lines.join("; ")
+    )
+}

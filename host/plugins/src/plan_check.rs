@@ -1,0 +1,139 @@
+//! Whether a plan keeps what an emitter promises: every output element is written as it should be, nothing out of
+//! bounds, within the device's limits.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Fusion, OutputPlan, Plan, WriteMode};
+use fusebox_core::hlo::{ArrayShape, Shape};
+use fusebox_core::indexing::{Coverage, Interval, Violation, check_coverage};
+
+/// A grid dimension holds so many blocks.
+const MOST_BLOCKS: u64 = (1 << 31) - 1;
+/// Expressions of an honest map are far smaller.
+const MOST_NODES: usize = 10_000;
+
+/// What is wrong with a plan.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PlanFault {
+    /// A number of the launch is out of range.
+    #[error("{what} is {found}, the device allows 1 to {most}")]
+    Launch {
+        /// Blocks or threads.
+        what: &'static str,
+        /// As planned.
+        found: u64,
+        /// The device's limit.
+        most: u64,
+    },
+    /// Too much shared memory.
+    #[error("{found} bytes of shared memory, the device has {most}")]
+    SharedMemory {
+        /// As planned.
+        found: u32,
+        /// The device's limit.
+        most: u32,
+    },
+    /// Not one map per output.
+    #[error("{found} output maps, the fusion has {wanted} outputs")]
+    Outputs {
+        /// As planned.
+        found: usize,
+        /// The fusion's.
+        wanted: usize,
+    },
+    /// The first two variables of a map are not thread and block.
+    #[error("output {output}: {reason}; the map is {map}")]
+    Variables {
+        /// Number of the output.
+        output: usize,
+        /// What is wrong.
+        reason: String,
+        /// The map.
+        map: String,
+    },
+    /// The map does not reach the elements as it should.
+    #[error("output {output} of shape {shape:?}: {violation}; the map is {map}")]
+    Coverage {
+        /// Number of the output.
+        output: usize,
+        /// Its dimensions.
+        shape: Vec<i64>,
+        /// What is wrong.
+        violation: Box<Violation>,
+        /// The map.
+        map: String,
+    },
+}
+
+/// Checks a plan of an emitter.
+///
+/// # Errors
+/// The first fault.
+pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Result<(), PlanFault> {
+    let launch = plan.launch;
+    in_range("the number of blocks", launch.blocks, MOST_BLOCKS)?;
+    in_range("the number of threads in a block", launch.threads_per_block.into(), device.max_threads_per_block.into())?;
+    if plan.shared_bytes > device.shared_bytes_per_block {
+        return Err(PlanFault::SharedMemory { found: plan.shared_bytes, most: device.shared_bytes_per_block });
+    }
+    let shapes = output_shapes(fusion);
+    if shapes.len() != plan.outputs.len() {
+        return Err(PlanFault::Outputs { found: plan.outputs.len(), wanted: shapes.len() });
+    }
+    for (number, (output, shape)) in plan.outputs.iter().zip(shapes).enumerate() {
+        check_variables(number, output, plan)?;
+        check_elements(number, output, shape)?;
+    }
+    Ok(())
+}
+
+fn in_range(what: &'static str, found: u64, most: u64) -> Result<(), PlanFault> {
+    match (1..=most).contains(&found) {
+        true => Ok(()),
+        false => Err(PlanFault::Launch { what, found, most }),
+    }
+}
+
+/// Thread and block must be those of the launch: what lies beyond a narrower range would run unplanned.
+fn check_variables(number: usize, output: &OutputPlan, plan: &Plan) -> Result<(), PlanFault> {
+    let map = &output.map;
+    let fault = |reason: String| PlanFault::Variables { output: number, reason, map: map.to_string() };
+    if map.node_count() > MOST_NODES {
+        let reason = format!("the map's expressions have {} parts, {MOST_NODES} are the most", map.node_count());
+        return Err(PlanFault::Variables { output: number, reason, map: "not shown".into() });
+    }
+    let wanted = [
+        ("thread", Interval::from_size(plan.launch.threads_per_block.into())),
+        ("block", Interval::from_size(plan.launch.blocks as i64)),
+    ];
+    if map.dims.len() != wanted.len() {
+        return Err(fault(format!("the map has {} dimensions, it must have thread and block", map.dims.len())));
+    }
+    match map.dims.iter().zip(wanted).find(|(dim, (_, bounds))| dim.bounds != *bounds) {
+        None => Ok(()),
+        Some((dim, (name, bounds))) => {
+            Err(fault(format!("the {name} is within {}, the launch says {bounds}", dim.bounds)))
+        }
+    }
+}
+
+fn check_elements(number: usize, output: &OutputPlan, shape: &ArrayShape) -> Result<(), PlanFault> {
+    let coverage = match output.mode {
+        WriteMode::Unique => Coverage::ExactlyOnce,
+        WriteMode::InPlace => Coverage::AtMostOnce,
+        WriteMode::Atomic => Coverage::InBounds,
+    };
+    match check_coverage(&output.map, &shape.dims, coverage) {
+        Ok(_) => Ok(()),
+        Err(violation) => Err(PlanFault::Coverage {
+            output: number,
+            shape: shape.dims.clone(),
+            violation: Box::new(violation),
+            map: output.map.to_string(),
+        }),
+    }
+}
+
+fn output_shapes(fusion: &Fusion) -> Vec<&ArrayShape> {
+    let roots = fusion.roots.iter().map(|&id| fusion.computation().instruction(id));
+    roots.flat_map(|root| root.shape.leaves()).filter_map(Shape::as_array).collect()
+}

@@ -1,0 +1,183 @@
+//! All emitters there are.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fusebox_core::emitter::{Descriptor, Emitter};
+use semver::Version;
+
+use crate::carrier::{ByteCarrier, LoadedEmitter};
+use crate::failure::{Failure, LoadError};
+use crate::library::{PluginLibrary, canonical};
+use crate::note;
+use crate::process::PluginProcess;
+
+/// Environment variable with directories and libraries to load emitters from, separated by `:`.
+pub const SEARCH_PATH: &str = "FUSEBOX_EMITTER_PATH";
+
+/// Where an emitter is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Linked into this program.
+    Linked,
+    /// A library in this process.
+    Library(PathBuf),
+    /// A library in a process of its own.
+    Process(PathBuf),
+}
+
+impl Origin {
+    /// The library, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Origin::Linked => None,
+            Origin::Library(path) | Origin::Process(path) => Some(path),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Linked => f.write_str("linked in"),
+            Origin::Library(path) => write!(f, "{}", path.display()),
+            Origin::Process(path) => write!(f, "{}, isolated", path.display()),
+        }
+    }
+}
+
+/// The emitters, in a fixed order: those linked in, in their order, then libraries as they were loaded.
+///
+/// Two emitters of one name and version are an error, unless one is linked in and the other comes from a library:
+/// then the linked one is preferred wherever the user does not name the file.
+#[derive(Clone, Default)]
+pub struct Registry {
+    emitters: Vec<LoadedEmitter>,
+}
+
+impl Registry {
+    /// The emitters that are linked in.
+    ///
+    /// # Errors
+    /// If one cannot even describe itself.
+    pub fn new(linked: Vec<Box<dyn Emitter>>) -> Result<Self, Failure> {
+        let emitters = linked.into_iter().map(LoadedEmitter::linked).collect::<Result<_, _>>()?;
+        Ok(Registry { emitters })
+    }
+
+    /// The emitters, in order.
+    pub fn emitters(&self) -> &[LoadedEmitter] {
+        &self.emitters
+    }
+
+    /// Loads a library into this process. One that is loaded already is not loaded again.
+    ///
+    /// # Errors
+    /// See [`LoadError`]; the registry is as before.
+    pub fn load_library(&mut self, path: &Path) -> Result<(), LoadError> {
+        let path = canonical(path)?;
+        if self.has(&Origin::Library(path.clone())) {
+            return Ok(());
+        }
+        let library = PluginLibrary::open(&path)?;
+        self.add(Origin::Library(path), ByteCarrier::Library(library))
+    }
+
+    /// Loads a library in a process of its own: `program` must serve it, see
+    /// [`SERVE_COMMAND`](crate::SERVE_COMMAND).
+    ///
+    /// # Errors
+    /// See [`LoadError`]; the registry is as before.
+    pub fn load_isolated(&mut self, path: &Path, program: &Path, timeout: Duration) -> Result<(), LoadError> {
+        let path = canonical(path)?;
+        if self.has(&Origin::Process(path.clone())) {
+            return Ok(());
+        }
+        // The same refusals as in this process, and nothing is started for nothing.
+        note::read(&path)?;
+        let process = PluginProcess::new(program.into(), path.clone(), timeout);
+        self.add(Origin::Process(path), ByteCarrier::Process(Arc::new(process)))
+    }
+
+    /// The libraries that a search path in the form of [`SEARCH_PATH`] names: files as they are, of
+    /// directories the files ending in `.so`, by name.
+    ///
+    /// # Errors
+    /// If an entry does not exist.
+    pub fn libraries_of_search_path(search_path: &std::ffi::OsStr) -> Result<Vec<PathBuf>, LoadError> {
+        let mut libraries = Vec::new();
+        for entry in std::env::split_paths(search_path).filter(|entry| !entry.as_os_str().is_empty()) {
+            let entry = canonical(&entry)?;
+            if !entry.is_dir() {
+                libraries.push(entry);
+                continue;
+            }
+            let unreadable =
+                |error: std::io::Error| LoadError::Unreadable { path: entry.clone(), reason: error.to_string() };
+            let files = std::fs::read_dir(&entry).map_err(unreadable)?;
+            let mut files: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
+            files.retain(|file| file.extension().is_some_and(|extension| extension == "so"));
+            files.sort();
+            libraries.extend(files);
+        }
+        Ok(libraries)
+    }
+
+    fn has(&self, origin: &Origin) -> bool {
+        self.emitters.iter().any(|emitter| emitter.origin() == origin)
+    }
+
+    fn add(&mut self, origin: Origin, bytes: ByteCarrier) -> Result<(), LoadError> {
+        let path = origin.path().map(Path::to_path_buf).unwrap_or_default();
+        let wrong = |reason: String| LoadError::Description { path: path.clone(), reason };
+        let descriptors = bytes.describe().map_err(|kind| wrong(format!("cannot describe itself: {kind}")))?;
+        if descriptors.is_empty() {
+            return Err(LoadError::NoEmitters { path });
+        }
+        let mut all = self.emitters.clone();
+        for (number, descriptor) in descriptors.into_iter().enumerate() {
+            check_descriptor(&descriptor).map_err(&wrong)?;
+            let emitter = LoadedEmitter::carried(descriptor, origin.clone(), bytes.clone(), number as u32);
+            check_unique(&all, &emitter)?;
+            all.push(emitter);
+        }
+        self.emitters = all;
+        Ok(())
+    }
+}
+
+fn check_unique(emitters: &[LoadedEmitter], new: &LoadedEmitter) -> Result<(), LoadError> {
+    let (name, version) = (&new.descriptor().name, &new.descriptor().version);
+    let same = emitters.iter().find(|old| {
+        // The same file in and out of this process is one plugin, loaded twice to compare.
+        let other_carrier = old.origin() != new.origin() && old.origin().path() == new.origin().path();
+        old.descriptor().name == *name
+            && old.descriptor().version == *version
+            && *old.origin() != Origin::Linked
+            && !other_carrier
+    });
+    match same {
+        None => Ok(()),
+        Some(old) => Err(LoadError::Duplicate {
+            name: name.clone(),
+            version: version.clone(),
+            first: old.origin().to_string(),
+            second: new.origin().to_string(),
+        }),
+    }
+}
+
+fn check_descriptor(descriptor: &Descriptor) -> Result<(), String> {
+    let Descriptor { kind, name, version } = descriptor;
+    let is_name =
+        |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if !is_name(name) || !is_name(&kind.0) {
+        return Err(format!("emitter `{name}` of kind `{kind}`: names are letters, digits, - and _"));
+    }
+    match Version::parse(version) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("emitter {name}: version `{version}`: {error}")),
+    }
+}
