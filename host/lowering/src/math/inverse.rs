@@ -2,7 +2,7 @@
 
 use super::code::Value;
 use super::log::log_of_sum;
-use super::pair::{Pair, two_product, two_sum};
+use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 
 /// `(asin x - x) / x³` in x² on |x| ≤ 1/2: 2^-32 and 2^-59 of asin x.
 const ASIN_F32: [f64; 6] = [
@@ -81,7 +81,8 @@ fn arcsine(x: Value<'_>) -> Arcsine<'_> {
 pub fn asin(x: Value<'_>) -> Value<'_> {
     let Arcsine { beyond, root, tail } = arcsine(x);
     let (high, low) = half_pi(x);
-    let complement = root.mul_add(-2.0, high) - tail.mul_add(2.0, -low);
+    let leading = fast_two_sum(x.number(high), root * -2.0);
+    let complement = leading.high - (tail.mul_add(2.0, -low) - leading.low);
     beyond.select(complement, root + tail).copysign(x)
 }
 

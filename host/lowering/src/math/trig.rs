@@ -6,11 +6,11 @@
 //!   rest; for larger `x` the pieces begin further down in 2/π, since bits that contribute multiples of 4 do not
 //!   matter (Payne and Hanek). Four sets of pieces cover all exponents, so it takes selects only.
 //! * f64: below 2^20 three pieces of π/2 of 33 bits and a rest, `r` as a sum of two (Cody and Waite); above,
-//!   behind a branch, Payne and Hanek's product with 192 bits of 2/π in integers.
+//!   in a loop that runs once, Payne and Hanek's product with 192 bits of 2/π in integers.
 
 use super::code::Value;
 use super::exp::rounder;
-use super::pair::{Pair, two_sum};
+use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 
 /// Below each bound: two pieces of 29 bits of 2/π, and the following 53 bits.
 const TWO_OVER_PI_F32: [(f64, [f64; 3]); 4] = [
@@ -43,6 +43,9 @@ const TWO_OVER_PI: [u64; 20] = [
     0x6bfb_5fb1_1f8d_5d08,
     0x5603_3046_fc7b_6bab,
 ];
+
+/// The smallest argument of [`reduce_large`], 2^20 quarter turns.
+const MODERATE: f64 = 1647099.0;
 
 /// `(sin r - r) / r³` and `(cos r - 1 + r²/2) / r⁴` in r²: 2^-28 and 2^-33 for f32, 2^-58 and 2^-63 for f64.
 const SIN_F32: [f64; 3] = [-0.16666655242443085, 0.008332189172506332, -0.00019518278713803738];
@@ -86,8 +89,14 @@ fn reduce(x: Value<'_>) -> Reduced<'_> {
     if x.is_f32() {
         return reduce_single(magnitude);
     }
-    let [quadrant, high, low] =
-        magnitude.ge(1647099.0).branch(|| reduce_large(magnitude), || reduce_moderate(magnitude));
+    let [quadrant, high, low] = reduce_moderate(magnitude);
+    let high = magnitude.ge(MODERATE).select(magnitude, high);
+    // Runs once, for large arguments. As a loop, as LLVM would run both sides of a branch for every lane.
+    let [quadrant, high, low] = x.code().repeat_while(
+        [quadrant, high, low],
+        |[_, high, _]| high.ge(MODERATE),
+        |[_, high, _]| reduce_large(high),
+    );
     Reduced { quadrant, r: Pair { high, low } }
 }
 
@@ -113,15 +122,23 @@ fn reduce_single(magnitude: Value<'_>) -> Reduced<'_> {
     Reduced { quadrant: shifted.to_bits().to_i32(), r: Pair { high, low } }
 }
 
-/// Below 2^20 quarter turns: the products with the pieces of π/2 are exact.
+/// Below 2^20 quarter turns. With FMA the pieces of π/2 have 53 bits; without, 33, so that products are exact.
 fn reduce_moderate(magnitude: Value<'_>) -> [Value<'_>; 3] {
     let shifted = magnitude.mul_add(std::f64::consts::FRAC_2_PI, rounder(magnitude));
     let n = shifted - rounder(magnitude);
+    if n.has_fma() {
+        let first = n.mul_add(-1.5707963267948966, magnitude);
+        let product = two_product(n, n.number(-6.123233995736766e-17));
+        let second = two_sum(first, product.high);
+        let low = n.mul_add(1.4973849048591698e-33, second.low + product.low);
+        let r = fast_two_sum(second.high, low);
+        return [shifted.to_bits(), r.high, r.low];
+    }
     let first = n.mul_add(-1.57079632673412561417e+00, magnitude);
     let second = two_sum(first, n * -6.07710050630396597660e-11);
     let third = two_sum(second.high, n * -2.02226624871116645580e-21);
     let low = n.mul_add(-8.47842766036889956997e-32, second.low + third.low);
-    let r = two_sum(third.high, low);
+    let r = fast_two_sum(third.high, low);
     [shifted.to_bits(), r.high, r.low]
 }
 
