@@ -27,6 +27,12 @@ impl IndexingMap {
     pub(super) fn inverse_over(&self, targets: Vec<Variable>) -> Option<IndexingMap> {
         let unknowns = self.solve()?;
         let (dims, ranges) = unknowns.split_at(self.dims.len());
+        Some(self.inverted(targets, dims, ranges).simplify())
+    }
+
+    /// From targets to the given values of dimensions and ranges, where these lead there and belong to the domain.
+    fn inverted(&self, targets: Vec<Variable>, dims: &[Expr], ranges: &[Expr]) -> IndexingMap {
+        let unknowns = [dims, ranges].concat();
         let forward = self.substituted(dims, ranges, &[]);
         let mut constraints = forward.constraints;
         for (variable, value) in self.dims.iter().chain(&self.ranges).zip(&unknowns) {
@@ -36,8 +42,7 @@ impl IndexingMap {
             constraints.push(Constraint::new(result.clone() - Expr::dim(j as u32), super::Interval::point(0)));
         }
         let runtime = self.runtime.clone();
-        let inverse = IndexingMap { dims: targets, ranges: Vec::new(), runtime, results: unknowns, constraints };
-        Some(inverse.simplify())
+        IndexingMap { dims: targets, ranges: Vec::new(), runtime, results: unknowns, constraints }
     }
 
     /// For each dimension, then each range variable, its value as an expression over the results (as
@@ -51,12 +56,44 @@ impl IndexingMap {
         dims.chain(ranges).map(|variable| solver.value(&variable)).collect()
     }
 
+    /// The inverse as a relation: per target all dimensions that lead there. What a target leaves open becomes a
+    /// range variable. Always exists.
+    pub(super) fn preimage(&self, targets: Vec<Variable>) -> Preimage {
+        let map = self.simplify();
+        let bounds = Bounds::of_domain(&map);
+        let mut solver = Solver::new(&map, &bounds);
+        let mut free = Vec::new();
+        loop {
+            while solver.progress() == Some(true) {}
+            let Some((variable, bounds)) = solver.first_unsolved(&map) else { break };
+            solver.solved.insert(variable, Expr::range(free.len() as u32));
+            free.push(bounds);
+        }
+        let mut value = |variable: Expr| solver.value(&variable).unwrap_or(variable);
+        let dims: Vec<Expr> = (0..map.dims.len()).map(|i| value(Expr::dim(i as u32))).collect();
+        let ranges: Vec<Expr> = (0..map.ranges.len()).map(|i| value(Expr::range(i as u32))).collect();
+        let mut inverse = map.inverted(targets, &dims, &ranges);
+        inverse.ranges = free;
+        inverse.results.truncate(dims.len());
+        Preimage { map: inverse, dims, ranges }
+    }
+
     /// Whether `expr`, over the dimensions, lies within `bounds` everywhere in the domain, as far as ranges tell.
     pub(super) fn always(&self, expr: &Expr, bounds: super::Interval) -> bool {
         let known = Bounds::of_domain(self);
         let mut simplifier = Simplifier::new(&known);
         simplify_constraint(&Constraint { expr: expr.clone(), bounds }, &mut simplifier) == Outcome::Always
     }
+}
+
+/// What leads to a target.
+pub(super) struct Preimage {
+    /// From targets, with range variables for what they leave open, to dimensions.
+    pub map: IndexingMap,
+    /// The dimensions of the original map, over the variables of `map`.
+    pub dims: Vec<Expr>,
+    /// Its range variables.
+    pub ranges: Vec<Expr>,
 }
 
 /// Terms are over the variables of the map, values over its results.
@@ -70,8 +107,11 @@ struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     fn new(map: &IndexingMap, bounds: &'a Bounds) -> Self {
-        let equations =
-            map.results.iter().enumerate().map(|(j, result)| (result.decompose(), Expr::dim(j as u32))).collect();
+        let results = map.results.iter().enumerate().map(|(j, result)| (result.decompose(), Expr::dim(j as u32)));
+        // A constraint to a single value is an equation too: what is padded or dilated stands at multiples.
+        let fixed = map.constraints.iter().filter(|c| c.bounds.lower == c.bounds.upper);
+        let fixed = fixed.map(|c| (c.expr.decompose(), Expr::constant(c.bounds.lower)));
+        let equations = results.chain(fixed).collect();
         let simplifier = Simplifier::new(bounds);
         Solver { simplifier, equations, digits: Vec::new(), solved: ExprMap::default() }
     }
@@ -80,6 +120,14 @@ impl<'a> Solver<'a> {
     fn value(&mut self, variable: &Expr) -> Option<Expr> {
         let only = |solver: &mut Self| solver.simplifier.range(variable).as_point().map(Expr::constant);
         self.solved.get(variable).cloned().or_else(|| only(self))
+    }
+
+    /// A variable without a value and its bounds; range variables first.
+    fn first_unsolved(&mut self, map: &IndexingMap) -> Option<(Expr, Variable)> {
+        let ranges = map.ranges.iter().enumerate().map(|(i, v)| (Expr::range(i as u32), v));
+        let dims = map.dims.iter().enumerate().map(|(i, v)| (Expr::dim(i as u32), v));
+        let mut unsolved = ranges.chain(dims).filter(|(variable, _)| self.value(variable).is_none());
+        unsolved.next().map(|(variable, v)| (variable, v.clone()))
     }
 
     /// Solves one equation or assembles one base. `None` on overflow; false if nothing is left that can be done.

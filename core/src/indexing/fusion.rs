@@ -1,0 +1,103 @@
+//! Composition through a computation: how its results read its parameters.
+
+use super::of_op::{Indexing, Reading, output_to_input};
+use crate::hlo::{ComputationId, InstrId, Module, Op, Shape};
+
+/// More ways than this to read an instruction count as unknown: nobody can use them, and sharing makes them
+/// exponential.
+const MAX_READINGS: usize = 64;
+
+/// How one result of a computation reads everything in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RootMaps {
+    /// The instruction that is the result: the root, or an operand of a root tuple.
+    pub root: InstrId,
+    /// Which leaf of it.
+    pub leaf: usize,
+    /// Per instruction of the computation: how the result reads it. Unread ones have no maps.
+    pub instructions: Vec<Indexing>,
+    /// Per parameter number.
+    pub parameters: Vec<Indexing>,
+}
+
+/// The maps of a fusion (or any computation): one entry per leaf of its result, in order.
+pub fn fusion_maps(module: &Module, computation: ComputationId) -> Vec<RootMaps> {
+    let count = module.computation(computation).root_instruction().shape.leaves().len();
+    (0..count).map(|leaf| maps_of_leaf(module, computation, leaf)).collect()
+}
+
+/// The maps of one leaf of the result.
+pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: usize) -> RootMaps {
+    let body = module.computation(computation);
+    let (mut root, mut root_leaf) = (body.root, leaf);
+    // A tuple computes nothing: the result is its operand.
+    while body.instruction(root).op == Op::Tuple {
+        let mut before = 0;
+        let holder = body.instruction(root).operands.iter().find(|id| {
+            let count = body.instruction(**id).shape.leaves().len();
+            let found = root_leaf < before + count;
+            before += if found { 0 } else { count };
+            found
+        });
+        let Some(&holder) = holder else { break };
+        (root, root_leaf) = (holder, root_leaf - before);
+    }
+    maps_from(module, computation, root, root_leaf)
+}
+
+/// How a leaf of any instruction reads the instructions it is computed from: maps from its index.
+pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, leaf: usize) -> RootMaps {
+    let body = module.computation(computation);
+    let mut instructions = vec![Indexing::Known(Vec::new()); body.instructions.len()];
+    instructions[root.index()] = match body.instruction(root).shape.leaves().get(leaf) {
+        Some(Shape::Array(shape)) => Indexing::Known(vec![Reading::whole(&shape.dims).of_leaf(leaf)]),
+        _ => Indexing::Unknown("the result is not an array".into()),
+    };
+    for id in body.ids().rev().filter(|id| id.index() <= root.index()) {
+        let (operands, reads) = instructions.split_at_mut(id.index());
+        propagate(module, computation, id, &reads[0], operands);
+    }
+    let parameters = body.parameters().into_iter().map(|id| instructions[id.index()].clone()).collect();
+    RootMaps { root, leaf, instructions, parameters }
+}
+
+/// Adds to the operands of an instruction what is read through it.
+fn propagate(
+    module: &Module,
+    computation: ComputationId,
+    id: InstrId,
+    reads: &Indexing,
+    instructions: &mut [Indexing],
+) {
+    let instruction = module.computation(computation).instruction(id);
+    let merge = |into: &mut [Indexing], operand: InstrId, indexing: Indexing| {
+        if let Some(known) = into.get_mut(operand.index()) {
+            known.merge(indexing, MAX_READINGS);
+        }
+    };
+    let readings = match reads {
+        Indexing::Known(readings) => readings,
+        Indexing::Unknown(reason) => {
+            for &operand in &instruction.operands {
+                merge(instructions, operand, Indexing::Unknown(reason.clone()));
+            }
+            return;
+        }
+    };
+    let mut leaves: Vec<usize> = readings.iter().map(|reading| reading.leaf).collect();
+    leaves.sort_unstable();
+    leaves.dedup();
+    for leaf in leaves {
+        let steps = output_to_input(module, computation, id, leaf);
+        for (step, &operand) in steps.iter().zip(&instruction.operands) {
+            let indexing = match step {
+                Indexing::Unknown(reason) => Indexing::Unknown(reason.clone()),
+                Indexing::Known(steps) => {
+                    let own = readings.iter().filter(|reading| reading.leaf == leaf);
+                    Indexing::Known(own.flat_map(|r| steps.iter().filter_map(|step| r.then(step))).collect())
+                }
+            };
+            merge(instructions, operand, indexing);
+        }
+    }
+}

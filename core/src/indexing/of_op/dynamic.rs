@@ -1,0 +1,232 @@
+//! Operations whose indices are values of the program.
+
+use super::{Reading, Reason, RuntimeValue, Site, dim, expect_rank, position};
+use crate::hlo::{ElementType, GatherDims, InstrId, Literal, Op, ScatterDims};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
+
+/// Operand 0 from a start known at run time; the starts, each a scalar.
+pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    if operand > 0 {
+        return start(site, operand, output);
+    }
+    let dims = site.operand_dims(0)?;
+    expect_rank("the slice", sizes.len(), dims.len())?;
+    let mut reading = Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), output, &[]));
+    for (i, (&size, &slice)) in dims.iter().zip(sizes).enumerate() {
+        let begin = start_value(site, &mut reading, 1 + i, size - slice)?;
+        reading.map.results.push(Expr::dim(i as u32) + begin);
+    }
+    Ok(reading)
+}
+
+/// Operand 0 everywhere, although the update hides part of it; the update where it lands.
+pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    match operand {
+        0 => return Ok(Reading::whole(output)),
+        1 => {}
+        _ => return start(site, operand, output),
+    }
+    let update = site.operand_dims(1)?;
+    expect_rank("the update", update.len(), output.len())?;
+    let mut reading = Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), output, &[]));
+    for (i, (&size, &slice)) in output.iter().zip(update).enumerate() {
+        let begin = start_value(site, &mut reading, 2 + i, size - slice)?;
+        let coordinate = Expr::dim(i as u32) - begin;
+        reading.map.results.push(coordinate.clone());
+        reading.map.constraints.push(Constraint::new(coordinate, Interval::from_size(slice)));
+    }
+    Ok(reading)
+}
+
+fn start(site: Site, operand: usize, output: &[i64]) -> Result<Reading, Reason> {
+    match site.operand_dims(operand)? {
+        [] => Ok(Reading::scalar(output)),
+        _ => Err("starts have to be scalars, one per dimension".into()),
+    }
+}
+
+/// The start in one dimension: a number if the operand is a constant, else a runtime variable.
+fn start_value(site: Site, reading: &mut Reading, operand: usize, last: i64) -> Result<Expr, Reason> {
+    let bounds = Interval::new(0, last.max(0));
+    start(site, operand, &[])?;
+    let instruction = site.instruction.operands[operand];
+    if let Some(value) = constant_element(site, instruction, 0) {
+        return Ok(Expr::constant(value.clamp(bounds.lower, bounds.upper)));
+    }
+    let value = RuntimeValue { computation: site.id, instruction, index: Vec::new() };
+    Ok(reading.add_runtime(Variable::from(bounds), value))
+}
+
+/// An element of an instruction, by position, if it is an integer constant.
+fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option<i64> {
+    let Op::Constant(Literal::Array(array)) = &site.computation().instruction(instruction).op else { return None };
+    let width = array.element_type.byte_size();
+    let bytes = array.data.get(position * width..(position + 1) * width)?;
+    let mut wide = [0; 8];
+    wide.get_mut(..width)?.copy_from_slice(bytes);
+    let signed = match array.element_type {
+        ElementType::S8 | ElementType::S16 | ElementType::S32 | ElementType::S64 => true,
+        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => false,
+        _ => return None,
+    };
+    let shift = 64 - 8 * width as u32;
+    let value = u64::from_le_bytes(wide);
+    match signed {
+        true => Some(((value << shift) as i64) >> shift),
+        // Too large for any dimension: the caller clamps.
+        false => Some(i64::try_from(value).unwrap_or(i64::MAX)),
+    }
+}
+
+/// Where the parts of a gather's or scatter's windows lie.
+struct Windows<'a> {
+    /// Dimensions of the gather's output or the scatter's updates.
+    outer: &'a [i64],
+    /// Those of them that index into a window.
+    window_dims: &'a [i64],
+    /// Dimensions of the operand.
+    operand: &'a [i64],
+    /// Those of them that the outer side lacks.
+    dropped: &'a [i64],
+    operand_batching: &'a [i64],
+    indices_batching: &'a [i64],
+    start_map: &'a [i64],
+    index_vector_dim: i64,
+    /// Number of the operand that holds the indices, and its dimensions.
+    indices_operand: usize,
+    indices: &'a [i64],
+}
+
+impl Windows<'_> {
+    /// The outer dimensions that do not index into a window: the position among the index vectors.
+    fn batch(&self) -> Vec<Expr> {
+        let is_batch = |i: &usize| !self.window_dims.contains(&(*i as i64));
+        (0..self.outer.len()).filter(is_batch).map(|i| Expr::dim(i as u32)).collect()
+    }
+
+    /// Index of a component of the index vector.
+    fn component(&self, component: Expr) -> Result<Vec<Expr>, Reason> {
+        let mut index = self.batch();
+        let at = usize::try_from(self.index_vector_dim).map_err(|_| "negative index_vector_dim")?;
+        if at < self.indices.len() {
+            if at > index.len() {
+                return Err("index_vector_dim does not fit the output".into());
+            }
+            index.insert(at, component);
+        }
+        expect_rank("the index vectors' array", self.indices.len(), index.len())?;
+        Ok(index)
+    }
+
+    /// From the outer index to the operand index.
+    fn reading(&self, site: Site, slice_sizes: &[i64]) -> Result<Reading, Reason> {
+        let mut reading = Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), self.outer, &[]));
+        expect_rank("the slice", slice_sizes.len(), self.operand.len())?;
+        let mut windows = self.window_dims.iter();
+        for (k, (&size, &slice)) in self.operand.iter().zip(slice_sizes).enumerate() {
+            let number = k as i64;
+            if let Some(b) = self.operand_batching.iter().position(|&d| d == number) {
+                reading.map.results.push(self.batching(b)?);
+                continue;
+            }
+            let mut coordinate = match self.dropped.contains(&number) {
+                true => Expr::constant(0),
+                false => dim(*windows.next().ok_or("too few window dimensions")?, self.outer.len())?,
+            };
+            if let Some(m) = self.start_map.iter().position(|&d| d == number) {
+                coordinate = coordinate + self.start(site, &mut reading, m, size - slice)?;
+            }
+            reading.map.results.push(coordinate);
+        }
+        Ok(reading)
+    }
+
+    /// The coordinate that operand and indices share in their `b`-th batching dimension.
+    fn batching(&self, b: usize) -> Result<Expr, Reason> {
+        let in_indices = *self.indices_batching.get(b).ok_or("batching dimensions do not correspond")?;
+        let skipped = i64::from(in_indices > self.index_vector_dim);
+        let batch = self.batch();
+        position(in_indices - skipped, batch.len()).map(|i| batch[i].clone())
+    }
+
+    fn start(&self, site: Site, reading: &mut Reading, component: usize, last: i64) -> Result<Expr, Reason> {
+        let instruction = *site.instruction.operands.get(self.indices_operand).ok_or("the indices are missing")?;
+        let bounds = Interval::new(0, last.max(0));
+        let index = self.component(Expr::constant(component as i64))?;
+        let elements = self.indices.iter().fold(1i64, |n, &d| n.saturating_mul(d));
+        // One index vector for everything: its components may be constants.
+        if elements == self.start_map.len() as i64
+            && let Some(value) = constant_element(site, instruction, component)
+        {
+            return Ok(Expr::constant(value.clamp(bounds.lower, bounds.upper)));
+        }
+        let value = RuntimeValue { computation: site.id, instruction, index };
+        Ok(reading.add_runtime(Variable::from(bounds), value))
+    }
+}
+
+/// Operand 0 at starts that the indices hold; the indices at all components of one vector.
+pub(super) fn gather(site: Site, operand: usize, dims: &GatherDims) -> Result<Reading, Reason> {
+    let windows = Windows {
+        outer: site.output_dims(0)?,
+        window_dims: &dims.offset_dims,
+        operand: site.operand_dims(0)?,
+        dropped: &dims.collapsed_slice_dims,
+        operand_batching: &dims.operand_batching_dims,
+        indices_batching: &dims.start_indices_batching_dims,
+        start_map: &dims.start_index_map,
+        index_vector_dim: dims.index_vector_dim,
+        indices_operand: 1,
+        indices: site.operand_dims(1)?,
+    };
+    if operand == 0 {
+        return windows.reading(site, &dims.slice_sizes);
+    }
+    let results = windows.component(Expr::range(0))?;
+    let sizes = [dims.start_index_map.len() as i64];
+    let has_vector = results.len() > windows.batch().len();
+    let ranges = if has_vector { &sizes[..] } else { &[] };
+    Ok(Reading::new(IndexingMap::from_tensor_sizes(results, windows.outer, ranges)))
+}
+
+/// Operands at the same index. Which updates meet an element is not known beforehand.
+pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reason> {
+    let arrays = site.instruction.operands.len() / 2;
+    match operand {
+        i if i < arrays && i == leaf => Ok(Reading::whole(site.output_dims(leaf)?)),
+        i if i < arrays => Err("whether other operands take part depends on the combining computation".into()),
+        _ => Err("which updates meet an element is known only at run time".into()),
+    }
+}
+
+/// From an update's index to where it lands. Updates that do not fit are skipped, which the map leaves open:
+/// their starts are taken as clamped.
+pub(super) fn scatter_update(site: Site, operand: usize, dims: &ScatterDims) -> Result<Reading, Reason> {
+    let arrays = site.instruction.operands.len() / 2;
+    let updates = site.operand_dims(operand)?;
+    let sizes = site.operand_dims(0)?;
+    let windows = Windows {
+        outer: updates,
+        window_dims: &dims.update_window_dims,
+        operand: sizes,
+        dropped: &dims.inserted_window_dims,
+        operand_batching: &dims.input_batching_dims,
+        indices_batching: &dims.scatter_indices_batching_dims,
+        start_map: &dims.scatter_dims_to_operand_dims,
+        index_vector_dim: dims.index_vector_dim,
+        indices_operand: arrays,
+        indices: site.operand_dims(arrays)?,
+    };
+    let mut window = dims.update_window_dims.iter();
+    let mut slice_sizes = Vec::with_capacity(sizes.len());
+    for k in 0..sizes.len() as i64 {
+        let alone = dims.inserted_window_dims.contains(&k) || dims.input_batching_dims.contains(&k);
+        slice_sizes.push(match alone {
+            true => 1,
+            false => updates[position(*window.next().ok_or("too few window dimensions")?, updates.len())?],
+        });
+    }
+    windows.reading(site, &slice_sizes)
+}

@@ -1,0 +1,202 @@
+//! Indexing maps of operations: which operand elements an output element is computed from, and back.
+//!
+//! ```text
+//! output_to_input   per operand: output index -> operand index
+//! input_to_output   of one operand: operand index -> output index
+//! ```
+//!
+//! Each answer is a set of maps, or *unknown* with a reason. A set is never too small; it is too large only
+//! where the operation itself decides at run time what it reads (`select`, the operand of
+//! `dynamic-update-slice`, `sort` along its dimension).
+
+mod contraction;
+mod dynamic;
+mod reading;
+mod shape;
+mod to_output;
+mod window;
+
+use super::{Expr, IndexingMap, dim_exprs};
+use crate::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Opcode, Shape};
+
+pub use reading::{Indexing, Reading, RuntimeValue};
+pub use to_output::input_to_output;
+
+/// Why there is no map, in words for the user.
+type Reason = String;
+
+/// One operand's set, or the reason why there is none.
+type Found = Result<Vec<Reading>, Reason>;
+
+/// An instruction with what is needed to look around it.
+#[derive(Clone, Copy)]
+struct Site<'m> {
+    module: &'m Module,
+    id: ComputationId,
+    instruction: &'m Instruction,
+}
+
+impl<'m> Site<'m> {
+    fn new(module: &'m Module, computation: ComputationId, instruction: InstrId) -> Self {
+        Site { module, id: computation, instruction: module.computation(computation).instruction(instruction) }
+    }
+
+    fn computation(&self) -> &'m Computation {
+        self.module.computation(self.id)
+    }
+
+    fn operand(&self, operand: usize) -> Result<&'m Instruction, Reason> {
+        let id = self.instruction.operands.get(operand).ok_or_else(|| format!("there is no operand {operand}"))?;
+        Ok(self.computation().instruction(*id))
+    }
+
+    /// Sizes of an operand that is an array.
+    fn operand_dims(&self, operand: usize) -> Result<&'m [i64], Reason> {
+        array_dims(&self.operand(operand)?.shape).ok_or_else(|| format!("operand {operand} is not an array"))
+    }
+
+    /// Sizes of the result, or of its given leaf.
+    fn output_dims(&self, leaf: usize) -> Result<&'m [i64], Reason> {
+        let leaves = self.instruction.shape.leaves();
+        leaves.get(leaf).and_then(|shape| array_dims(shape)).ok_or_else(|| format!("result {leaf} is not an array"))
+    }
+}
+
+/// Per operand of an instruction: the elements that an element of the result's given leaf (0 for an array) is
+/// computed from. Dimensions are the output index.
+pub fn output_to_input(
+    module: &Module,
+    computation: ComputationId,
+    instruction: InstrId,
+    leaf: usize,
+) -> Vec<Indexing> {
+    let site = Site::new(module, computation, instruction);
+    let count = site.instruction.operands.len();
+    match site.instruction.op {
+        Op::Fusion { calls, .. } => return through_call(module, calls, leaf, count),
+        Op::Call { to_apply } => return through_call(module, to_apply, leaf, count),
+        _ => {}
+    }
+    (0..count)
+        .map(|operand| match of_operand(site, operand, leaf) {
+            Ok(readings) => Indexing::Known(readings.into_iter().filter_map(Reading::simplified).collect()),
+            Err(reason) => Indexing::Unknown(format!("{}: {reason}", site.instruction.opcode())),
+        })
+        .collect()
+}
+
+fn through_call(module: &Module, callee: ComputationId, leaf: usize, count: usize) -> Vec<Indexing> {
+    let mut parameters = super::fusion::maps_of_leaf(module, callee, leaf).parameters;
+    parameters.resize(count, Indexing::Known(Vec::new()));
+    parameters
+}
+
+fn of_operand(site: Site, operand: usize, leaf: usize) -> Found {
+    let one = |reading: Result<Reading, Reason>| reading.map(|r| vec![r]);
+    match &site.instruction.op {
+        Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Compare { .. }
+        | Op::Select
+        | Op::Clamp
+        | Op::Convert
+        | Op::StochasticConvert
+        | Op::ReducePrecision { .. }
+        | Op::Map { .. }
+        | Op::Copy
+        | Op::Rng { .. }
+        | Op::SetDimensionSize { .. } => one(elementwise(site, operand, leaf)),
+        Op::BitcastConvert => one(shape::bitcast_convert(site)),
+        Op::Broadcast { dimensions } => one(shape::broadcast(site, dimensions)),
+        Op::Reshape => one(shape::reshape(site)),
+        Op::Bitcast => one(shape::bitcast(site)),
+        Op::Transpose { permutation } => one(shape::transpose(site, permutation)),
+        Op::Reverse { dimensions } => one(shape::reverse(site, dimensions)),
+        Op::Slice { dims } => one(shape::slice(site, dims)),
+        Op::Pad { dims } => one(shape::pad(site, operand, dims)),
+        Op::Concatenate { dimension } => one(shape::concatenate(site, operand, *dimension)),
+        Op::DynamicSlice { sizes } => one(dynamic::dynamic_slice(site, operand, sizes)),
+        Op::DynamicUpdateSlice => one(dynamic::dynamic_update_slice(site, operand)),
+        Op::Gather(dims) => one(dynamic::gather(site, operand, dims)),
+        Op::Scatter { .. } => one(dynamic::scatter(site, operand, leaf)),
+        Op::Reduce { dimensions, .. } => one(window::reduce(site, operand, dimensions)),
+        Op::ReduceWindow { window, .. } => one(window::reduce_window(site, operand, window)),
+        Op::Convolution(attributes) => one(window::convolution(site, operand, attributes)),
+        Op::Dot(dims) => one(contraction::dot(site, operand, dims)),
+        Op::ScaledDot(dims) => one(contraction::scaled_dot(site, operand, dims)),
+        Op::Sort { dimension, .. } => one(window::along(site, operand, *dimension)),
+        Op::Topk { .. } => one(window::along(site, operand, site.output_dims(leaf)?.len() as i64 - 1)),
+        Op::Tuple => tuple(site, operand, leaf),
+        Op::GetTupleElement { index } => one(get_tuple_element(site, *index, leaf)),
+        Op::OptBarrier => one(Ok(Reading::whole(site.output_dims(leaf)?).of_leaf(leaf))),
+        Op::AddDependency if operand == 0 => one(Ok(Reading::whole(site.output_dims(leaf)?).of_leaf(leaf))),
+        Op::AddDependency | Op::AfterAll | Op::GetDimensionSize { .. } => Ok(Vec::new()),
+        op => Err(unknown_reason(op.opcode())),
+    }
+}
+
+fn unknown_reason(opcode: Opcode) -> Reason {
+    match opcode {
+        Opcode::While | Opcode::Conditional => "what is read depends on how the called computations run".into(),
+        Opcode::CustomCall => "what a custom call reads is not known".into(),
+        _ => "indexing maps of this operation are not supported".into(),
+    }
+}
+
+/// The element at the same index; the only element of a scalar.
+fn elementwise(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reason> {
+    let output = site.output_dims(leaf)?;
+    let dims = site.operand_dims(operand)?;
+    if dims == output {
+        return Ok(Reading::whole(output));
+    }
+    match dims {
+        [] => Ok(Reading::scalar(output)),
+        _ => Err(format!("operand {operand} has dimensions {dims:?}, the result {output:?}")),
+    }
+}
+
+/// The operand that holds the leaf, at the same index; the others not at all.
+fn tuple(site: Site, operand: usize, leaf: usize) -> Found {
+    let before: usize = (0..operand).map(|i| site.operand(i).map(|o| o.shape.leaves().len())).sum::<Result<_, _>>()?;
+    let own = site.operand(operand)?.shape.leaves().len();
+    if leaf < before || leaf >= before + own {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Reading::whole(site.output_dims(leaf)?).of_leaf(leaf - before)])
+}
+
+fn get_tuple_element(site: Site, index: i64, leaf: usize) -> Result<Reading, Reason> {
+    let operand = site.operand(0)?;
+    let elements = operand.shape.as_tuple().ok_or("the operand is not a tuple")?;
+    let before = elements.iter().take(usize::try_from(index).unwrap_or(0)).map(|shape| shape.leaves().len());
+    Ok(Reading::whole(site.output_dims(leaf)?).of_leaf(before.sum::<usize>() + leaf))
+}
+
+fn array_dims(shape: &Shape) -> Option<&[i64]> {
+    shape.as_array().map(|array| array.dims.as_slice())
+}
+
+/// A map over the output's dimensions.
+fn over(output: &[i64], results: Vec<Expr>) -> Reading {
+    Reading::new(IndexingMap::from_tensor_sizes(results, output, &[]))
+}
+
+/// `d<i>` for a dimension number that comes from the module.
+fn dim(i: i64, rank: usize) -> Result<Expr, Reason> {
+    position(i, rank).map(|i| Expr::dim(i as u32))
+}
+
+/// A dimension number that comes from the module, as a position.
+fn position(i: i64, rank: usize) -> Result<usize, Reason> {
+    usize::try_from(i).ok().filter(|&i| i < rank).ok_or_else(|| format!("there is no dimension {i} among {rank}"))
+}
+
+/// Checks that the rank is as expected.
+fn expect_rank(what: &str, found: usize, expected: usize) -> Result<(), Reason> {
+    if found == expected { Ok(()) } else { Err(format!("{what} has {found} dimensions instead of {expected}")) }
+}
+
+fn identity(rank: usize) -> Vec<Expr> {
+    dim_exprs(rank)
+}

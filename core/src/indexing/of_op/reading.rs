@@ -1,0 +1,186 @@
+//! How an element of something is read.
+
+use std::fmt;
+
+use crate::hlo::{ComputationId, InstrId};
+use crate::indexing::{Bounds, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
+
+/// Where the value of a runtime variable comes from: an integer element of an instruction's result. The
+/// value is clamped to the variable's bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RuntimeValue {
+    /// The computation of the instruction.
+    pub computation: ComputationId,
+    /// The instruction.
+    pub instruction: InstrId,
+    /// Index of the element, over the variables of the map that uses it (runtime variables: earlier ones only).
+    pub index: Vec<Expr>,
+}
+
+/// A map together with the meaning of its runtime variables.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reading {
+    /// From the index of what is computed to the index of what is read, or the other way round.
+    pub map: IndexingMap,
+    /// One per runtime variable.
+    pub runtime: Vec<RuntimeValue>,
+    /// Which leaf of a tuple is read; 0 for arrays.
+    pub leaf: usize,
+}
+
+/// All the ways something is read, or why nothing is known about them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Indexing {
+    /// Distinct, in order of discovery. Empty: never read.
+    Known(Vec<Reading>),
+    /// Any element may be read; the reason in words for the user.
+    Unknown(String),
+}
+
+impl Reading {
+    /// By a map without runtime variables.
+    pub fn new(map: IndexingMap) -> Self {
+        Reading { map, runtime: Vec::new(), leaf: 0 }
+    }
+
+    /// The element at the same index.
+    pub fn whole(dims: &[i64]) -> Self {
+        Reading::new(IndexingMap::identity(dims))
+    }
+
+    /// The only element of a scalar.
+    pub fn scalar(output: &[i64]) -> Self {
+        Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), output, &[]))
+    }
+
+    /// The same elements of another leaf.
+    #[must_use]
+    pub fn of_leaf(self, leaf: usize) -> Self {
+        Reading { leaf, ..self }
+    }
+
+    /// Adds a runtime variable and gives its expression.
+    pub(super) fn add_runtime(&mut self, bounds: Variable, value: RuntimeValue) -> Expr {
+        self.map.runtime.push(bounds);
+        self.runtime.push(value);
+        Expr::runtime(self.runtime.len() as u32 - 1)
+    }
+
+    /// What is read where `self` says which element of an instruction is needed and `operand` how that element
+    /// reads its operand. Simplified; `None` if nothing is read after all, or the ranks do not match.
+    pub fn then(&self, operand: &Reading) -> Option<Reading> {
+        let map = self.map.then(&operand.map)?;
+        let ranges = (0..operand.map.ranges.len()).map(|i| Expr::range((i + self.map.ranges.len()) as u32));
+        let runtime = (0..operand.map.runtime.len()).map(|i| Expr::runtime((i + self.map.runtime.len()) as u32));
+        let (ranges, runtime): (Vec<_>, Vec<_>) = (ranges.collect(), runtime.collect());
+        let substituted = operand.runtime.iter().map(|value| RuntimeValue {
+            index: value.index.iter().map(|e| e.substitute(&self.map.results, &ranges, &runtime)).collect(),
+            ..value.clone()
+        });
+        let runtime = self.runtime.iter().cloned().chain(substituted).collect();
+        Reading { map, runtime, leaf: operand.leaf }.simplified()
+    }
+
+    /// In canonical form: simplified, without unused range and runtime variables. `None` if the domain is empty.
+    pub fn simplified(mut self) -> Option<Reading> {
+        self.map = self.map.simplify();
+        if self.map.is_known_empty() {
+            return None;
+        }
+        let bounds = Bounds::of_domain(&self.map);
+        for value in &mut self.runtime {
+            value.index = value.index.iter().map(|e| simplify_expr(e, &bounds)).collect();
+        }
+        self.drop_unused();
+        Some(self)
+    }
+
+    fn drop_unused(&mut self) {
+        let mut ranges = vec![false; self.map.ranges.len()];
+        let mut runtime = vec![false; self.map.runtime.len()];
+        let mut mark = |expr: &Expr, runtime: &mut Vec<bool>| {
+            expr.visit_leaves(&mut |leaf| {
+                let flag = match leaf {
+                    ExprKind::Range(i) => ranges.get_mut(*i as usize),
+                    ExprKind::Runtime(i) => runtime.get_mut(*i as usize),
+                    _ => None,
+                };
+                if let Some(flag) = flag {
+                    *flag = true;
+                }
+            });
+        };
+        for expr in self.map.results.iter().chain(self.map.constraints.iter().map(|c| &c.expr)) {
+            mark(expr, &mut runtime);
+        }
+        // A value's index names earlier runtime variables only, so one backward sweep suffices.
+        for (i, value) in self.runtime.iter().enumerate().rev() {
+            if runtime.get(i) == Some(&true) {
+                value.index.iter().for_each(|expr| mark(expr, &mut runtime));
+            }
+        }
+        let new_ranges = retain(&mut self.map.ranges, &ranges, Expr::range);
+        let new_runtime = retain(&mut self.map.runtime, &runtime, Expr::runtime);
+        let mut keep = runtime.iter();
+        self.runtime.retain(|_| keep.next().copied().unwrap_or(false));
+        let indices = self.runtime.iter_mut().flat_map(|value| &mut value.index);
+        let constraints = self.map.constraints.iter_mut().map(|c| &mut c.expr);
+        for expr in self.map.results.iter_mut().chain(constraints).chain(indices) {
+            *expr = expr.substitute(&[], &new_ranges, &new_runtime);
+        }
+    }
+}
+
+/// Drops unused variables; gives the new name of each old one.
+fn retain(variables: &mut Vec<Variable>, used: &[bool], make: fn(u32) -> Expr) -> Vec<Expr> {
+    let mut next = 0;
+    let renamed = used.iter().map(|&used| {
+        let name = make(next);
+        next += u32::from(used);
+        name
+    });
+    let renamed = renamed.collect();
+    let mut keep = used.iter();
+    variables.retain(|_| keep.next().copied().unwrap_or(false));
+    renamed
+}
+
+impl Indexing {
+    /// The maps, if they are known.
+    pub fn known(&self) -> Option<&[Reading]> {
+        match self {
+            Indexing::Known(readings) => Some(readings),
+            Indexing::Unknown(_) => None,
+        }
+    }
+
+    /// Adds what `other` reads; each map is kept once.
+    pub(crate) fn merge(&mut self, other: Indexing, limit: usize) {
+        match (&mut *self, other) {
+            (Indexing::Unknown(_), _) => {}
+            (_, Indexing::Unknown(reason)) => *self = Indexing::Unknown(reason),
+            (Indexing::Known(readings), Indexing::Known(new)) => {
+                for reading in new {
+                    if !readings.contains(&reading) {
+                        readings.push(reading);
+                    }
+                }
+                if readings.len() > limit {
+                    *self = Indexing::Unknown(format!("read in more than {limit} different ways"));
+                }
+            }
+        }
+    }
+}
+
+impl From<IndexingMap> for Reading {
+    fn from(map: IndexingMap) -> Self {
+        Reading::new(map)
+    }
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.map, f)
+    }
+}

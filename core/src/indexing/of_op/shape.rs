@@ -1,0 +1,155 @@
+//! Operations that move elements and compute nothing.
+
+use super::{Reading, Reason, Site, dim, expect_rank, identity, over, position};
+use crate::hlo::{ArrayShape, PaddingDim, SliceDim};
+use crate::indexing::{Expr, IndexingMap, Interval, delinearize, linearize};
+
+pub(super) fn broadcast(site: Site, dimensions: &[i64]) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    let results: Result<Vec<Expr>, Reason> = dimensions.iter().map(|&d| dim(d, output.len())).collect();
+    expect_rank("the operand", site.operand_dims(0)?.len(), dimensions.len())?;
+    Ok(over(output, results?))
+}
+
+pub(super) fn transpose(site: Site, permutation: &[i64]) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    expect_rank("the permutation", permutation.len(), output.len())?;
+    let mut results = identity(output.len());
+    for (i, &from) in permutation.iter().enumerate() {
+        results[position(from, output.len())?] = Expr::dim(i as u32);
+    }
+    Ok(over(output, results))
+}
+
+pub(super) fn reverse(site: Site, dimensions: &[i64]) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    let mut results = identity(output.len());
+    for &d in dimensions {
+        let i = position(d, output.len())?;
+        results[i] = -Expr::dim(i as u32) + output[i].saturating_sub(1);
+    }
+    Ok(over(output, results))
+}
+
+pub(super) fn slice(site: Site, dims: &[SliceDim]) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    expect_rank("the slice", dims.len(), output.len())?;
+    let results = dims.iter().zip(identity(dims.len())).map(|(slice, d)| d * slice.stride + slice.start);
+    Ok(over(output, results.collect()))
+}
+
+/// Operand 0 where the output shows it; the padding value from everywhere.
+pub(super) fn pad(site: Site, operand: usize, dims: &[PaddingDim]) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    if operand > 0 {
+        return Ok(Reading::scalar(output));
+    }
+    let sizes = site.operand_dims(0)?;
+    expect_rank("the padding", dims.len(), output.len())?;
+    expect_rank("the operand", sizes.len(), output.len())?;
+    let mut map = IndexingMap::from_tensor_sizes(Vec::new(), output, &[]);
+    for (i, (padding, &size)) in dims.iter().zip(sizes).enumerate() {
+        let shifted = Expr::dim(i as u32) + padding.low.checked_neg().ok_or("the padding is too large")?;
+        spread(&mut map, shifted, size, padding.interior.checked_add(1).ok_or("the padding is too large")?)?;
+    }
+    Ok(Reading::new(map))
+}
+
+/// Adds the coordinate of the element that stands at `position` if the `size` elements of a dimension stand
+/// `distance` apart, and the constraints that one stands there.
+pub(super) fn spread(map: &mut IndexingMap, position: Expr, size: i64, distance: i64) -> Result<(), Reason> {
+    if distance < 1 {
+        return Err("the distance of neighbours is less than 1".into());
+    }
+    let last = size.checked_sub(1).and_then(|n| n.checked_mul(distance)).ok_or("the dimension is too large")?;
+    map.results.push(position.clone().floor_div(distance));
+    let constrained = std::mem::take(map).with_constraint(position.clone(), Interval::new(0, last));
+    *map = constrained.with_constraint(position.modulo(distance), Interval::point(0));
+    Ok(())
+}
+
+pub(super) fn concatenate(site: Site, operand: usize, dimension: i64) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    let along = position(dimension, output.len())?;
+    let mut offset = 0i64;
+    let mut size = 0i64;
+    for i in 0..=operand {
+        offset = offset.saturating_add(size);
+        let dims = site.operand_dims(i)?;
+        expect_rank("the operand", dims.len(), output.len())?;
+        size = dims[along];
+    }
+    let mut results = identity(output.len());
+    results[along] = Expr::dim(along as u32) + -offset;
+    let own = Interval::new(offset, offset.saturating_add(size).saturating_sub(1));
+    let map = IndexingMap::from_tensor_sizes(results, output, &[]);
+    Ok(Reading::new(map.with_constraint(Expr::dim(along as u32), own)))
+}
+
+pub(super) fn reshape(site: Site) -> Result<Reading, Reason> {
+    reshaped(site.output_dims(0)?, site.operand_dims(0)?)
+}
+
+/// The element at the same row-major position.
+pub(super) fn reshaped(from: &[i64], to: &[i64]) -> Result<Reading, Reason> {
+    if count(from) != count(to) {
+        return Err(format!("{from:?} and {to:?} have different numbers of elements"));
+    }
+    Ok(over(from, delinearize(&linearize(&identity(from.len()), from), to)))
+}
+
+pub(super) fn bitcast(site: Site) -> Result<Reading, Reason> {
+    let operand = site.operand(0)?;
+    match (site.instruction.shape.as_array(), operand.shape.as_array()) {
+        (Some(output), Some(operand)) => same_place(output, operand),
+        _ => Err("bitcasts of tuples are not supported".into()),
+    }
+}
+
+/// The element at the same place in memory.
+pub(super) fn same_place(from: &ArrayShape, to: &ArrayShape) -> Result<Reading, Reason> {
+    if count(&from.dims) != count(&to.dims) || from.element_type.byte_size() != to.element_type.byte_size() {
+        return Err("the element sizes differ".into());
+    }
+    let (outer, sizes) = physical(from)?;
+    let place = linearize(&outer.iter().map(|&d| Expr::dim(d as u32)).collect::<Vec<_>>(), &sizes);
+    let (inner, sizes) = physical(to)?;
+    let mut results = vec![Expr::constant(0); to.rank()];
+    for (&d, coordinate) in inner.iter().zip(delinearize(&place, &sizes)) {
+        results[d] = coordinate;
+    }
+    Ok(over(&from.dims, results))
+}
+
+/// Dimensions and their sizes, the slowest varying first.
+fn physical(shape: &ArrayShape) -> Result<(Vec<usize>, Vec<i64>), Reason> {
+    let order: Vec<usize> = match &shape.layout {
+        Some(layout) => layout.minor_to_major.iter().rev().copied().collect(),
+        None => (0..shape.rank()).collect(),
+    };
+    expect_rank("the layout", order.len(), shape.rank())?;
+    let sizes = order.iter().map(|&d| shape.dims.get(d).copied().ok_or_else(|| format!("there is no dimension {d}")));
+    Ok((order.clone(), sizes.collect::<Result<_, _>>()?))
+}
+
+/// Elements of other width split or join along an additional last dimension.
+pub(super) fn bitcast_convert(site: Site) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    let operand = site.operand_dims(0)?;
+    if output == operand {
+        return Ok(Reading::whole(output));
+    }
+    if output.len() == operand.len() + 1 && output.starts_with(operand) {
+        return Ok(over(output, identity(operand.len())));
+    }
+    if operand.len() == output.len() + 1 && operand.starts_with(output) {
+        let mut results = identity(output.len());
+        results.push(Expr::range(0));
+        return Ok(Reading::new(IndexingMap::from_tensor_sizes(results, output, &operand[output.len()..])));
+    }
+    Err(format!("dimensions {operand:?} do not become {output:?}"))
+}
+
+fn count(dims: &[i64]) -> i64 {
+    dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
+}

@@ -1,0 +1,123 @@
+//! Operations that combine many elements along dimensions: reductions, windows, convolutions.
+
+use super::shape::spread;
+use super::{Reading, Reason, Site, expect_rank, identity, position};
+use crate::hlo::{ConvolutionAttrs, Window, WindowDim};
+use crate::indexing::{Expr, IndexingMap, Variable};
+
+/// The arrays along the reduced dimensions, which become range variables in order; initial values.
+pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    if operand >= site.instruction.operands.len() / 2 {
+        return Ok(Reading::scalar(output));
+    }
+    let dims = site.operand_dims(operand)?;
+    let mut map = IndexingMap::from_tensor_sizes(Vec::new(), output, &[]);
+    let mut kept = identity(output.len()).into_iter();
+    for (i, &size) in dims.iter().enumerate() {
+        let coordinate = match dimensions.contains(&(i as i64)) {
+            true => add_range(&mut map, size),
+            false => kept.next().ok_or("the result has too few dimensions")?,
+        };
+        map.results.push(coordinate);
+    }
+    Ok(Reading::new(map))
+}
+
+/// The arrays under the window; initial values.
+pub(super) fn reduce_window(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    if operand >= site.instruction.operands.len() / 2 {
+        return Ok(Reading::scalar(output));
+    }
+    let dims = site.operand_dims(operand)?;
+    expect_rank("the window", window.dims.len(), output.len())?;
+    expect_rank("the operand", dims.len(), output.len())?;
+    let mut map = IndexingMap::from_tensor_sizes(Vec::new(), output, &[]);
+    for (i, (window, &size)) in window.dims.iter().zip(dims).enumerate() {
+        let place = add_range(&mut map, window.size);
+        under_window(&mut map, Expr::dim(i as u32), place, window, size)?;
+    }
+    Ok(Reading::new(map))
+}
+
+/// Adds the coordinate that window number `window_index` reads at its place number `place`.
+fn under_window(
+    map: &mut IndexingMap,
+    window_index: Expr,
+    place: Expr,
+    window: &WindowDim,
+    size: i64,
+) -> Result<(), Reason> {
+    let low = window.padding_low.checked_neg().ok_or("the padding is too large")?;
+    let position = window_index * window.stride + place * window.window_dilation + low;
+    spread(map, position, size, window.base_dilation)
+}
+
+/// Every element along one dimension.
+pub(super) fn along(site: Site, operand: usize, dimension: i64) -> Result<Reading, Reason> {
+    let dims = site.operand_dims(operand)?;
+    let leaves = site.instruction.shape.leaves();
+    let output = leaves.first().and_then(|s| s.as_array()).ok_or("the result is not an array")?;
+    let dimension = position(dimension, dims.len())?;
+    expect_rank("the operand", dims.len(), output.rank())?;
+    let mut map = IndexingMap::from_tensor_sizes(identity(dims.len()), &output.dims, &[]);
+    map.results[dimension] = add_range(&mut map, dims[dimension]);
+    Ok(Reading::new(map))
+}
+
+/// The input under the kernel, or the kernel. Range variables: kernel positions, then the input feature
+/// within the group.
+pub(super) fn convolution(site: Site, operand: usize, attributes: &ConvolutionAttrs) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    let (input, kernel) = (site.operand_dims(0)?, site.operand_dims(1)?);
+    let dims = &attributes.dims;
+    let spatial = attributes.window.dims.len();
+    for list in [&dims.input_spatial, &dims.kernel_spatial, &dims.output_spatial] {
+        expect_rank("the window", list.len(), spatial)?;
+    }
+    let at = |list: &[i64], i: i64| position(i, list.len());
+    let feature_out = Expr::dim(at(output, dims.output_feature)? as u32);
+    let features_out = output[at(output, dims.output_feature)?];
+    let mut map = IndexingMap::from_tensor_sizes(Vec::new(), output, &[]);
+    let places: Vec<Expr> = attributes.window.dims.iter().map(|w| add_range(&mut map, w.size)).collect();
+    let features_in_group = kernel[at(kernel, dims.kernel_input_feature)?];
+    let feature_in = add_range(&mut map, features_in_group);
+
+    if operand > 0 {
+        let mut results = vec![Expr::constant(0); kernel.len()];
+        results[at(kernel, dims.kernel_input_feature)?] = feature_in;
+        results[at(kernel, dims.kernel_output_feature)?] = feature_out;
+        for ((&k, window), place) in dims.kernel_spatial.iter().zip(&attributes.window.dims).zip(places) {
+            let backwards = -place.clone() + (window.size - 1);
+            results[at(kernel, k)?] = if window.reversal { backwards } else { place };
+        }
+        map.results = results;
+        return Ok(Reading::new(map));
+    }
+
+    let group_of = |groups: i64| match groups > 0 && features_out % groups == 0 && features_out > 0 {
+        true => Ok(feature_out.clone().floor_div(features_out / groups)),
+        false => Err(format!("{groups} groups do not divide {features_out} output features")),
+    };
+    let batch_in = input[at(input, dims.input_batch)?];
+    let batches_in_group = batch_in / attributes.batch_group_count.max(1);
+    let mut coordinates = vec![Expr::constant(0); input.len()];
+    coordinates[at(input, dims.input_batch)?] =
+        group_of(attributes.batch_group_count)? * batches_in_group + Expr::dim(at(output, dims.output_batch)? as u32);
+    coordinates[at(input, dims.input_feature)?] =
+        group_of(attributes.feature_group_count)? * features_in_group + feature_in;
+    for (i, (window, place)) in attributes.window.dims.iter().zip(places).enumerate() {
+        let (o, x) = (at(output, dims.output_spatial[i])?, at(input, dims.input_spatial[i])?);
+        under_window(&mut map, Expr::dim(o as u32), place, window, input[x])?;
+        coordinates[x] = map.results.pop().unwrap_or_else(|| Expr::constant(0));
+    }
+    map.results = coordinates;
+    Ok(Reading::new(map))
+}
+
+/// Adds a range variable and gives its expression.
+pub(super) fn add_range(map: &mut IndexingMap, size: i64) -> Expr {
+    map.ranges.push(Variable::from_size(size));
+    Expr::range(map.ranges.len() as u32 - 1)
+}
