@@ -1,0 +1,49 @@
+//! Fusions from text, and what the tests look for in the functions written for them.
+
+use fusebox_core::emitter::{Fusion, SubgraphCall, SubgraphKind};
+use fusebox_core::hlo::{InstrId, parse_module};
+use fusebox_emission::{EmissionError, subgraph_functions};
+
+/// A fusion named `k` of the entry computation of a text.
+pub fn fusion(text: &str) -> Fusion {
+    let module = parse_module(text, "test.hlo").unwrap_or_else(|errors| panic!("{}", errors[0]));
+    Fusion::new("k", module).expect("an entry")
+}
+
+/// The instruction of that name.
+pub fn id(fusion: &Fusion, name: &str) -> InstrId {
+    fusion.computation().find(name).unwrap_or_else(|| panic!("no instruction {name}"))
+}
+
+/// A call for the values of instructions.
+pub fn values(fusion: &Fusion, symbol: &str, names: &[&str]) -> SubgraphCall {
+    let instructions = names.iter().map(|name| id(fusion, name)).collect();
+    SubgraphCall { symbol: symbol.into(), kind: SubgraphKind::Values { instructions } }
+}
+
+/// The functions for one call per root.
+pub fn try_emit(text: &str) -> Result<String, EmissionError> {
+    let fusion = fusion(text);
+    let call = |(k, &root): (usize, &InstrId)| SubgraphCall {
+        symbol: format!("k.root{k}"),
+        kind: SubgraphKind::Values { instructions: vec![root] },
+    };
+    let calls: Vec<SubgraphCall> = fusion.roots.iter().enumerate().map(call).collect();
+    subgraph_functions(&fusion, &calls)
+}
+
+/// As [`try_emit`], for fusions that can be written.
+pub fn emit(text: &str) -> String {
+    try_emit(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Names of the functions, in order.
+pub fn symbols(text: &str) -> Vec<String> {
+    let name = |part: &str| part.split('"').next().unwrap_or_default().to_owned();
+    text.split("sym_name = \"").skip(1).map(name).collect()
+}
+
+/// How often an operation occurs.
+pub fn count(text: &str, operation: &str) -> usize {
+    text.matches(&format!("\"{operation}\"(")).count()
+}
