@@ -1,10 +1,25 @@
 //! From kernel IR (see ARCHITECTURE.md) to machine code.
 //!
 //! ```text
-//! textual MLIR -> parse, verify -> inline -> simplify indices -> loops -> tensors to pointers -> LLVM -> object | PTX
+//! textual MLIR -> parse, verify -> merge equal calls -> inline -> translate -> LLVM -> object | PTX | assembly
+//!                                                                  indices, loops, tensors, narrow floats, math
 //! ```
 
+mod dialect;
+mod error;
+mod indices;
+mod inline;
+mod llvm;
 pub mod math;
+mod mlir;
+mod pipeline;
+mod symbols;
+mod translate;
+
+use std::fmt;
+
+pub use error::{Diagnostic, LoweringError};
+pub use pipeline::compile;
 
 /// The machine to compile for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +64,12 @@ pub struct KernelSource {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Code {
     /// A relocatable ELF object with one global function per kernel.
-    Object(Vec<u8>),
+    Object {
+        /// The file.
+        bytes: Vec<u8>,
+        /// For the simulator: the places that accesses are reported from, by number.
+        sites: Vec<String>,
+    },
     /// PTX text with one entry per kernel.
     Ptx(String),
     /// Assembly text.
@@ -61,8 +81,10 @@ pub enum Code {
 pub enum Stage {
     /// As handed over.
     Mlir,
-    /// After fusebox's own lowering, before conversion to the LLVM dialect.
+    /// After merging and inlining: what is translated to LLVM IR.
     MlirLowered,
+    /// LLVM IR as translated.
+    LlvmUnoptimized,
     /// LLVM IR after optimisation.
     Llvm,
     /// Assembly or PTX.
@@ -75,4 +97,26 @@ pub trait Stages {
     fn wants(&self, stage: Stage) -> bool;
     /// Takes the text.
     fn stage(&mut self, stage: Stage, text: &str);
+}
+
+/// Stages that nobody wants.
+pub struct NoStages;
+
+impl Stages for NoStages {
+    fn wants(&self, _: Stage) -> bool {
+        false
+    }
+
+    fn stage(&mut self, _: Stage, _: &str) {}
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Cpu => f.write_str("cpu"),
+            Target::Simt => f.write_str("simt"),
+            Target::Nvptx { capability, .. } => write!(f, "sm_{capability}"),
+            Target::Amdgpu { processor } => f.write_str(processor),
+        }
+    }
 }

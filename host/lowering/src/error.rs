@@ -1,0 +1,73 @@
+//! What can go wrong between kernel IR and code.
+
+use std::fmt;
+
+/// One message of MLIR about a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where in the kernel's text: `kernel:line:column`.
+    pub location: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Why a batch of kernels could not be compiled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoweringError {
+    /// The kernel IR does not parse or verify: its writer is at fault.
+    #[error("kernel `{kernel}`: the emitted IR is invalid{}", list(.diagnostics))]
+    Invalid {
+        /// Name of the entry function.
+        kernel: String,
+        /// What MLIR said.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// An operation, or a use of one, that lowering does not handle.
+    #[error("kernel `{kernel}`: `{operation}` at {location} cannot be compiled for {target}: {reason}")]
+    Unsupported {
+        /// Name of the entry function.
+        kernel: String,
+        /// Name of the operation.
+        operation: String,
+        /// Where in the kernel's text.
+        location: String,
+        /// The target asked for.
+        target: String,
+        /// What is not handled.
+        reason: String,
+    },
+    /// The target does not exist or this build of LLVM cannot generate code for it.
+    #[error("target {target}: {reason}")]
+    Target {
+        /// The target asked for.
+        target: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// LLVM rejected what lowering made. A bug in fusebox.
+    #[error("LLVM rejected generated code: {0}")]
+    Llvm(String),
+    /// The code refers to functions that no loader provides. A bug in fusebox.
+    #[error("generated code refers to `{}`, which the runtime does not provide", .0.join("`, `"))]
+    ForeignSymbols(Vec<String>),
+}
+
+/// Why one operation was not translated; [`LoweringError::Unsupported`] without its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Unsupported(pub String);
+
+impl Unsupported {
+    pub(crate) fn because<T>(reason: impl Into<String>) -> Result<T, Unsupported> {
+        Err(Unsupported(reason.into()))
+    }
+}
+
+fn list(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(|diagnostic| format!("\n  {diagnostic}")).collect()
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.location, self.message)
+    }
+}

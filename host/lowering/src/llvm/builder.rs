@@ -1,0 +1,194 @@
+//! Instructions, appended where the builder stands.
+
+use std::ffi::c_uint;
+
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::{LLVMOpcode, LLVMRealPredicate};
+
+pub(crate) use llvm_sys::LLVMIntPredicate as IntPredicate;
+
+use super::{Bb, Module, Ty, Val};
+
+/// A two-operand or conversion instruction.
+pub(crate) type Op = LLVMOpcode;
+
+/// Permissions on a floating-point instruction; bits as LLVM's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct FastMath(pub(crate) c_uint);
+
+const NAME: *const std::ffi::c_char = c"".as_ptr();
+
+// SAFETY of this file: operands are values of this module whose types fit the instruction; callers derive them
+// from verified IR. LLVM's own verifier checks the module once more before anything is generated from it.
+impl Module {
+    pub(crate) fn position_at_end(&self, block: Bb) {
+        unsafe { LLVMPositionBuilderAtEnd(self.builder, block.0) }
+    }
+
+    pub(crate) fn current_block(&self) -> Bb {
+        unsafe { Bb(LLVMGetInsertBlock(self.builder)) }
+    }
+
+    /// A new block of the function that the builder is in.
+    pub(crate) fn add_block_after_current(&self) -> Bb {
+        unsafe { self.add_block(Val(LLVMGetBasicBlockParent(LLVMGetInsertBlock(self.builder)))) }
+    }
+
+    /// The value of a condition that is a constant.
+    pub(crate) fn known_bool(&self, condition: Val) -> Option<bool> {
+        unsafe {
+            let constant = LLVMIsAConstantInt(condition.0);
+            (!constant.is_null()).then(|| LLVMConstIntGetZExtValue(constant) != 0)
+        }
+    }
+
+    pub(crate) fn binary(&self, op: Op, a: Val, b: Val) -> Val {
+        unsafe { Val(LLVMBuildBinOp(self.builder, op, a.0, b.0, NAME)) }
+    }
+
+    /// As `binary`, of values whose signed result does not overflow.
+    pub(crate) fn binary_nsw(&self, op: Op, a: Val, b: Val) -> Val {
+        let result = self.binary(op, a, b);
+        unsafe {
+            if !LLVMIsAInstruction(result.0).is_null() {
+                LLVMSetNSW(result.0, 1);
+            }
+        }
+        result
+    }
+
+    pub(crate) fn negate_float(&self, a: Val, flags: FastMath) -> Val {
+        self.with_flags(unsafe { Val(LLVMBuildFNeg(self.builder, a.0, NAME)) }, flags)
+    }
+
+    /// Sets fast-math flags, unless folding has left no instruction to carry them.
+    pub(crate) fn with_flags(&self, value: Val, flags: FastMath) -> Val {
+        unsafe {
+            if flags.0 != 0 && !LLVMIsAInstruction(value.0).is_null() && LLVMCanValueUseFastMathFlags(value.0) != 0 {
+                LLVMSetFastMathFlags(value.0, flags.0);
+            }
+        }
+        value
+    }
+
+    pub(crate) fn cast(&self, op: Op, value: Val, ty: Ty) -> Val {
+        unsafe { Val(LLVMBuildCast(self.builder, op, value.0, ty.0, NAME)) }
+    }
+
+    /// Widens a value that is never negative.
+    pub(crate) fn zext_non_negative(&self, value: Val, ty: Ty) -> Val {
+        let result = self.cast(Op::LLVMZExt, value, ty);
+        unsafe {
+            if !LLVMIsAInstruction(result.0).is_null() {
+                LLVMSetNNeg(result.0, 1);
+            }
+        }
+        result
+    }
+
+    pub(crate) fn compare_int(&self, predicate: IntPredicate, a: Val, b: Val) -> Val {
+        unsafe { Val(LLVMBuildICmp(self.builder, predicate, a.0, b.0, NAME)) }
+    }
+
+    pub(crate) fn compare_float(&self, predicate: LLVMRealPredicate, a: Val, b: Val) -> Val {
+        unsafe { Val(LLVMBuildFCmp(self.builder, predicate, a.0, b.0, NAME)) }
+    }
+
+    pub(crate) fn select(&self, condition: Val, a: Val, b: Val) -> Val {
+        unsafe { Val(LLVMBuildSelect(self.builder, condition.0, a.0, b.0, NAME)) }
+    }
+
+    pub(crate) fn load(&self, ty: Ty, pointer: Val, alignment: u32) -> Val {
+        unsafe {
+            let load = LLVMBuildLoad2(self.builder, ty.0, pointer.0, NAME);
+            LLVMSetAlignment(load, alignment);
+            Val(load)
+        }
+    }
+
+    pub(crate) fn store(&self, value: Val, pointer: Val, alignment: u32) {
+        unsafe {
+            let store = LLVMBuildStore(self.builder, value.0, pointer.0);
+            LLVMSetAlignment(store, alignment);
+        }
+    }
+
+    /// The address of element `index` of an array of `element` in bounds.
+    pub(crate) fn element_pointer(&self, element: Ty, pointer: Val, index: Val) -> Val {
+        let mut indices = [index.0];
+        unsafe { Val(LLVMBuildInBoundsGEP2(self.builder, element.0, pointer.0, indices.as_mut_ptr(), 1, NAME)) }
+    }
+
+    /// Memory of the function, for its whole run.
+    pub(crate) fn stack_array(&self, element: Ty, length: u64, alignment: u32) -> Val {
+        unsafe {
+            let slot = LLVMBuildAlloca(self.builder, self.array(element, length).0, NAME);
+            LLVMSetAlignment(slot, alignment);
+            Val(slot)
+        }
+    }
+
+    /// A value that depends on the block control came from; filled by [`Module::add_incoming`].
+    pub(crate) fn phi(&self, ty: Ty) -> Val {
+        unsafe { Val(LLVMBuildPhi(self.builder, ty.0, NAME)) }
+    }
+
+    pub(crate) fn add_incoming(&self, phi: Val, value: Val, from: Bb) {
+        let (mut values, mut blocks) = ([value.0], [from.0]);
+        unsafe { LLVMAddIncoming(phi.0, values.as_mut_ptr(), blocks.as_mut_ptr(), 1) }
+    }
+
+    pub(crate) fn branch(&self, to: Bb) {
+        unsafe { LLVMBuildBr(self.builder, to.0) };
+    }
+
+    pub(crate) fn branch_if(&self, condition: Val, then: Bb, otherwise: Bb) {
+        unsafe { LLVMBuildCondBr(self.builder, condition.0, then.0, otherwise.0) };
+    }
+
+    pub(crate) fn switch(&self, value: Val, cases: &[(Val, Bb)], default: Bb) {
+        unsafe {
+            let switch = LLVMBuildSwitch(self.builder, value.0, default.0, cases.len() as c_uint);
+            cases.iter().for_each(|(value, block)| LLVMAddCase(switch, value.0, block.0));
+        }
+    }
+
+    pub(crate) fn call(&self, signature: Ty, function: Val, arguments: &[Val]) -> Val {
+        let mut raw: Vec<LLVMValueRef> = arguments.iter().map(|argument| argument.0).collect();
+        unsafe {
+            Val(LLVMBuildCall2(self.builder, signature.0, function.0, raw.as_mut_ptr(), raw.len() as c_uint, NAME))
+        }
+    }
+
+    /// Calls an intrinsic that is overloaded on `types`.
+    pub(crate) fn call_intrinsic(&self, name: &str, types: &[Ty], arguments: &[Val]) -> Val {
+        let (function, signature) = self.intrinsic(name, types);
+        self.call(signature, function, arguments)
+    }
+
+    pub(crate) fn return_value(&self, value: Option<Val>) {
+        unsafe {
+            match value {
+                Some(value) => LLVMBuildRet(self.builder, value.0),
+                None => LLVMBuildRetVoid(self.builder),
+            }
+        };
+    }
+
+    pub(crate) fn field(&self, aggregate: Val, index: usize) -> Val {
+        unsafe { Val(LLVMBuildExtractValue(self.builder, aggregate.0, index as c_uint, NAME)) }
+    }
+
+    pub(crate) fn with_field(&self, aggregate: Val, value: Val, index: usize) -> Val {
+        unsafe { Val(LLVMBuildInsertValue(self.builder, aggregate.0, value.0, index as c_uint, NAME)) }
+    }
+
+    pub(crate) fn lane(&self, vector: Val, index: Val) -> Val {
+        unsafe { Val(LLVMBuildExtractElement(self.builder, vector.0, index.0, NAME)) }
+    }
+
+    pub(crate) fn with_lane(&self, vector: Val, value: Val, index: Val) -> Val {
+        unsafe { Val(LLVMBuildInsertElement(self.builder, vector.0, value.0, index.0, NAME)) }
+    }
+}

@@ -1,0 +1,169 @@
+//! Target machines: optimisation and code generation.
+
+use std::ffi::{CStr, c_char};
+use std::sync::Once;
+
+use llvm_sys::core::*;
+use llvm_sys::error::{LLVMConsumeError, LLVMDisposeErrorMessage, LLVMGetErrorMessage};
+use llvm_sys::target::*;
+use llvm_sys::target_machine::*;
+use llvm_sys::transforms::pass_builder::*;
+
+use super::Module;
+use super::module::{c_string, message};
+use crate::Target;
+
+/// Generates code for one target.
+pub(crate) struct Machine {
+    raw: LLVMTargetMachineRef,
+    triple: String,
+}
+
+/// What to generate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Object,
+    Assembly,
+}
+
+impl Machine {
+    pub(crate) fn new(target: &Target) -> Result<Machine, String> {
+        let (triple, processor, features) = match target {
+            Target::Cpu | Target::Simt => {
+                initialize_host();
+                host()
+            }
+            Target::Nvptx { capability, ptx_version } => {
+                initialize_nvptx();
+                let features = ptx_version.map(|version| format!("+ptx{version}")).unwrap_or_default();
+                ("nvptx64-nvidia-cuda".into(), format!("sm_{capability}"), features)
+            }
+            Target::Amdgpu { processor } => {
+                initialize_amdgpu();
+                ("amdgcn-amd-amdhsa".into(), processor.clone(), String::new())
+            }
+        };
+        let mut found = std::ptr::null_mut();
+        let mut error = std::ptr::null_mut();
+        // SAFETY: strings are zero-terminated and live through the calls; the machine is checked before use.
+        let raw = unsafe {
+            if LLVMGetTargetFromTriple(c_string(&triple).as_ptr(), &mut found, &mut error) != 0 {
+                return Err(message(error));
+            }
+            LLVMCreateTargetMachine(
+                found,
+                c_string(&triple).as_ptr(),
+                c_string(&processor).as_ptr(),
+                c_string(&features).as_ptr(),
+                LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+                LLVMRelocMode::LLVMRelocPIC,
+                LLVMCodeModel::LLVMCodeModelDefault,
+            )
+        };
+        if raw.is_null() { Err("LLVM has no machine for it".into()) } else { Ok(Machine { raw, triple }) }
+    }
+
+    /// Gives the module the target's triple and data layout; before any instruction is made.
+    pub(crate) fn prepare(&self, module: &Module) {
+        // SAFETY: both are alive; the layout is disposed of after it was copied.
+        unsafe {
+            LLVMSetTarget(module.module, c_string(&self.triple).as_ptr());
+            let layout = LLVMCreateTargetDataLayout(self.raw);
+            LLVMSetModuleDataLayout(module.module, layout);
+            LLVMDisposeTargetData(layout);
+        }
+    }
+
+    /// Runs a pass pipeline in LLVM's notation.
+    pub(crate) fn optimize(&self, module: &Module, passes: &str) -> Result<(), String> {
+        // SAFETY: options are disposed of; an error is turned into its message, which frees it.
+        unsafe {
+            let options = LLVMCreatePassBuilderOptions();
+            let error = LLVMRunPasses(module.module, c_string(passes).as_ptr(), self.raw, options);
+            LLVMDisposePassBuilderOptions(options);
+            if error.is_null() {
+                return Ok(());
+            }
+            let text = LLVMGetErrorMessage(error);
+            if text.is_null() {
+                LLVMConsumeError(error);
+                return Err("unknown error".into());
+            }
+            let result = CStr::from_ptr(text).to_string_lossy().into_owned();
+            LLVMDisposeErrorMessage(text);
+            Err(result)
+        }
+    }
+
+    pub(crate) fn emit(&self, module: &Module, kind: FileKind) -> Result<Vec<u8>, String> {
+        let kind = match kind {
+            FileKind::Object => LLVMCodeGenFileType::LLVMObjectFile,
+            FileKind::Assembly => LLVMCodeGenFileType::LLVMAssemblyFile,
+        };
+        let mut error: *mut c_char = std::ptr::null_mut();
+        let mut buffer = std::ptr::null_mut();
+        // SAFETY: on success the buffer is ours, copied and disposed of.
+        unsafe {
+            if LLVMTargetMachineEmitToMemoryBuffer(self.raw, module.module, kind, &mut error, &mut buffer) != 0 {
+                return Err(message(error));
+            }
+            let start = LLVMGetBufferStart(buffer).cast::<u8>();
+            let bytes = std::slice::from_raw_parts(start, LLVMGetBufferSize(buffer)).to_vec();
+            LLVMDisposeMemoryBuffer(buffer);
+            Ok(bytes)
+        }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // SAFETY: created once, disposed of once.
+        unsafe { LLVMDisposeTargetMachine(self.raw) }
+    }
+}
+
+/// Triple, processor and features of this machine. The name of the processor only steers scheduling: on
+/// virtual machines it can promise instructions that the features lack.
+fn host() -> (String, String, String) {
+    // SAFETY: all three hand over zero-terminated strings.
+    unsafe {
+        let triple = message(LLVMGetDefaultTargetTriple());
+        (triple, message(LLVMGetHostCPUName()), message(LLVMGetHostCPUFeatures()))
+    }
+}
+
+/// Whether this machine has a feature, by LLVM's name.
+pub(crate) fn host_has(feature: &str) -> bool {
+    host().2.split(',').any(|known| known.strip_prefix('+') == Some(feature))
+}
+
+fn initialize_host() {
+    static ONCE: Once = Once::new();
+    // SAFETY: initialisation is done once; all functions are LLVM's own.
+    ONCE.call_once(|| unsafe {
+        LLVM_InitializeNativeTarget();
+        LLVM_InitializeNativeAsmPrinter();
+    });
+}
+
+fn initialize_nvptx() {
+    static ONCE: Once = Once::new();
+    // SAFETY: as for the host.
+    ONCE.call_once(|| unsafe {
+        LLVMInitializeNVPTXTargetInfo();
+        LLVMInitializeNVPTXTarget();
+        LLVMInitializeNVPTXTargetMC();
+        LLVMInitializeNVPTXAsmPrinter();
+    });
+}
+
+fn initialize_amdgpu() {
+    static ONCE: Once = Once::new();
+    // SAFETY: as for the host.
+    ONCE.call_once(|| unsafe {
+        LLVMInitializeAMDGPUTargetInfo();
+        LLVMInitializeAMDGPUTarget();
+        LLVMInitializeAMDGPUTargetMC();
+        LLVMInitializeAMDGPUAsmPrinter();
+    });
+}

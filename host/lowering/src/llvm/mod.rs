@@ -1,0 +1,26 @@
+//! The part of LLVM's C API that lowering uses.
+//!
+//! [`Module`] owns context, module and instruction builder; [`Ty`], [`Val`] and [`Bb`] are handles into it that
+//! carry no lifetime and are used only while it lives, on its thread.
+
+mod builder;
+mod machine;
+mod module;
+
+use llvm_sys::prelude::*;
+
+pub(crate) use builder::{FastMath, IntPredicate, Op};
+pub(crate) use machine::{FileKind, Machine, host_has};
+pub(crate) use module::Module;
+
+/// A type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ty(pub(crate) LLVMTypeRef);
+
+/// A value: a constant, an argument, the result of an instruction, a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Val(pub(crate) LLVMValueRef);
+
+/// A basic block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bb(pub(crate) LLVMBasicBlockRef);

@@ -1,0 +1,312 @@
+//! A module under construction: types, constants, functions, globals.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_uint};
+
+use llvm_sys::LLVMLinkage;
+use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+use super::{Bb, Ty, Val};
+
+/// A module, its context, and the builder that appends instructions to it.
+pub(crate) struct Module {
+    pub(super) context: LLVMContextRef,
+    pub(super) module: LLVMModuleRef,
+    pub(super) builder: LLVMBuilderRef,
+    intrinsics: RefCell<HashMap<(String, Vec<usize>), (Val, Ty)>>,
+}
+
+/// Text as LLVM wants it; a zero byte inside ends it.
+pub(super) fn c_string(text: &str) -> CString {
+    let end = text.bytes().position(|byte| byte == 0).unwrap_or(text.len());
+    CString::new(&text.as_bytes()[..end]).unwrap_or_default()
+}
+
+/// Takes over a message of LLVM.
+pub(super) fn message(raw: *mut c_char) -> String {
+    if raw.is_null() {
+        return String::new();
+    }
+    // SAFETY: LLVM hands over a zero-terminated string that is freed once.
+    unsafe {
+        let text = CStr::from_ptr(raw).to_string_lossy().into_owned();
+        LLVMDisposeMessage(raw);
+        text
+    }
+}
+
+impl Module {
+    pub(crate) fn new(name: &str) -> Self {
+        // SAFETY: the three are created and disposed of together.
+        unsafe {
+            let context = LLVMContextCreate();
+            let module = LLVMModuleCreateWithNameInContext(c_string(name).as_ptr(), context);
+            let builder = LLVMCreateBuilderInContext(context);
+            Module { context, module, builder, intrinsics: RefCell::default() }
+        }
+    }
+
+    pub(crate) fn int(&self, bits: u32) -> Ty {
+        // SAFETY: the context is alive, here and below.
+        unsafe { Ty(LLVMIntTypeInContext(self.context, bits)) }
+    }
+
+    pub(crate) fn half(&self) -> Ty {
+        unsafe { Ty(LLVMHalfTypeInContext(self.context)) }
+    }
+
+    pub(crate) fn bfloat(&self) -> Ty {
+        unsafe { Ty(LLVMBFloatTypeInContext(self.context)) }
+    }
+
+    pub(crate) fn float(&self) -> Ty {
+        unsafe { Ty(LLVMFloatTypeInContext(self.context)) }
+    }
+
+    pub(crate) fn double(&self) -> Ty {
+        unsafe { Ty(LLVMDoubleTypeInContext(self.context)) }
+    }
+
+    pub(crate) fn void(&self) -> Ty {
+        unsafe { Ty(LLVMVoidTypeInContext(self.context)) }
+    }
+
+    pub(crate) fn pointer(&self, address_space: u32) -> Ty {
+        unsafe { Ty(LLVMPointerTypeInContext(self.context, address_space)) }
+    }
+
+    pub(crate) fn vector(&self, element: Ty, lanes: u32) -> Ty {
+        // SAFETY: the element is a scalar type of this context.
+        unsafe { Ty(LLVMVectorType(element.0, lanes)) }
+    }
+
+    pub(crate) fn array(&self, element: Ty, length: u64) -> Ty {
+        // SAFETY: the element is a sized type of this context.
+        unsafe { Ty(LLVMArrayType2(element.0, length)) }
+    }
+
+    pub(crate) fn structure(&self, fields: &[Ty]) -> Ty {
+        let mut raw: Vec<LLVMTypeRef> = fields.iter().map(|ty| ty.0).collect();
+        // SAFETY: `raw` holds types of this context and its length.
+        unsafe { Ty(LLVMStructTypeInContext(self.context, raw.as_mut_ptr(), raw.len() as c_uint, 0)) }
+    }
+
+    pub(crate) fn signature(&self, result: Ty, parameters: &[Ty]) -> Ty {
+        let mut raw: Vec<LLVMTypeRef> = parameters.iter().map(|ty| ty.0).collect();
+        // SAFETY: as in `structure`.
+        unsafe { Ty(LLVMFunctionType(result.0, raw.as_mut_ptr(), raw.len() as c_uint, 0)) }
+    }
+
+    /// An integer constant; for a vector type, the same in every lane.
+    pub(crate) fn const_int(&self, ty: Ty, value: i64) -> Val {
+        self.splat_of(ty, |scalar| {
+            // SAFETY: `scalar` is an integer type; bits beyond its width are dropped first, as LLVM asserts.
+            unsafe {
+                let bits = LLVMGetIntTypeWidth(scalar.0);
+                let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+                Val(LLVMConstInt(scalar.0, value as u64 & mask, 0))
+            }
+        })
+    }
+
+    /// A floating-point constant; for a vector type, the same in every lane.
+    pub(crate) fn const_float(&self, ty: Ty, value: f64) -> Val {
+        // SAFETY: `scalar` is a floating-point type.
+        self.splat_of(ty, |scalar| unsafe { Val(LLVMConstReal(scalar.0, value)) })
+    }
+
+    fn splat_of(&self, ty: Ty, scalar: impl FnOnce(Ty) -> Val) -> Val {
+        let Some(lanes) = self.lanes(ty) else { return scalar(ty) };
+        let element = scalar(self.scalar_type(ty));
+        let mut elements = vec![element.0; lanes as usize];
+        // SAFETY: all elements are constants of one type.
+        unsafe { Val(LLVMConstVector(elements.as_mut_ptr(), lanes)) }
+    }
+
+    pub(crate) fn undefined(&self, ty: Ty) -> Val {
+        // SAFETY: a first-class type of this context.
+        unsafe { Val(LLVMGetPoison(ty.0)) }
+    }
+
+    /// Lanes of a vector type; nothing for scalars.
+    pub(crate) fn lanes(&self, ty: Ty) -> Option<u32> {
+        // SAFETY: the size is read only of vectors.
+        unsafe {
+            let vector = LLVMGetTypeKind(ty.0) == llvm_sys::LLVMTypeKind::LLVMVectorTypeKind;
+            vector.then(|| LLVMGetVectorSize(ty.0))
+        }
+    }
+
+    /// The type itself, or that of a vector's lanes.
+    pub(crate) fn scalar_type(&self, ty: Ty) -> Ty {
+        // SAFETY: the element type is read only of vectors.
+        if self.lanes(ty).is_some() { unsafe { Ty(LLVMGetElementType(ty.0)) } } else { ty }
+    }
+
+    /// `scalar`, or a vector of it if `like` is a vector.
+    pub(crate) fn shaped_like(&self, scalar: Ty, like: Ty) -> Ty {
+        self.lanes(like).map_or(scalar, |lanes| self.vector(scalar, lanes))
+    }
+
+    pub(crate) fn type_of(&self, value: Val) -> Ty {
+        // SAFETY: a value of this module.
+        unsafe { Ty(LLVMTypeOf(value.0)) }
+    }
+
+    pub(crate) fn int_bits(&self, ty: Ty) -> u32 {
+        // SAFETY: callers pass integers or vectors of them.
+        unsafe { LLVMGetIntTypeWidth(self.scalar_type(ty).0) }
+    }
+
+    pub(crate) fn add_function(&self, name: &str, signature: Ty, visible: bool) -> Val {
+        // SAFETY: the signature is a function type of this context.
+        unsafe {
+            let function = LLVMAddFunction(self.module, c_string(name).as_ptr(), signature.0);
+            if !visible {
+                LLVMSetLinkage(function, LLVMLinkage::LLVMInternalLinkage);
+            }
+            Val(function)
+        }
+    }
+
+    pub(crate) fn parameter(&self, function: Val, index: usize) -> Val {
+        // SAFETY: callers count by the signature they made.
+        unsafe { Val(LLVMGetParam(function.0, index as c_uint)) }
+    }
+
+    pub(crate) fn add_block(&self, function: Val) -> Bb {
+        // SAFETY: a function of this module.
+        unsafe { Bb(LLVMAppendBasicBlockInContext(self.context, function.0, c"".as_ptr())) }
+    }
+
+    /// `place` is 0 for the result, 1 … for parameters, `u32::MAX` for the function.
+    pub(crate) fn add_attribute(&self, function: Val, place: u32, name: &str, value: u64) {
+        // SAFETY: the name is looked up first; LLVM knows these attributes as integer or flag.
+        unsafe {
+            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            debug_assert_ne!(kind, 0, "unknown attribute {name}");
+            LLVMAddAttributeAtIndex(function.0, place, LLVMCreateEnumAttribute(self.context, kind, value));
+        }
+    }
+
+    pub(crate) fn add_string_attribute(&self, function: Val, name: &str, value: &str) {
+        // SAFETY: pointers and lengths belong together.
+        unsafe {
+            let attribute = LLVMCreateStringAttribute(
+                self.context,
+                name.as_ptr().cast(),
+                name.len() as c_uint,
+                value.as_ptr().cast(),
+                value.len() as c_uint,
+            );
+            LLVMAddAttributeAtIndex(function.0, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+        }
+    }
+
+    pub(crate) fn set_calling_convention(&self, function: Val, convention: u32) {
+        // SAFETY: a function of this module.
+        unsafe { LLVMSetFunctionCallConv(function.0, convention) }
+    }
+
+    /// A private constant of these bytes.
+    pub(crate) fn add_constant_bytes(&self, bytes: &[u8], alignment: u32, address_space: u32) -> Val {
+        // SAFETY: the initialiser has the global's type.
+        unsafe {
+            let data = LLVMConstStringInContext2(self.context, bytes.as_ptr().cast(), bytes.len(), 1);
+            let ty = LLVMTypeOf(data);
+            let global = LLVMAddGlobalInAddressSpace(self.module, ty, c"constant".as_ptr(), address_space);
+            LLVMSetInitializer(global, data);
+            LLVMSetGlobalConstant(global, 1);
+            LLVMSetLinkage(global, LLVMLinkage::LLVMPrivateLinkage);
+            LLVMSetUnnamedAddress(global, llvm_sys::LLVMUnnamedAddr::LLVMGlobalUnnamedAddr);
+            LLVMSetAlignment(global, alignment);
+            Val(global)
+        }
+    }
+
+    /// Uninitialised memory of a block's threads, in the given address space.
+    pub(crate) fn add_shared(&self, name: &str, bytes: u64, alignment: u32, address_space: u32) -> Val {
+        // SAFETY: an array of bytes is a sized type.
+        unsafe {
+            let ty = self.array(self.int(8), bytes);
+            let global = LLVMAddGlobalInAddressSpace(self.module, ty.0, c_string(name).as_ptr(), address_space);
+            LLVMSetInitializer(global, LLVMGetPoison(ty.0));
+            LLVMSetLinkage(global, LLVMLinkage::LLVMInternalLinkage);
+            LLVMSetAlignment(global, alignment);
+            Val(global)
+        }
+    }
+
+    /// An intrinsic for these types and its signature.
+    pub(crate) fn intrinsic(&self, name: &str, types: &[Ty]) -> (Val, Ty) {
+        let key = (name.to_owned(), types.iter().map(|ty| ty.0 as usize).collect::<Vec<_>>());
+        *self.intrinsics.borrow_mut().entry(key).or_insert_with(|| {
+            let mut raw: Vec<LLVMTypeRef> = types.iter().map(|ty| ty.0).collect();
+            // SAFETY: names are written in this crate and tested; types fit the intrinsic.
+            unsafe {
+                let id = LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len());
+                debug_assert_ne!(id, 0, "unknown intrinsic {name}");
+                let function = LLVMGetIntrinsicDeclaration(self.module, id, raw.as_mut_ptr(), raw.len());
+                (Val(function), Ty(LLVMIntrinsicGetType(self.context, id, raw.as_mut_ptr(), raw.len())))
+            }
+        })
+    }
+
+    /// Attaches metadata: a list of integers, empty for a flag.
+    pub(crate) fn set_metadata(&self, instruction: Val, kind: &str, values: &[Val]) {
+        // SAFETY: the values are constants of this context.
+        unsafe {
+            let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr().cast(), kind.len() as c_uint);
+            let mut raw: Vec<LLVMMetadataRef> = values.iter().map(|value| LLVMValueAsMetadata(value.0)).collect();
+            let node = LLVMMDNodeInContext2(self.context, raw.as_mut_ptr(), raw.len());
+            LLVMSetMetadata(instruction.0, kind, LLVMMetadataAsValue(self.context, node));
+        }
+    }
+
+    /// Functions without a body that are no intrinsics.
+    pub(crate) fn foreign_functions(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        // SAFETY: walks the list of functions; names live as long as the module.
+        unsafe {
+            let mut function = LLVMGetFirstFunction(self.module);
+            while !function.is_null() {
+                if LLVMIsDeclaration(function) != 0 && LLVMGetIntrinsicID(function) == 0 {
+                    let mut length = 0;
+                    let name = LLVMGetValueName2(function, &mut length);
+                    let bytes = std::slice::from_raw_parts(name.cast::<u8>(), length);
+                    names.push(String::from_utf8_lossy(bytes).into_owned());
+                }
+                function = LLVMGetNextFunction(function);
+            }
+        }
+        names
+    }
+
+    pub(crate) fn verify(&self) -> Result<(), String> {
+        let mut text = std::ptr::null_mut();
+        // SAFETY: the module is alive; LLVM allocates the message also on success.
+        let broken =
+            unsafe { LLVMVerifyModule(self.module, LLVMVerifierFailureAction::LLVMReturnStatusAction, &mut text) };
+        let text = message(text);
+        if broken == 0 { Ok(()) } else { Err(text) }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        // SAFETY: the module is alive; the text is handed over.
+        message(unsafe { LLVMPrintModuleToString(self.module) })
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // SAFETY: created together, disposed of once, the context last.
+        unsafe {
+            LLVMDisposeBuilder(self.builder);
+            LLVMDisposeModule(self.module);
+            LLVMContextDispose(self.context);
+        }
+    }
+}

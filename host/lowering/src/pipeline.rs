@@ -1,0 +1,79 @@
+//! The stages in order.
+
+use crate::error::LoweringError;
+use crate::llvm::{FileKind, Machine, Module};
+use crate::mlir::source::Source;
+use crate::translate::{Traits, Translation};
+use crate::{Code, KernelSource, Stage, Stages, Target, inline, symbols};
+
+/// Compiles a batch of kernels to one piece of code.
+///
+/// # Errors
+/// If a kernel's IR is invalid or uses what the target does not have, or if the target does not exist.
+pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
+    if stages.wants(Stage::Mlir) {
+        let text: Vec<&str> = kernels.iter().map(|kernel| kernel.functions.as_str()).collect();
+        stages.stage(Stage::Mlir, &text.join("\n"));
+    }
+    let machine =
+        Machine::new(target).map_err(|reason| LoweringError::Target { target: target.to_string(), reason })?;
+    let module = Module::new("kernels");
+    machine.prepare(&module);
+    let mut translation = Translation::new(module, target, Traits::of(target));
+    let mut lowered = stages.wants(Stage::MlirLowered).then(String::new);
+    for kernel in kernels {
+        let source = lower(kernel)?;
+        if let Some(text) = &mut lowered {
+            text.push_str(&source.operation().text());
+        }
+        translation.add_kernel(kernel, &source)?;
+    }
+    if let Some(text) = lowered {
+        stages.stage(Stage::MlirLowered, &text);
+    }
+    translation.add_math()?;
+    generate(translation, &machine, target, stages)
+}
+
+/// Parses and verifies one kernel and does what is done in MLIR.
+fn lower(kernel: &KernelSource) -> Result<Source, LoweringError> {
+    let invalid = |diagnostics| LoweringError::Invalid { kernel: kernel.entry.clone(), diagnostics };
+    let source = Source::parse(&kernel.entry, &kernel.functions).map_err(invalid)?;
+    source.merge_equal_operations().map_err(invalid)?;
+    inline::inline_calls(&source);
+    Ok(source)
+}
+
+fn generate(
+    translation: Translation,
+    machine: &Machine,
+    target: &Target,
+    stages: &mut dyn Stages,
+) -> Result<Code, LoweringError> {
+    let module = &translation.llvm;
+    if stages.wants(Stage::LlvmUnoptimized) {
+        stages.stage(Stage::LlvmUnoptimized, &module.text());
+    }
+    module.verify().map_err(LoweringError::Llvm)?;
+    machine.optimize(module, "default<O3>").map_err(LoweringError::Llvm)?;
+    if stages.wants(Stage::Llvm) {
+        stages.stage(Stage::Llvm, &module.text());
+    }
+    let object = matches!(target, Target::Cpu | Target::Simt);
+    if stages.wants(Stage::Assembly) || !object {
+        // Generating code changes the module, but not what it means; a second time starts from there.
+        let bytes = machine.emit(module, FileKind::Assembly).map_err(LoweringError::Llvm)?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if stages.wants(Stage::Assembly) {
+            stages.stage(Stage::Assembly, &text);
+        }
+        match target {
+            Target::Nvptx { .. } => return Ok(Code::Ptx(text)),
+            Target::Amdgpu { .. } => return Ok(Code::Assembly(text)),
+            Target::Cpu | Target::Simt => {}
+        }
+    }
+    let bytes = machine.emit(module, FileKind::Object).map_err(LoweringError::Llvm)?;
+    symbols::check(&bytes)?;
+    Ok(Code::Object { bytes, sites: translation.sites })
+}

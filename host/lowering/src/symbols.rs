@@ -1,0 +1,21 @@
+//! What an object refers to.
+
+use object::{Object, ObjectSymbol};
+
+use crate::error::LoweringError;
+
+/// Functions that every loader of objects provides; those that start with `fusebox_simt_` beside them.
+const PROVIDED: [&str; 3] = ["memcpy", "memset", "memmove"];
+
+/// Checks that the object refers only to what the runtime's loader provides. LLVM may turn an operation without
+/// an instruction into a call of a library, which shows only here.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), LoweringError> {
+    let file = object::File::parse(bytes).map_err(|error| LoweringError::Llvm(error.to_string()))?;
+    let foreign: Vec<String> = file
+        .symbols()
+        .filter(|symbol| symbol.is_undefined())
+        .filter_map(|symbol| symbol.name().ok().map(str::to_owned))
+        .filter(|name| !name.is_empty() && !PROVIDED.contains(&name.as_str()) && !name.starts_with("fusebox_simt_"))
+        .collect();
+    if foreign.is_empty() { Ok(()) } else { Err(LoweringError::ForeignSymbols(foreign)) }
+}

@@ -1,0 +1,256 @@
+//! Tensors become memory.
+
+use super::function::{Done, Function};
+use super::slot::{Slot, Tensor};
+use crate::error::Unsupported;
+use crate::indices::Ix;
+use crate::llvm::{IntPredicate, Ty, Val};
+use crate::mlir::{FloatFormat, Operation, Type, Value};
+
+/// Alignment of memory reserved on the stack in bytes.
+const STACK_ALIGNMENT: u32 = 64;
+
+/// An element in memory.
+struct Place {
+    pointer: Val,
+    alignment: u32,
+    tensor: Tensor,
+}
+
+impl Function<'_, '_, '_> {
+    pub(super) fn tensor_operation(&mut self, op: Operation) -> Done {
+        match op.name() {
+            "tensor.extract" => {
+                let element = self.read(op, op.operand(0), 1)?;
+                self.bind(op.result(0), element);
+                Ok(())
+            }
+            "tensor.insert" => {
+                self.write_element(op, op.operand(0), op.operand(1), 2)?;
+                let tensor = self.slot(op.operand(1))?;
+                self.bind(op.result(0), tensor);
+                Ok(())
+            }
+            "tensor.empty" => self.empty_tensor(op),
+            _ => Unsupported::because("only extract, insert and empty are part of the kernel IR"),
+        }
+    }
+
+    fn empty_tensor(&mut self, op: Operation) -> Done {
+        let (shape, element) = static_tensor(&op.result(0).ty())?;
+        let Some(bytes) = element.element_bytes() else { return Unsupported::because("its elements are not handled") };
+        let count: i64 = shape.iter().product();
+        let pointer = self.in_reservations(|this| {
+            let byte = this.llvm().int(8);
+            this.llvm().stack_array(byte, count as u64 * u64::from(bytes), STACK_ALIGNMENT)
+        });
+        let tensor = Tensor { pointer, alignment: STACK_ALIGNMENT, invariant: false, reported: false };
+        self.bind(op.result(0), Slot::Tensor(tensor));
+        Ok(())
+    }
+
+    pub(super) fn predicated_extract(&mut self, op: Operation) -> Done {
+        let condition = self.plain(op.operand(0))?;
+        let fallback = self.slot(op.operand(1))?;
+        let slots = self.choose(
+            condition,
+            |this| Ok(vec![this.read(op, op.operand(2), 3)?]),
+            |_| Ok(vec![fallback]),
+            &[op.result(0).ty()],
+        )?;
+        for slot in slots {
+            self.bind(op.result(0), slot);
+        }
+        Ok(())
+    }
+
+    pub(super) fn predicated_insert(&mut self, op: Operation) -> Done {
+        let condition = self.plain(op.operand(0))?;
+        let write = |this: &mut Self| {
+            this.write_element(op, op.operand(1), op.operand(2), 3)?;
+            Ok(Vec::new())
+        };
+        self.choose(condition, write, |_| Ok(Vec::new()), &[])?;
+        let tensor = self.slot(op.operand(2))?;
+        self.bind(op.result(0), tensor);
+        Ok(())
+    }
+
+    /// The element of `tensor` at the operands from `first` on.
+    fn read(&mut self, op: Operation, tensor: Value, first: usize) -> Done<Slot> {
+        if let Slot::Splat(element) = self.slot(tensor)? {
+            return Ok(*element);
+        }
+        let (_, element) = static_tensor(&tensor.ty())?;
+        let place = self.place(op, tensor, first)?;
+        self.report(op, &place, &element, false);
+        match &element {
+            Type::Complex(part) => {
+                let (re, im) = self.parts(&place, *part)?;
+                Ok(Slot::Complex(
+                    self.read_plain(&re, &Type::Float(*part))?,
+                    self.read_plain(&im, &Type::Float(*part))?,
+                ))
+            }
+            other => Ok(Slot::Plain(self.read_plain(&place, other)?)),
+        }
+    }
+
+    fn write_element(&mut self, op: Operation, value: Value, tensor: Value, first: usize) -> Done {
+        let (_, element) = static_tensor(&tensor.ty())?;
+        let place = self.place(op, tensor, first)?;
+        if place.tensor.invariant {
+            return Unsupported::because("it writes a tensor that is read-only");
+        }
+        self.report(op, &place, &element, true);
+        match (self.slot(value)?, &element) {
+            (Slot::Complex(re, im), Type::Complex(part)) => {
+                let (at_re, at_im) = self.parts(&place, *part)?;
+                self.write_plain(&at_re, re, &Type::Float(*part))?;
+                self.write_plain(&at_im, im, &Type::Float(*part))
+            }
+            (Slot::Plain(value), element) => self.write_plain(&place, value, element),
+            _ => Unsupported::because("what it writes is no element"),
+        }
+    }
+
+    /// Where an element is. Indices are the operands from `first` on.
+    fn place(&mut self, op: Operation, tensor: Value, first: usize) -> Done<Place> {
+        let (shape, element) = static_tensor(&tensor.ty())?;
+        let Some(bytes) = element.element_bytes() else { return Unsupported::because("its elements are not handled") };
+        let coordinates = op.operands().skip(first).map(|index| self.index(index)).collect::<Done<Vec<Ix>>>()?;
+        let mut position = self.indices.constant(0);
+        for (coordinate, &size) in coordinates.iter().zip(&shape) {
+            position = self.indices.scaled(position, size);
+            position = self.indices.add(position, *coordinate);
+        }
+        let tensor = self.tensor(tensor)?;
+        let offset_divisor = self.indices.divisibility(position).saturating_mul(u64::from(bytes));
+        let alignment = common_power_of_two(offset_divisor, tensor.alignment);
+        let pointer = self.element_address(tensor.pointer, &element, position)?;
+        Ok(Place { pointer, alignment, tensor })
+    }
+
+    /// Address arithmetic with the constant last, so that neighbours share the rest.
+    fn element_address(&mut self, base: Val, element: &Type, position: Ix) -> Done<Val> {
+        let ty = self.memory_type(element)?;
+        let (variable, constant) = self.indices.split_constant(position);
+        let mut pointer = base;
+        if self.indices.as_constant(variable) != Some(0) {
+            let index = self.index_value(variable, 64);
+            pointer = self.llvm().element_pointer(ty, pointer, index);
+        }
+        if constant != 0 {
+            let index = self.llvm().const_int(self.llvm().int(64), constant);
+            pointer = self.llvm().element_pointer(ty, pointer, index);
+        }
+        Ok(pointer)
+    }
+
+    /// The type of an element as it lies in memory.
+    fn memory_type(&self, element: &Type) -> Done<Ty> {
+        let llvm = self.llvm();
+        Ok(match element {
+            Type::Integer(bits) => llvm.int(8 * bits.div_ceil(8)),
+            Type::Complex(part) => llvm.array(self.type_of(&Type::Float(*part))?, 2),
+            other => self.type_of(other)?,
+        })
+    }
+
+    fn read_plain(&mut self, place: &Place, element: &Type) -> Done<Val> {
+        let ty = self.memory_type(element)?;
+        let value = self.llvm().load(ty, place.pointer, place.alignment);
+        if place.tensor.invariant && self.translation.traits.marks_invariant_loads {
+            self.llvm().set_metadata(value, "invariant.load", &[]);
+        }
+        Ok(match element {
+            // Anything but zero is true.
+            Type::Integer(1) => {
+                let zero = self.llvm().const_int(ty, 0);
+                self.llvm().compare_int(IntPredicate::LLVMIntNE, value, zero)
+            }
+            Type::Integer(bits) => self.resized(value, *bits),
+            _ => value,
+        })
+    }
+
+    fn write_plain(&mut self, place: &Place, value: Val, element: &Type) -> Done {
+        let ty = self.memory_type(element)?;
+        let value = match element {
+            Type::Integer(_) => self.resized_as(value, self.llvm().int_bits(ty), false),
+            _ => value,
+        };
+        self.llvm().store(value, place.pointer, place.alignment);
+        Ok(())
+    }
+
+    /// Where real and imaginary part are.
+    fn parts(&mut self, place: &Place, part: FloatFormat) -> Done<(Place, Place)> {
+        let ty = self.type_of(&Type::Float(part))?;
+        let one = self.llvm().const_int(self.llvm().int(64), 1);
+        let second = self.llvm().element_pointer(ty, place.pointer, one);
+        let of = |pointer, alignment| Place { pointer, alignment, tensor: place.tensor };
+        Ok((of(place.pointer, place.alignment), of(second, place.alignment.min(part.bytes()))))
+    }
+
+    /// Tells the simulator of an access.
+    fn report(&mut self, op: Operation, place: &Place, element: &Type, write: bool) {
+        if !place.tensor.reported {
+            return;
+        }
+        let site = self.site(op);
+        let llvm = self.llvm();
+        let int = llvm.int(32);
+        let bytes = i64::from(element.element_bytes().unwrap_or(0));
+        let arguments = [
+            place.pointer,
+            llvm.const_int(int, bytes),
+            llvm.const_int(int, i64::from(write)),
+            llvm.const_int(int, site),
+        ];
+        let parameters = [llvm.pointer(0), int, int, int];
+        self.call_runtime("fusebox_simt_access", &parameters, &arguments);
+    }
+
+    /// The number of an operation's place in the list of places.
+    fn site(&mut self, op: Operation) -> i64 {
+        let text = format!("{}: {} at {}", self.kernel.name, op.name(), op.location());
+        let sites = &mut self.translation.sites;
+        // The same operation is met again where a loop is unrolled.
+        let known = sites.iter().rposition(|known| *known == text);
+        known.unwrap_or_else(|| {
+            sites.push(text);
+            sites.len() - 1
+        }) as i64
+    }
+
+    /// Calls a function of the runtime that returns nothing.
+    fn call_runtime(&mut self, name: &str, parameters: &[Ty], arguments: &[Val]) {
+        let declared = match self.translation.functions.get(name) {
+            Some(declared) => declared.clone(),
+            None => {
+                let signature = self.llvm().signature(self.llvm().void(), parameters);
+                let function = self.llvm().add_function(name, signature, true);
+                let declared = super::Declared { function, signature, results: Vec::new(), defined: true };
+                self.translation.functions.insert(name.to_owned(), declared.clone());
+                declared
+            }
+        };
+        self.llvm().call(declared.signature, declared.function, arguments);
+    }
+}
+
+/// The largest power of two that divides both; `divisor` 0 stands for a multiple of everything.
+fn common_power_of_two(divisor: u64, alignment: u32) -> u32 {
+    let of_divisor = if divisor == 0 { 63 } else { divisor.trailing_zeros() };
+    1 << of_divisor.min(alignment.trailing_zeros()).min(30)
+}
+
+fn static_tensor(ty: &Type) -> Done<(Vec<i64>, Type)> {
+    match ty {
+        Type::Tensor { shape, element } if shape.iter().all(|&size| size >= 0) => {
+            Ok((shape.clone(), (**element).clone()))
+        }
+        _ => Unsupported::because("its tensor is not statically shaped"),
+    }
+}

@@ -1,0 +1,114 @@
+//! `vector`, of one dimension.
+
+use super::function::{Done, Function};
+use super::slot::float_format;
+use crate::error::Unsupported;
+use crate::llvm::Val;
+use crate::mlir::{Operation, Type};
+
+impl Function<'_, '_, '_> {
+    pub(super) fn vector_operation(&mut self, op: Operation) -> Done {
+        let value = match op.name() {
+            "vector.from_elements" => self.from_elements(op)?,
+            "vector.broadcast" => {
+                let element = self.plain(op.operand(0))?;
+                let Type::Vector { lanes, .. } = op.result(0).ty() else {
+                    return Unsupported::because("its result is no vector of one dimension");
+                };
+                self.gathered(&vec![element; lanes as usize])
+            }
+            "vector.extract" => {
+                let vector = self.plain(op.operand(0))?;
+                let position = self.position(op, 1)?;
+                self.llvm().lane(vector, position)
+            }
+            "vector.insert" => {
+                let (value, vector) = (self.plain(op.operand(0))?, self.plain(op.operand(1))?);
+                let position = self.position(op, 2)?;
+                self.llvm().with_lane(vector, value, position)
+            }
+            "vector.fma" => {
+                let operands = op.operands().map(|operand| self.plain(operand)).collect::<Done<Vec<Val>>>()?;
+                let ty = self.llvm().type_of(operands[0]);
+                self.llvm().call_intrinsic("llvm.fma", &[ty], &operands)
+            }
+            "vector.reduction" => self.reduction(op)?,
+            _ => return Unsupported::because("the operation is not part of the kernel IR"),
+        };
+        self.bind_plain(op, value);
+        Ok(())
+    }
+
+    fn from_elements(&mut self, op: Operation) -> Done<Val> {
+        let elements = op.operands().map(|operand| self.plain(operand)).collect::<Done<Vec<Val>>>()?;
+        if elements.is_empty() {
+            return Unsupported::because("it makes a vector of nothing");
+        }
+        Ok(self.gathered(&elements))
+    }
+
+    fn gathered(&self, elements: &[Val]) -> Val {
+        let llvm = self.llvm();
+        let ty = llvm.vector(llvm.type_of(elements[0]), elements.len() as u32);
+        elements.iter().enumerate().fold(llvm.undefined(ty), |all, (lane, &element)| {
+            llvm.with_lane(all, element, llvm.const_int(llvm.int(32), lane as i64))
+        })
+    }
+
+    /// The one position of an extract or insert: a number in the attribute, or the operand after the others.
+    fn position(&mut self, op: Operation, others: usize) -> Done<Val> {
+        if op.operand_count() > others {
+            let ix = self.index(op.operand(others))?;
+            return Ok(self.index_value(ix, 64));
+        }
+        match op.attribute("static_position").and_then(|it| it.integers()).as_deref() {
+            Some([lane]) => Ok(self.llvm().const_int(self.llvm().int(64), *lane)),
+            _ => Unsupported::because("it has other than one position"),
+        }
+    }
+
+    fn reduction(&mut self, op: Operation) -> Done<Val> {
+        let vector = self.plain(op.operand(0))?;
+        let flags = self.fast_math(op);
+        let kind = op.attribute("kind").map(|kind| kind.text()).unwrap_or_default();
+        let kind = kind.split_once('<').map_or(kind.as_str(), |(_, kind)| kind.trim_end_matches('>'));
+        let ty = self.llvm().type_of(vector);
+        let float = float_format(&op.operand(0).ty()).is_some();
+        let start = if op.operand_count() > 1 { Some(self.plain(op.operand(1))?) } else { None };
+        let name = match kind {
+            "add" if float => return Ok(self.ordered_reduction("llvm.vector.reduce.fadd", -0.0, vector, start, flags)),
+            "mul" if float => return Ok(self.ordered_reduction("llvm.vector.reduce.fmul", 1.0, vector, start, flags)),
+            _ if start.is_some() => return Unsupported::because("only sums and products take a start value"),
+            "add" => "llvm.vector.reduce.add",
+            "mul" => "llvm.vector.reduce.mul",
+            "and" => "llvm.vector.reduce.and",
+            "or" => "llvm.vector.reduce.or",
+            "xor" => "llvm.vector.reduce.xor",
+            "minsi" => "llvm.vector.reduce.smin",
+            "maxsi" => "llvm.vector.reduce.smax",
+            "minui" => "llvm.vector.reduce.umin",
+            "maxui" => "llvm.vector.reduce.umax",
+            "minimumf" => "llvm.vector.reduce.fminimum",
+            "maximumf" => "llvm.vector.reduce.fmaximum",
+            "minnumf" => "llvm.vector.reduce.fmin",
+            "maxnumf" => "llvm.vector.reduce.fmax",
+            _ => return Unsupported::because(format!("reductions by {kind} are not handled")),
+        };
+        let llvm = self.llvm();
+        Ok(llvm.with_flags(llvm.call_intrinsic(name, &[ty], &[vector]), flags))
+    }
+
+    fn ordered_reduction(
+        &self,
+        name: &str,
+        neutral: f64,
+        vector: Val,
+        start: Option<Val>,
+        flags: crate::llvm::FastMath,
+    ) -> Val {
+        let llvm = self.llvm();
+        let ty = llvm.type_of(vector);
+        let start = start.unwrap_or_else(|| llvm.const_float(llvm.scalar_type(ty), neutral));
+        llvm.with_flags(llvm.call_intrinsic(name, &[ty], &[start, vector]), flags)
+    }
+}

@@ -1,0 +1,141 @@
+//! Runs objects through LLVM's own loader, for tests only.
+#![allow(dead_code)]
+
+use std::ffi::{CStr, CString, c_void};
+use std::ptr;
+
+use fusebox_core::emitter::LaunchDimensions;
+use fusebox_lowering::{Argument, Code, KernelSource, LoweringError, Stage, Stages, Target, compile};
+use llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
+use llvm_sys::error::{LLVMErrorRef, LLVMGetErrorMessage};
+use llvm_sys::orc2::lljit::*;
+use llvm_sys::orc2::*;
+
+type Kernel = unsafe extern "C" fn(*const *mut c_void, i64, i64);
+
+/// A buffer aligned as kernels want it.
+#[repr(align(64))]
+#[derive(Clone)]
+struct Line([u8; 64]);
+
+/// Memory of a kernel's argument.
+#[derive(Clone)]
+pub struct Buffer {
+    lines: Vec<Line>,
+    bytes: usize,
+}
+
+impl Buffer {
+    pub fn of<T: Copy>(values: &[T]) -> Self {
+        let bytes = std::mem::size_of_val(values);
+        let mut buffer = Buffer { lines: vec![Line([0xee; 64]); bytes.div_ceil(64).max(1)], bytes };
+        // SAFETY: plain data, copied into memory of at least its size.
+        unsafe { ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), buffer.lines.as_mut_ptr().cast(), bytes) };
+        buffer
+    }
+
+    pub fn values<T: Copy>(&self) -> Vec<T> {
+        let count = self.bytes / size_of::<T>();
+        // SAFETY: the memory is initialised, aligned to 64 bytes and as large as said.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<T>(), count).to_vec() }
+    }
+}
+
+fn check(error: LLVMErrorRef) {
+    // SAFETY: the message of an error is a zero-terminated string.
+    assert!(error.is_null(), "{:?}", unsafe { CStr::from_ptr(LLVMGetErrorMessage(error)) });
+}
+
+/// Stages kept as text.
+#[derive(Default)]
+pub struct Recorded(pub Vec<(Stage, String)>);
+
+impl Stages for Recorded {
+    fn wants(&self, _: Stage) -> bool {
+        true
+    }
+
+    fn stage(&mut self, stage: Stage, text: &str) {
+        self.0.push((stage, text.to_owned()));
+    }
+}
+
+impl Recorded {
+    pub fn get(&self, stage: Stage) -> &str {
+        &self.0.iter().find(|(known, _)| *known == stage).expect("the stage was offered").1
+    }
+}
+
+/// A kernel whose last `outputs` arguments are written.
+pub fn source(name: &str, functions: &str, sizes: &[u64], outputs: usize, blocks: u64, threads: u32) -> KernelSource {
+    let inputs = sizes.len() - outputs;
+    let argument = |(position, &bytes): (usize, &u64)| Argument {
+        bytes,
+        alignment: 64,
+        read_only: position < inputs,
+        no_alias: true,
+    };
+    KernelSource {
+        entry: name.into(),
+        functions: functions.into(),
+        arguments: sizes.iter().enumerate().map(argument).collect(),
+        launch: LaunchDimensions { blocks, threads_per_block: threads },
+    }
+}
+
+pub fn stages_of(kernel: &KernelSource, target: &Target) -> Result<(Code, Recorded), LoweringError> {
+    let mut stages = Recorded::default();
+    let code = compile(std::slice::from_ref(kernel), target, &mut stages)?;
+    Ok((code, stages))
+}
+
+/// Checks that `text` contains these lines' parts, in this order.
+#[track_caller]
+pub fn contains_in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => panic!("no `{part}` (in this order) in:\n{text}"),
+        }
+    }
+}
+
+pub fn object(code: Code) -> Vec<u8> {
+    match code {
+        Code::Object { bytes, .. } => bytes,
+        other => panic!("not an object: {other:?}"),
+    }
+}
+
+/// Calls a kernel of an object for some blocks.
+pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i64) {
+    // SAFETY: the object was made for this machine; buffers are as large and aligned as the kernel was told.
+    unsafe {
+        let mut jit = ptr::null_mut();
+        check(LLVMOrcCreateLLJIT(&mut jit, LLVMOrcCreateLLJITBuilder()));
+        let library = LLVMOrcLLJITGetMainJITDylib(jit);
+        let mut generator = ptr::null_mut();
+        let prefix = LLVMOrcLLJITGetGlobalPrefix(jit);
+        let own = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&mut generator, prefix, None, ptr::null_mut());
+        check(own);
+        LLVMOrcJITDylibAddGenerator(library, generator);
+        let buffer =
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), c"object".as_ptr());
+        check(LLVMOrcLLJITAddObjectFile(jit, library, buffer));
+        let mut address = 0;
+        let name = CString::new(name).unwrap();
+        check(LLVMOrcLLJITLookup(jit, &mut address, name.as_ptr()));
+        let kernel: Kernel = std::mem::transmute(address as usize);
+        let pointers: Vec<*mut c_void> = buffers.iter_mut().map(|buffer| buffer.lines.as_mut_ptr().cast()).collect();
+        kernel(pointers.as_ptr(), first, end);
+        check(LLVMOrcDisposeLLJIT(jit));
+    }
+}
+
+/// Compiles a kernel for this machine and runs all its blocks.
+pub fn compile_and_run(kernel: &KernelSource, buffers: &mut [Buffer]) {
+    let code = compile(std::slice::from_ref(kernel), &Target::Cpu, &mut fusebox_lowering::NoStages);
+    let bytes = object(code.unwrap_or_else(|error| panic!("{error}")));
+    run(&bytes, &kernel.entry, buffers, 0, kernel.launch.blocks as i64);
+}
