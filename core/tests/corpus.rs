@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use fusebox_core::hlo::{Module, PrintOptions, parse_module, print_module_with, verify};
+use fusebox_core::hlo::{Module, PrintOptions, parse_module, print_module_with, read_proto, verify, write_proto};
 
 /// Names and texts of all programs.
 fn programs() -> Vec<(String, String)> {
@@ -45,6 +45,21 @@ fn programs_are_valid() {
     for (name, text) in programs() {
         if let Err(faults) = verify(&parsed(&text, &name)) {
             panic!("{}", faults.iter().map(|f| format!("{f}\n")).collect::<String>());
+        }
+    }
+}
+
+#[test]
+fn serialised_programs_read_back() {
+    for (name, text) in programs() {
+        let mut module = parsed(&text, &name);
+        module.clear_source();
+        let again = read_proto(&write_proto(&module)).unwrap_or_else(|faults| panic!("{name}: {}", faults[0]));
+        if module != again {
+            let folder = std::env::temp_dir();
+            std::fs::write(folder.join("written.hlo"), module.to_string()).unwrap();
+            std::fs::write(folder.join("read.hlo"), again.to_string()).unwrap();
+            panic!("{name} does not survive serialisation: compare written.hlo and read.hlo in {}", folder.display());
         }
     }
 }

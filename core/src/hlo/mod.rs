@@ -13,6 +13,7 @@ mod literal;
 mod module;
 mod narrow_float;
 mod op;
+mod proto;
 mod shape;
 mod span;
 pub mod text;
@@ -31,6 +32,7 @@ pub use op::{
     GatherDims, Op, Opcode, PaddingDim, RandomAlgorithm, RandomDistribution, ScatterDims, SliceDim, Transpose, UnaryOp,
     Window, WindowDim,
 };
+pub use proto::{read_proto, write_proto};
 pub use shape::{ArrayShape, Layout, Shape};
 pub use span::{Diagnostic, Span};
 pub use text::{ParseOptions, PrintOptions, parse_module, parse_module_with, print_module, print_module_with};

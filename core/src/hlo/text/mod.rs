@@ -8,14 +8,14 @@
 //! what JAX lowers to, optimised text, and computations without a `HloModule` line.
 
 mod attributes;
-mod common;
+pub(crate) mod common;
 mod computation;
 mod header;
 mod instruction;
-mod lexer;
+pub(crate) mod lexer;
 mod literals;
 mod ops;
-mod print;
+pub(crate) mod print;
 mod print_literal;
 mod print_op;
 mod shapes;

@@ -234,7 +234,7 @@ fn text_or_dictionary(text: &str) -> String {
 }
 
 /// A string in quotes, with C escapes.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for character in text.chars() {

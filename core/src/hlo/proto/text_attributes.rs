@@ -1,0 +1,282 @@
+//! Attributes that our data model keeps as text and messages keep in fields.
+
+use super::data;
+use super::module::{Instruction, TextAttribute, TextAttributes};
+use crate::hlo::text::lexer::Cursor;
+use crate::hlo::{Extra, Op, Opcode};
+
+/// By number.
+pub(super) const API_VERSIONS: &[&str] = &[
+    "API_VERSION_UNSPECIFIED",
+    "",
+    "API_VERSION_STATUS_RETURNING",
+    "API_VERSION_STATUS_RETURNING_UNIFIED",
+    "API_VERSION_TYPED_FFI",
+];
+
+/// By number.
+const ALGORITHMS: &[&str] = &[
+    "",
+    "dot_any_f8_any_f8_f32",
+    "dot_any_f8_any_f8_f32_fast_accum",
+    "dot_f16_f16_f16",
+    "dot_f16_f16_f32",
+    "dot_bf16_bf16_bf16",
+    "dot_bf16_bf16_f32",
+    "dot_bf16_bf16_f32_x3",
+    "dot_bf16_bf16_f32_x6",
+    "dot_tf32_tf32_f32",
+    "dot_tf32_tf32_f32_x3",
+    "dot_f32_f32_f32",
+    "dot_f64_f64_f64",
+    "dot_bf16_bf16_f32_x9",
+];
+
+/// By number.
+const PRECISIONS: &[&str] = &["default", "high", "highest"];
+
+fn name_of(names: &[&str], number: i32) -> String {
+    usize::try_from(number).ok().and_then(|number| names.get(number)).copied().unwrap_or_default().to_owned()
+}
+
+pub(super) fn api_version_name(number: i32) -> String {
+    // Zero is an unwritten field, which means the original version.
+    if number == 0 { String::new() } else { name_of(API_VERSIONS, number) }
+}
+
+pub(super) fn algorithm_number(name: &str) -> i32 {
+    ALGORITHMS.iter().position(|known| *known == name).unwrap_or(0) as i32
+}
+
+pub(super) fn algorithm_name(number: i32) -> String {
+    name_of(ALGORITHMS, number)
+}
+
+fn braced(numbers: &[i64]) -> String {
+    format!("{{{}}}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
+}
+
+/// `{{0}: (1, {})}`
+pub(super) fn parse_aliasing(text: &str) -> Option<Vec<data::OutputOperandAliasing>> {
+    let mut cursor = Cursor::new(text);
+    cursor.eat(b'{').then_some(())?;
+    let entry = |cursor: &mut Cursor| {
+        let output_shape_index = cursor.integers("an index")?;
+        cursor.expect(b':', "")?;
+        cursor.expect(b'(', "")?;
+        let operand_index = cursor.integer("an operand")?;
+        cursor.expect(b',', "")?;
+        let operand_shape_index = cursor.integers("an index")?;
+        cursor.expect(b')', "")?;
+        Ok(data::OutputOperandAliasing { output_shape_index, operand_index, operand_shape_index })
+    };
+    let entries = cursor.list(b'}', entry).ok()?;
+    cursor.is_done().then_some(entries)
+}
+
+pub(super) fn aliasing_text(entries: &[data::OutputOperandAliasing]) -> String {
+    if entries.is_empty() {
+        return String::new();
+    }
+    let entry = |entry: &data::OutputOperandAliasing| {
+        let (output, inner) = (braced(&entry.output_shape_index), braced(&entry.operand_shape_index));
+        format!("{output}: ({}, {inner})", entry.operand_index)
+    };
+    format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+}
+
+/// Sets the fields of one attribute, if there are fields for it and its text is of the usual form.
+pub(super) fn write_attribute(message: &mut Instruction, name: &str, text: &str) {
+    let mut cursor = Cursor::new(text);
+    let number = || text.parse::<i64>().unwrap_or_default();
+    match name {
+        "operand_precision" => {
+            let precision = |word: &str| PRECISIONS.iter().position(|known| *known == word.trim()).unwrap_or(0) as i32;
+            let list = text.trim_start_matches('{').trim_end_matches('}');
+            message.precision_config.get_or_insert_default().operand_precision =
+                list.split(',').map(precision).collect();
+        }
+        "output_to_operand_aliasing" => message.output_operand_aliasing = parse_aliasing(text).unwrap_or_default(),
+        "channel_id" => message.channel_id = number(),
+        "dimensions" => message.dimensions = cursor.integers("a dimension").unwrap_or_default(),
+        "use_global_device_ids" => message.use_global_device_ids = text == "true",
+        "constrain_layout" => message.constrain_layout = text == "true",
+        "is_host_transfer" => message.is_host_transfer = text == "true",
+        "is_composite" => message.is_composite = text == "true",
+        "async_execution_thread" => {
+            message.async_execution_thread = cursor.string("a thread").unwrap_or_default();
+        }
+        "infeed_config" => message.infeed_config = cursor.string("a text").unwrap_or_default().into_bytes(),
+        "outfeed_config" => message.outfeed_config = cursor.string("a text").unwrap_or_default().into_bytes(),
+        "cross_program_prefetch_index" => message.cross_program_prefetch_index = text.parse().ok(),
+        "source_target_pairs" => {
+            let pair = |pair: Vec<i64>| match pair[..] {
+                [source, target] => Some(data::SourceTarget { source, target }),
+                _ => None,
+            };
+            message.source_target_pairs = groups(text).into_iter().flatten().filter_map(pair).collect();
+        }
+        "replica_groups" => write_replica_groups(message, text),
+        _ => {}
+    }
+}
+
+/// `{{0,1},{2,3}}`
+fn groups(text: &str) -> Option<Vec<Vec<i64>>> {
+    let mut cursor = Cursor::new(text);
+    cursor.eat(b'{').then_some(())?;
+    let groups = cursor.list(b'}', |cursor| cursor.integers("a device")).ok()?;
+    cursor.is_done().then_some(groups)
+}
+
+fn write_replica_groups(message: &mut Instruction, text: &str) {
+    if let Some(groups) = groups(text) {
+        message.replica_groups = groups.into_iter().map(|replica_ids| data::ReplicaGroup { replica_ids }).collect();
+    } else {
+        message.iota_collective_device_list = iota_groups(text);
+    }
+}
+
+/// `[2,4]<=[8]T(1,0)`
+fn iota_groups(text: &str) -> Option<data::IotaReplicaGroups> {
+    let mut cursor = Cursor::new(text);
+    let integers = |cursor: &mut Cursor, close| cursor.list(close, |cursor| cursor.integer("a number")).ok();
+    cursor.eat(b'[').then_some(())?;
+    let sizes = integers(&mut cursor, b']')?;
+    let &[num_replica_groups, num_devices_per_group] = &sizes[..] else { return None };
+    cursor.eat_symbol("<=[").then_some(())?;
+    let iota_reshape_dims = integers(&mut cursor, b']')?;
+    let iota_transpose_perm = match cursor.eat_symbol("T(") {
+        true => integers(&mut cursor, b')')?.into_iter().map(|dim| dim as i32).collect(),
+        false => (0..iota_reshape_dims.len() as i32).collect(),
+    };
+    Some(data::IotaReplicaGroups { num_replica_groups, num_devices_per_group, iota_reshape_dims, iota_transpose_perm })
+}
+
+fn replica_groups_text(message: &Instruction) -> Option<String> {
+    let lists = message.collective_device_list.iter().flat_map(|list| &list.replica_groups);
+    let groups: Vec<String> =
+        message.replica_groups.iter().chain(lists).map(|group| braced(&group.replica_ids)).collect();
+    if !groups.is_empty() {
+        return Some(format!("{{{}}}", groups.join(",")));
+    }
+    let iota = message.iota_collective_device_list.as_ref()?;
+    let bracketed = |numbers: &[i64]| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+    let mut text = format!("[{},{}]", iota.num_replica_groups, iota.num_devices_per_group);
+    text += &format!("<=[{}]", bracketed(&iota.iota_reshape_dims));
+    if !iota.iota_transpose_perm.is_sorted() {
+        let permutation: Vec<i64> = iota.iota_transpose_perm.iter().map(|&dim| dim.into()).collect();
+        text += &format!("T({})", bracketed(&permutation));
+    }
+    Some(text)
+}
+
+/// The attributes of an operation that is kept as it stands.
+pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
+    let mut list: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, value: Option<String>| list.extend(value.map(|value| (name.to_owned(), value)));
+    let flag = |value: bool| value.then(|| "true".to_owned());
+    let quoted =
+        |bytes: &[u8]| (!bytes.is_empty()).then(|| crate::hlo::text::print::quoted(&String::from_utf8_lossy(bytes)));
+    add("channel_id", (message.channel_id > 0).then(|| message.channel_id.to_string()));
+    add("replica_groups", replica_groups_text(message));
+    let pair = |pair: &data::SourceTarget| format!("{{{},{}}}", pair.source, pair.target);
+    let pairs: Vec<String> = message.source_target_pairs.iter().map(pair).collect();
+    add("source_target_pairs", (!pairs.is_empty()).then(|| format!("{{{}}}", pairs.join(","))));
+    add("use_global_device_ids", flag(message.use_global_device_ids));
+    add("constrain_layout", flag(message.constrain_layout));
+    add("is_host_transfer", flag(message.is_host_transfer));
+    add("dimensions", (!message.dimensions.is_empty()).then(|| braced(&message.dimensions)));
+    add("infeed_config", quoted(&message.infeed_config));
+    add("outfeed_config", quoted(&message.outfeed_config));
+    add("async_execution_thread", quoted(message.async_execution_thread.as_bytes()));
+    add("cross_program_prefetch_index", message.cross_program_prefetch_index.map(|index| index.to_string()));
+    list
+}
+
+/// The attributes of any other operation that are kept beside it.
+pub(super) fn kept_attributes(message: &Instruction, opcode: Opcode) -> Vec<(String, String)> {
+    let mut list = Vec::new();
+    let precisions = message.precision_config.as_ref().map_or(&[][..], |config| &config.operand_precision);
+    if precisions.iter().any(|&precision| precision != 0) {
+        let names: Vec<String> = precisions.iter().map(|&precision| name_of(PRECISIONS, precision)).collect();
+        list.push(("operand_precision".to_owned(), format!("{{{}}}", names.join(","))));
+    }
+    if matches!(opcode, Opcode::Fusion | Opcode::Call) && !message.output_operand_aliasing.is_empty() {
+        list.push(("output_to_operand_aliasing".to_owned(), aliasing_text(&message.output_operand_aliasing)));
+    }
+    if message.is_composite {
+        list.push(("is_composite".to_owned(), "true".to_owned()));
+    }
+    list
+}
+
+/// All text that an instruction holds.
+pub(super) fn all_text(op: &Op, extra: Option<&Extra>) -> TextAttributes {
+    let mut list = Vec::new();
+    let mut add = |name: String, value: &str| list.push(TextAttribute { name, value: value.to_owned() });
+    match op {
+        Op::Other { called, attributes, .. } => {
+            for (name, ids) in called {
+                add(format!("called.{name}"), &ids.len().to_string());
+            }
+            attributes.iter().for_each(|(name, value)| add(format!("op.{name}"), value));
+        }
+        Op::CustomCall(attrs) => {
+            add("op.api_version".to_owned(), &attrs.api_version);
+            add("op.output_to_operand_aliasing".to_owned(), &attrs.output_to_operand_aliasing);
+        }
+        Op::Dot(dims) | Op::ScaledDot(dims) | Op::RaggedDot { dims, .. } => {
+            add("op.algorithm".to_owned(), &dims.algorithm);
+        }
+        _ => {}
+    }
+    if let Some(extra) = extra {
+        extra.other.iter().for_each(|(name, value)| add(format!("other.{name}"), value));
+        extra.sharding.iter().for_each(|value| add("sharding".to_owned(), value));
+        let fields = extra.metadata.iter().flat_map(|metadata| &metadata.other);
+        fields.for_each(|(name, value)| add(format!("metadata.{name}"), value));
+    }
+    TextAttributes { list }
+}
+
+/// Puts text back into an instruction, in place of what its fields said.
+pub(super) fn apply_text(text: &TextAttributes, op: &mut Op, extra: &mut Extra) {
+    if let Op::Other { called, attributes, .. } = op {
+        attributes.clear();
+        let mut ids = called.drain(..).flat_map(|(_, ids)| ids).collect::<Vec<_>>().into_iter();
+        for TextAttribute { name, value } in &text.list {
+            if let Some(name) = name.strip_prefix("called.") {
+                let count = value.parse().unwrap_or(0);
+                called.push((name.to_owned(), ids.by_ref().take(count).collect()));
+            }
+        }
+    }
+    extra.other.clear();
+    extra.sharding = None;
+    extra.metadata.iter_mut().for_each(|metadata| metadata.other.clear());
+    for TextAttribute { name, value } in &text.list {
+        let (kind, name) = name.split_once('.').unwrap_or((name, ""));
+        match kind {
+            "op" => apply_op_text(op, name, value),
+            "other" => extra.other.push((name.to_owned(), value.clone())),
+            "sharding" => extra.sharding = Some(value.clone()),
+            "metadata" => {
+                extra.metadata.get_or_insert_default().other.push((name.to_owned(), value.clone()));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn apply_op_text(op: &mut Op, name: &str, value: &str) {
+    match (op, name) {
+        (Op::Other { attributes, .. }, _) => attributes.push((name.to_owned(), value.to_owned())),
+        (Op::CustomCall(attrs), "api_version") => attrs.api_version = value.to_owned(),
+        (Op::CustomCall(attrs), "output_to_operand_aliasing") => attrs.output_to_operand_aliasing = value.to_owned(),
+        (Op::Dot(dims) | Op::ScaledDot(dims) | Op::RaggedDot { dims, .. }, "algorithm") => {
+            dims.algorithm = value.to_owned();
+        }
+        _ => {}
+    }
+}
