@@ -1,61 +1,89 @@
 //! Reads HLO files, verifies them, prints them and reads them back; says how long each step took.
 //!
 //! ```text
-//! cargo run --release --example check_hlo -- [--fill] [--generate N] FILE…
+//! cargo run --release --example check_hlo -- [--fill] [--emit FOLDER] [--generate N] FILE…
 //! ```
+//!
+//! Files ending in `.pb` are serialised modules. `--emit` writes each module as text and serialised.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use fusebox_core::hlo::{Diagnostic, ParseOptions, PrintOptions, parse_module_with, print_module_with, verify};
+use fusebox_core::hlo::{
+    Diagnostic, Module, ParseOptions, parse_module_with, print_module, read_proto, verify, write_proto,
+};
 
 fn main() -> ExitCode {
     let mut options = ParseOptions::default();
+    let mut folder: Option<PathBuf> = None;
     let mut failed = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let (name, text) = match argument.as_str() {
+        let result = match argument.as_str() {
             "--fill" => {
                 options.fill_elided = true;
                 continue;
             }
+            "--emit" => {
+                folder = arguments.next().map(PathBuf::from);
+                continue;
+            }
             "--generate" => {
                 let count = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(40_000);
-                (format!("<{count} instructions>"), generated(count))
+                check(generated(count).as_bytes(), &format!("<{count} instructions>"), &options)
             }
-            path => match std::fs::read_to_string(path) {
-                Ok(text) => (path.to_owned(), text),
-                Err(error) => {
-                    eprintln!("{path}: {error}");
-                    failed = true;
-                    continue;
-                }
-            },
+            path => {
+                std::fs::read(path).map_err(|error| error.to_string()).and_then(|bytes| check(&bytes, path, &options))
+            }
         };
-        if let Err(faults) = check(&text, &name, &options) {
-            faults.iter().for_each(|fault| eprintln!("{fault}"));
+        let written = result.and_then(|module| match &folder {
+            Some(folder) => emit(&module, &argument, folder).map_err(|error| error.to_string()),
+            None => Ok(()),
+        });
+        if let Err(message) = written {
+            eprintln!("{argument}: {message}");
             failed = true;
         }
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn check(text: &str, name: &str, options: &ParseOptions) -> Result<(), Vec<Diagnostic>> {
+fn emit(module: &Module, path: &str, folder: &Path) -> std::io::Result<()> {
+    let stem = Path::new(path).file_stem().unwrap_or_default();
+    std::fs::write(folder.join(stem).with_extension("hlo"), print_module(module))?;
+    std::fs::write(folder.join(stem).with_extension("pb"), write_proto(module))
+}
+
+fn joined(faults: Vec<Diagnostic>) -> String {
+    faults.iter().map(|fault| format!("{fault}\n")).collect()
+}
+
+fn check(bytes: &[u8], name: &str, options: &ParseOptions) -> Result<Module, String> {
     let start = Instant::now();
-    let mut module = parse_module_with(text, name, options)?;
-    let parsed = start.elapsed();
-    verify(&module)?;
-    let verified = start.elapsed();
-    let printed = print_module_with(&module, &PrintOptions::default());
-    let finished = start.elapsed();
-    let mut again = parse_module_with(&printed, "<printed>", options)?;
-    module.clear_source();
-    again.clear_source();
-    println!("{name}: parse {parsed:?}, verify {:?}, print {:?}", verified - parsed, finished - verified);
-    if module != again {
-        println!("{name}: the printed module is another one");
+    let mut module = match name.ends_with(".pb") {
+        true => read_proto(bytes),
+        false => parse_module_with(&String::from_utf8_lossy(bytes), name, options),
     }
-    Ok(())
+    .map_err(joined)?;
+    let read = start.elapsed();
+    verify(&module).map_err(joined)?;
+    let verified = start.elapsed();
+    let printed = print_module(&module);
+    let finished = start.elapsed();
+    println!("{name}: read {read:?}, verify {:?}, print {:?}", verified - read, finished - verified);
+    let mut again = parse_module_with(&printed, "<printed>", options).map_err(joined)?;
+    let mut serialised = read_proto(&write_proto(&module)).map_err(joined)?;
+    for copy in [&mut module, &mut again, &mut serialised] {
+        copy.clear_source();
+    }
+    if module != again {
+        return Err("the printed module is another one".to_owned());
+    }
+    if module != serialised {
+        return Err("the serialised module is another one".to_owned());
+    }
+    Ok(module)
 }
 
 /// A module of about `count` instructions with the constructs of large programs: long chains, many

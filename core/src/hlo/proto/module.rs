@@ -176,6 +176,10 @@ pub(super) struct Instruction {
     /// All attributes that are kept as text, if the fields above do not say them all.
     #[prost(message, optional, tag = "100001")]
     pub text: Option<TextAttributes>,
+    /// The name, if another computation has an instruction of the same name, which XLA does not
+    /// allow: then the field for the name holds another one.
+    #[prost(string, optional, tag = "100002")]
+    pub own_name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]

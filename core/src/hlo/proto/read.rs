@@ -203,7 +203,8 @@ fn read_instruction(
     }
     extra.control_predecessors = control_predecessors;
     let extra = (extra != Extra::default()).then(|| Box::new(extra));
-    Ok(Instruction { name: message.name, shape, op, operands, extra, span: Span::default() })
+    let name = message.own_name.unwrap_or(message.name);
+    Ok(Instruction { name, shape, op, operands, extra, span: Span::default() })
 }
 
 /// Newer modules keep large configurations in a list beside the instructions.

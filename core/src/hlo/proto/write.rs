@@ -1,6 +1,6 @@
 //! Modules into bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use prost::Message;
 
@@ -38,6 +38,7 @@ fn module_message(module: &Module) -> module::Module {
     let computations = module.computations.iter().enumerate();
     let computations: Vec<module::Computation> =
         computations.map(|(index, computation)| computation_message(index, computation, is_fused[index])).collect();
+    let computations = with_unique_names(computations);
     let schedule = module.is_scheduled.then(|| schedule_message(&computations));
     let entry = module.entry_computation();
     let frontend = module.other_attributes.iter().find(|(name, _)| name == "frontend_attributes");
@@ -63,6 +64,31 @@ fn module_message(module: &Module) -> module::Module {
             no_entry_layout: module.entry_layout.is_none(),
         }),
     }
+}
+
+/// Renames instructions whose name another computation has used.
+fn with_unique_names(mut computations: Vec<module::Computation>) -> Vec<module::Computation> {
+    let mut used: HashSet<String> = HashSet::new();
+    let given = computations.iter().flat_map(|computation| &computation.instructions);
+    let mut numbers: HashMap<String, usize> = given.map(|instruction| (instruction.name.clone(), 0)).collect();
+    for instruction in computations.iter_mut().flat_map(|computation| &mut computation.instructions) {
+        if used.insert(instruction.name.clone()) {
+            continue;
+        }
+        let own_name = instruction.name.clone();
+        let mut number = numbers.get(&own_name).copied().unwrap_or(0);
+        let unique = loop {
+            number += 1;
+            let candidate = format!("{own_name}.copy{number}");
+            if !numbers.contains_key(&candidate) && used.insert(candidate.clone()) {
+                break candidate;
+            }
+        };
+        numbers.insert(own_name.clone(), number);
+        instruction.name = unique;
+        instruction.own_name = Some(own_name);
+    }
+    computations
 }
 
 fn text_list(attributes: &[(String, String)]) -> TextAttributes {
