@@ -1,1 +1,156 @@
-//! Placeholder.
+//! The reference interpreter: what an HLO module means, without any compiling.
+//!
+//! Simple, slow and right: every instruction is evaluated in order on whole arrays, each element
+//! held in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and brought to its element
+//! type once per operation. It is the oracle of the project's tests and stands in for operations
+//! that have no kernel.
+//!
+//! Modules are expected to have passed the verifier. What is not supported is an error with its
+//! place, never a guess. One device only: collectives over a single participant are identities.
+//!
+//! ```text
+//! lib, evaluator      computations, control flow        value     arrays, literals
+//! operation           opcode -> function                number    one element
+//! movement … linalg   the operations                    program   scalar computations
+//! ```
+#![deny(missing_docs)]
+
+mod batch_norm;
+mod collective;
+mod contraction;
+mod convolution;
+mod custom_call;
+mod elementwise;
+mod error;
+mod evaluator;
+mod fft;
+mod function;
+mod gather;
+mod linalg;
+mod movement;
+mod number;
+mod operation;
+mod plan;
+mod program;
+mod random;
+mod reduce;
+mod scan;
+mod scatter;
+mod sort;
+mod strided;
+mod value;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Shape};
+
+pub use error::{EvalError, Fault, InstructionError};
+
+use evaluator::Evaluator;
+use value::Value;
+
+/// Runs the entry computation. `inputs` stand in parameter order, tuples as tuples.
+///
+/// # Errors
+/// If the inputs do not fit the parameters, or an instruction cannot be evaluated.
+pub fn evaluate(module: &Module, inputs: &[Literal]) -> Result<Literal, EvalError> {
+    match module.entry {
+        Some(entry) => evaluate_computation(module, entry, inputs),
+        None => Err(EvalError::NoEntry { file: module.source_file.clone() }),
+    }
+}
+
+/// Runs one computation of a module.
+///
+/// # Errors
+/// If the arguments do not fit the parameters, or an instruction cannot be evaluated.
+pub fn evaluate_computation(module: &Module, id: ComputationId, arguments: &[Literal]) -> Result<Literal, EvalError> {
+    check_arguments(module, id, arguments)?;
+    on_deep_stack(plan::nesting_depth(module), || {
+        let in_message = |fault: Fault| arguments_error(module, fault.to_string());
+        let values = arguments.iter().map(|a| Value::from_literal(a).map_err(in_message)).collect::<Result<_, _>>()?;
+        let result = Evaluator::new(module).computation(id, values)?;
+        result.to_literal().map_err(in_message)
+    })
+}
+
+/// Evaluates one instruction on given operands: for a runtime that has no kernel for it.
+///
+/// # Errors
+/// If the instruction cannot be evaluated on these operands.
+pub fn evaluate_instruction(
+    module: &Module,
+    computation: ComputationId,
+    instruction: InstrId,
+    operands: &[Literal],
+) -> Result<Literal, EvalError> {
+    on_deep_stack(plan::nesting_depth(module), || {
+        let located = |fault| InstructionError::locate(module, module.computation(computation), instruction, fault);
+        let values = operands.iter().map(Value::from_literal).collect::<Result<_, _>>().map_err(located)?;
+        let result = Evaluator::new(module).instruction(computation, instruction, values).map_err(located)?;
+        Ok(result.to_literal().map_err(located)?)
+    })
+}
+
+fn check_arguments(module: &Module, id: ComputationId, arguments: &[Literal]) -> Result<(), EvalError> {
+    let Some(computation) = module.computations.get(id.index()) else {
+        return Err(arguments_error(module, format!("the module has no computation number {}", id.0)));
+    };
+    let parameters = computation.parameters();
+    if parameters.len() != arguments.len() {
+        let message =
+            format!("`{}` takes {} arguments, but {} were given", computation.name, parameters.len(), arguments.len());
+        return Err(arguments_error(module, message));
+    }
+    for (number, (&parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
+        let instruction = computation.instruction(parameter);
+        if !argument_fits(argument, &instruction.shape) {
+            let message = format!(
+                "argument {number} of `{}` does not have the shape of parameter `{}`: {:?} was given, {:?} is wanted",
+                computation.name,
+                instruction.name,
+                argument.shape(),
+                instruction.shape
+            );
+            return Err(arguments_error(module, message));
+        }
+    }
+    Ok(())
+}
+
+fn argument_fits(argument: &Literal, shape: &Shape) -> bool {
+    match argument {
+        Literal::Array(array) if array.data.len() as i64 != array.shape().byte_size() => false,
+        _ => argument.shape().same_structure(shape),
+    }
+}
+
+fn arguments_error(module: &Module, message: String) -> EvalError {
+    EvalError::Arguments { file: module.source_file.clone(), message }
+}
+
+/// Deepest nesting of calls that is evaluated on the caller's stack.
+const SHALLOW: usize = 24;
+/// Stack one level of calls may take; generous, as unoptimised builds are greedy.
+const BYTES_PER_LEVEL: usize = 64 << 10;
+
+/// Runs `work` where the stack suffices for calls nested `depth` deep.
+fn on_deep_stack<T: Send>(depth: usize, work: impl FnOnce() -> Result<T, EvalError> + Send) -> Result<T, EvalError> {
+    if depth <= SHALLOW {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size((depth + SHALLOW).saturating_mul(BYTES_PER_LEVEL));
+        let no_thread = |reason: String| EvalError::Arguments {
+            file: String::new(),
+            message: format!("no stack for calls nested {depth} deep: {reason}"),
+        };
+        let thread = builder.spawn_scoped(scope, work).map_err(|error| no_thread(error.to_string()))?;
+        match thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -20,6 +20,8 @@ mod simt;
 
 mod error;
 
+pub mod npz;
+
 pub use error::{LoadError, RunError};
 pub use executable::{
     Access, Allocation, AllocationKind, Binding, CodeImage, Executable, HostOp, KernelArgument, KernelImage, Slice,

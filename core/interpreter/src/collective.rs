@@ -1,0 +1,83 @@
+//! Operations between devices, on the one device there is, and other operations without a value of
+//! their own.
+
+use fusebox_core::hlo::{Instruction, Opcode};
+
+use crate::error::{Outcome, malformed, unsupported};
+use crate::evaluator::Evaluator;
+use crate::value::Value;
+
+/// Evaluates what the data model keeps as [`fusebox_core::hlo::Op::Other`].
+pub(crate) fn evaluate(
+    evaluator: &mut Evaluator,
+    instruction: &Instruction,
+    opcode: Opcode,
+    attributes: &[(String, String)],
+    called: &[fusebox_core::hlo::ComputationId],
+    mut operands: Vec<Value>,
+) -> Outcome<Value> {
+    if evaluator.module.replica_count > 1 || evaluator.module.num_partitions > 1 {
+        return unsupported(format!("{opcode} over several devices; the interpreter runs one"));
+    }
+    match opcode {
+        Opcode::AllReduce
+        | Opcode::AllGather
+        | Opcode::ReduceScatter
+        | Opcode::AllToAll
+        | Opcode::CollectiveBroadcast
+        | Opcode::AllReduceStart
+        | Opcode::AllReduceDone
+        | Opcode::AllGatherDone
+        | Opcode::CollectivePermuteDone
+        | Opcode::Domain => alone(instruction, operands),
+        Opcode::CollectivePermute => permute(instruction, attributes, operands),
+        Opcode::AllGatherStart | Opcode::CollectivePermuteStart | Opcode::CopyStart => started(instruction, operands),
+        Opcode::CopyDone => element(operands.first(), 0),
+        Opcode::AsyncStart => match called {
+            [computation] => {
+                let result = evaluator.call(*computation, operands.clone())?;
+                padded(vec![Value::Tuple(operands), result], instruction)
+            }
+            _ => malformed("async-start calls one computation"),
+        },
+        Opcode::AsyncUpdate => operands.pop().map_or_else(|| malformed("async-update takes an operand"), Ok),
+        Opcode::AsyncDone => element(operands.first(), 1),
+        _ => unsupported(format!("{opcode} needs something outside the module that is not there")),
+    }
+}
+
+/// Among one participant every exchange gives back what was sent.
+fn alone(instruction: &Instruction, mut operands: Vec<Value>) -> Outcome<Value> {
+    match operands.len() {
+        1 if instruction.shape.as_tuple().is_none() => Ok(operands.remove(0)),
+        1 if matches!(operands[0], Value::Tuple(_)) => element(operands.first(), 1).or(Ok(operands.remove(0))),
+        _ => Ok(Value::Tuple(operands)),
+    }
+}
+
+/// A device nobody sends to receives zeros.
+fn permute(instruction: &Instruction, attributes: &[(String, String)], operands: Vec<Value>) -> Outcome<Value> {
+    let pairs = attributes.iter().find(|(name, _)| name == "source_target_pairs").map_or("", |(_, value)| value);
+    let compact: String = pairs.chars().filter(|c| !c.is_whitespace()).collect();
+    if compact.contains("{0,0}") { alone(instruction, operands) } else { Value::zeros(&instruction.shape) }
+}
+
+/// The result of a start: operand and result, then whatever context the shape asks for.
+fn started(instruction: &Instruction, mut operands: Vec<Value>) -> Outcome<Value> {
+    let value = if operands.len() == 1 { operands.remove(0) } else { Value::Tuple(operands) };
+    padded(vec![value.clone(), value], instruction)
+}
+
+fn padded(mut elements: Vec<Value>, instruction: &Instruction) -> Outcome<Value> {
+    for shape in instruction.shape.as_tuple().unwrap_or_default().iter().skip(elements.len()) {
+        elements.push(Value::zeros(shape)?);
+    }
+    Ok(Value::Tuple(elements))
+}
+
+fn element(tuple: Option<&Value>, index: usize) -> Outcome<Value> {
+    match tuple {
+        Some(Value::Tuple(elements)) if index < elements.len() => Ok(elements[index].clone()),
+        _ => malformed(format!("the operand is no tuple with an element {index}")),
+    }
+}

@@ -1,0 +1,170 @@
+//! `convolution`.
+
+use fusebox_core::hlo::{ConvolutionAttrs, ElementType};
+
+use crate::contraction::{as_kind_of, inner_product};
+use crate::error::{Outcome, malformed};
+use crate::movement::{dimension_numbers, transpose_by};
+use crate::number::{self, LongSum};
+use crate::strided::{for_each_index, permuted, position, strides};
+use crate::value::{Array, Data, Scalar, element_count};
+use crate::window::{covered, window_count};
+
+/// Slides the kernel over the input's spatial dimensions. Sums as in a dot.
+pub(crate) fn convolution(
+    input: &Array,
+    kernel: &Array,
+    attrs: &ConvolutionAttrs,
+    ty: ElementType,
+    dims: Vec<usize>,
+) -> Outcome<Array> {
+    let numbers = &attrs.dims;
+    // Input as batch, space, features; kernel as out features, space, in features.
+    let input_order = ordered(input, numbers.input_batch, &numbers.input_spatial, numbers.input_feature)?;
+    let kernel_order =
+        ordered(kernel, numbers.kernel_output_feature, &numbers.kernel_spatial, numbers.kernel_input_feature)?;
+    let output_order = {
+        let mut order = vec![numbers.output_batch];
+        order.extend(&numbers.output_spatial);
+        order.push(numbers.output_feature);
+        dimension_numbers(&order, dims.len())?
+    };
+    let output_dims = permuted(&dims, &output_order);
+    let shape = Shape::new(&input_order.dims, &kernel_order.dims, &output_dims, attrs)?;
+    let (input, kernel) = (as_kind_of(ty, input_order), as_kind_of(ty, kernel_order));
+    let mut data = Data::with_capacity(ty, element_count(&output_dims)?);
+    for_each_index(&output_dims, |index| data.push(shape.output_element(ty, &input, &kernel, index)?))?;
+    let output = Array::new(ty, output_dims, data);
+    let mut inverse = vec![0; output_order.len()];
+    output_order.iter().enumerate().for_each(|(at, &d)| inverse[d] = at);
+    transpose_by(&output, &inverse)
+}
+
+fn ordered(x: &Array, first: i64, spatial: &[i64], last: i64) -> Outcome<Array> {
+    let mut order = vec![first];
+    order.extend(spatial);
+    order.push(last);
+    transpose_by(x, &dimension_numbers(&order, x.rank())?)
+}
+
+/// Sizes and tables of a convolution with ordered dimensions.
+struct Shape {
+    /// Per spatial dimension and output place: pairs of kernel place and input place.
+    taps: Vec<Vec<Vec<(usize, usize)>>>,
+    input_steps: Vec<isize>,
+    kernel_steps: Vec<isize>,
+    /// Input features a kernel sees.
+    features: usize,
+    outputs_per_feature_group: usize,
+    outputs_per_batch_group: usize,
+    output_batch: usize,
+}
+
+impl Shape {
+    fn new(input: &[usize], kernel: &[usize], output: &[usize], attrs: &ConvolutionAttrs) -> Outcome<Self> {
+        let spatial = attrs.window.dims.len();
+        let feature_groups = usize::try_from(attrs.feature_group_count).unwrap_or(0);
+        let batch_groups = usize::try_from(attrs.batch_group_count).unwrap_or(0);
+        let ranks_fit = [input, kernel, output].iter().all(|dims| dims.len() == spatial + 2);
+        if !ranks_fit || feature_groups == 0 || batch_groups == 0 {
+            return malformed("the ranks or group counts of a convolution do not fit its window");
+        }
+        let (features, outputs) = (kernel[spatial + 1], kernel[0]);
+        let mut counts = Vec::with_capacity(spatial);
+        let mut taps = Vec::with_capacity(spatial);
+        for (d, window) in attrs.window.dims.iter().enumerate() {
+            if window.size != kernel[d + 1] as i64 {
+                return malformed("the window has another size than the kernel");
+            }
+            let count = window_count(input[d + 1], window)?;
+            // A reversed window reads the kernel backwards over an unreversed stretch of input.
+            let line = |at| {
+                let places = covered(input[d + 1], &fusebox_core::hlo::WindowDim { reversal: false, ..*window }, at);
+                let kernel_place = |k: usize| if window.reversal { window.size as usize - 1 - k } else { k };
+                places.into_iter().enumerate().filter_map(|(k, place)| Some((kernel_place(k), place?))).collect()
+            };
+            taps.push((0..count).map(line).collect());
+            counts.push(count);
+        }
+        let consistent = input[spatial + 1] == features * feature_groups
+            && outputs % feature_groups == 0
+            && outputs % batch_groups == 0
+            && output[spatial + 1] == outputs
+            && output[0] * batch_groups == input[0]
+            && output[1..=spatial] == counts;
+        if !consistent {
+            return malformed("the sizes of input, kernel and output of a convolution do not fit together");
+        }
+        Ok(Shape {
+            taps,
+            input_steps: strides(input),
+            kernel_steps: strides(kernel),
+            features,
+            outputs_per_feature_group: outputs / feature_groups,
+            outputs_per_batch_group: outputs / batch_groups,
+            output_batch: output[0],
+        })
+    }
+
+    /// One output element; `index` is batch, space, feature.
+    fn output_element(&self, ty: ElementType, input: &Data, kernel: &Data, index: &[usize]) -> Outcome<Scalar> {
+        let spatial = self.taps.len();
+        let out = index[spatial + 1];
+        let batch = out / self.outputs_per_batch_group * self.output_batch + index[0];
+        let first_feature = out / self.outputs_per_feature_group * self.features;
+        let input_base = batch * self.input_steps[0] as usize + first_feature;
+        let kernel_base = out * self.kernel_steps[0] as usize;
+        let lines: Vec<&[(usize, usize)]> = (0..spatial).map(|d| self.taps[d][index[d + 1]].as_slice()).collect();
+        let line_lengths: Vec<usize> = lines.iter().map(|line| line.len()).collect();
+        let mut sum = Sum::new(ty);
+        for_each_index(&line_lengths, |at| {
+            let taps: (Vec<usize>, Vec<usize>) = at.iter().zip(&lines).map(|(&i, line)| line[i]).unzip();
+            let kernel_at = kernel_base + position(&taps.0, &self.kernel_steps[1..=spatial]);
+            let input_at = input_base + position(&taps.1, &self.input_steps[1..=spatial]);
+            sum.add(input, input_at, kernel, kernel_at, self.features)
+        })?;
+        Ok(sum.value(ty))
+    }
+}
+
+/// A sum of inner products, rounded at the end.
+struct Sum {
+    exact: ElementType,
+    int: i64,
+    re: LongSum,
+    im: LongSum,
+}
+
+impl Sum {
+    fn new(ty: ElementType) -> Self {
+        let exact = match () {
+            () if ty.is_float() => ElementType::F64,
+            () if ty.is_complex() => ElementType::C128,
+            () => ElementType::S64,
+        };
+        Sum { exact, int: 0, re: LongSum::default(), im: LongSum::default() }
+    }
+
+    fn add(&mut self, a: &Data, a_at: usize, b: &Data, b_at: usize, length: usize) -> Outcome<()> {
+        match inner_product(self.exact, a, a_at, b, b_at, length)? {
+            Scalar::Int(x) => self.int = self.int.wrapping_add(x),
+            Scalar::Float(x) => self.re.add(x),
+            Scalar::Complex(z) => {
+                self.re.add(z.re);
+                self.im.add(z.im);
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, ty: ElementType) -> Scalar {
+        match self.exact {
+            ElementType::F64 => Scalar::Float(number::round(ty, self.re.value())),
+            ElementType::C128 => {
+                let sum = number::complex(self.re.value(), self.im.value());
+                Scalar::Complex(number::round_complex(ty, sum))
+            }
+            _ => Scalar::Int(number::wrap(ty, self.int)),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! LAPACK's functions as JAX calls them: batches in the leading dimensions, status last.
+
+use fusebox_core::hlo::{ElementType, Instruction, Transpose};
+
+use super::attributes::Attributes;
+use crate::error::{Outcome, malformed, unsupported};
+use crate::linalg::{self, Matrix, TriangularForm, batch_dims, matrices, stack};
+use crate::number::Complex;
+use crate::value::{Array, Value};
+
+/// One call: attributes, operands, and the element types of the results.
+struct Call<'a> {
+    attributes: &'a Attributes,
+    operands: &'a [&'a Array],
+    results: Vec<ElementType>,
+}
+
+/// Evaluates `lapack_<routine>_ffi`; the routine's first letter names the element type.
+pub(super) fn evaluate(
+    routine: &str,
+    instruction: &Instruction,
+    attributes: &Attributes,
+    operands: &[&Array],
+) -> Outcome<Value> {
+    let results = instruction.shape.leaves().iter().filter_map(|s| s.as_array()).map(|a| a.element_type).collect();
+    let call = Call { attributes, operands, results };
+    match routine.get(1..) {
+        Some("potrf") => call.potrf(),
+        Some("getrf") => call.getrf(),
+        Some("trsm") => call.trsm(),
+        Some("geqrf") => call.geqrf(),
+        Some("geqp3") => call.geqp3(),
+        Some("orgqr" | "ungqr") => call.orgqr(),
+        Some("gtsv") => call.gtsv(),
+        Some("syevd" | "heevd") => call.syevd(),
+        Some("sytrd" | "hetrd") => call.sytrd(),
+        Some("gesdd" | "gesvd") => call.gesdd(),
+        Some("gehrd") => call.gehrd(),
+        Some("geev") => call.geev(),
+        Some("gees") => call.gees(),
+        _ => unsupported(format!("the LAPACK function {routine}")),
+    }
+}
+
+/// Numbers as the elements of a vector.
+fn integers(values: impl IntoIterator<Item = i64>) -> Matrix {
+    reals(values.into_iter().map(|x| x as f64))
+}
+
+fn reals(values: impl IntoIterator<Item = f64>) -> Matrix {
+    Matrix::column_vector(values.into_iter().map(|re| Complex { re, im: 0.0 }).collect())
+}
+
+impl Call<'_> {
+    fn operand(&self, index: usize) -> Outcome<&Array> {
+        self.operands.get(index).copied().map_or_else(|| malformed(format!("operand {index} is missing")), Ok)
+    }
+
+    fn result_type(&self, index: usize) -> Outcome<ElementType> {
+        self.results.get(index).copied().map_or_else(|| malformed(format!("result {index} is missing")), Ok)
+    }
+
+    /// Applies a factorisation to every matrix of the first operand. It gives one matrix per result;
+    /// `ranks` says how many dimensions each result has beyond the batch's.
+    fn batched(
+        &self,
+        ranks: &[usize],
+        mut factor: impl FnMut(usize, Matrix) -> Outcome<Vec<Matrix>>,
+    ) -> Outcome<Value> {
+        let x = self.operand(0)?;
+        let batch = batch_dims(x);
+        let mut parts: Vec<Vec<Matrix>> = vec![Vec::new(); ranks.len()];
+        for (b, matrix) in matrices(x)?.into_iter().enumerate() {
+            let results = factor(b, matrix)?;
+            parts.iter_mut().zip(results).for_each(|(list, result)| list.push(result));
+        }
+        self.stacked(&batch, ranks, &parts)
+    }
+
+    fn stacked(&self, batch: &[usize], ranks: &[usize], parts: &[Vec<Matrix>]) -> Outcome<Value> {
+        let mut results = Vec::with_capacity(ranks.len());
+        for (index, (&rank, list)) in ranks.iter().zip(parts).enumerate() {
+            let Some(first) = list.first() else {
+                return unsupported("LAPACK on an empty batch");
+            };
+            let inner = match rank {
+                0 => vec![],
+                1 => vec![first.elements().len()],
+                _ => vec![first.rows, first.columns],
+            };
+            results.push(Value::from(stack(self.result_type(index)?, batch, inner, list)?));
+        }
+        Ok(if results.len() == 1 { results.remove(0) } else { Value::Tuple(results) })
+    }
+
+    fn square(a: &Matrix) -> Outcome<()> {
+        if a.rows == a.columns { Ok(()) } else { malformed("a square matrix is wanted") }
+    }
+
+    /// Result: factor, status.
+    fn potrf(&self) -> Outcome<Value> {
+        let lower = self.attributes.letter("uplo")? == 'L';
+        self.batched(&[2, 0], |_, a| {
+            Self::square(&a)?;
+            let (factor, failed) = linalg::cholesky_factor(a, lower);
+            Ok(vec![factor, integers([failed.unwrap_or(0) as i64])])
+        })
+    }
+
+    /// Result: factors, pivots from 1, status.
+    fn getrf(&self) -> Outcome<Value> {
+        self.batched(&[2, 1, 0], |_, a| {
+            let lu = linalg::lu_factor(a);
+            let pivots = integers(lu.pivots.iter().map(|&p| p as i64 + 1));
+            Ok(vec![lu.factors, pivots, integers([lu.singular as i64])])
+        })
+    }
+
+    fn trsm(&self) -> Outcome<Value> {
+        let form = TriangularForm {
+            left: self.attributes.letter("side")? == 'L',
+            lower: self.attributes.letter("uplo")? == 'L',
+            unit_diagonal: self.attributes.letter("diag")? == 'U',
+            transpose: match self.attributes.letter("trans_x")? {
+                'T' => Transpose::Transpose,
+                'C' => Transpose::Adjoint,
+                _ => Transpose::None,
+            },
+        };
+        linalg::triangular_solve(self.operand(0)?, self.operand(1)?, form).map(Value::from)
+    }
+
+    /// Result: factors, taus.
+    fn geqrf(&self) -> Outcome<Value> {
+        self.batched(&[2, 1], |_, a| {
+            let (factors, taus) = linalg::qr_factor(a);
+            Ok(vec![factors, Matrix::column_vector(taus)])
+        })
+    }
+
+    /// Operands: matrix, columns to go first (non-zero). Result: factors, order from 1, taus.
+    fn geqp3(&self) -> Outcome<Value> {
+        let fixed = self.operand(1)?.ints()?;
+        self.batched(&[2, 1, 1], |b, a| {
+            let columns = a.columns;
+            let fixed: Vec<bool> = (0..columns).map(|c| fixed.get(b * columns + c).is_some_and(|&x| x != 0)).collect();
+            let (factors, order, taus) = linalg::qr_factor_pivoted(a, &fixed);
+            let order = integers(order.into_iter().map(|c| c as i64 + 1));
+            Ok(vec![factors, order, Matrix::column_vector(taus)])
+        })
+    }
+
+    /// Operands: factors, taus. Result: the unitary factor.
+    fn orgqr(&self) -> Outcome<Value> {
+        let taus = self.operand(1)?;
+        let count = taus.dims.last().copied().unwrap_or(0);
+        let taus = taus.to_complex()?;
+        self.batched(&[2], |b, a| {
+            let taus = taus.get(b * count..(b + 1) * count).unwrap_or_default();
+            if count > a.columns || a.columns > a.rows {
+                return malformed("orgqr takes at least as many rows as columns as reflectors");
+            }
+            Ok(vec![linalg::unitary_from_reflectors(&a, taus)])
+        })
+    }
+
+    /// Operands: lower, main and upper diagonal, right-hand sides. Result: the diagonals as they were
+    /// left, the solution, status. JAX pads the outer diagonals to full length.
+    fn gtsv(&self) -> Outcome<Value> {
+        let right = self.operand(3)?;
+        let [lower, main, upper] = [0, 1, 2].map(|i| self.operand(i).and_then(|d| Ok((d, d.to_complex()?))));
+        let (lower, main, upper) = (lower?, main?, upper?);
+        let n = main.0.dims.last().copied().unwrap_or(0);
+        let mut parts: Vec<Vec<Matrix>> = vec![Vec::new(); 5];
+        for (b, right) in matrices(right)?.into_iter().enumerate() {
+            if right.rows != n || [&lower.0, &upper.0].iter().any(|d| d.dims != main.0.dims) {
+                return malformed("the diagonals do not fit the right-hand side");
+            }
+            let line = |d: &[Complex]| d[b * n..(b + 1) * n].to_vec();
+            // The lower diagonal begins at its second element.
+            let mut below = line(&lower.1);
+            below.rotate_left(1.min(n));
+            let s = linalg::solve_tridiagonal(below, line(&main.1), line(&upper.1), right);
+            let mut below = s.lower;
+            below.rotate_right(1.min(n));
+            let vectors = [below, s.diagonal, s.upper].map(Matrix::column_vector);
+            let results = vectors.into_iter().chain([s.solution, integers([s.singular as i64])]);
+            parts.iter_mut().zip(results).for_each(|(list, result)| list.push(result));
+        }
+        self.stacked(&batch_dims(right), &[1, 1, 1, 2, 0], &parts)
+    }
+
+    /// Result: eigenvectors as columns, eigenvalues ascending, status.
+    fn syevd(&self) -> Outcome<Value> {
+        let lower = self.attributes.letter("uplo")? == 'L';
+        let epsilon = self.epsilon()?;
+        self.batched(&[2, 1, 0], |_, a| {
+            Self::square(&a)?;
+            let eigen = linalg::symmetric_eigen(&a, lower, epsilon);
+            let status = integers([i64::from(!eigen.converged)]);
+            Ok(vec![eigen.vectors, reals(eigen.values), status])
+        })
+    }
+
+    /// Result: reflectors, main diagonal, off diagonal, taus, status.
+    fn sytrd(&self) -> Outcome<Value> {
+        let lower = self.attributes.letter("uplo")? == 'L';
+        self.batched(&[2, 1, 1, 1, 0], |_, a| {
+            Self::square(&a)?;
+            let t = linalg::tridiagonal_form(&a, lower);
+            Ok(vec![t.factors, reals(t.diagonal), reals(t.off_diagonal), Matrix::column_vector(t.taus), integers([0])])
+        })
+    }
+
+    /// Result: what is left of the matrix, singular values, left vectors, right vectors' adjoint,
+    /// status.
+    fn gesdd(&self) -> Outcome<Value> {
+        let full = self.attributes.letter("mode")? != 'S';
+        self.batched(&[2, 1, 2, 2, 0], |_, a| {
+            let (rows, columns) = (a.rows, a.columns);
+            let svd = linalg::singular_values(&a);
+            let smaller = rows.min(columns);
+            let (left, right) = if full { (rows, columns) } else { (smaller, smaller) };
+            let u = svd.left.resized(rows, left);
+            let vh = svd.right.adjoint().resized(right, columns);
+            Ok(vec![Matrix::zeros(rows, columns), reals(svd.values), u, vh, integers([0])])
+        })
+    }
+
+    /// Result: Hessenberg form with reflectors below, taus, status.
+    fn gehrd(&self) -> Outcome<Value> {
+        let low = self.attributes.integer("low")?;
+        let high = self.attributes.integer("high")?;
+        self.batched(&[2, 1, 0], |_, a| {
+            Self::square(&a)?;
+            let n = a.rows as i64;
+            if low < 1 || high > n || (n > 0 && low > high) {
+                return malformed(format!("gehrd from {low} to {high} of {n}"));
+            }
+            let (form, taus) = linalg::hessenberg(a, low as usize - 1, high as usize);
+            Ok(vec![form, Matrix::column_vector(taus), integers([0])])
+        })
+    }
+
+    /// Result: eigenvalues (for real matrices real and imaginary parts apart), left and right
+    /// eigenvectors, status.
+    fn geev(&self) -> Outcome<Value> {
+        let real = self.operand(0)?.ty.is_float();
+        let vectors = |name: &str| Ok(self.attributes.letter(name)? == 'V');
+        let (left, right) = (vectors("compute_left")?, vectors("compute_right")?);
+        let work = |a: &Matrix| -> Outcome<(Vec<Complex>, Matrix, Matrix, i64)> {
+            Self::square(a)?;
+            let Some(eigen) = linalg::eigenvectors(a, real) else {
+                let empty = Matrix::zeros(a.rows, a.rows);
+                return Ok((vec![Complex::default(); a.rows], empty.clone(), empty, 1));
+            };
+            let blank = || Matrix::zeros(a.rows, a.rows);
+            let of_adjoint = if left { eigen.left } else { blank() };
+            Ok((eigen.values, of_adjoint, if right { eigen.right } else { blank() }, 0))
+        };
+        if real {
+            return self.batched(&[1, 1, 2, 2, 0], |_, a| {
+                let (values, left, right, status) = work(&a)?;
+                let (re, im) = (reals(values.iter().map(|z| z.re)), reals(values.iter().map(|z| z.im)));
+                Ok(vec![re, im, left, right, integers([status])])
+            });
+        }
+        self.batched(&[1, 2, 2, 0], |_, a| {
+            let (values, left, right, status) = work(&a)?;
+            Ok(vec![Matrix::column_vector(values), left, right, integers([status])])
+        })
+    }
+
+    /// Complex matrices only. Result: triangular factor, unitary factor, eigenvalues, number sorted,
+    /// status.
+    fn gees(&self) -> Outcome<Value> {
+        if self.operand(0)?.ty.is_float() {
+            return unsupported("the real Schur form (gees of a real matrix); convert the matrix to complex");
+        }
+        if self.attributes.letter("sort")? != 'N' {
+            return unsupported("a sorted Schur form");
+        }
+        self.batched(&[2, 2, 1, 0, 0], |_, a| {
+            Self::square(&a)?;
+            let n = a.rows;
+            let (t, q, status) = match linalg::schur(&a) {
+                Some((t, q)) => (t, q, 0),
+                None => (Matrix::zeros(n, n), Matrix::zeros(n, n), 1),
+            };
+            let values = Matrix::column_vector((0..n).map(|i| t.get(i, i)).collect());
+            Ok(vec![t, q, values, integers([0]), integers([status])])
+        })
+    }
+
+    fn epsilon(&self) -> Outcome<f64> {
+        Ok(match self.operand(0)?.ty {
+            ElementType::F32 | ElementType::C64 => f64::from(f32::EPSILON) / 2.0,
+            _ => f64::EPSILON / 2.0,
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Elementwise operations on arrays.
+
+use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
+
+use crate::error::{Outcome, malformed};
+use crate::number;
+use crate::value::{Array, Data, Scalar, element_count};
+
+/// A unary operation.
+pub(crate) fn unary(op: UnaryOp, x: &Array, result: ElementType) -> Outcome<Array> {
+    collect(result, &x.dims, |i| number::unary(op, x.ty, result, x.data.get(i)))
+}
+
+/// A binary operation.
+pub(crate) fn binary(op: BinaryOp, a: &Array, b: &Array) -> Outcome<Array> {
+    same_dims(a, b)?;
+    let result = number::binary_result_type(op, a.ty);
+    collect(result, &a.dims, |i| number::binary(op, a.ty, a.data.get(i), b.data.get(i)))
+}
+
+/// A comparison.
+pub(crate) fn compare(direction: Comparison, order: Option<ComparisonType>, a: &Array, b: &Array) -> Outcome<Array> {
+    same_dims(a, b)?;
+    collect(ElementType::Pred, &a.dims, |i| {
+        let holds = number::compare(direction, order, a.ty, a.data.get(i), b.data.get(i))?;
+        Ok(Scalar::Int(i64::from(holds)))
+    })
+}
+
+/// Chooses per element, or all at once if the predicate is a scalar.
+pub(crate) fn select(predicate: &Array, on_true: &Array, on_false: &Array) -> Outcome<Array> {
+    same_dims(on_true, on_false)?;
+    let choose = predicate.ints()?;
+    if predicate.rank() == 0 {
+        return Ok(if choose[0] != 0 { on_true.clone() } else { on_false.clone() });
+    }
+    same_dims(predicate, on_true)?;
+    let data = select_data(choose, &on_true.data, &on_false.data)?;
+    Ok(Array::new(on_true.ty, on_true.dims.clone(), data))
+}
+
+fn select_data(choose: &[i64], on_true: &Data, on_false: &Data) -> Outcome<Data> {
+    match (on_true, on_false) {
+        (Data::Int(t), Data::Int(f)) => Ok(Data::Int(select_elements(choose, t, f))),
+        (Data::Float(t), Data::Float(f)) => Ok(Data::Float(select_elements(choose, t, f))),
+        (Data::Complex(t), Data::Complex(f)) => Ok(Data::Complex(select_elements(choose, t, f))),
+        _ => malformed("the branches of select differ in type"),
+    }
+}
+
+fn select_elements<T: Copy>(choose: &[i64], on_true: &[T], on_false: &[T]) -> Vec<T> {
+    choose.iter().zip(on_true.iter().zip(on_false)).map(|(&c, (&t, &f))| if c != 0 { t } else { f }).collect()
+}
+
+/// Holds the value between bounds, which may be scalars.
+pub(crate) fn clamp(low: &Array, x: &Array, high: &Array) -> Outcome<Array> {
+    for bound in [low, high] {
+        if bound.rank() > 0 {
+            same_dims(bound, x)?;
+        }
+    }
+    let at = |bound: &Array, i: usize| bound.data.get(if bound.rank() == 0 { 0 } else { i });
+    collect(x.ty, &x.dims, |i| number::clamp(x.ty, at(low, i), x.data.get(i), at(high, i)))
+}
+
+/// Converts by value.
+pub(crate) fn convert(x: &Array, to: ElementType) -> Outcome<Array> {
+    if to == x.ty {
+        return Ok(x.clone());
+    }
+    collect(to, &x.dims, |i| Ok(number::convert(x.ty, to, x.data.get(i))))
+}
+
+/// Reinterprets the bits.
+pub(crate) fn bitcast_convert(x: &Array, to: ElementType, dims: Vec<usize>) -> Outcome<Array> {
+    let data = number::bitcast(x.ty, to, &x.data)?;
+    if data.len() != element_count(&dims)? {
+        return malformed("the result of bitcast-convert has another size than its operand");
+    }
+    Ok(Array::new(to, dims, data))
+}
+
+/// Rounds to a narrower format, keeping the type.
+pub(crate) fn reduce_precision(x: &Array, exponent_bits: i64, mantissa_bits: i64) -> Outcome<Array> {
+    if !(1..=11).contains(&exponent_bits) || !(0..=52).contains(&mantissa_bits) {
+        return malformed(format!("e{exponent_bits}m{mantissa_bits} is no floating-point format"));
+    }
+    let round = |v| number::reduce_precision(x.ty, exponent_bits as u32, mantissa_bits as u32, v);
+    let data = x.floats()?.iter().map(|&v| round(v)).collect();
+    Ok(Array::new(x.ty, x.dims.clone(), Data::Float(data)))
+}
+
+/// Converts to an integer type, rounding up or down by chance.
+pub(crate) fn stochastic_convert(x: &Array, random: &Array, to: ElementType) -> Outcome<Array> {
+    same_dims(x, random)?;
+    let bits = random.ty.bits();
+    let pairs = x.floats()?.iter().zip(random.ints()?);
+    let data = pairs.map(|(&x, &r)| number::stochastic_convert(to, bits, x, r)).collect();
+    Ok(Array::new(to, x.dims.clone(), Data::Int(data)))
+}
+
+fn collect(ty: ElementType, dims: &[usize], element: impl Fn(usize) -> Outcome<Scalar>) -> Outcome<Array> {
+    let count = element_count(dims)?;
+    let mut data = Data::with_capacity(ty, count);
+    for i in 0..count {
+        data.push(element(i)?)?;
+    }
+    Ok(Array::new(ty, dims.to_vec(), data))
+}
+
+fn same_dims(a: &Array, b: &Array) -> Outcome<()> {
+    if a.dims != b.dims {
+        return malformed(format!("the operands have different shapes, {:?} and {:?}", a.dims, b.dims));
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Scalar computations as functions of elements: combiners, comparators, selectors.
+
+use std::rc::Rc;
+
+use fusebox_core::hlo::{BinaryOp, ComputationId, ElementType};
+
+use crate::error::{Outcome, malformed};
+use crate::evaluator::Evaluator;
+use crate::number::{self, Complex, LongSum};
+use crate::program::Program;
+use crate::value::{Array, Scalar, Value};
+
+/// A computation applied to elements.
+pub(crate) struct Function {
+    id: ComputationId,
+    parameter_types: Vec<ElementType>,
+    program: Option<Rc<Program>>,
+    registers: Vec<Scalar>,
+    /// What the last call returned.
+    pub results: Vec<Scalar>,
+}
+
+impl Function {
+    /// The function a computation on scalars is.
+    pub fn new(evaluator: &mut Evaluator, id: ComputationId) -> Outcome<Self> {
+        let computation = evaluator.module.computation(id);
+        let types = computation.parameters().into_iter().map(|p| computation.instruction(p).shape.as_array());
+        let Some(shapes) = types.collect::<Option<Vec<_>>>() else {
+            return malformed(format!("`{}` takes a tuple where scalars are passed", computation.name));
+        };
+        let parameter_types = shapes.into_iter().map(|shape| shape.element_type).collect();
+        let program = evaluator.program(id);
+        let registers = program.as_ref().map(|p| p.registers()).unwrap_or_default();
+        Ok(Function { id, parameter_types, program, registers, results: Vec::new() })
+    }
+
+    /// Calls the function; the results stand in [`Function::results`].
+    pub fn call(&mut self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<()> {
+        if let Some(program) = &self.program {
+            return program.run(&mut self.registers, arguments, &mut self.results);
+        }
+        if arguments.len() != self.parameter_types.len() {
+            return malformed(format!("{} arguments for {} parameters", arguments.len(), self.parameter_types.len()));
+        }
+        let values = arguments.iter().zip(&self.parameter_types).map(|(&x, &ty)| Array::scalar(ty, x).into());
+        let result = evaluator.call(self.id, values.collect())?;
+        self.results.clear();
+        match result {
+            Value::Tuple(elements) => {
+                for element in elements {
+                    self.results.push(element.array()?.single()?);
+                }
+            }
+            single => self.results.push(single.array()?.single()?),
+        }
+        Ok(())
+    }
+
+    /// Calls the function for its only result.
+    pub fn call_for_one(&mut self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<Scalar> {
+        self.call(evaluator, arguments)?;
+        match self.results.as_slice() {
+            [result] => Ok(*result),
+            results => malformed(format!("one result is wanted, not {}", results.len())),
+        }
+    }
+
+    /// Calls the function for a truth value.
+    pub fn holds(&mut self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<bool> {
+        Ok(self.call_for_one(evaluator, arguments)? != Scalar::Int(0))
+    }
+
+    /// If the function is one binary operation: the operation and its type.
+    pub fn as_binary(&self) -> Option<(BinaryOp, ElementType)> {
+        self.program.as_ref().and_then(|program| program.as_binary())
+    }
+}
+
+/// Combines many elements into one. Sums and products of floats are rounded at the end only, so that
+/// they do not depend on the order; sums are carried in twice the precision of `f64`.
+#[derive(Clone, Copy)]
+pub(crate) enum Accumulator {
+    Sum(LongSum),
+    ComplexSum(LongSum, LongSum),
+    Product(f64),
+    Other(BinaryOp, Scalar),
+}
+
+impl Accumulator {
+    /// An accumulator of one binary operation that holds `initial`.
+    pub fn new(op: BinaryOp, initial: Scalar) -> Self {
+        match (op, initial) {
+            (BinaryOp::Add, Scalar::Float(x)) => Accumulator::Sum(LongSum::new(x)),
+            (BinaryOp::Add, Scalar::Complex(z)) => Accumulator::ComplexSum(LongSum::new(z.re), LongSum::new(z.im)),
+            (BinaryOp::Multiply, Scalar::Float(x)) => Accumulator::Product(x),
+            (op, initial) => Accumulator::Other(op, initial),
+        }
+    }
+
+    /// Takes one more element in.
+    #[inline]
+    pub fn add(&mut self, ty: ElementType, x: Scalar) -> Outcome<()> {
+        match (self, x) {
+            (Accumulator::Sum(sum), Scalar::Float(x)) => sum.add(x),
+            (Accumulator::Product(product), Scalar::Float(x)) => *product *= x,
+            (Accumulator::ComplexSum(re, im), Scalar::Complex(z)) => {
+                re.add(z.re);
+                im.add(z.im);
+            }
+            (Accumulator::Other(op, held), x) => *held = number::binary(*op, ty, *held, x)?,
+            _ => return malformed("an operand has another type than the initial value"),
+        }
+        Ok(())
+    }
+
+    /// The combination, rounded to the element type.
+    pub fn value(&self, ty: ElementType) -> Scalar {
+        match self {
+            Accumulator::Sum(sum) => Scalar::Float(number::round(ty, sum.value())),
+            Accumulator::Product(product) => Scalar::Float(number::round(ty, *product)),
+            Accumulator::ComplexSum(re, im) => {
+                Scalar::Complex(number::round_complex(ty, Complex { re: re.value(), im: im.value() }))
+            }
+            Accumulator::Other(_, held) => *held,
+        }
+    }
+}

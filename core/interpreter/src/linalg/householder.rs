@@ -1,0 +1,121 @@
+//! Householder reflections: QR factorisation with LAPACK's signs and scalings.
+
+use super::Matrix;
+use crate::number::{Complex, complex};
+
+/// `H = I - tau v vᴴ` with `v = (1, tail)`, and what it makes of the vector it was built from.
+pub(super) struct Reflector {
+    pub tau: Complex,
+    pub tail: Vec<Complex>,
+    pub beta: Complex,
+}
+
+/// The reflector with `Hᴴ (alpha, x) = (beta, 0)`, beta real, as LAPACK's larfg builds it.
+pub(super) fn reflector(alpha: Complex, x: &[Complex]) -> Reflector {
+    let norm = x.iter().fold(0f64, |n, z| n.hypot(z.abs()));
+    if norm == 0.0 && alpha.im == 0.0 {
+        return Reflector { tau: Complex::default(), tail: x.to_vec(), beta: alpha };
+    }
+    let length = alpha.abs().hypot(norm);
+    let beta = if alpha.re >= 0.0 && !(alpha.re == 0.0 && alpha.re.is_sign_negative()) { -length } else { length };
+    let tau = complex((beta - alpha.re) / beta, -alpha.im / beta);
+    let scale = complex(1.0, 0.0).divide(complex(alpha.re - beta, alpha.im));
+    Reflector { tau, tail: x.iter().map(|z| z.multiply(scale)).collect(), beta: complex(beta, 0.0) }
+}
+
+/// Applies `I - factor v vᴴ`, `v = (1, tail)`, to rows `row…` of columns `columns` from the left.
+pub(super) fn apply_left(
+    a: &mut Matrix,
+    tail: &[Complex],
+    factor: Complex,
+    row: usize,
+    columns: std::ops::Range<usize>,
+) {
+    for c in columns {
+        let mut dot = a.get(row, c);
+        for (i, v) in tail.iter().enumerate() {
+            dot = dot.add(v.conjugate().multiply(a.get(row + 1 + i, c)));
+        }
+        let dot = factor.multiply(dot);
+        a.subtract(row, c, dot);
+        for (i, v) in tail.iter().enumerate() {
+            a.subtract(row + 1 + i, c, v.multiply(dot));
+        }
+    }
+}
+
+/// Applies `I - factor v vᴴ`, `v = (1, tail)`, to columns `column…` of rows `rows` from the right.
+pub(super) fn apply_right(
+    a: &mut Matrix,
+    tail: &[Complex],
+    factor: Complex,
+    column: usize,
+    rows: std::ops::Range<usize>,
+) {
+    for r in rows {
+        let mut dot = a.get(r, column);
+        for (i, v) in tail.iter().enumerate() {
+            dot = dot.add(a.get(r, column + 1 + i).multiply(*v));
+        }
+        let dot = dot.multiply(factor);
+        a.subtract(r, column, dot);
+        for (i, v) in tail.iter().enumerate() {
+            a.subtract(r, column + 1 + i, dot.multiply(v.conjugate()));
+        }
+    }
+}
+
+/// QR factorisation: R on and above the diagonal, the reflectors' tails below it, and their taus.
+pub(crate) fn qr_factor(mut a: Matrix) -> (Matrix, Vec<Complex>) {
+    let mut taus = Vec::new();
+    for j in 0..a.rows.min(a.columns) {
+        taus.push(qr_step(&mut a, j));
+    }
+    (a, taus)
+}
+
+fn qr_step(a: &mut Matrix, j: usize) -> Complex {
+    let below: Vec<Complex> = (j + 1..a.rows).map(|r| a.get(r, j)).collect();
+    let h = reflector(a.get(j, j), &below);
+    a.set(j, j, h.beta);
+    h.tail.iter().enumerate().for_each(|(i, v)| a.set(j + 1 + i, j, *v));
+    apply_left(a, &h.tail, h.tau.conjugate(), j, j + 1..a.columns);
+    h.tau
+}
+
+/// QR factorisation with column pivoting. `fixed` (from LAPACK's jpvt) marks columns that go first.
+/// Returns factors, the columns' order from 0, and the taus.
+pub(crate) fn qr_factor_pivoted(mut a: Matrix, fixed: &[bool]) -> (Matrix, Vec<usize>, Vec<Complex>) {
+    let mut order: Vec<usize> = (0..a.columns).collect();
+    let mut leading = 0;
+    for c in 0..a.columns {
+        if fixed.get(c).copied().unwrap_or(false) {
+            a.swap_columns(c, leading);
+            order.swap(c, leading);
+            leading += 1;
+        }
+    }
+    let mut taus = Vec::new();
+    for j in 0..a.rows.min(a.columns) {
+        if j >= leading {
+            let norm = |c: usize| (j..a.rows).fold(0f64, |n, r| n.hypot(a.get(r, c).abs()));
+            let norms: Vec<f64> = (j..a.columns).map(norm).collect();
+            let best = (0..norms.len()).fold(0, |best, c| if norms[c] > norms[best] { c } else { best });
+            a.swap_columns(j, j + best);
+            order.swap(j, j + best);
+        }
+        taus.push(qr_step(&mut a, j));
+    }
+    (a, order, taus)
+}
+
+/// The product of reflectors `H(0) H(1) …`, whose tails stand below the diagonal of `a`: its first
+/// columns, as many as `a` has.
+pub(crate) fn unitary_from_reflectors(a: &Matrix, taus: &[Complex]) -> Matrix {
+    let mut q = Matrix::identity(a.rows, a.columns);
+    for (j, tau) in taus.iter().enumerate().rev() {
+        let tail: Vec<Complex> = (j + 1..a.rows).map(|r| a.get(r, j)).collect();
+        apply_left(&mut q, &tail, *tau, j, 0..a.columns);
+    }
+    q
+}

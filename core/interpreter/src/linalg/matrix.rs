@@ -1,0 +1,141 @@
+//! Dense matrices, and arrays as batches of them.
+
+use fusebox_core::hlo::ElementType;
+
+use crate::error::{Outcome, malformed};
+use crate::number::{self, Complex};
+use crate::value::{Array, Data, element_count};
+
+/// A dense matrix, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Matrix {
+    pub rows: usize,
+    pub columns: usize,
+    elements: Vec<Complex>,
+}
+
+impl Matrix {
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        Matrix { rows, columns, elements: vec![Complex::default(); rows * columns] }
+    }
+
+    /// Ones on the diagonal.
+    pub fn identity(rows: usize, columns: usize) -> Self {
+        let mut matrix = Matrix::zeros(rows, columns);
+        (0..rows.min(columns)).for_each(|i| matrix.set(i, i, Complex { re: 1.0, im: 0.0 }));
+        matrix
+    }
+
+    /// A matrix of one column.
+    pub fn column_vector(elements: Vec<Complex>) -> Self {
+        Matrix { rows: elements.len(), columns: 1, elements }
+    }
+
+    /// An element.
+    #[inline]
+    pub fn get(&self, row: usize, column: usize) -> Complex {
+        self.elements[row * self.columns + column]
+    }
+
+    /// Replaces an element.
+    #[inline]
+    pub fn set(&mut self, row: usize, column: usize, value: Complex) {
+        self.elements[row * self.columns + column] = value;
+    }
+
+    /// Subtracts from an element.
+    #[inline]
+    pub fn subtract(&mut self, row: usize, column: usize, value: Complex) {
+        let at = row * self.columns + column;
+        self.elements[at] = self.elements[at].subtract(value);
+    }
+
+    /// Exchanges two rows.
+    pub fn swap_rows(&mut self, a: usize, b: usize) {
+        (0..self.columns).for_each(|c| self.elements.swap(a * self.columns + c, b * self.columns + c));
+    }
+
+    /// Exchanges two columns.
+    pub fn swap_columns(&mut self, a: usize, b: usize) {
+        (0..self.rows).for_each(|r| self.elements.swap(r * self.columns + a, r * self.columns + b));
+    }
+
+    /// Rows become columns, elements their conjugates.
+    pub fn adjoint(&self) -> Matrix {
+        let mut result = Matrix::zeros(self.columns, self.rows);
+        for r in 0..self.rows {
+            (0..self.columns).for_each(|c| result.set(c, r, self.get(r, c).conjugate()));
+        }
+        result
+    }
+
+    /// Rows become columns.
+    pub fn transpose(&self) -> Matrix {
+        let mut result = self.adjoint();
+        result.elements.iter_mut().for_each(|z| *z = z.conjugate());
+        result
+    }
+
+    /// The leading rows and columns; zeros where there are none.
+    pub fn resized(&self, rows: usize, columns: usize) -> Matrix {
+        let mut result = Matrix::zeros(rows, columns);
+        for r in 0..rows.min(self.rows) {
+            (0..columns.min(self.columns)).for_each(|c| result.set(r, c, self.get(r, c)));
+        }
+        result
+    }
+
+    /// Matrix product.
+    #[cfg(test)]
+    pub fn multiply(&self, other: &Matrix) -> Matrix {
+        let mut result = Matrix::zeros(self.rows, other.columns);
+        for r in 0..self.rows {
+            for c in 0..other.columns {
+                let terms = (0..self.columns).map(|k| self.get(r, k).multiply(other.get(k, c)));
+                result.set(r, c, terms.fold(Complex::default(), Complex::add));
+            }
+        }
+        result
+    }
+
+    /// The elements, row-major.
+    pub fn elements(&self) -> &[Complex] {
+        &self.elements
+    }
+}
+
+/// All dimensions but the last two.
+pub(crate) fn batch_dims(x: &Array) -> Vec<usize> {
+    x.dims[..x.rank().saturating_sub(2)].to_vec()
+}
+
+/// The matrices of an array's last two dimensions.
+pub(crate) fn matrices(x: &Array) -> Outcome<Vec<Matrix>> {
+    let [.., rows, columns] = x.dims[..] else {
+        return malformed("a matrix has two dimensions at least");
+    };
+    let elements = x.to_complex()?;
+    let count: usize = batch_dims(x).iter().product();
+    let size = rows * columns;
+    let matrix = |b: usize| Matrix { rows, columns, elements: elements[b * size..(b + 1) * size].to_vec() };
+    Ok((0..count).map(matrix).collect())
+}
+
+/// Matrices as an array of type `ty`: batch dimensions, then `inner` (two for matrices, one for
+/// vectors, none for scalars).
+pub(crate) fn stack(ty: ElementType, batch: &[usize], inner: Vec<usize>, parts: &[Matrix]) -> Outcome<Array> {
+    let dims = [batch.to_vec(), inner].concat();
+    let elements = parts.iter().flat_map(|m| m.elements.iter().copied());
+    let data = if ty.is_complex() {
+        Data::Complex(elements.map(|z| number::round_complex(ty, z)).collect())
+    } else if ty.is_integer() {
+        Data::Int(elements.map(|z| z.re as i64).collect())
+    } else {
+        Data::Float(elements.map(|z| number::round(ty, z.re)).collect())
+    };
+    if data.len() != element_count(&dims)? {
+        return malformed(format!("a result of {} elements for {dims:?}", data.len()));
+    }
+    Ok(Array::new(ty, dims, data))
+}

@@ -1,0 +1,60 @@
+//! Linear algebra: what `cholesky`, `triangular-solve` and LAPACK's functions give.
+//!
+//! Everything is computed on complex matrices in `f64`, whatever the element type, and rounded at the
+//! end. Conventions (signs, scalings, pivoting) follow LAPACK, so that results agree with XLA's where
+//! mathematics leaves a choice.
+
+mod eigen;
+mod factor;
+mod hessenberg;
+mod householder;
+mod matrix;
+mod svd;
+mod symmetric;
+mod triangular;
+
+pub(crate) use eigen::{eigenvectors, schur};
+pub(crate) use factor::{cholesky_factor, lu_factor, solve_tridiagonal};
+pub(crate) use hessenberg::hessenberg;
+pub(crate) use householder::{qr_factor, qr_factor_pivoted, unitary_from_reflectors};
+pub(crate) use matrix::{Matrix, batch_dims, matrices, stack};
+pub(crate) use svd::singular_values;
+pub(crate) use symmetric::{symmetric_eigen, tridiagonal_form};
+pub(crate) use triangular::{TriangularForm, solve};
+
+use crate::error::{Outcome, malformed};
+use crate::number::Complex;
+use crate::value::Array;
+
+/// The `cholesky` operation: the factor, zeros in the other triangle, NaN where there is none.
+pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
+    let factors = matrices(x)?.into_iter().map(|a| {
+        if a.rows != a.columns {
+            return malformed("cholesky of a matrix that is not square");
+        }
+        let (mut factor, failed) = cholesky_factor(a, lower);
+        let nan = Complex { re: f64::NAN, im: if x.ty.is_complex() { f64::NAN } else { 0.0 } };
+        for r in 0..factor.rows {
+            for c in 0..factor.columns {
+                let outside = if lower { c > r } else { c < r };
+                match failed {
+                    Some(_) => factor.set(r, c, nan),
+                    None if outside => factor.set(r, c, Complex::default()),
+                    None => {}
+                }
+            }
+        }
+        Ok(factor)
+    });
+    stack(x.ty, &batch_dims(x), x.dims[x.rank() - 2..].to_vec(), &factors.collect::<Outcome<Vec<_>>>()?)
+}
+
+/// The `triangular-solve` operation.
+pub(crate) fn triangular_solve(a: &Array, b: &Array, form: TriangularForm) -> Outcome<Array> {
+    let (left, right) = (matrices(a)?, matrices(b)?);
+    if left.len() != right.len() {
+        return malformed("the operands of triangular-solve differ in batch dimensions");
+    }
+    let solved = left.iter().zip(right).map(|(a, b)| solve(a, b, form)).collect::<Outcome<Vec<_>>>()?;
+    stack(b.ty, &batch_dims(b), b.dims[b.rank() - 2..].to_vec(), &solved)
+}

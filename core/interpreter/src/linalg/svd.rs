@@ -1,0 +1,92 @@
+//! Singular values by one-sided Jacobi rotations: slow, but accurate for small values too.
+
+use super::Matrix;
+use super::householder::{qr_factor, unitary_from_reflectors};
+use crate::number::{Complex, complex};
+
+/// A singular value decomposition `left · diag(values) · rightᴴ` with square unitary factors.
+pub(crate) struct Svd {
+    /// Descending.
+    pub values: Vec<f64>,
+    pub left: Matrix,
+    pub right: Matrix,
+}
+
+/// The singular value decomposition of a matrix.
+pub(crate) fn singular_values(a: &Matrix) -> Svd {
+    if a.rows < a.columns {
+        let Svd { values, left, right } = singular_values(&a.adjoint());
+        return Svd { values, left: right, right: left };
+    }
+    let n = a.columns;
+    let (mut columns, mut right) = (a.clone(), Matrix::identity(n, n));
+    for _ in 0..60 {
+        if !sweep(&mut columns, &mut right) {
+            break;
+        }
+    }
+    let norm = |c: usize| (0..a.rows).fold(0f64, |sum, r| sum.hypot(columns.get(r, c).abs()));
+    let norms: Vec<f64> = (0..n).map(norm).collect();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&x, &y| norms[y].total_cmp(&norms[x]));
+    let mut left = Matrix::zeros(a.rows, n);
+    let mut sorted_right = Matrix::zeros(n, n);
+    for (to, &from) in order.iter().enumerate() {
+        let scale = if norms[from] > 0.0 { 1.0 / norms[from] } else { 0.0 };
+        (0..a.rows).for_each(|r| left.set(r, to, columns.get(r, from).scale(scale)));
+        (0..n).for_each(|r| sorted_right.set(r, to, right.get(r, from)));
+    }
+    let values = order.iter().map(|&c| norms[c]).collect();
+    Svd { values, left: completed(&left), right: sorted_right }
+}
+
+/// Makes every pair of columns orthogonal once; false if all were already.
+fn sweep(a: &mut Matrix, right: &mut Matrix) -> bool {
+    let mut rotated = false;
+    for p in 0..a.columns {
+        for q in p + 1..a.columns {
+            let (mut pp, mut qq, mut pq) = (0.0, 0.0, Complex::default());
+            for r in 0..a.rows {
+                let (x, y) = (a.get(r, p), a.get(r, q));
+                pp += x.abs().powi(2);
+                qq += y.abs().powi(2);
+                pq = pq.add(x.conjugate().multiply(y));
+            }
+            let size = pq.abs();
+            if size <= f64::EPSILON * (pp * qq).sqrt() || size == 0.0 || !size.is_finite() {
+                continue;
+            }
+            rotated = true;
+            let zeta = (qq - pp) / (2.0 * size);
+            let tangent = 1f64.copysign(zeta) / (zeta.abs() + zeta.hypot(1.0));
+            let cosine = 1.0 / tangent.hypot(1.0);
+            let phase = pq.scale(1.0 / size);
+            rotate(a, p, q, cosine, cosine * tangent, phase);
+            rotate(right, p, q, cosine, cosine * tangent, phase);
+        }
+    }
+    rotated
+}
+
+fn rotate(a: &mut Matrix, p: usize, q: usize, cosine: f64, sine: f64, phase: Complex) {
+    for r in 0..a.rows {
+        // The phase makes the inner product of the two columns real.
+        let (x, y) = (a.get(r, p), a.get(r, q).multiply(phase.conjugate()));
+        a.set(r, p, x.scale(cosine).subtract(y.scale(sine)));
+        a.set(r, q, x.scale(sine).add(y.scale(cosine)));
+    }
+}
+
+/// A unitary matrix whose first columns are those given; columns of zeros are replaced.
+fn completed(left: &Matrix) -> Matrix {
+    let (factors, taus) = qr_factor(left.clone());
+    let square = factors.resized(factors.rows, factors.rows);
+    let mut unitary = unitary_from_reflectors(&square, &taus);
+    for c in 0..left.columns {
+        let given = (0..left.rows).any(|r| left.get(r, c) != complex(0.0, 0.0));
+        if given {
+            (0..left.rows).for_each(|r| unitary.set(r, c, left.get(r, c)));
+        }
+    }
+    unitary
+}

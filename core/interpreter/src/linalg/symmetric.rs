@@ -1,0 +1,318 @@
+//! Eigenvalues and eigenvectors of symmetric and Hermitian matrices: reduction to tridiagonal form,
+//! then implicit QL or QR iteration, step by step as LAPACK does it, so that the vectors' signs agree.
+
+use super::Matrix;
+use super::householder::{apply_left, apply_right, reflector, unitary_from_reflectors};
+use crate::number::Complex;
+
+/// A matrix reduced to a real tridiagonal one.
+pub(crate) struct TridiagonalForm {
+    /// The reflectors' tails, beside the diagonals, as LAPACK stores them.
+    pub factors: Matrix,
+    pub diagonal: Vec<f64>,
+    pub off_diagonal: Vec<f64>,
+    pub taus: Vec<Complex>,
+}
+
+/// Reduces the Hermitian matrix whose lower (or upper) triangle is given.
+pub(crate) fn tridiagonal_form(a: &Matrix, lower: bool) -> TridiagonalForm {
+    if lower {
+        return reduce_lower(a);
+    }
+    // Reading from the other end turns the upper triangle into the lower one.
+    let mut form = reduce_lower(&reversed(a));
+    form.factors = reversed(&form.factors);
+    form.diagonal.reverse();
+    form.off_diagonal.reverse();
+    form.taus.reverse();
+    form
+}
+
+fn reversed(a: &Matrix) -> Matrix {
+    let mut result = Matrix::zeros(a.rows, a.columns);
+    for r in 0..a.rows {
+        (0..a.columns).for_each(|c| result.set(r, c, a.get(a.rows - 1 - r, a.columns - 1 - c)));
+    }
+    result
+}
+
+fn reduce_lower(a: &Matrix) -> TridiagonalForm {
+    let n = a.rows;
+    let mut factors = a.clone();
+    let mut full = Matrix::zeros(n, n);
+    for r in 0..n {
+        full.set(r, r, Complex { re: a.get(r, r).re, im: 0.0 });
+        for c in 0..r {
+            full.set(r, c, a.get(r, c));
+            full.set(c, r, a.get(r, c).conjugate());
+        }
+    }
+    let (mut off_diagonal, mut taus) = (Vec::new(), Vec::new());
+    for j in 0..n.saturating_sub(1) {
+        let below: Vec<Complex> = (j + 2..n).map(|r| full.get(r, j)).collect();
+        let h = reflector(full.get(j + 1, j), &below);
+        apply_left(&mut full, &h.tail, h.tau.conjugate(), j + 1, j + 1..n);
+        apply_right(&mut full, &h.tail, h.tau, j + 1, j + 1..n);
+        factors.set(j + 1, j, h.beta);
+        h.tail.iter().enumerate().for_each(|(i, v)| factors.set(j + 2 + i, j, *v));
+        off_diagonal.push(h.beta.re);
+        taus.push(h.tau);
+    }
+    let diagonal: Vec<f64> = (0..n).map(|i| full.get(i, i).re).collect();
+    diagonal.iter().enumerate().for_each(|(i, &re)| factors.set(i, i, Complex { re, im: 0.0 }));
+    TridiagonalForm { factors, diagonal, off_diagonal, taus }
+}
+
+/// Eigenvalues, ascending, and eigenvectors, as columns.
+pub(crate) struct SymmetricEigen {
+    pub values: Vec<f64>,
+    pub vectors: Matrix,
+    pub converged: bool,
+}
+
+/// Eigenvalues and eigenvectors of the Hermitian matrix whose lower (or upper) triangle is given.
+/// `epsilon` is the relative precision at which the iteration stops.
+pub(crate) fn symmetric_eigen(a: &Matrix, lower: bool, epsilon: f64) -> SymmetricEigen {
+    let n = a.rows;
+    let source = if lower { a.clone() } else { reversed(a) };
+    let form = reduce_lower(&source);
+    // The reflectors act on rows 1…: the unitary matrix is 1 ⊕ their product.
+    let mut tails = Matrix::zeros(n.saturating_sub(1), n.saturating_sub(1));
+    for r in 1..n {
+        (0..n - 1).for_each(|c| tails.set(r - 1, c, form.factors.get(r, c)));
+    }
+    let inner = unitary_from_reflectors(&tails, &form.taus);
+    let mut vectors = Matrix::identity(n, n);
+    for r in 1..n {
+        (1..n).for_each(|c| vectors.set(r, c, inner.get(r - 1, c - 1)));
+    }
+    let (mut diagonal, mut off_diagonal) = (form.diagonal, form.off_diagonal);
+    if !lower {
+        vectors = reversed(&vectors);
+        diagonal.reverse();
+        off_diagonal.reverse();
+    }
+    let mut iteration = Iteration { d: diagonal, e: off_diagonal, z: vectors, epsilon, steps_left: 30 * n };
+    let converged = iteration.run();
+    iteration.sort();
+    SymmetricEigen { values: iteration.d, vectors: iteration.z, converged }
+}
+
+/// The state of the iteration: diagonals of the tridiagonal matrix, vectors so far.
+struct Iteration {
+    d: Vec<f64>,
+    e: Vec<f64>,
+    z: Matrix,
+    epsilon: f64,
+    steps_left: usize,
+}
+
+impl Iteration {
+    fn run(&mut self) -> bool {
+        let n = self.d.len();
+        if self.d.iter().chain(&self.e).any(|x| !x.is_finite()) {
+            return false;
+        }
+        let mut start = 0;
+        while start < n {
+            let end = (start..n - 1).find(|&m| self.splits(m)).unwrap_or(n - 1);
+            if end < n - 1 {
+                self.e[end] = 0.0;
+            }
+            if end == start {
+                start += 1;
+                continue;
+            }
+            let done = if self.d[end].abs() < self.d[start].abs() { self.qr(end, start) } else { self.ql(start, end) };
+            if !done {
+                return false;
+            }
+            // The block is looked at again until it falls apart into single elements.
+            if (start..end).all(|m| self.e[m] == 0.0) {
+                start = end + 1;
+            }
+        }
+        true
+    }
+
+    fn splits(&self, m: usize) -> bool {
+        self.e[m].abs() <= self.d[m].abs().sqrt() * self.d[m + 1].abs().sqrt() * self.epsilon
+    }
+
+    /// Whether the off-diagonal element between `m` and `m + 1` may be dropped.
+    fn negligible(&self, m: usize) -> bool {
+        let bound = self.epsilon * self.epsilon * self.d[m].abs() * self.d[m + 1].abs();
+        self.e[m] * self.e[m] <= bound + f64::from(f32::MIN_POSITIVE) * f64::MIN_POSITIVE
+    }
+
+    /// QL iteration on `l..=end`, from the top.
+    fn ql(&mut self, mut l: usize, end: usize) -> bool {
+        while l <= end {
+            let m = (l..end).find(|&m| self.negligible(m)).unwrap_or(end);
+            if m < end {
+                self.e[m] = 0.0;
+            }
+            if m == l {
+                l += 1;
+            } else if m == l + 1 {
+                self.two_by_two(l, true);
+                l += 2;
+            } else {
+                if self.steps_left == 0 {
+                    return false;
+                }
+                self.steps_left -= 1;
+                self.ql_step(l, m);
+            }
+        }
+        true
+    }
+
+    fn ql_step(&mut self, l: usize, m: usize) {
+        let shift = self.d[l];
+        let g = (self.d[l + 1] - shift) / (2.0 * self.e[l]);
+        let mut g = self.d[m] - shift + self.e[l] / (g + g.hypot(1.0).copysign(g));
+        let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
+        let mut rotations = Vec::with_capacity(m - l);
+        for i in (l..m).rev() {
+            let (f, b) = (s * self.e[i], c * self.e[i]);
+            let r;
+            (c, s, r) = rotation(g, f);
+            if i != m - 1 {
+                self.e[i + 1] = r;
+            }
+            g = self.d[i + 1] - p;
+            let r = (self.d[i] - g) * s + 2.0 * c * b;
+            p = s * r;
+            self.d[i + 1] = g + p;
+            g = c * r - b;
+            rotations.push((i, c, -s));
+        }
+        rotations.into_iter().for_each(|(i, c, s)| self.rotate(i, c, s));
+        self.d[l] -= p;
+        self.e[l] = g;
+    }
+
+    /// QR iteration on `end..=l`, from the bottom.
+    fn qr(&mut self, mut l: usize, end: usize) -> bool {
+        loop {
+            let m = (end..l).rev().find(|&m| self.negligible(m)).map_or(end, |m| m + 1);
+            if m > end {
+                self.e[m - 1] = 0.0;
+            }
+            let finished = if m == l {
+                1
+            } else if m + 1 == l {
+                self.two_by_two(m, false);
+                2
+            } else {
+                if self.steps_left == 0 {
+                    return false;
+                }
+                self.steps_left -= 1;
+                self.qr_step(l, m);
+                0
+            };
+            if l < end + finished {
+                return true;
+            }
+            l -= finished;
+        }
+    }
+
+    fn qr_step(&mut self, l: usize, m: usize) {
+        let shift = self.d[l];
+        let g = (self.d[l - 1] - shift) / (2.0 * self.e[l - 1]);
+        let mut g = self.d[m] - shift + self.e[l - 1] / (g + g.hypot(1.0).copysign(g));
+        let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
+        let mut rotations = Vec::with_capacity(l - m);
+        for i in m..l {
+            let (f, b) = (s * self.e[i], c * self.e[i]);
+            let r;
+            (c, s, r) = rotation(g, f);
+            if i != m {
+                self.e[i - 1] = r;
+            }
+            g = self.d[i] - p;
+            let r = (self.d[i + 1] - g) * s + 2.0 * c * b;
+            p = s * r;
+            self.d[i] = g + p;
+            g = c * r - b;
+            rotations.push((i, c, s));
+        }
+        rotations.into_iter().for_each(|(i, c, s)| self.rotate(i, c, s));
+        self.d[l] -= p;
+        self.e[l - 1] = g;
+    }
+
+    /// Solves the block of rows `i` and `i + 1`.
+    fn two_by_two(&mut self, i: usize, _from_top: bool) {
+        let (larger, smaller, c, s) = eigen_two_by_two(self.d[i], self.e[i], self.d[i + 1]);
+        self.rotate(i, c, s);
+        self.d[i] = larger;
+        self.d[i + 1] = smaller;
+        self.e[i] = 0.0;
+    }
+
+    /// Rotates columns `i` and `i + 1` of the vectors.
+    fn rotate(&mut self, i: usize, c: f64, s: f64) {
+        for row in 0..self.z.rows {
+            let (a, b) = (self.z.get(row, i), self.z.get(row, i + 1));
+            self.z.set(row, i + 1, b.scale(c).subtract(a.scale(s)));
+            self.z.set(row, i, b.scale(s).add(a.scale(c)));
+        }
+    }
+
+    /// Selection sort: the order of exchanges is LAPACK's.
+    fn sort(&mut self) {
+        for i in 0..self.d.len() {
+            let smallest = (i..self.d.len()).fold(i, |best, j| if self.d[j] < self.d[best] { j } else { best });
+            if smallest != i {
+                self.d.swap(i, smallest);
+                self.z.swap_columns(i, smallest);
+            }
+        }
+    }
+}
+
+/// The rotation that turns `(f, g)` into `(r, 0)`: cosine, sine, r.
+fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
+    if g == 0.0 {
+        return (1.0, 0.0, f);
+    }
+    if f == 0.0 {
+        return (0.0, 1f64.copysign(g), g.abs());
+    }
+    let r = f.hypot(g).copysign(f);
+    (f.abs() / r.abs(), g / r, r)
+}
+
+/// Eigenvalues of `((a, b), (b, c))`, the larger in absolute value first, and the unit vector of the
+/// first.
+fn eigen_two_by_two(a: f64, b: f64, c: f64) -> (f64, f64, f64, f64) {
+    let (sum, difference, twice) = (a + c, a - c, b + b);
+    let root = difference.hypot(twice);
+    let (larger, smaller) = if a.abs() > c.abs() { (a, c) } else { (c, a) };
+    let (first, second, first_sign) = if sum < 0.0 {
+        let first = 0.5 * (sum - root);
+        (first, (larger / first) * smaller - (b / first) * b, -1)
+    } else if sum > 0.0 {
+        let first = 0.5 * (sum + root);
+        (first, (larger / first) * smaller - (b / first) * b, 1)
+    } else {
+        (0.5 * root, -0.5 * root, 1)
+    };
+    let (cosine, second_sign) = if difference >= 0.0 { (difference + root, 1) } else { (difference - root, -1) };
+    let (cosine, sine) = if cosine.abs() > twice.abs() {
+        let cotangent = -twice / cosine;
+        let sine = 1.0 / (1.0 + cotangent * cotangent).sqrt();
+        (cotangent * sine, sine)
+    } else if twice == 0.0 {
+        (1.0, 0.0)
+    } else {
+        let tangent = -cosine / twice;
+        let cosine = 1.0 / (1.0 + tangent * tangent).sqrt();
+        (cosine, tangent * cosine)
+    };
+    if first_sign == second_sign { (first, second, -sine, cosine) } else { (first, second, cosine, sine) }
+}

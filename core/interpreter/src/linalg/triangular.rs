@@ -1,0 +1,74 @@
+//! Triangular systems.
+
+use fusebox_core::hlo::Transpose;
+
+use super::Matrix;
+use crate::error::{Outcome, malformed};
+use crate::number::{Complex, LongSum};
+
+/// How a triangular matrix enters its system.
+#[derive(Clone, Copy)]
+pub(crate) struct TriangularForm {
+    /// `op(a) x = b` rather than `x op(a) = b`.
+    pub left: bool,
+    /// The lower triangle is read, not the upper.
+    pub lower: bool,
+    /// The diagonal counts as ones.
+    pub unit_diagonal: bool,
+    /// What `op` is.
+    pub transpose: Transpose,
+}
+
+/// The solution of a triangular system.
+pub(crate) fn solve(a: &Matrix, b: Matrix, form: TriangularForm) -> Outcome<Matrix> {
+    let size = if form.left { b.rows } else { b.columns };
+    if a.rows != a.columns || a.rows != size {
+        return malformed("the matrix of triangular-solve is not square or does not fit the right-hand side");
+    }
+    if form.left {
+        return Ok(solve_left(a, b, form));
+    }
+    // x op(a) = b is op(a)ᵀ xᵀ = bᵀ; the adjoint's transpose is the conjugate.
+    let (a, transpose) = match form.transpose {
+        Transpose::None => (a.clone(), Transpose::Transpose),
+        Transpose::Transpose => (a.clone(), Transpose::None),
+        Transpose::Adjoint => (a.adjoint().transpose(), Transpose::None),
+    };
+    Ok(solve_left(&a, b.transpose(), TriangularForm { transpose, ..form }).transpose())
+}
+
+fn solve_left(a: &Matrix, mut b: Matrix, form: TriangularForm) -> Matrix {
+    let n = a.rows;
+    let element = |r: usize, c: usize| match form.transpose {
+        Transpose::None => a.get(r, c),
+        Transpose::Transpose => a.get(c, r),
+        Transpose::Adjoint => a.get(c, r).conjugate(),
+    };
+    let forward = form.lower == (form.transpose == Transpose::None);
+    for column in 0..b.columns {
+        for step in 0..n {
+            let row = if forward { step } else { n - 1 - step };
+            let solved = if forward { 0..row } else { row + 1..n };
+            let (mut re, mut im) = (LongSum::new(b.get(row, column).re), LongSum::new(b.get(row, column).im));
+            for k in solved {
+                let (p, q) = (element(row, k), b.get(k, column));
+                re.add_product(-p.re, q.re);
+                re.add_product(p.im, q.im);
+                im.add_product(-p.re, q.im);
+                im.add_product(-p.im, q.re);
+            }
+            let rest = Complex { re: re.value(), im: im.value() };
+            let diagonal = element(row, row);
+            b.set(
+                row,
+                column,
+                match () {
+                    () if form.unit_diagonal => rest,
+                    () if diagonal.im == 0.0 => Complex { re: rest.re / diagonal.re, im: rest.im / diagonal.re },
+                    () => rest.divide(diagonal),
+                },
+            );
+        }
+    }
+    b
+}

@@ -1,0 +1,228 @@
+//! Operations that move elements without changing them.
+
+use fusebox_core::hlo::{ArrayShape, ElementType, Layout, PaddingDim, SliceDim};
+
+use crate::error::{Outcome, malformed};
+use crate::number;
+use crate::strided::{self, permuted, strides};
+use crate::value::{Array, Data, Scalar, both_kinds, each_kind, element_count};
+
+/// Dimension numbers as indices, each below `rank`.
+pub(crate) fn dimension_numbers(numbers: &[i64], rank: usize) -> Outcome<Vec<usize>> {
+    numbers.iter().map(|&d| dimension_number(d, rank)).collect()
+}
+
+/// A dimension number as an index below `rank`.
+pub(crate) fn dimension_number(number: i64, rank: usize) -> Outcome<usize> {
+    match usize::try_from(number) {
+        Ok(d) if d < rank => Ok(d),
+        _ => malformed(format!("dimension {number} of an array of rank {rank}")),
+    }
+}
+
+/// A view of an array by strides, made dense.
+pub(crate) fn view(x: &Array, offset: isize, dims: Vec<usize>, strides: &[isize]) -> Outcome<Array> {
+    element_count(&dims)?;
+    let data = each_kind!(&x.data, v => strided::read(v, offset, &dims, strides));
+    Ok(Array::new(x.ty, dims, data))
+}
+
+/// `0, 1, 2, …` along one dimension.
+pub(crate) fn iota(ty: ElementType, dims: Vec<usize>, dimension: i64) -> Outcome<Array> {
+    let dimension = dimension_number(dimension, dims.len())?;
+    let mut steps = vec![0isize; dims.len()];
+    steps[dimension] = 1;
+    element_count(&dims)?;
+    let mut line = Data::with_capacity(ty, dims[dimension]);
+    for i in 0..dims[dimension] {
+        line.push(number::convert(ElementType::S64, ty, Scalar::Int(i as i64)))?;
+    }
+    let line = Array::new(ty, vec![dims[dimension]], line);
+    view(&line, 0, dims, &steps)
+}
+
+/// Operand dimension `i` becomes result dimension `dimensions[i]`; the others repeat.
+pub(crate) fn broadcast(x: &Array, dimensions: &[i64], dims: Vec<usize>) -> Outcome<Array> {
+    let targets = dimension_numbers(dimensions, dims.len())?;
+    if targets.len() != x.rank() {
+        return malformed("broadcast needs one dimension number per operand dimension");
+    }
+    let mut steps = vec![0isize; dims.len()];
+    for ((&target, &size), &stride) in targets.iter().zip(&x.dims).zip(&strides(&x.dims)) {
+        if size != dims[target] {
+            return malformed(format!("broadcast of a dimension of size {size} to size {}", dims[target]));
+        }
+        steps[target] = stride;
+    }
+    view(x, 0, dims, &steps)
+}
+
+/// The same elements in other dimensions.
+pub(crate) fn reshape(mut x: Array, dims: Vec<usize>) -> Outcome<Array> {
+    if element_count(&dims)? != x.len() {
+        return malformed(format!("reshape of {} elements to {dims:?}", x.len()));
+    }
+    x.dims = dims;
+    Ok(x)
+}
+
+/// Reads the operand's memory, which has one layout, as an array in another.
+pub(crate) fn bitcast(x: Array, operand: &ArrayShape, result: &ArrayShape, dims: Vec<usize>) -> Outcome<Array> {
+    let order = major_to_minor(operand.layout.as_ref(), x.rank())?;
+    let memory = transpose_by(&x, &order)?;
+    let data = number::bitcast(x.ty, result.element_type, &memory.data)?;
+    let order = major_to_minor(result.layout.as_ref(), dims.len())?;
+    let physical = permuted(&dims, &order);
+    if element_count(&physical)? != data.len() {
+        return malformed(format!("bitcast of {} elements to {dims:?}", data.len()));
+    }
+    let mut inverse = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(at, &d)| inverse[d] = at);
+    transpose_by(&Array::new(result.element_type, physical, data), &inverse)
+}
+
+fn major_to_minor(layout: Option<&Layout>, rank: usize) -> Outcome<Vec<usize>> {
+    let order: Vec<usize> = match layout {
+        Some(layout) => layout.minor_to_major.iter().rev().copied().collect(),
+        None => (0..rank).collect(),
+    };
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    if !sorted.into_iter().eq(0..rank) {
+        return malformed("a layout is no permutation of the dimensions");
+    }
+    Ok(order)
+}
+
+/// Result dimension `i` is operand dimension `permutation[i]`.
+pub(crate) fn transpose(x: &Array, permutation: &[i64]) -> Outcome<Array> {
+    transpose_by(x, &dimension_numbers(permutation, x.rank())?)
+}
+
+/// Result dimension `i` is operand dimension `order[i]`.
+pub(crate) fn transpose_by(x: &Array, order: &[usize]) -> Outcome<Array> {
+    if order.len() != x.rank() {
+        return malformed("a transpose needs one dimension number per dimension");
+    }
+    view(x, 0, permuted(&x.dims, order), &permuted(&strides(&x.dims), order))
+}
+
+/// Turns the elements along some dimensions around.
+pub(crate) fn reverse(x: &Array, dimensions: &[i64]) -> Outcome<Array> {
+    let mut steps = strides(&x.dims);
+    let mut offset = 0;
+    for d in dimension_numbers(dimensions, x.rank())? {
+        offset += (x.dims[d] as isize - 1).max(0) * steps[d];
+        steps[d] = -steps[d];
+    }
+    view(x, offset, x.dims.clone(), &steps)
+}
+
+/// Puts arrays one after the other along a dimension.
+pub(crate) fn concatenate(parts: &[&Array], dimension: i64, ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
+    let dimension = dimension_number(dimension, dims.len())?;
+    let mut result = Array::zeros(ty, dims)?;
+    let steps = strides(&result.dims);
+    let mut at = 0;
+    for part in parts {
+        if part.rank() != result.rank() || at + part.dims[dimension] > result.dims[dimension] {
+            return malformed("the operands of concatenate do not fit the result");
+        }
+        write(&mut result, at as isize * steps[dimension], &steps, part)?;
+        at += part.dims[dimension];
+    }
+    Ok(result)
+}
+
+fn write(target: &mut Array, offset: isize, steps: &[isize], source: &Array) -> Outcome<()> {
+    both_kinds!(&mut target.data, &source.data, t, s => strided::write(t, offset, &source.dims, steps, s),
+        else return malformed("an operand has another element type than the result"));
+    Ok(())
+}
+
+/// Every `stride`-th element from `start` to below `limit`, per dimension.
+pub(crate) fn slice(x: &Array, slices: &[SliceDim]) -> Outcome<Array> {
+    if slices.len() != x.rank() {
+        return malformed("slice needs one range per dimension");
+    }
+    let (mut steps, mut offset) = (strides(&x.dims), 0);
+    let mut dims = Vec::with_capacity(x.rank());
+    for (d, s) in slices.iter().enumerate() {
+        if s.start < 0 || s.stride < 1 || s.limit < s.start || s.limit > x.dims[d] as i64 {
+            return malformed(format!("slice [{}:{}:{}] of {} elements", s.start, s.limit, s.stride, x.dims[d]));
+        }
+        offset += s.start as isize * steps[d];
+        steps[d] *= s.stride as isize;
+        dims.push((s.limit - s.start + s.stride - 1) as usize / s.stride as usize);
+    }
+    view(x, offset, dims, &steps)
+}
+
+/// Surrounds and interleaves an array with a value; negative amounts crop.
+pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<usize>) -> Outcome<Array> {
+    if padding.len() != x.rank() || dims.len() != x.rank() {
+        return malformed("pad needs one amount per dimension");
+    }
+    let count = element_count(&dims)?;
+    let filler = value.single()?;
+    let mut data = Data::with_capacity(x.ty, count);
+    for _ in 0..count {
+        data.push(filler)?;
+    }
+    let mut result = Array::new(x.ty, dims, data);
+    // Per dimension the operand's elements that land inside, as a range.
+    let (mut kept, mut source_offset, mut target_offset) = (Vec::new(), 0, 0);
+    let (source_steps, mut target_steps) = (strides(&x.dims), strides(&result.dims));
+    for (d, p) in padding.iter().enumerate() {
+        let step = p.interior.saturating_add(1).max(1);
+        let lands = |i: &i64| (0..result.dims[d] as i64).contains(&p.low.saturating_add(i.saturating_mul(step)));
+        let first = (0..x.dims[d] as i64).find(lands).unwrap_or(0);
+        let number = (first..x.dims[d] as i64).take_while(lands).count();
+        kept.push(number);
+        if number > 0 {
+            source_offset += first as isize * source_steps[d];
+            target_offset += (p.low + first * step) as isize * target_steps[d];
+            target_steps[d] = target_steps[d].saturating_mul(step as isize);
+        }
+    }
+    if !kept.contains(&0) {
+        let inside = view(x, source_offset, kept, &source_steps)?;
+        write(&mut result, target_offset, &target_steps, &inside)?;
+    }
+    Ok(result)
+}
+
+/// Starts of a slice, each clamped so that the slice stays inside.
+pub(crate) fn clamped_starts(starts: &[&Array], dims: &[usize], sizes: &[usize]) -> Outcome<Vec<usize>> {
+    if starts.len() != dims.len() || sizes.len() != dims.len() {
+        return malformed("one start per dimension is wanted");
+    }
+    let mut result = Vec::with_capacity(dims.len());
+    for ((start, &dim), &size) in starts.iter().zip(dims).zip(sizes) {
+        let Some(last) = dim.checked_sub(size) else {
+            return malformed(format!("a slice of {size} of {dim} elements"));
+        };
+        result.push(clamp_index(start.ty, start.single_int()?, last));
+    }
+    Ok(result)
+}
+
+/// An index of that type clamped to `0..=last`.
+pub(crate) fn clamp_index(ty: ElementType, index: i64, last: usize) -> usize {
+    if ty == ElementType::U64 { (index as u64).min(last as u64) as usize } else { index.clamp(0, last as i64) as usize }
+}
+
+/// A slice whose start is computed.
+pub(crate) fn dynamic_slice(x: &Array, starts: &[&Array], sizes: &[usize]) -> Outcome<Array> {
+    let starts = clamped_starts(starts, &x.dims, sizes)?;
+    let steps = strides(&x.dims);
+    view(x, strided::position(&starts, &steps) as isize, sizes.to_vec(), &steps)
+}
+
+/// Overwrites a slice whose start is computed.
+pub(crate) fn dynamic_update_slice(mut x: Array, update: &Array, starts: &[&Array]) -> Outcome<Array> {
+    let starts = clamped_starts(starts, &x.dims, &update.dims)?;
+    let steps = strides(&x.dims);
+    write(&mut x, strided::position(&starts, &steps) as isize, &steps, update)?;
+    Ok(x)
+}

@@ -1,0 +1,327 @@
+//! Complex numbers in `f64`; the caller rounds the parts to the element type.
+
+use fusebox_core::hlo::{BinaryOp, UnaryOp};
+
+use super::elementary::{LongSum, two_product};
+
+/// A complex number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Complex {
+    pub re: f64,
+    pub im: f64,
+}
+
+const ONE: Complex = Complex { re: 1.0, im: 0.0 };
+const HALF: f64 = 0.5;
+
+/// Shorthand constructor.
+pub(crate) const fn complex(re: f64, im: f64) -> Complex {
+    Complex { re, im }
+}
+
+/// One operand, complex result; `None` if the result is of another type or does not exist.
+pub(super) fn unary(op: UnaryOp, z: Complex) -> Option<Complex> {
+    Some(match op {
+        UnaryOp::Negate => z.negate(),
+        UnaryOp::Sign => z.sign(),
+        UnaryOp::Exponential => z.exp(),
+        UnaryOp::ExponentialMinusOne => z.exp_m1(),
+        UnaryOp::Log => z.ln(),
+        UnaryOp::LogPlusOne => z.ln_1p(),
+        UnaryOp::Sqrt => z.sqrt(),
+        UnaryOp::Rsqrt => ONE.divide(z.sqrt()),
+        UnaryOp::Cbrt => z.cbrt(),
+        UnaryOp::Logistic => ONE.divide(ONE.add(z.negate().exp())),
+        UnaryOp::Sine => z.times_i().sinh().times_minus_i(),
+        UnaryOp::Cosine => z.times_i().cosh(),
+        UnaryOp::Tan => z.times_i().tanh().times_minus_i(),
+        UnaryOp::Sinh => z.sinh(),
+        UnaryOp::Cosh => z.cosh(),
+        UnaryOp::Tanh => z.tanh(),
+        UnaryOp::Asin => z.asin(),
+        UnaryOp::Acos => z.acos(),
+        UnaryOp::Asinh => z.times_i().asin().times_minus_i(),
+        UnaryOp::Acosh => z.acosh(),
+        UnaryOp::Atanh => z.atanh(),
+        _ => return None,
+    })
+}
+
+/// Two operands; `None` if the operation does not exist on complex numbers.
+#[inline]
+pub(super) fn binary(op: BinaryOp, a: Complex, b: Complex) -> Option<Complex> {
+    Some(match op {
+        BinaryOp::Add => a.add(b),
+        BinaryOp::Subtract => a.subtract(b),
+        BinaryOp::Multiply => a.multiply(b),
+        BinaryOp::Divide => a.divide(b),
+        BinaryOp::Power => a.power(b),
+        BinaryOp::Atan2 => a.atan2(b),
+        _ => return None,
+    })
+}
+
+impl Complex {
+    /// Sum.
+    #[inline]
+    pub fn add(self, z: Complex) -> Complex {
+        complex(self.re + z.re, self.im + z.im)
+    }
+
+    /// Difference.
+    #[inline]
+    pub fn subtract(self, z: Complex) -> Complex {
+        complex(self.re - z.re, self.im - z.im)
+    }
+
+    /// Product, by the plain formula (XLA does not mend infinities either).
+    #[inline]
+    pub fn multiply(self, z: Complex) -> Complex {
+        complex(self.re * z.re - self.im * z.im, self.re * z.im + self.im * z.re)
+    }
+
+    /// Product with a real number.
+    #[inline]
+    pub fn scale(self, factor: f64) -> Complex {
+        complex(self.re * factor, self.im * factor)
+    }
+
+    /// Quotient. Zero and infinite divisors behave as C's Annex G has it.
+    pub fn divide(self, z: Complex) -> Complex {
+        let exponent = scale_exponent(z);
+        let (c, d) = (libm::scalbn(z.re, -exponent), libm::scalbn(z.im, -exponent));
+        let (a, b) = (self.re, self.im);
+        let denominator = c * c + d * d;
+        let re = libm::scalbn((a * c + b * d) / denominator, -exponent);
+        let im = libm::scalbn((b * c - a * d) / denominator, -exponent);
+        if !re.is_nan() || !im.is_nan() {
+            return complex(re, im);
+        }
+        if denominator == 0.0 && (!a.is_nan() || !b.is_nan()) {
+            let infinity = f64::INFINITY.copysign(c);
+            complex(infinity * a, infinity * b)
+        } else if (a.is_infinite() || b.is_infinite()) && c.is_finite() && d.is_finite() {
+            let (a, b) = (unit_if_infinite(a), unit_if_infinite(b));
+            complex(f64::INFINITY * (a * c + b * d), f64::INFINITY * (b * c - a * d))
+        } else if (z.re.is_infinite() || z.im.is_infinite()) && a.is_finite() && b.is_finite() {
+            let (c, d) = (unit_if_infinite(z.re), unit_if_infinite(z.im));
+            complex(0.0 * (a * c + b * d), 0.0 * (b * c - a * d))
+        } else {
+            complex(re, im)
+        }
+    }
+
+    /// Additive inverse.
+    #[inline]
+    pub fn negate(self) -> Complex {
+        complex(-self.re, -self.im)
+    }
+
+    /// Complex conjugate.
+    #[inline]
+    pub fn conjugate(self) -> Complex {
+        complex(self.re, -self.im)
+    }
+
+    fn times_i(self) -> Complex {
+        complex(-self.im, self.re)
+    }
+
+    fn times_minus_i(self) -> Complex {
+        complex(self.im, -self.re)
+    }
+
+    /// Absolute value.
+    pub fn abs(self) -> f64 {
+        self.re.hypot(self.im)
+    }
+
+    fn sign(self) -> Complex {
+        if self == Complex::default() {
+            return self;
+        }
+        let magnitude = self.abs();
+        complex(self.re / magnitude, self.im / magnitude)
+    }
+
+    /// `e^z`.
+    pub fn exp(self) -> Complex {
+        if self.im == 0.0 {
+            return complex(self.re.exp(), self.im);
+        }
+        if self.re == f64::NEG_INFINITY {
+            return complex(0.0, 0.0);
+        }
+        // Beyond the range of exp the factors may still bring the product back into range.
+        let (scale, rest) = if self.re > 700.0 { (700f64.exp(), self.re - 700.0) } else { (1.0, self.re) };
+        let magnitude = rest.exp();
+        complex(magnitude * self.im.cos() * scale, magnitude * self.im.sin() * scale)
+    }
+
+    fn exp_m1(self) -> Complex {
+        let half_sine = (self.im * HALF).sin();
+        let re = self.re.exp_m1() * self.im.cos() - 2.0 * half_sine * half_sine;
+        complex(re, if self.im == 0.0 { self.im } else { self.re.exp() * self.im.sin() })
+    }
+
+    /// Natural logarithm, branch cut along the negative real axis.
+    pub fn ln(self) -> Complex {
+        let (x, y) = (self.re.abs().max(self.im.abs()), self.re.abs().min(self.im.abs()));
+        let re = if x > 0.5 && x < 2.0 && y < 2.0 { HALF * norm_minus_one(x, y).ln_1p() } else { self.ln_abs() };
+        complex(re, self.im.atan2(self.re))
+    }
+
+    fn ln_abs(self) -> f64 {
+        let magnitude = self.abs();
+        if magnitude.is_finite() && (1e-300..1e300).contains(&magnitude) || magnitude == 0.0 || !self.is_finite() {
+            magnitude.ln()
+        } else {
+            let exponent = scale_exponent(self);
+            complex(libm::scalbn(self.re, -exponent), libm::scalbn(self.im, -exponent)).abs().ln()
+                + f64::from(exponent) * std::f64::consts::LN_2
+        }
+    }
+
+    fn is_finite(self) -> bool {
+        self.re.is_finite() && self.im.is_finite()
+    }
+
+    fn ln_1p(self) -> Complex {
+        let im = self.im.atan2(1.0 + self.re);
+        if self.abs() < 1.0 {
+            let mut sum = LongSum::new(2.0 * self.re);
+            sum.add_product(self.re, self.re);
+            sum.add_product(self.im, self.im);
+            return complex(HALF * sum.value().ln_1p(), im);
+        }
+        complex(complex(1.0 + self.re, self.im).ln().re, im)
+    }
+
+    /// Square root with non-negative real part.
+    pub fn sqrt(self) -> Complex {
+        let (x, y) = (self.re, self.im);
+        if x == 0.0 && y == 0.0 {
+            return complex(0.0, y);
+        }
+        if y.is_infinite() {
+            return complex(f64::INFINITY, y);
+        }
+        if x.is_infinite() {
+            let nan_or_zero = if y.is_nan() { f64::NAN } else { 0.0 };
+            return if x > 0.0 {
+                complex(x, nan_or_zero.copysign(y))
+            } else {
+                complex(nan_or_zero.abs(), f64::INFINITY.copysign(y))
+            };
+        }
+        let exponent = scale_exponent(self) & !1;
+        let (x, y) = (libm::scalbn(x, -exponent), libm::scalbn(y, -exponent));
+        let root = (HALF * (x.abs() + x.hypot(y))).sqrt();
+        let (re, im) = if x >= 0.0 { (root, y / (2.0 * root)) } else { (y.abs() / (2.0 * root), root.copysign(y)) };
+        complex(libm::scalbn(re, exponent / 2), libm::scalbn(im, exponent / 2))
+    }
+
+    fn cbrt(self) -> Complex {
+        let angle = self.im.atan2(self.re) / 3.0;
+        let magnitude = self.abs().cbrt();
+        complex(magnitude * angle.cos(), magnitude * angle.sin())
+    }
+
+    fn sinh(self) -> Complex {
+        if self.im == 0.0 {
+            return complex(self.re.sinh(), self.im);
+        }
+        let (sine, cosine) = self.im.sin_cos();
+        let (scale, x) = if self.re.abs() > 700.0 { (700f64.exp(), self.re.abs() - 700.0) } else { (1.0, 0.0) };
+        if scale > 1.0 {
+            let half_exp = HALF * x.exp();
+            return complex((half_exp * cosine * scale).copysign(self.re * cosine), half_exp * sine * scale);
+        }
+        let re = if self.re == 0.0 { self.re } else { self.re.sinh() * cosine };
+        complex(re, self.re.cosh() * sine)
+    }
+
+    fn cosh(self) -> Complex {
+        let (sine, cosine) = self.im.sin_cos();
+        if self.re.abs() > 700.0 {
+            let half_exp = HALF * (self.re.abs() - 700.0).exp();
+            let scale = 700f64.exp();
+            return complex(half_exp * cosine * scale, half_exp * sine * scale * self.re.signum());
+        }
+        let im = if self.im == 0.0 || self.re == 0.0 { self.im * self.re } else { self.re.sinh() * sine };
+        complex(self.re.cosh() * cosine, im)
+    }
+
+    fn tanh(self) -> Complex {
+        if self.re.abs() > 22.0 {
+            let im = 4.0 * self.im.sin() * self.im.cos() * (-2.0 * self.re.abs()).exp();
+            return complex(1f64.copysign(self.re), if im.is_nan() && self.im.is_infinite() { 0.0 } else { im });
+        }
+        let tangent = self.im.tan();
+        let sine = self.re.sinh();
+        let beta = 1.0 + tangent * tangent;
+        if beta.is_infinite() {
+            return complex((1.0 + sine * sine).sqrt() / sine, 1.0 / tangent);
+        }
+        let denominator = 1.0 + beta * sine * sine;
+        complex(beta * (1.0 + sine * sine).sqrt() * sine / denominator, tangent / denominator)
+    }
+
+    fn asin(self) -> Complex {
+        let (below, above) = (ONE.subtract(self).sqrt(), ONE.add(self).sqrt());
+        complex(self.re.atan2(below.multiply(above).re), libm::asinh(below.conjugate().multiply(above).im))
+    }
+
+    fn acos(self) -> Complex {
+        let (below, above) = (ONE.subtract(self).sqrt(), ONE.add(self).sqrt());
+        complex(2.0 * below.re.atan2(above.re), libm::asinh(above.conjugate().multiply(below).im))
+    }
+
+    fn acosh(self) -> Complex {
+        let (below, above) = (self.subtract(ONE).sqrt(), self.add(ONE).sqrt());
+        complex(libm::asinh(below.conjugate().multiply(above).re), 2.0 * below.im.atan2(above.re))
+    }
+
+    fn atanh(self) -> Complex {
+        let (x, y) = (self.re, self.im);
+        let rest = (1.0 - x) * (1.0 - x) + y * y;
+        let re = 0.25 * (4.0 * x / rest).ln_1p();
+        complex(re, HALF * (2.0 * y).atan2((1.0 - x) * (1.0 + x) - y * y))
+    }
+
+    /// `self^z`; 1 if `z` is 0 or `self` is 1, and 0 to a positive real power is 0.
+    fn power(self, z: Complex) -> Complex {
+        if z == Complex::default() || self == ONE {
+            return ONE;
+        }
+        if self == Complex::default() {
+            return if z.re > 0.0 && z.im == 0.0 { Complex::default() } else { complex(f64::NAN, f64::NAN) };
+        }
+        z.multiply(self.ln()).exp()
+    }
+
+    /// `-i log((x + iy) / sqrt(x² + y²))` with `self` as `y`.
+    fn atan2(self, x: Complex) -> Complex {
+        let norm = x.multiply(x).add(self.multiply(self)).sqrt();
+        x.add(self.times_i()).divide(norm).ln().times_minus_i()
+    }
+}
+
+/// The exponent that brings the larger part near 1; 0 for zero, infinities and NaN.
+fn scale_exponent(z: Complex) -> i32 {
+    let larger = z.re.abs().max(z.im.abs());
+    if larger == 0.0 || !larger.is_finite() { 0 } else { libm::ilogb(larger) }
+}
+
+fn unit_if_infinite(x: f64) -> f64 {
+    if x.is_infinite() { 1f64.copysign(x) } else { 0f64.copysign(x) }
+}
+
+/// `x² + y² - 1` without cancellation.
+fn norm_minus_one(x: f64, y: f64) -> f64 {
+    let (x_square, x_error) = two_product(x, x);
+    let (y_square, y_error) = two_product(y, y);
+    let mut sum = LongSum::new(-1.0);
+    [x_square, y_square, x_error, y_error].into_iter().for_each(|term| sum.add(term));
+    sum.value()
+}

@@ -1,0 +1,117 @@
+//! From one element type to another, by value and by bits.
+
+use fusebox_core::hlo::ElementType;
+
+use super::{Complex, float_format, round, round_complex, wrap};
+use crate::error::{Outcome, malformed};
+use crate::value::{Data, Scalar, decode, encode, is_int_kind};
+
+/// The value in another type. Floats to integers truncate and saturate, NaN becomes 0; integers
+/// wrap; anything but zero becomes true; the imaginary part is dropped.
+#[inline]
+pub(crate) fn convert(from: ElementType, to: ElementType, x: Scalar) -> Scalar {
+    if to == ElementType::Pred {
+        return Scalar::Int(i64::from(is_nonzero(x)));
+    }
+    if is_int_kind(to) {
+        return Scalar::Int(match x {
+            Scalar::Int(x) => wrap(to, x),
+            Scalar::Float(x) => float_to_int(to, x),
+            Scalar::Complex(x) => float_to_int(to, x.re),
+        });
+    }
+    if to.is_complex() {
+        return Scalar::Complex(match x {
+            Scalar::Int(x) => Complex { re: int_to_float(from, to.real_part(), x), im: 0.0 },
+            Scalar::Float(x) => Complex { re: round(to.real_part(), x), im: 0.0 },
+            Scalar::Complex(x) => round_complex(to, x),
+        });
+    }
+    Scalar::Float(match x {
+        Scalar::Int(x) => int_to_float(from, to, x),
+        Scalar::Float(x) => round(to, x),
+        Scalar::Complex(x) => round(to, x.re),
+    })
+}
+
+fn is_nonzero(x: Scalar) -> bool {
+    match x {
+        Scalar::Int(x) => x != 0,
+        Scalar::Float(x) => x != 0.0,
+        Scalar::Complex(x) => x.re != 0.0 || x.im != 0.0,
+    }
+}
+
+/// Rust's casts truncate, saturate and turn NaN into 0, as XLA has it.
+fn float_to_int(to: ElementType, x: f64) -> i64 {
+    if to == ElementType::U64 {
+        return x as u64 as i64;
+    }
+    let bits = to.bits();
+    let (min, max) = if to.is_signed_integer() {
+        (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))
+    } else {
+        (0, (1i64 << bits) - 1)
+    };
+    (x as i64).clamp(min, max)
+}
+
+/// Rounded once, also where `f64` does not hold the integer.
+fn int_to_float(from: ElementType, to: ElementType, x: i64) -> f64 {
+    let (negative, magnitude) = if from == ElementType::U64 { (false, x as u64) } else { (x < 0, x.unsigned_abs()) };
+    let rounded = match to {
+        ElementType::F64 => magnitude as f64,
+        ElementType::F32 => f64::from(magnitude as f32),
+        _ => float_format(to).round(to_odd(magnitude)),
+    };
+    let signed = if negative { -rounded } else { rounded };
+    // Only the types without negative numbers care: they round the sign away.
+    if negative { round(to, signed) } else { signed }
+}
+
+/// To `f64` so that a second rounding comes out right: what is cut off leaves the last bit set.
+fn to_odd(x: u64) -> f64 {
+    let excess = 64u32.saturating_sub(53 + x.leading_zeros());
+    let kept = x >> excess;
+    let sticky = u64::from(kept << excess != x);
+    ((kept | sticky) as f64) * (1u64 << excess) as f64
+}
+
+/// The elements' bits read as another type. Without a change of width the dimensions stay; else the
+/// last dimension is split or joined, the low bits first.
+pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcome<Data> {
+    let (from_bits, to_bits) = (storage_bits(from), storage_bits(to));
+    let bytes = encode(from, data);
+    if from_bits == to_bits {
+        return Ok(decode(to, &bytes));
+    }
+    if (data.len() as u64 * u64::from(from_bits)) % u64::from(to_bits) != 0 {
+        return malformed(format!("{} elements of {from} do not make whole elements of {to}", data.len()));
+    }
+    let packed = repack(&bytes, from_bits as usize, 8);
+    Ok(decode(to, &repack(&packed, 8, to_bits as usize)))
+}
+
+fn storage_bits(ty: ElementType) -> u32 {
+    if ty == ElementType::Pred { 8 } else { ty.bits() }
+}
+
+/// From groups of `from` bits to groups of `to` bits; a group of less than 8 bits takes a byte.
+fn repack(bytes: &[u8], from: usize, to: usize) -> Vec<u8> {
+    if from >= 8 && to >= 8 {
+        return bytes.to_vec();
+    }
+    let (from, to) = (from.min(8), to.min(8));
+    let mut result = Vec::with_capacity(bytes.len() * from / to + 1);
+    let (mut held, mut count) = (0u32, 0usize);
+    for &byte in bytes {
+        held |= (u32::from(byte) & ((1 << from) - 1)) << count;
+        count += from;
+        while count >= to {
+            result.push((held & ((1 << to) - 1)) as u8);
+            held >>= to;
+            count -= to;
+        }
+    }
+    result
+}

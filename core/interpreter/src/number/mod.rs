@@ -1,0 +1,39 @@
+//! What one element is and what HLO's elementwise operations do to it.
+//!
+//! Operations compute in the wide type and then [`round`] or [`wrap`] once.
+
+mod complex;
+mod convert;
+mod elementary;
+mod format;
+mod int;
+mod operation;
+mod precision;
+mod real;
+
+pub(crate) use complex::{Complex, complex};
+pub(crate) use convert::{bitcast, convert};
+pub(crate) use elementary::LongSum;
+pub(crate) use format::float_format;
+pub(crate) use int::wrap;
+pub(crate) use operation::{binary, binary_result_type, clamp, compare, total_order, unary};
+pub(crate) use precision::{reduce_precision, stochastic_convert};
+
+use fusebox_core::hlo::ElementType;
+
+/// The value of the type nearest to `x`, ties to even.
+#[inline]
+pub(crate) fn round(ty: ElementType, x: f64) -> f64 {
+    match ty {
+        ElementType::F64 => x,
+        ElementType::F32 => f64::from(x as f32),
+        _ => float_format(ty).round(x),
+    }
+}
+
+/// Both parts rounded to the complex type.
+#[inline]
+pub(crate) fn round_complex(ty: ElementType, x: Complex) -> Complex {
+    let part = ty.real_part();
+    Complex { re: round(part, x.re), im: round(part, x.im) }
+}

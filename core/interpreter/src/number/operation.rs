@@ -1,0 +1,132 @@
+//! Elementwise operations on one element of whatever type.
+
+use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
+
+use super::{Complex, complex, int, real, round, round_complex};
+use crate::error::{Outcome, malformed, unsupported};
+use crate::value::Scalar;
+
+/// Applies a unary operation to an element of type `ty`; `result` is the type of the outcome.
+#[inline]
+pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar) -> Outcome<Scalar> {
+    let value = match x {
+        Scalar::Int(x) => match op {
+            UnaryOp::IsFinite => Some(Scalar::Int(1)),
+            UnaryOp::Imag => Some(Scalar::Int(0)),
+            _ => int::unary(op, ty, x).map(Scalar::Int),
+        },
+        Scalar::Float(x) => match op {
+            UnaryOp::IsFinite => Some(Scalar::Int(i64::from(x.is_finite()))),
+            // These change bits only, and must keep a NaN's payload.
+            UnaryOp::Real => Some(Scalar::Float(x)),
+            UnaryOp::Abs | UnaryOp::Negate if negate_is_exact(ty) => real::unary(op, x).map(Scalar::Float),
+            _ => real::unary(op, x).map(|y| Scalar::Float(round(result, y))),
+        },
+        Scalar::Complex(z) => match op {
+            UnaryOp::IsFinite => Some(Scalar::Int(i64::from(z.re.is_finite() && z.im.is_finite()))),
+            UnaryOp::Real => Some(Scalar::Float(z.re)),
+            UnaryOp::Imag => Some(Scalar::Float(z.im)),
+            UnaryOp::Abs => Some(Scalar::Float(round(result, z.abs()))),
+            _ => complex::unary(op, z).map(|y| Scalar::Complex(round_complex(result, y))),
+        },
+    };
+    match value {
+        Some(value) => Ok(value),
+        None => unsupported(format!("{} of {ty}", op.opcode())),
+    }
+}
+
+/// Whether the type has a sign bit that can simply be changed.
+pub(crate) fn negate_is_exact(ty: ElementType) -> bool {
+    !matches!(
+        ty,
+        ElementType::F8E8M0FNU | ElementType::F8E4M3FNUZ | ElementType::F8E5M2FNUZ | ElementType::F8E4M3B11FNUZ
+    )
+}
+
+/// Applies a binary operation to elements of type `ty`.
+#[inline]
+pub(crate) fn binary(op: BinaryOp, ty: ElementType, a: Scalar, b: Scalar) -> Outcome<Scalar> {
+    let value = match (a, b) {
+        (Scalar::Int(a), Scalar::Int(b)) => int::binary(op, ty, a, b).map(Scalar::Int),
+        (Scalar::Float(re), Scalar::Float(im)) if op == BinaryOp::Complex => Some(Scalar::Complex(Complex { re, im })),
+        (Scalar::Float(a), Scalar::Float(b)) => real::binary(op, a, b).map(|x| Scalar::Float(round(ty, x))),
+        (Scalar::Complex(a), Scalar::Complex(b)) => {
+            complex::binary(op, a, b).map(|x| Scalar::Complex(round_complex(ty, x)))
+        }
+        _ => return malformed(format!("the operands of {} differ in type", op.opcode())),
+    };
+    match value {
+        Some(value) => Ok(value),
+        None => unsupported(format!("{} of {ty}", op.opcode())),
+    }
+}
+
+/// The type of a binary operation's result.
+pub(crate) fn binary_result_type(op: BinaryOp, ty: ElementType) -> ElementType {
+    match (op, ty) {
+        (BinaryOp::Complex, ElementType::F64) => ElementType::C128,
+        (BinaryOp::Complex, _) => ElementType::C64,
+        _ => ty,
+    }
+}
+
+/// Compares two elements of type `ty`.
+#[inline]
+pub(crate) fn compare(
+    direction: Comparison,
+    order: Option<ComparisonType>,
+    ty: ElementType,
+    a: Scalar,
+    b: Scalar,
+) -> Outcome<bool> {
+    match (a, b) {
+        (Scalar::Int(a), Scalar::Int(b)) => Ok(by_order(direction, int::less(ty, a, b), a == b)),
+        (Scalar::Float(a), Scalar::Float(b)) if order == Some(ComparisonType::TotalOrder) => {
+            let (a, b) = (total_order(a), total_order(b));
+            Ok(by_order(direction, a < b, a == b))
+        }
+        (Scalar::Float(a), Scalar::Float(b)) => Ok(by_ieee(direction, a, b)),
+        (Scalar::Complex(a), Scalar::Complex(b)) => match direction {
+            Comparison::Eq => Ok(a == b),
+            Comparison::Ne => Ok(a != b),
+            _ => unsupported(format!("compare of {ty} with direction {direction}")),
+        },
+        _ => malformed("the operands of compare differ in type"),
+    }
+}
+
+fn by_order(direction: Comparison, less: bool, equal: bool) -> bool {
+    match direction {
+        Comparison::Eq => equal,
+        Comparison::Ne => !equal,
+        Comparison::Lt => less,
+        Comparison::Le => less || equal,
+        Comparison::Gt => !less && !equal,
+        Comparison::Ge => !less,
+    }
+}
+
+fn by_ieee(direction: Comparison, a: f64, b: f64) -> bool {
+    match direction {
+        Comparison::Eq => a == b,
+        Comparison::Ne => a != b,
+        Comparison::Lt => a < b,
+        Comparison::Le => a <= b,
+        Comparison::Gt => a > b,
+        Comparison::Ge => a >= b,
+    }
+}
+
+/// An integer that orders floats as -NaN < -inf < … < -0 < +0 < … < inf < NaN.
+pub(crate) fn total_order(x: f64) -> i64 {
+    let bits = x.to_bits() as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+/// `x` held between the bounds.
+#[inline]
+pub(crate) fn clamp(ty: ElementType, low: Scalar, x: Scalar, high: Scalar) -> Outcome<Scalar> {
+    let at_least = binary(BinaryOp::Maximum, ty, low, x)?;
+    binary(BinaryOp::Minimum, ty, high, at_least)
+}

@@ -1,0 +1,235 @@
+//! From an opcode to the function that evaluates it.
+
+use fusebox_core::hlo::{ArrayShape, Computation, ElementType, Instruction, Op, Shape};
+
+use crate::error::{Outcome, malformed, unsupported};
+use crate::evaluator::Evaluator;
+use crate::value::{Array, Data, Scalar, Value, dims_of};
+use crate::{
+    batch_norm, collective, contraction, convolution, custom_call, elementwise, fft, gather, linalg, movement, random,
+    reduce, scan, scatter, sort, window,
+};
+
+/// The operands of an instruction, fetched with the checks a malformed one needs.
+struct Operands(Vec<Value>);
+
+impl Operands {
+    fn array(&self, index: usize) -> Outcome<&Array> {
+        match self.0.get(index) {
+            Some(value) => value.array(),
+            None => malformed(format!("operand {index} is missing")),
+        }
+    }
+
+    fn arrays<const N: usize>(&self) -> Outcome<[&Array; N]> {
+        let arrays = self.0.iter().map(Value::array).collect::<Outcome<Vec<_>>>()?;
+        arrays.try_into().or_else(|given: Vec<_>| malformed(format!("{N} operands are wanted, not {}", given.len())))
+    }
+
+    /// All operands from `first` on.
+    fn rest(&self, first: usize) -> Outcome<Vec<&Array>> {
+        self.0.iter().skip(first).map(Value::array).collect()
+    }
+
+    /// The first operand, to be changed.
+    fn take_first(&mut self) -> Outcome<Value> {
+        if self.0.is_empty() { malformed("an operand is missing") } else { Ok(self.0.remove(0)) }
+    }
+}
+
+/// Evaluates an instruction that is not control flow.
+pub(crate) fn evaluate(
+    evaluator: &mut Evaluator,
+    computation: &Computation,
+    instruction: &Instruction,
+    operands: Vec<Value>,
+) -> Outcome<Value> {
+    let operands = Operands(operands);
+    match &instruction.op {
+        Op::Tuple => Ok(Value::Tuple(operands.0)),
+        Op::GetTupleElement { index } => tuple_element(&operands, *index),
+        Op::OptBarrier | Op::Copy => first_or_tuple(operands),
+        Op::AddDependency => operands.0.into_iter().next().map_or_else(|| malformed("an operand is missing"), Ok),
+        Op::AfterAll => Ok(Value::Token),
+        Op::Sort { dimension, to_apply, .. } => sort::sort(evaluator, operands.0, *dimension, *to_apply),
+        Op::Reduce { dimensions, to_apply } => reduce::reduce(evaluator, &operands.0, dimensions, *to_apply),
+        Op::ReduceWindow { window, to_apply } => window::reduce_window(evaluator, &operands.0, window, *to_apply),
+        Op::Scatter { dims, to_apply } => scatter::scatter(evaluator, operands.0, dims, *to_apply),
+        Op::Topk { k, largest, .. } => sort::topk(operands.array(0)?, *k, *largest),
+        Op::Scan { .. } => run_scan(evaluator, instruction, operands),
+        Op::BatchNormTraining { .. } | Op::BatchNormInference { .. } | Op::BatchNormGrad { .. } => {
+            normalise(&instruction.op, &operands)
+        }
+        Op::RngBitGenerator { .. } => random_bits(instruction, &operands),
+        Op::CustomCall(attrs) => custom_call::evaluate(evaluator, instruction, attrs, operands.0),
+        Op::Other { opcode, called, attributes } => {
+            let called: Vec<_> = called.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+            collective::evaluate(evaluator, instruction, *opcode, attributes, &called, operands.0)
+        }
+        _ => {
+            let shape = array_shape(instruction)?;
+            let (ty, dims) = (shape.element_type, dims_of(shape)?);
+            array_result(evaluator, computation, instruction, operands, ty, dims).map(Value::from)
+        }
+    }
+}
+
+fn array_shape(instruction: &Instruction) -> Outcome<&ArrayShape> {
+    instruction.shape.as_array().map_or_else(|| malformed("an array result is wanted"), Ok)
+}
+
+/// Operations that give one array.
+fn array_result(
+    evaluator: &mut Evaluator,
+    computation: &Computation,
+    instruction: &Instruction,
+    mut operands: Operands,
+    ty: ElementType,
+    dims: Vec<usize>,
+) -> Outcome<Array> {
+    match &instruction.op {
+        Op::Unary(op) => elementwise::unary(*op, operands.array(0)?, ty),
+        Op::Binary(op) => elementwise::binary(*op, operands.array(0)?, operands.array(1)?),
+        Op::Compare { direction, order } => {
+            elementwise::compare(*direction, *order, operands.array(0)?, operands.array(1)?)
+        }
+        Op::Select => elementwise::select(operands.array(0)?, operands.array(1)?, operands.array(2)?),
+        Op::Clamp => elementwise::clamp(operands.array(0)?, operands.array(1)?, operands.array(2)?),
+        Op::Convert => elementwise::convert(operands.array(0)?, ty),
+        Op::BitcastConvert => elementwise::bitcast_convert(operands.array(0)?, ty, dims),
+        Op::StochasticConvert => elementwise::stochastic_convert(operands.array(0)?, operands.array(1)?, ty),
+        Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+            elementwise::reduce_precision(operands.array(0)?, *exponent_bits, *mantissa_bits)
+        }
+        Op::Iota { dimension } => movement::iota(ty, dims, *dimension),
+        Op::Broadcast { dimensions } => movement::broadcast(operands.array(0)?, dimensions, dims),
+        Op::Reshape => movement::reshape(operands.take_first()?.into_array()?, dims),
+        Op::Bitcast => bitcast(computation, instruction, operands, dims),
+        Op::Transpose { permutation } => movement::transpose(operands.array(0)?, permutation),
+        Op::Reverse { dimensions } => movement::reverse(operands.array(0)?, dimensions),
+        Op::Concatenate { dimension } => movement::concatenate(&operands.rest(0)?, *dimension, ty, dims),
+        Op::Slice { dims } => movement::slice(operands.array(0)?, dims),
+        Op::Pad { dims: padding } => movement::pad(operands.array(0)?, operands.array(1)?, padding, dims),
+        Op::DynamicSlice { .. } => movement::dynamic_slice(operands.array(0)?, &operands.rest(1)?, &dims),
+        Op::DynamicUpdateSlice => {
+            let array = operands.take_first()?.into_array()?;
+            movement::dynamic_update_slice(array, operands.array(0)?, &operands.rest(1)?)
+        }
+        Op::Gather(numbers) => gather::gather(operands.array(0)?, operands.array(1)?, numbers, dims),
+        Op::SelectAndScatter { window, select, scatter } => {
+            window::select_and_scatter(evaluator, &operands.0, window, *select, *scatter)
+        }
+        Op::Map { to_apply, .. } => reduce::map(evaluator, &operands.0, *to_apply, ty),
+        Op::Dot(numbers) => contraction::dot(operands.array(0)?, operands.array(1)?, numbers, ty, dims),
+        Op::RaggedDot { dims: numbers, lhs_ragged_dims, rhs_group_dims } => {
+            contraction::ragged_dot(operands.arrays()?, numbers, lhs_ragged_dims, rhs_group_dims, ty, dims)
+        }
+        Op::ScaledDot(numbers) => {
+            let [lhs, rhs, lhs_scale, rhs_scale] = operands.arrays()?;
+            let (lhs, rhs) = (contraction::scaled(lhs, lhs_scale)?, contraction::scaled(rhs, rhs_scale)?);
+            contraction::dot(&lhs, &rhs, numbers, ty, dims)
+        }
+        Op::Convolution(attrs) => convolution::convolution(operands.array(0)?, operands.array(1)?, attrs, ty, dims),
+        Op::Fft { kind, length } => fft::fft(operands.array(0)?, *kind, length, ty, dims),
+        Op::Cholesky { lower } => linalg::cholesky(operands.array(0)?, *lower),
+        Op::TriangularSolve { left_side, lower, unit_diagonal, transpose_a } => {
+            let form = linalg::TriangularForm {
+                left: *left_side,
+                lower: *lower,
+                unit_diagonal: *unit_diagonal,
+                transpose: *transpose_a,
+            };
+            linalg::triangular_solve(operands.array(0)?, operands.array(1)?, form)
+        }
+        Op::Rng { distribution } => {
+            let (a, b) = (operands.array(0)?.single()?, operands.array(1)?.single()?);
+            evaluator.generator.rng(*distribution, a, b, ty, dims)
+        }
+        Op::RngGetAndUpdateState { delta } => evaluator.generator.get_and_update_state(*delta, ty, dims),
+        Op::GetDimensionSize { dimension } => {
+            let x = operands.array(0)?;
+            let size = x.dims[movement::dimension_number(*dimension, x.rank())?];
+            Ok(Array::new(ElementType::S32, Vec::new(), Data::Int(vec![size as i64])))
+        }
+        Op::SetDimensionSize { dimension } => set_dimension_size(operands, *dimension),
+        Op::PartitionId | Op::ReplicaId => Ok(Array::scalar(ty, Scalar::Int(0))),
+        op => unsupported(format!("{} in this place", op.opcode())),
+    }
+}
+
+fn tuple_element(operands: &Operands, index: i64) -> Outcome<Value> {
+    match (operands.0.first(), usize::try_from(index)) {
+        (Some(Value::Tuple(elements)), Ok(i)) if i < elements.len() => Ok(elements[i].clone()),
+        _ => malformed(format!("the operand is no tuple with an element {index}")),
+    }
+}
+
+fn first_or_tuple(mut operands: Operands) -> Outcome<Value> {
+    match operands.0.len() {
+        0 => malformed("an operand is missing"),
+        1 => operands.take_first(),
+        _ => Ok(Value::Tuple(operands.0)),
+    }
+}
+
+fn bitcast(
+    computation: &Computation,
+    instruction: &Instruction,
+    mut operands: Operands,
+    dims: Vec<usize>,
+) -> Outcome<Array> {
+    let operand_shape = instruction.operands.first().and_then(|&o| computation.instruction(o).shape.as_array());
+    let (Some(operand_shape), Shape::Array(shape)) = (operand_shape, &instruction.shape) else {
+        return malformed("bitcast takes and gives an array");
+    };
+    movement::bitcast(operands.take_first()?.into_array()?, operand_shape, shape, dims)
+}
+
+fn run_scan(evaluator: &mut Evaluator, instruction: &Instruction, operands: Operands) -> Outcome<Value> {
+    let Some(shapes) = instruction.shape.as_tuple() else {
+        return malformed("scan gives a tuple");
+    };
+    let mut results = Vec::with_capacity(shapes.len());
+    for shape in shapes {
+        let Some(shape) = shape.as_array() else {
+            return malformed("scan gives a tuple of arrays");
+        };
+        results.push((shape.element_type, dims_of(shape)?));
+    }
+    scan::scan(evaluator, &instruction.op, operands.0, &results)
+}
+
+fn normalise(op: &Op, operands: &Operands) -> Outcome<Value> {
+    match *op {
+        Op::BatchNormTraining { epsilon, feature_index } => {
+            batch_norm::training(operands.arrays()?, epsilon, feature_index)
+        }
+        Op::BatchNormInference { epsilon, feature_index } => {
+            batch_norm::inference(operands.arrays()?, epsilon, feature_index)
+        }
+        Op::BatchNormGrad { epsilon, feature_index } => {
+            batch_norm::gradient(operands.arrays()?, epsilon, feature_index)
+        }
+        _ => malformed("not a batch normalisation"),
+    }
+}
+
+fn random_bits(instruction: &Instruction, operands: &Operands) -> Outcome<Value> {
+    let (Op::RngBitGenerator { algorithm }, Some([_, Shape::Array(bits)])) =
+        (&instruction.op, instruction.shape.as_tuple())
+    else {
+        return malformed("rng-bit-generator gives a state and an array");
+    };
+    random::bit_generator(operands.array(0)?, *algorithm, bits.element_type, dims_of(bits)?)
+}
+
+/// Arrays here have no size but their own: only setting the full size is possible.
+fn set_dimension_size(mut operands: Operands, dimension: i64) -> Outcome<Array> {
+    let size = operands.array(1)?.single_int()?;
+    let x = operands.take_first()?.into_array()?;
+    let full = x.dims[movement::dimension_number(dimension, x.rank())?];
+    if size != full as i64 {
+        return unsupported(format!("dynamic sizes: dimension {dimension} of size {full} set to {size}"));
+    }
+    Ok(x)
+}

@@ -1,0 +1,83 @@
+//! `scan`: a computation carried along a dimension.
+
+use fusebox_core::hlo::{ElementType, Op};
+
+use crate::error::{Outcome, malformed};
+use crate::evaluator::Evaluator;
+use crate::movement::{dimension_number, view};
+use crate::strided::{self, strides};
+use crate::value::{Array, Value, both_kinds};
+
+/// The operands are the arrays, then the carries; the computation maps (slices, carries) to (output
+/// slices, carries); the result is the outputs, then the last carries.
+pub(crate) fn scan(
+    evaluator: &mut Evaluator,
+    op: &Op,
+    operands: Vec<Value>,
+    results: &[(ElementType, Vec<usize>)],
+) -> Outcome<Value> {
+    let Op::Scan { dimension, num_carries, is_reverse, to_apply, .. } = *op else {
+        return malformed("not a scan");
+    };
+    let carried = usize::try_from(num_carries).unwrap_or(usize::MAX);
+    let (Some(inputs), Some(outputs)) = (operands.len().checked_sub(carried), results.len().checked_sub(carried))
+    else {
+        return malformed("scan has fewer operands or results than carries");
+    };
+    let arrays = operands[..inputs].iter().map(Value::array).collect::<Outcome<Vec<&Array>>>()?;
+    let mut carries: Vec<Value> = operands[inputs..].to_vec();
+    let mut written =
+        results[..outputs].iter().map(|(ty, dims)| Array::zeros(*ty, dims.clone())).collect::<Outcome<Vec<_>>>()?;
+    let Some(first) = arrays.first().copied().or(written.first()) else {
+        return malformed("scan has neither inputs nor outputs, so it has no length");
+    };
+    let length = first.dims[dimension_number(dimension, first.rank())?];
+    for step in 0..length {
+        let at = if is_reverse { length - 1 - step } else { step };
+        let mut arguments = Vec::with_capacity(operands.len());
+        for array in &arrays {
+            arguments.push(Value::from(slice_at(array, dimension, at)?));
+        }
+        arguments.append(&mut carries);
+        let Value::Tuple(mut values) = evaluator.call(to_apply, arguments)? else {
+            return malformed("the computation of a scan gives a tuple of outputs and carries");
+        };
+        if values.len() != outputs + carried {
+            return malformed("the computation of a scan gives another number of values than the scan");
+        }
+        carries = values.split_off(outputs);
+        for (array, value) in written.iter_mut().zip(&values) {
+            write_at(array, dimension, at, value.array()?)?;
+        }
+    }
+    let mut elements: Vec<Value> = written.into_iter().map(Value::from).collect();
+    elements.append(&mut carries);
+    Ok(Value::Tuple(elements))
+}
+
+/// The elements at one place of a dimension, without that dimension.
+fn slice_at(array: &Array, dimension: i64, at: usize) -> Outcome<Array> {
+    let (d, mut steps, mut dims) =
+        (dimension_number(dimension, array.rank())?, strides(&array.dims), array.dims.clone());
+    if at >= dims[d] {
+        return malformed("the inputs of a scan differ in length");
+    }
+    let offset = at as isize * steps[d];
+    dims.remove(d);
+    steps.remove(d);
+    view(array, offset, dims, &steps)
+}
+
+fn write_at(array: &mut Array, dimension: i64, at: usize, value: &Array) -> Outcome<()> {
+    let (d, mut steps, mut dims) =
+        (dimension_number(dimension, array.rank())?, strides(&array.dims), array.dims.clone());
+    let offset = at as isize * steps[d];
+    let length = dims.remove(d);
+    steps.remove(d);
+    if at >= length || value.dims != dims {
+        return malformed("an output of the computation does not fit the result of the scan");
+    }
+    both_kinds!(&mut array.data, &value.data, t, s => strided::write(t, offset, &dims, &steps, s),
+        else return malformed("an output of the computation has another type than the result of the scan"));
+    Ok(())
+}

@@ -1,0 +1,359 @@
+//! Values while a module runs, and their way from and to literals.
+//!
+//! An element is held in the widest type of its kind: every integer (and `pred`) as `i64`, every
+//! float as `f64`, every complex number as two `f64`. Each is exact, and an operation rounds or
+//! wraps its result to the element type (see [`crate::number`]). `u64` stands as its bit pattern.
+
+use std::rc::Rc;
+
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
+
+use crate::error::{Fault, Outcome, malformed, unsupported};
+use crate::number::{Complex, float_format};
+
+/// Most elements one array may have: 8 GiB of `f64`.
+pub(crate) const MAX_ELEMENTS: i64 = 1 << 30;
+
+/// The elements of an array, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Data {
+    Int(Vec<i64>),
+    Float(Vec<f64>),
+    Complex(Vec<Complex>),
+}
+
+/// One element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    Int(i64),
+    Float(f64),
+    Complex(Complex),
+}
+
+/// An array.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Array {
+    pub ty: ElementType,
+    pub dims: Vec<usize>,
+    pub data: Data,
+}
+
+/// The value of an instruction. Arrays are shared until someone writes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Array(Rc<Array>),
+    Tuple(Vec<Value>),
+    Token,
+}
+
+/// Runs the same code on the elements whatever their kind.
+macro_rules! each_kind {
+    ($data:expr, $v:ident => $body:expr) => {
+        match $data {
+            $crate::value::Data::Int($v) => $crate::value::Data::Int($body),
+            $crate::value::Data::Float($v) => $crate::value::Data::Float($body),
+            $crate::value::Data::Complex($v) => $crate::value::Data::Complex($body),
+        }
+    };
+}
+
+/// Runs the same code on two arrays of the same kind; `$other` if the kinds differ.
+macro_rules! both_kinds {
+    ($a:expr, $b:expr, $v:ident, $w:ident => $body:expr, else $other:expr) => {
+        match ($a, $b) {
+            ($crate::value::Data::Int($v), $crate::value::Data::Int($w)) => $body,
+            ($crate::value::Data::Float($v), $crate::value::Data::Float($w)) => $body,
+            ($crate::value::Data::Complex($v), $crate::value::Data::Complex($w)) => $body,
+            _ => $other,
+        }
+    };
+}
+pub(crate) use {both_kinds, each_kind};
+
+/// Whether elements of the type are held as `i64`.
+pub(crate) fn is_int_kind(ty: ElementType) -> bool {
+    ty == ElementType::Pred || ty.is_integer()
+}
+
+/// Number of elements, checked against the limit.
+pub(crate) fn element_count(dims: &[usize]) -> Outcome<usize> {
+    let count = dims.iter().fold(1i64, |n, &d| n.saturating_mul(d as i64));
+    if count > MAX_ELEMENTS {
+        return Err(Fault::TooLarge { elements: count, limit: MAX_ELEMENTS });
+    }
+    Ok(count as usize)
+}
+
+/// The dimensions of a shape.
+pub(crate) fn dims_of(shape: &ArrayShape) -> Outcome<Vec<usize>> {
+    let dims = shape.dims.iter().map(|&d| usize::try_from(d)).collect::<Result<Vec<_>, _>>();
+    match dims {
+        Ok(dims) => Ok(dims),
+        Err(_) => malformed("a dimension is negative"),
+    }
+}
+
+impl Data {
+    /// `count` zeros of the kind the type has.
+    pub fn zeros(ty: ElementType, count: usize) -> Self {
+        if is_int_kind(ty) {
+            Data::Int(vec![0; count])
+        } else if ty.is_complex() {
+            Data::Complex(vec![Complex::default(); count])
+        } else {
+            Data::Float(vec![0.0; count])
+        }
+    }
+
+    /// Space for `count` elements of the kind the type has.
+    pub fn with_capacity(ty: ElementType, count: usize) -> Self {
+        if is_int_kind(ty) {
+            Data::Int(Vec::with_capacity(count))
+        } else if ty.is_complex() {
+            Data::Complex(Vec::with_capacity(count))
+        } else {
+            Data::Float(Vec::with_capacity(count))
+        }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Data::Int(v) => v.len(),
+            Data::Float(v) => v.len(),
+            Data::Complex(v) => v.len(),
+        }
+    }
+
+    /// One element.
+    pub fn get(&self, index: usize) -> Scalar {
+        match self {
+            Data::Int(v) => Scalar::Int(v[index]),
+            Data::Float(v) => Scalar::Float(v[index]),
+            Data::Complex(v) => Scalar::Complex(v[index]),
+        }
+    }
+
+    /// Replaces one element. The kinds must agree.
+    pub fn set(&mut self, index: usize, value: Scalar) -> Outcome<()> {
+        match (self, value) {
+            (Data::Int(v), Scalar::Int(x)) => v[index] = x,
+            (Data::Float(v), Scalar::Float(x)) => v[index] = x,
+            (Data::Complex(v), Scalar::Complex(x)) => v[index] = x,
+            _ => return malformed("an element has another type than its array"),
+        }
+        Ok(())
+    }
+
+    /// Appends one element. The kinds must agree.
+    pub fn push(&mut self, value: Scalar) -> Outcome<()> {
+        match (self, value) {
+            (Data::Int(v), Scalar::Int(x)) => v.push(x),
+            (Data::Float(v), Scalar::Float(x)) => v.push(x),
+            (Data::Complex(v), Scalar::Complex(x)) => v.push(x),
+            _ => return malformed("an element has another type than its array"),
+        }
+        Ok(())
+    }
+}
+
+impl Array {
+    /// An array from its elements; their number must fit.
+    pub fn new(ty: ElementType, dims: Vec<usize>, data: Data) -> Self {
+        debug_assert_eq!(dims.iter().product::<usize>(), data.len());
+        Array { ty, dims, data }
+    }
+
+    /// An array of zeros.
+    pub fn zeros(ty: ElementType, dims: Vec<usize>) -> Outcome<Self> {
+        let count = element_count(&dims)?;
+        Ok(Array::new(ty, dims, Data::zeros(ty, count)))
+    }
+
+    /// An array without dimensions.
+    pub fn scalar(ty: ElementType, value: Scalar) -> Self {
+        let data = match value {
+            Scalar::Int(x) => Data::Int(vec![x]),
+            Scalar::Float(x) => Data::Float(vec![x]),
+            Scalar::Complex(x) => Data::Complex(vec![x]),
+        };
+        Array::new(ty, Vec::new(), data)
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// The integers.
+    pub fn ints(&self) -> Outcome<&[i64]> {
+        match &self.data {
+            Data::Int(v) => Ok(v),
+            _ => malformed(format!("an integer operand is wanted, not {}", self.ty)),
+        }
+    }
+
+    /// The floats.
+    pub fn floats(&self) -> Outcome<&[f64]> {
+        match &self.data {
+            Data::Float(v) => Ok(v),
+            _ => malformed(format!("a floating-point operand is wanted, not {}", self.ty)),
+        }
+    }
+
+    /// The elements as complex numbers, whatever kind of float they are.
+    pub fn to_complex(&self) -> Outcome<Vec<Complex>> {
+        match &self.data {
+            Data::Complex(v) => Ok(v.clone()),
+            Data::Float(v) => Ok(v.iter().map(|&re| Complex { re, im: 0.0 }).collect()),
+            Data::Int(_) => malformed(format!("a float or complex operand is wanted, not {}", self.ty)),
+        }
+    }
+
+    /// The only element.
+    pub fn single(&self) -> Outcome<Scalar> {
+        if self.len() == 1 { Ok(self.data.get(0)) } else { malformed("a scalar operand is wanted") }
+    }
+
+    /// The only element, an integer.
+    pub fn single_int(&self) -> Outcome<i64> {
+        match self.single()? {
+            Scalar::Int(x) => Ok(x),
+            _ => malformed("an integer operand is wanted"),
+        }
+    }
+
+    /// The shape, row-major.
+    pub fn shape(&self) -> ArrayShape {
+        ArrayShape::new(self.ty, self.dims.iter().map(|&d| d as i64).collect::<Vec<_>>())
+    }
+
+    /// From a literal's bytes.
+    pub fn from_literal(literal: &ArrayLiteral) -> Outcome<Self> {
+        let shape = literal.shape();
+        let dims = dims_of(&shape)?;
+        let count = element_count(&dims)?;
+        if literal.data.len() != count * literal.element_type.byte_size() {
+            return malformed(format!("a literal has {} bytes", literal.data.len()));
+        }
+        Ok(Array::new(literal.element_type, dims, decode(literal.element_type, &literal.data)))
+    }
+
+    /// To a literal's bytes.
+    pub fn to_literal(&self) -> Outcome<ArrayLiteral> {
+        let dims = self.dims.iter().map(|&d| d as i64).collect();
+        ArrayLiteral::new(self.ty, dims, encode(self.ty, &self.data))
+            .or_else(|bytes| malformed(format!("an array does not have the {bytes} bytes of its shape")))
+    }
+}
+
+/// The elements in a literal's bytes.
+pub(crate) fn decode(ty: ElementType, bytes: &[u8]) -> Data {
+    let size = ty.byte_size();
+    if is_int_kind(ty) {
+        Data::Int(bytes.chunks_exact(size).map(|b| crate::number::wrap(ty, read_bits(b) as i64)).collect())
+    } else if ty.is_complex() {
+        let part = float_format(ty.real_part());
+        let read = |b: &[u8]| Complex {
+            re: part.decode(read_bits(&b[..size / 2])),
+            im: part.decode(read_bits(&b[size / 2..])),
+        };
+        Data::Complex(bytes.chunks_exact(size).map(read).collect())
+    } else {
+        let format = float_format(ty);
+        Data::Float(bytes.chunks_exact(size).map(|b| format.decode(read_bits(b))).collect())
+    }
+}
+
+/// The bytes of a literal with these elements.
+pub(crate) fn encode(ty: ElementType, data: &Data) -> Vec<u8> {
+    let size = ty.byte_size();
+    let mut bytes = Vec::with_capacity(data.len() * size);
+    match data {
+        Data::Int(v) => v.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()[..size])),
+        Data::Float(v) => {
+            let format = float_format(ty);
+            v.iter().for_each(|&x| bytes.extend_from_slice(&format.encode(x).to_le_bytes()[..size]));
+        }
+        Data::Complex(v) => {
+            let part = float_format(ty.real_part());
+            for x in v {
+                bytes.extend_from_slice(&part.encode(x.re).to_le_bytes()[..size / 2]);
+                bytes.extend_from_slice(&part.encode(x.im).to_le_bytes()[..size / 2]);
+            }
+        }
+    }
+    bytes
+}
+
+fn read_bits(bytes: &[u8]) -> u64 {
+    let mut word = [0u8; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
+}
+
+impl Value {
+    /// From a literal.
+    pub fn from_literal(literal: &Literal) -> Outcome<Self> {
+        Ok(match literal {
+            Literal::Array(array) => Value::Array(Rc::new(Array::from_literal(array)?)),
+            Literal::Tuple(elements) => Value::Tuple(elements.iter().map(Value::from_literal).collect::<Outcome<_>>()?),
+            Literal::Token => Value::Token,
+        })
+    }
+
+    /// To a literal.
+    pub fn to_literal(&self) -> Outcome<Literal> {
+        Ok(match self {
+            Value::Array(array) => Literal::Array(array.to_literal()?),
+            Value::Tuple(elements) => Literal::Tuple(elements.iter().map(Value::to_literal).collect::<Outcome<_>>()?),
+            Value::Token => Literal::Token,
+        })
+    }
+
+    /// Zeros of that shape.
+    pub fn zeros(shape: &Shape) -> Outcome<Self> {
+        Ok(match shape {
+            Shape::Array(array) => Array::zeros(array.element_type, dims_of(array)?)?.into(),
+            Shape::Tuple(elements) => Value::Tuple(elements.iter().map(Value::zeros).collect::<Outcome<_>>()?),
+            Shape::Token => Value::Token,
+            Shape::Opaque => return unsupported("values of type opaque"),
+        })
+    }
+
+    /// The shape, row-major.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Value::Array(array) => Shape::Array(array.shape()),
+            Value::Tuple(elements) => Shape::Tuple(elements.iter().map(Value::shape).collect()),
+            Value::Token => Shape::Token,
+        }
+    }
+
+    /// The array.
+    pub fn array(&self) -> Outcome<&Array> {
+        match self {
+            Value::Array(array) => Ok(array),
+            _ => malformed("an array operand is wanted, not a tuple or token"),
+        }
+    }
+
+    /// The array to write to: copied only if someone else holds it.
+    pub fn into_array(self) -> Outcome<Array> {
+        match self {
+            Value::Array(array) => Ok(Rc::unwrap_or_clone(array)),
+            _ => malformed("an array operand is wanted, not a tuple or token"),
+        }
+    }
+}
+
+impl From<Array> for Value {
+    fn from(array: Array) -> Self {
+        Value::Array(Rc::new(array))
+    }
+}

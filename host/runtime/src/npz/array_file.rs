@@ -1,0 +1,65 @@
+//! The data of an `.npy` member.
+
+use std::io::Read;
+
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape};
+
+use super::NpzFault;
+use super::dtype;
+use super::header::Header;
+
+/// Reads the data that follows a header, which must fit the shape.
+pub(super) fn read(source: &mut impl Read, header: &Header, shape: &ArrayShape) -> Result<ArrayLiteral, NpzFault> {
+    dtype::check(&header.descriptor, shape.element_type)?;
+    let same_dims = header.dims.len() == shape.dims.len()
+        && header.dims.iter().zip(&shape.dims).all(|(&found, &wanted)| i64::try_from(found) == Ok(wanted));
+    if !same_dims {
+        return Err(NpzFault::Dimensions { found: header.dims.clone(), wanted: shape.dims.clone() });
+    }
+    let wanted = u64::try_from(shape.byte_size()).unwrap_or(u64::MAX);
+    // Memory grows with what is really there, never with what the shape claims.
+    let mut data = Vec::new();
+    source.take(wanted).read_to_end(&mut data).map_err(|error| read_error(error, data.len() as u64, wanted))?;
+    if (data.len() as u64) < wanted {
+        return Err(NpzFault::Truncated { found: data.len() as u64, wanted });
+    }
+    if source.read(&mut [0u8]).map_err(|error| read_error(error, wanted, wanted))? > 0 {
+        return Err(NpzFault::TooLong { wanted });
+    }
+    if header.fortran_order {
+        data = row_major(&data, shape);
+    }
+    if shape.element_type.byte_size() == 1 {
+        data.iter_mut().for_each(|byte| *byte = dtype::canonical(shape.element_type, *byte));
+    }
+    let literal = ArrayLiteral::new(shape.element_type, shape.dims.clone(), data);
+    literal.map_err(|bytes| NpzFault::Truncated { found: 0, wanted: bytes.unsigned_abs() })
+}
+
+/// A compressed member that ends early is an end of file inside the decompressor.
+fn read_error(error: std::io::Error, found: u64, wanted: u64) -> NpzFault {
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => NpzFault::Truncated { found, wanted },
+        _ => NpzFault::Io(error),
+    }
+}
+
+/// From first-dimension-fastest to last-dimension-fastest.
+fn row_major(data: &[u8], shape: &ArrayShape) -> Vec<u8> {
+    let size = shape.element_type.byte_size();
+    let dims: Vec<usize> = shape.dims.iter().map(|&d| d as usize).collect();
+    let mut result = Vec::with_capacity(data.len());
+    let mut index = vec![0usize; dims.len()];
+    for _ in 0..data.len() / size {
+        let position = index.iter().zip(&dims).rev().fold(0, |at, (&i, &d)| at * d + i);
+        result.extend_from_slice(&data[position * size..(position + 1) * size]);
+        for d in (0..dims.len()).rev() {
+            index[d] += 1;
+            if index[d] < dims[d] {
+                break;
+            }
+            index[d] = 0;
+        }
+    }
+    result
+}

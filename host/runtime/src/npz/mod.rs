@@ -1,0 +1,103 @@
+//! Arrays in `.npz` files as `numpy.savez` writes them: `arr_0`, `arr_1`, … in parameter order,
+//! flattened tuples; types numpy lacks as raw bytes.
+
+mod array_file;
+mod dtype;
+mod error;
+mod header;
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use fusebox_core::hlo::{ArrayShape, Literal, Shape};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+pub use error::{NpzError, NpzFault};
+
+/// Reads one literal per parameter.
+///
+/// # Errors
+/// If the file cannot be read or does not hold exactly the arrays the parameters want.
+pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, NpzError> {
+    let located = |fault: NpzFault| NpzError::new(path, None, fault);
+    let file = File::open(path).map_err(|error| located(error.into()))?;
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| located(error.into()))?;
+    let wanted: usize = parameters.iter().map(|p| p.leaves().iter().filter(|l| l.as_array().is_some()).count()).sum();
+    check_names(&archive, wanted).map_err(located)?;
+    let mut next = 0;
+    parameters.iter().map(|shape| read_value(path, &mut archive, shape, &mut next)).collect()
+}
+
+/// Writes the arrays of a result. Tokens leave no trace.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_outputs(path: &Path, result: &Literal) -> Result<(), NpzError> {
+    let located = |fault: NpzFault| NpzError::new(path, None, fault);
+    let file = File::create(path).map_err(|error| located(error.into()))?;
+    let mut archive = ZipWriter::new(BufWriter::new(file));
+    let leaves = result.leaves();
+    for (number, array) in leaves.into_iter().filter_map(Literal::as_array).enumerate() {
+        let large = array.data.len() > u32::MAX as usize - (1 << 20);
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(large);
+        archive.start_file(member(number), options).map_err(|error| located(error.into()))?;
+        let written =
+            archive.write_all(&header::write(array)).and_then(|()| archive.write_all(&array.data));
+        written.map_err(|error| NpzError::new(path, Some(number), error.into()))?;
+    }
+    let mut file = archive.finish().map_err(|error| located(error.into()))?;
+    file.flush().map_err(|error| located(error.into()))
+}
+
+fn member(number: usize) -> String {
+    format!("arr_{number}.npy")
+}
+
+/// The file must hold `arr_0` to `arr_{wanted - 1}` and nothing else.
+fn check_names<R: Read + std::io::Seek>(archive: &ZipArchive<R>, wanted: usize) -> Result<(), NpzFault> {
+    let found = archive.len();
+    if found != wanted {
+        return Err(NpzFault::Count { found, wanted });
+    }
+    match (0..wanted).find(|&k| archive.index_for_name(&member(k)).is_none()) {
+        Some(missing) => Err(NpzFault::Missing { number: missing, wanted }),
+        None => Ok(()),
+    }
+}
+
+fn read_value<R: Read + std::io::Seek>(
+    path: &Path,
+    archive: &mut ZipArchive<R>,
+    shape: &Shape,
+    next: &mut usize,
+) -> Result<Literal, NpzError> {
+    match shape {
+        Shape::Array(array) => {
+            let number = *next;
+            *next += 1;
+            read_array(archive, number, array).map_err(|fault| NpzError::new(path, Some(number), fault))
+        }
+        Shape::Tuple(elements) => {
+            let elements = elements.iter().map(|element| read_value(path, archive, element, next));
+            Ok(Literal::Tuple(elements.collect::<Result<_, _>>()?))
+        }
+        Shape::Token => Ok(Literal::Token),
+        Shape::Opaque => Err(NpzError::new(path, None, NpzFault::Opaque)),
+    }
+}
+
+fn read_array<R: Read + std::io::Seek>(
+    archive: &mut ZipArchive<R>,
+    number: usize,
+    shape: &ArrayShape,
+) -> Result<Literal, NpzFault> {
+    let mut member = archive.by_name(&member(number))?;
+    let header = header::read(&mut member)?;
+    let data = array_file::read(&mut member, &header, shape)?;
+    Ok(Literal::Array(data))
+}
+
+#[cfg(test)]
+mod tests;
