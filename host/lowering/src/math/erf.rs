@@ -1,7 +1,7 @@
 //! The error function.
 
 use super::code::Value;
-use super::exp::{exp, exp_moderate};
+use super::exp::{Reduced, exp_moderate, expm1_of_remainder, reduce, scale};
 use super::pair::two_product;
 
 /// `erf x / x - 1` in x² on [0, 1]: 2^-29 and 2^-56.
@@ -101,9 +101,12 @@ pub fn erf(x: Value<'_>) -> Value<'_> {
 fn erfc_of_magnitude<'c>(x: Value<'c>, scaled: &[f64], center: f64) -> Value<'c> {
     let t = (x - center) / (x + center);
     let factor = t.polynomial(scaled) / x.mul_add(2.0, 1.0);
+    // e^-(high + low) = 2^n (1 + e), where the product with the factor rounds once.
     let square = two_product(x, x);
-    // e^-(high + low) = e^-high (1 - low)
-    exp(-square.high) * (-square.low).mul_add(factor, factor)
+    let Reduced { shifted, r } = reduce(-square.high);
+    let e = expm1_of_remainder(r);
+    let e = e - square.low.mul_add(e, square.low);
+    scale(e.mul_add(factor, factor), shifted)
 }
 
 /// erfc x; f32 by way of f64, as the rounding errors of three factors would add up.
