@@ -297,6 +297,14 @@ impl<'c> Value<'c> {
         terms.fold(first, |sum, term| sum.mul_add(self, term))
     }
 
+    /// One of two polynomials of the same degree. Choosing coefficients costs as much as another polynomial, but
+    /// keeps off the units that multiply.
+    pub fn polynomial_by(self, choice: Value<'c>, yes: &[f64], no: &[f64]) -> Value<'c> {
+        let mut terms = yes.iter().zip(no).rev().map(|(&yes, &no)| choice.select(yes, self.number(no)));
+        let first = terms.next().unwrap_or_else(|| self.number(0.0));
+        terms.fold(first, |sum, term| sum.mul_add(self, term))
+    }
+
     /// Whether [`Self::mul_add`] rounds once.
     pub fn has_fma(self) -> bool {
         self.code.fma

@@ -1,7 +1,7 @@
 //! The error function.
 
 use super::code::Value;
-use super::exp::{Reduced, exp_moderate, expm1_of_remainder, reduce, scale};
+use super::exp::{Reduced, exp2_of_remainder, expm1_of_remainder, power_of_two, reduce, rounder, scale};
 use super::pair::two_product;
 
 /// `erf x / x - 1` in x² on [0, 1]: 2^-29 and 2^-56.
@@ -29,15 +29,15 @@ const ERF_F64: [f64; 13] = [
     -1.13656526981177e-09,
     5.945240407700805e-11,
 ];
-/// `ln erfc x` on [1, 4]: 2^-27 of erf x.
-const LOG_ERFC_F32: [f64; 7] = [
-    -0.0008010582532733679,
-    -1.1251764297485352,
-    -0.6413941979408264,
-    -0.10022739320993423,
-    0.020436493679881096,
-    -0.002592880977317691,
-    0.000149952553329058,
+/// `log2 erfc x` on [1, 4]: 2^-27 of erf x.
+const LOG2_ERFC_F32: [f64; 7] = [
+    -0.0011556827230378985,
+    -1.623286485671997,
+    -0.9253361225128174,
+    -0.14459770917892456,
+    0.029483726248145103,
+    -0.0037407681811600924,
+    0.00021633956930600107,
 ];
 /// `(1 + 2x) e^(x²) erfc x` in `(x - K) / (x + K)`, after Shepherd and Laframboise (1981): K = 2 for x < 10.2,
 /// 2^-31; K = 3.5 for x < 27.5, 2^-55.
@@ -84,17 +84,26 @@ const ERFCX_F64: [f64; 25] = [
     -5.203287261521801e-10,
 ];
 
-/// erf x: an odd polynomial below 1; above, 1 - e^(ln erfc |x|) in f32 and 1 - erfc |x| in f64.
+/// erf x: an odd polynomial below 1; above, 1 - 2^(log2 erfc |x|) in f32 and 1 - erfc |x| in f64.
 pub fn erf(x: Value<'_>) -> Value<'_> {
-    let magnitude = x.abs().at_most(x.choose(4.0, 6.0));
+    if x.is_f32() {
+        return erf_f32(x);
+    }
+    let magnitude = x.abs().at_most(6.0);
     let square = x * x;
-    let small = square.polynomial(x.choose(&ERF_F32[..], &ERF_F64)).mul_add(x, x);
-    let complement = if x.is_f32() {
-        exp_moderate(magnitude.polynomial(&LOG_ERFC_F32))
-    } else {
-        erfc_of_magnitude(magnitude, &ERFCX_F64, 3.5)
-    };
-    magnitude.lt(1.0).select(small, (1.0 - complement).copysign(x))
+    let small = square.polynomial(&ERF_F64).mul_add(x, x);
+    let large = 1.0 - erfc_of_magnitude(magnitude, &ERFCX_F64, 3.5);
+    magnitude.lt(1.0).select(small, large.copysign(x))
+}
+
+fn erf_f32(x: Value<'_>) -> Value<'_> {
+    let magnitude = x.abs().at_most(4.0);
+    let near = magnitude.lt(1.0);
+    let value = near.select(magnitude * magnitude, magnitude).polynomial_by(near, &ERF_F32, &LOG2_ERFC_F32);
+    let shifted = value + rounder(x);
+    let r = value - (shifted - rounder(x));
+    let large = exp2_of_remainder(r).mul_add(-power_of_two(shifted.to_bits()), 1.0);
+    near.select(value.mul_add(x, x), large.copysign(x))
 }
 
 /// erfc x for x ≥ 0, in f64.

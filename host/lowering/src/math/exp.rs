@@ -35,7 +35,7 @@ const EXPM1_TAIL_F64: [f64; 11] = [
     2.092483530451071e-09,
 ];
 /// `(2^r - 1) / r` on |r| ≤ 1/2.
-const EXP2_F32: [f64; 6] = [
+pub(super) const EXP2_F32: [f64; 6] = [
     0.6931471824645996,
     0.24022650718688965,
     0.05550359562039375,
@@ -98,13 +98,6 @@ pub fn exp(x: Value<'_>) -> Value<'_> {
     let Reduced { shifted, r } = reduce(x);
     let tail = r.polynomial(x.choose(&EXP_TAIL_F32[..], &EXPM1_TAIL_F64));
     scale(tail.mul_add(r * r, r) + 1.0, shifted)
-}
-
-/// e^x for |x| up to 80 or so.
-pub(super) fn exp_moderate(x: Value<'_>) -> Value<'_> {
-    let Reduced { shifted, r } = reduce(x);
-    let tail = r.polynomial(x.choose(&EXP_TAIL_F32[..], &EXPM1_TAIL_F64));
-    (tail.mul_add(r * r, r) + 1.0) * power_of_two(shifted.to_bits())
 }
 
 /// 2^x.

@@ -1,16 +1,16 @@
 //! Hyperbolic functions.
 
 use super::code::Value;
-use super::exp::{Reduced, exp_moderate, expm1_moderate, expm1_of_remainder, power_of_two, reduce};
+use super::exp::{EXP2_F32, Reduced, expm1_moderate, expm1_of_remainder, power_of_two, reduce, rounder};
 
-/// `(tanh x - x) / x³` in x² on |x| ≤ 0.6: 2^-31.
+/// `(tanh x - x) / x³` in x² on |x| ≤ 0.55: 2^-33; as many coefficients as [`EXP2_F32`] has.
 const TANH_F32: [f64; 6] = [
-    -0.333333283662796,
-    0.13333112001419067,
-    -0.05393514409661293,
-    0.021638689562678337,
-    -0.008028398267924786,
-    0.0020106686279177666,
+    -0.3333333134651184,
+    0.1333322674036026,
+    -0.05394915118813515,
+    0.02171139605343342,
+    -0.008194277063012123,
+    0.0021452726796269417,
 ];
 
 /// `(sinh x - x) / x³` in x² on |x| ≤ 1: 2^-27 and 2^-61.
@@ -25,19 +25,28 @@ const SINH_F64: [f64; 7] = [
     7.776598400166539e-13,
 ];
 
-/// tanh |x|: in f32 a polynomial below 0.6, and above it `1 - 2 / (e^(2|x|) + 1)`;
+/// tanh |x|: in f32 a polynomial below 0.55, and above it `1 - 2 / (2^(|x| 2 log2 e) + 1)`;
 /// in f64 `t / (t + 2)` with `t = e^(2|x|) - 1`, which loses nothing near 0.
 pub fn tanh(x: Value<'_>) -> Value<'_> {
     let magnitude = x.abs().at_most(x.choose(10.0, 20.0));
-    let double = magnitude + magnitude;
-    if !x.is_f32() {
-        let t = expm1_moderate(double);
-        return (t / (t + 2.0)).copysign(x);
+    if x.is_f32() {
+        return tanh_f32(x, magnitude);
     }
-    let square = x * x;
-    let small = square.polynomial(&TANH_F32).mul_add(square * x, x);
-    let large = 1.0 - 2.0 / (exp_moderate(double) + 1.0);
-    magnitude.lt(0.6).select(small, large).copysign(x)
+    let t = expm1_moderate(magnitude + magnitude);
+    (t / (t + 2.0)).copysign(x)
+}
+
+fn tanh_f32<'c>(x: Value<'c>, magnitude: Value<'c>) -> Value<'c> {
+    let rate = 2.0 * std::f64::consts::LOG2_E;
+    let shifted = magnitude.mul_add(rate, rounder(x));
+    let r = magnitude.mul_add(rate, rounder(x) - shifted);
+    let near = magnitude.lt(0.55);
+    let square = magnitude * magnitude;
+    let value = near.select(square, r).polynomial_by(near, &TANH_F32, &EXP2_F32);
+    let small = value.mul_add(square * magnitude, magnitude);
+    let power = value.mul_add(r, 1.0);
+    let large = 1.0 - 2.0 / power.mul_add(power_of_two(shifted.to_bits()), 1.0);
+    near.select(small, large).copysign(x)
 }
 
 /// `(e^|x| - 1) / 4`, which is finite wherever sinh and cosh are.
