@@ -201,7 +201,7 @@ pub fn cosh(b: &mut FunctionBuilder, x: Parts) -> Parts {
 }
 
 /// `(sinh re cosh re + i sin im cos im) / (sinh² re + cos² im)`; far from the imaginary axis the real part is ±1
-/// and the imaginary one `4 sin im cos im e^(-2|re|)`.
+/// and the imaginary one `4 sin im cos im e^(-2|re|)`. On the real axis the imaginary part stays what it is.
 pub fn tanh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let (one, four, limit) = (real(b, 1.0), real(b, 4.0), real(b, 22.0));
     let size = function(b, "math.absf", x.re);
@@ -218,7 +218,9 @@ pub fn tanh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let decay = function(b, "math.exp", doubled);
     let im = b.mulf(four, turn);
     let far_value = Parts { re: b.float_binary("math.copysign", one, x.re), im: b.mulf(im, decay) };
-    choose(b, far, far_value, near)
+    let value = choose(b, far, far_value, near);
+    let on_axis = b.cmpf(FloatPredicate::Oeq, x.im, zero);
+    Parts { re: value.re, im: b.select(on_axis, x.im, value.im) }
 }
 
 /// `tan x = -i tanh(i x)`
@@ -228,14 +230,16 @@ pub fn tan(b: &mut FunctionBuilder, x: Parts) -> Parts {
     Parts { re: t.im, im: b.negf(t.re) }
 }
 
-/// `e^(y log x)`; 0 to the power of 0 is 1, to any other power 0.
+/// `e^(y log x)`; 0 to the power of 0 is 1, to a power with a positive real part 0.
 pub fn pow(b: &mut FunctionBuilder, x: Parts, y: Parts) -> Parts {
     let logarithm = log(b, x);
     let exponent = multiply(b, y, logarithm);
     let power = exp(b, exponent);
     let (one, nothing) = (constant(b, 1.0), constant(b, 0.0));
     let (x_zero, y_zero) = (is_zero(b, x), is_zero(b, y));
-    let result = choose(b, x_zero, nothing, power);
+    let positive = b.cmpf(FloatPredicate::Ogt, y.re, one.im);
+    let vanishes = b.andi(x_zero, positive);
+    let result = choose(b, vanishes, nothing, power);
     choose(b, y_zero, one, result)
 }
 

@@ -1,5 +1,7 @@
 //! Fusions from text, and what the tests look for in the functions written for them.
 
+#![allow(clippy::panic, clippy::expect_used, reason = "a test without its fusion has failed")]
+
 use fusebox_core::emitter::{Fusion, SubgraphCall, SubgraphKind};
 use fusebox_core::hlo::{InstrId, parse_module};
 use fusebox_emission::{EmissionError, subgraph_functions};
