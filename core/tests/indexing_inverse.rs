@@ -1,11 +1,12 @@
 //! Inversion of maps, and what rests on it: the check that a plan writes every element once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use fusebox_core::indexing::{
-    Coverage, Expr, IndexingMap, Proof, Violation, check_coverage, compose, covers_exactly_once, delinearize,
-    dim_exprs, linearize,
+    Constraint, Coverage, Expr, ExprKind, IndexingMap, Interval, Proof, Variable, Violation, check_coverage, compose,
+    covers_exactly_once, delinearize, dim_exprs, linearize,
 };
 use proptest::prelude::*;
 
@@ -71,7 +72,7 @@ fn launch(shape: &[i64], threads: i64, lanes: i64) -> IndexingMap {
     let blocks = (elements + threads * lanes - 1) / (threads * lanes);
     let position = Expr::dim(1) * (threads * lanes) + Expr::dim(0) * lanes + Expr::range(0);
     IndexingMap::from_tensor_sizes(delinearize(&position, shape), &[threads, blocks], &[lanes])
-        .with_constraint(position, fusebox_core::indexing::Interval::from_size(elements))
+        .with_constraint(position, Interval::from_size(elements))
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn chain() -> impl Strategy<Value = (IndexingMap, Vec<i64>, bool)> {
         match fault {
             0 => map.results[0] = map.results[0].clone() + 1,
             1 => map.results[0] = map.results[0].clone() * 2,
-            2 => map = map.with_constraint(Expr::dim(0), fusebox_core::indexing::Interval::new(0, 1)),
+            2 => map = map.with_constraint(Expr::dim(0), Interval::new(0, 1)),
             3 => map.results[0] = map.results[0].clone().floor_div(2),
             _ => {}
         }
@@ -238,5 +239,65 @@ proptest! {
         prop_assert_eq!(covers_exactly_once(&map, &shape).is_ok(), inside && once && all, "{}", map);
         prop_assert_eq!(check_coverage(&map, &shape, Coverage::AtMostOnce).is_ok(), inside && once, "{}", map);
         prop_assert_eq!(check_coverage(&map, &shape, Coverage::InBounds).is_ok(), inside, "{}", map);
+    }
+}
+
+/// Maps that no honest plugin sends: extreme numbers everywhere, divisors of any sign.
+fn hostile() -> impl Strategy<Value = IndexingMap> {
+    let number = prop_oneof![
+        Just(i64::MIN),
+        Just(i64::MIN + 1),
+        Just(-1i64),
+        Just(0),
+        Just(1),
+        Just(3),
+        Just(i64::MAX / 2),
+        Just(i64::MAX - 1),
+        Just(i64::MAX)
+    ];
+    let variable = (0u32..3, 0..3).prop_map(|(i, kind)| match kind {
+        0 => Expr::dim(i),
+        1 => Expr::range(i),
+        _ => Expr::runtime(i),
+    });
+    let leaf = prop_oneof![variable, number.clone().prop_map(Expr::constant)];
+    let expr = leaf.prop_recursive(5, 20, 2, |inner| {
+        (inner.clone(), inner, 0..6).prop_map(|(a, b, op)| {
+            Expr::new(match op {
+                0 => ExprKind::Add(a, b),
+                1 => ExprKind::Mul(a, b),
+                2 => ExprKind::FloorDiv(a, b),
+                3 => ExprKind::Mod(a, b),
+                4 => ExprKind::Min(a, b),
+                _ => ExprKind::Max(a, b),
+            })
+        })
+    });
+    let interval = (number.clone(), number).prop_map(|(a, b)| Interval::new(a, b));
+    let constraint = (expr.clone(), interval.clone()).prop_map(|(expr, bounds)| Constraint { expr, bounds });
+    let variables = prop::collection::vec(interval.prop_map(Variable::from), 6);
+    (variables, prop::collection::vec(expr, 1..3), prop::collection::vec(constraint, 0..3)).prop_map(
+        |(variables, results, constraints)| IndexingMap {
+            dims: variables[..2].to_vec(),
+            ranges: variables[2..4].to_vec(),
+            runtime: variables[4..].to_vec(),
+            results,
+            constraints,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn hostile_maps_get_an_answer(map in hostile(), size in prop_oneof![Just(0i64), Just(1), Just(100), Just(i64::MAX)]) {
+        let shape = vec![size; map.results.len()];
+        let _ = map.simplify().to_string();
+        let _ = map.inverse();
+        // Enumerations and samples take long; the proofs before them are what could go wrong.
+        if map.box_size() < 1000 || map.box_size() == u64::MAX {
+            let _ = check_coverage(&map, &shape, Coverage::AtMostOnce);
+        }
     }
 }

@@ -1,4 +1,5 @@
 //! Maps of operations and fusions.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

@@ -1,4 +1,5 @@
 //! The textual form of expressions and maps.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 use proptest::prelude::*;

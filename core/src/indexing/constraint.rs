@@ -1,6 +1,6 @@
 //! Simplification of constraints.
 
-use super::expr::Affine;
+use super::affine::Affine;
 use super::interval::{ceil_div, floor_div, floor_mod};
 use super::simplify::{Simplifier, as_quotient, as_remainder, gcd};
 use super::{Constraint, Expr, ExprKind, Interval};

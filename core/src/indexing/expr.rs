@@ -233,15 +233,6 @@ impl Expr {
         found
     }
 
-    /// As `constant + Σ coefficient · term`: sums are flattened and constant factors collected, equal terms
-    /// merged, terms sorted. A term is whatever is neither a sum nor a constant multiple.
-    pub fn decompose(&self) -> Affine {
-        let mut affine = Affine::default();
-        affine.collect(self, 1);
-        affine.merge();
-        affine
-    }
-
     /// Same object: implies equality and costs nothing.
     pub(super) fn same(&self, other: &Expr) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -323,60 +314,6 @@ fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     value ^ (value >> 33)
-}
-
-/// `constant + Σ coefficient · term`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Affine {
-    /// The number.
-    pub constant: i64,
-    /// Term and coefficient, sorted by term, coefficients not 0.
-    pub terms: Vec<(Expr, i64)>,
-}
-
-impl Affine {
-    /// The coefficient of `term`, 0 if it does not occur.
-    pub fn coefficient(&self, term: &Expr) -> i64 {
-        self.terms.iter().find(|(t, _)| t == term).map_or(0, |(_, c)| *c)
-    }
-
-    /// The expression, in canonical order: terms, then the number.
-    pub fn to_expr(&self) -> Expr {
-        let terms = self.terms.iter().map(|(term, c)| term.clone() * *c);
-        let sum = terms.reduce(|sum, term| Expr::new(ExprKind::Add(sum, term)));
-        match sum {
-            None => Expr::constant(self.constant),
-            Some(sum) => sum + self.constant,
-        }
-    }
-
-    fn collect(&mut self, expr: &Expr, factor: i64) {
-        match expr.kind() {
-            ExprKind::Constant(value) => self.constant = self.constant.wrapping_add(value.wrapping_mul(factor)),
-            ExprKind::Add(a, b) => {
-                self.collect(a, factor);
-                self.collect(b, factor);
-            }
-            ExprKind::Mul(a, b) => match (a.as_constant(), b.as_constant()) {
-                (_, Some(c)) => self.collect(a, factor.wrapping_mul(c)),
-                (Some(c), _) => self.collect(b, factor.wrapping_mul(c)),
-                _ => self.terms.push((expr.clone(), factor)),
-            },
-            _ => self.terms.push((expr.clone(), factor)),
-        }
-    }
-
-    fn merge(&mut self) {
-        self.terms.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.terms.dedup_by(|(term, c), (kept, sum)| {
-            let equal = term == kept;
-            if equal {
-                *sum = sum.wrapping_add(*c);
-            }
-            equal
-        });
-        self.terms.retain(|(_, c)| *c != 0);
-    }
 }
 
 impl PartialEq for Expr {

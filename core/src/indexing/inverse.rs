@@ -6,8 +6,9 @@
 //! inner sum then is a further equation. Permutations, strides, reversals, slices, reshapes and tilings
 //! all yield to this.
 
+use super::affine::Affine;
 use super::constraint::{Outcome, simplify_constraint};
-use super::expr::{Affine, ExprMap};
+use super::expr::ExprMap;
 use super::simplify::{Simplifier, as_quotient, as_remainder};
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
 

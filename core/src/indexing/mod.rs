@@ -3,7 +3,18 @@
 //! `(d0, d1)[s0]{rt0} -> (d0 * 4 + s0, d1 + rt0)`, with an interval for each variable and constraints
 //! on expressions. Dimensions stand for the thing asked for (an output element, a thread and a
 //! block), range variables for loops, runtime variables for values read at run time.
+//!
+//! ```text
+//! expr, affine, interval, range   expressions, sums, what values they take
+//! text, parse                     the textual form
+//! simplify, recombine             canonical expressions
+//! map, constraint, canonical      maps and their canonical form
+//! compose, domain                 one map after another; points
+//! inverse, cover                  back again; every element exactly once
+//! of_op, fusion, describe         maps of HLO operations and fusions
+//! ```
 
+mod affine;
 mod canonical;
 mod compose;
 mod constraint;
@@ -16,22 +27,24 @@ mod interval;
 mod inverse;
 mod map;
 mod of_op;
+mod parse;
 mod program;
 mod range;
 mod recombine;
 mod simplify;
 mod text;
 
+pub use affine::Affine;
 pub use compose::compose;
 pub use cover::{Coverage, PointName, Proof, Violation, check_coverage, covers_exactly_once};
 pub use describe::describe;
 pub use domain::Point;
-pub use expr::{Affine, Expr, ExprKind};
+pub use expr::{Expr, ExprKind};
 pub use fusion::{RootMaps, fusion_maps, maps_from};
 pub use interval::Interval;
 pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, linearize};
 pub use of_op::{Indexing, Reading, RuntimeValue, input_to_output, output_to_input};
+pub use parse::TextError;
 pub use program::Program;
 pub use range::{Bounds, range_of};
 pub use simplify::simplify_expr;
-pub use text::TextError;

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::expr::{Affine, Expr, ExprKind, ExprMap};
+use super::affine::Affine;
+use super::expr::{Expr, ExprKind, ExprMap};
 use super::{Constraint, IndexingMap, Interval};
 
 /// What is known about variables: an interval for each, and facts about expressions.

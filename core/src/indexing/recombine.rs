@@ -1,6 +1,7 @@
 //! Rules on sums that hold quotients and remainders: the inverse of splitting.
 
-use super::expr::{Affine, Expr};
+use super::affine::Affine;
+use super::expr::Expr;
 use super::simplify::{Simplifier, as_quotient, as_remainder};
 
 impl Simplifier<'_> {

@@ -9,17 +9,14 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::expr::{Affine, Expr, ExprKind, ExprMap, StoredHash};
+use super::affine::{Affine, FLATTENED_SIZE};
+use super::expr::{Expr, ExprKind, ExprMap, StoredHash};
 use super::interval::{floor_div, floor_mod};
 use super::range::RangeEvaluator;
 use super::{Bounds, Interval};
 
 /// Rules applied per call before the rest is left as it is. Realistic index expressions take tens.
 const MAX_STEPS: u32 = 20_000;
-/// A sum with more terms is not merged into other sums.
-const MAX_TERMS: usize = 64;
-/// Sums up to this size are flattened before their terms are simplified.
-const FLATTENED_SIZE: u32 = 256;
 /// A second pass sees what the first one made; more than a few never change anything.
 const MAX_PASSES: usize = 4;
 
@@ -474,57 +471,4 @@ pub(super) fn gcd(a: i64, b: i64) -> i64 {
         (a, b) = (b, a % b);
     }
     i64::try_from(a).unwrap_or(1)
-}
-
-impl Affine {
-    /// Of a canonical expression; unlike [`Expr::decompose`], fails if a number overflows.
-    fn of(expr: &Expr) -> Option<Affine> {
-        let mut sum = Affine::default();
-        sum.add(expr, 1)?;
-        sum.sort();
-        Some(sum)
-    }
-
-    /// Adds `factor · expr`, where `expr` is canonical. `None`, with `self` in no useful state, if a number
-    /// overflows. Terms are not kept in order; see [`Affine::sort`].
-    pub(super) fn add(&mut self, expr: &Expr, factor: i64) -> Option<()> {
-        match expr.kind() {
-            ExprKind::Constant(value) => {
-                self.constant = self.constant.checked_add(value.checked_mul(factor)?)?;
-                Some(())
-            }
-            ExprKind::Add(a, b) if expr.size() <= FLATTENED_SIZE * 4 && self.terms.len() < MAX_TERMS => {
-                self.add(a, factor)?;
-                self.add(b, factor)
-            }
-            ExprKind::Mul(a, b) => match b.as_constant() {
-                Some(c) => self.add(a, factor.checked_mul(c)?),
-                None => self.add_term(expr, factor),
-            },
-            _ => self.add_term(expr, factor),
-        }
-    }
-
-    fn add_term(&mut self, term: &Expr, coefficient: i64) -> Option<()> {
-        match self.terms.iter_mut().find(|(t, _)| t == term) {
-            Some((_, sum)) => *sum = sum.checked_add(coefficient)?,
-            None => self.terms.push((term.clone(), coefficient)),
-        }
-        Some(())
-    }
-
-    /// Adds another sum, multiplied.
-    pub(super) fn add_sum(&mut self, other: &Affine, factor: i64) -> Option<()> {
-        self.constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
-        for (term, coefficient) in &other.terms {
-            self.add_term(term, coefficient.checked_mul(factor)?)?;
-        }
-        Some(())
-    }
-
-    /// Puts the terms in order and drops those with coefficient 0.
-    pub(super) fn sort(&mut self) {
-        self.terms.retain(|(_, coefficient)| *coefficient != 0);
-        self.terms.sort_by(|(a, _), (b, _)| a.cmp(b));
-    }
 }
