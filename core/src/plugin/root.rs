@@ -38,16 +38,11 @@ impl Note {
 
     /// The note of a package: its name, a space, its version.
     pub const fn new(package: &str) -> Note {
-        Self::with_interface(package, INTERFACE_VERSION)
-    }
-
-    /// The note of a package that speaks another version of the interface. For tests.
-    pub const fn with_interface(package: &str, interface: u32) -> Note {
         let mut text = [0; 232];
         let length = append(&mut text, 0, package.as_bytes());
         let length = append(&mut text, length, b" ");
         let length = append(&mut text, length, env!("CARGO_PKG_VERSION").as_bytes());
-        Note { magic: Self::MAGIC, interface: interface.to_le_bytes(), length: (length as u32).to_le_bytes(), text }
+        Note { magic: Self::MAGIC, interface: INTERFACE_VERSION.to_le_bytes(), length: (length as u32).to_le_bytes(), text }
     }
 }
 

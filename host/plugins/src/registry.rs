@@ -174,7 +174,7 @@ fn check_descriptor(descriptor: &Descriptor) -> Result<(), String> {
     let is_name =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if !is_name(name) || !is_name(&kind.0) {
-        return Err(format!("emitter `{name}` of kind `{kind}`: names are letters, digits, - and _"));
+        return Err(format!("emitter {name:?} of kind {:?}: names are letters, digits, - and _", kind.0));
     }
     match Version::parse(version) {
         Ok(_) => Ok(()),

@@ -1,0 +1,88 @@
+//! `simple-loop`: a loop emitter with one thread per element and nothing clever about it.
+//!
+//! Read it from top to bottom: who I am, whether I take a fusion, who computes which element, and the code.
+
+use fusebox_core::builder::KernelBuilder;
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan,
+    Plan, Verdict, WriteMode,
+};
+use fusebox_core::hlo::ArrayShape;
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, delinearize};
+
+/// The emitter.
+pub struct SimpleLoop;
+
+fusebox_core::export_emitters!(SimpleLoop);
+
+impl Emitter for SimpleLoop {
+    fn descriptor(&self) -> Descriptor {
+        Descriptor {
+            kind: KernelKind("loop".into()),
+            name: "simple-loop".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    /// One result only. The score is below that of the bundled loop emitter, which is faster.
+    fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
+        match output_shape(fusion) {
+            Some(shape) if shape.element_count() < 1 << 40 => Verdict::Accept { score: 50 },
+            _ => Verdict::Decline(Decline {
+                reason: "takes fusions with one array as their result".into(),
+                instruction: None,
+            }),
+        }
+    }
+
+    fn plan(&self, fusion: &Fusion, device: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
+        let shape = output_shape(fusion)
+            .ok_or_else(|| EmitError { message: "the result is not one array".into(), instruction: None })?;
+        let elements = shape.element_count();
+        // A block of one thread takes many elements, one after the other.
+        let threads = i64::from(device.max_threads_per_block.min(128));
+        let per_thread = if device.is_single_threaded_block() { 4096 } else { 1 };
+        let blocks = (elements / (threads * per_thread) + 1).max(1);
+
+        let linear = Expr::dim(1) * (threads * per_thread) + Expr::range(0) * threads + Expr::dim(0);
+        let map = IndexingMap {
+            dims: vec![Variable::named("th", threads), Variable::named("bl", blocks)],
+            ranges: vec![Variable::named("step", per_thread)],
+            results: delinearize(&linear, &shape.dims),
+            ..IndexingMap::default()
+        }
+        .with_constraint(linear, Interval::from_size(elements));
+
+        Ok(Plan {
+            launch: LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 },
+            shared_bytes: 0,
+            outputs: vec![OutputPlan { map, mode: WriteMode::Unique }],
+            vector_lanes: 1,
+            configuration: Configuration::default(),
+            alternatives: vec![],
+            notes: vec!["one thread per element".into()],
+        })
+    }
+
+    fn emit(&self, fusion: &Fusion, _device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        let mut kernel = KernelBuilder::new(fusion);
+        // The host writes this function; the kernel only calls it.
+        let root = kernel.values(&fusion.roots);
+        let point = [kernel.thread(), kernel.block()];
+        let outputs = kernel.outputs().to_vec();
+        let map = &plan.outputs[0].map;
+        let written = kernel.indexed_loop(map, &point, &outputs, &[], |b, _, index, outputs| {
+            let value = b.call_subgraph(&root, index, &[]);
+            vec![b.insert(value[0], outputs[0], index)]
+        });
+        kernel.finish(&written)
+    }
+}
+
+fn output_shape(fusion: &Fusion) -> Option<&ArrayShape> {
+    match fusion.roots[..] {
+        [root] => fusion.computation().instruction(root).shape.as_array(),
+        _ => None,
+    }
+}

@@ -1,0 +1,14 @@
+//! Serves one plugin library over standard input and output, as `fusebox serve-emitter` does: for tests of
+//! isolated plugins, which have no `fusebox` at hand.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let [command, library] = arguments.as_slice() else { return ExitCode::from(2) };
+    match fusebox_plugins::serve_library(library.as_ref()) {
+        Ok(()) if command == fusebox_plugins::SERVE_COMMAND => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::from(2),
+        Err(_) => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,56 @@
+//! Builds the crates outside of the workspace.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+
+/// The example of `examples/out-of-tree-emitter`.
+pub fn simple_loop() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| build("examples/out-of-tree-emitter", "simple_loop", "")).clone()
+}
+
+/// The bundled loop emitter as a library.
+pub fn bundled_loop() -> PathBuf {
+    // Cargo has made it for this test: the bundle depends on the crate, and a cdylib is one of its forms.
+    let own = std::env::current_exe().unwrap();
+    own.with_file_name("libfusebox_emitter_loop.so")
+}
+
+/// A variant of `testing/hostile-emitter`; the empty one is the usual.
+pub fn hostile(variant: &str) -> PathBuf {
+    static BUILT: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
+    let mut built = BUILT.lock().unwrap();
+    if let Some((_, library)) = built.iter().find(|(known, _)| known == variant) {
+        return library.clone();
+    }
+    let library = build("testing/hostile-emitter", "hostile_emitter", variant);
+    built.push((variant.into(), library.clone()));
+    library
+}
+
+/// Builds a crate's library and puts a copy aside, as another variant would overwrite it.
+fn build(folder: &str, library: &str, variant: &str) -> PathBuf {
+    // One at a time: they share a target folder, kept between runs.
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let _building = BUILDING.lock();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--locked", "--lib", "--manifest-path"]).arg(root.join(folder).join("Cargo.toml"));
+    cargo.arg("--target-dir").arg(&target);
+    match variant {
+        "" => cargo.env_remove("HOSTILE"),
+        variant => cargo.env("HOSTILE", variant),
+    };
+    let output = cargo.output().unwrap();
+    assert!(output.status.success(), "{folder}: {}", String::from_utf8_lossy(&output.stderr));
+    let copies = target.join("copies");
+    std::fs::create_dir_all(&copies).unwrap();
+    let (new, copy) = (format!("{library}-{variant}.{}", std::process::id()), format!("{library}-{variant}.so"));
+    let (new, copy) = (copies.join(new), copies.join(copy));
+    std::fs::copy(target.join(format!("debug/lib{library}.so")), &new).unwrap();
+    // Renamed over an old copy, as another process may have that one open.
+    std::fs::rename(&new, &copy).unwrap();
+    copy
+}

@@ -1,0 +1,35 @@
+//! The plugin boundary with real libraries: crates outside of the workspace, built here once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod built;
+mod carriers;
+mod misbehaviour;
+mod refusals;
+mod selection;
+
+use std::path::Path;
+use std::time::Duration;
+
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::parse_module;
+use fusebox_plugins::Registry;
+
+/// `root = f32[64] negate(p)`, as a fusion of that name.
+pub fn fusion_named(name: &str) -> Fusion {
+    let text = "HloModule m\n\nENTRY fused {\n  p = f32[64] parameter(0)\n  ROOT root = f32[64] negate(p)\n}\n";
+    Fusion::new(name, parse_module(text, "test").unwrap()).unwrap()
+}
+
+/// A registry with nothing but one library in it.
+pub fn registry_of(library: &Path) -> Registry {
+    let mut registry = Registry::default();
+    registry.load_library(library).unwrap();
+    registry
+}
+
+/// The same, in a process of its own.
+pub fn isolated_registry_of(library: &Path, timeout: Duration) -> Registry {
+    let mut registry = Registry::default();
+    registry.load_isolated(library, Path::new(env!("CARGO_BIN_EXE_serve-emitter")), timeout).unwrap();
+    registry
+}

@@ -1,0 +1,139 @@
+//! Libraries that are not loaded, and what the user is told.
+
+use std::path::{Path, PathBuf};
+
+use fusebox_core::plugin::Note;
+use fusebox_plugins::Registry;
+
+use crate::built::{hostile, simple_loop};
+use crate::registry_of;
+
+/// What loading says; the registry must stay as it was.
+fn refusal(library: &Path) -> String {
+    let mut registry = Registry::default();
+    let message = registry.load_library(library).unwrap_err().to_string();
+    assert!(registry.emitters().is_empty());
+    assert!(message.lines().count() == 1 && message.len() < 1500, "{message}");
+    message
+}
+
+/// A file of that content.
+fn file(folder: &tempfile::TempDir, name: &str, content: &[u8]) -> PathBuf {
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    assert!(refusal(Path::new("/nowhere/emitter.so")).starts_with("emitter library /nowhere/emitter.so: No such file"));
+}
+
+#[test]
+fn a_bare_name_is_a_file_of_the_current_folder() {
+    // The system's loader would search such a name among its own libraries.
+    assert!(refusal(Path::new("libm.so.6")).contains("No such file"));
+}
+
+#[test]
+fn garbage_is_no_library() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in
+        [("empty.so", &b""[..]), ("text.so", b"#!/bin/sh\nexit 0\n"), ("magic.so", b"\x7fELF\x02\x01\x01")]
+    {
+        let message = refusal(&file(&folder, name, content));
+        assert!(message.contains("not a complete shared library"), "{message}");
+    }
+}
+
+#[test]
+fn a_truncated_library_is_refused_at_every_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(simple_loop()).unwrap();
+    let lengths = (1..16).map(|sixteenths| whole.len() * sixteenths / 16).chain([64, 1000, whole.len() - 1]);
+    for length in lengths {
+        let message = refusal(&file(&folder, "cut.so", &whole[..length]));
+        assert!(message.contains("cut.so"), "{message}");
+    }
+}
+
+#[test]
+fn a_library_without_emitters_is_told_what_it_lacks() {
+    let own = std::env::current_exe().unwrap();
+    let deps = own.parent().unwrap();
+    let other = std::fs::read_dir(deps).unwrap().filter_map(|entry| Some(entry.ok()?.path()));
+    // A procedural macro: a shared library, and no plugin.
+    let other = other.filter(|path| path.extension().is_some_and(|extension| extension == "so"));
+    let other = other.into_iter().find(|path| path.to_string_lossy().contains("derive")).unwrap();
+    assert!(refusal(&other).contains("export_emitters!"));
+}
+
+/// The library with another interface version in its note.
+fn with_interface(folder: &tempfile::TempDir, version: u32) -> PathBuf {
+    let mut content = std::fs::read(simple_loop()).unwrap();
+    let notes: Vec<usize> =
+        (0..content.len() - Note::SIZE).filter(|&at| content[at..].starts_with(&Note::MAGIC)).collect();
+    for at in notes {
+        // The host knows the magic too; the note is where a version stands behind it.
+        let place = at + Note::MAGIC.len()..at + Note::MAGIC.len() + 4;
+        if content[place.clone()] == fusebox_core::emitter::INTERFACE_VERSION.to_le_bytes() {
+            content[place].copy_from_slice(&version.to_le_bytes());
+        }
+    }
+    file(folder, &format!("interface-{version}.so"), &content)
+}
+
+#[test]
+fn another_interface_version_names_found_wanted_and_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = refusal(&with_interface(&folder, 1999));
+    for part in ["simple-loop 0.1.0", "found interface version 1999", "wanted 1000", "update fusebox", "cargo build"] {
+        assert!(newer.contains(part), "{newer}");
+    }
+    let older = refusal(&with_interface(&folder, 1));
+    assert!(older.contains("found interface version 1 ") && older.contains("cargo update -p fusebox-core"), "{older}");
+}
+
+#[test]
+fn emitters_of_one_name_and_version_are_refused() {
+    let twins = refusal(&hostile("twins"));
+    assert!(twins.contains("emitter hostile 0.1.0 is offered twice"), "{twins}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.so");
+    std::fs::copy(hostile(""), &copy).unwrap();
+    let mut registry = registry_of(&hostile(""));
+    let message = registry.load_library(&copy).unwrap_err().to_string();
+    assert!(message.contains("is offered twice: by ") && message.contains("copy.so"), "{message}");
+    assert_eq!(registry.emitters().len(), 2, "as before");
+}
+
+#[test]
+fn the_same_file_by_another_path_is_the_same_plugin() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("link.so");
+    std::os::unix::fs::symlink(hostile(""), &link).unwrap();
+    let mut registry = registry_of(&hostile(""));
+    registry.load_library(&link).unwrap();
+    assert_eq!(registry.emitters().len(), 2);
+}
+
+#[test]
+fn a_description_that_panics_or_is_nonsense_is_refused() {
+    let panicking = refusal(&hostile("panic"));
+    assert!(panicking.contains("it panicked: no description today (at src/lib.rs"), "{panicking}");
+    let nameless = refusal(&hostile("nameless"));
+    assert!(nameless.contains("names are letters"), "{nameless}");
+}
+
+#[test]
+fn a_search_path_names_files_and_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let (b, a) = (file(&folder, "b.so", b""), file(&folder, "a.so", b""));
+    file(&folder, "readme.txt", b"");
+    let path = std::env::join_paths([folder.path().as_os_str(), hostile("").as_os_str()]).unwrap();
+    let libraries = Registry::libraries_of_search_path(&path).unwrap();
+    let canonical = |path: &Path| std::fs::canonicalize(path).unwrap();
+    assert_eq!(libraries, [canonical(&a), canonical(&b), canonical(&hostile(""))]);
+    assert!(Registry::libraries_of_search_path("/nowhere".as_ref()).is_err());
+}

@@ -1,0 +1,97 @@
+//! Who is chosen, and why.
+
+use std::path::Path;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_plugins::{Outcome, Override, Registry, SelectError, Selection, Spec, select};
+
+use crate::built::{hostile, simple_loop};
+use crate::fusion_named;
+
+/// The bundled emitters, the stranger's, two versions of the hostile one.
+fn registry() -> Registry {
+    let mut registry = Registry::new(fusebox_bundle::emitters()).unwrap();
+    for library in [simple_loop(), hostile(""), hostile("newer")] {
+        registry.load_library(&library).unwrap();
+    }
+    registry
+}
+
+fn selection(registry: &Registry, fusion: &str, specs: &[&str]) -> Result<Selection, SelectError> {
+    let resolve = |spec: &&str| Override::resolve(registry, &spec.parse::<Spec>().unwrap()).unwrap();
+    let overrides: Vec<Override> = specs.iter().flat_map(resolve).collect();
+    select(registry, &fusion_named(fusion), &DeviceDescription::simt(), &overrides)
+}
+
+/// Names and versions in the order in which they would be tried.
+fn order(registry: &Registry, selection: &Selection) -> Vec<String> {
+    let name = |&i: &usize| {
+        let descriptor = registry.emitters()[i].descriptor();
+        format!("{} {}", descriptor.name, descriptor.version)
+    };
+    selection.order.iter().map(name).collect()
+}
+
+#[test]
+fn score_then_order_of_the_registry() {
+    let registry = registry();
+    let selection = selection(&registry, "f", &[]).unwrap();
+    let order = order(&registry, &selection);
+    // Of the two versions with 900 points, the one loaded first.
+    assert_eq!(order[..2], ["hostile 0.1.0", "hostile 0.2.0"]);
+    assert_eq!(order.last().unwrap(), "twin 0.2.0");
+    assert!(!selection.forced);
+    assert_eq!(selection.records.len(), registry.emitters().len());
+}
+
+#[test]
+fn overrides_by_name_version_and_file() {
+    let registry = registry();
+    let chosen = |spec: &str| order(&registry, &selection(&registry, "f", &[spec]).unwrap());
+    assert_eq!(chosen("loop=loop"), [format!("loop {}", fusebox_bundle::emitters()[0].descriptor().version)]);
+    assert_eq!(chosen("loop=hostile"), ["hostile 0.2.0"], "the newest");
+    assert_eq!(chosen("loop=hostile@0.1.0"), ["hostile 0.1.0"]);
+    assert_eq!(chosen(&format!("loop={}", simple_loop().display())), ["simple-loop 0.1.0"]);
+    assert_eq!(chosen(&simple_loop().display().to_string()), ["simple-loop 0.1.0"]);
+    assert_eq!(chosen("loop=twin"), ["twin 0.2.0"], "of another kind, but the user says so");
+    assert_eq!(chosen("reduce=twin").len(), registry.emitters().len(), "no override for fusions of this kind");
+}
+
+#[test]
+fn the_last_override_of_a_kind_counts() {
+    let registry = registry();
+    let selection = selection(&registry, "f", &["loop=twin", "loop=simple-loop"]).unwrap();
+    assert!(selection.forced);
+    assert_eq!(order(&registry, &selection), ["simple-loop 0.1.0"]);
+    let chosen = selection.records.iter().find(|record| record.emitter == selection.order[0]).unwrap();
+    assert_eq!(chosen.outcome, Outcome::Chosen("forced by `loop=simple-loop`".into()));
+}
+
+#[test]
+fn an_emitter_that_fails_is_left_out_and_recorded() {
+    let registry = registry();
+    let selection = selection(&registry, "panic_in_consider", &[]).unwrap();
+    assert!(!order(&registry, &selection).iter().any(|name| name.starts_with("hostile")));
+    let failed = selection.records.iter().filter(|record| matches!(record.outcome, Outcome::Failed(_)));
+    assert_eq!(failed.count(), 2);
+}
+
+#[test]
+fn a_forced_emitter_that_fails_is_an_error() {
+    let registry = registry();
+    let error = selection(&registry, "panic_in_consider", &["loop=hostile@0.1.0"]).unwrap_err().to_string();
+    assert!(error.contains("chosen by `loop=hostile@0.1.0`, does not take fusion panic_in_consider"), "{error}");
+    assert!(error.contains("it panicked: considered and found wanting"), "{error}");
+}
+
+#[test]
+fn an_unknown_emitter_is_answered_with_those_there_are() {
+    let registry = registry();
+    for spec in ["loop=none", "loop=hostile@9.0.0"] {
+        let error = Override::resolve(&registry, &spec.parse().unwrap()).unwrap_err().to_string();
+        assert!(error.contains(spec) && error.contains("simple-loop 0.1.0 ("), "{error}");
+    }
+    let missing = Override::resolve(&registry, &"loop=./missing.so".parse().unwrap()).unwrap_err();
+    assert!(missing.to_string().contains("missing.so"));
+    assert!(!Path::new("./missing.so").exists());
+}
