@@ -6,6 +6,7 @@
 //! The modules stand in the order in which data passes through them.
 #![deny(missing_docs)]
 
+pub mod analysis;
 pub mod builder;
 pub mod device;
 pub mod emitter;

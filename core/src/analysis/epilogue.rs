@@ -1,0 +1,69 @@
+//! Between hero and root.
+
+use crate::hlo::{Computation, InstrId, Instruction, Op};
+use crate::indexing::{IndexingMap, delinearize, dim_exprs, linearize};
+
+/// Whether element n of the result, counted in row-major order, depends on nothing of the large operands
+/// but their element n.
+pub(super) fn keeps_positions(computation: &Computation, instruction: &Instruction) -> bool {
+    let Some(result) = instruction.shape.as_array() else {
+        return matches!(instruction.op, Op::GetTupleElement { .. });
+    };
+    let operand_matches = |id: &InstrId| {
+        let operand = computation.instruction(*id).shape.as_array();
+        operand.is_some_and(|operand| operand.rank() == 0 || operand.dims == result.dims)
+    };
+    match instruction.op {
+        Op::Reshape | Op::Bitcast | Op::Copy | Op::GetTupleElement { .. } => true,
+        Op::BitcastConvert => instruction.operands.iter().all(operand_matches),
+        Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Compare { .. }
+        | Op::Select
+        | Op::Clamp
+        | Op::Convert
+        | Op::ReducePrecision { .. }
+        | Op::StochasticConvert
+        | Op::Map { .. } => instruction.operands.iter().all(operand_matches),
+        // An identity transpose: only dimensions of one element move.
+        Op::Transpose { .. } => false,
+        _ => false,
+    }
+}
+
+/// Whether every path from `hero` leads to a result through operations that keep positions. Paths to other
+/// results than `root` count too: their epilogues get the same injected value.
+pub(super) fn users_stay_elementwise(computation: &Computation, hero: InstrId, root: InstrId) -> bool {
+    let users = computation.users();
+    let mut reached = vec![false; computation.instructions.len()];
+    reached[hero.index()] = true;
+    for id in computation.ids().filter(|id| *id > hero) {
+        let instruction = computation.instruction(id);
+        if !instruction.operands.iter().any(|operand| reached[operand.index()]) {
+            continue;
+        }
+        reached[id.index()] = true;
+        if !matches!(instruction.op, Op::Tuple) && !keeps_positions(computation, instruction) {
+            return false;
+        }
+    }
+    reached[root.index()] && (hero == root || !users[hero.index()].is_empty())
+}
+
+/// From the index of an element of `hero` to the index of the root's element that it becomes, where the two
+/// count as many elements: equal positions in row-major order. `None` if their element counts differ.
+pub fn hero_to_root(hero: &Instruction, root: &Instruction) -> Option<IndexingMap> {
+    let dims_of = |instruction: &Instruction| {
+        let leaf = instruction.shape.leaves().into_iter().next().and_then(|leaf| leaf.as_array().cloned());
+        leaf.map(|array| array.dims)
+    };
+    let (from, to) = (dims_of(hero)?, dims_of(root)?);
+    if from == to {
+        return Some(IndexingMap::identity(&from));
+    }
+    if from.iter().product::<i64>() != to.iter().product::<i64>() {
+        return None;
+    }
+    let position = linearize(&dim_exprs(from.len()), &from);
+    Some(IndexingMap::from_tensor_sizes(delinearize(&position, &to), &from, &[]).simplify())
+}

@@ -1,0 +1,130 @@
+//! Finding heroes.
+
+use std::collections::{HashSet, VecDeque};
+use std::fmt;
+
+use super::epilogue::{keeps_positions, users_stay_elementwise};
+use crate::emitter::Fusion;
+use crate::hlo::{Computation, InstrId, Instruction, Op};
+
+/// What kind of iteration space a hero asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HeroKind {
+    /// Any: the root's own elements.
+    None,
+    /// A `reduce`.
+    Reduce,
+    /// A `transpose` that moves elements.
+    Transpose,
+    /// A `concatenate`.
+    Concatenate,
+    /// A `scatter`, which must be the root itself.
+    Scatter,
+    /// A `dynamic-update-slice`, which must be the root itself.
+    DynamicUpdateSlice,
+}
+
+/// The hero of one root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hero {
+    /// The result of the fusion.
+    pub root: InstrId,
+    /// The operation that decides the kernel; the root itself if nothing else does.
+    pub instruction: InstrId,
+    /// Its kind.
+    pub kind: HeroKind,
+    /// Why this one, in words for `explain`.
+    pub reason: String,
+}
+
+impl fmt::Display for HeroKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            HeroKind::None => "none",
+            HeroKind::Reduce => "reduce",
+            HeroKind::Transpose => "transpose",
+            HeroKind::Concatenate => "concatenate",
+            HeroKind::Scatter => "scatter",
+            HeroKind::DynamicUpdateSlice => "dynamic-update-slice",
+        })
+    }
+}
+
+/// The hero of each root of a fusion, in the order of [`Fusion::roots`].
+///
+/// From a root the search goes up through the epilogue, nearest operations first. The nearest operation
+/// with an iteration space of its own is the hero, provided that it is the only one so near and that
+/// everything between it and the root works element by element.
+pub fn heroes(fusion: &Fusion) -> Vec<Hero> {
+    fusion.roots.iter().map(|&root| hero_of(fusion.computation(), root)).collect()
+}
+
+fn hero_of(computation: &Computation, root: InstrId) -> Hero {
+    let own = |reason: String| Hero { root, instruction: root, kind: HeroKind::None, reason };
+    let name = |id: InstrId| &computation.instruction(id).name;
+    let at_root = root_kind(computation.instruction(root));
+    if at_root != HeroKind::None {
+        return Hero {
+            root,
+            instruction: root,
+            kind: at_root,
+            reason: format!("the root {} is a {at_root}", name(root)),
+        };
+    }
+    let found = nearest(computation, root);
+    match found.as_slice() {
+        [] => own(format!("nothing above {} has an iteration space of its own", name(root))),
+        [hero] if users_stay_elementwise(computation, *hero, root) => {
+            let kind = inner_kind(computation.instruction(*hero));
+            let reason = format!("{} is a {kind}, and what follows works element by element", name(*hero));
+            Hero { root, instruction: *hero, kind, reason }
+        }
+        [hero] => own(format!("{} is also read otherwise than element by element", name(*hero))),
+        [first, second, ..] => own(format!("both {} and {} could be the hero", name(*first), name(*second))),
+    }
+}
+
+fn root_kind(instruction: &Instruction) -> HeroKind {
+    match instruction.op {
+        Op::Scatter { .. } => HeroKind::Scatter,
+        Op::DynamicUpdateSlice => HeroKind::DynamicUpdateSlice,
+        _ => inner_kind(instruction),
+    }
+}
+
+fn inner_kind(instruction: &Instruction) -> HeroKind {
+    match &instruction.op {
+        Op::Reduce { .. } => HeroKind::Reduce,
+        Op::Concatenate { .. } => HeroKind::Concatenate,
+        Op::Transpose { permutation } if moves_elements(permutation, instruction) => HeroKind::Transpose,
+        _ => HeroKind::None,
+    }
+}
+
+/// Whether any two dimensions of more than one element change their order.
+fn moves_elements(permutation: &[i64], instruction: &Instruction) -> bool {
+    let Some(array) = instruction.shape.as_array() else { return false };
+    let real: Vec<i64> = permutation.iter().zip(&array.dims).filter(|(_, size)| **size > 1).map(|(p, _)| *p).collect();
+    !real.is_sorted()
+}
+
+/// The nearest heroes above `root`: two of them, if there are several.
+fn nearest(computation: &Computation, root: InstrId) -> Vec<InstrId> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::from([root]);
+    let mut pending = VecDeque::from([root]);
+    while let Some(id) = pending.pop_front() {
+        let instruction = computation.instruction(id);
+        if inner_kind(instruction) != HeroKind::None {
+            found.push(id);
+            if found.len() == 2 {
+                return found;
+            }
+            continue;
+        }
+        if keeps_positions(computation, instruction) {
+            pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
+        }
+    }
+    found
+}

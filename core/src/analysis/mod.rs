@@ -1,0 +1,16 @@
+//! What decides a fusion's kernel: the *hero* of each root.
+//!
+//! ```text
+//! parameters ──prologue──> hero ──epilogue──> root
+//! ```
+//!
+//! The hero is the operation whose iteration space the kernel takes (a reduce, a transpose, …). Between
+//! it and the root stands the epilogue: operations that work element by element, so that they can be applied to
+//! a hero's element as soon as it is known. What computes the hero's operands is the prologue. A root without
+//! such a hero is its own hero, and any kernel that visits the root's elements will do.
+
+mod epilogue;
+mod hero;
+
+pub use epilogue::hero_to_root;
+pub use hero::{Hero, HeroKind, heroes};
