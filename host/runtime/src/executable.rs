@@ -40,7 +40,12 @@ pub struct Binding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CodeImage {
     /// A relocatable x86-64 ELF object.
-    Object(Vec<u8>),
+    Object {
+        /// The file.
+        bytes: Vec<u8>,
+        /// For the simulator: the places in the kernels that accesses are reported from, by number.
+        sites: Vec<String>,
+    },
     /// PTX text.
     Ptx(String),
 }

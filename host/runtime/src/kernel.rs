@@ -18,10 +18,10 @@ pub struct LoadedKernel {
     pub image: KernelImage,
     address: *const u8,
     /// Keeps the code mapped.
-    _object: Arc<LoadedObject>,
+    object: Arc<LoadedObject>,
 }
 
-// SAFETY: the address points to immutable code that `_object` keeps mapped.
+// SAFETY: the address points to immutable code that `object` keeps mapped.
 unsafe impl Send for LoadedKernel {}
 // SAFETY: as above.
 unsafe impl Sync for LoadedKernel {}
@@ -35,7 +35,12 @@ impl LoadedKernel {
         let address = object
             .function(&image.symbol)
             .ok_or_else(|| LoadError::Object(format!("kernel {} is not in its object", image.symbol)))?;
-        Ok(LoadedKernel { image: image.clone(), address, _object: object })
+        Ok(LoadedKernel { image: image.clone(), address, object })
+    }
+
+    /// The place that the kernel means by a number, in words.
+    pub fn site(&self, number: i32) -> String {
+        self.object.site(number).map_or_else(|| format!("access {number}"), str::to_owned)
     }
 
     /// The function in the form of the cpu target.

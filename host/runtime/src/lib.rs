@@ -15,10 +15,15 @@ mod loader;
 mod memory;
 mod pool;
 
+mod host_op;
 mod kernel;
 mod simt;
 
+mod program;
+mod thunks;
+
 mod error;
+mod measure;
 
 pub mod npz;
 
@@ -28,4 +33,6 @@ pub use executable::{
     Thunk,
 };
 pub use format::FormatError;
+pub use measure::{Effort, Timing, measure};
+pub use program::{Options, Program};
 pub use value::ValueShape;

@@ -135,7 +135,7 @@ fn pool_for(target: &str, options: &Options) -> Result<Option<Pool>, LoadError> 
 
 fn link(code: &CodeImage) -> Result<Arc<LoadedObject>, LoadError> {
     match code {
-        CodeImage::Object(bytes) => Ok(Arc::new(LoadedObject::load(bytes)?)),
+        CodeImage::Object { bytes, sites } => Ok(Arc::new(LoadedObject::load(bytes, sites)?)),
         CodeImage::Ptx(_) => Err(LoadError::Device("PTX needs a GPU and a CUDA driver".into())),
     }
 }

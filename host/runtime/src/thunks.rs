@@ -86,7 +86,8 @@ impl Machine<'_> {
     }
 
     fn bytes(&self, slice: &Slice) -> &[u8] {
-        &self.buffers[slice.allocation as usize].as_slice()[slice.offset as usize..(slice.offset + slice.bytes) as usize]
+        &self.buffers[slice.allocation as usize].as_slice()
+            [slice.offset as usize..(slice.offset + slice.bytes) as usize]
     }
 
     fn bytes_mut(&mut self, slice: &Slice) -> &mut [u8] {

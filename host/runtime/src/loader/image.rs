@@ -16,6 +16,7 @@ const STUB_BYTES: usize = 16;
 pub struct LoadedObject {
     mapping: Mmap,
     functions: HashMap<String, usize>,
+    sites: Vec<String>,
 }
 
 impl LoadedObject {
@@ -23,7 +24,7 @@ impl LoadedObject {
     ///
     /// # Errors
     /// If it is no such object, refers to an unknown symbol, or needs something kernels do not have.
-    pub fn load(bytes: &[u8]) -> Result<LoadedObject, LoadError> {
+    pub fn load(bytes: &[u8], sites: &[String]) -> Result<LoadedObject, LoadError> {
         let file = object::File::parse(bytes).map_err(|e| LoadError::Object(e.to_string()))?;
         if file.architecture() != object::Architecture::X86_64 || file.kind() != object::ObjectKind::Relocatable {
             return Err(LoadError::Object("not a relocatable x86-64 ELF object".into()));
@@ -34,7 +35,12 @@ impl LoadedObject {
         plan.fill(&file, &mut memory)?;
         relocate::apply(&file, &plan, &mut memory)?;
         let mapping = memory.make_exec().map_err(system("making code executable"))?;
-        Ok(LoadedObject { mapping, functions: plan.functions(&file) })
+        Ok(LoadedObject { mapping, functions: plan.functions(&file), sites: sites.to_vec() })
+    }
+
+    /// The place that a kernel means by a number, in words.
+    pub fn site(&self, number: i32) -> Option<&str> {
+        usize::try_from(number).ok().and_then(|n| self.sites.get(n)).map(String::as_str)
     }
 
     /// Address of a function; `None` if the object has none of that name.

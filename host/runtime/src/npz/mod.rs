@@ -43,8 +43,7 @@ pub fn write_outputs(path: &Path, result: &Literal) -> Result<(), NpzError> {
         let large = array.data.len() > u32::MAX as usize - (1 << 20);
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(large);
         archive.start_file(member(number), options).map_err(|error| located(error.into()))?;
-        let written =
-            archive.write_all(&header::write(array)).and_then(|()| archive.write_all(&array.data));
+        let written = archive.write_all(&header::write(array)).and_then(|()| archive.write_all(&array.data));
         written.map_err(|error| NpzError::new(path, Some(number), error.into()))?;
     }
     let mut file = archive.finish().map_err(|error| located(error.into()))?;

@@ -1,7 +1,5 @@
 //! Decides whether accesses are right.
 
-use std::fmt;
-
 use corosensei::Yielder;
 
 use crate::{Access, KernelArgument};
@@ -38,7 +36,7 @@ pub struct Fault {
     kind: FaultKind,
     block: u64,
     thread: u32,
-    site: i64,
+    site: i32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +84,7 @@ impl Checker {
     }
 
     /// Records an access; `false` if it must not happen.
-    pub fn access(&mut self, place: u64, bytes: u64, is_write: bool, site: i64) -> bool {
+    pub fn access(&mut self, place: u64, bytes: u64, is_write: bool, site: i32) -> bool {
         let Some(index) = self.find(place, bytes) else {
             let kind = self.out_of_bounds(place, bytes, is_write);
             self.fault(kind, site);
@@ -128,7 +126,7 @@ impl Checker {
         FaultKind::OutOfBounds { is_write, bytes, nearest, offset: place.wrapping_sub(start) as i64, size }
     }
 
-    fn fault(&mut self, kind: FaultKind, site: i64) {
+    fn fault(&mut self, kind: FaultKind, site: i32) {
         if self.faults.len() == MOST_FAULTS {
             self.more = true;
         } else {
@@ -145,12 +143,12 @@ impl Checker {
         }
     }
 
-    /// The faults, one per line; `None` if there are none.
-    pub fn report(&self) -> Option<String> {
+    /// The faults, one per line; `None` if there are none. `site` puts the number of a place in words.
+    pub fn report(&self, site: impl Fn(i32) -> String) -> Option<String> {
         if self.faults.is_empty() {
             return None;
         }
-        let mut lines: Vec<String> = self.faults.iter().map(|f| format!("  {f}")).collect();
+        let mut lines: Vec<String> = self.faults.iter().map(|f| format!("  {}", f.describe(&site))).collect();
         if self.more {
             lines.push("  … and more".into());
         }
@@ -180,33 +178,34 @@ impl Range {
     }
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
+impl Fault {
+    fn describe(&self, site: impl Fn(i32) -> String) -> String {
+        let what = match &self.kind {
             FaultKind::OutOfBounds { is_write, bytes, nearest, offset, size } => {
                 let verb = if *is_write { "write" } else { "read" };
-                write!(
-                    f,
-                    "{verb} of {bytes} bytes out of bounds, at byte {offset} of argument {nearest} ({size} bytes)"
-                )?;
+                format!("{verb} of {bytes} bytes out of bounds, at byte {offset} of argument {nearest} ({size} bytes)")
             }
             FaultKind::ReadOnly { argument, offset } => {
-                write!(f, "write to byte {offset} of argument {argument}, which is a parameter")?;
+                format!("write to byte {offset} of argument {argument}, which is a parameter")
             }
             FaultKind::WrittenTwice { argument, offset } => {
-                write!(f, "second write to byte {offset} of argument {argument}")?;
+                format!("second write to byte {offset} of argument {argument}")
             }
             FaultKind::NeverWritten { argument, offset } => {
-                return write!(f, "byte {offset} of argument {argument} is never written");
+                return format!("byte {offset} of argument {argument} is never written");
             }
-        }
-        write!(f, " by thread {} of block {} (access {} of the kernel)", self.thread, self.block, self.site)
+        };
+        format!("{what} by thread {} of block {}: {}", self.thread, self.block, site(self.site))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn site(number: i32) -> String {
+        format!("access {number}")
+    }
 
     fn checker(buffers: &mut [Vec<u8>], access: &[Access]) -> Checker {
         let arguments: Vec<KernelArgument> =
@@ -223,9 +222,9 @@ mod tests {
         assert!(checker.access(start + 12, 4, false, 0));
         (checker.block, checker.thread) = (3, 5);
         assert!(!checker.access(start + 13, 4, false, 7));
-        let report = checker.report().unwrap();
+        let report = checker.report(site).unwrap();
         assert!(report.contains("read of 4 bytes out of bounds, at byte 13 of argument 0 (16 bytes)"), "{report}");
-        assert!(report.contains("thread 5 of block 3 (access 7"), "{report}");
+        assert!(report.contains("thread 5 of block 3: access 7"), "{report}");
     }
 
     #[test]
@@ -238,7 +237,7 @@ mod tests {
         }
         assert!(checker.access(start, 4, true, 1), "the second write happens, but is recorded");
         checker.check_coverage();
-        let report = checker.report().unwrap();
+        let report = checker.report(site).unwrap();
         assert!(report.contains("second write to byte 0 of argument 0"), "{report}");
         assert!(report.contains("byte 96 of argument 0 is never written"), "{report}");
     }
@@ -250,7 +249,7 @@ mod tests {
             let mut checker = checker(&mut buffers, &[Access::WriteOnce]);
             assert!(checker.access(buffers[0].as_ptr() as u64, bytes as u64, true, 0));
             checker.check_coverage();
-            assert_eq!(checker.report(), None, "{bytes} bytes");
+            assert_eq!(checker.report(site), None, "{bytes} bytes");
         }
     }
 
@@ -259,6 +258,6 @@ mod tests {
         let mut buffers = [vec![0u8; 8]];
         let mut checker = checker(&mut buffers, &[Access::Read]);
         assert!(!checker.access(buffers[0].as_ptr() as u64, 4, true, 0));
-        assert!(checker.report().unwrap().contains("which is a parameter"));
+        assert!(checker.report(site).unwrap().contains("which is a parameter"));
     }
 }

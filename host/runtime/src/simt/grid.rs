@@ -22,7 +22,7 @@ pub fn run_grid(kernel: &LoadedKernel, addresses: &[*mut u8]) -> Result<(), RunE
     if on_coroutine(kernel, addresses, &mut checker)? {
         checker.check_coverage();
     }
-    match checker.report() {
+    match checker.report(|number| kernel.site(number)) {
         None => Ok(()),
         Some(report) => Err(RunError::Kernel { kernel: kernel.image.symbol.clone(), report }),
     }

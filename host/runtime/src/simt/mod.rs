@@ -27,7 +27,7 @@ pub fn symbol(name: &str) -> Option<*const ()> {
 }
 
 /// A kernel is about to read or write `bytes` bytes at `place`; `site` numbers the place in its code.
-extern "C" fn fusebox_simt_access(place: *const u8, bytes: i64, is_write: bool, site: i64) {
+extern "C" fn fusebox_simt_access(place: *const u8, bytes: i32, is_write: i32, site: i32) {
     let current = CURRENT.get();
     if current.is_null() {
         return;
@@ -35,7 +35,7 @@ extern "C" fn fusebox_simt_access(place: *const u8, bytes: i64, is_write: bool, 
     // SAFETY: `run_grid` sets the pointer to a checker that lives until the grid has ended, and only
     // this thread uses it.
     let checker = unsafe { &mut *current };
-    if !checker.access(place as u64, bytes.max(0) as u64, is_write, site) {
+    if !checker.access(place as u64, u64::from(bytes.unsigned_abs()), is_write != 0, site) {
         checker.abandon_grid();
     }
 }

@@ -1,0 +1,224 @@
+//! Executables made by hand: loading, linking, thunks, simulation, storage.
+
+mod assembler;
+
+use assembler::*;
+use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
+use fusebox_runtime::{
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, FormatError, HostOp, KernelArgument,
+    KernelImage, LoadError, Options, Program, RunError, Slice, Thunk, ValueShape,
+};
+
+/// An executable without parameters whose result is its last allocation.
+fn executable(target: &str, functions: &[Function]) -> Executable {
+    Executable {
+        name: "test".into(),
+        target: target.into(),
+        code: vec![CodeImage::Object { bytes: object(functions), sites: vec!["store".into()] }],
+        kernels: Vec::new(),
+        host_ops: Vec::new(),
+        allocations: Vec::new(),
+        thunks: Vec::new(),
+        parameters: Vec::new(),
+        result: Binding { shape: ValueShape::Tuple(Vec::new()), leaves: Vec::new() },
+    }
+}
+
+fn temporary(executable: &mut Executable, bytes: u64) -> Slice {
+    allocation(executable, bytes, AllocationKind::Temporary)
+}
+
+fn allocation(executable: &mut Executable, bytes: u64, kind: AllocationKind) -> Slice {
+    executable.allocations.push(Allocation { bytes, kind });
+    Slice { allocation: executable.allocations.len() as u32 - 1, offset: 0, bytes }
+}
+
+fn launch(executable: &mut Executable, name: &str, blocks: u64, threads: u32, arguments: &[(Slice, Access)]) -> Thunk {
+    executable.kernels.push(KernelImage {
+        symbol: name.into(),
+        code: 0,
+        blocks,
+        threads_per_block: threads,
+        shared_bytes: 0,
+        arguments: arguments.iter().map(|(s, access)| KernelArgument { bytes: s.bytes, access: *access }).collect(),
+    });
+    let kernel = executable.kernels.len() as u32 - 1;
+    Thunk::Kernel { kernel, arguments: arguments.iter().map(|(s, _)| *s).collect() }
+}
+
+fn result(executable: &mut Executable, element_type: &str, slice: Slice) {
+    let size: ElementType = element_type.parse().unwrap();
+    let dims = vec![slice.bytes as i64 / size.byte_size() as i64];
+    executable.result = Binding { shape: ValueShape::Array(element_type.into(), dims), leaves: vec![slice] };
+}
+
+fn run(executable: &Executable) -> Result<Vec<u8>, RunError> {
+    let mut program = Program::load(executable.clone(), &Options { threads: 3 }).unwrap();
+    program.run(&[]).map(|value| match value {
+        Literal::Array(array) => array.data.to_vec(),
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn calls_table_entries_and_constants_are_linked() {
+    let mut exe = executable("cpu", &[COPY_16, STORE_CONSTANT, FILL_4]);
+    let (a, b) = (temporary(&mut exe, 16), temporary(&mut exe, 16));
+    let (low, high) = (Slice { bytes: 4, ..a }, Slice { bytes: 4, offset: 8, ..a });
+    exe.thunks = vec![
+        launch(&mut exe, "store_constant", 1, 1, &[(low, Access::WriteOnce)]),
+        launch(&mut exe, "fill_4", 1, 1, &[(high, Access::WriteOnce)]),
+        launch(&mut exe, "copy_16", 1, 1, &[(a, Access::Read), (b, Access::WriteOnce)]),
+    ];
+    result(&mut exe, "u32", b);
+    let mut expected = [0; 16];
+    expected[..4].copy_from_slice(&CONSTANT.to_le_bytes());
+    expected[8..12].fill(0x55);
+    assert_eq!(run(&exe).unwrap(), expected);
+}
+
+#[test]
+fn an_unknown_symbol_is_named() {
+    let exe = executable("cpu", &[CALL_UNKNOWN]);
+    let error = Program::load(exe, &Options::default()).unwrap_err();
+    assert!(matches!(&error, LoadError::Object(text) if text.contains("launch_missiles")), "{error}");
+}
+
+#[test]
+fn garbage_is_no_object() {
+    let mut exe = executable("cpu", &[]);
+    exe.code = vec![CodeImage::Object { bytes: b"not an object".to_vec(), sites: Vec::new() }];
+    assert!(matches!(Program::load(exe, &Options::default()), Err(LoadError::Object(_))));
+}
+
+#[test]
+fn all_blocks_run() {
+    let mut exe = executable("cpu", &[NUMBER_BLOCKS]);
+    let out = temporary(&mut exe, 200);
+    exe.thunks = vec![launch(&mut exe, "number_blocks", 200, 1, &[(out, Access::WriteOnce)])];
+    result(&mut exe, "u8", out);
+    assert_eq!(run(&exe).unwrap(), (0..200).collect::<Vec<u8>>());
+}
+
+#[test]
+fn a_loop_runs_until_its_predicate_is_false() {
+    let mut exe = executable("cpu", &[LESS_THAN_10, INCREMENT]);
+    let (state, next, predicate) = (temporary(&mut exe, 4), temporary(&mut exe, 4), temporary(&mut exe, 1));
+    let condition =
+        vec![launch(&mut exe, "less_than_10", 1, 1, &[(state, Access::Read), (predicate, Access::WriteOnce)])];
+    let body = vec![
+        launch(&mut exe, "increment", 1, 1, &[(state, Access::Read), (next, Access::WriteOnce)]),
+        Thunk::Copy { from: next, to: state },
+    ];
+    exe.thunks = vec![Thunk::While { name: "loop".into(), condition, predicate, body }];
+    result(&mut exe, "s32", state);
+    assert_eq!(run(&exe).unwrap(), 10i32.to_le_bytes());
+}
+
+#[test]
+fn branches_are_chosen_by_predicate_and_by_index() {
+    let index = |bytes: &[u8]| {
+        let mut exe = executable("cpu", &[]);
+        let values: Vec<Slice> =
+            (1..=3u8).map(|v| allocation(&mut exe, 1, AllocationKind::Constant(vec![v]))).collect();
+        let choice = allocation(&mut exe, bytes.len() as u64, AllocationKind::Constant(bytes.to_vec()));
+        let out = temporary(&mut exe, 1);
+        let branches = values.iter().map(|&from| vec![Thunk::Copy { from, to: out }]).collect();
+        exe.thunks = vec![Thunk::Conditional { name: "choose".into(), index: choice, branches }];
+        result(&mut exe, "u8", out);
+        run(&exe).unwrap()[0]
+    };
+    assert_eq!(index(&[1]), 1, "true takes branch 0");
+    assert_eq!(index(&[0]), 2, "false takes branch 1");
+    assert_eq!(index(&2i32.to_le_bytes()), 3);
+    assert_eq!(index(&(-1i32).to_le_bytes()), 3, "out of range takes the last");
+    assert_eq!(index(&9i32.to_le_bytes()), 3, "out of range takes the last");
+}
+
+#[test]
+fn host_operations_are_interpreted() {
+    let mut exe = executable("cpu", &[]);
+    let input = allocation(&mut exe, 12, AllocationKind::Parameter);
+    let out = temporary(&mut exe, 12);
+    exe.host_ops = vec![HostOp {
+        name: "rev".into(),
+        opcode: "reverse".into(),
+        hlo:
+            "HloModule rev\nENTRY main {\n  p = s32[3] parameter(0)\n  ROOT r = s32[3] reverse(p), dimensions={0}\n}\n"
+                .into(),
+    }];
+    exe.thunks = vec![Thunk::HostOp { op: 0, arguments: vec![input], results: vec![out] }];
+    exe.parameters = vec![Binding { shape: ValueShape::Array("s32".into(), vec![3]), leaves: vec![input] }];
+    result(&mut exe, "s32", out);
+    let mut program = Program::load(exe, &Options { threads: 1 }).unwrap();
+    let bytes: Vec<u8> = [1i32, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let array = ArrayLiteral::new(ElementType::S32, vec![3], bytes).unwrap();
+    let reversed: Vec<u8> = [3i32, 2, 1].iter().flat_map(|v| v.to_le_bytes()).collect();
+    for _ in 0..2 {
+        let value = program.run(std::slice::from_ref(&array)).unwrap();
+        assert_eq!(value.as_array().unwrap().data.as_ref(), reversed.as_slice());
+    }
+    let wrong = ArrayLiteral::new(ElementType::S32, vec![2], vec![0; 8]).unwrap();
+    assert!(matches!(program.run(&[wrong]), Err(RunError::InputShape { index: 0, .. })));
+    assert!(matches!(program.run(&[]), Err(RunError::InputCount { expected: 1, found: 0 })));
+}
+
+fn simt(bytes: u64, threads: u32) -> Result<Vec<u8>, RunError> {
+    let mut exe = executable("simt", &[WRITE_ELEMENT]);
+    let out = temporary(&mut exe, bytes);
+    exe.thunks = vec![launch(&mut exe, "write_element", 1, threads, &[(out, Access::WriteOnce)])];
+    result(&mut exe, "u8", out);
+    run(&exe)
+}
+
+#[test]
+fn the_simulator_accepts_an_exact_cover() {
+    simt(16, 4).unwrap();
+}
+
+#[test]
+fn the_simulator_stops_an_access_out_of_bounds() {
+    let report = simt(16, 5).unwrap_err().to_string();
+    assert!(report.contains("out of bounds") && report.contains("thread 4 of block 0: store"), "{report}");
+}
+
+#[test]
+fn the_simulator_notices_what_is_not_written() {
+    let report = simt(32, 4).unwrap_err().to_string();
+    assert!(report.contains("byte 16 of argument 0 is never written"), "{report}");
+}
+
+#[test]
+fn a_stored_executable_comes_back() {
+    let mut exe = executable("cpu", &[COPY_16]);
+    let (a, b) = (temporary(&mut exe, 16), temporary(&mut exe, 16));
+    exe.thunks = vec![launch(&mut exe, "copy_16", 1, 1, &[(a, Access::Read), (b, Access::WriteOnce)])];
+    let bytes = exe.to_bytes().unwrap();
+    assert!(Executable::is_executable(&bytes));
+    assert_eq!(Executable::from_bytes(&bytes).unwrap(), exe);
+}
+
+#[test]
+fn damaged_executables_are_refused() {
+    let mut exe = executable("cpu", &[COPY_16]);
+    let (a, b) = (temporary(&mut exe, 16), temporary(&mut exe, 16));
+    exe.thunks = vec![launch(&mut exe, "copy_16", 1, 1, &[(a, Access::Read), (b, Access::WriteOnce)])];
+    let bytes = exe.to_bytes().unwrap();
+    assert_eq!(Executable::from_bytes(b"HloModule x"), Err(FormatError::Magic));
+    let mut newer = bytes.clone();
+    newer[8] = 99;
+    assert_eq!(Executable::from_bytes(&newer), Err(FormatError::Version { found: 99 }));
+    for length in 12..bytes.len() {
+        assert!(Executable::from_bytes(&bytes[..length]).is_err(), "cut to {length} bytes");
+    }
+    exe.thunks = vec![Thunk::Copy { from: a, to: Slice { offset: 8, ..b } }];
+    let error = Executable::from_bytes(&exe.to_bytes().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("leaves its allocation"), "{error}");
+}
+
+#[test]
+fn code_for_a_gpu_is_refused_with_a_reason() {
+    let exe = executable("sm_90", &[]);
+    let error = Program::load(exe, &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("no CUDA support"), "{error}");
+}
