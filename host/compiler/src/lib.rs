@@ -1,8 +1,15 @@
 //! From a module to an executable: passes, fusion, selection, emission, buffers, thunks.
 //!
-//! The modules stand in the order in which data passes through them.
+//! [`compile`] is the way; the modules stand in the order in which data passes through them.
 
+mod phase;
+mod pipeline;
+
+mod dump;
 mod error;
+pub mod report;
+
+mod source;
 
 mod host_module;
 mod rebuild;
@@ -13,7 +20,17 @@ mod passes;
 mod fuse;
 
 mod kernels;
+mod select;
+
+mod lower;
 
 mod schedule;
 
+pub use dump::Dump;
 pub use error::CompileError;
+pub use kernels::Unit;
+pub use lower::Lowered;
+pub use phase::Phase;
+pub use pipeline::{Compilation, Options, compile};
+pub use select::{Emitters, Selected, is_in_emitter};
+pub use source::{Format, Source};

@@ -56,11 +56,6 @@ impl<'a> Rebuild<'a> {
         self.map[old.index()] = Some(new);
     }
 
-    /// Whether an old instruction has been given a successor.
-    pub fn is_set(&self, old: InstrId) -> bool {
-        self.map[old.index()].is_some()
-    }
-
     /// Adds a copy of an old instruction with mapped operands.
     pub fn copy(&mut self, instruction: &Instruction) -> InstrId {
         let mut copy = instruction.clone();

@@ -15,6 +15,9 @@ mod hoist;
 mod outline;
 mod reads;
 
+#[cfg(test)]
+mod tests;
+
 pub use executor::{Executor, executor};
 
 use fusebox_core::hlo::Module;

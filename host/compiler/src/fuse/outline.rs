@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op};
+use fusebox_core::hlo::{Computation, ComputationId, Extra, FusionKind, InstrId, Instruction, Module, Op};
 
 use super::decide::Decisions;
 use super::executor::{Executor, executor};
@@ -92,7 +92,11 @@ impl Region {
     /// The fusion instruction that stands for the root.
     fn call(&self, rebuild: &mut Rebuild, root: &Instruction, calls: ComputationId) -> InstrId {
         let operands = self.inputs.iter().map(|&input| rebuild.mapped(input)).collect();
-        rebuild.add(root, Op::Fusion { kind: FusionKind::Loop, calls }, root.shape.clone(), operands)
+        let op = Op::Fusion { kind: FusionKind::Loop, calls };
+        let metadata = root.extra.as_ref().and_then(|extra| extra.metadata.clone());
+        let extra = metadata.map(|metadata| Box::new(Extra { metadata: Some(metadata), ..Extra::default() }));
+        let (name, shape, span) = (root.name.clone(), root.shape.clone(), root.span);
+        rebuild.push(Instruction { name, shape, op, operands, extra, span })
     }
 
     fn computation(&self, old: &Computation) -> Computation {

@@ -14,9 +14,8 @@ const MOST_ELEMENTS: i64 = 16;
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
         let old = module.computation(id);
-        let new = Rebuild::each(old, |rebuild, _, instruction| {
-            Ok::<_, CompileError>(fold(rebuild, module, instruction))
-        })?;
+        let new =
+            Rebuild::each(old, |rebuild, _, instruction| Ok::<_, CompileError>(fold(rebuild, module, instruction)))?;
         module.computations[id.index()] = new;
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::rebuild::Rebuild;
 use crate::roles::{Role, roles};
 
 /// Most instructions a computation may grow to: calls of calls can double at each level.
-const MOST_INSTRUCTIONS: usize = 2_000_000;
+const MOST_INSTRUCTIONS: usize = 300_000;
 
 /// Works on callees before callers, so that each body is final when it is copied.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {

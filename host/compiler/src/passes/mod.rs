@@ -7,6 +7,7 @@
 
 mod canonical_ops;
 mod common_subexpressions;
+mod constant_folding;
 mod dead_code;
 mod empty_arrays;
 mod inline_calls;
@@ -14,7 +15,10 @@ mod row_major;
 mod supported;
 mod tuples;
 
-pub use dead_code::{drop_unreachable_computations, renumber};
+#[cfg(test)]
+mod tests;
+
+pub use dead_code::renumber;
 
 use fusebox_core::hlo::Module;
 
@@ -31,6 +35,7 @@ pub const PASSES: &[Pass] = &[
     ("canonical-ops", canonical_ops::run),
     ("tuples", tuples::run),
     ("empty-arrays", empty_arrays::run),
+    ("constant-folding", constant_folding::run),
     ("common-subexpressions", common_subexpressions::run),
     ("dead-code", dead_code::run),
 ];

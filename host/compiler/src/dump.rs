@@ -1,0 +1,48 @@
+//! Writes what each phase made to numbered files.
+
+use std::path::PathBuf;
+
+use crate::{CompileError, Phase};
+
+/// Where dumps go; nowhere by default.
+#[derive(Clone, Debug, Default)]
+pub struct Dump {
+    folder: Option<PathBuf>,
+}
+
+impl Dump {
+    /// Dumps into a folder, which is made if it does not exist.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn to(folder: impl Into<PathBuf>) -> Result<Dump, CompileError> {
+        let folder = folder.into();
+        std::fs::create_dir_all(&folder).map_err(|source| failed(&folder, source))?;
+        Ok(Dump { folder: Some(folder) })
+    }
+
+    /// Whether anything is written; texts need not be made otherwise.
+    pub fn is_active(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Writes one file, if active. `part` names a kernel or a pass where a phase leaves several files.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(
+        &self,
+        phase: Phase,
+        part: &str,
+        extension: &str,
+        text: impl FnOnce() -> Vec<u8>,
+    ) -> Result<(), CompileError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let path = folder.join(phase.file_name(part, extension));
+        std::fs::write(&path, text()).map_err(|source| failed(&path, source))
+    }
+}
+
+fn failed(path: &std::path::Path, source: std::io::Error) -> CompileError {
+    CompileError::Dump { path: path.display().to_string(), source }
+}

@@ -1,0 +1,168 @@
+//! What becomes one kernel, and how sharing stays bounded.
+
+use fusebox_core::hlo::{Computation, Module, Op, Opcode, parse_module, print_module, verify};
+
+fn fused(text: &str) -> Module {
+    let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
+    super::run(&mut module);
+    verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+    module
+}
+
+fn fusions(module: &Module) -> Vec<&Computation> {
+    let entry = module.entry_computation().unwrap();
+    let calls = |op: &Op| match op {
+        Op::Fusion { calls, .. } => Some(module.computation(*calls)),
+        _ => None,
+    };
+    entry.instructions.iter().filter_map(|i| calls(&i.op)).collect()
+}
+
+fn opcodes(computation: &Computation) -> Vec<Opcode> {
+    computation.instructions.iter().map(|i| i.opcode()).filter(|o| *o != Opcode::Parameter).collect()
+}
+
+#[test]
+fn an_elementwise_chain_is_one_kernel() {
+    let module = fused(
+        "HloModule m
+ENTRY main { x = f32[1000] parameter(0)
+  c = f32[] constant(2)
+  b = f32[1000] broadcast(c), dimensions={}
+  e = f32[1000] exponential(x)
+  m = f32[1000] multiply(e, b)
+  ROOT r = f32[1000] add(m, e) }",
+    );
+    let fusions = fusions(&module);
+    assert_eq!(fusions.len(), 1, "{}", print_module(&module));
+    assert_eq!(fusions[0].parameters().len(), 1);
+}
+
+#[test]
+fn an_expensive_value_read_many_times_has_a_buffer() {
+    let module = fused(
+        "HloModule m
+ENTRY main { x = f32[1000] parameter(0)
+  e = f32[1000] exponential(x)
+  b = f32[1000,1000] broadcast(e), dimensions={0}
+  ROOT r = f32[1000,1000] negate(b) }",
+    );
+    let fusions = fusions(&module);
+    assert_eq!(fusions.len(), 2, "{}", print_module(&module));
+    assert_eq!(opcodes(fusions[1]), [Opcode::Broadcast, Opcode::Negate]);
+}
+
+#[test]
+fn a_results_value_is_not_computed_twice() {
+    let module = fused(
+        "HloModule m
+ENTRY main { x = f32[1000] parameter(0)
+  e = f32[1000] exponential(x)
+  n = f32[1000] negate(e)
+  ROOT r = (f32[1000], f32[1000]) tuple(e, n) }",
+    );
+    assert_eq!(
+        fusions(&module).iter().map(|f| opcodes(f)).collect::<Vec<_>>(),
+        [vec![Opcode::Exponential], vec![Opcode::Negate]]
+    );
+}
+
+/// Each step reads the one before at two indices: computing everything anew would take 2^depth evaluations.
+fn sharing_chain(depth: usize) -> String {
+    let mut text = String::from("HloModule m\nENTRY main { v0 = f32[100] parameter(0)\n  z = f32[] constant(0)\n");
+    for step in 1..=depth {
+        let before = step - 1;
+        text += &format!(
+            "  a{step} = f32[99] slice(v{before}), slice={{[1:100]}}\n  b{step} = f32[100] pad(a{step}, z), padding=0_1\n  \
+             c{step} = f32[99] slice(v{before}), slice={{[0:99]}}\n  d{step} = f32[100] pad(c{step}, z), padding=1_0\n  \
+             {}v{step} = f32[100] add(b{step}, d{step})\n",
+            if step == depth { "ROOT " } else { "" }
+        );
+    }
+    text + "}"
+}
+
+#[test]
+fn a_sharing_chain_stays_linear() {
+    let size = |depth| {
+        let module = fused(&sharing_chain(depth));
+        let fusions = fusions(&module);
+        (fusions.len(), fusions.iter().map(|f| f.instructions.len()).sum::<usize>())
+    };
+    let ((kernels_20, code_20), (kernels_80, code_80)) = (size(20), size(80));
+    assert!(kernels_20 > 1 && kernels_20 < 20, "{kernels_20} kernels");
+    assert!(kernels_80 <= 5 * kernels_20, "{kernels_20}, {kernels_80} kernels");
+    assert!(code_80 <= 5 * code_20, "{code_20}, {code_80} instructions");
+}
+
+#[test]
+fn a_kernel_reads_a_limited_number_of_buffers() {
+    let mut text = String::from("HloModule m\nENTRY main {\n");
+    for i in 0..200 {
+        text += &format!("  p{i} = f32[8] parameter({i})\n  t{i} = f32[8] tanh(p{i})\n");
+    }
+    text += "  s0 = f32[8] add(t0, t1)\n";
+    for i in 2..200 {
+        let root = if i == 199 { "ROOT " } else { "" };
+        text += &format!("  {root}s{} = f32[8] add(s{}, t{i})\n", i - 1, i - 2);
+    }
+    let module = fused(&(text + "}"));
+    let most = fusions(&module).iter().map(|f| f.parameters().len()).max().unwrap();
+    assert!(most <= 48, "{most}");
+}
+
+#[test]
+fn loops_bodies_are_fused_and_unknown_operations_stay() {
+    let module = fused(
+        "HloModule m
+lt { p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT c = pred[] compare(p, q), direction=LT }
+cond { s = (s32[], f32[9]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT }
+body { s = (s32[], f32[9]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[9] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f32[9] negate(x)
+  z = f32[9] sort(y), dimensions={0}, to_apply=lt
+  ROOT t = (s32[], f32[9]) tuple(j, z) }
+ENTRY main { i = s32[] constant(0)
+  x = f32[9] parameter(0)
+  t = (s32[], f32[9]) tuple(i, x)
+  ROOT w = (s32[], f32[9]) while(t), condition=cond, body=body }",
+    );
+    let body = module.computation(module.find_computation("body").unwrap());
+    let count = |opcode| body.instructions.iter().filter(|i| i.opcode() == opcode).count();
+    assert_eq!((count(Opcode::Fusion), count(Opcode::Sort)), (2, 1), "{}", print_module(&module));
+}
+
+#[test]
+fn text_without_entry_is_one_fusion_and_arrays_are_its_arguments() {
+    let module = fused(
+        "fusion {
+  x = f32[3] parameter(0)
+  table = f32[3] constant({1, 2, 3})
+  e = f32[3] exponential(x)
+  s = f32[3] add(e, table)
+  ROOT r = (f32[3], f32[3]) tuple(e, s)
+}",
+    );
+    let fusions = fusions(&module);
+    assert_eq!(fusions.len(), 1, "{}", print_module(&module));
+    assert_eq!(fusions[0].parameters().len(), 2);
+    assert!(!opcodes(fusions[0]).contains(&Opcode::Constant));
+}
+
+#[test]
+fn a_reshape_of_a_buffer_is_no_kernel() {
+    let module = fused(
+        "HloModule m
+ENTRY main { x = f32[2,3] parameter(0)
+  ROOT r = f32[6] reshape(x) }",
+    );
+    assert!(fusions(&module).is_empty(), "{}", print_module(&module));
+}

@@ -1,0 +1,177 @@
+//! Kernels to machine code, in as many batches as there are threads to compile them.
+
+use std::collections::BTreeMap;
+
+use fusebox_core::emitter::WriteMode;
+use fusebox_core::hlo::Shape;
+use fusebox_lowering::{Argument, Code, KernelSource, LoweringError, Stage, Stages, Target};
+use fusebox_runtime::{Access, KernelArgument, KernelImage};
+
+use crate::select::Selected;
+use crate::{CompileError, Dump, Phase};
+
+/// Kernels below which a second thread is not worth its start.
+const LEAST_PER_BATCH: usize = 4;
+
+/// Machine code of all kernels.
+#[derive(Debug, Default)]
+pub struct Lowered {
+    /// One per batch.
+    pub code: Vec<Code>,
+    /// One per kernel.
+    pub images: Vec<KernelImage>,
+    /// The texts asked for; one per batch.
+    pub texts: BTreeMap<Stage, Vec<String>>,
+}
+
+/// Compiles all kernels. Keeps the texts of `wanted` stages, and of all if dumps are written.
+pub fn lower(
+    kernels: &[Selected],
+    target: &Target,
+    wanted: &[Stage],
+    threads: usize,
+    dump: &Dump,
+) -> Result<Lowered, CompileError> {
+    let batches = split(kernels.len(), threads);
+    let compile = |range: &std::ops::Range<usize>| {
+        let mut texts = Texts { wanted: wanted.to_vec(), all: dump.is_active(), texts: BTreeMap::new() };
+        let sources: Vec<KernelSource> = kernels[range.clone()].iter().map(|k| source(k, target)).collect();
+        let code = fusebox_lowering::compile(&sources, target, &mut texts);
+        (code, texts.texts)
+    };
+    let results = in_parallel(&batches, &compile);
+    let mut lowered = Lowered::default();
+    for (batch, (range, (code, texts))) in batches.iter().zip(results).enumerate() {
+        dump_texts(dump, batch, &texts)?;
+        let code = code.map_err(|e| failed(&e, kernels))?;
+        lowered.images.extend(kernels[range.clone()].iter().map(|k| image(k, batch)));
+        lowered.code.push(code);
+        texts.into_iter().for_each(|(stage, text)| lowered.texts.entry(stage).or_default().push(text));
+    }
+    Ok(lowered)
+}
+
+/// Contiguous ranges of about equal length.
+fn split(kernels: usize, threads: usize) -> Vec<std::ops::Range<usize>> {
+    if kernels == 0 {
+        return Vec::new();
+    }
+    let batches = (kernels / LEAST_PER_BATCH).clamp(1, threads.max(1));
+    (0..batches).map(|i| i * kernels / batches..(i + 1) * kernels / batches).collect()
+}
+
+fn in_parallel<R: Send, T: Send>(items: &[R], f: &(dyn Fn(&R) -> T + Sync)) -> Vec<T>
+where
+    R: Sync,
+{
+    let Some((last, others)) = items.split_last() else { return Vec::new() };
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = others.iter().map(|item| scope.spawn(move || f(item))).collect();
+        let last = f(last);
+        let mut results: Vec<T> = handles.into_iter().map(join).collect();
+        results.push(last);
+        results
+    })
+}
+
+fn join<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn source(kernel: &Selected, target: &Target) -> KernelSource {
+    let alignment = buffer_alignment(target) as u32;
+    let fusion = &kernel.unit.fusion;
+    let arguments = argument_sizes(kernel)
+        .into_iter()
+        .map(|(bytes, access)| Argument { bytes, alignment, read_only: access == Access::Read, no_alias: true })
+        .collect();
+    KernelSource {
+        entry: fusion.name.clone(),
+        functions: kernel.functions.clone(),
+        arguments,
+        launch: kernel.plan.launch,
+    }
+}
+
+fn image(kernel: &Selected, code: usize) -> KernelImage {
+    let arguments =
+        argument_sizes(kernel).into_iter().map(|(bytes, access)| KernelArgument { bytes, access }).collect();
+    KernelImage {
+        symbol: kernel.unit.fusion.name.clone(),
+        code: code as u32,
+        blocks: kernel.plan.launch.blocks,
+        threads_per_block: kernel.plan.launch.threads_per_block,
+        shared_bytes: kernel.plan.shared_bytes,
+        arguments,
+    }
+}
+
+/// Size and use of each argument: parameters, then outputs.
+pub fn argument_sizes(kernel: &Selected) -> Vec<(u64, Access)> {
+    let fusion = &kernel.unit.fusion;
+    let computation = fusion.computation();
+    let bytes = |shape: &Shape| shape.as_array().map_or(0, |array| array.byte_size() as u64);
+    let parameters =
+        computation.parameters().into_iter().map(|id| (bytes(&computation.instruction(id).shape), Access::Read));
+    let leaves = fusion.roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves());
+    let outputs = leaves.zip(&kernel.plan.outputs).map(|(leaf, output)| {
+        let access = match output.mode {
+            WriteMode::Unique => Access::WriteOnce,
+            WriteMode::Atomic | WriteMode::InPlace => Access::Update,
+        };
+        (bytes(leaf), access)
+    });
+    parameters.chain(outputs).collect()
+}
+
+/// Alignment of every buffer on a target.
+pub fn buffer_alignment(target: &Target) -> u64 {
+    match target {
+        Target::Cpu | Target::Simt => 64,
+        Target::Nvptx { .. } | Target::Amdgpu { .. } => 256,
+    }
+}
+
+/// Collects the texts of one batch.
+struct Texts {
+    wanted: Vec<Stage>,
+    all: bool,
+    texts: BTreeMap<Stage, String>,
+}
+
+impl Stages for Texts {
+    fn wants(&self, stage: Stage) -> bool {
+        self.all || self.wanted.contains(&stage)
+    }
+
+    fn stage(&mut self, stage: Stage, text: &str) {
+        self.texts.insert(stage, text.into());
+    }
+}
+
+fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Result<(), CompileError> {
+    for (stage, text) in texts {
+        let (phase, part, extension) = match stage {
+            Stage::Mlir => (Phase::Emit, "batch", "mlir"),
+            Stage::MlirLowered => (Phase::Lower, "mlir", "mlir"),
+            Stage::LlvmUnoptimized => (Phase::Lower, "llvm-unoptimized", "ll"),
+            Stage::Llvm => (Phase::Lower, "llvm", "ll"),
+            Stage::Assembly => (Phase::Code, "asm", "s"),
+        };
+        dump.write(phase, &format!("{part}{batch}"), extension, || text.clone().into_bytes())?;
+    }
+    Ok(())
+}
+
+/// Invalid or unsupported IR is its emitter's fault; what LLVM refuses is fusebox's own.
+fn failed(error: &LoweringError, kernels: &[Selected]) -> CompileError {
+    match error {
+        LoweringError::Invalid { kernel, .. } | LoweringError::Unsupported { kernel, .. } => {
+            let emitter = kernels.iter().find(|k| k.unit.fusion.name == *kernel).map(|k| &k.emitter);
+            let who = emitter.map_or_else(String::new, |e| format!("emitter {} {}: ", e.name, e.version));
+            CompileError::Emitter(format!("{who}{error}"))
+        }
+        LoweringError::Target { .. } => CompileError::Choice(error.to_string()),
+        _ => CompileError::Internal { phase: Phase::Lower.name(), message: error.to_string() },
+    }
+}

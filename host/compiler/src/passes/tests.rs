@@ -1,0 +1,171 @@
+//! Each pass before and after.
+
+use fusebox_core::hlo::{Module, parse_module, print_module, verify};
+
+use super::PASSES;
+use crate::CompileError;
+
+fn module(text: &str) -> Module {
+    let module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
+    verify(&module).unwrap_or_else(|faults| panic!("{}", faults[0]));
+    module
+}
+
+fn apply(pass: &str, text: &str) -> Result<String, CompileError> {
+    let mut module = module(text);
+    let (_, run) = PASSES.iter().find(|(name, _)| *name == pass).unwrap();
+    run(&mut module)?;
+    verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+    Ok(print_module(&module))
+}
+
+/// Lines of the entry computation, without indentation.
+fn entry(pass: &str, text: &str) -> Vec<String> {
+    let printed = apply(pass, text).unwrap();
+    let body = printed.split("ENTRY").nth(1).unwrap();
+    body.lines().skip(1).map(|l| l.trim().to_string()).take_while(|l| l != "}").collect()
+}
+
+#[test]
+fn calls_are_inlined_at_every_site() {
+    let text = "HloModule m
+double { p = f32[2] parameter(0)
+  ROOT a = f32[2] add(p, p) }
+quadruple { q = f32[2] parameter(0)
+  b = f32[2] call(q), to_apply=double
+  ROOT c = f32[2] call(b), to_apply=double }
+ENTRY main { x = f32[2] parameter(0)
+  ROOT r = f32[2] call(x), to_apply=quadruple }";
+    let lines = entry("inline-calls", text);
+    assert_eq!(lines.len(), 3, "{lines:#?}");
+    assert!(lines[1].contains("add(x, x)"), "{lines:#?}");
+    assert!(lines[2].starts_with("ROOT") && lines[2].contains("add("), "{lines:#?}");
+}
+
+#[test]
+fn doubling_calls_are_refused_before_memory_is_full() {
+    let mut text = String::from("HloModule m\nf0 { p = f32[] parameter(0)\n  ROOT a = f32[] add(p, p) }\n");
+    for level in 1..60 {
+        let callee = level - 1;
+        text += &format!(
+            "f{level} {{ p = f32[] parameter(0)\n  a = f32[] call(p), to_apply=f{callee}\n  ROOT b = f32[] call(a), to_apply=f{callee} }}\n"
+        );
+    }
+    text += "ENTRY main { x = f32[] parameter(0)\n  ROOT r = f32[] call(x), to_apply=f59 }";
+    let error = apply("inline-calls", &text).unwrap_err().to_string();
+    assert!(error.contains("calls nest so deeply"), "{error}");
+}
+
+#[test]
+fn bitcasts_become_transposes_and_reshapes() {
+    let text = "HloModule m
+ENTRY main { x = f32[2,3]{1,0} parameter(0)
+  t = f32[3,2]{0,1} bitcast(x)
+  ROOT r = f32[6]{0} bitcast(t) }";
+    let lines = entry("row-major", text);
+    assert!(lines[1].contains("f32[3,2] transpose(x), dimensions={1,0}"), "{lines:#?}");
+    assert!(lines[2].contains("f32[2,3] transpose("), "back to the order in memory: {lines:#?}");
+    assert!(lines[3].contains("f32[6] reshape("), "{lines:#?}");
+    assert!(!lines.iter().any(|l| l.contains("{1,0} p") || l.contains("bitcast")), "{lines:#?}");
+}
+
+#[test]
+fn operations_without_effect_disappear() {
+    let text = "HloModule m
+ENTRY main { x = f32[2,3] parameter(0)
+  a = f32[2,3] copy(x)
+  b = f32[2,3] reshape(a)
+  c = f32[2,3] transpose(b), dimensions={0,1}
+  d = f32[2,3] broadcast(c), dimensions={0,1}
+  e = f32[2,3] slice(d), slice={[0:2],[0:3]}
+  f = f32[2,3] convert(e)
+  n = s32[] get-dimension-size(f), dimensions={1}
+  ROOT r = (f32[2,3], s32[]) tuple(f, n) }";
+    let lines = entry("canonical-ops", text);
+    assert_eq!(lines.len(), 3, "{lines:#?}");
+    assert!(lines[1].contains("constant(3)"), "{lines:#?}");
+    assert!(lines[2].contains("tuple(x, n)"), "{lines:#?}");
+}
+
+#[test]
+fn tuples_taken_apart_disappear() {
+    let text = "HloModule m
+ENTRY main { x = f32[] parameter(0)
+  y = (f32[], s32[]) parameter(1)
+  t = (f32[], (f32[], s32[])) tuple(x, y)
+  g = (f32[], s32[]) get-tuple-element(t), index=1
+  a = f32[] get-tuple-element(g), index=0
+  b = s32[] get-tuple-element(g), index=1
+  ROOT r = (f32[], s32[]) tuple(a, b) }";
+    let lines = apply("tuples", text).unwrap();
+    assert!(lines.contains("ROOT y = "), "{lines}");
+}
+
+#[test]
+fn empty_arrays_become_constants_and_reductions_of_nothing_their_initial_value() {
+    let text = "HloModule m
+add { p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT a = f32[] add(p, q) }
+ENTRY main { x = f32[0,3] parameter(0)
+  zero = f32[] constant(5)
+  n = f32[0,3] negate(x)
+  s = f32[3] reduce(n, zero), dimensions={0}, to_apply=add
+  ROOT r = (f32[0,3], f32[3]) tuple(n, s) }";
+    let lines = entry("empty-arrays", text);
+    assert!(lines.iter().any(|l| l.contains("n = f32[0,3] constant(")), "{lines:#?}");
+    assert!(lines.iter().any(|l| l.contains("s = f32[3] broadcast(zero), dimensions={}")), "{lines:#?}");
+}
+
+#[test]
+fn small_operations_on_constants_are_evaluated() {
+    let text = "HloModule m
+ENTRY main { a = s32[] constant(3)
+  b = s32[] constant(4)
+  c = s32[] multiply(a, b)
+  d = pred[] compare(c, a), direction=GT
+  ROOT r = (s32[], pred[]) tuple(c, d) }";
+    let lines = entry("constant-folding", text);
+    assert!(lines.iter().any(|l| l.contains("c = s32[] constant(12)")), "{lines:#?}");
+    assert!(lines.iter().any(|l| l.contains("d = pred[] constant(true)")), "{lines:#?}");
+}
+
+#[test]
+fn equal_instructions_are_merged_and_random_ones_are_not() {
+    let text = "HloModule m
+ENTRY main { x = f32[2] parameter(0)
+  a = f32[2] exponential(x)
+  b = f32[2] exponential(x)
+  zero = f32[] constant(0)
+  one = f32[] constant(1)
+  r0 = f32[2] rng(zero, one), distribution=rng_uniform
+  r1 = f32[2] rng(zero, one), distribution=rng_uniform
+  ROOT r = (f32[2], f32[2], f32[2], f32[2]) tuple(a, b, r0, r1) }";
+    let printed = apply("common-subexpressions", text).unwrap();
+    assert!(printed.contains("tuple(a, a, r0, r1)"), "{printed}");
+}
+
+#[test]
+fn dead_code_goes_and_unused_computations_with_it() {
+    let text = "HloModule m
+unused { p = f32[] parameter(0)
+  ROOT a = f32[] add(p, p) }
+ENTRY main { x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  d = f32[2] exponential(x)
+  ROOT r = f32[2] negate(x) }";
+    let printed = apply("dead-code", text).unwrap();
+    assert!(!printed.contains("exponential") && !printed.contains("unused"), "{printed}");
+    assert!(printed.contains("y = f32[2]"), "parameters stay: {printed}");
+}
+
+#[test]
+fn what_is_not_supported_is_named_with_its_place() {
+    let text = "HloModule m
+ENTRY main {
+  x = f32[2] parameter(0)
+  ROOT r = f32[4] all-gather(x), dimensions={0}, replica_groups={{0,1}}
+}";
+    let error = apply("supported", text).unwrap_err().to_string();
+    assert!(error.starts_with("test.hlo:4:") && error.contains("all-gather is not supported"), "{error}");
+}

@@ -1,0 +1,65 @@
+//! The phases of a compilation, in order, and what each leaves on disk.
+
+/// A phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Text or protobuf to a verified module.
+    Parse,
+    /// HLO to simpler HLO.
+    Passes,
+    /// HLO to HLO with fusions.
+    Fuse,
+    /// Fusion to emitter, with reasons.
+    Select,
+    /// Fusion to launch dimensions and indexing maps.
+    Plan,
+    /// Plan to MLIR.
+    Emit,
+    /// MLIR to lowered MLIR and LLVM IR.
+    Lower,
+    /// LLVM IR to machine code.
+    Code,
+    /// Kernels and buffers to a sequence of steps.
+    Schedule,
+    /// Steps to results.
+    Run,
+}
+
+impl Phase {
+    /// All phases in order.
+    pub const ALL: &'static [Phase] = &[
+        Phase::Parse,
+        Phase::Passes,
+        Phase::Fuse,
+        Phase::Select,
+        Phase::Plan,
+        Phase::Emit,
+        Phase::Lower,
+        Phase::Code,
+        Phase::Schedule,
+        Phase::Run,
+    ];
+
+    /// For people and file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Parse => "parsed",
+            Phase::Passes => "passes",
+            Phase::Fuse => "fused",
+            Phase::Select => "selected",
+            Phase::Plan => "plan",
+            Phase::Emit => "emitted",
+            Phase::Lower => "lowered",
+            Phase::Code => "code",
+            Phase::Schedule => "thunks",
+            Phase::Run => "result",
+        }
+    }
+
+    /// Name of a dump: `03-fused.hlo`, `05-plan.add.txt`.
+    pub fn file_name(self, part: &str, extension: &str) -> String {
+        let number = self as usize + 1;
+        let part = if part.is_empty() { String::new() } else { format!(".{part}") };
+        format!("{number:02}-{}{part}.{extension}", self.name())
+    }
+}

@@ -1,0 +1,145 @@
+//! The whole way from a module's text to an executable, as one function.
+
+use std::time::{Duration, Instant};
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{Module, print_module, verify};
+use fusebox_lowering::{Code, Stage, Target};
+use fusebox_runtime::{CodeImage, Executable};
+
+use crate::lower::{Lowered, buffer_alignment, lower};
+use crate::schedule::{Schedule, schedule};
+use crate::select::{Emitters, Selected, select};
+use crate::source::Source;
+use crate::{CompileError, Dump, Phase, fuse, kernels, passes, report};
+
+/// What to compile for, and how.
+#[derive(Clone)]
+pub struct Options {
+    /// The machine.
+    pub target: Target,
+    /// The machine as emitters see it.
+    pub device: DeviceDescription,
+    /// Who may make kernels.
+    pub emitters: Emitters,
+    /// Threads to compile with.
+    pub threads: usize,
+    /// The last phase wanted.
+    pub until: Phase,
+    /// Stages of lowering whose text is wanted.
+    pub stages: Vec<Stage>,
+    /// Where to write what each phase made.
+    pub dump: Dump,
+}
+
+/// What a compilation made, as far as it was asked to go.
+#[derive(Debug, Default)]
+pub struct Compilation {
+    /// The module with its fusions.
+    pub fused: Module,
+    /// The kernels with their emitters and plans.
+    pub kernels: Vec<Selected>,
+    /// Machine code and texts.
+    pub lowered: Lowered,
+    /// What the runtime loads.
+    pub executable: Option<Executable>,
+    /// Emitters that failed and were passed over.
+    pub warnings: Vec<String>,
+    /// Time from text to here.
+    pub elapsed: Duration,
+}
+
+/// Compiles a module. The calls stand in the order of [`Phase`].
+///
+/// # Errors
+/// If the module is malformed or unsupported, a chosen emitter fails, or a dump cannot be written.
+pub fn compile(source: &Source, options: &Options) -> Result<Compilation, CompileError> {
+    let begin = Instant::now();
+    let mut made = Compilation::default();
+    let module = source.parse()?;
+    dump_hlo(options, Phase::Parse, &module)?;
+    let module = simplify(module, options)?;
+    made.fused = fused(module, options)?;
+    if options.until > Phase::Fuse {
+        select_emitters(&mut made, options)?;
+    }
+    if options.until > Phase::Emit {
+        made.lowered = lower(&made.kernels, &options.target, &options.stages, options.threads, &options.dump)?;
+    }
+    if options.until > Phase::Code {
+        let executable = assemble(&made, options)?;
+        options.dump.write(Phase::Schedule, "", "txt", || report::thunks(&executable).into_bytes())?;
+        made.executable = Some(executable);
+    }
+    made.elapsed = begin.elapsed();
+    Ok(made)
+}
+
+fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileError> {
+    for (number, (name, pass)) in passes::PASSES.iter().enumerate() {
+        pass(&mut module)?;
+        check(&module, Phase::Passes, name)?;
+        options.dump.write(Phase::Passes, &format!("{:02}-{name}", number + 1), "hlo", || hlo(&module))?;
+    }
+    dump_hlo(options, Phase::Passes, &module)?;
+    Ok(module)
+}
+
+fn fused(mut module: Module, options: &Options) -> Result<Module, CompileError> {
+    fuse::run(&mut module);
+    check(&module, Phase::Fuse, "fuse")?;
+    dump_hlo(options, Phase::Fuse, &module)?;
+    Ok(module)
+}
+
+fn select_emitters(made: &mut Compilation, options: &Options) -> Result<(), CompileError> {
+    for unit in &kernels::collect(&made.fused).units {
+        let mut selected = select(unit, &options.device, &options.emitters)?;
+        made.warnings.append(&mut selected.warnings);
+        let name = &unit.fusion.name;
+        options.dump.write(Phase::Select, name, "txt", || report::selection(&selected).into_bytes())?;
+        options.dump.write(Phase::Plan, name, "txt", || report::plan(&selected.plan).into_bytes())?;
+        options.dump.write(Phase::Emit, name, "mlir", || selected.functions.clone().into_bytes())?;
+        made.kernels.push(selected);
+    }
+    Ok(())
+}
+
+fn assemble(made: &Compilation, options: &Options) -> Result<Executable, CompileError> {
+    let kernels = kernels::collect(&made.fused);
+    let Schedule { thunks, allocations, host_ops, parameters, result } =
+        schedule(&made.fused, &kernels, buffer_alignment(&options.target))?;
+    let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
+    let name = made.fused.name.clone();
+    let (target, kernels) = (options.device.name.clone(), made.lowered.images.clone());
+    Ok(Executable { name, target, code, kernels, host_ops, allocations, thunks, parameters, result })
+}
+
+fn image(code: &Code) -> Result<CodeImage, CompileError> {
+    match code {
+        Code::Object { bytes, sites } => Ok(CodeImage::Object { bytes: bytes.clone(), sites: sites.clone() }),
+        Code::Ptx(text) => Ok(CodeImage::Ptx(text.clone())),
+        Code::Assembly(_) => {
+            Err(CompileError::Choice("this target compiles to assembly only; ask for `--emit asm`".into()))
+        }
+    }
+}
+
+/// In debug builds: what a step left behind must still be a valid module.
+fn check(module: &Module, phase: Phase, step: &str) -> Result<(), CompileError> {
+    if !cfg!(debug_assertions) {
+        return Ok(());
+    }
+    verify(module).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        CompileError::Internal { phase: phase.name(), message: format!("after {step}: {}", faults.join("\n")) }
+    })
+}
+
+fn dump_hlo(options: &Options, phase: Phase, module: &Module) -> Result<(), CompileError> {
+    options.dump.write(phase, "", "hlo", || hlo(module))
+}
+
+fn hlo(module: &Module) -> Vec<u8> {
+    print_module(module).into_bytes()
+}

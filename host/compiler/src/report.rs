@@ -1,0 +1,115 @@
+//! Decisions in words, for dumps and `explain`.
+
+use std::fmt::Write;
+
+use fusebox_core::emitter::Plan;
+use fusebox_core::hlo::Module;
+use fusebox_plugins::Outcome;
+use fusebox_runtime::{Executable, Thunk};
+
+use crate::fuse::{Executor, executor};
+use crate::roles::{Role, in_role};
+use crate::select::Selected;
+
+/// Who was chosen and why the others were not.
+pub fn selection(selected: &Selected) -> String {
+    let mut text = format!("{}: {} {}\n", selected.unit.fusion.name, selected.emitter.name, selected.emitter.version);
+    for record in &selected.selection.records {
+        let _ = writeln!(text, "  {}: {}", record.identity, outcome(&record.outcome));
+    }
+    text
+}
+
+/// What became of an emitter, in words.
+pub fn outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Chosen(reason) => format!("chosen: {reason}"),
+        Outcome::Passed(score) => format!("accepts with score {score}, but another comes first"),
+        Outcome::Declined(reason) => format!("declines: {reason}"),
+        Outcome::Failed(failure) => format!("failed: {failure}"),
+    }
+}
+
+/// Launch dimensions, knobs and maps.
+pub fn plan(plan: &Plan) -> String {
+    let mut text = String::new();
+    let launch = plan.launch;
+    let _ = writeln!(text, "launch: {} blocks of {} threads", launch.blocks, launch.threads_per_block);
+    if plan.shared_bytes > 0 {
+        let _ = writeln!(text, "shared memory: {} bytes", plan.shared_bytes);
+    }
+    let _ = writeln!(text, "vector lanes: {}", plan.vector_lanes);
+    for (name, value) in &plan.configuration.0 {
+        let _ = writeln!(text, "knob {name}: {value}");
+    }
+    for (index, output) in plan.outputs.iter().enumerate() {
+        let _ = writeln!(text, "output {index} ({:?}): {}", output.mode, output.map);
+    }
+    plan.notes.iter().for_each(|note| {
+        let _ = writeln!(text, "note: {note}");
+    });
+    text
+}
+
+/// Everything about one kernel: what it computes, who makes it, how, and how much memory it moves.
+pub fn kernel(selected: &Selected) -> String {
+    let fusion = &selected.unit.fusion;
+    let computation = fusion.computation();
+    let mut text = selection(selected);
+    let roots: Vec<String> = fusion
+        .roots
+        .iter()
+        .map(|&root| computation.instruction(root))
+        .map(|root| format!("{} ({})", root.name, root.opcode()))
+        .collect();
+    let _ = writeln!(text, "  roots: {}", roots.join(", "));
+    let _ = writeln!(text, "  instructions: {}", computation.instructions.len());
+    if selected.unit.uses.len() > 1 {
+        let _ = writeln!(text, "  serves: {}", selected.unit.uses.join(", "));
+    }
+    plan(&selected.plan).lines().for_each(|line| {
+        let _ = writeln!(text, "  {line}");
+    });
+    let _ = writeln!(text, "  bytes read and written at least: {}", bytes(selected));
+    text
+}
+
+/// Bytes of all parameters and outputs.
+pub fn bytes(selected: &Selected) -> u64 {
+    crate::lower::argument_sizes(selected).iter().map(|(bytes, _)| bytes).sum()
+}
+
+/// One line per operation that no kernel executes.
+pub fn host_operations(module: &Module) -> Vec<String> {
+    let sequences = in_role(module, Role::Sequence);
+    let instructions = sequences.into_iter().flat_map(|id| &module.computation(id).instructions);
+    instructions
+        .filter(|instruction| executor(instruction) == Executor::Host)
+        .map(|i| format!("{}: {} is executed by a host routine", i.name, i.opcode()))
+        .collect()
+}
+
+/// The steps of an executable and its memory.
+pub fn thunks(executable: &Executable) -> String {
+    let mut text = String::new();
+    for (index, allocation) in executable.allocations.iter().enumerate() {
+        let kind = match &allocation.kind {
+            fusebox_runtime::AllocationKind::Parameter => "parameter",
+            fusebox_runtime::AllocationKind::Constant(_) => "constant",
+            fusebox_runtime::AllocationKind::Temporary => "temporary",
+        };
+        let _ = writeln!(text, "allocation {index}: {} bytes, {kind}", allocation.bytes);
+    }
+    steps(&mut text, executable, &executable.thunks, 0);
+    text
+}
+
+fn steps(text: &mut String, executable: &Executable, thunks: &[Thunk], depth: usize) {
+    for thunk in thunks {
+        let _ = writeln!(text, "{:1$}{2}", "", depth * 2, thunk.describe(executable));
+        for (name, nested) in thunk.nested() {
+            let _ = writeln!(text, "{:1$}{name}:", "", depth * 2 + 2);
+            steps(text, executable, nested, depth + 2);
+        }
+    }
+}
