@@ -1,1 +1,30 @@
-fn main() {}
+//! `fusebox`: compiles and runs HLO.
+//!
+//! One file a subcommand in `commands/`; the others serve them all.
+
+mod arguments;
+mod commands;
+mod emitters;
+mod exit;
+mod inputs;
+mod module;
+mod numbers;
+mod results;
+mod target;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+fn main() {
+    let arguments = Arguments::parse();
+    exit::after(move || match &arguments.command {
+        Command::Run(run) => commands::run::run(run),
+        Command::Bench(bench) => commands::bench::run(bench),
+        Command::Compile(compile) => commands::compile::run(compile),
+        Command::Emitters(emitters) => commands::emitters::run(emitters),
+        Command::Explain(explain) => commands::explain::run(explain),
+        Command::Indexing(indexing) => commands::indexing::run(indexing),
+        Command::ServeEmitter(serve) => commands::serve_emitter::run(serve),
+    })
+}

@@ -1,0 +1,176 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Compiles and runs HLO; its code generators are plugins.
+#[derive(Debug, Parser)]
+#[command(name = "fusebox", version, about)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compile a module, or load an executable, and run it once
+    Run(Run),
+    /// Measure compile time and run time
+    Bench(Bench),
+    /// Compile a module up to a stage
+    Compile(Compile),
+    /// List the emitters found
+    Emitters(EmittersList),
+    /// Tell which emitter makes which kernel, and why
+    Explain(Explain),
+    /// Print the indexing maps of each operation
+    Indexing(Indexing),
+    /// Serve one emitter library over standard input and output
+    #[command(name = fusebox_plugins::SERVE_COMMAND, hide = true)]
+    ServeEmitter(ServeEmitter),
+}
+
+/// What every command that compiles takes.
+#[derive(Clone, Debug, Args)]
+pub struct Common {
+    /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
+    pub module: PathBuf,
+    /// cpu, simt, cuda, sm_80, sm_90, gfx942, …
+    #[arg(long, default_value = "cpu")]
+    pub target: String,
+    #[command(flatten)]
+    pub emitters: EmitterChoice,
+    /// Threads to compile and run with; 0: one per processor
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Write what every phase made to numbered files in this folder
+    #[arg(long, value_name = "DIR")]
+    pub dump_to: Option<PathBuf>,
+}
+
+/// Which emitters to use, and how to reach them.
+#[derive(Clone, Debug, Default, Args)]
+pub struct EmitterChoice {
+    /// kind=name, kind=name@version, kind=./file.so, or ./file.so for all kinds it offers; may be repeated
+    #[arg(long = "emitter", value_name = "SPEC")]
+    pub emitters: Vec<String>,
+    /// Run every emitter in a process of its own
+    #[arg(long)]
+    pub isolate: bool,
+}
+
+/// Where inputs come from.
+#[derive(Clone, Debug, Args)]
+pub struct InputChoice {
+    /// Inputs: arr_0, arr_1, … in parameter order, tuples flattened. Without: random
+    #[arg(long, value_name = "IN.npz")]
+    pub inputs: Option<PathBuf>,
+    /// Seed of random inputs
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// `fusebox run`
+#[derive(Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub inputs: InputChoice,
+    /// Write the results here, as inputs are read
+    #[arg(long, value_name = "OUT.npz")]
+    pub outputs: Option<PathBuf>,
+    /// Evaluate with the reference interpreter instead of compiling
+    #[arg(long)]
+    pub interpreter: bool,
+    /// Print all values
+    #[arg(long)]
+    pub print: bool,
+}
+
+/// `fusebox bench`
+#[derive(Debug, Args)]
+pub struct Bench {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub inputs: InputChoice,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fusebox compile`
+#[derive(Debug, Args)]
+pub struct Compile {
+    #[command(flatten)]
+    pub common: Common,
+    /// The stage to stop at
+    #[arg(long, value_enum)]
+    pub emit: Option<Emit>,
+    /// PTX version as two or three digits, for sm_ targets
+    #[arg(long, value_name = "NN")]
+    pub ptx_version: Option<u32>,
+    /// Where to write; standard output by default
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Stages `compile` can stop at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// HLO with fusions
+    Hlo,
+    /// Kernels as emitters wrote them
+    Mlir,
+    /// Kernels in the LLVM dialect's neighbourhood
+    MlirLowered,
+    /// LLVM IR after optimisation
+    Llvm,
+    /// PTX
+    Ptx,
+    /// Assembly
+    Asm,
+    /// What `run` loads
+    Executable,
+}
+
+/// `fusebox emitters`
+#[derive(Debug, Args)]
+pub struct EmittersList {
+    #[command(flatten)]
+    pub emitters: EmitterChoice,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fusebox explain`
+#[derive(Debug, Args)]
+pub struct Explain {
+    #[command(flatten)]
+    pub common: Common,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fusebox indexing`
+#[derive(Debug, Args)]
+pub struct Indexing {
+    /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
+    pub module: PathBuf,
+    /// From inputs to outputs instead of from outputs to inputs
+    #[arg(long)]
+    pub inverse: bool,
+}
+
+/// What `--isolate` starts.
+#[derive(Debug, Args)]
+pub struct ServeEmitter {
+    /// The library
+    pub library: PathBuf,
+}

@@ -1,0 +1,44 @@
+//! `fusebox bench`: compile time from text to executable, run time with resident inputs.
+
+use std::time::Instant;
+
+use fusebox_compiler::Phase;
+use fusebox_runtime::{Effort, Options, Program, measure};
+use serde_json::json;
+
+use crate::arguments::Bench;
+use crate::exit::Failure;
+use crate::{inputs, module, target};
+
+/// Measures and prints.
+pub fn run(arguments: &Bench) -> Result<(), Failure> {
+    let source = module::read(&arguments.common.module)?;
+    let begin = Instant::now();
+    let made = module::compile(&source, &arguments.common, None, Phase::Run, Vec::new())?;
+    let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
+    let mut program = Program::load(executable, &Options { threads: target::threads(arguments.common.threads) })?;
+    let compile_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
+    program.set_inputs(&inputs::arrays(&values))?;
+    let timing = measure(&mut program, Effort::default())?;
+    let line = json!({
+        "compile_ms": round(compile_ms),
+        "median_us": round(timing.median_us),
+        "min_us": round(timing.min_us),
+        "runs": timing.runs,
+        "target": arguments.common.target,
+    });
+    match arguments.json {
+        true => println!("{line}"),
+        false => println!(
+            "compile {:.1} ms, run median {:.1} us, min {:.1} us, {} runs on {}",
+            compile_ms, timing.median_us, timing.min_us, timing.runs, arguments.common.target
+        ),
+    }
+    Ok(())
+}
+
+/// To nanoseconds or microseconds: no more digits than the clock has.
+fn round(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}

@@ -1,0 +1,82 @@
+//! `fusebox compile`: stops at a stage and prints or writes it.
+
+use std::io::Write;
+
+use fusebox_compiler::{Compilation, Phase};
+use fusebox_core::hlo::print_module;
+use fusebox_lowering::Stage;
+
+use crate::arguments::{Compile, Emit};
+use crate::exit::Failure;
+use crate::module;
+
+/// Compiles and writes.
+pub fn run(arguments: &Compile) -> Result<(), Failure> {
+    let source = module::read(&arguments.common.module)?;
+    let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.target));
+    check(emit, &arguments.common.target)?;
+    let stages = stage(emit).into_iter().collect();
+    let made = module::compile(&source, &arguments.common, arguments.ptx_version, last_phase(emit), stages)?;
+    write(arguments, &output(emit, &made)?)
+}
+
+fn default_stage(target: &str) -> Emit {
+    match target {
+        t if t.starts_with("sm_") => Emit::Ptx,
+        t if t.starts_with("gfx") => Emit::Asm,
+        _ => Emit::Executable,
+    }
+}
+
+fn check(emit: Emit, target: &str) -> Result<(), Failure> {
+    match emit {
+        Emit::Ptx if !target.starts_with("sm_") => {
+            Err(Failure::usage(format!("--emit ptx needs --target sm_NN, not {target}")))
+        }
+        Emit::Executable if target.starts_with("gfx") => {
+            Err(Failure::usage(format!("{target} compiles to assembly only: use --emit asm")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The stage of lowering whose text is the output.
+fn stage(emit: Emit) -> Option<Stage> {
+    match emit {
+        Emit::Mlir => Some(Stage::Mlir),
+        Emit::MlirLowered => Some(Stage::MlirLowered),
+        Emit::Llvm => Some(Stage::Llvm),
+        Emit::Ptx | Emit::Asm => Some(Stage::Assembly),
+        Emit::Hlo | Emit::Executable => None,
+    }
+}
+
+fn last_phase(emit: Emit) -> Phase {
+    match emit {
+        Emit::Hlo => Phase::Fuse,
+        Emit::Mlir => Phase::Emit,
+        Emit::MlirLowered | Emit::Llvm | Emit::Ptx | Emit::Asm => Phase::Code,
+        Emit::Executable => Phase::Run,
+    }
+}
+
+fn output(emit: Emit, made: &Compilation) -> Result<Vec<u8>, Failure> {
+    match (emit, stage(emit)) {
+        (Emit::Hlo, _) => Ok(print_module(&made.fused).into_bytes()),
+        (Emit::Mlir, _) => Ok(made.kernels.iter().map(|k| k.functions.as_str()).collect::<String>().into_bytes()),
+        (_, Some(stage)) => Ok(made.lowered.texts.get(&stage).map(|t| t.join("\n")).unwrap_or_default().into_bytes()),
+        (_, None) => match &made.executable {
+            Some(executable) => Ok(executable.to_bytes()?),
+            None => Err(Failure::Bug("the compiler made no executable".into())),
+        },
+    }
+}
+
+fn write(arguments: &Compile, bytes: &[u8]) -> Result<(), Failure> {
+    let result = match &arguments.output {
+        Some(path) => std::fs::write(path, bytes),
+        None => std::io::stdout().write_all(bytes),
+    };
+    let name = arguments.output.as_ref().map_or("standard output".into(), |p| p.display().to_string());
+    result.map_err(|e| Failure::input(format!("cannot write {name}: {e}")))
+}

@@ -1,0 +1,39 @@
+//! `fusebox emitters`: every emitter found.
+
+use fusebox_core::emitter::INTERFACE_VERSION;
+use fusebox_plugins::LoadedEmitter;
+use serde_json::{Value, json};
+
+use crate::arguments::EmittersList;
+use crate::emitters;
+use crate::exit::Failure;
+
+/// Lists them.
+pub fn run(arguments: &EmittersList) -> Result<(), Failure> {
+    let emitters = emitters::choose(&arguments.emitters)?;
+    let found = emitters.registry.emitters();
+    match arguments.json {
+        true => println!("{}", Value::Array(found.iter().map(describe).collect())),
+        false => found.iter().for_each(print),
+    }
+    Ok(())
+}
+
+fn print(emitter: &LoadedEmitter) {
+    let descriptor = emitter.descriptor();
+    let (major, minor) = (INTERFACE_VERSION / 1000, INTERFACE_VERSION % 1000);
+    let (kind, name, version) = (&descriptor.kind, &descriptor.name, &descriptor.version);
+    println!("{kind:<12} {name:<16} {version:<10} interface {major}.{minor}  {}", emitter.origin());
+}
+
+fn describe(emitter: &LoadedEmitter) -> Value {
+    let descriptor = emitter.descriptor();
+    json!({
+        "kind": descriptor.kind.0,
+        "name": descriptor.name,
+        "version": descriptor.version,
+        "origin": emitter.origin().to_string(),
+        "interface": INTERFACE_VERSION,
+        "targets": ["cpu", "simt", "sm", "gfx"],
+    })
+}

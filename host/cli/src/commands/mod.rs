@@ -1,0 +1,9 @@
+//! One file a subcommand.
+
+pub mod bench;
+pub mod compile;
+pub mod emitters;
+pub mod explain;
+pub mod indexing;
+pub mod run;
+pub mod serve_emitter;

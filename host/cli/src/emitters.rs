@@ -1,0 +1,49 @@
+//! The emitters of a run: bundled, from the search path, and those the user named.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fusebox_compiler::Emitters;
+use fusebox_plugins::{Override, Registry, SEARCH_PATH, Spec, Target};
+
+use crate::arguments::EmitterChoice;
+use crate::exit::Failure;
+
+/// Time an isolated emitter has for one answer.
+const ISOLATED_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// All emitters, and which the user chose.
+pub fn choose(choice: &EmitterChoice) -> Result<Emitters, Failure> {
+    let specs = choice.emitters.iter().map(|text| text.parse::<Spec>().map_err(Failure::usage));
+    let specs = specs.collect::<Result<Vec<Spec>, Failure>>()?;
+    let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| Failure::Bug(e.to_string()))?;
+    for library in libraries(&specs)? {
+        load(&mut registry, &library, choice.isolate)?;
+    }
+    let mut overrides = Vec::new();
+    for spec in &specs {
+        overrides.extend(Override::resolve(&registry, spec).map_err(Failure::input)?);
+    }
+    Ok(Emitters { registry, overrides })
+}
+
+/// Libraries of the search path, then those that specs name.
+fn libraries(specs: &[Spec]) -> Result<Vec<PathBuf>, Failure> {
+    let mut libraries = match std::env::var_os(SEARCH_PATH) {
+        Some(path) => Registry::libraries_of_search_path(&path).map_err(Failure::input)?,
+        None => Vec::new(),
+    };
+    libraries.extend(specs.iter().filter_map(|spec| match &spec.target {
+        Target::File(path) => Some(path.clone()),
+        Target::Name { .. } => None,
+    }));
+    Ok(libraries)
+}
+
+fn load(registry: &mut Registry, library: &Path, isolate: bool) -> Result<(), Failure> {
+    if !isolate {
+        return registry.load_library(library).map_err(Failure::input);
+    }
+    let program = std::env::current_exe().map_err(|e| Failure::input(format!("cannot find this program: {e}")))?;
+    registry.load_isolated(library, &program, ISOLATED_TIMEOUT).map_err(Failure::input)
+}

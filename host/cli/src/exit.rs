@@ -1,0 +1,107 @@
+//! Exit codes: 0 done; 1 the module, the inputs or an emitter is at fault; 2 wrong usage; 3 a bug.
+
+use std::fmt;
+use std::panic::{UnwindSafe, catch_unwind};
+
+use fusebox_compiler::CompileError;
+use fusebox_runtime::{FormatError, LoadError, RunError};
+
+/// Why the program ends without having done its work.
+#[derive(Debug)]
+pub enum Failure {
+    /// The module, the inputs, an emitter or a file.
+    Input(String),
+    /// The command line.
+    Usage(String),
+    /// fusebox itself.
+    Bug(String),
+}
+
+impl Failure {
+    /// A fault of the input, in words.
+    pub fn input(message: impl fmt::Display) -> Failure {
+        Failure::Input(message.to_string())
+    }
+
+    /// A fault of the command line, in words.
+    pub fn usage(message: impl fmt::Display) -> Failure {
+        Failure::Usage(message.to_string())
+    }
+}
+
+impl From<CompileError> for Failure {
+    fn from(error: CompileError) -> Self {
+        match error.is_internal() {
+            true => Failure::Bug(error.to_string()),
+            false => Failure::input(error),
+        }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Object(_) | LoadError::HostOp { .. } => Failure::Bug(error.to_string()),
+            other => Failure::input(other),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Failure::input(error)
+    }
+}
+
+impl From<FormatError> for Failure {
+    fn from(error: FormatError) -> Self {
+        Failure::input(error)
+    }
+}
+
+/// Does the work and ends the process as its outcome says.
+pub fn after(work: impl FnOnce() -> Result<(), Failure> + UnwindSafe) -> ! {
+    report_bugs();
+    let Ok(outcome) = catch_unwind(work) else { std::process::exit(3) };
+    let code = match outcome {
+        Ok(()) => 0,
+        Err(Failure::Input(message)) => say(&message, 1),
+        Err(Failure::Usage(message)) => say(&format!("{message}\n\nSee `fusebox --help`."), 2),
+        Err(Failure::Bug(message)) => {
+            eprintln!("error: {message}\n{}", how_to_report());
+            3
+        }
+    };
+    std::process::exit(code)
+}
+
+fn say(message: &str, code: i32) -> i32 {
+    // Diagnostics already say where and that they are errors.
+    let has_place = message.lines().next().is_some_and(|line| line.contains(": error: "));
+    if has_place {
+        eprintln!("{message}")
+    } else {
+        eprintln!("error: {message}")
+    }
+    code
+}
+
+/// From now on a panic asks for a report, except an emitter's: it is caught and told as an error.
+fn report_bugs() {
+    std::panic::set_hook(Box::new(|panic| {
+        if fusebox_compiler::is_in_emitter() {
+            return;
+        }
+        eprintln!("internal error: {panic}\n{}", how_to_report());
+    }));
+}
+
+fn how_to_report() -> String {
+    let command: Vec<String> = std::env::args().map(|a| if a.contains(' ') { format!("'{a}'") } else { a }).collect();
+    format!(
+        "This is a bug in fusebox {}. Please report it with the module (and inputs) and this command:\n  {}\n\
+         Adding `--dump-to DIR` and attaching DIR helps to find it.",
+        env!("CARGO_PKG_VERSION"),
+        command.join(" ")
+    )
+}

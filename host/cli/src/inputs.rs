@@ -1,0 +1,94 @@
+//! Inputs of a run: from a file, or random.
+
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
+
+use crate::arguments::InputChoice;
+use crate::exit::Failure;
+
+/// One value per parameter.
+pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, Failure> {
+    match &choice.inputs {
+        Some(path) => fusebox_runtime::npz::read_inputs(path, parameters).map_err(Failure::input),
+        None => random(parameters, choice.seed),
+    }
+}
+
+/// The arrays of values, in order.
+pub fn arrays(values: &[Literal]) -> Vec<ArrayLiteral> {
+    values.iter().flat_map(Literal::leaves).filter_map(Literal::as_array).cloned().collect()
+}
+
+/// Most bytes of random inputs; more is surely a mistake in the module.
+const MOST_RANDOM_BYTES: i64 = 16 << 30;
+
+/// Floats of about standard deviation 1, small integers, coin tosses.
+fn random(parameters: &[Shape], seed: u64) -> Result<Vec<Literal>, Failure> {
+    let leaves = parameters.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
+    let bytes = leaves.fold(0i64, |sum, leaf| sum.saturating_add(leaf.byte_size()));
+    if bytes > MOST_RANDOM_BYTES {
+        return Err(Failure::input(format!("the module's parameters take {bytes} bytes, too many for random inputs")));
+    }
+    let mut random = Random(seed ^ 0x9e37_79b9_7f4a_7c15);
+    Ok(parameters.iter().map(|shape| random_value(shape, &mut random)).collect())
+}
+
+fn random_value(shape: &Shape, random: &mut Random) -> Literal {
+    match shape {
+        Shape::Array(array) => Literal::Array(random_array(array, random)),
+        Shape::Tuple(elements) => Literal::Tuple(elements.iter().map(|e| random_value(e, random)).collect()),
+        Shape::Token | Shape::Opaque => Literal::Token,
+    }
+}
+
+fn random_array(shape: &ArrayShape, random: &mut Random) -> ArrayLiteral {
+    let mut data = Vec::with_capacity(shape.byte_size().max(0) as usize);
+    let scalars = if shape.element_type.is_complex() { 2 } else { 1 };
+    for _ in 0..shape.element_count() * scalars {
+        data.extend_from_slice(&random.element(shape.element_type.real_part()));
+    }
+    ArrayLiteral { element_type: shape.element_type, dims: shape.dims.clone(), data: data.into() }
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Between 0 and 1.
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Sum of four uniforms: mean 0, standard deviation 1.
+    fn bell(&mut self) -> f64 {
+        let sum: f64 = (0..4).map(|_| self.unit()).sum();
+        (sum - 2.0) * 3f64.sqrt()
+    }
+
+    /// The bytes of one random element.
+    fn element(&mut self, element_type: ElementType) -> Vec<u8> {
+        let width = element_type.byte_size();
+        let bits = match (element_type, FloatFormat::of(element_type)) {
+            (ElementType::F64, _) => self.bell().to_bits(),
+            (ElementType::F32, _) => u64::from((self.bell() as f32).to_bits()),
+            (_, Some(format)) => format.encode(self.bell()),
+            (ElementType::Pred, None) => self.next() >> 63,
+            (other, None) => self.integer(other) as u64,
+        };
+        bits.to_le_bytes()[..width].to_vec()
+    }
+
+    fn integer(&mut self, element_type: ElementType) -> i64 {
+        let bits = element_type.bits().min(5);
+        let value = (self.next() >> (64 - bits)) as i64;
+        let half = 1i64 << (bits - 1);
+        if element_type.is_signed_integer() { value - half } else { value }
+    }
+}

@@ -1,0 +1,55 @@
+//! Reads modules from files and standard input.
+
+use std::io::Read;
+use std::path::Path;
+
+use fusebox_compiler::{Compilation, Dump, Format, Options, Phase, Source};
+use fusebox_lowering::Stage;
+
+use crate::arguments::Common;
+use crate::exit::Failure;
+use crate::{emitters, target};
+
+/// The module's bytes and form.
+pub fn read(path: &Path) -> Result<Source, Failure> {
+    if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map_err(|e| Failure::input(format!("standard input: {e}")))?;
+        return Ok(Source { name: "<stdin>".into(), bytes, format: Format::Text });
+    }
+    let format = match path.extension().and_then(|e| e.to_str()) {
+        Some("pb") => Format::Proto,
+        _ => Format::Text,
+    };
+    Ok(Source { name: path.display().to_string(), bytes: read_file(path)?, format })
+}
+
+/// The bytes of a file.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|e| Failure::input(format!("cannot read {}: {e}", path.display())))
+}
+
+/// Where dumps go.
+pub fn dump(common: &Common) -> Result<Dump, Failure> {
+    match &common.dump_to {
+        Some(folder) => Ok(Dump::to(folder)?),
+        None => Ok(Dump::default()),
+    }
+}
+
+/// Compiles as the command line says, up to a phase; warnings go to standard error.
+pub fn compile(
+    source: &Source,
+    common: &Common,
+    ptx_version: Option<u32>,
+    until: Phase,
+    stages: Vec<Stage>,
+) -> Result<Compilation, Failure> {
+    let threads = target::threads(common.threads);
+    let (target, device) = target::parse(&common.target, threads, ptx_version)?;
+    let emitters = emitters::choose(&common.emitters)?;
+    let options = Options { target, device, emitters, threads, until, stages, dump: dump(common)? };
+    let made = fusebox_compiler::compile(source, &options)?;
+    made.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    Ok(made)
+}

@@ -1,0 +1,154 @@
+//! What the commands print and write.
+
+mod program;
+
+use program::Workplace;
+
+const MODULE: &str = "HloModule m
+ENTRY main {
+  x = f32[4] parameter(0)
+  two = f32[] constant(2)
+  b = f32[4] broadcast(two), dimensions={}
+  m = f32[4] multiply(x, b)
+  i = s32[4] iota(), iota_dimension=0
+  ROOT t = (f32[4], s32[4]) tuple(m, i)
+}
+";
+
+#[test]
+fn run_prints_a_summary_or_values() {
+    let place = Workplace::with_module(MODULE);
+    for flags in [&["--interpreter"][..], &[], &["--target", "simt"]] {
+        let mut arguments = vec!["run", "m.hlo", "--print"];
+        arguments.extend(flags);
+        let out = place.run(&arguments).succeeded();
+        assert!(out.contains("result 1: s32[4] min 0 max 3 mean 1.5 checksum "), "{out}");
+        assert!(out.contains("{0, 1, 2, 3}"), "{out}");
+    }
+}
+
+#[test]
+fn the_seed_decides_random_inputs() {
+    let place = Workplace::with_module(MODULE);
+    let run = |seed| place.run(&["run", "m.hlo", "--seed", seed]).succeeded();
+    assert_eq!(run("1"), run("1"));
+    assert_ne!(run("1"), run("2"));
+}
+
+#[test]
+fn results_can_be_read_back() {
+    let place = Workplace::with_module(MODULE);
+    place.write("id.hlo", b"HloModule i\nENTRY main { p = f32[4] parameter(0)\n  q = s32[4] parameter(1)\n  ROOT t = (f32[4], s32[4]) tuple(p, q) }");
+    let first = place.run(&["run", "m.hlo", "--outputs", "o.npz"]).succeeded();
+    assert_eq!(place.run(&["run", "id.hlo", "--inputs", "o.npz"]).succeeded(), first);
+}
+
+#[test]
+fn modules_come_from_standard_input_too() {
+    let place = Workplace::new();
+    let out = place.run_with_input(&["run", "-", "--print"], MODULE);
+    assert!(out.succeeded().contains("{0, 1, 2, 3}"));
+}
+
+#[test]
+fn an_executable_is_stored_and_run() {
+    let place = Workplace::with_module(MODULE);
+    place.run(&["compile", "m.hlo", "--target", "cpu", "-o", "m.fusebox"]).succeeded();
+    let compiled = place.run(&["run", "m.fusebox"]).succeeded();
+    assert_eq!(compiled, place.run(&["run", "m.hlo"]).succeeded());
+}
+
+#[test]
+fn compile_stops_at_every_stage() {
+    let place = Workplace::with_module(MODULE);
+    let emit =
+        |stage: &str, target: &str| place.run(&["compile", "m.hlo", "--target", target, "--emit", stage]).succeeded();
+    assert!(emit("hlo", "cpu").contains("fusion("));
+    assert!(emit("mlir", "cpu").contains("func.func"));
+    assert!(emit("mlir-lowered", "cpu").contains("func"));
+    assert!(emit("llvm", "cpu").contains("define"));
+    assert!(emit("asm", "cpu").contains("ret"));
+    assert!(emit("ptx", "sm_90").contains(".entry"));
+}
+
+#[test]
+fn bench_prints_its_contract_last() {
+    let place = Workplace::with_module(MODULE);
+    let out = place.run(&["bench", "m.hlo", "--json"]).succeeded();
+    let line = out.lines().last().unwrap();
+    let value: serde_json::Value = serde_json::from_str(line).unwrap();
+    for key in ["compile_ms", "median_us", "min_us"] {
+        assert!(value[key].as_f64().is_some_and(|v| v > 0.0), "{line}");
+    }
+    assert!(value["runs"].as_u64().is_some_and(|v| v >= 1), "{line}");
+    assert_eq!(value["target"], "cpu");
+}
+
+#[test]
+fn emitters_lists_the_loop_emitter() {
+    let place = Workplace::new();
+    assert!(place.run(&["emitters"]).succeeded().contains("loop"));
+    let list: serde_json::Value = serde_json::from_str(&place.run(&["emitters", "--json"]).succeeded()).unwrap();
+    assert!(list.as_array().unwrap().iter().any(|e| e["name"] == "loop" && e["origin"] == "linked in"), "{list}");
+}
+
+#[test]
+fn explain_names_emitters_launches_maps_and_host_operations() {
+    let place = Workplace::with_module(
+        "HloModule m
+lt { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT }
+ENTRY main {
+  x = f32[64] parameter(0)
+  e = f32[64] exponential(x)
+  ROOT s = f32[64] sort(e), dimensions={0}, to_apply=lt
+}",
+    );
+    let out = place.run(&["explain", "m.hlo"]).succeeded();
+    for words in [
+        "fused_e: loop",
+        "chosen: highest score",
+        "roots: e (exponential)",
+        "launch: ",
+        "output 0 (Unique): ",
+        "s: sort is executed by a host routine",
+    ] {
+        assert!(out.contains(words), "`{words}` is missing in:\n{out}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&place.run(&["explain", "m.hlo", "--json"]).succeeded()).unwrap();
+    assert_eq!(json[0]["emitter"], "loop");
+}
+
+#[test]
+fn indexing_prints_maps() {
+    let place = Workplace::with_module(
+        "HloModule m\nENTRY main { x = f32[2,3] parameter(0)\n  ROOT t = f32[3,2] transpose(x), dimensions={1,0} }",
+    );
+    assert!(place.run(&["indexing", "m.hlo"]).succeeded().contains("(d1, d0)"));
+}
+
+#[test]
+fn dumps_are_numbered_by_phase() {
+    let place = Workplace::with_module(MODULE);
+    place.run(&["run", "m.hlo", "--dump-to", "d"]).succeeded();
+    let mut names: Vec<String> =
+        std::fs::read_dir(place.path("d")).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    for name in [
+        "01-parsed.hlo",
+        "02-passes.hlo",
+        "03-fused.hlo",
+        "04-selected.fused_m.txt",
+        "05-plan.fused_m.txt",
+        "06-emitted.fused_m.mlir",
+        "09-thunks.txt",
+    ] {
+        assert!(names.iter().any(|n| n == name), "{name} is missing in {names:?}");
+    }
+    let parsed = std::fs::read_to_string(place.path("d/03-fused.hlo")).unwrap();
+    place.write("again.hlo", parsed.as_bytes());
+    let (first, again) = (place.run(&["run", "m.hlo"]), place.run(&["run", "again.hlo"]));
+    assert_eq!(first.succeeded(), again.succeeded(), "a dump is a module");
+}

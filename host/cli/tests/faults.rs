@@ -1,0 +1,89 @@
+//! Bad modules, bad inputs, wrong usage: exit code and message.
+
+mod program;
+
+use program::Workplace;
+
+const ADD: &str = "HloModule m
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  ROOT a = f32[4] add(x, y)
+}
+";
+
+#[test]
+fn malformed_modules_are_diagnosed_with_their_place() {
+    for (name, text, place, words) in [
+        ("unknown opcode", ADD.replace("add(x", "frobnicate(x"), ":5:", "frobnicate"),
+        ("unknown operand", ADD.replace("add(x, y", "add(x, z"), ":5:", "z"),
+        ("wrong shape", ADD.replace("ROOT a = f32[4]", "ROOT a = f32[5]"), ":5:", "f32[4]"),
+        ("wrong arity", ADD.replace("add(x, y", "add(x, y, x"), ":5:", "add"),
+        ("absurd size", ADD.replace("f32[4]", "f32[4611686018427387904]"), ":3:", "4611686018427387904"),
+        ("negative size", ADD.replace("x = f32[4]", "x = f32[-4]"), ":3:", ""),
+        ("truncated", ADD[..60].into(), ":", ""),
+        ("empty", String::new(), "", ""),
+        ("garbage", "\u{0}\u{1}\u{2} }{)(".into(), ":1:", ""),
+        ("collective", ADD.replace("add(x, y)", "all-reduce(x), replica_groups={{0,1}}, to_apply=main"), ":", ""),
+    ] {
+        let place_of = Workplace::with_module(&text);
+        for command in [&["run", "m.hlo"][..], &["run", "--interpreter", "m.hlo"], &["explain", "m.hlo"]] {
+            let ran = place_of.run(command);
+            assert_eq!(ran.code, Some(1), "{name}: {}{}", ran.out, ran.err);
+            assert!(ran.err.contains("m.hlo") || name == "empty", "{name}: {}", ran.err);
+            assert!(ran.err.contains(place) && ran.err.contains(words), "{name}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn missing_files_are_named() {
+    Workplace::new().run(&["run", "none.hlo"]).failed(1, &["none.hlo"]);
+    Workplace::with_module(ADD).run(&["run", "m.hlo", "--inputs", "none.npz"]).failed(1, &["none.npz"]);
+}
+
+#[test]
+fn broken_inputs_are_refused() {
+    let place = Workplace::with_module(ADD);
+    place.write("garbage.npz", b"this is no zip file");
+    place.write("empty.npz", b"");
+    place.run(&["run", "m.hlo", "--inputs", "garbage.npz"]).failed(1, &["garbage.npz"]);
+    place.run(&["run", "m.hlo", "--inputs", "empty.npz"]).failed(1, &["empty.npz"]);
+    // Results of another module: one array instead of two.
+    place.write("other.hlo", b"HloModule o\nENTRY main {\n  ROOT c = f32[4] constant({1,2,3,4})\n}\n");
+    place.run(&["run", "--interpreter", "other.hlo", "--outputs", "one.npz"]).succeeded();
+    place.run(&["run", "m.hlo", "--inputs", "one.npz"]).failed(1, &["one.npz"]);
+    let whole = std::fs::read(place.path("one.npz")).unwrap();
+    place.write("cut.npz", &whole[..whole.len() / 2]);
+    place.run(&["run", "m.hlo", "--inputs", "cut.npz"]).failed(1, &["cut.npz"]);
+}
+
+#[test]
+fn wrong_usage_has_code_2() {
+    let place = Workplace::with_module(ADD);
+    place.run(&[]).failed(2, &["Usage"]);
+    place.run(&["run"]).failed(2, &["MODULE"]);
+    place.run(&["run", "m.hlo", "--frobnicate"]).failed(2, &["--frobnicate"]);
+    place.run(&["run", "m.hlo", "--target", "tpu"]).failed(2, &["tpu", "sm_NN"]);
+    place.run(&["run", "m.hlo", "--emitter", "loop"]).failed(2, &["kind"]);
+    place.run(&["compile", "m.hlo", "--emit", "ptx"]).failed(2, &["sm_NN"]);
+}
+
+#[test]
+fn unknown_emitters_are_named_with_the_known_ones() {
+    let place = Workplace::with_module(ADD);
+    place.run(&["run", "m.hlo", "--emitter", "loop=nobody"]).failed(1, &["loop=nobody", "loop 0"]);
+    place.run(&["run", "m.hlo", "--emitter", "./none.so"]).failed(1, &["none.so"]);
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_said_plainly() {
+    Workplace::with_module(ADD).run(&["run", "m.hlo", "--target", "cuda"]).failed(1, &["no CUDA support"]);
+}
+
+#[test]
+fn a_damaged_executable_is_refused() {
+    let place = Workplace::with_module(ADD);
+    place.write("e.fusebox", b"FUSEBOX\n\x63\0\0\0rest");
+    place.run(&["run", "e.fusebox"]).failed(1, &["format 99", "compile the module again"]);
+}

@@ -1,0 +1,87 @@
+//! Runs the program in a folder of its own.
+
+#![allow(dead_code, reason = "every test binary uses a part")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use std::io::Write;
+
+/// A folder with files, and the program to be run in it.
+pub struct Workplace {
+    folder: tempfile::TempDir,
+}
+
+/// What a run left behind.
+pub struct Ran {
+    /// The exit code.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Workplace {
+    /// An empty folder.
+    pub fn new() -> Workplace {
+        Workplace { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A folder with one module, `m.hlo`.
+    pub fn with_module(text: &str) -> Workplace {
+        let place = Workplace::new();
+        place.write("m.hlo", text.as_bytes());
+        place
+    }
+
+    /// Writes a file.
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// Path of a file.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Runs the program with these arguments.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with_input(arguments, "")
+    }
+
+    /// The same with text on standard input.
+    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fusebox"));
+        command.args(arguments).current_dir(self.folder()).env_remove("FUSEBOX_EMITTER_PATH");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A program that does not read its input closes the pipe: no fault of the test.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ran { code: status.code(), out: text(stdout), err: text(stderr) }
+    }
+}
+
+impl Ran {
+    /// Asserts success and gives the output.
+    pub fn succeeded(self) -> String {
+        assert_eq!(self.code, Some(0), "{}{}", self.out, self.err);
+        self.out
+    }
+
+    /// Asserts the exit code and that the message holds all these words.
+    pub fn failed(self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);
+        for word in words {
+            assert!(self.err.contains(word), "`{word}` is missing in: {}", self.err);
+        }
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+    }
+}
