@@ -6,16 +6,16 @@ use crate::error::{Outcome, malformed};
 use crate::number;
 use crate::value::{Array, Data, Scalar, element_count};
 
-/// A unary operation.
-pub(crate) fn unary(op: UnaryOp, x: &Array, result: ElementType) -> Outcome<Array> {
-    collect(result, &x.dims, |i| number::unary(op, x.ty, result, x.data.get(i)))
+/// A unary operation, computed in type `computing`.
+pub(crate) fn unary(op: UnaryOp, x: &Array, result: ElementType, computing: ElementType) -> Outcome<Array> {
+    collect(result, &x.dims, |i| number::unary(op, computing, result, x.data.get(i)))
 }
 
-/// A binary operation.
-pub(crate) fn binary(op: BinaryOp, a: &Array, b: &Array) -> Outcome<Array> {
+/// A binary operation, computed in type `computing`.
+pub(crate) fn binary(op: BinaryOp, a: &Array, b: &Array, computing: ElementType) -> Outcome<Array> {
     same_dims(a, b)?;
     let result = number::binary_result_type(op, a.ty);
-    collect(result, &a.dims, |i| number::binary(op, a.ty, a.data.get(i), b.data.get(i)))
+    collect(result, &a.dims, |i| number::binary(op, computing, a.data.get(i), b.data.get(i)))
 }
 
 /// A comparison.

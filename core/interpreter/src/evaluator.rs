@@ -6,6 +6,7 @@ use std::rc::Rc;
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Literal, Module, Op, Shape};
 
 use crate::error::{Fault, InstructionError, Outcome, malformed};
+use crate::int4;
 use crate::operation;
 use crate::plan::Plan;
 use crate::program::Program;
@@ -65,9 +66,10 @@ impl<'m> Evaluator<'m> {
     }
 
     /// Evaluates one instruction and checks that the result has the shape it announces.
-    pub fn instruction(&mut self, id: ComputationId, instr: InstrId, operands: Vec<Value>) -> Outcome<Value> {
+    pub fn instruction(&mut self, id: ComputationId, instr: InstrId, mut operands: Vec<Value>) -> Outcome<Value> {
         let computation = self.module.computation(id);
         let instruction = computation.instruction(instr);
+        int4::cut_operands(instruction, &mut operands);
         let value = match &instruction.op {
             Op::Constant(literal) => self.constant(id, instr, literal)?,
             Op::Call { to_apply } | Op::Fusion { calls: to_apply, .. } => self.call(*to_apply, operands)?,

@@ -26,6 +26,7 @@ mod evaluator;
 mod fft;
 mod function;
 mod gather;
+mod int4;
 mod linalg;
 mod movement;
 mod number;

@@ -6,8 +6,8 @@ use crate::error::{Outcome, malformed, unsupported};
 use crate::evaluator::Evaluator;
 use crate::value::{Array, Data, Scalar, Value, dims_of};
 use crate::{
-    batch_norm, collective, contraction, convolution, custom_call, elementwise, fft, gather, linalg, movement, random,
-    reduce, scan, scatter, sort, window,
+    batch_norm, collective, contraction, convolution, custom_call, elementwise, fft, gather, int4, linalg, movement,
+    random, reduce, scan, scatter, sort, window,
 };
 
 /// The operands of an instruction, fetched with the checks a malformed one needs.
@@ -87,9 +87,12 @@ fn array_result(
     ty: ElementType,
     dims: Vec<usize>,
 ) -> Outcome<Array> {
+    let computing = |x: &Array| int4::computing_type(&instruction.op, x.ty);
     match &instruction.op {
-        Op::Unary(op) => elementwise::unary(*op, operands.array(0)?, ty),
-        Op::Binary(op) => elementwise::binary(*op, operands.array(0)?, operands.array(1)?),
+        Op::Unary(op) => elementwise::unary(*op, operands.array(0)?, ty, computing(operands.array(0)?)),
+        Op::Binary(op) => {
+            elementwise::binary(*op, operands.array(0)?, operands.array(1)?, computing(operands.array(0)?))
+        }
         Op::Compare { direction, order } => {
             elementwise::compare(*direction, *order, operands.array(0)?, operands.array(1)?)
         }
@@ -120,7 +123,11 @@ fn array_result(
             window::select_and_scatter(evaluator, &operands.0, window, *select, *scatter)
         }
         Op::Map { to_apply, .. } => reduce::map(evaluator, &operands.0, *to_apply, ty),
-        Op::Dot(numbers) => contraction::dot(operands.array(0)?, operands.array(1)?, numbers, ty, dims),
+        Op::Dot(numbers) => {
+            let wide = int4::computing_type(&instruction.op, ty);
+            let result = contraction::dot(operands.array(0)?, operands.array(1)?, numbers, wide, dims)?;
+            Ok(Array { ty, ..result })
+        }
         Op::RaggedDot { dims: numbers, lhs_ragged_dims, rhs_group_dims } => {
             contraction::ragged_dot(operands.arrays()?, numbers, lhs_ragged_dims, rhs_group_dims, ty, dims)
         }

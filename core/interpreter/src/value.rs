@@ -275,7 +275,9 @@ pub(crate) fn encode(ty: ElementType, data: &Data) -> Vec<u8> {
     let size = ty.byte_size();
     let mut bytes = Vec::with_capacity(data.len() * size);
     match data {
-        Data::Int(v) => v.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()[..size])),
+        Data::Int(v) => {
+            v.iter().for_each(|&x| bytes.extend_from_slice(&crate::number::wrap(ty, x).to_le_bytes()[..size]))
+        }
         Data::Float(v) => {
             let format = float_format(ty);
             v.iter().for_each(|&x| bytes.extend_from_slice(&format.encode(x).to_le_bytes()[..size]));
