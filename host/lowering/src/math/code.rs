@@ -318,10 +318,6 @@ impl<'c> Value<'c> {
         self.unary("math.sqrt")
     }
 
-    pub fn floor(self) -> Value<'c> {
-        self.unary("math.floor")
-    }
-
     pub fn trunc(self) -> Value<'c> {
         self.unary("math.trunc")
     }
@@ -339,7 +335,7 @@ impl<'c> Value<'c> {
 
     /// A float with the bits that are set in `mask` inverted.
     pub fn with_flipped(self, mask: Value<'c>) -> Value<'c> {
-        (self.to_bits() ^ mask).from_bits()
+        (self.to_bits() ^ mask).to_float()
     }
 
     /// The sign bit alone.
@@ -348,7 +344,7 @@ impl<'c> Value<'c> {
     }
 
     /// The same bits as a float.
-    pub fn from_bits(self) -> Value<'c> {
+    pub fn to_float(self) -> Value<'c> {
         self.cast("bitcast", self.kind.float())
     }
 
@@ -371,10 +367,6 @@ impl<'c> Value<'c> {
 
     pub fn zero_extend(self) -> Value<'c> {
         self.cast("extui", Kind::I64)
-    }
-
-    pub fn sign_extend(self) -> Value<'c> {
-        self.cast("extsi", Kind::I64)
     }
 
     pub fn shift_left(self, by: impl Operand<'c>) -> Value<'c> {
@@ -404,10 +396,6 @@ impl<'c> Value<'c> {
         self.compare("olt", "slt", other.beside(self))
     }
 
-    pub fn le(self, other: impl Operand<'c>) -> Value<'c> {
-        self.compare("ole", "sle", other.beside(self))
-    }
-
     pub fn gt(self, other: impl Operand<'c>) -> Value<'c> {
         self.compare("ogt", "sgt", other.beside(self))
     }
@@ -427,10 +415,6 @@ impl<'c> Value<'c> {
 
     pub fn unsigned_lt(self, other: impl Operand<'c>) -> Value<'c> {
         self.compare("olt", "ult", other.beside(self))
-    }
-
-    pub fn unsigned_ge(self, other: impl Operand<'c>) -> Value<'c> {
-        self.compare("oge", "uge", other.beside(self))
     }
 
     pub fn is_nan(self) -> Value<'c> {
@@ -453,25 +437,6 @@ impl<'c> Value<'c> {
     pub fn at_least(self, bound: impl Operand<'c>) -> Value<'c> {
         let bound = bound.beside(self);
         self.lt(bound).select(bound, self)
-    }
-
-    /// Runs one of two blocks: `self ? yes() : no()`.
-    pub fn branch<const N: usize>(
-        self,
-        yes: impl FnOnce() -> [Value<'c>; N],
-        no: impl FnOnce() -> [Value<'c>; N],
-    ) -> [Value<'c>; N] {
-        let code = self.code;
-        let (yes_text, kinds) = code.block(|| yield_all("scf.yield", yes()));
-        let (no_text, _) = code.block(|| yield_all("scf.yield", no()));
-        let results = code.results(kinds);
-        let (id, kinds) = (results[0].id, joined(kinds.map(Kind::name)));
-        code.line(format_args!("%{id}:{N} = scf.if {self} -> ({kinds}) {{"));
-        code.text.borrow_mut().push_str(&yes_text);
-        code.line(format_args!("}} else {{"));
-        code.text.borrow_mut().push_str(&no_text);
-        code.line(format_args!("}}"));
-        results
     }
 }
 

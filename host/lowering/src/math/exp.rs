@@ -82,7 +82,7 @@ pub(super) fn reduce<'c>(x: Value<'c>) -> Reduced<'c> {
 /// 2^n for the `n` in the low bits of `bits`, in the range of normal numbers.
 pub(super) fn power_of_two(bits: Value<'_>) -> Value<'_> {
     let one = bits.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
-    (bits.shift_left(bits.choose(23_i64, 52)) + one).from_bits()
+    (bits.shift_left(bits.choose(23_i64, 52)) + one).to_float()
 }
 
 /// `x · 2^n`, rounded once, for |n| up to twice the range of exponents.

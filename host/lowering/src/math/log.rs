@@ -48,8 +48,8 @@ pub(super) fn split_normal(x: Value<'_>) -> Split<'_> {
     // 2^(p-1) + biased, then back: cheaper than a conversion in f64.
     let offset = x.choose(8388608.0, 4503599627370496.0);
     let offset_bits = x.choose(0x4b00_0000_i64, 0x4330_0000_0000_0000);
-    let k = (biased | offset_bits).from_bits() - (offset + x.choose(127.0, 1023.0));
-    Split { k, f: ((bits & mantissa) + root).from_bits() - 1.0, biased }
+    let k = (biased | offset_bits).to_float() - (offset + x.choose(127.0, 1023.0));
+    Split { k, f: ((bits & mantissa) + root).to_float() - 1.0, biased }
 }
 
 /// Splits a positive number, denormal ones too.
@@ -126,7 +126,7 @@ pub(super) fn log_of_sum<'c>(sum: Value<'c>, error: Value<'c>) -> Value<'c> {
     // 2^-k; where k is near its end the error does not matter any more.
     let (bias, digits) = sum.choose((127_i64, 23_i64), (1023, 52));
     let limited = biased.gt(2 * bias - 1).select(2 * bias - 1, biased);
-    let inverse = (-limited + 2 * bias).shift_left(digits).from_bits();
+    let inverse = (-limited + 2 * bias).shift_left(digits).to_float();
     let f = error.mul_add(inverse, f);
     log_sum(k, f, log_tail(f))
 }

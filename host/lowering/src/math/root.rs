@@ -20,7 +20,7 @@ pub fn cbrt(x: Value<'_>) -> Value<'_> {
     let third = (raised * 21846_i64).shift_right(16_i64);
     let power = raised - third - third - third;
     let mantissa = bits & ((1_i64 << digits) - 1);
-    let m = (mantissa | (power + bias).shift_left(digits)).from_bits();
+    let m = (mantissa | (power + bias).shift_left(digits)).to_float();
     let start = m.polynomial(&CBRT_START);
     let cube = start * start * start;
     let t = start * (m.mul_add(2.0, cube) / cube.mul_add(2.0, m));

@@ -168,7 +168,7 @@ fn reduce_large(magnitude: Value<'_>) -> [Value<'_>; 3] {
     let r = fraction.times(Pair::of(magnitude, 1.5707963267948966, 6.123233995736766e-17));
     let flip = sign & i64::MIN;
     let special = magnitude.lt(f64::INFINITY);
-    let high = special.select(r.high.with_flipped(flip), magnitude - magnitude);
+    let high = special.select(r.high.with_flipped(flip), magnitude * 0.0);
     [quadrant, high, r.low.with_flipped(flip)]
 }
 
@@ -182,7 +182,7 @@ fn table_word(word: Value<'_>, i: usize) -> Value<'_> {
 fn fraction_to_pair<'c>(high: Value<'c>, low: Value<'c>) -> Pair<'c> {
     let part = |bits: Value<'c>, exponent: i32| {
         let offset = 4503599627370496.0;
-        ((bits | 0x4330_0000_0000_0000_i64).from_bits() - offset) * 2f64.powi(exponent)
+        ((bits | 0x4330_0000_0000_0000_i64).to_float() - offset) * 2f64.powi(exponent)
     };
     let mask = 0xffff_ffff_i64;
     let parts = [

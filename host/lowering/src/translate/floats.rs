@@ -51,7 +51,7 @@ impl Function<'_, '_, '_> {
             "arith.subf" => simple(self, Op::LLVMFSub),
             "arith.mulf" => simple(self, Op::LLVMFMul),
             "arith.divf" => simple(self, Op::LLVMFDiv),
-            "arith.remf" => self.remainder(a, operands[1])?,
+            "arith.remf" => self.library_call(op, float_format(&op.operand(0).ty()), operands, flags)?,
             "arith.maximumf" => extreme(self, "llvm.maximum"),
             "arith.minimumf" => extreme(self, "llvm.minimum"),
             "arith.maxnumf" => extreme(self, "llvm.maxnum"),

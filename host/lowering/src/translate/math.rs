@@ -3,7 +3,7 @@
 use super::function::{Done, Function};
 use super::slot::{float_format, kept_as_bits};
 use crate::error::Unsupported;
-use crate::llvm::{FastMath, IntPredicate, Op, Ty, Val};
+use crate::llvm::{FastMath, Op, Ty, Val};
 use crate::math as library;
 use crate::mlir::{FloatFormat, Operation};
 use llvm_sys::LLVMRealPredicate;
@@ -74,7 +74,7 @@ impl Function<'_, '_, '_> {
         llvm.call_intrinsic("llvm.copysign", &[ty], &[rounded, a])
     }
 
-    fn library_call(
+    pub(super) fn library_call(
         &mut self,
         op: Operation,
         format: Option<FloatFormat>,
@@ -108,11 +108,5 @@ impl Function<'_, '_, '_> {
             llvm.with_lane(all, call(&scalars), lane)
         });
         Ok(each)
-    }
-
-    /// Whether an integer is not zero.
-    pub(super) fn is_not_zero(&self, value: Val) -> Val {
-        let llvm = self.llvm();
-        llvm.compare_int(IntPredicate::LLVMIntNE, value, llvm.const_int(llvm.type_of(value), 0))
     }
 }

@@ -15,7 +15,6 @@ mod math;
 mod memory;
 mod narrow;
 mod numbers;
-mod remainder;
 mod slot;
 mod traits;
 mod vector;

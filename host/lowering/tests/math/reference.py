@@ -3,6 +3,7 @@
 Numbers are the hexadecimal bits of an f64. Needs mpmath. Run: python reference.py > reference_f64.tsv
 """
 
+import math
 import random
 import struct
 
@@ -31,7 +32,8 @@ def rounded(value):
     nearest = int(mpmath.nint(scaled))
     if abs(nearest) * mpf(2) ** exponent >= mpf(2) ** 1024:
         return float("inf") if value > 0 else float("-inf"), 0.0
-    return float(mpmath.ldexp(mpf(nearest), exponent)), float(scaled - nearest)
+    magnitude = float(mpmath.ldexp(mpf(abs(nearest)), exponent))
+    return math.copysign(magnitude, value), float(scaled - nearest)
 
 
 def spread(random, low, high):

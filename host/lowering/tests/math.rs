@@ -1,0 +1,387 @@
+//! The math library against references: f32 against f64 computed elsewhere, over all exponents; f64 against a
+//! table of exact values; special arguments of both.
+
+mod jit;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use fusebox_lowering::{KernelSource, NoStages, Stage, Target, compile, math};
+use jit::{Buffer, contains_in_order, object, run, source, stages_of};
+
+/// Arguments a kernel takes at once.
+const CHUNK: usize = 1 << 16;
+const BLOCKS: usize = 16;
+
+#[derive(Clone, Copy)]
+enum Reference {
+    One(fn(f64) -> f64),
+    Two(fn(f64, f64) -> f64),
+}
+
+/// Operation, what it should give, and the largest error allowed, in ulps of f32 and of f64.
+const CASES: &[(&str, Reference, f64, f64)] = &[
+    ("math.exp", Reference::One(libm::exp), 1.04, 0.96),
+    ("math.exp2", Reference::One(libm::exp2), 0.88, 0.88),
+    ("math.expm1", Reference::One(libm::expm1), 1.44, 1.75),
+    ("math.log", Reference::One(libm::log), 0.93, 0.82),
+    ("math.log2", Reference::One(libm::log2), 1.24, 1.2),
+    ("math.log10", Reference::One(libm::log10), 1.56, 1.5),
+    ("math.log1p", Reference::One(libm::log1p), 1.53, 1.4),
+    ("math.sin", Reference::One(libm::sin), 1.2, 0.77),
+    ("math.cos", Reference::One(libm::cos), 1.2, 0.77),
+    ("math.tan", Reference::One(libm::tan), 1.97, 2.1),
+    ("math.sinh", Reference::One(libm::sinh), 1.6, 1.5),
+    ("math.cosh", Reference::One(libm::cosh), 1.58, 1.5),
+    ("math.tanh", Reference::One(libm::tanh), 1.8, 2.5),
+    ("math.asin", Reference::One(libm::asin), 1.2, 1.2),
+    ("math.acos", Reference::One(libm::acos), 1.08, 1.1),
+    ("math.atan", Reference::One(libm::atan), 1.22, 1.85),
+    ("math.atan2", Reference::Two(libm::atan2), 1.6, 1.8),
+    ("math.asinh", Reference::One(libm::asinh), 1.77, 1.5),
+    ("math.acosh", Reference::One(|x| if x < 1.0 { f64::NAN } else { libm::acosh(x) }), 1.51, 1.5),
+    ("math.atanh", Reference::One(libm::atanh), 1.65, 1.5),
+    ("math.powf", Reference::Two(libm::pow), 0.54, 0.95),
+    ("math.cbrt", Reference::One(libm::cbrt), 0.501, 0.501),
+    ("math.rsqrt", Reference::One(|x| 1.0 / x.sqrt()), 1.5, 1.5),
+    ("math.erf", Reference::One(libm::erf), 1.2, 1.0),
+    ("math.erfc", Reference::One(libm::erfc), 0.51, 3.0),
+    ("arith.remf", Reference::Two(libm::fmod), 0.0, 0.0),
+];
+
+/// Arguments where something special happens to some function.
+const SPECIAL: &[f64] = &[
+    0.0,
+    f64::INFINITY,
+    f64::NAN,
+    f64::from_bits(1),
+    f64::MIN_POSITIVE,
+    f64::MAX,
+    1.0,
+    0.5,
+    2.0,
+    3.0,
+    1e-10,
+    10.0,
+    89.0,
+    104.0,
+    710.0,
+    746.0,
+    1024.0,
+    1e10,
+    1e16,
+    9007199254740993.0,
+    1e22,
+];
+
+trait Float: Copy + Debug + 'static {
+    const NAME: &'static str;
+    const BYTES: u64;
+    const DIGITS: i32;
+    const SMALLEST: i32;
+    const LARGEST: f64;
+    fn of_random(bits: u64) -> Self;
+    fn rounded(value: f64) -> Self;
+    fn wide(self) -> f64;
+}
+
+impl Float for f32 {
+    const NAME: &'static str = "f32";
+    const BYTES: u64 = 4;
+    const DIGITS: i32 = 23;
+    const SMALLEST: i32 = -149;
+    const LARGEST: f64 = f32::MAX as f64;
+    fn of_random(bits: u64) -> f32 {
+        f32::from_bits(bits as u32)
+    }
+    fn rounded(value: f64) -> f32 {
+        value as f32
+    }
+    fn wide(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Float for f64 {
+    const NAME: &'static str = "f64";
+    const BYTES: u64 = 8;
+    const DIGITS: i32 = 52;
+    const SMALLEST: i32 = -1074;
+    const LARGEST: f64 = f64::MAX;
+    fn of_random(bits: u64) -> f64 {
+        f64::from_bits(bits)
+    }
+    fn rounded(value: f64) -> f64 {
+        value
+    }
+    fn wide(self) -> f64 {
+        self
+    }
+}
+
+/// Logarithm of an ulp of numbers near `value`.
+fn ulp_exponent<T: Float>(value: f64) -> i32 {
+    let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+    (exponent - T::DIGITS).max(T::SMALLEST)
+}
+
+/// How many ulps `got` is from `expected` + `offset` ulps; infinite where they differ in kind or in the sign of zero.
+fn error<T: Float>(got: T, expected: f64, offset: f64) -> f64 {
+    let (got, nearest) = (got.wide(), T::rounded(expected).wide());
+    if got.is_nan() || nearest.is_nan() {
+        return if got.is_nan() && nearest.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if got == nearest && (got.is_infinite() || got == 0.0) {
+        let same = got.is_sign_negative() == nearest.is_sign_negative();
+        return if same { (expected - nearest).abs().min(0.5) } else { f64::INFINITY };
+    }
+    if got.is_infinite() || nearest.is_infinite() {
+        let finite = |x: f64| if x.is_infinite() { T::LARGEST.copysign(x) } else { x };
+        return if finite(got) == finite(nearest) { 1.0 } else { f64::INFINITY };
+    }
+    // By halves, as an ulp can be too small to have an inverse.
+    let digits = -ulp_exponent::<T>(expected);
+    let difference = (got - expected) * 2f64.powi(digits / 2) * 2f64.powi(digits - digits / 2);
+    (difference - offset).abs()
+}
+
+/// A kernel that applies an operation to `CHUNK` elements a block.
+fn kernel<T: Float>(operation: &str, operands: usize) -> KernelSource {
+    let name = format!("{}_{}", operation.replace('.', "_"), T::NAME);
+    let (count, last) = (CHUNK * BLOCKS, CHUNK - 1);
+    let tensor = format!("tensor<{count}x{}>", T::NAME);
+    let list = |of: &dyn Fn(usize) -> String| (0..operands).map(of).collect::<Vec<_>>().join(", ");
+    let types = vec![tensor.as_str(); operands + 1].join(", ");
+    let parameters = list(&|i| format!("%a{i}: {tensor}"));
+    let extracts: String = (0..operands)
+        .map(|i| format!("    %x{i} = \"tensor.extract\"(%a{i}, %i) : ({tensor}, index) -> {}\n", T::NAME))
+        .collect();
+    let (values, scalars) = (list(&|i| format!("%x{i}")), vec![T::NAME; operands].join(", "));
+    let element = T::NAME;
+    let text = format!(
+        r#""func.func"() <{{function_type = ({types}) -> {tensor}, sym_name = "{name}"}}> ({{
+^bb0({parameters}, %out: {tensor}):
+  %block = "gpu.block_id"() <{{dimension = #gpu<dim x>}}> : () -> index
+  %result = "xla_gpu.loop"(%block, %out) ({{
+  ^bb1(%s: index, %i: index, %state: {tensor}):
+{extracts}    %y = "{operation}"({values}) : ({scalars}) -> {element}
+    %next = "tensor.insert"(%y, %state, %i) : ({element}, {tensor}, index) -> {tensor}
+    "xla_gpu.yield"(%next) : ({tensor}) -> ()
+  }}) {{map = "(d0)[s0] -> (d0 * {CHUNK} + s0), domain: d0 in [0, {}], s0 in [0, {last}]"}} : (index, {tensor}) -> {tensor}
+  "func.return"(%result) : ({tensor}) -> ()
+}}) {{fusebox.entry}} : () -> ()
+"#,
+        BLOCKS - 1
+    );
+    source(&name, &text, &vec![count as u64 * T::BYTES; operands + 1], 1, BLOCKS as u64, 1)
+}
+
+/// All kernels of a type, compiled together.
+struct Library {
+    object: Vec<u8>,
+}
+
+impl Library {
+    fn new<T: Float>() -> Library {
+        let kernels: Vec<KernelSource> = CASES.iter().map(|case| kernel::<T>(case.0, operands(case.1))).collect();
+        let code = compile(&kernels, &Target::Cpu, &mut NoStages).unwrap_or_else(|error| panic!("{error}"));
+        Library { object: object(code) }
+    }
+
+    /// The operation on as many arguments as there are, up to `CHUNK` · `BLOCKS`.
+    fn apply<T: Float>(&self, operation: &str, arguments: &[Vec<T>]) -> Vec<T> {
+        let count = arguments[0].len();
+        let padded = |values: &Vec<T>| {
+            let mut values = values.clone();
+            values.resize(CHUNK * BLOCKS, T::rounded(1.0));
+            Buffer::of(&values)
+        };
+        let mut buffers: Vec<Buffer> = arguments.iter().map(padded).collect();
+        buffers.push(Buffer::of(&vec![T::rounded(0.0); CHUNK * BLOCKS]));
+        let name = format!("{}_{}", operation.replace('.', "_"), T::NAME);
+        run(&self.object, &name, &mut buffers, 0, count.div_ceil(CHUNK) as i64);
+        let mut results = buffers[arguments.len()].values::<T>();
+        results.truncate(count);
+        results
+    }
+}
+
+fn operands(reference: Reference) -> usize {
+    match reference {
+        Reference::One(_) => 1,
+        Reference::Two(_) => 2,
+    }
+}
+
+/// The largest error over all arguments, and a description of where it is.
+fn worst<T: Float>(arguments: &[Vec<T>], results: &[T], expected: impl Fn(usize) -> (f64, f64)) -> (f64, String) {
+    let mut worst = (-1.0, 0);
+    for (at, &result) in results.iter().enumerate() {
+        let (value, offset) = expected(at);
+        let error = error(result, value, offset);
+        if error > worst.0 {
+            worst = (error, at);
+        }
+    }
+    let (error, at) = worst;
+    let arguments: Vec<T> = arguments.iter().map(|values| values[at]).collect();
+    (error, format!("{error:.3} ulp at {arguments:?}: {:?} instead of {:e}", results[at], expected(at).0))
+}
+
+fn reference_value<T: Float>(reference: Reference, arguments: &[Vec<T>], at: usize) -> f64 {
+    match reference {
+        Reference::One(f) => f(arguments[0][at].wide()),
+        Reference::Two(f) => f(arguments[0][at].wide(), arguments[1][at].wide()),
+    }
+}
+
+/// Weyl's sequence, mixed: repeatable, and every bit pattern is as likely as any other.
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
+}
+
+/// Half of the points anywhere among the bit patterns, half where functions are most curved.
+fn points(count: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed;
+    let point = |at: usize| {
+        let bits = random(&mut state);
+        match at % 2 {
+            0 => f32::of_random(bits),
+            _ => ((bits >> 11) as f64 * 2f64.powi(-53) * 8.0 - 4.0) as f32,
+        }
+    };
+    (0..count).map(point).collect()
+}
+
+#[test]
+fn f32_is_accurate_everywhere() {
+    let library = Library::new::<f32>();
+    let count = CHUNK * BLOCKS;
+    let failures: Vec<String> = CASES
+        .iter()
+        .filter_map(|&(operation, reference, bound, _)| {
+            let arguments: Vec<Vec<f32>> = (0..operands(reference)).map(|i| points(count, 22 + i as u64)).collect();
+            let results = library.apply(operation, &arguments);
+            let (error, place) = worst(&arguments, &results, |at| (reference_value(reference, &arguments, at), 0.0));
+            (error > bound).then(|| format!("{operation}: {place}"))
+        })
+        .collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+/// The rows of the table: arguments, nearest value, distance of the exact value in ulps.
+fn table() -> BTreeMap<&'static str, Vec<(Vec<f64>, f64, f64)>> {
+    let mut rows: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for line in include_str!("math/reference_f64.tsv").lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [operation, arguments @ .., value, offset] = &columns[..] else { panic!("{line}") };
+        let number = |text: &str| f64::from_bits(u64::from_str_radix(text, 16).unwrap());
+        let arguments = arguments.iter().map(|text| number(text)).collect();
+        rows.entry(operation).or_default().push((arguments, number(value), offset.parse().unwrap()));
+    }
+    rows
+}
+
+#[test]
+fn f64_is_accurate_where_the_table_looks() {
+    let (library, table) = (Library::new::<f64>(), table());
+    let failures: Vec<String> = CASES
+        .iter()
+        .filter_map(|&(operation, reference, _, bound)| {
+            let rows = &table[operation];
+            let column = |i: usize| rows.iter().map(|row| row.0[i]).collect::<Vec<f64>>();
+            let arguments: Vec<Vec<f64>> = (0..operands(reference)).map(column).collect();
+            let results = library.apply(operation, &arguments);
+            let (error, place) = worst(&arguments, &results, |at| (rows[at].1, rows[at].2));
+            // The table has its offsets to a thousandth.
+            (error > bound + 0.001).then(|| format!("{operation}: {place}"))
+        })
+        .collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+fn special_arguments<T: Float>(operands: usize) -> Vec<Vec<T>> {
+    let signed: Vec<T> = SPECIAL.iter().flat_map(|&x| [x, -x]).map(T::rounded).collect();
+    let signed = [signed, [1e-45, -1e-45, 1.2e-38, 3.4028234663852886e38].map(T::rounded).to_vec()].concat();
+    if operands == 1 {
+        return vec![signed];
+    }
+    let pairs: Vec<(T, T)> = signed.iter().flat_map(|&x| signed.iter().map(move |&y| (x, y))).collect();
+    vec![pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()]
+}
+
+fn special_arguments_are_right<T: Float>(slack: f64, bound: impl Fn(&(&str, Reference, f64, f64)) -> f64) {
+    let library = Library::new::<T>();
+    let failures: Vec<String> = CASES
+        .iter()
+        .filter_map(|case| {
+            let arguments = special_arguments::<T>(operands(case.1));
+            let results = library.apply(case.0, &arguments);
+            let (error, place) = worst(&arguments, &results, |at| (reference_value(case.1, &arguments, at), 0.0));
+            (error > bound(case) + slack).then(|| format!("{}: {place}", case.0))
+        })
+        .collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+#[test]
+fn special_arguments_in_f32() {
+    special_arguments_are_right::<f32>(0.0, |case| case.2);
+}
+
+#[test]
+fn special_arguments_in_f64() {
+    // The reference itself is off by up to an ulp here.
+    special_arguments_are_right::<f64>(1.0, |case| case.3);
+}
+
+#[test]
+fn f32_functions_become_vector_code() {
+    for &(operation, reference, ..) in CASES {
+        if operation == "arith.remf" {
+            continue;
+        }
+        let source = kernel::<f32>(operation, operands(reference));
+        let (_, stages) = stages_of(&source, &Target::Cpu).unwrap_or_else(|error| panic!("{error}"));
+        let optimised = stages.get(Stage::Llvm);
+        contains_in_order(optimised, &["x float> "]);
+        let scalar_call = optimised.lines().find(|line| line.contains("call float") || line.contains("call double"));
+        assert_eq!(scalar_call, None, "{operation}");
+    }
+}
+
+#[test]
+fn every_operation_compiles_for_nvidia_without_calls() {
+    let target = Target::Nvptx { capability: 80, ptx_version: None };
+    for &(operation, reference, ..) in CASES {
+        for source in [kernel::<f32>(operation, operands(reference)), kernel::<f64>(operation, operands(reference))] {
+            let (_, stages) = stages_of(&source, &target).unwrap_or_else(|error| panic!("{error}"));
+            let ptx = stages.get(Stage::Assembly);
+            assert!(!ptx.contains(".extern"), "{operation} in {}", source.entry);
+        }
+    }
+}
+
+#[test]
+fn definitions_are_each_given_once_and_in_order() {
+    let exp = math::symbol_for("math.exp", 32).unwrap();
+    let tanh = math::symbol_for("math.tanh", 64).unwrap();
+    let text = math::definitions([tanh, exp, tanh], true).unwrap();
+    assert_eq!(text.matches("func.func").count(), 2);
+    contains_in_order(&text, &["@fusebox_exp_f32(", "@fusebox_tanh_f64("]);
+    assert_eq!(text, math::definitions([exp, tanh], true).unwrap());
+    assert_eq!(math::symbol_for("math.exp", 16), None);
+    let unknown = math::definitions(["fusebox_nothing_f32"], true).unwrap_err();
+    assert!(unknown.to_string().contains("fusebox_nothing_f32"));
+}
+
+#[test]
+fn without_fma_no_function_multiplies_and_adds_at_once() {
+    let symbols: Vec<&str> = math::operations()
+        .flat_map(|operation| [32, 64].map(|bits| math::symbol_for(operation, bits).unwrap()))
+        .collect();
+    assert!(math::definitions(symbols.iter().copied(), true).unwrap().contains("math.fma"));
+    assert!(!math::definitions(symbols, false).unwrap().contains("math.fma"));
+}
