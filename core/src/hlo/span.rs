@@ -27,6 +27,18 @@ pub struct Diagnostic {
     pub source_line: String,
 }
 
+/// What to show of a source line: long ones are cut, and left out if the place is in what is cut.
+pub(crate) fn shown_line(line: &str, column: u32) -> String {
+    const LONGEST: usize = 300;
+    if line.len() <= LONGEST {
+        return line.to_owned();
+    }
+    if column as usize > LONGEST {
+        return String::new();
+    }
+    line.chars().take(LONGEST).chain(['…']).collect()
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = if self.file.is_empty() { "<module>" } else { &self.file };

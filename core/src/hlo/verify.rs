@@ -9,6 +9,7 @@
 use std::collections::HashSet;
 
 use super::infer::{Signature, Site, infer};
+use super::span::shown_line;
 use super::{Computation, ComputationId, Diagnostic, InstrId, Instruction, Layout, Module, Op, Shape, Span};
 
 /// More faults than this are not worth reading.
@@ -47,7 +48,7 @@ impl<'m> Verifier<'m> {
             span,
             subject: Some(subject.to_owned()).filter(|subject| !subject.is_empty()),
             message,
-            source_line: source_line.copied().unwrap_or_default().to_owned(),
+            source_line: shown_line(source_line.copied().unwrap_or_default(), span.column),
         });
     }
 
@@ -93,7 +94,8 @@ impl<'m> Verifier<'m> {
         for (expected, id) in computation.parameters().into_iter().enumerate() {
             let instruction = computation.instruction(id);
             let Op::Parameter { number } = instruction.op else { continue };
-            if number != expected as i64 {
+            // A negative number is reported by itself.
+            if number >= 0 && number != expected as i64 {
                 let message = match number < expected as i64 {
                     true => format!("a second parameter has number {number}"),
                     false => format!("parameter {number} is there, but parameter {expected} is not"),

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::ParseOptions;
-use super::instruction::Scope;
+use super::instruction::{MAX_BODY_NESTING, Scope};
 use super::lexer::Cursor;
-use super::shapes::{MAX_NESTING, shape};
+use super::shapes::shape;
 use super::source::{Fault, Parse, Source};
 use crate::hlo::{Computation, ComputationId, Diagnostic, InstrId, Module, Op, Shape};
 
@@ -64,8 +64,15 @@ impl<'t> Parser<'t> {
     pub(super) fn module(mut self) -> Result<Module, Vec<Diagnostic>> {
         let mut cursor = Cursor::new(self.source.text);
         if let Err(fault) = self.header(&mut cursor) {
+            cursor.move_to(fault.at);
             self.report(fault, None);
             self.skip_to_computation(&mut cursor);
+        }
+        if self.diagnostics.is_empty() && stands_alone(&cursor) {
+            if let Err(fault) = self.lone_instruction(&mut cursor) {
+                self.report(fault, None);
+            }
+            cursor = Cursor::new("");
         }
         let mut entry = None;
         while !cursor.is_done() && self.diagnostics.len() < self.options.max_diagnostics {
@@ -183,6 +190,28 @@ impl<'t> Parser<'t> {
         Ok(id)
     }
 
+    /// One instruction without a computation around it. Operands that are written with a shape
+    /// become parameters.
+    fn lone_instruction(&mut self, cursor: &mut Cursor<'t>) -> Parse<()> {
+        let at = cursor.at();
+        let mut scope = Scope::default();
+        scope.implicit_parameters = true;
+        self.instruction(cursor, &mut scope)?;
+        cursor.finish("a text of one instruction")?;
+        let root = InstrId(scope.instructions.len() as u32 - 1);
+        let name = scope.instructions[root.index()].name.clone();
+        let span = self.source.span(at);
+        let instructions = scope.instructions;
+        self.add_computation(Computation { name, instructions, root, execution_thread: None, span });
+        Ok(())
+    }
+
+    /// Adds a computation that has no name of its own.
+    pub(super) fn add_generated(&mut self, computation: Computation, stem: &str) -> ComputationId {
+        let name = self.unused_computation_name(stem);
+        self.add_computation(Computation { name, ..computation })
+    }
+
     fn add_computation(&mut self, computation: Computation) -> ComputationId {
         self.module.computations.push(computation);
         ComputationId(self.module.computations.len() as u32 - 1)
@@ -198,7 +227,7 @@ impl<'t> Parser<'t> {
                 return Err(Fault::new(at, format!("the body of the computation `{name}` is not closed with `}}`")));
             }
             if let Err(fault) = self.instruction(cursor, &mut scope) {
-                let subject = scope.take_current();
+                let subject = scope.take_current(&self.source);
                 self.report(fault, subject);
                 cursor.skip_statement(start);
             }
@@ -255,15 +284,13 @@ impl<'t> Parser<'t> {
     }
 
     fn inline_computation(&mut self, cursor: &mut Cursor<'t>, at: usize) -> Parse<ComputationId> {
-        if self.depth >= MAX_NESTING {
-            return Err(Fault::new(at, format!("inline computations are nested more than {MAX_NESTING} deep")));
+        if self.depth >= MAX_BODY_NESTING {
+            return Err(Fault::new(at, format!("inline computations are nested more than {MAX_BODY_NESTING} deep")));
         }
         self.depth += 1;
         let computation = self.body(cursor, String::new(), at);
         self.depth -= 1;
-        let mut computation = computation?;
-        computation.name = self.unused_computation_name("inline");
-        Ok(self.add_computation(computation))
+        Ok(self.add_generated(computation?, "inline"))
     }
 
     fn unused_computation_name(&mut self, stem: &str) -> String {
@@ -277,6 +304,13 @@ impl<'t> Parser<'t> {
         self.generated_names.insert(name.clone());
         name
     }
+}
+
+/// Whether the text begins with an instruction: `[ROOT] [%]name =`.
+fn stands_alone(cursor: &Cursor) -> bool {
+    let mut ahead = *cursor;
+    ahead.eat_word("ROOT");
+    ahead.name("").is_ok() && ahead.eat(b'=')
 }
 
 fn undefined_computation(name: &str) -> String {

@@ -7,9 +7,13 @@ use super::computation::Parser;
 use super::lexer::Cursor;
 use super::literals::literal;
 use super::ops::kept_attributes;
-use super::shapes::{MAX_NESTING, shape, shape_follows};
-use super::source::{Fault, Parse};
-use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape, infer_shape};
+use super::shapes::{shape, shape_follows};
+use super::source::{Fault, Parse, Source};
+use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape, Span, infer_shape};
+
+/// Deepest nesting of operands and of inline computations. A level of these takes far more stack
+/// than a level of a tuple.
+pub(super) const MAX_BODY_NESTING: usize = 32;
 
 /// The instructions of the computation being read.
 #[derive(Default)]
@@ -17,28 +21,31 @@ pub(crate) struct Scope<'t> {
     pub instructions: Vec<Instruction>,
     pub root: Option<InstrId>,
     names: HashMap<&'t str, InstrId>,
-    /// Instructions with faults of their own: uses of them are not reported again.
-    broken: HashSet<&'t str>,
+    /// Instructions with faults of their own, and their lines: uses of them are not reported again.
+    broken: HashMap<&'t str, u32>,
     generated_names: HashSet<String>,
     /// Elements that `name#1` has taken out of tuples.
     elements: HashMap<(InstrId, i64), InstrId>,
-    /// The instruction being read.
-    current: Option<&'t str>,
+    /// The instruction being read, and where it stands.
+    current: Option<(&'t str, usize)>,
+    /// Whether names that are not defined are parameters of the shape written before them.
+    pub implicit_parameters: bool,
 }
 
 impl<'t> Scope<'t> {
     /// The name of the instruction that failed, which is not reported again when it is used.
-    pub(super) fn take_current(&mut self) -> Option<&'t str> {
-        let name = self.current.take()?;
+    pub(super) fn take_current(&mut self, source: &Source) -> Option<&'t str> {
+        let (name, at) = self.current.take()?;
         if !self.names.contains_key(name) {
-            self.broken.insert(name);
+            self.broken.insert(name, source.span(at).line);
         }
         Some(name)
     }
 
     /// The line that defines a name.
     pub(super) fn line_of(&self, name: &str) -> Option<u32> {
-        self.names.get(name).map(|id| self.instructions[id.index()].span.line)
+        let found = self.names.get(name).map(|id| self.instructions[id.index()].span.line);
+        found.or_else(|| self.broken.get(name).copied())
     }
 
     pub(super) fn find(&self, name: &str, at: usize) -> Parse<InstrId> {
@@ -46,8 +53,19 @@ impl<'t> Scope<'t> {
             return Ok(id);
         }
         let message =
-            if self.broken.contains(name) { String::new() } else { format!("the operand `{name}` is not defined") };
+            if self.broken.contains_key(name) { String::new() } else { format!("the operand `{name}` is not defined") };
         Err(Fault { at, message, undefined: Some(name.to_owned()) })
+    }
+
+    /// An operand of an instruction that stands alone.
+    fn find_or_add_parameter(&mut self, name: &'t str, shape: &Shape, span: Span) -> InstrId {
+        if let Some(&id) = self.names.get(name) {
+            return id;
+        }
+        let op = Op::Parameter { number: self.names.len() as i64 };
+        let id = self.add(Instruction { span, ..Instruction::new(name, shape.clone(), op, Vec::new()) });
+        self.names.insert(name, id);
+        id
     }
 
     fn unused_name(&mut self, stem: &str) -> String {
@@ -74,7 +92,7 @@ impl<'t> Parser<'t> {
         let root_at = cursor.at();
         let is_root = cursor.eat_word("ROOT");
         let (name, at) = cursor.name("an instruction or `}`")?;
-        scope.current = Some(name);
+        scope.current = Some((name, at));
         cursor.expect(b'=', &format!("after the instruction name `{name}`"))?;
         let instruction = self.right_hand_side(cursor, scope, Some((name, at)), 0)?;
         if scope.names.contains_key(name) || scope.generated_names.contains(name) {
@@ -100,9 +118,13 @@ impl<'t> Parser<'t> {
         let declared = if shape_follows(cursor) { Some(shape(cursor)?) } else { None };
         let at = cursor.at();
         let word = cursor.expect_word("an opcode")?;
+        if cursor.touches(b'[') {
+            let message = format!("unknown element type `{word}`; types are written like f32, s8, pred");
+            return Err(Fault::new(at, message));
+        }
         let opcode = match word.parse::<Opcode>() {
             Ok(opcode) => opcode,
-            Err(()) => return self.sugared(cursor, scope, word, at, declared, name),
+            Err(()) => return self.sugared(cursor, scope, (word, at), declared, name),
         };
         let (operands, mut op) = self.parentheses(cursor, scope, opcode, at, declared.as_ref(), depth)?;
         let mut attributes = match name {
@@ -164,7 +186,10 @@ impl<'t> Parser<'t> {
             return self.nested(cursor, scope, depth);
         }
         let (name, at) = cursor.name("an operand")?;
-        let mut id = scope.find(name, at)?;
+        let mut id = match &declared {
+            Some(shape) if scope.implicit_parameters => scope.find_or_add_parameter(name, shape, self.source.span(at)),
+            _ => scope.find(name, at)?,
+        };
         while cursor.touches(b'#') {
             cursor.eat(b'#');
             let index_at = cursor.at();
@@ -181,8 +206,8 @@ impl<'t> Parser<'t> {
     }
 
     fn nested(&mut self, cursor: &mut Cursor<'t>, scope: &mut Scope<'t>, depth: usize) -> Parse<InstrId> {
-        if depth >= MAX_NESTING {
-            let message = format!("operands are nested more than {MAX_NESTING} deep");
+        if depth >= MAX_BODY_NESTING {
+            let message = format!("operands are nested more than {MAX_BODY_NESTING} deep");
             return Err(Fault::new(cursor.at(), message));
         }
         let instruction = self.right_hand_side(cursor, scope, None, depth + 1)?;
@@ -227,18 +252,5 @@ impl<'t> Parser<'t> {
     fn inferred(&mut self, op: &Op, operands: &[InstrId], scope: &Scope<'t>, at: usize) -> Parse<Shape> {
         let shapes: Vec<&Shape> = operands.iter().map(|id| &scope.instructions[id.index()].shape).collect();
         infer_shape(&self.module, op, &shapes, None).map_err(|message| Fault::new(at, message))
-    }
-
-    /// `slice-start(…)` and the like: an asynchronous form of an operation that has no opcode for it.
-    fn sugared(
-        &mut self,
-        _cursor: &mut Cursor<'t>,
-        _scope: &mut Scope<'t>,
-        word: &str,
-        at: usize,
-        _declared: Option<Shape>,
-        _name: Option<(&'t str, usize)>,
-    ) -> Parse<Instruction> {
-        Err(Fault::new(at, format!("unknown opcode `{word}`")))
     }
 }

@@ -29,6 +29,11 @@ impl<'t> Cursor<'t> {
         self.pos
     }
 
+    /// Continues at another offset.
+    pub(crate) fn move_to(&mut self, at: usize) {
+        self.pos = at.min(self.end);
+    }
+
     /// Whether the next byte follows without a blank, and is this one.
     pub(crate) fn touches(&self, byte: u8) -> bool {
         self.bytes().get(self.pos) == Some(&byte)

@@ -20,6 +20,7 @@ mod print_literal;
 mod print_op;
 mod shapes;
 mod source;
+mod sugar;
 
 pub use print::{PrintOptions, print_module, print_module_with};
 

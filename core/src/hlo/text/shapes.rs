@@ -4,8 +4,8 @@ use super::lexer::{Cursor, parse_integer};
 use super::source::{Fault, Parse};
 use crate::hlo::{ArrayShape, ElementType, Layout, Shape};
 
-/// Deepest nesting of tuples, operands and inline computations. Parsing them recurses, so there is
-/// a limit; programs nest a few levels.
+/// Deepest nesting of tuples. Reading and comparing them recurses, so there is a limit; programs
+/// nest a few levels.
 pub(crate) const MAX_NESTING: usize = 256;
 
 /// Whether a shape comes next, rather than an opcode or a name.

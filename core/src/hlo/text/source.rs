@@ -1,5 +1,6 @@
 //! The text being read: from byte offsets to lines, columns and diagnostics.
 
+use crate::hlo::span::shown_line;
 use crate::hlo::{Diagnostic, Span};
 
 /// A fault at a byte offset, before it is known which file and line that is.
@@ -61,7 +62,7 @@ impl<'t> Source<'t> {
             span,
             subject,
             message: fault.message,
-            source_line: self.line(span.line as usize - 1).to_owned(),
+            source_line: shown_line(self.line(span.line as usize - 1), span.column),
         }
     }
 }
