@@ -288,7 +288,7 @@ fn hostile() -> impl Strategy<Value = IndexingMap> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn hostile_maps_get_an_answer(map in hostile(), size in prop_oneof![Just(0i64), Just(1), Just(100), Just(i64::MAX)]) {

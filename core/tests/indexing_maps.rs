@@ -197,8 +197,8 @@ fn boxed(map: &IndexingMap) -> Vec<(Vec<i64>, Vec<i64>)> {
 }
 
 proptest! {
-    // 3,000 maps of up to 2,401 points each.
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    // 1,500 maps of up to 2,401 points each.
+    #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
     fn simplifying_keeps_domain_and_results(map in any_map()) {

@@ -148,10 +148,23 @@ fn shared_subexpressions_cost_once() {
     for i in 0..200 {
         expr = expr.clone().floor_div(3 + i % 2) + expr.modulo(5);
     }
-    let bounds = dims(&[(0, 1_000_000)]);
-    let simplified = simplify_expr(&expr, &bounds);
-    for point in [0, 1, 17, 999_999] {
-        assert_eq!(simplified.eval(&[point], &[], &[]), expr.eval(&[point], &[], &[]));
+    same_values(&expr);
+    // Here nothing simplifies, and every pass builds the 2^60 nodes anew.
+    let mut expr = Expr::dim(0);
+    for i in 0..60 {
+        expr = (expr.clone() + (i % 5 + 1)).min(expr * 3 + Expr::dim(1));
+    }
+    same_values(&expr);
+    // A sum in which every pair of terms might recombine.
+    let terms = (1..120).map(|i| Expr::dim(0).floor_div(i + 1) * (i % 5) + Expr::dim(0).modulo(i + 2) * (i % 7));
+    same_values(&terms.reduce(|a, b| a + b).unwrap());
+}
+
+#[track_caller]
+fn same_values(expr: &Expr) {
+    let simplified = simplify_expr(expr, &dims(&[(0, 1_000_000), (0, 1000)]));
+    for point in [[0, 0], [1, 3], [17, 1000], [999_999, 999]] {
+        assert_eq!(simplified.eval(&point, &[], &[]), expr.eval(&point, &[], &[]));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Integer expressions over the variables of a map.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
@@ -51,6 +51,9 @@ pub(super) type ExprMap<V> = HashMap<Expr, V, BuildHasherDefault<StoredHash>>;
 
 /// Above this size an expression is compiled before it is evaluated, as it may share subexpressions.
 const INTERPRETED_SIZE: u32 = 256;
+
+/// Up to this size, comparing as trees is faster than remembering what was compared.
+const COMPARED_AS_TREE: u32 = 256;
 
 impl Expr {
     /// From its kind, as it is: nothing is folded.
@@ -318,7 +321,45 @@ fn mix(value: u64) -> u64 {
 
 impl PartialEq for Expr {
     fn eq(&self, other: &Expr) -> bool {
-        self.same(other) || (self.0.hash == other.0.hash && self.0.size == other.0.size && self.kind() == other.kind())
+        match self.may_equal(other) {
+            Some(known) => known,
+            None if self.size() <= COMPARED_AS_TREE => self.kind() == other.kind(),
+            None => self.equals_shared(other, &mut HashSet::new()),
+        }
+    }
+}
+
+impl Expr {
+    /// What can be said without looking at operands.
+    fn may_equal(&self, other: &Expr) -> Option<bool> {
+        let (a, b) = (&self.0, &other.0);
+        if self.same(other) {
+            return Some(true);
+        }
+        let differ = a.hash != b.hash || a.size != b.size || a.depth != b.depth;
+        differ.then_some(false)
+    }
+
+    /// Equality that looks at every pair of nodes once, however much is shared. `seen` holds pairs known to be
+    /// equal.
+    fn equals_shared(&self, other: &Expr, seen: &mut HashSet<(*const Node, *const Node)>) -> bool {
+        if let Some(known) = self.may_equal(other) {
+            return known;
+        }
+        let pair = (Arc::as_ptr(&self.0), Arc::as_ptr(&other.0));
+        if seen.contains(&pair) {
+            return true;
+        }
+        let equal = match (self.kind().operands(), other.kind().operands()) {
+            (Some((a, b)), Some((x, y))) => {
+                self.kind().rank() == other.kind().rank() && a.equals_shared(x, seen) && b.equals_shared(y, seen)
+            }
+            _ => self.kind() == other.kind(),
+        };
+        if equal {
+            seen.insert(pair);
+        }
+        equal
     }
 }
 
@@ -338,7 +379,21 @@ impl PartialOrd for Expr {
 
 impl Ord for Expr {
     fn cmp(&self, other: &Expr) -> Ordering {
-        if self.same(other) { Ordering::Equal } else { self.kind().cmp(other.kind()) }
+        if self == other {
+            return Ordering::Equal;
+        }
+        match (self.kind().operands(), other.kind().operands()) {
+            // Only one pair of operands is descended into: the equal ones are told apart above.
+            (Some((a, b)), Some((x, y))) if self.kind().rank() == other.kind().rank() => {
+                if a == x {
+                    b.cmp(y)
+                } else {
+                    a.cmp(x)
+                }
+            }
+            (None, None) => self.kind().cmp(other.kind()),
+            _ => self.kind().rank().cmp(&other.kind().rank()),
+        }
     }
 }
 

@@ -47,4 +47,4 @@ pub use of_op::{Indexing, Reading, RuntimeValue, input_to_output, output_to_inpu
 pub use parse::TextError;
 pub use program::Program;
 pub use range::{Bounds, range_of};
-pub use simplify::simplify_expr;
+pub use simplify::{simplify_expr, simplify_exprs};

@@ -4,6 +4,10 @@ use super::affine::Affine;
 use super::expr::Expr;
 use super::simplify::{Simplifier, as_quotient, as_remainder};
 
+/// In longer sums, quotients and remainders are not tried with each other: that takes time in proportion to
+/// the square, and sums that index something are short.
+const MAX_PAIRED_TERMS: usize = 24;
+
 impl Simplifier<'_> {
     /// Applies the rules until none fits. Terms are sorted before and after.
     pub(super) fn recombine(&mut self, sum: &mut Affine) {
@@ -11,10 +15,10 @@ impl Simplifier<'_> {
             sum.terms.iter().any(|(term, _)| as_remainder(term).is_some() || as_quotient(term).is_some())
         };
         while sum.terms.len() > 1 && interesting(sum) && self.step() {
-            let next = self
-                .merge_quotient_and_remainder(sum)
-                .or_else(|| self.merge_remainders(sum))
-                .or_else(|| self.difference_to_remainder(sum));
+            let mut next = self.merge_quotient_and_remainder(sum);
+            if sum.terms.len() <= MAX_PAIRED_TERMS {
+                next = next.or_else(|| self.merge_remainders(sum)).or_else(|| self.difference_to_remainder(sum));
+            }
             match next {
                 Some(next) => *sum = next,
                 None => break,

@@ -6,6 +6,7 @@
 //!
 //! Values are taken not to overflow. Where a *coefficient* would, the expression stays as it was.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
@@ -23,22 +24,28 @@ const MAX_PASSES: usize = 4;
 /// An expression with the same value at every point within `bounds`, in canonical form and usually
 /// cheaper. Deterministic; shared subexpressions are simplified once.
 pub fn simplify_expr(expr: &Expr, bounds: &Bounds) -> Expr {
-    if bounds.facts.is_empty() {
-        return Simplifier::new(bounds).simplify(expr);
-    }
-    let bounds = canonical_facts(bounds);
-    Simplifier::new(&bounds).simplify(expr)
+    simplify_exprs(std::slice::from_ref(expr), bounds).pop().unwrap_or_else(|| expr.clone())
+}
+
+/// Simplifies many expressions under the same bounds. What they share is simplified once.
+pub fn simplify_exprs(exprs: &[Expr], bounds: &Bounds) -> Vec<Expr> {
+    let canonical = canonical_facts(bounds);
+    let mut simplifier = Simplifier::new(&canonical);
+    exprs.iter().map(|expr| simplifier.simplify(expr)).collect()
 }
 
 /// The same knowledge, with the expressions of the facts in the form in which they will be met.
-fn canonical_facts(bounds: &Bounds) -> Bounds {
+fn canonical_facts(bounds: &Bounds) -> Cow<'_, Bounds> {
+    if bounds.facts.is_empty() {
+        return Cow::Borrowed(bounds);
+    }
     let plain = Bounds { facts: Vec::new(), ..bounds.clone() };
     let mut result = plain.clone();
     let mut simplifier = Simplifier::new(&plain);
     for fact in &bounds.facts {
         result.assume(super::Constraint::new(simplifier.simplify(&fact.expr), fact.bounds));
     }
-    result
+    Cow::Owned(result)
 }
 
 pub(super) struct Simplifier<'a> {
