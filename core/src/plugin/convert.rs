@@ -8,7 +8,7 @@ use crate::emitter::{
     Configuration, Decline, Descriptor, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan, Plan, SubgraphCall,
     SubgraphKind, Verdict, WriteMode,
 };
-use crate::hlo::{InstrId, parse_module, print_module};
+use crate::hlo::{InstrId, PrintOptions, parse_module, print_module_with};
 
 /// A message that does not mean anything.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,9 +21,13 @@ impl From<prost::DecodeError> for WireError {
     }
 }
 
-/// A fusion as bytes.
+/// A fusion as bytes. Metadata stays behind: it says where instructions came from, not what they do.
+///
+/// The module goes as text: it is written three times and read as fast as its protobuf form, and both
+/// sides can be of different age.
 pub fn encode_fusion(fusion: &Fusion) -> Vec<u8> {
-    let module = print_module(&fusion.module);
+    let options = PrintOptions { omit_metadata: true, ..PrintOptions::default() };
+    let module = print_module_with(&fusion.module, &options);
     schema::Fusion { name: fusion.name.clone(), module }.encode_to_vec()
 }
 

@@ -16,6 +16,8 @@ pub struct PrintOptions {
     pub percent: bool,
     /// Leave constants of more than this many elements out, as `{...}`; such text does not read back.
     pub elide_above: Option<usize>,
+    /// Leave out where instructions came from: `metadata` and the tables it refers to.
+    pub omit_metadata: bool,
 }
 
 /// Prints a module in the style of JAX's lowering: no `%`, all constants in full.
@@ -48,7 +50,9 @@ impl Printer<'_> {
         let module = self.module;
         if !module.name.is_empty() {
             self.header()?;
-            self.debug_tables()?;
+            if !self.options.omit_metadata {
+                self.debug_tables()?;
+            }
             self.out.push('\n');
         }
         for (index, computation) in module.computations.iter().enumerate() {
@@ -195,7 +199,7 @@ impl Printer<'_> {
             let entries: Vec<String> = extra.frontend_attributes.iter().map(entry).collect();
             write!(self.out, ", frontend_attributes={{{}}}", entries.join(","))?;
         }
-        if let Some(metadata) = &extra.metadata {
+        if let Some(metadata) = extra.metadata.as_ref().filter(|_| !self.options.omit_metadata) {
             write!(self.out, ", metadata={}", metadata_text(metadata))?;
         }
         match &extra.backend_config {
