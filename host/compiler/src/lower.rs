@@ -11,7 +11,7 @@ use crate::select::Selected;
 use crate::{CompileError, Dump, Phase};
 
 /// Kernels below which a second thread is not worth its start.
-const LEAST_PER_BATCH: usize = 4;
+const LEAST_PER_BATCH: usize = 2;
 
 /// Machine code of all kernels.
 #[derive(Debug, Default)]
@@ -32,32 +32,41 @@ pub fn lower(
     threads: usize,
     dump: &Dump,
 ) -> Result<Lowered, CompileError> {
-    let batches = split(kernels.len(), threads);
-    let compile = |range: &std::ops::Range<usize>| {
+    let batches = batches(kernels, threads);
+    let compile = |batch: &Vec<usize>| {
         let mut texts = Texts { wanted: wanted.to_vec(), all: dump.is_active(), texts: BTreeMap::new() };
-        let sources: Vec<KernelSource> = kernels[range.clone()].iter().map(|k| source(k, target)).collect();
+        let sources: Vec<KernelSource> = batch.iter().map(|&index| source(&kernels[index], target)).collect();
         let code = fusebox_lowering::compile(&sources, target, &mut texts);
         (code, texts.texts)
     };
-    let results = in_parallel(&batches, &compile);
     let mut lowered = Lowered::default();
-    for (batch, (range, (code, texts))) in batches.iter().zip(results).enumerate() {
-        dump_texts(dump, batch, &texts)?;
-        let code = code.map_err(|e| failed(&e, kernels))?;
-        lowered.images.extend(kernels[range.clone()].iter().map(|k| image(k, batch)));
-        lowered.code.push(code);
+    for (number, (code, texts)) in in_parallel(&batches, &compile).into_iter().enumerate() {
+        dump_texts(dump, number, &texts)?;
+        lowered.code.push(code.map_err(|e| failed(&e, kernels))?);
         texts.into_iter().for_each(|(stage, text)| lowered.texts.entry(stage).or_default().push(text));
     }
+    let batch_of = |index: &usize| batches.iter().position(|batch| batch.contains(index)).unwrap_or(0);
+    lowered.images = (0..kernels.len()).map(|index| image(&kernels[index], batch_of(&index))).collect();
     Ok(lowered)
 }
 
-/// Contiguous ranges of about equal length.
-fn split(kernels: usize, threads: usize) -> Vec<std::ops::Range<usize>> {
-    if kernels == 0 {
+/// Numbers of kernels, in batches of about equal work: the largest kernels first, each to the batch that
+/// has least.
+fn batches(kernels: &[Selected], threads: usize) -> Vec<Vec<usize>> {
+    if kernels.is_empty() {
         return Vec::new();
     }
-    let batches = (kernels / LEAST_PER_BATCH).clamp(1, threads.max(1));
-    (0..batches).map(|i| i * kernels / batches..(i + 1) * kernels / batches).collect()
+    let count = (kernels.len() / LEAST_PER_BATCH).clamp(1, threads.max(1));
+    let mut by_size: Vec<usize> = (0..kernels.len()).collect();
+    by_size.sort_by_key(|&index| std::cmp::Reverse(kernels[index].functions.len()));
+    let mut batches = vec![(0, Vec::new()); count];
+    for index in by_size {
+        if let Some((size, batch)) = batches.iter_mut().min_by_key(|(size, _)| *size) {
+            *size += kernels[index].functions.len();
+            batch.push(index);
+        }
+    }
+    batches.into_iter().map(|(_, batch)| batch).collect()
 }
 
 fn in_parallel<R: Send, T: Send>(items: &[R], f: &(dyn Fn(&R) -> T + Sync)) -> Vec<T>
