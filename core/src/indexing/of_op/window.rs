@@ -84,12 +84,19 @@ pub(super) fn convolution(site: Site, operand: usize, attributes: &ConvolutionAt
     let features_in_group = kernel[at(kernel, dims.kernel_input_feature)?];
     let feature_in = add_range(&mut map, features_in_group);
 
+    // The place of the input under the kernel; both are read only where there is one.
+    let mut coordinates = vec![Expr::constant(0); input.len()];
+    for (i, (window, place)) in attributes.window.dims.iter().zip(&places).enumerate() {
+        let (o, x) = (at(output, dims.output_spatial[i])?, at(input, dims.input_spatial[i])?);
+        under_window(&mut map, Expr::dim(o as u32), place.clone(), window, input[x])?;
+        coordinates[x] = map.results.pop().unwrap_or_else(|| Expr::constant(0));
+    }
     if operand > 0 {
         let mut results = vec![Expr::constant(0); kernel.len()];
         results[at(kernel, dims.kernel_input_feature)?] = feature_in;
         results[at(kernel, dims.kernel_output_feature)?] = feature_out;
         for ((&k, window), place) in dims.kernel_spatial.iter().zip(&attributes.window.dims).zip(places) {
-            let backwards = -place.clone() + (window.size - 1);
+            let backwards = -place.clone() + (window.size.saturating_sub(1));
             results[at(kernel, k)?] = if window.reversal { backwards } else { place };
         }
         map.results = results;
@@ -102,16 +109,10 @@ pub(super) fn convolution(site: Site, operand: usize, attributes: &ConvolutionAt
     };
     let batch_in = input[at(input, dims.input_batch)?];
     let batches_in_group = batch_in / attributes.batch_group_count.max(1);
-    let mut coordinates = vec![Expr::constant(0); input.len()];
     coordinates[at(input, dims.input_batch)?] =
         group_of(attributes.batch_group_count)? * batches_in_group + Expr::dim(at(output, dims.output_batch)? as u32);
     coordinates[at(input, dims.input_feature)?] =
         group_of(attributes.feature_group_count)? * features_in_group + feature_in;
-    for (i, (window, place)) in attributes.window.dims.iter().zip(places).enumerate() {
-        let (o, x) = (at(output, dims.output_spatial[i])?, at(input, dims.input_spatial[i])?);
-        under_window(&mut map, Expr::dim(o as u32), place, window, input[x])?;
-        coordinates[x] = map.results.pop().unwrap_or_else(|| Expr::constant(0));
-    }
     map.results = coordinates;
     Ok(Reading::new(map))
 }
