@@ -13,6 +13,7 @@ mod llvm;
 pub mod math;
 mod mlir;
 mod pipeline;
+mod ptx;
 mod symbols;
 mod translate;
 

@@ -4,7 +4,7 @@ use crate::error::LoweringError;
 use crate::llvm::{FileKind, Machine, Module};
 use crate::mlir::source::Source;
 use crate::translate::{Traits, Translation};
-use crate::{Code, KernelSource, Stage, Stages, Target, inline, symbols};
+use crate::{Code, KernelSource, Stage, Stages, Target, inline, ptx, symbols};
 
 /// Compiles a batch of kernels to one piece of code.
 ///
@@ -15,8 +15,9 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
         let text: Vec<&str> = kernels.iter().map(|kernel| kernel.functions.as_str()).collect();
         stages.stage(Stage::Mlir, &text.join("\n"));
     }
-    let machine =
-        Machine::new(target).map_err(|reason| LoweringError::Target { target: target.to_string(), reason })?;
+    let unknown = |reason| LoweringError::Target { target: target.to_string(), reason };
+    ptx::check(target).map_err(unknown)?;
+    let machine = Machine::new(target).map_err(unknown)?;
     let module = Module::new("kernels");
     machine.prepare(&module);
     let mut translation = Translation::new(module, target, Traits::of(target));
@@ -68,7 +69,7 @@ fn generate(
             stages.stage(Stage::Assembly, &text);
         }
         match target {
-            Target::Nvptx { .. } => return Ok(Code::Ptx(text)),
+            Target::Nvptx { .. } => return ptx::checked(text, target).map(Code::Ptx),
             Target::Amdgpu { .. } => return Ok(Code::Assembly(text)),
             Target::Cpu | Target::Simt => {}
         }

@@ -143,7 +143,7 @@ impl Function<'_, '_, '_> {
                 let llvm = self.llvm();
                 Slot::Complex(llvm.select(condition, re, other_re), llvm.select(condition, im, other_im))
             }
-            (Slot::Tensor(a), Slot::Tensor(b)) if a.alignment == b.alignment && a.invariant == b.invariant => {
+            (Slot::Tensor(a), Slot::Tensor(b)) if a.known == b.known => {
                 let pointer = self.llvm().select(condition, a.pointer, b.pointer);
                 Slot::Tensor(super::slot::Tensor { pointer, ..a })
             }

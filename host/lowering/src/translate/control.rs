@@ -384,9 +384,9 @@ fn weakest(slots: &[&Slot]) -> Option<Slot> {
     let Slot::Tensor(mut tensor) = (*first).clone() else { return Some((*first).clone()) };
     for slot in rest {
         if let Slot::Tensor(other) = slot {
-            tensor.alignment = tensor.alignment.min(other.alignment);
-            tensor.invariant &= other.invariant;
-            tensor.reported |= other.reported;
+            tensor.known.alignment = tensor.known.alignment.min(other.known.alignment);
+            tensor.known.invariant &= other.known.invariant;
+            tensor.known.reported |= other.known.reported;
         }
     }
     Some(Slot::Tensor(tensor))

@@ -4,7 +4,7 @@ use fusebox_core::indexing::Interval;
 
 use super::function::{Done, Function};
 use super::slot::{Slot, Tensor};
-use super::{Kernel, Translation};
+use super::{Kernel, Known, Translation};
 use crate::error::{LoweringError, Unsupported};
 use crate::llvm::{IntPredicate, Op, Ty, Val};
 use crate::mlir::{Block, Operation, Type};
@@ -189,12 +189,8 @@ fn define_body_after(
     state.thread_id = Some(state.leaf(thread, Interval::from_size(i64::from(threads))));
     for (position, (value, argument)) in body.arguments().zip(arguments).enumerate() {
         describe(&state, function, position, argument);
-        let tensor = Tensor {
-            pointer: state.llvm().parameter(function, position),
-            alignment: argument.alignment,
-            invariant: argument.read_only,
-            reported,
-        };
+        let known = Known { alignment: argument.alignment, invariant: argument.read_only, reported };
+        let tensor = Tensor::new(state.llvm().parameter(function, position), known);
         state.bind(value, Slot::Tensor(tensor));
     }
     let done = state.operations(body).and_then(|()| {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fusebox_core::indexing::Interval;
 
 use super::slot::{Shape, Slot, Tensor};
-use super::{Declared, Kernel, Translation};
+use super::{Declared, Kernel, Known, Translation, Variant};
 use crate::error::{LoweringError, Unsupported};
 use crate::indices::{Indices, Ix};
 use crate::llvm::{Bb, Module, Ty, Val};
@@ -61,27 +61,34 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
         translation: &'t mut Translation,
         kernel: &'k mut Kernel<'s>,
         op: Operation,
+        variant: &Variant,
     ) -> Result<(), LoweringError> {
-        let name = op.attribute("sym_name").and_then(|name| name.string()).unwrap_or_default();
-        let declared = translation.functions.get_mut(name).filter(|declared| !declared.defined);
+        let declared = translation.functions.get_mut(variant).filter(|declared| !declared.defined);
         let (Some(declared), Some(body)) = (declared, op.block(0)) else { return Ok(()) };
         declared.defined = true;
         let declared = declared.clone();
         let mut function = Function::new(translation, kernel, declared.function);
-        let done = function.body_of_callee(&declared, body);
+        let done = function.body_of_callee(&declared, body, &variant.tensors);
         let failed = function.current.unwrap_or(op);
         done.map_err(|reason| translation.unsupported(kernel, failed, reason))
     }
 
-    fn body_of_callee(&mut self, declared: &Declared, body: Block) -> Done {
+    fn body_of_callee(&mut self, declared: &Declared, body: Block, tensors: &[Known]) -> Done {
         let start = self.llvm().current_block();
         let mut position = 0;
+        let mut tensors = tensors.iter();
         for argument in body.arguments() {
             let shape = self.shape_of(&argument.ty())?;
             let values: Vec<Val> =
                 (0..shape.width()).map(|part| self.llvm().parameter(declared.function, position + part)).collect();
             position += shape.width();
-            let slot = self.slot_of(&shape, &values, None);
+            let slot = match (&shape, tensors.as_slice().first()) {
+                (Shape::Tensor, Some(known)) => {
+                    tensors.next();
+                    Slot::Tensor(Tensor::new(values[0], *known))
+                }
+                _ => self.slot_of(&shape, &values, None),
+            };
             self.bind(argument, slot);
         }
         self.operations(body)?;
@@ -130,12 +137,17 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
         let arguments: Vec<Slot> = op.operands().map(|operand| self.slot(operand)).collect::<Done<_>>()?;
         let shapes = op.results().map(|result| self.shape_of(&result.ty())).collect::<Done<Vec<_>>>()?;
         let values = self.flattened(&arguments)?;
-        let declared = match self.translation.functions.get(callee) {
+        let tensors = arguments.iter().filter_map(|slot| match slot {
+            Slot::Tensor(tensor) => Some(tensor.known),
+            _ => None,
+        });
+        let variant = Variant { name: callee.to_owned(), tensors: tensors.collect() };
+        let declared = match self.translation.functions.get(&variant) {
             Some(declared) => declared.clone(),
             None => {
-                self.kernel.pending.push(target);
+                self.kernel.pending.push((target, variant.clone()));
                 let parameters: Vec<Ty> = values.iter().map(|&value| self.llvm().type_of(value)).collect();
-                self.declare(callee, &parameters, shapes)
+                self.declare(variant, &parameters, shapes)
             }
         };
         let result = self.llvm().call(declared.signature, declared.function, &values);
@@ -159,7 +171,7 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
         }
     }
 
-    pub(super) fn declare(&mut self, name: &str, parameters: &[Ty], results: Vec<Shape>) -> Declared {
+    pub(super) fn declare(&mut self, variant: Variant, parameters: &[Ty], results: Vec<Shape>) -> Declared {
         let types = self.types_of(&results);
         let llvm = self.llvm();
         let result = match types.as_slice() {
@@ -168,10 +180,10 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             types => llvm.structure(types),
         };
         let signature = llvm.signature(result, parameters);
-        let function = llvm.add_function(name, signature, false);
+        let function = llvm.add_function(&variant.name, signature, false);
         llvm.add_attribute(function, u32::MAX, "nounwind", 0);
         let declared = Declared { function, signature, results, defined: false };
-        self.translation.functions.insert(name.to_owned(), declared.clone());
+        self.translation.functions.insert(variant, declared.clone());
         declared
     }
 
@@ -309,11 +321,9 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             Shape::Complex(_) => Slot::Complex(values[0], values[1]),
             Shape::Tensor => {
                 let reported = self.translation.traits.reports_accesses;
-                let unknown = Tensor { pointer: values[0], alignment: 1, invariant: false, reported };
-                match like {
-                    Some(Slot::Tensor(tensor)) => Slot::Tensor(Tensor { pointer: values[0], ..*tensor }),
-                    _ => Slot::Tensor(unknown),
-                }
+                let unknown = Known { alignment: 1, invariant: false, reported };
+                let known = if let Some(Slot::Tensor(tensor)) = like { tensor.known } else { unknown };
+                Slot::Tensor(Tensor::new(values[0], known))
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `math`: what is an instruction everywhere stays one, the rest are calls of the math library.
 
+use super::Variant;
 use super::function::{Done, Function};
 use super::slot::{float_format, kept_as_bits};
 use crate::error::Unsupported;
@@ -87,12 +88,15 @@ impl Function<'_, '_, '_> {
         };
         let ty = self.llvm().type_of(operands[0]);
         let scalar = self.llvm().scalar_type(ty);
-        let declared = match self.translation.functions.get(symbol) {
+        let declared = match self.translation.functions.get(&Variant::from(symbol)) {
             Some(declared) => declared.clone(),
             None => {
                 self.translation.wanted.insert(symbol);
-                let declared =
-                    self.declare(symbol, &vec![scalar; operands.len()], vec![super::slot::Shape::Plain(scalar)]);
+                let declared = self.declare(
+                    Variant::from(symbol),
+                    &vec![scalar; operands.len()],
+                    vec![super::slot::Shape::Plain(scalar)],
+                );
                 // The definition is written for a vectoriser that sees all of it.
                 self.llvm().add_attribute(declared.function, u32::MAX, "alwaysinline", 0);
                 declared

@@ -2,6 +2,7 @@
 
 use super::function::{Done, Function};
 use super::slot::{Slot, Tensor};
+use super::{Known, Variant};
 use crate::error::Unsupported;
 use crate::indices::Ix;
 use crate::llvm::{IntPredicate, Ty, Val};
@@ -44,7 +45,7 @@ impl Function<'_, '_, '_> {
             let byte = this.llvm().int(8);
             this.llvm().stack_array(byte, count as u64 * u64::from(bytes), STACK_ALIGNMENT)
         });
-        let tensor = Tensor { pointer, alignment: STACK_ALIGNMENT, invariant: false, reported: false };
+        let tensor = Tensor::new(pointer, Known { alignment: STACK_ALIGNMENT, invariant: false, reported: false });
         self.bind(op.result(0), Slot::Tensor(tensor));
         Ok(())
     }
@@ -99,7 +100,7 @@ impl Function<'_, '_, '_> {
     fn write_element(&mut self, op: Operation, value: Value, tensor: Value, first: usize) -> Done {
         let (_, element) = static_tensor(&tensor.ty())?;
         let place = self.place(op, tensor, first)?;
-        if place.tensor.invariant {
+        if place.tensor.known.invariant {
             return Unsupported::because("it writes a tensor that is read-only");
         }
         self.report(op, &place, &element, true);
@@ -126,7 +127,7 @@ impl Function<'_, '_, '_> {
         }
         let tensor = self.tensor(tensor)?;
         let offset_divisor = self.indices.divisibility(position).saturating_mul(u64::from(bytes));
-        let alignment = common_power_of_two(offset_divisor, tensor.alignment);
+        let alignment = common_power_of_two(offset_divisor, tensor.known.alignment);
         let pointer = self.element_address(tensor.pointer, &element, position)?;
         Ok(Place { pointer, alignment, tensor })
     }
@@ -160,7 +161,7 @@ impl Function<'_, '_, '_> {
     fn read_plain(&mut self, place: &Place, element: &Type) -> Done<Val> {
         let ty = self.memory_type(element)?;
         let value = self.llvm().load(ty, place.pointer, place.alignment);
-        if place.tensor.invariant && self.translation.traits.marks_invariant_loads {
+        if place.tensor.known.invariant && self.translation.traits.marks_invariant_loads {
             self.llvm().set_metadata(value, "invariant.load", &[]);
         }
         Ok(match element {
@@ -195,7 +196,7 @@ impl Function<'_, '_, '_> {
 
     /// Tells the simulator of an access.
     fn report(&mut self, op: Operation, place: &Place, element: &Type, write: bool) {
-        if !place.tensor.reported {
+        if !place.tensor.known.reported {
             return;
         }
         let site = self.site(op);
@@ -226,13 +227,13 @@ impl Function<'_, '_, '_> {
 
     /// Calls a function of the runtime that returns nothing.
     fn call_runtime(&mut self, name: &str, parameters: &[Ty], arguments: &[Val]) {
-        let declared = match self.translation.functions.get(name) {
+        let declared = match self.translation.functions.get(&Variant::from(name)) {
             Some(declared) => declared.clone(),
             None => {
                 let signature = self.llvm().signature(self.llvm().void(), parameters);
                 let function = self.llvm().add_function(name, signature, true);
                 let declared = super::Declared { function, signature, results: Vec::new(), defined: true };
-                self.translation.functions.insert(name.to_owned(), declared.clone());
+                self.translation.functions.insert(Variant::from(name), declared.clone());
                 declared
             }
         };

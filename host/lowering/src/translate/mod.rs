@@ -35,12 +35,36 @@ pub(crate) struct Translation {
     pub(crate) traits: Traits,
     target: Target,
     /// Functions that have been called or defined, of all kernels and of the math library.
-    functions: HashMap<String, Declared>,
+    functions: HashMap<Variant, Declared>,
     /// Math functions called and not yet defined.
     wanted: BTreeSet<&'static str>,
     /// Places of memory accesses, for the simulator.
     pub(crate) sites: Vec<String>,
     fast_math: HashMap<*const std::ffi::c_void, FastMath>,
+}
+
+/// A function by its name and what is known about the tensors it is called with.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+struct Variant {
+    name: String,
+    tensors: Vec<Known>,
+}
+
+/// What is known about a tensor's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Known {
+    /// Guaranteed alignment of the pointer in bytes.
+    alignment: u32,
+    /// Never written while the kernel runs, by no one.
+    invariant: bool,
+    /// Whether accesses are reported to the simulator.
+    reported: bool,
+}
+
+impl From<&str> for Variant {
+    fn from(name: &str) -> Self {
+        Variant { name: name.to_owned(), tensors: Vec::new() }
+    }
 }
 
 /// An LLVM function that stands for one of the IR.
@@ -56,7 +80,8 @@ struct Declared {
 struct Kernel<'s> {
     name: &'s str,
     symbols: HashMap<String, Operation>,
-    pending: Vec<Operation>,
+    /// Functions called and not yet defined.
+    pending: Vec<(Operation, Variant)>,
     arguments: &'s [crate::Argument],
     blocks: u64,
     threads: u32,
@@ -110,14 +135,15 @@ impl Translation {
         let source = Source::parse("math library", &text)
             .map_err(|diagnostics| LoweringError::Invalid { kernel: "math library".into(), diagnostics })?;
         let symbols = symbols_of(&source);
-        let pending = wanted.iter().filter_map(|symbol| symbols.get(*symbol).copied()).collect();
+        let pending =
+            wanted.iter().filter_map(|symbol| Some((*symbols.get(*symbol)?, Variant::from(*symbol)))).collect();
         let mut state = Kernel { name: "math library", symbols, pending, arguments: &[], blocks: 1, threads: 1 };
         self.add_pending(&mut state)
     }
 
     fn add_pending(&mut self, kernel: &mut Kernel<'_>) -> Result<(), LoweringError> {
-        while let Some(function) = kernel.pending.pop() {
-            Function::define(self, kernel, function)?;
+        while let Some((function, variant)) = kernel.pending.pop() {
+            Function::define(self, kernel, function, &variant)?;
         }
         Ok(())
     }

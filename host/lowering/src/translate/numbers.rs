@@ -1,5 +1,6 @@
 //! Constants, bit casts, and complex numbers.
 
+use super::Known;
 use super::function::{Done, Function};
 use super::narrow;
 use super::slot::{Slot, Tensor, float_format, kept_as_bits};
@@ -41,7 +42,10 @@ impl Function<'_, '_, '_> {
                 }
                 let space = self.translation.traits.global_space;
                 let pointer = self.llvm().add_constant_bytes(&bytes, CONSTANT_ALIGNMENT, space);
-                Slot::Tensor(Tensor { pointer, alignment: CONSTANT_ALIGNMENT, invariant: true, reported: false })
+                Slot::Tensor(Tensor::new(
+                    pointer,
+                    Known { alignment: CONSTANT_ALIGNMENT, invariant: true, reported: false },
+                ))
             }
             other => return Unsupported::because(format!("constants of type {other:?} are not handled")),
         })

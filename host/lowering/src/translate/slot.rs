@@ -1,5 +1,6 @@
 //! What a value of the kernel IR has become.
 
+use super::Known;
 use crate::indices::Ix;
 use crate::llvm::{Ty, Val};
 use crate::mlir::{FloatFormat, Type};
@@ -23,12 +24,13 @@ pub(super) enum Slot {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Tensor {
     pub(super) pointer: Val,
-    /// Guaranteed alignment of the pointer in bytes.
-    pub(super) alignment: u32,
-    /// Never written while the kernel runs, by no one.
-    pub(super) invariant: bool,
-    /// Whether accesses are reported to the simulator.
-    pub(super) reported: bool,
+    pub(super) known: Known,
+}
+
+impl Tensor {
+    pub(super) fn new(pointer: Val, known: Known) -> Self {
+        Tensor { pointer, known }
+    }
 }
 
 /// How a slot of some type is passed between blocks and functions: as which LLVM values.

@@ -1,6 +1,8 @@
 //! Runs objects through LLVM's own loader, for tests only.
 #![allow(dead_code)]
 
+pub mod elementwise;
+
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 

@@ -1,0 +1,110 @@
+//! Kernels for GPUs: read, not run.
+
+mod jit;
+
+use std::process::Command;
+
+use fusebox_lowering::{Code, KernelSource, LoweringError, NoStages, Target, compile};
+use jit::{contains_in_order, source};
+
+/// Eight elements a thread, in two groups of four that are next to each other.
+fn vectorized(elements: u64) -> KernelSource {
+    let text = r#"
+"func.func"() <{function_type = (tensor<NxELEMENT>, tensor<NxELEMENT>) -> tensor<NxELEMENT>, sym_name = "scale"}> ({
+^bb0(%a: tensor<NxELEMENT>, %out: tensor<NxELEMENT>):
+  %thread = "gpu.thread_id"() <{dimension = #gpu<dim x>}> : () -> index
+  %block = "gpu.block_id"() <{dimension = #gpu<dim x>}> : () -> index
+  %result = "xla_gpu.loop"(%thread, %block, %out) ({
+  ^bb1(%group: index, %lane: index, %i: index, %state: tensor<NxELEMENT>):
+    %x = "tensor.extract"(%a, %i) : (tensor<NxELEMENT>, index) -> ELEMENT
+    %y = "arith.addf"(%x, %x) : (ELEMENT, ELEMENT) -> ELEMENT
+    %next = "tensor.insert"(%y, %state, %i) : (ELEMENT, tensor<NxELEMENT>, index) -> tensor<NxELEMENT>
+    "xla_gpu.yield"(%next) : (tensor<NxELEMENT>) -> ()
+  }) {map = "(th, bl)[s0, s1] -> (bl * 1024 + s0 * 512 + th * 4 + s1), domain: th in [0, 127], bl in [0, 63], s0 in [0, 1], s1 in [0, 3], bl * 1024 + s0 * 512 + th * 4 + s1 in [0, LAST]", unroll = array<i64: 1>} : (index, index, tensor<NxELEMENT>) -> tensor<NxELEMENT>
+  "func.return"(%result) : (tensor<NxELEMENT>) -> ()
+}) {fusebox.entry} : () -> ()
+"#;
+    let text = text.replace("NxELEMENT", &format!("{elements}xf32")).replace("ELEMENT", "f32");
+    let text = text.replace("LAST", &(elements - 1).to_string());
+    source("scale", &text, &[4 * elements, 4 * elements], 1, 64, 128)
+}
+
+fn ptx(kernel: &KernelSource, capability: u32, ptx_version: Option<u32>) -> String {
+    match compile(std::slice::from_ref(kernel), &Target::Nvptx { capability, ptx_version }, &mut NoStages) {
+        Ok(Code::Ptx(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Runs NVIDIA's assembler over PTX, where it is installed; gives its report.
+fn assemble(text: &str, capability: u32) -> Option<String> {
+    let program = std::env::var_os("FUSEBOX_PTXAS").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas"),
+        std::path::PathBuf::from,
+    );
+    if !program.exists() {
+        eprintln!("skipped: no ptxas at {}", program.display());
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel.ptx");
+    std::fs::write(&file, text).unwrap();
+    let output = Command::new(program)
+        .args(["-v", &format!("-arch=sm_{capability}"), "-o", "/dev/null"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{report}\n{text}");
+    Some(report)
+}
+
+#[test]
+fn neighbours_are_read_and_written_together() {
+    for (elements, capability) in [(65536, 80), (65536, 90), (65000, 90)] {
+        let text = ptx(&vectorized(elements), capability, None);
+        let target = format!(".target sm_{capability}");
+        contains_in_order(
+            &text,
+            &[&target, ".visible .entry scale(", ".reqntid 128", "ld.global.nc.v4.b32", "st.global.v4.b32"],
+        );
+        assert!(!text.contains("mul.lo.s64") && !text.contains("add.s64 \t%rd1"), "not in 32 bits:\n{text}");
+        if let Some(report) = assemble(&text, capability) {
+            contains_in_order(&report, &["0 bytes spill stores, 0 bytes spill loads"]);
+        }
+    }
+}
+
+#[test]
+fn a_tail_that_is_no_multiple_of_four_is_checked_element_by_element() {
+    let text = ptx(&vectorized(65533), 90, None);
+    contains_in_order(&text, &["ld.global.nc.v4.b32", "st.global.v4.b32"]);
+    contains_in_order(&text, &["st.global.b32"]);
+    assemble(&text, 90);
+}
+
+#[test]
+fn the_version_is_the_one_asked_for() {
+    let kernel = vectorized(65536);
+    assert!(ptx(&kernel, 90, Some(83)).contains(".version 8.3"));
+    assert!(ptx(&kernel, 80, Some(87)).contains(".version 8.7"));
+    let unknown = Target::Nvptx { capability: 90, ptx_version: Some(91) };
+    let error = compile(std::slice::from_ref(&kernel), &unknown, &mut NoStages).unwrap_err();
+    assert!(matches!(&error, LoweringError::Target { .. }), "{error}");
+    contains_in_order(&error.to_string(), &["sm_90", "does not write PTX 9.1"]);
+    let unknown = Target::Nvptx { capability: 91, ptx_version: None };
+    let error = compile(&[kernel], &unknown, &mut NoStages).unwrap_err();
+    contains_in_order(&error.to_string(), &["sm_91", "does not know it"]);
+}
+
+#[test]
+fn amd_gets_assembly() {
+    let target = Target::Amdgpu { processor: "gfx942".into() };
+    match compile(&[vectorized(65536)], &target, &mut NoStages) {
+        Ok(Code::Assembly(text)) => contains_in_order(
+            &text,
+            &["gfx942", "scale:", "global_load_dwordx4", "global_store_dwordx4", "s_endpgm", ".amdhsa_kernel scale"],
+        ),
+        other => panic!("{other:?}"),
+    }
+}
