@@ -147,7 +147,11 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             None => {
                 self.kernel.pending.push((target, variant.clone()));
                 let parameters: Vec<Ty> = values.iter().map(|&value| self.llvm().type_of(value)).collect();
-                self.declare(variant, &parameters, shapes)
+                let declared = self.declare(variant, &parameters, shapes);
+                // What inlining has left stays: a chain of functions that each call the next one twice would
+                // take LLVM's inliner time exponential in its length.
+                self.llvm().add_attribute(declared.function, u32::MAX, "noinline", 0);
+                declared
             }
         };
         let result = self.llvm().call(declared.signature, declared.function, &values);
