@@ -217,7 +217,12 @@ impl Complex {
         let exponent = scale_exponent(self) & !1;
         let (x, y) = (libm::scalbn(x, -exponent), libm::scalbn(y, -exponent));
         let root = (HALF * (x.abs() + x.hypot(y))).sqrt();
-        let (re, im) = if x >= 0.0 { (root, y / (2.0 * root)) } else { (y.abs() / (2.0 * root), root.copysign(y)) };
+        let (re, im) = if x >= 0.0 {
+            (root, y / (2.0 * root))
+        } else {
+            // On the cut itself XLA does not look at the sign of the zero.
+            (y.abs() / (2.0 * root), if y < 0.0 { -root } else { root })
+        };
         complex(libm::scalbn(re, exponent / 2), libm::scalbn(im, exponent / 2))
     }
 
