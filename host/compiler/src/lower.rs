@@ -32,6 +32,8 @@ pub fn lower(
     threads: usize,
     dump: &Dump,
 ) -> Result<Lowered, CompileError> {
+    // One PTX or assembly file is one module: only objects come in several.
+    let threads = if matches!(target, Target::Cpu | Target::Simt) { threads } else { 1 };
     let batches = batches(kernels, threads);
     let compile = |batch: &Vec<usize>| {
         let mut texts = Texts { wanted: wanted.to_vec(), all: dump.is_active(), texts: BTreeMap::new() };
