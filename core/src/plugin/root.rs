@@ -42,7 +42,12 @@ impl Note {
         let length = append(&mut text, 0, package.as_bytes());
         let length = append(&mut text, length, b" ");
         let length = append(&mut text, length, env!("CARGO_PKG_VERSION").as_bytes());
-        Note { magic: Self::MAGIC, interface: INTERFACE_VERSION.to_le_bytes(), length: (length as u32).to_le_bytes(), text }
+        Note {
+            magic: Self::MAGIC,
+            interface: INTERFACE_VERSION.to_le_bytes(),
+            length: (length as u32).to_le_bytes(),
+            text,
+        }
     }
 }
 
