@@ -301,3 +301,80 @@ proptest! {
         }
     }
 }
+
+/// Lanes of neighbouring points within one row, threads, blocks, chunks of blocks; guarded where the grid is larger.
+fn threads_plan(shape: &[i64], threads: i64, lanes: i64, chunks: i64) -> IndexingMap {
+    let units: i64 = shape.iter().product::<i64>() / lanes;
+    let blocks = (units + threads * chunks - 1) / (threads * chunks);
+    let unit = Expr::range(0) * (blocks * threads) + Expr::dim(1) * threads + Expr::dim(0);
+    let (minor, outer) = shape.split_last().unwrap();
+    let results = if minor % lanes == 0 {
+        let mut index = delinearize(&unit, &[outer, &[minor / lanes]].concat());
+        let last = index.pop().unwrap();
+        index.push(last * lanes + Expr::range(1));
+        index
+    } else {
+        delinearize(&(unit.clone() * lanes + Expr::range(1)), shape)
+    };
+    IndexingMap::from_tensor_sizes(results, &[threads, blocks], &[chunks, lanes])
+        .with_constraint(unit, Interval::from_size(units))
+}
+
+/// Rows (or parts of one row) dealt to blocks of one thread.
+fn slabs_plan(shape: &[i64], blocks: i64, parts: i64) -> IndexingMap {
+    let (&minor, outer) = shape.split_last().unwrap();
+    let rows: i64 = outer.iter().product();
+    let (row, point, blocks, ranges) = if parts > 1 {
+        let length = (minor + parts - 1) / parts;
+        let point = Expr::dim(1).modulo(parts) * length + Expr::range(0);
+        (Expr::dim(1).floor_div(parts), point, rows * parts, vec![length])
+    } else {
+        let share = (rows + blocks - 1) / blocks;
+        (Expr::dim(1) * share + Expr::range(0), Expr::range(1), blocks, vec![share, minor])
+    };
+    let mut results = delinearize(&row, outer);
+    results.push(point.clone());
+    IndexingMap::from_tensor_sizes(results, &[1, blocks], &ranges)
+        .with_constraint(row, Interval::from_size(rows))
+        .with_constraint(point, Interval::from_size(minor))
+}
+
+/// Tiles of a permuted array: `tile` by `tile` over two dimensions, the others one element each.
+fn tiles_plan(rows: i64, batch: i64, columns: i64, tile: i64, step: i64) -> IndexingMap {
+    let (down, across) = ((rows + tile - 1) / tile, (columns + tile - 1) / tile);
+    let tiles = delinearize(&Expr::dim(1), &[down, batch, across]);
+    let row = tiles[0].clone() * tile + Expr::dim(0).floor_div(tile) + Expr::range(0) * step;
+    let column = tiles[2].clone() * tile + Expr::dim(0).modulo(tile);
+    let results = vec![row.clone(), tiles[1].clone(), column.clone()];
+    IndexingMap::from_tensor_sizes(results, &[tile * step, down * batch * across], &[tile / step])
+        .with_constraint(row, Interval::from_size(rows))
+        .with_constraint(column, Interval::from_size(columns))
+}
+
+proptest! {
+    // 500 plans of each family.
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn plans_of_emitters_are_proven(
+        shape in prop::collection::vec(prop_oneof![1i64..9, 1i64..200, Just(64), Just(128)], 1..5),
+        threads in prop_oneof![Just(1i64), Just(32), Just(96), Just(128), Just(256), 1i64..300],
+        lanes in prop_oneof![Just(1i64), Just(2), Just(4), Just(8)],
+        chunks in prop_oneof![3 => Just(1i64), 1 => 2i64..4],
+        tile in prop_oneof![Just((32i64, 4i64)), Just((32, 8)), Just((16, 16)), Just((64, 4))],
+    ) {
+        let points: i64 = shape.iter().product();
+        if points % lanes == 0 {
+            let plan = threads_plan(&shape, threads, lanes, chunks);
+            prop_assert_eq!(covers_exactly_once(&plan, &shape), Ok(Proof::Structural), "{:?} {}", shape, plan.simplify());
+        }
+        for parts in [1, chunks] {
+            let plan = slabs_plan(&shape, threads, parts);
+            prop_assert_eq!(covers_exactly_once(&plan, &shape), Ok(Proof::Structural), "{:?} {}", shape, plan.simplify());
+        }
+        if let [rows, batch, columns] = shape[..] {
+            let plan = tiles_plan(rows, batch, columns, tile.0, tile.1);
+            prop_assert_eq!(covers_exactly_once(&plan, &shape), Ok(Proof::Structural), "{:?} {}", shape, plan.simplify());
+        }
+    }
+}

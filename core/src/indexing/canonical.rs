@@ -61,7 +61,8 @@ impl IndexingMap {
             }
         }
         constraints.sort_by(|a, b| a.expr.cmp(&b.expr));
-        drop_implied(&bounds, &mut constraints);
+        let mut constraints = refine(&bounds, constraints)?;
+        constraints.sort_by(|a, b| a.expr.cmp(&b.expr));
         let mut map = IndexingMap { constraints, ..self.clone() };
         map.narrow_ranges(&mut simplifier)?;
         Some(map)
@@ -148,21 +149,23 @@ fn insert(constraint: Constraint, constraints: &mut Vec<Constraint>) -> Option<(
     Some(())
 }
 
-/// Drops constraints that the others guarantee.
-fn drop_implied(bounds: &Bounds, constraints: &mut Vec<Constraint>) {
+/// Simplifies each constraint under the others, and drops it if they guarantee it. `None` if they exclude it.
+fn refine(bounds: &Bounds, mut constraints: Vec<Constraint>) -> Option<Vec<Constraint>> {
     let mut i = 0;
     while constraints.len() > 1 && i < constraints.len() {
         let candidate = constraints.remove(i);
         let mut others = bounds.clone();
-        for other in constraints.iter() {
+        for other in &constraints {
             others.assume(other.clone());
         }
-        if candidate.bounds.contains_interval(super::range_of(&candidate.expr, &others)) {
-            continue;
+        match simplify_constraint(&candidate, &mut Simplifier::new(&others)) {
+            Outcome::Always => continue,
+            Outcome::Never => return None,
+            Outcome::When(simple) => constraints.insert(i, simple),
         }
-        constraints.insert(i, candidate);
         i += 1;
     }
+    Some(constraints)
 }
 
 fn renumber(variables: &[Variable], used: &[bool], make: fn(u32) -> Expr) -> (Vec<Variable>, Vec<Expr>) {

@@ -2,7 +2,7 @@
 
 use super::affine::Affine;
 use super::interval::{ceil_div, floor_div, floor_mod};
-use super::simplify::{Simplifier, as_quotient, as_remainder, gcd};
+use super::simplify::{Simplifier, absorb_quotient, as_remainder, gcd};
 use super::{Constraint, Expr, ExprKind, Interval};
 
 /// What is left of a constraint.
@@ -61,13 +61,13 @@ fn rewrite(constraint: &Constraint, range: Interval, simplifier: &mut Simplifier
     if content > 1 || negative {
         return divide(&sum, if negative { content.checked_neg()? } else { content }, lower, upper, simplifier);
     }
-    if let [(term, 1)] = sum.terms.as_slice()
-        && let Some((dividend, divisor)) = as_quotient(term)
-    {
-        let range = simplifier.range(dividend);
+    // s + y / a in [l, u] is a·s + y in [a·l, a·u + a - 1]
+    if let Some((numerator, divisor)) = absorb_quotient(&sum, 1) {
+        let expr = simplifier.sum(numerator);
+        let range = simplifier.range(&expr);
         let lower = lower.map_or(Some(range.lower), |l| l.checked_mul(divisor))?;
         let upper = upper.map_or(Some(range.upper), |u| u.checked_mul(divisor)?.checked_add(divisor - 1))?;
-        return Some(Constraint { expr: dividend.clone(), bounds: Interval::new(lower, upper) });
+        return Some(Constraint { expr, bounds: Interval::new(lower, upper) });
     }
     drop_small_rest(&sum, lower, upper, simplifier)
 }

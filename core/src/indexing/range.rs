@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::affine::Affine;
 use super::expr::{Expr, ExprKind, ExprMap};
+use super::simplify::absorb_quotient;
 use super::{Constraint, IndexingMap, Interval};
 
 /// What is known about variables: an interval for each, and facts about expressions.
@@ -137,6 +138,10 @@ impl<'a> RangeEvaluator<'a> {
                 rest = rest + self.range(term) * Interval::point(left);
             }
             range = range.intersect(rest);
+        }
+        // s + y / a = (a·s + y) / a: more may be known about the sum inside.
+        if let Some((numerator, divisor)) = absorb_quotient(&sum, 1) {
+            range = range.intersect(self.range(&numerator.to_expr()).floor_div(Interval::point(divisor)));
         }
         range
     }

@@ -17,7 +17,10 @@ impl Simplifier<'_> {
         while sum.terms.len() > 1 && interesting(sum) && self.step() {
             let mut next = self.merge_quotient_and_remainder(sum);
             if sum.terms.len() <= MAX_PAIRED_TERMS {
-                next = next.or_else(|| self.merge_remainders(sum)).or_else(|| self.difference_to_remainder(sum));
+                next = next
+                    .or_else(|| self.complete_quotient(sum))
+                    .or_else(|| self.merge_remainders(sum))
+                    .or_else(|| self.difference_to_remainder(sum));
             }
             match next {
                 Some(next) => *sum = next,
@@ -46,6 +49,55 @@ impl Simplifier<'_> {
         None
     }
 
+    /// The same, found from the quotient: the remainder may have lost parts of `y` that `c` divides.
+    fn complete_quotient(&mut self, sum: &Affine) -> Option<Affine> {
+        for (term, kc) in &sum.terms {
+            for (whole, c) in self.divisions(term, sum) {
+                if kc % c != 0 {
+                    continue;
+                }
+                let k = kc / c;
+                let remainder = self.modulo(&whole, c).decompose();
+                if !covers(sum, &remainder, k) {
+                    continue;
+                }
+                let mut next = sum.clone();
+                next.add(term, kc.checked_neg()?)?;
+                next.add_sum(&remainder, k.checked_neg()?)?;
+                next.add(&whole, k)?;
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// Dividends and divisors that give the same quotient. It may have absorbed another one, as in
+    /// `(s + n / a) / b = (a·s + n) / (a·b)`, of which `sum` still shows traces.
+    fn divisions(&mut self, quotient: &Expr, sum: &Affine) -> Vec<(Expr, i64)> {
+        let Some((dividend, c)) = as_quotient(quotient) else { return Vec::new() };
+        let mut divisions = vec![(dividend.clone(), c)];
+        let mut candidates: Vec<Expr> = Vec::new();
+        for (term, _) in &sum.terms {
+            let inner = as_remainder(term).map(|(dividend, _)| dividend.decompose());
+            let inner = inner.into_iter().flat_map(|inner| inner.terms).map(|(term, _)| term);
+            candidates.extend(inner.chain([term.clone()]).filter(|t| t != quotient && as_quotient(t).is_some()));
+        }
+        candidates.sort();
+        candidates.dedup();
+        for absorbed in candidates {
+            let Some((numerator, a)) = as_quotient(&absorbed).filter(|(_, a)| c % a == 0) else { continue };
+            let Some(mut whole) = difference_divided(dividend, numerator, a) else { continue };
+            if whole.add(&absorbed, 1).is_none() {
+                continue;
+            }
+            let whole = self.sum(whole);
+            if self.floor_div(&whole, c / a) == *quotient {
+                divisions.push((whole, c / a));
+            }
+        }
+        divisions
+    }
+
     /// `k·(y mod c) + k·c·(z mod d) = k·((c·z + y mod c) mod (c·d))`, where `c·z + y mod c` itself simplifies.
     fn merge_remainders(&mut self, sum: &Affine) -> Option<Affine> {
         for (low, k) in &sum.terms {
@@ -71,28 +123,16 @@ impl Simplifier<'_> {
         None
     }
 
-    /// `m·y - m·c·(y / c) = m·(y mod c)`, where `y` may itself be a quotient whose division by `c` merged.
+    /// `m·y - m·c·(y / c) = m·(y mod c)`.
     fn difference_to_remainder(&mut self, sum: &Affine) -> Option<Affine> {
         for (term, k) in &sum.terms {
-            let Some((dividend, c)) = as_quotient(term) else { continue };
-            if k % c == 0 && *k != i64::MIN {
+            for (whole, c) in self.divisions(term, sum) {
+                if k % c != 0 || *k == i64::MIN || !covers(sum, &whole.decompose(), -(k / c)) {
+                    continue;
+                }
                 let m = -(k / c);
-                if covers(sum, &dividend.decompose(), m) {
-                    let remainder = self.modulo(dividend, c);
-                    return replaced(sum, term, *k, &dividend.clone(), &remainder, m);
-                }
-            }
-            for (other, coefficient) in &sum.terms {
-                let Some((_, a)) = as_quotient(other) else { continue };
-                if other == term || c % a != 0 || *k == i64::MIN || k % (c / a) != 0 {
-                    continue;
-                }
-                let m = -(k / (c / a));
-                if !takes(*coefficient, m) || self.floor_div(other, c / a) != *term {
-                    continue;
-                }
-                let remainder = self.modulo(other, c / a);
-                return replaced(sum, term, *k, other, &remainder, m);
+                let remainder = self.modulo(&whole, c);
+                return replaced(sum, term, *k, &whole, &remainder, m);
             }
         }
         None
@@ -117,4 +157,17 @@ fn covers(sum: &Affine, part: &Affine, m: i64) -> bool {
 /// Whether `m` can be taken from `coefficient` without overshooting.
 fn takes(coefficient: i64, m: i64) -> bool {
     m != 0 && (coefficient < 0) == (m < 0) && coefficient.unsigned_abs() >= m.unsigned_abs()
+}
+
+/// `(x - y) / a`, if every coefficient can be divided.
+fn difference_divided(x: &Expr, y: &Expr, a: i64) -> Option<Affine> {
+    let mut difference = Affine::default();
+    difference.add(x, 1)?;
+    difference.add(y, -1)?;
+    difference.sort();
+    let divides = difference.constant % a == 0 && difference.terms.iter().all(|(_, k)| k % a == 0);
+    divides.then(|| Affine {
+        constant: difference.constant / a,
+        terms: difference.terms.into_iter().map(|(term, k)| (term, k / a)).collect(),
+    })
 }

@@ -410,11 +410,11 @@ fn common_divisors(sum: &Affine, c: i64) -> Vec<i64> {
 }
 
 /// `(s + y / a) / c = (a·s + y) / (a·c)`, if exactly one term is such a quotient with coefficient 1.
-fn absorb_quotient(sum: &Affine, c: i64) -> Option<(Affine, i64)> {
-    let mut quotients = sum.terms.iter().filter(|(term, _)| matches!(term.kind(), ExprKind::FloorDiv(..)));
-    let (term, coefficient) = quotients.next()?;
+pub(super) fn absorb_quotient(sum: &Affine, c: i64) -> Option<(Affine, i64)> {
+    let mut quotients = sum.terms.iter().filter(|(term, k)| *k == 1 && as_quotient(term).is_some());
+    let (term, _) = quotients.next()?;
     let (numerator, divisor) = as_quotient(term)?;
-    if *coefficient != 1 || quotients.next().is_some() {
+    if quotients.next().is_some() {
         return None;
     }
     let mut result = Affine { constant: sum.constant.checked_mul(divisor)?, terms: Vec::new() };
@@ -424,6 +424,7 @@ fn absorb_quotient(sum: &Affine, c: i64) -> Option<(Affine, i64)> {
             false => result.add(other, k.checked_mul(divisor)?)?,
         }
     }
+    result.sort();
     Some((result, c.checked_mul(divisor)?))
 }
 
