@@ -1,4 +1,5 @@
 //! Conversions of floats of 16 bits and fewer, against their definition.
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
 

@@ -134,7 +134,7 @@ impl Indices {
     /// An expression of a map, with these expressions for its variables.
     pub(crate) fn substitute(&mut self, expr: &Expr, dims: &[Ix], ranges: &[Ix], runtime: &[Ix]) -> Result<Ix, String> {
         let unknown = || "a map refers to a variable it does not have".to_string();
-        let mut both = |this: &mut Self, a: &Expr, b: &Expr| {
+        let both = |this: &mut Self, a: &Expr, b: &Expr| {
             Ok::<_, String>((this.substitute(a, dims, ranges, runtime)?, this.substitute(b, dims, ranges, runtime)?))
         };
         Ok(match expr.kind() {

@@ -11,12 +11,15 @@ use llvm_sys::prelude::*;
 
 use super::{Bb, Ty, Val};
 
+type Intrinsics = HashMap<(String, Vec<usize>), (Val, Ty)>;
+
 /// A module, its context, and the builder that appends instructions to it.
 pub(crate) struct Module {
     pub(super) context: LLVMContextRef,
     pub(super) module: LLVMModuleRef,
     pub(super) builder: LLVMBuilderRef,
-    intrinsics: RefCell<HashMap<(String, Vec<usize>), (Val, Ty)>>,
+    /// Intrinsics and their signatures by name and types.
+    intrinsics: RefCell<Intrinsics>,
 }
 
 /// Text as LLVM wants it; a zero byte inside ends it.
@@ -227,19 +230,6 @@ impl Module {
         }
     }
 
-    /// Uninitialised memory of a block's threads, in the given address space.
-    pub(crate) fn add_shared(&self, name: &str, bytes: u64, alignment: u32, address_space: u32) -> Val {
-        // SAFETY: an array of bytes is a sized type.
-        unsafe {
-            let ty = self.array(self.int(8), bytes);
-            let global = LLVMAddGlobalInAddressSpace(self.module, ty.0, c_string(name).as_ptr(), address_space);
-            LLVMSetInitializer(global, LLVMGetPoison(ty.0));
-            LLVMSetLinkage(global, LLVMLinkage::LLVMInternalLinkage);
-            LLVMSetAlignment(global, alignment);
-            Val(global)
-        }
-    }
-
     /// An intrinsic for these types and its signature.
     pub(crate) fn intrinsic(&self, name: &str, types: &[Ty]) -> (Val, Ty) {
         let key = (name.to_owned(), types.iter().map(|ty| ty.0 as usize).collect::<Vec<_>>());
@@ -264,25 +254,6 @@ impl Module {
             let node = LLVMMDNodeInContext2(self.context, raw.as_mut_ptr(), raw.len());
             LLVMSetMetadata(instruction.0, kind, LLVMMetadataAsValue(self.context, node));
         }
-    }
-
-    /// Functions without a body that are no intrinsics.
-    pub(crate) fn foreign_functions(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        // SAFETY: walks the list of functions; names live as long as the module.
-        unsafe {
-            let mut function = LLVMGetFirstFunction(self.module);
-            while !function.is_null() {
-                if LLVMIsDeclaration(function) != 0 && LLVMGetIntrinsicID(function) == 0 {
-                    let mut length = 0;
-                    let name = LLVMGetValueName2(function, &mut length);
-                    let bytes = std::slice::from_raw_parts(name.cast::<u8>(), length);
-                    names.push(String::from_utf8_lossy(bytes).into_owned());
-                }
-                function = LLVMGetNextFunction(function);
-            }
-        }
-        names
     }
 
     pub(crate) fn verify(&self) -> Result<(), String> {

@@ -152,12 +152,6 @@ impl Operation {
         unsafe { Operation(mlirOperationClone(self.0)) }
     }
 
-    /// Takes the operation out of its block.
-    pub(crate) fn detach(self) {
-        // SAFETY: the operation is alive and in a block; the caller inserts it elsewhere.
-        unsafe { mlirOperationRemoveFromParent(self.0) }
-    }
-
     /// Puts `detached` before this operation.
     pub(crate) fn insert_before(self, detached: Operation) {
         // SAFETY: this operation is in a block; `detached` is in none.

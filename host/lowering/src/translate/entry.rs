@@ -193,10 +193,8 @@ fn define_body_after(
         let tensor = Tensor::new(state.llvm().parameter(function, position), known);
         state.bind(value, Slot::Tensor(tensor));
     }
-    let done = state.operations(body).and_then(|()| {
-        state.llvm().return_value(None);
-        Ok(())
-    });
+    let done = state.operations(body);
+    state.llvm().return_value(None);
     state.finish(start);
     let first = state.first_block();
     let failed = state.current.unwrap_or(op);

@@ -13,8 +13,6 @@ pub(crate) struct Traits {
     pub(crate) marks_invariant_loads: bool,
     /// LLVM's number of the address space of buffers.
     pub(crate) global_space: u32,
-    /// LLVM's number of the address space of `allocate_shared`.
-    pub(crate) shared_space: u32,
     /// Whether conversions between f16 and f32 are instructions.
     pub(crate) converts_f16: bool,
     /// Whether conversions from f32 to bf16 are instructions that round to nearest even.
@@ -30,7 +28,6 @@ impl Traits {
             reports_accesses: false,
             marks_invariant_loads: false,
             global_space: 0,
-            shared_space: 0,
             converts_f16: crate::llvm::host_has("f16c"),
             converts_bf16: false,
             fused_multiply_add: crate::llvm::host_has("fma"),
@@ -39,7 +36,6 @@ impl Traits {
             index_bits: 32,
             marks_invariant_loads: true,
             global_space: 1,
-            shared_space: 3,
             converts_f16: true,
             fused_multiply_add: true,
             ..host

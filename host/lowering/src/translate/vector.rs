@@ -9,7 +9,7 @@ use crate::mlir::{Operation, Type};
 impl Function<'_, '_, '_> {
     pub(super) fn vector_operation(&mut self, op: Operation) -> Done {
         let value = match op.name() {
-            "vector.from_elements" => self.from_elements(op)?,
+            "vector.from_elements" => self.vector_of_elements(op)?,
             "vector.broadcast" => {
                 let element = self.plain(op.operand(0))?;
                 let Type::Vector { lanes, .. } = op.result(0).ty() else {
@@ -39,7 +39,7 @@ impl Function<'_, '_, '_> {
         Ok(())
     }
 
-    fn from_elements(&mut self, op: Operation) -> Done<Val> {
+    fn vector_of_elements(&mut self, op: Operation) -> Done<Val> {
         let elements = op.operands().map(|operand| self.plain(operand)).collect::<Done<Vec<Val>>>()?;
         if elements.is_empty() {
             return Unsupported::because("it makes a vector of nothing");

@@ -1,5 +1,5 @@
 //! Runs objects through LLVM's own loader, for tests only.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 pub mod elementwise;
 
