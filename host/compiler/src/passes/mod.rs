@@ -10,6 +10,7 @@ mod common_subexpressions;
 mod constant_folding;
 mod dead_code;
 mod empty_arrays;
+mod four_bit_integers;
 mod inline_calls;
 mod row_major;
 mod supported;
@@ -33,6 +34,7 @@ pub const PASSES: &[Pass] = &[
     ("inline-calls", inline_calls::run),
     ("row-major", row_major::run),
     ("canonical-ops", canonical_ops::run),
+    ("four-bit-integers", four_bit_integers::run),
     ("tuples", tuples::run),
     ("empty-arrays", empty_arrays::run),
     ("constant-folding", constant_folding::run),

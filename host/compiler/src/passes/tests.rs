@@ -169,3 +169,19 @@ ENTRY main {
     let error = apply("supported", text).unwrap_err().to_string();
     assert!(error.starts_with("test.hlo:4:") && error.contains("all-gather is not supported"), "{error}");
 }
+
+#[test]
+fn four_bit_arithmetic_is_done_in_eight_bits_and_seen_uncut_by_the_conversion() {
+    let text = "HloModule m
+ENTRY main { x = s4[3] parameter(0)
+  s = s4[3] add(x, x)
+  w = s8[3] convert(s)
+  c = s32[3] convert(s)
+  ROOT t = (s8[3], s32[3]) tuple(w, c) }";
+    let lines = entry("four-bit-integers", text).join("\n");
+    let sum = lines.lines().find(|l| l.contains(" add(")).unwrap();
+    assert!(sum.contains("s8[3]"), "{lines}");
+    let name = sum.split(" = ").next().unwrap().trim();
+    assert!(lines.contains(&format!("tuple({name}, ")), "the s8 result is the uncut sum\n{lines}");
+    assert!(lines.lines().any(|l| l.contains("s4[3]") && l.contains(&format!("convert({name})"))), "{lines}");
+}
