@@ -1,7 +1,10 @@
 //! The results of a fusion, grouped by dimensions: one loop body computes a group.
 
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{ArrayShape, InstrId, Op, Shape};
+use fusebox_core::hlo::{ArrayShape, BinaryOp, InstrId, Op, Shape, UnaryOp};
+
+/// Weight of a function that takes some twenty instructions, in [`arithmetic_per_point`].
+const SLOW: i64 = 12;
 
 /// Roots of equal dimensions.
 pub struct Group {
@@ -81,6 +84,20 @@ pub fn reads_per_point(fusion: &Fusion) -> i64 {
         }
     });
     reads.max().unwrap_or(1).max(1)
+}
+
+/// A guess at the arithmetic of one point, in bytes of memory traffic that take as long.
+pub fn arithmetic_per_point(fusion: &Fusion) -> i64 {
+    let weight = |op: &Op| match op {
+        Op::Parameter { .. } | Op::Constant(_) | Op::Tuple => 0,
+        Op::Unary(UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Floor | UnaryOp::Ceil) => 1,
+        Op::Binary(BinaryOp::Atan2 | BinaryOp::Power | BinaryOp::Divide | BinaryOp::Remainder) => SLOW,
+        // Mostly polynomials.
+        Op::Unary(_) => SLOW,
+        _ => 1,
+    };
+    let sum: i64 = fusion.computation().instructions.iter().map(|instruction| weight(&instruction.op)).sum();
+    sum.saturating_mul(reads_per_point(fusion))
 }
 
 /// Whether every instruction works point by point on one and the same index, so that dimensions

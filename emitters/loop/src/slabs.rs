@@ -6,9 +6,9 @@ use fusebox_core::emitter::{Configuration, EmitError, Fusion, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
 
 use crate::plan::{ceil_div, knob};
-use crate::roots::{Group, is_elementwise, output_shapes, parameter_shapes, reads_per_point};
+use crate::roots::{Group, arithmetic_per_point, is_elementwise, output_shapes, parameter_shapes};
 
-/// What a block should touch at least: below it, handing out costs more than it saves.
+/// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
 const BYTES_PER_BLOCK: i64 = 128 << 10;
 /// Enough blocks per core that an unlucky one does not matter.
 const BLOCKS_PER_CORE: i64 = 16;
@@ -64,7 +64,7 @@ impl Slabs {
         let points = groups.iter().map(Group::element_count).max().unwrap_or(0);
         let shapes = output_shapes(fusion).into_iter().chain(parameter_shapes(fusion));
         let bytes = shapes.fold(0i64, |sum, shape| sum.saturating_add(shape.byte_size()));
-        let work = bytes.saturating_mul(reads_per_point(fusion));
+        let work = bytes.saturating_add(points.saturating_mul(arithmetic_per_point(fusion)));
         let most_blocks = (i64::from(device.core_count) * BLOCKS_PER_CORE).min(points.max(1));
         let wanted_blocks = match knob(configuration, "blocks", 1..=points.max(1))? {
             Some(blocks) => blocks,

@@ -8,7 +8,7 @@ use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict};
 use fusebox_core::hlo::{
     BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape, Span, UnaryOp,
 };
-use fusebox_core::indexing::IndexingMap;
+use fusebox_core::indexing::{IndexingMap, Proof, covers_exactly_once};
 use fusebox_emitter_loop::Loop;
 
 fn fusion(instructions: Vec<Instruction>) -> Fusion {
@@ -121,6 +121,32 @@ fn results_of_different_shapes_are_covered() {
     for device in [small_gpu(), DeviceDescription::cpu(3)] {
         check(&two_shapes(&[6, 50], &[300]), &device);
         check(&two_shapes(&[600, 2], &[5, 2, 120]), &device);
+    }
+}
+
+/// Maps of large shapes cannot be enumerated: the host must be able to invert them.
+#[test]
+fn plans_of_large_shapes_are_proven() {
+    let shapes: [&[i64]; 9] = [
+        &[1_000_003],
+        &[4096, 4096],
+        &[50257, 768],
+        &[3, 5_000_000],
+        &[100, 1, 200_000],
+        &[1_000_000, 3],
+        &[8, 12, 1024, 64],
+        &[7, 11, 13, 17, 19],
+        &[2, 3, 100_003],
+    ];
+    for dims in shapes {
+        for device in [DeviceDescription::sm(90), DeviceDescription::cpu(2)] {
+            let fusion = negate(ElementType::F32, dims);
+            let plan = Loop.plan(&fusion, &device, &Configuration::default()).unwrap();
+            for configuration in std::iter::once(&plan.configuration).chain(&plan.alternatives) {
+                let map = &Loop.plan(&fusion, &device, configuration).unwrap().outputs[0].map;
+                assert_eq!(covers_exactly_once(map, dims), Ok(Proof::Structural), "{dims:?}: {map}");
+            }
+        }
     }
 }
 
