@@ -1,4 +1,5 @@
 //! What is read prints and serialises to what reads back as the same module.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use fusebox_core::hlo::{
     ArrayLiteral, ArrayShape, Computation, ElementType, FloatFormat, InstrId, Instruction, Literal, Module, Op, Opcode,

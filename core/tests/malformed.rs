@@ -3,6 +3,7 @@
 //!
 //! `malformed/NAME.hlo` is the module, `malformed/NAME.expected` what is reported, caret lines
 //! left out. `FUSEBOX_BLESS=1` writes the expectations anew.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::fmt::Write;
 use std::path::Path;

@@ -371,3 +371,22 @@ pub(super) struct Sharding {
     #[prost(bytes = "vec", optional, tag = "14")]
     pub named_sharding: Option<Vec<u8>>,
 }
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Tolerance {
+    #[prost(double, tag = "1")]
+    pub atol: f64,
+    #[prost(double, tag = "2")]
+    pub rtol: f64,
+    #[prost(int64, tag = "3")]
+    pub ulps: i64,
+}
+
+/// At most one of the two.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ResultAccuracy {
+    #[prost(int32, optional, tag = "1")]
+    pub mode: Option<i32>,
+    #[prost(message, optional, tag = "2")]
+    pub tolerance: Option<Tolerance>,
+}

@@ -163,6 +163,8 @@ pub(super) struct Instruction {
     pub is_composite: bool,
     #[prost(message, optional, tag = "90")]
     pub ragged_dot_dimension_numbers: Option<data::RaggedDotDimensions>,
+    #[prost(message, optional, tag = "91")]
+    pub result_accuracy: Option<data::ResultAccuracy>,
     #[prost(message, optional, tag = "92")]
     pub iota_collective_device_list: Option<data::IotaReplicaGroups>,
     #[prost(bool, tag = "94")]

@@ -2,6 +2,7 @@
 
 use super::data;
 use super::module::{Instruction, TextAttribute, TextAttributes};
+use crate::hlo::text::common::fields;
 use crate::hlo::text::lexer::Cursor;
 use crate::hlo::{Extra, Op, Opcode};
 
@@ -117,7 +118,46 @@ pub(super) fn write_attribute(message: &mut Instruction, name: &str, text: &str)
             message.source_target_pairs = groups(text).into_iter().flatten().filter_map(pair).collect();
         }
         "replica_groups" => write_replica_groups(message, text),
+        "result_accuracy" => message.result_accuracy = parse_accuracy(text),
         _ => {}
+    }
+}
+
+/// `{mode=highest}` or `{tolerance={atol=0.5,rtol=0.25,ulps=2}}`
+fn parse_accuracy(text: &str) -> Option<data::ResultAccuracy> {
+    let mut accuracy = data::ResultAccuracy::default();
+    for field in fields(&mut Cursor::new(text)).ok()? {
+        match (field.name, field.raw().as_str()) {
+            ("mode", "default") => accuracy.mode = Some(0),
+            ("mode", "highest") => accuracy.mode = Some(1),
+            ("tolerance", text) => accuracy.tolerance = Some(parse_tolerance(text)?),
+            _ => return None,
+        }
+    }
+    Some(accuracy)
+}
+
+fn parse_tolerance(text: &str) -> Option<data::Tolerance> {
+    let mut tolerance = data::Tolerance::default();
+    for field in fields(&mut Cursor::new(text)).ok()? {
+        let value = field.raw();
+        match field.name {
+            "atol" => tolerance.atol = value.parse().ok()?,
+            "rtol" => tolerance.rtol = value.parse().ok()?,
+            "ulps" => tolerance.ulps = value.parse().ok()?,
+            _ => return None,
+        }
+    }
+    Some(tolerance)
+}
+
+fn accuracy_text(accuracy: &data::ResultAccuracy) -> Option<String> {
+    match (&accuracy.tolerance, accuracy.mode) {
+        (Some(data::Tolerance { atol, rtol, ulps }), _) => {
+            Some(format!("{{tolerance={{atol={atol},rtol={rtol},ulps={ulps}}}}}"))
+        }
+        (None, Some(1)) => Some("{mode=highest}".to_owned()),
+        _ => None,
     }
 }
 
@@ -201,6 +241,9 @@ pub(super) fn kept_attributes(message: &Instruction, opcode: Opcode) -> Vec<(Str
     if precisions.iter().any(|&precision| precision != 0) {
         let names: Vec<String> = precisions.iter().map(|&precision| name_of(PRECISIONS, precision)).collect();
         list.push(("operand_precision".to_owned(), format!("{{{}}}", names.join(","))));
+    }
+    if let Some(text) = message.result_accuracy.as_ref().and_then(accuracy_text) {
+        list.push(("result_accuracy".to_owned(), text));
     }
     if matches!(opcode, Opcode::Fusion | Opcode::Call) && !message.output_operand_aliasing.is_empty() {
         list.push(("output_to_operand_aliasing".to_owned(), aliasing_text(&message.output_operand_aliasing)));
