@@ -195,6 +195,19 @@ impl Module {
         }
     }
 
+    /// Says that a call's integer result is below `end` and not negative.
+    pub(crate) fn set_result_range(&self, call: Val, end: u64) {
+        let kind = "range";
+        let bits = self.int_bits(self.type_of(call));
+        let ([low], [high]) = ([0u64], [end]);
+        // SAFETY: each bound is one word, as the width of at most 64 bits asks for.
+        unsafe {
+            let kind = LLVMGetEnumAttributeKindForName(kind.as_ptr().cast(), kind.len());
+            let range = LLVMCreateConstantRangeAttribute(self.context, kind, bits, &low, &high);
+            LLVMAddCallSiteAttribute(call.0, llvm_sys::LLVMAttributeReturnIndex, range);
+        }
+    }
+
     pub(crate) fn add_string_attribute(&self, function: Val, name: &str, value: &str) {
         // SAFETY: pointers and lengths belong together.
         unsafe {

@@ -153,6 +153,11 @@ fn define_gpu_body(
     };
     let block = translation.llvm.call_intrinsic(block_name, &[], &[]);
     let thread = translation.llvm.call_intrinsic(thread_name, &[], &[]);
+    for (id, count) in [(block, kernel.blocks), (thread, u64::from(kernel.threads))] {
+        if (1..=i32::MAX as u64).contains(&count) {
+            translation.llvm.set_result_range(id, count);
+        }
+    }
     let rest = define_body_after(translation, kernel, op, body, function, block, thread)?;
     translation.llvm.position_at_end(start);
     translation.llvm.branch(rest);

@@ -3,6 +3,7 @@
 
 pub mod elementwise;
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
@@ -36,11 +37,37 @@ impl Buffer {
         buffer
     }
 
+    pub fn address(&self) -> usize {
+        self.lines.as_ptr() as usize
+    }
+
     pub fn values<T: Copy>(&self) -> Vec<T> {
         let count = self.bytes / size_of::<T>();
         // SAFETY: the memory is initialised, aligned to 64 bytes and as large as said.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<T>(), count).to_vec() }
     }
+}
+
+/// An access that a kernel for the simulator has reported.
+#[derive(Clone, Debug)]
+pub struct Access {
+    pub pointer: usize,
+    pub bytes: i32,
+    pub write: i32,
+    pub site: i32,
+}
+
+thread_local! {
+    static ACCESSES: RefCell<Vec<Access>> = const { RefCell::new(Vec::new()) };
+}
+
+extern "C" fn record_access(pointer: *const c_void, bytes: i32, write: i32, site: i32) {
+    ACCESSES.with_borrow_mut(|all| all.push(Access { pointer: pointer as usize, bytes, write, site }));
+}
+
+/// The accesses of this thread's kernels since the last question.
+pub fn accesses() -> Vec<Access> {
+    ACCESSES.with_borrow_mut(std::mem::take)
 }
 
 fn check(error: LLVMErrorRef) {
@@ -122,6 +149,15 @@ pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i
         let own = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&mut generator, prefix, None, ptr::null_mut());
         check(own);
         LLVMOrcJITDylibAddGenerator(library, generator);
+        let flags = LLVMJITSymbolFlags {
+            GenericFlags: LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8,
+            TargetFlags: 0,
+        };
+        let mut symbols = [LLVMOrcCSymbolMapPair {
+            Name: LLVMOrcLLJITMangleAndIntern(jit, c"fusebox_simt_access".as_ptr()),
+            Sym: LLVMJITEvaluatedSymbol { Address: record_access as usize as u64, Flags: flags },
+        }];
+        check(LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(symbols.as_mut_ptr(), 1)));
         let buffer =
             LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), c"object".as_ptr());
         check(LLVMOrcLLJITAddObjectFile(jit, library, buffer));
