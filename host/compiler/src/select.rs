@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Plan};
-use fusebox_plugins::{Override, Produced, Registry, Selection, produce};
+use fusebox_plugins::{LoadedEmitter, Origin, Override, Produced, Registry, Selection, produce};
 
 use crate::{CompileError, kernels::Unit};
 
@@ -43,7 +43,7 @@ pub fn select(unit: &Unit, device: &DeviceDescription, emitters: &Emitters) -> R
     for &number in &selection.order {
         let emitter = &emitters.registry.emitters()[number];
         let made = in_emitter(|| produce(emitter, fusion, device, &Configuration::default()));
-        match made.map_err(|failure| failure.to_string()).and_then(|produced| complete(fusion, produced)) {
+        match made.map_err(|failure| failure.to_string()).and_then(|produced| complete(emitter, fusion, produced)) {
             Ok((plan, functions)) => {
                 let emitter = emitter.descriptor().clone();
                 return Ok(Selected { unit: unit.clone(), selection, emitter, plan, functions, warnings });
@@ -55,11 +55,17 @@ pub fn select(unit: &Unit, device: &DeviceDescription, emitters: &Emitters) -> R
     Err(CompileError::Emitter(warnings.join("\n")))
 }
 
-/// The kernel with the subgraph functions it calls.
-fn complete(fusion: &Fusion, produced: Produced) -> Result<(Plan, String), String> {
+/// The kernel with the subgraph functions it calls. A library's IR is verified here, where the next emitter can
+/// still take over; lowering verifies all.
+fn complete(emitter: &LoadedEmitter, fusion: &Fusion, produced: Produced) -> Result<(Plan, String), String> {
     let Produced { plan, kernel } = produced;
     let subgraphs = fusebox_emission::subgraph_functions(fusion, &kernel.calls).map_err(|e| e.to_string())?;
-    Ok((plan, format!("{}\n{subgraphs}", kernel.mlir)))
+    let functions = format!("{}\n{subgraphs}", kernel.mlir);
+    if *emitter.origin() != Origin::Linked {
+        fusebox_lowering::verify(&fusion.name, &functions)
+            .map_err(|error| format!("emitter {}: {error}", emitter.identity()))?;
+    }
+    Ok((plan, functions))
 }
 
 thread_local! {

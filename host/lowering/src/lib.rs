@@ -20,7 +20,7 @@ mod translate;
 use std::fmt;
 
 pub use error::{Diagnostic, LoweringError};
-pub use pipeline::compile;
+pub use pipeline::{compile, verify};
 
 /// The machine to compile for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -36,6 +36,16 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
     generate(translation, &machine, target, stages)
 }
 
+/// Parses and verifies a kernel's IR, as [`compile`] does before anything else: for whoever wants to know early
+/// whether the writer of `functions` is at fault.
+///
+/// # Errors
+/// What MLIR says about it.
+pub fn verify(kernel: &str, functions: &str) -> Result<(), LoweringError> {
+    let invalid = |diagnostics| LoweringError::Invalid { kernel: kernel.into(), diagnostics };
+    Source::parse(kernel, functions).map_err(invalid).map(drop)
+}
+
 /// Parses and verifies one kernel and does what is done in MLIR.
 fn lower(kernel: &KernelSource) -> Result<Source, LoweringError> {
     let invalid = |diagnostics| LoweringError::Invalid { kernel: kernel.entry.clone(), diagnostics };
