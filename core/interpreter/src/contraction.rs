@@ -28,7 +28,8 @@ pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, 
     for b in 0..batches {
         for i in b * rows..(b + 1) * rows {
             for j in b * columns..(b + 1) * columns {
-                data.push(inner_product(ty, &lhs.data, i * length, &rhs.data, j * length, length)?)?;
+                let sum = inner_product(Sum::of(ty), &lhs.data, i * length, &rhs.data, j * length, length)?;
+                data.push(rounded(ty, sum))?;
             }
         }
     }
@@ -81,9 +82,34 @@ pub(crate) fn as_kind_of(ty: ElementType, x: Array) -> Data {
     }
 }
 
-/// The sum of products of two runs of elements of the same kind.
+/// How carefully floats are summed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sum {
+    /// In `f64`: enough for narrower types, whose products are exact in it.
+    Plain,
+    /// In twice the precision of `f64`.
+    Long,
+}
+
+impl Sum {
+    /// What a result of that type needs.
+    pub fn of(ty: ElementType) -> Self {
+        if matches!(ty, ElementType::F64 | ElementType::C128) { Sum::Long } else { Sum::Plain }
+    }
+}
+
+/// A sum of products brought to the element type.
+pub(crate) fn rounded(ty: ElementType, sum: Scalar) -> Scalar {
+    match sum {
+        Scalar::Int(x) => Scalar::Int(number::wrap(ty, x)),
+        Scalar::Float(x) => Scalar::Float(number::round(ty, x)),
+        Scalar::Complex(z) => Scalar::Complex(number::round_complex(ty, z)),
+    }
+}
+
+/// The sum of products of two runs of elements of the same kind, not yet rounded or wrapped.
 pub(crate) fn inner_product(
-    ty: ElementType,
+    how: Sum,
     lhs: &Data,
     lhs_at: usize,
     rhs: &Data,
@@ -93,17 +119,14 @@ pub(crate) fn inner_product(
     match (lhs, rhs) {
         (Data::Int(a), Data::Int(b)) => {
             let pairs = a[lhs_at..lhs_at + length].iter().zip(&b[rhs_at..rhs_at + length]);
-            let sum = pairs.fold(0i64, |sum, (&x, &y)| sum.wrapping_add(x.wrapping_mul(y)));
-            Ok(Scalar::Int(number::wrap(ty, sum)))
+            Ok(Scalar::Int(pairs.fold(0i64, |sum, (&x, &y)| sum.wrapping_add(x.wrapping_mul(y)))))
         }
         (Data::Float(a), Data::Float(b)) => {
             let (a, b) = (&a[lhs_at..lhs_at + length], &b[rhs_at..rhs_at + length]);
-            let sum = if ty == ElementType::F64 { long_sum(a, b) } else { plain_sum(a, b) };
-            Ok(Scalar::Float(number::round(ty, sum)))
+            Ok(Scalar::Float(if how == Sum::Long { long_sum(a, b) } else { plain_sum(a, b) }))
         }
         (Data::Complex(a), Data::Complex(b)) => {
-            let sum = complex_sum(&a[lhs_at..lhs_at + length], &b[rhs_at..rhs_at + length]);
-            Ok(Scalar::Complex(number::round_complex(ty, sum)))
+            Ok(Scalar::Complex(complex_sum(&a[lhs_at..lhs_at + length], &b[rhs_at..rhs_at + length])))
         }
         _ => malformed("the operands differ in kind"),
     }
@@ -222,7 +245,10 @@ fn ragged_rows(
             for j in 0..columns {
                 let at = |g: usize| ((b * groups_count + g) * columns + j) * length;
                 data.push(match weights {
-                    Some(g) => inner_product(ty, &left.data, (b * rows + i) * length, &right.data, at(g), length)?,
+                    Some(g) => {
+                        let start = (b * rows + i) * length;
+                        rounded(ty, inner_product(Sum::of(ty), &left.data, start, &right.data, at(g), length)?)
+                    }
                     None => Data::zeros(ty, 1).get(0),
                 })?;
             }
@@ -259,7 +285,7 @@ fn ragged_contracting(
         for i in 0..rows {
             for j in 0..columns {
                 let (a, b) = (i * length + start, j * length + start);
-                data.push(inner_product(ty, &left.data, a, &right.data, b, run)?)?;
+                data.push(rounded(ty, inner_product(Sum::of(ty), &left.data, a, &right.data, b, run)?))?;
             }
         }
     }

@@ -2,11 +2,11 @@
 
 use fusebox_core::hlo::{ConvolutionAttrs, ElementType};
 
-use crate::contraction::{as_kind_of, inner_product};
+use crate::contraction::{Sum, as_kind_of, inner_product, rounded};
 use crate::error::{Outcome, malformed};
 use crate::movement::{dimension_numbers, transpose_by};
-use crate::number::{self, LongSum};
-use crate::strided::{for_each_index, permuted, position, strides};
+use crate::number::{LongSum, complex};
+use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count};
 use crate::window::{covered, window_count};
 
@@ -116,37 +116,35 @@ impl Shape {
         let kernel_base = out * self.kernel_steps[0] as usize;
         let lines: Vec<&[(usize, usize)]> = (0..spatial).map(|d| self.taps[d][index[d + 1]].as_slice()).collect();
         let line_lengths: Vec<usize> = lines.iter().map(|line| line.len()).collect();
-        let mut sum = Sum::new(ty);
+        let mut sum = Total::new(ty);
         for_each_index(&line_lengths, |at| {
-            let taps: (Vec<usize>, Vec<usize>) = at.iter().zip(&lines).map(|(&i, line)| line[i]).unzip();
-            let kernel_at = kernel_base + position(&taps.0, &self.kernel_steps[1..=spatial]);
-            let input_at = input_base + position(&taps.1, &self.input_steps[1..=spatial]);
+            let (mut kernel_at, mut input_at) = (kernel_base, input_base);
+            for (d, (&i, line)) in at.iter().zip(&lines).enumerate() {
+                let (kernel_place, input_place) = line[i];
+                kernel_at += kernel_place * self.kernel_steps[d + 1] as usize;
+                input_at += input_place * self.input_steps[d + 1] as usize;
+            }
             sum.add(input, input_at, kernel, kernel_at, self.features)
         })?;
-        Ok(sum.value(ty))
+        Ok(sum.value())
     }
 }
 
 /// A sum of inner products, rounded at the end.
-struct Sum {
-    exact: ElementType,
+struct Total {
+    ty: ElementType,
     int: i64,
     re: LongSum,
     im: LongSum,
 }
 
-impl Sum {
+impl Total {
     fn new(ty: ElementType) -> Self {
-        let exact = match () {
-            () if ty.is_float() => ElementType::F64,
-            () if ty.is_complex() => ElementType::C128,
-            () => ElementType::S64,
-        };
-        Sum { exact, int: 0, re: LongSum::default(), im: LongSum::default() }
+        Total { ty, int: 0, re: LongSum::default(), im: LongSum::default() }
     }
 
     fn add(&mut self, a: &Data, a_at: usize, b: &Data, b_at: usize, length: usize) -> Outcome<()> {
-        match inner_product(self.exact, a, a_at, b, b_at, length)? {
+        match inner_product(Sum::of(self.ty), a, a_at, b, b_at, length)? {
             Scalar::Int(x) => self.int = self.int.wrapping_add(x),
             Scalar::Float(x) => self.re.add(x),
             Scalar::Complex(z) => {
@@ -157,14 +155,12 @@ impl Sum {
         Ok(())
     }
 
-    fn value(&self, ty: ElementType) -> Scalar {
-        match self.exact {
-            ElementType::F64 => Scalar::Float(number::round(ty, self.re.value())),
-            ElementType::C128 => {
-                let sum = number::complex(self.re.value(), self.im.value());
-                Scalar::Complex(number::round_complex(ty, sum))
-            }
-            _ => Scalar::Int(number::wrap(ty, self.int)),
-        }
+    fn value(&self) -> Scalar {
+        let sum = match () {
+            () if self.ty.is_float() => Scalar::Float(self.re.value()),
+            () if self.ty.is_complex() => Scalar::Complex(complex(self.re.value(), self.im.value())),
+            () => Scalar::Int(self.int),
+        };
+        rounded(self.ty, sum)
     }
 }

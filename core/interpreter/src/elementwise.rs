@@ -8,6 +8,12 @@ use crate::value::{Array, Data, Scalar, element_count};
 
 /// A unary operation, computed in type `computing`.
 pub(crate) fn unary(op: UnaryOp, x: &Array, result: ElementType, computing: ElementType) -> Outcome<Array> {
+    if let Data::Float(values) = &x.data
+        && result == x.ty
+        && let Some(values) = number::unary_floats(op, result, values)
+    {
+        return Ok(Array::new(result, x.dims.clone(), Data::Float(values)));
+    }
     collect(result, &x.dims, |i| number::unary(op, computing, result, x.data.get(i)))
 }
 
@@ -15,6 +21,14 @@ pub(crate) fn unary(op: UnaryOp, x: &Array, result: ElementType, computing: Elem
 pub(crate) fn binary(op: BinaryOp, a: &Array, b: &Array, computing: ElementType) -> Outcome<Array> {
     same_dims(a, b)?;
     let result = number::binary_result_type(op, a.ty);
+    let data = match (&a.data, &b.data) {
+        (Data::Float(a), Data::Float(b)) => number::binary_floats(op, computing, a, b).map(Data::Float),
+        (Data::Int(a), Data::Int(b)) => number::binary_ints(op, computing, a, b).map(Data::Int),
+        _ => None,
+    };
+    if let Some(data) = data {
+        return Ok(Array::new(result, a.dims.clone(), data));
+    }
     collect(result, &a.dims, |i| number::binary(op, computing, a.data.get(i), b.data.get(i)))
 }
 

@@ -42,9 +42,6 @@ mod strided;
 mod value;
 mod window;
 
-#[cfg(test)]
-mod tests;
-
 use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Shape};
 
 pub use error::{EvalError, Fault, InstructionError};

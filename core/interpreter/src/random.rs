@@ -171,7 +171,7 @@ fn threefry_bits(key: u64, counter: u64, ty: ElementType, dims: &[usize]) -> (Ve
         (((outer * half) + along / 2) * inner + within, along % 2)
     };
     let bits = (0..count).map(place).map(|(at, word)| u64::from(block(at)[word])).collect();
-    let blocks = if length == 0 { 0 } else { count / length * half };
+    let blocks = count.checked_div(length).unwrap_or(0) * half;
     (vec![key, counter.wrapping_add(blocks as u64)], bits)
 }
 

@@ -1,6 +1,6 @@
 //! LAPACK's functions as JAX calls them: batches in the leading dimensions, status last.
 
-use fusebox_core::hlo::{ElementType, Instruction, Transpose};
+use fusebox_core::hlo::{ArrayShape, ElementType, Instruction, Shape, Transpose};
 
 use super::attributes::Attributes;
 use crate::error::{Outcome, malformed, unsupported};
@@ -12,7 +12,7 @@ use crate::value::{Array, Value};
 struct Call<'a> {
     attributes: &'a Attributes,
     operands: &'a [&'a Array],
-    results: Vec<ElementType>,
+    results: Vec<&'a ArrayShape>,
 }
 
 /// Evaluates `lapack_<routine>_ffi`; the routine's first letter names the element type.
@@ -22,7 +22,7 @@ pub(super) fn evaluate(
     attributes: &Attributes,
     operands: &[&Array],
 ) -> Outcome<Value> {
-    let results = instruction.shape.leaves().iter().filter_map(|s| s.as_array()).map(|a| a.element_type).collect();
+    let results = instruction.shape.leaves().into_iter().filter_map(Shape::as_array).collect();
     let call = Call { attributes, operands, results };
     match routine.get(1..) {
         Some("potrf") => call.potrf(),
@@ -56,7 +56,7 @@ impl Call<'_> {
         self.operands.get(index).copied().map_or_else(|| malformed(format!("operand {index} is missing")), Ok)
     }
 
-    fn result_type(&self, index: usize) -> Outcome<ElementType> {
+    fn result(&self, index: usize) -> Outcome<&ArrayShape> {
         self.results.get(index).copied().map_or_else(|| malformed(format!("result {index} is missing")), Ok)
     }
 
@@ -88,7 +88,7 @@ impl Call<'_> {
                 1 => vec![first.elements().len()],
                 _ => vec![first.rows, first.columns],
             };
-            results.push(Value::from(stack(self.result_type(index)?, batch, inner, list)?));
+            results.push(Value::from(stack(self.result(index)?.element_type, batch, inner, list)?));
         }
         Ok(if results.len() == 1 { results.remove(0) } else { Value::Tuple(results) })
     }
@@ -213,14 +213,17 @@ impl Call<'_> {
     }
 
     /// Result: what is left of the matrix, singular values, left vectors, right vectors' adjoint,
-    /// status.
+    /// status. The announced shapes say how many vectors are wanted.
     fn gesdd(&self) -> Outcome<Value> {
-        let full = self.attributes.letter("mode")? != 'S';
+        let dims_from_end = |index: usize, back: usize| -> Outcome<usize> {
+            let dims = &self.result(index)?.dims;
+            let size = dims.len().checked_sub(back).and_then(|at| usize::try_from(dims[at]).ok());
+            size.map_or_else(|| malformed("gesdd gives matrices of vectors"), Ok)
+        };
+        let (left, right) = (dims_from_end(2, 1)?, dims_from_end(3, 2)?);
         self.batched(&[2, 1, 2, 2, 0], |_, a| {
             let (rows, columns) = (a.rows, a.columns);
             let svd = linalg::singular_values(&a);
-            let smaller = rows.min(columns);
-            let (left, right) = if full { (rows, columns) } else { (smaller, smaller) };
             let u = svd.left.resized(rows, left);
             let vh = svd.right.adjoint().resized(right, columns);
             Ok(vec![Matrix::zeros(rows, columns), reals(svd.values), u, vh, integers([0])])

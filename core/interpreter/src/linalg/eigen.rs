@@ -32,7 +32,11 @@ pub(crate) fn schur(a: &Matrix) -> Option<(Matrix, Matrix)> {
         (1..n).for_each(|c| q.set(r, c, inner.get(r - 1, c - 1)));
         (0..r - 1).for_each(|c| t.set(r, c, Complex::default()));
     }
-    iterate(&mut t, &mut q).then_some((t, q))
+    let converged = iterate(&mut t, &mut q);
+    for r in 1..n {
+        (0..r).for_each(|c| t.set(r, c, Complex::default()));
+    }
+    converged.then_some((t, q))
 }
 
 /// Drives the subdiagonal to zero from the bottom up.

@@ -9,10 +9,10 @@ use crate::number::Complex;
 pub(crate) fn hessenberg(mut a: Matrix, low: usize, high: usize) -> (Matrix, Vec<Complex>) {
     let n = a.rows;
     let mut taus = vec![Complex::default(); n.saturating_sub(1)];
-    for j in low..high.saturating_sub(1) {
+    for (j, tau) in taus.iter_mut().enumerate().take(high.saturating_sub(1)).skip(low) {
         let below: Vec<Complex> = (j + 2..high).map(|r| a.get(r, j)).collect();
         let h = reflector(a.get(j + 1, j), &below);
-        taus[j] = h.tau;
+        *tau = h.tau;
         apply_right(&mut a, &h.tail, h.tau, j + 1, 0..high);
         apply_left(&mut a, &h.tail, h.tau.conjugate(), j + 1, j + 1..n);
         a.set(j + 1, j, h.beta);

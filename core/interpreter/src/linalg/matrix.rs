@@ -86,19 +86,6 @@ impl Matrix {
         result
     }
 
-    /// Matrix product.
-    #[cfg(test)]
-    pub fn multiply(&self, other: &Matrix) -> Matrix {
-        let mut result = Matrix::zeros(self.rows, other.columns);
-        for r in 0..self.rows {
-            for c in 0..other.columns {
-                let terms = (0..self.columns).map(|k| self.get(r, k).multiply(other.get(k, c)));
-                result.set(r, c, terms.fold(Complex::default(), Complex::add));
-            }
-        }
-        result
-    }
-
     /// The elements, row-major.
     pub fn elements(&self) -> &[Complex] {
         &self.elements

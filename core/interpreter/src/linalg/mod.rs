@@ -33,7 +33,7 @@ pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
             return malformed("cholesky of a matrix that is not square");
         }
         let (mut factor, failed) = cholesky_factor(a, lower);
-        let nan = Complex { re: f64::NAN, im: if x.ty.is_complex() { f64::NAN } else { 0.0 } };
+        let nan = Complex { re: f64::NAN, im: 0.0 };
         for r in 0..factor.rows {
             for c in 0..factor.columns {
                 let outside = if lower { c > r } else { c < r };

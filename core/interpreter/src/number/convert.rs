@@ -85,7 +85,7 @@ pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcom
     if from_bits == to_bits {
         return Ok(decode(to, &bytes));
     }
-    if (data.len() as u64 * u64::from(from_bits)) % u64::from(to_bits) != 0 {
+    if !(data.len() as u64 * u64::from(from_bits)).is_multiple_of(u64::from(to_bits)) {
         return malformed(format!("{} elements of {from} do not make whole elements of {to}", data.len()));
     }
     let packed = repack(&bytes, from_bits as usize, 8);

@@ -36,6 +36,24 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
     }
 }
 
+/// [`unary`] for many elements at once, where operand and result are floats; `None` if they are not.
+pub(crate) fn unary_floats(op: UnaryOp, ty: ElementType, values: &[f64]) -> Option<Vec<f64>> {
+    if matches!(op, UnaryOp::Real | UnaryOp::Abs | UnaryOp::Negate) {
+        return None;
+    }
+    values.iter().map(|&x| real::unary(op, x).map(|y| round(ty, y))).collect()
+}
+
+/// [`binary`] for many floats at once; `None` if the operation does not give floats.
+pub(crate) fn binary_floats(op: BinaryOp, ty: ElementType, a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
+    a.iter().zip(b).map(|(&a, &b)| real::binary(op, a, b).map(|x| round(ty, x))).collect()
+}
+
+/// [`binary`] for many integers at once; `None` if the operation does not exist on integers.
+pub(crate) fn binary_ints(op: BinaryOp, ty: ElementType, a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
+    a.iter().zip(b).map(|(&a, &b)| int::binary(op, ty, a, b)).collect()
+}
+
 /// Whether the type has a sign bit that can simply be changed.
 pub(crate) fn negate_is_exact(ty: ElementType) -> bool {
     !matches!(
