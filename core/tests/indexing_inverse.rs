@@ -9,6 +9,7 @@ use fusebox_core::indexing::{
     covers_exactly_once, delinearize, dim_exprs, linearize,
 };
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn map(text: &str) -> IndexingMap {
     IndexingMap::parse(text).unwrap()
@@ -213,7 +214,7 @@ fn image(map: &IndexingMap) -> HashMap<Vec<i64>, Vec<Vec<i64>>> {
 
 proptest! {
     // 2,000 chains over shapes of 24 to 84 elements.
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(config(2000))]
 
     #[test]
     fn inverses_undo((map, _, sound) in chain()) {
@@ -288,7 +289,7 @@ fn hostile() -> impl Strategy<Value = IndexingMap> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(config(1000))]
 
     #[test]
     fn hostile_maps_get_an_answer(map in hostile(), size in prop_oneof![Just(0i64), Just(1), Just(100), Just(i64::MAX)]) {
@@ -352,8 +353,8 @@ fn tiles_plan(rows: i64, batch: i64, columns: i64, tile: i64, step: i64) -> Inde
 }
 
 proptest! {
-    // 500 plans of each family.
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    // 150 plans of each family.
+    #![proptest_config(config(150))]
 
     #[test]
     fn plans_of_emitters_are_proven(
@@ -377,4 +378,9 @@ proptest! {
             prop_assert_eq!(covers_exactly_once(&plan, &shape), Ok(Proof::Structural), "{:?} {}", shape, plan.simplify());
         }
     }
+}
+
+/// The same cases on every run: whether a rule is missing in one of a million is not for a build to find out.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

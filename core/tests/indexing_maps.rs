@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable, compose};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn map(text: &str) -> IndexingMap {
     IndexingMap::parse(text).unwrap()
@@ -198,7 +199,7 @@ fn boxed(map: &IndexingMap) -> Vec<(Vec<i64>, Vec<i64>)> {
 
 proptest! {
     // 1,500 maps of up to 2,401 points each.
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(config(1500))]
 
     #[test]
     fn simplifying_keeps_domain_and_results(map in any_map()) {
@@ -231,4 +232,9 @@ proptest! {
             }
         }
     }
+}
+
+/// The same cases on every run: whether a rule is missing in one of a million is not for a build to find out.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

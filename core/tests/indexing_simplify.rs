@@ -5,6 +5,7 @@ use fusebox_core::indexing::{
     Bounds, Constraint, Expr, ExprKind, Interval, delinearize, linearize, range_of, simplify_expr,
 };
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn dims(bounds: &[(i64, i64)]) -> Bounds {
     Bounds::of_dims(bounds.iter().map(|&(lower, upper)| Interval::new(lower, upper)))
@@ -224,7 +225,7 @@ fn points() -> impl Iterator<Item = [i64; 3]> {
 
 proptest! {
     // 4,000 expressions at all 384 points each: 1.5 million comparisons.
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(config(4000))]
 
     #[test]
     fn simplifying_keeps_every_value(expr in index_expr()) {
@@ -249,4 +250,9 @@ proptest! {
             prop_assert_eq!(simplified.eval(&point, &[], &[]), expr.eval(&point, &[], &[]), "{} -> {}", expr, simplified);
         }
     }
+}
+
+/// The same cases on every run: whether a rule is missing in one of a million is not for a build to find out.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

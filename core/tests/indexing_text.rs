@@ -3,6 +3,7 @@
 
 use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// Any expression, folded or not, over two variables of each kind.
 fn any_expr() -> impl Strategy<Value = Expr> {
@@ -57,7 +58,7 @@ fn without_names(mut map: IndexingMap) -> IndexingMap {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(config(2000))]
 
     #[test]
     fn parsing_undoes_printing_of_expressions(expr in any_expr()) {
@@ -116,4 +117,9 @@ fn says_what_is_wrong_and_where() {
     assert!(deep.parse::<Expr>().unwrap_err().message.contains("nested too deeply"));
     let long = "d0 + ".repeat(5000) + "d0";
     assert!(long.parse::<Expr>().unwrap_err().message.contains("too long"));
+}
+
+/// The same cases on every run: whether a rule is missing in one of a million is not for a build to find out.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

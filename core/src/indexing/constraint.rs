@@ -80,7 +80,8 @@ fn divide(
     upper: Option<i64>,
     simplifier: &mut Simplifier,
 ) -> Option<Constraint> {
-    let terms = sum.terms.iter().map(|(term, k)| (term.clone(), k / factor)).collect();
+    let terms =
+        sum.terms.iter().map(|(term, k)| Some((term.clone(), k.checked_div(factor)?))).collect::<Option<_>>()?;
     let expr = simplifier.sum(Affine { constant: 0, terms });
     let range = simplifier.range(&expr);
     let size = factor.checked_abs()?;
