@@ -1,6 +1,8 @@
 //! Operations executed by the reference interpreter.
 
-use fusebox_core::hlo::{ArrayLiteral, Diagnostic, Literal, Module, Shape, parse_module};
+use std::sync::Arc;
+
+use fusebox_core::hlo::{ArrayLiteral, Diagnostic, ElementType, Literal, Module, Shape, parse_module};
 
 use crate::{HostOp, LoadError, RunError};
 
@@ -42,13 +44,25 @@ fn first(faults: &[Diagnostic]) -> String {
     faults.first().map_or_else(|| "unreadable".into(), Diagnostic::to_string)
 }
 
+/// The bytes of a literal. Kernels leave open what stands above the bits of a narrow integer.
+fn canonical(ty: ElementType, bytes: &[u8]) -> Arc<[u8]> {
+    if !ty.is_integer() || ty.bits() >= 8 {
+        return bytes.into();
+    }
+    let unused = 8 - ty.bits();
+    match ty.is_signed_integer() {
+        true => bytes.iter().map(|&byte| ((byte << unused) as i8 >> unused) as u8).collect(),
+        false => bytes.iter().map(|&byte| byte << unused >> unused).collect(),
+    }
+}
+
 /// A value of that shape from the bytes of its array leaves.
 pub fn assemble<'a>(shape: &Shape, leaves: &mut impl Iterator<Item = &'a &'a [u8]>) -> Literal {
     match shape {
         Shape::Array(array) => Literal::Array(ArrayLiteral {
             element_type: array.element_type,
             dims: array.dims.clone(),
-            data: leaves.next().map_or_else(|| [].into(), |bytes| (*bytes).into()),
+            data: leaves.next().map_or_else(|| [].into(), |bytes| canonical(array.element_type, bytes)),
         }),
         Shape::Tuple(elements) => Literal::Tuple(elements.iter().map(|e| assemble(e, leaves)).collect()),
         Shape::Token | Shape::Opaque => Literal::Token,
