@@ -1,11 +1,13 @@
 //! Operations compiled for cpu and simt against the reference interpreter.
 
-use fusebox_compiler::{Dump, Emitters, Options, Phase, Source, compile};
+mod compiled;
+
+use fusebox_compiler::Source;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
 use fusebox_lowering::Target;
-use fusebox_plugins::Registry;
-use fusebox_runtime::Program;
+
+use compiled::run;
 
 /// Computations used by the cases.
 const COMMON: &str = "
@@ -68,23 +70,6 @@ fn check(entry: &str) {
             run(&source, target, device.clone(), &arrays).unwrap_or_else(|e| panic!("{}: {e}\n{text}", device.name));
         compare(&found, &expected, &format!("{}\n{text}", device.name));
     }
-}
-
-fn run(source: &Source, target: Target, device: DeviceDescription, inputs: &[ArrayLiteral]) -> Result<Literal, String> {
-    let registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?;
-    let options = Options {
-        target,
-        device,
-        emitters: Emitters { registry, overrides: Vec::new() },
-        threads: 1,
-        until: Phase::Run,
-        stages: Vec::new(),
-        dump: Dump::default(),
-    };
-    let made = compile(source, &options).map_err(|e| e.to_string())?;
-    let executable = made.executable.ok_or("no executable")?;
-    let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 2 }).map_err(|e| e.to_string())?;
-    program.run(inputs).map_err(|e| e.to_string())
 }
 
 /// Integers exactly; floats to a few units in the last place of their type.

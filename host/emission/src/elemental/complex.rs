@@ -222,8 +222,10 @@ fn recovered_quotient(b: &mut FunctionBuilder, x: Parts, y: Parts, quotient: Par
     let (x_unit, y_unit) = (infinite_parts(b, x), infinite_parts(b, y));
     let large = conjugate_product(b, x_unit, y, infinity);
     let small = conjugate_product(b, x, y_unit, zero);
+    let both_infinite = b.andi(x_infinite, y_infinite);
     let result = choose(b, y_infinite, small, quotient);
     let result = choose(b, x_infinite, large, result);
+    let result = choose(b, both_infinite, quotient, result);
     let result = choose(b, by_zero, over_zero, result);
     choose(b, both_nan, result, quotient)
 }

@@ -123,7 +123,10 @@ pub fn sqrt(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let other = b.divf(scaled.im, divisor);
     let (t, other) = (b.mulf(t, back), b.mulf(other, back));
     let other_size = function(b, "math.absf", other);
-    let signed = b.float_binary("math.copysign", t, x.im);
+    // On the cut itself the sign of the zero is not looked at, as in XLA.
+    let below = b.cmpf(FloatPredicate::Olt, x.im, zero);
+    let negated = b.negf(t);
+    let signed = b.select(below, negated, t);
     let left = b.cmpf(FloatPredicate::Olt, x.re, zero);
     let result = choose(b, left, Parts { re: other_size, im: signed }, Parts { re: t, im: other });
     sqrt_of_infinity(b, x, result)
@@ -160,44 +163,47 @@ fn hyperbolic(b: &mut FunctionBuilder, x: Value) -> Circular {
     circular(b, x, "math.sinh", "math.cosh")
 }
 
-/// A product in which a zero factor makes 0, also times infinity.
-fn product(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
-    let zero = real(b, 0.0);
-    let (a, c) = (b.cmpf(FloatPredicate::Oeq, x, zero), b.cmpf(FloatPredicate::Oeq, y, zero));
-    let vanishes = b.ori(a, c);
-    let plain = b.mulf(x, y);
-    let finite = {
-        let (a, c) = (b.float_binary("math.copysign", zero, x), b.float_binary("math.copysign", zero, y));
-        let one = real(b, 1.0);
-        let sign = b.float_binary("math.copysign", one, a);
-        b.mulf(sign, c)
-    };
-    b.select(vanishes, finite, plain)
-}
-
-/// `sin re cosh im + i cos re sinh im`
+/// `-i sinh(i x)`
 pub fn sin(b: &mut FunctionBuilder, x: Parts) -> Parts {
-    let (t, h) = (trigonometric(b, x.re), hyperbolic(b, x.im));
-    Parts { re: product(b, t.sin, h.cos), im: product(b, t.cos, h.sin) }
+    let turned = times_i(b, x);
+    let result = sinh(b, turned);
+    times_minus_i(b, result)
 }
 
-/// `cos re cosh im - i sin re sinh im`
+/// `cosh(i x)`
 pub fn cos(b: &mut FunctionBuilder, x: Parts) -> Parts {
-    let (t, h) = (trigonometric(b, x.re), hyperbolic(b, x.im));
-    let im = product(b, t.sin, h.sin);
-    Parts { re: product(b, t.cos, h.cos), im: b.negf(im) }
+    let turned = times_i(b, x);
+    cosh(b, turned)
 }
 
-/// `sinh re cos im + i cosh re sin im`
+/// `sinh re cos im + i cosh re sin im`; on the axes the part that is 0 stays what it is.
 pub fn sinh(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let zero = real(b, 0.0);
     let (h, t) = (hyperbolic(b, x.re), trigonometric(b, x.im));
-    Parts { re: product(b, h.sin, t.cos), im: product(b, h.cos, t.sin) }
+    let (re, im) = (b.mulf(h.sin, t.cos), b.mulf(h.cos, t.sin));
+    let on_imaginary = b.cmpf(FloatPredicate::Oeq, x.re, zero);
+    let re = b.select(on_imaginary, x.re, re);
+    let on_real = b.cmpf(FloatPredicate::Oeq, x.im, zero);
+    choose(b, on_real, Parts { re: h.sin, im: x.im }, Parts { re, im })
 }
 
-/// `cosh re cos im + i sinh re sin im`
+/// `cosh re cos im + i sinh re sin im`; on the axes the imaginary part is 0.
 pub fn cosh(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    let zero = real(b, 0.0);
     let (h, t) = (hyperbolic(b, x.re), trigonometric(b, x.im));
-    Parts { re: product(b, h.cos, t.cos), im: product(b, h.sin, t.sin) }
+    let im = b.mulf(h.sin, t.sin);
+    let nothing = b.mulf(x.re, x.im);
+    let (a, c) = (b.cmpf(FloatPredicate::Oeq, x.re, zero), b.cmpf(FloatPredicate::Oeq, x.im, zero));
+    let on_axis = b.ori(a, c);
+    Parts { re: b.mulf(h.cos, t.cos), im: b.select(on_axis, nothing, im) }
+}
+
+fn times_i(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    Parts { re: b.negf(x.im), im: x.re }
+}
+
+fn times_minus_i(b: &mut FunctionBuilder, x: Parts) -> Parts {
+    Parts { re: x.im, im: b.negf(x.re) }
 }
 
 /// `(sinh re cosh re + i sin im cos im) / (sinh² re + cos² im)`; far from the imaginary axis the real part is ±1
@@ -217,7 +223,9 @@ pub fn tanh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let doubled = b.negf(doubled);
     let decay = function(b, "math.exp", doubled);
     let im = b.mulf(four, turn);
-    let far_value = Parts { re: b.float_binary("math.copysign", one, x.re), im: b.mulf(im, decay) };
+    let im = b.mulf(im, decay);
+    let undirected = is_infinite(b, x.im);
+    let far_value = Parts { re: b.float_binary("math.copysign", one, x.re), im: b.select(undirected, zero, im) };
     let value = choose(b, far, far_value, near);
     let on_axis = b.cmpf(FloatPredicate::Oeq, x.im, zero);
     Parts { re: value.re, im: b.select(on_axis, x.im, value.im) }
@@ -225,22 +233,28 @@ pub fn tanh(b: &mut FunctionBuilder, x: Parts) -> Parts {
 
 /// `tan x = -i tanh(i x)`
 pub fn tan(b: &mut FunctionBuilder, x: Parts) -> Parts {
-    let turned = Parts { re: b.negf(x.im), im: x.re };
-    let t = tanh(b, turned);
-    Parts { re: t.im, im: b.negf(t.re) }
+    let turned = times_i(b, x);
+    let result = tanh(b, turned);
+    times_minus_i(b, result)
 }
 
-/// `e^(y log x)`; 0 to the power of 0 is 1, to a power with a positive real part 0.
+/// `e^(y log x)`; 1 to any power and anything to the power of 0 is 1, 0 to a positive real power is 0 and to
+/// any other one NaN.
 pub fn pow(b: &mut FunctionBuilder, x: Parts, y: Parts) -> Parts {
+    let (zero, unit, nan) = (real(b, 0.0), real(b, 1.0), real(b, f64::NAN));
     let logarithm = log(b, x);
     let exponent = multiply(b, y, logarithm);
     let power = exp(b, exponent);
-    let (one, nothing) = (constant(b, 1.0), constant(b, 0.0));
     let (x_zero, y_zero) = (is_zero(b, x), is_zero(b, y));
-    let positive = b.cmpf(FloatPredicate::Ogt, y.re, one.im);
-    let vanishes = b.andi(x_zero, positive);
-    let result = choose(b, vanishes, nothing, power);
-    choose(b, y_zero, one, result)
+    let (positive, is_real) = (b.cmpf(FloatPredicate::Ogt, y.re, zero), b.cmpf(FloatPredicate::Oeq, y.im, zero));
+    let vanishes = b.andi(positive, is_real);
+    let of_zero = b.select(vanishes, zero, nan);
+    let result = choose(b, x_zero, Parts { re: of_zero, im: of_zero }, power);
+    let (re_one, im_zero) = (b.cmpf(FloatPredicate::Oeq, x.re, unit), b.cmpf(FloatPredicate::Oeq, x.im, zero));
+    let x_one = b.andi(re_one, im_zero);
+    let is_one = b.ori(x_one, y_zero);
+    let one = constant(b, 1.0);
+    choose(b, is_one, one, result)
 }
 
 /// `atan2(y, x) = -i log((x + i y) / sqrt(x² + y²))`

@@ -1,0 +1,31 @@
+//! Compiles a module as `fusebox run` does and runs it.
+
+use fusebox_compiler::{Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{ArrayLiteral, Literal};
+use fusebox_lowering::Target;
+use fusebox_plugins::Registry;
+use fusebox_runtime::Program;
+
+/// The result of a module compiled for a target.
+pub fn run(
+    source: &Source,
+    target: Target,
+    device: DeviceDescription,
+    inputs: &[ArrayLiteral],
+) -> Result<Literal, String> {
+    let registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?;
+    let options = Options {
+        target,
+        device,
+        emitters: Emitters { registry, overrides: Vec::new() },
+        threads: 1,
+        until: Phase::Run,
+        stages: Vec::new(),
+        dump: Dump::default(),
+    };
+    let made = compile(source, &options).map_err(|e| e.to_string())?;
+    let executable = made.executable.ok_or("no executable")?;
+    let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 2 }).map_err(|e| e.to_string())?;
+    program.run(inputs).map_err(|e| e.to_string())
+}
