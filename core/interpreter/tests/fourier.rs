@@ -1,4 +1,5 @@
 //! Fourier transforms.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! Running HLO text on values written in Rust.
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, parse_module};
 use fusebox_interpreter::{EvalError, evaluate};

@@ -14,12 +14,12 @@ pub struct NpzError {
     pub array: Option<usize>,
     /// What is wrong.
     #[source]
-    pub fault: NpzFault,
+    pub fault: Box<NpzFault>,
 }
 
 impl NpzError {
     pub(super) fn new(path: &Path, array: Option<usize>, fault: NpzFault) -> Self {
-        NpzError { path: path.to_path_buf(), array, fault }
+        NpzError { path: path.to_path_buf(), array, fault: Box::new(fault) }
     }
 }
 
