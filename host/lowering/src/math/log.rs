@@ -40,6 +40,19 @@ pub(super) struct Split<'c> {
 
 /// Splits a positive normal number.
 pub(super) fn split_normal(x: Value<'_>) -> Split<'_> {
+    split_scaled(x, x.number(x.choose(127.0, 1023.0)))
+}
+
+/// Splits a positive number, denormal ones too.
+pub(super) fn split(x: Value<'_>) -> Split<'_> {
+    let tiny = x.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
+    let scaled = x * x.choose(8388608.0, 4503599627370496.0);
+    let (bias, scaled_bias) = x.choose((127.0, 150.0), (1023.0, 1075.0));
+    split_scaled(tiny.select(scaled, x), tiny.select(scaled_bias, x.number(bias)))
+}
+
+/// Splits a normal number whose exponent is `bias` too large.
+fn split_scaled<'c>(x: Value<'c>, bias: Value<'c>) -> Split<'c> {
     let root = x.choose(0x3f35_04f3_i64, 0x3fe6_a09e_667f_3bcd);
     let one = x.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
     let mantissa = x.choose(0x007f_ffff_i64, 0x000f_ffff_ffff_ffff);
@@ -48,17 +61,8 @@ pub(super) fn split_normal(x: Value<'_>) -> Split<'_> {
     // 2^(p-1) + biased, then back: cheaper than a conversion in f64.
     let offset = x.choose(8388608.0, 4503599627370496.0);
     let offset_bits = x.choose(0x4b00_0000_i64, 0x4330_0000_0000_0000);
-    let k = (biased | offset_bits).to_float() - (offset + x.choose(127.0, 1023.0));
+    let k = (biased | offset_bits).to_float() - (bias + offset);
     Split { k, f: ((bits & mantissa) + root).to_float() - 1.0, biased }
-}
-
-/// Splits a positive number, denormal ones too.
-pub(super) fn split(x: Value<'_>) -> Split<'_> {
-    let tiny = x.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
-    let scaled = x * x.choose(8388608.0, 4503599627370496.0);
-    let parts = split_normal(tiny.select(scaled, x));
-    let k = tiny.select(parts.k - x.choose(23.0, 52.0), parts.k);
-    Split { k, ..parts }
 }
 
 /// `ln(1 + f) - f` for the `f` of a split.

@@ -2,7 +2,7 @@
 //!
 //! The argument is reduced to `x = n π/2 + r`, |r| ≤ π/4, over the whole range of the type.
 //!
-//! * f32: in f64. 2/π is cut into two pieces of 29 bits, whose products with a 24-bit `x` are exact, and a
+//! * f32: in f64, where sine and cosine stay. 2/π is cut into two pieces of 29 bits, whose products with a 24-bit `x` are exact, and a
 //!   rest; for larger `x` the pieces begin further down in 2/π, since bits that contribute multiples of 4 do not
 //!   matter (Payne and Hanek). Four sets of pieces cover all exponents, so it takes selects only.
 //! * f64: below 2^20 three pieces of π/2 of 33 bits and a rest, `r` as a sum of two (Cody and Waite); above,
@@ -47,9 +47,10 @@ const TWO_OVER_PI: [u64; 20] = [
 /// The smallest argument of [`reduce_large`], 2^20 quarter turns.
 const MODERATE: f64 = 1647099.0;
 
-/// `(sin r - r) / r³` and `(cos r - 1 + r²/2) / r⁴` in r²: 2^-28 and 2^-33 for f32, 2^-58 and 2^-63 for f64.
-const SIN_F32: [f64; 3] = [-0.16666655242443085, 0.008332189172506332, -0.00019518278713803738];
-const COS_F32: [f64; 3] = [0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05];
+/// `(sin r / r - 1) / r²` and `(cos r - 1) / r²` in r², for f32: 2^-32.
+const SIN_F32: [f64; 4] = [-0.1666666716337204, 0.008333379402756691, -0.00019853064441122115, 2.8325100629444933e-06];
+const COS_F32: [f64; 4] = [-0.5, 0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05];
+/// `(sin r - r) / r³` and `(cos r - 1 + r²/2) / r⁴` in r², for f64: 2^-58 and 2^-63.
 const SIN_F64: [f64; 6] = [
     -0.1666666666666663,
     0.00833333333332184,
@@ -86,9 +87,6 @@ struct Reduced<'c> {
 
 fn reduce(x: Value<'_>) -> Reduced<'_> {
     let magnitude = x.abs();
-    if x.is_f32() {
-        return reduce_single(magnitude);
-    }
     let [quadrant, high, low] = reduce_moderate(magnitude);
     let high = magnitude.ge(MODERATE).select(magnitude, high);
     // Runs once, for large arguments. As a loop, as LLVM would run both sides of a branch for every lane.
@@ -100,7 +98,9 @@ fn reduce(x: Value<'_>) -> Reduced<'_> {
     Reduced { quadrant, r: Pair { high, low } }
 }
 
-fn reduce_single(magnitude: Value<'_>) -> Reduced<'_> {
+/// |x| of an f32: the quadrant in the two low bits of an i64, and the rest in f64.
+fn reduce_single(x: Value<'_>) -> (Value<'_>, Value<'_>) {
+    let magnitude = x.abs();
     let wide = magnitude.to_f64();
     let [(_, first), rest @ ..] = &TWO_OVER_PI_F32;
     let mut pieces = first.map(|piece| wide.number(piece));
@@ -116,10 +116,7 @@ fn reduce_single(magnitude: Value<'_>) -> Reduced<'_> {
     let middle = wide * pieces[1];
     let shifted = (high + middle) + rounder(wide);
     let turn = (high - (shifted - rounder(wide))) + middle;
-    let r = wide.mul_add(pieces[2], turn) * std::f64::consts::FRAC_PI_2;
-    let high = r.to_f32();
-    let low = (r - high.to_f64()).to_f32();
-    Reduced { quadrant: shifted.to_bits().to_i32(), r: Pair { high, low } }
+    (shifted.to_bits(), wide.mul_add(pieces[2], turn) * std::f64::consts::FRAC_PI_2)
 }
 
 /// Below 2^20 quarter turns. With FMA the pieces of π/2 have 53 bits; without, 33, so that products are exact.
@@ -202,10 +199,6 @@ fn sin_of_remainder<'c>(r: &Pair<'c>) -> Value<'c> {
     let x = r.high;
     let square = x * x;
     let cube = square * x;
-    if x.is_f32() {
-        // What was cut off the argument counts in full: the sine's slope there is close to 1.
-        return square.polynomial(&SIN_F32).mul_add(cube, r.low) + x;
-    }
     let tail = square.polynomial(&SIN_F64[1..]);
     let corrected = square * (r.low * 0.5 - cube * tail) - r.low;
     x - (corrected - cube * SIN_F64[0])
@@ -215,48 +208,78 @@ fn sin_of_remainder<'c>(r: &Pair<'c>) -> Value<'c> {
 fn cos_of_remainder<'c>(r: &Pair<'c>) -> Value<'c> {
     let x = r.high;
     let square = x * x;
-    if x.is_f32() {
-        return square.polynomial(&COS_F32).mul_add(square, x.number(-0.5)).mul_add(square, 1.0);
-    }
     let half = square * 0.5;
     let leading = 1.0 - half;
     let tail = square.polynomial(&COS_F64) * (square * square) - x * r.low;
     leading + (((1.0 - leading) - half) + tail)
 }
 
-/// The sine if `quadrant` is even, the cosine if it is odd, negated where bit 1 of it is set.
-fn by_quadrant<'c>(quadrant: Value<'c>, r: &Pair<'c>) -> Value<'c> {
-    let odd = (quadrant & 1_i64).ne(0_i64);
-    let value = odd.select(cos_of_remainder(r), sin_of_remainder(r));
-    let flip = (quadrant & 2_i64).shift_left(value.choose(30_i64, 62));
-    value.with_flipped(flip)
+/// Whether the sine at a quadrant is a cosine of the rest.
+fn is_odd(quadrant: Value<'_>) -> Value<'_> {
+    (quadrant & 1_i64).ne(0_i64)
+}
+
+/// The sign of the sine at a quadrant, as a mask.
+fn sign_at(quadrant: Value<'_>) -> Value<'_> {
+    (quadrant & 2_i64).shift_left(62_i64)
+}
+
+/// The sine at `r` beyond a quadrant.
+fn sin_at<'c>(quadrant: Value<'c>, r: &Pair<'c>) -> Value<'c> {
+    let value = is_odd(quadrant).select(cos_of_remainder(r), sin_of_remainder(r));
+    value.with_flipped(sign_at(quadrant))
+}
+
+/// The same for f32, in f64: `b + b r² p(r²)` with b = r for a sine and 1 for a cosine.
+fn sin_at_single<'c>(quadrant: Value<'c>, r: Value<'c>) -> Value<'c> {
+    let (odd, square) = (is_odd(quadrant), r * r);
+    let base = odd.select(1.0, r);
+    let value = square.polynomial_by(odd, &COS_F32, &SIN_F32).mul_add(base * square, base);
+    value.with_flipped(sign_at(quadrant)).to_f32()
 }
 
 /// sin x = sin |x| with the sign of x, which keeps -0.
 pub fn sin(x: Value<'_>) -> Value<'_> {
-    let Reduced { quadrant, r } = reduce(x);
-    by_quadrant(quadrant, &r).with_flipped(x.sign_bit())
+    let value = if x.is_f32() {
+        let (quadrant, r) = reduce_single(x);
+        sin_at_single(quadrant, r)
+    } else {
+        let Reduced { quadrant, r } = reduce(x);
+        sin_at(quadrant, &r)
+    };
+    value.with_flipped(x.sign_bit())
 }
 
-/// cos x.
+/// cos x, a quarter turn ahead of the sine.
 pub fn cos(x: Value<'_>) -> Value<'_> {
+    if x.is_f32() {
+        let (quadrant, r) = reduce_single(x);
+        return sin_at_single(quadrant + 1_i64, r);
+    }
     let Reduced { quadrant, r } = reduce(x);
-    by_quadrant(quadrant + 1_i64, &r)
+    sin_at(quadrant + 1_i64, &r)
 }
 
 /// tan x: in f32 a polynomial and perhaps -1 divided by it, in f64 sine by cosine.
 pub fn tan(x: Value<'_>) -> Value<'_> {
-    let Reduced { quadrant, r } = reduce(x);
-    let odd = (quadrant & 1_i64).ne(0_i64);
     let value = if x.is_f32() {
-        let square = r.high * r.high;
-        let leading = square.polynomial(&TAN_F32) * (square * r.high);
-        let slope = (leading + r.high).mul_add(leading + r.high, 1.0);
-        let tangent = r.low.mul_add(slope, leading) + r.high;
-        odd.select(-1.0 / tangent, tangent)
+        let (quadrant, r) = reduce_single(x);
+        let tangent = tan_of_remainder(r);
+        is_odd(quadrant).select(-1.0 / tangent, tangent)
     } else {
-        let (sin, cos) = (sin_of_remainder(&r), cos_of_remainder(&r));
+        let Reduced { quadrant, r } = reduce(x);
+        let (odd, sin, cos) = (is_odd(quadrant), sin_of_remainder(&r), cos_of_remainder(&r));
         odd.select(-cos, sin) / odd.select(sin, cos)
     };
     value.with_flipped(x.sign_bit())
+}
+
+/// tan r in f32; what f32 cuts off `r` counts as often as the tangent is steep.
+fn tan_of_remainder(r: Value<'_>) -> Value<'_> {
+    let high = r.to_f32();
+    let low = (r - high.to_f64()).to_f32();
+    let square = high * high;
+    let tail = square.polynomial(&TAN_F32) * (square * high);
+    let slope = (tail + high).mul_add(tail + high, 1.0);
+    low.mul_add(slope, tail) + high
 }
