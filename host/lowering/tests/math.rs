@@ -1,5 +1,6 @@
 //! The math library against references: f32 against f64 computed elsewhere, over all exponents; f64 against a
 //! table of exact values; special arguments of both.
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
 
@@ -197,7 +198,8 @@ impl Library {
             Buffer::of(&values)
         };
         let mut buffers: Vec<Buffer> = arguments.iter().map(padded).collect();
-        buffers.push(Buffer::of(&vec![T::rounded(0.0); CHUNK * BLOCKS]));
+        let results = vec![T::rounded(0.0); CHUNK * BLOCKS];
+        buffers.push(Buffer::of(&results));
         let name = format!("{}_{}", operation.replace('.', "_"), T::NAME);
         run(&self.object, &name, &mut buffers, 0, count.div_ceil(CHUNK) as i64);
         let mut results = buffers[arguments.len()].values::<T>();
@@ -271,9 +273,12 @@ fn f32_is_accurate_everywhere() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// The rows of the table: arguments, nearest value, distance of the exact value in ulps.
-fn table() -> BTreeMap<&'static str, Vec<(Vec<f64>, f64, f64)>> {
-    let mut rows: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+/// Arguments, nearest value, distance of the exact value from it in ulps.
+type Row = (Vec<f64>, f64, f64);
+
+/// The rows of each operation.
+fn table() -> BTreeMap<&'static str, Vec<Row>> {
+    let mut rows: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
     for line in include_str!("math/reference_f64.tsv").lines() {
         let columns: Vec<&str> = line.split('\t').collect();
         let [operation, arguments @ .., value, offset] = &columns[..] else { panic!("{line}") };
