@@ -3,6 +3,7 @@
 use std::ffi::c_uint;
 
 use llvm_sys::core::*;
+use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode, LLVMRealPredicate};
 
@@ -141,6 +142,22 @@ impl Module {
 
     pub(crate) fn branch(&self, to: Bb) {
         unsafe { LLVMBuildBr(self.builder, to.0) };
+    }
+
+    /// The jump that closes a loop which LLVM is to unroll.
+    pub(crate) fn branch_back_unrolled(&self, to: Bb) {
+        let flag = "llvm.loop.unroll.full";
+        // SAFETY: all values are of this context. A loop's node refers to itself, so it is made around a stand-in.
+        unsafe {
+            let branch = LLVMBuildBr(self.builder, to.0);
+            let text = LLVMMDStringInContext2(self.context, flag.as_ptr().cast(), flag.len());
+            let wish = LLVMMDNodeInContext2(self.context, [text].as_mut_ptr(), 1);
+            let stand_in = LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
+            let node = LLVMMDNodeInContext2(self.context, [stand_in, wish].as_mut_ptr(), 2);
+            LLVMMetadataReplaceAllUsesWith(stand_in, node);
+            let kind = LLVMGetMDKindIDInContext(self.context, c"llvm.loop".as_ptr(), 9);
+            LLVMSetMetadata(branch, kind, LLVMMetadataAsValue(self.context, node));
+        }
     }
 
     pub(crate) fn branch_if(&self, condition: Val, then: Bb, otherwise: Bb) {

@@ -79,6 +79,9 @@ impl Machine {
         // SAFETY: options are disposed of; an error is turned into its message, which frees it.
         unsafe {
             let options = LLVMCreatePassBuilderOptions();
+            // Only what `branch_back_unrolled` asks for: unrolling longer loops makes much code that takes long to
+            // compile and runs no faster, as the vectoriser interleaves by itself.
+            LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
             let error = LLVMRunPasses(module.module, c_string(passes).as_ptr(), self.raw, options);
             LLVMDisposePassBuilderOptions(options);
             if error.is_null() {

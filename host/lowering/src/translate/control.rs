@@ -9,6 +9,12 @@ use crate::indices::Ix;
 use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::mlir::{Block, Operation, Type, Value};
 
+/// Most copies of a body that LLVM is asked to make by unrolling the loops around it. Short loops in the way of
+/// one that can be vectorised are worth it.
+const MOST_COPIES: i64 = 32;
+/// Most turns of a loop that is unrolled.
+const MOST_TURNS: i64 = 4;
+
 /// Values that come out of a block, and the block they come from.
 struct Exit {
     from: Bb,
@@ -168,7 +174,7 @@ impl Function<'_, '_, '_> {
         let (lower, upper) = (self.plain(op.operand(0))?, self.plain(op.operand(1))?);
         let step = self.plain(op.operand(2))?;
         let ty = self.llvm().type_of(lower);
-        let head = Head { ty, start: lower, predicate: IntPredicate::LLVMIntSLT, end: upper, step };
+        let head = Head { ty, start: lower, predicate: IntPredicate::LLVMIntSLT, end: upper, step, turns: None };
         self.loop_blocks(head, inits, types, |this, variable, state| body(this, Slot::Plain(variable), state))
     }
 
@@ -203,6 +209,7 @@ impl Function<'_, '_, '_> {
             predicate: IntPredicate::LLVMIntSLT,
             end: self.index_value(bounds.upper, bits),
             step: self.llvm().const_int(ty, step),
+            turns: Some(range.upper.saturating_sub(range.lower) / step.max(1) + 1),
         };
         self.loop_blocks(head, inits, types, |this, variable, state| {
             let ix = this.leaf(variable, range);
@@ -229,6 +236,10 @@ impl Function<'_, '_, '_> {
         let goes_on = self.llvm().compare_int(head.predicate, variable, head.end);
         self.llvm().branch_if(goes_on, inside, after);
         self.llvm().position_at_end(inside);
+        let copies = self.copies;
+        let unrolled = head.turns.map(|turns| (turns, turns.saturating_mul(copies)));
+        let unrolls = unrolled.is_some_and(|(turns, product)| turns <= MOST_TURNS && product <= MOST_COPIES);
+        self.copies = unrolled.filter(|_| unrolls).map_or(copies, |(_, product)| product);
         self.scoped(|this| {
             let slots = this.slots_of(&shapes, &state, &inits);
             let next = body(this, variable, slots)?;
@@ -236,9 +247,13 @@ impl Function<'_, '_, '_> {
             let stepped = this.llvm().binary_nsw(Op::LLVMAdd, variable, head.step);
             let from = this.llvm().current_block();
             this.llvm().add_incoming(variable, stepped, from);
-            this.llvm().branch(header);
+            match unrolls {
+                true => this.llvm().branch_back_unrolled(header),
+                false => this.llvm().branch(header),
+            }
             Ok(())
         })?;
+        self.copies = copies;
         self.llvm().position_at_end(after);
         Ok(self.slots_of(&shapes, &state, &inits))
     }
@@ -376,6 +391,8 @@ struct Head {
     predicate: IntPredicate,
     end: Val,
     step: Val,
+    /// Most turns, if they are known.
+    turns: Option<i64>,
 }
 
 /// The first slot; of a tensor, with what is guaranteed of all.

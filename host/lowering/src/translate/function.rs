@@ -33,6 +33,8 @@ pub(super) struct Function<'t, 'k, 's> {
     pub(super) current: Option<Operation>,
     pub(super) block_id: Option<Ix>,
     pub(super) thread_id: Option<Ix>,
+    /// Copies of the current block that unrolling the loops around it makes.
+    pub(super) copies: i64,
 }
 
 impl<'t, 'k, 's> Function<'t, 'k, 's> {
@@ -53,6 +55,7 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             current: None,
             block_id: None,
             thread_id: None,
+            copies: 1,
         }
     }
 
