@@ -24,6 +24,10 @@ impl Layout {
     }
 }
 
+/// Arrays of more dimensions than this are not read: no program has them, and work on shapes may be
+/// quadratic in it.
+pub(crate) const MAX_RANK: usize = 128;
+
 /// Shape of a dense array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayShape {

@@ -1,6 +1,7 @@
 //! Shapes and layouts, to and from messages.
 
 use super::data;
+use crate::hlo::shape::MAX_RANK;
 use crate::hlo::text::lexer::Cursor;
 use crate::hlo::{ArrayShape, ElementType, Layout, Shape};
 
@@ -154,6 +155,9 @@ fn read_array(message: &data::Shape, element_type: ElementType) -> Result<ArrayS
     let dims = message.dimensions.clone();
     if let Some(size) = dims.iter().find(|&&size| size < 0) {
         return Err(format!("a dimension of size {size} is not supported"));
+    }
+    if dims.len() > MAX_RANK {
+        return Err(format!("an array has {} dimensions, more than {MAX_RANK}", dims.len()));
     }
     let any_dynamic = message.is_dynamic_dimension.contains(&true);
     let dynamic = if any_dynamic { message.is_dynamic_dimension.clone() } else { Vec::new() };

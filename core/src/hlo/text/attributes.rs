@@ -10,6 +10,9 @@ use super::shapes::braces;
 use super::source::{Fault, Parse};
 use crate::hlo::{ConvDims, PaddingDim, SliceDim, Window, WindowDim};
 
+/// No instruction has half as many; lists are searched linearly.
+const MAX_ATTRIBUTES: usize = 64;
+
 pub(crate) struct Attribute<'t> {
     pub name: &'t str,
     pub at: usize,
@@ -35,6 +38,9 @@ impl<'t> Attributes<'t> {
             cursor.expect(b'=', &format!("after the attribute name `{name}`"))?;
             if list.iter().any(|other| other.name == name) {
                 return Err(Fault::new(at, format!("the attribute `{name}` is given twice")));
+            }
+            if list.len() == MAX_ATTRIBUTES {
+                return Err(Fault::new(at, format!("{owner} has more than {MAX_ATTRIBUTES} attributes")));
             }
             let value = cursor.attribute_value()?;
             list.push(Attribute { name, at, value });

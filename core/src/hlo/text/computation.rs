@@ -7,7 +7,7 @@ use super::instruction::{MAX_BODY_NESTING, Scope};
 use super::lexer::Cursor;
 use super::shapes::shape;
 use super::source::{Fault, Parse, Source};
-use crate::hlo::{Computation, ComputationId, Diagnostic, InstrId, Module, Op, Shape};
+use crate::hlo::{Computation, ComputationId, Diagnostic, InstrId, Module, Shape};
 
 /// State of reading one module.
 pub(crate) struct Parser<'t> {
@@ -254,15 +254,13 @@ impl<'t> Parser<'t> {
             let message = format!("the signature's result is {}, the root's is {root}", signature.result);
             return Err(Fault::new(signature.at, message));
         }
-        let parameters = |number: usize| {
-            let is_it = |op: &Op| matches!(op, Op::Parameter { number: n } if *n == number as i64);
-            computation.instructions.iter().find(|instruction| is_it(&instruction.op))
-        };
+        let parameters = computation.parameters();
         for (number, shape) in signature.parameters.iter().enumerate() {
-            if let Some(parameter) = parameters(number)
-                && !parameter.shape.same_structure(shape)
-            {
-                let message = format!("parameter {number} is {shape} in the signature, but {}", parameter.shape);
+            // Gaps in the numbers are for the verifier to report.
+            let Some(&id) = parameters.get(number) else { break };
+            let parameter = &computation.instruction(id).shape;
+            if !parameter.same_structure(shape) && self.diagnostics.is_empty() {
+                let message = format!("parameter {number} is {shape} in the signature, but {parameter}");
                 return Err(Fault::new(signature.at, message));
             }
         }

@@ -2,7 +2,6 @@
 
 use super::ParseOptions;
 use super::lexer::Cursor;
-use super::shapes::MAX_NESTING;
 use super::source::{Fault, Parse};
 use crate::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
 
@@ -39,9 +38,6 @@ fn elided(cursor: &Cursor) -> bool {
 
 fn array_literal(cursor: &mut Cursor, shape: &ArrayShape, options: &ParseOptions) -> Parse<ArrayLiteral> {
     let at = cursor.at();
-    if shape.rank() > MAX_NESTING {
-        return Err(Fault::new(at, format!("the constant has more than {MAX_NESTING} dimensions")));
-    }
     let data = if elided(cursor) {
         cursor.balanced()?;
         filler(shape, options).ok_or_else(|| Fault::new(at, ELIDED))?

@@ -2,6 +2,7 @@
 
 use super::lexer::{Cursor, parse_integer};
 use super::source::{Fault, Parse};
+use crate::hlo::shape::MAX_RANK;
 use crate::hlo::{ArrayShape, ElementType, Layout, Shape};
 
 /// Deepest nesting of tuples. Reading and comparing them recurses, so there is a limit; programs
@@ -51,8 +52,12 @@ fn nested_shape(cursor: &mut Cursor, depth: usize) -> Parse<Shape> {
 }
 
 fn array(cursor: &mut Cursor, element_type: ElementType) -> Parse<ArrayShape> {
+    let at = cursor.at();
     cursor.expect(b'[', "after the element type")?;
     let sizes = cursor.list(b']', dimension)?;
+    if sizes.len() > MAX_RANK {
+        return Err(Fault::new(at, format!("the array has {} dimensions, more than {MAX_RANK}", sizes.len())));
+    }
     let dims: Vec<i64> = sizes.iter().map(|&(size, _)| size).collect();
     let dynamic = if sizes.iter().any(|&(_, bound)| bound) {
         sizes.iter().map(|&(_, bound)| bound).collect()
