@@ -330,3 +330,15 @@ fn complex_numbers() {
         case.check(&values);
     }
 }
+
+/// XLA has none of these on complex numbers, so only ordinary values are compared.
+#[test]
+fn inverse_functions_of_complex_numbers() {
+    let parts = [0.25, -0.75, 1.5, -3.0, 20.0];
+    let number = |x: f64| x.to_le_bytes();
+    let values: Vec<Vec<u8>> =
+        parts.iter().flat_map(|&re| parts.iter().map(move |&im| [number(re), number(im)].concat())).collect();
+    let mut case = Case::new("c128", values.len() * values.len());
+    case.unary(&["acos", "acosh", "asin", "asinh", "atanh", "cbrt", "cosh", "logistic", "sinh"]);
+    case.check(&values);
+}

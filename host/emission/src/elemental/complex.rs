@@ -6,7 +6,7 @@
 use fusebox_core::builder::{FloatPredicate, FunctionBuilder, Scalar, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType, UnaryOp};
 
-use super::complex_functions as functions;
+use super::{complex_functions as functions, complex_inverse as inverse};
 
 /// A complex number by its parts, both of the same float type.
 #[derive(Clone, Copy)]
@@ -71,6 +71,12 @@ pub fn unary(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) ->
         UnaryOp::Sinh => functions::sinh(b, x),
         UnaryOp::Cosh => functions::cosh(b, x),
         UnaryOp::Tanh => functions::tanh(b, x),
+        UnaryOp::Acos => inverse::acos(b, x),
+        UnaryOp::Acosh => inverse::acosh(b, x),
+        UnaryOp::Asin => inverse::asin(b, x),
+        UnaryOp::Asinh => inverse::asinh(b, x),
+        UnaryOp::Atanh => inverse::atanh(b, x),
+        UnaryOp::Cbrt => inverse::cbrt(b, x),
         _ => return Err(format!("{} is not supported on complex numbers", op.opcode())),
     };
     Ok(joined(b, ty, result))

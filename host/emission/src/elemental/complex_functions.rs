@@ -198,11 +198,13 @@ pub fn cosh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     Parts { re: b.mulf(h.cos, t.cos), im: b.select(on_axis, nothing, im) }
 }
 
-fn times_i(b: &mut FunctionBuilder, x: Parts) -> Parts {
+/// `i x`
+pub fn times_i(b: &mut FunctionBuilder, x: Parts) -> Parts {
     Parts { re: b.negf(x.im), im: x.re }
 }
 
-fn times_minus_i(b: &mut FunctionBuilder, x: Parts) -> Parts {
+/// `-i x`
+pub fn times_minus_i(b: &mut FunctionBuilder, x: Parts) -> Parts {
     Parts { re: x.im, im: b.negf(x.re) }
 }
 

@@ -10,6 +10,7 @@ mod combiner;
 mod compare;
 mod complex;
 mod complex_functions;
+mod complex_inverse;
 mod constant;
 mod contract;
 mod convert;
