@@ -71,10 +71,7 @@ fn batches(kernels: &[Selected], threads: usize) -> Vec<Vec<usize>> {
     batches.into_iter().map(|(_, batch)| batch).collect()
 }
 
-fn in_parallel<R: Send, T: Send>(items: &[R], f: &(dyn Fn(&R) -> T + Sync)) -> Vec<T>
-where
-    R: Sync,
-{
+fn in_parallel<R: Send + Sync, T: Send>(items: &[R], f: &(dyn Fn(&R) -> T + Sync)) -> Vec<T> {
     let Some((last, others)) = items.split_last() else { return Vec::new() };
     std::thread::scope(|scope| {
         let handles: Vec<_> = others.iter().map(|item| scope.spawn(move || f(item))).collect();

@@ -11,11 +11,10 @@ const MOST_INSTRUCTIONS: usize = 300_000;
 
 /// Works on callees before callers, so that each body is final when it is copied.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
-    let roles = roles(module);
-    for index in 0..module.computations.len() {
-        let inlines = |op: &Op| inlined_callee(op, roles[index]).is_some();
-        if roles[index] != Role::Unreachable && module.computations[index].instructions.iter().any(|i| inlines(&i.op)) {
-            module.computations[index] = inline(module, &module.computations[index], roles[index])?;
+    for (index, role) in roles(module).into_iter().enumerate() {
+        let inlines = |op: &Op| inlined_callee(op, role).is_some();
+        if role != Role::Unreachable && module.computations[index].instructions.iter().any(|i| inlines(&i.op)) {
+            module.computations[index] = inline(module, &module.computations[index], role)?;
         }
     }
     Ok(())
