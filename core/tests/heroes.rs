@@ -1,4 +1,5 @@
 //! Heroes of fusions.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::analysis::{HeroKind, hero_to_root, heroes};
 use fusebox_core::emitter::Fusion;

@@ -1,5 +1,5 @@
 //! Shapes that follow from operands and attributes.
-#![allow(clippy::panic, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{Opcode, WindowDim, parse_module, verify, window_output_size};
 

@@ -1,4 +1,5 @@
 //! Bad modules, bad inputs, wrong usage: exit code and message.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
 

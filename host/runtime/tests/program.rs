@@ -1,4 +1,5 @@
 //! Executables made by hand: loading, linking, thunks, simulation, storage.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod assembler;
 

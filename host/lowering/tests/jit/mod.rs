@@ -155,7 +155,7 @@ pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i
         };
         let mut symbols = [LLVMOrcCSymbolMapPair {
             Name: LLVMOrcLLJITMangleAndIntern(jit, c"fusebox_simt_access".as_ptr()),
-            Sym: LLVMJITEvaluatedSymbol { Address: record_access as usize as u64, Flags: flags },
+            Sym: LLVMJITEvaluatedSymbol { Address: record_access as *const () as usize as u64, Flags: flags },
         }];
         check(LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(symbols.as_mut_ptr(), 1)));
         let buffer =
