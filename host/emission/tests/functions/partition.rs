@@ -1,11 +1,9 @@
 //! Which function an instruction ends up in.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::{count, emit, fusion, id, symbols, try_emit, values};
 use fusebox_core::emitter::{SubgraphCall, SubgraphKind};
 use fusebox_emission::subgraph_functions;
-use support::{count, emit, fusion, id, symbols, try_emit, values};
 
 #[test]
 fn equal_indices_share_one_function() {
