@@ -14,6 +14,9 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable};
 
 use crate::partition::{FunctionId, ScopeId};
 
+#[cfg(test)]
+mod tests;
+
 /// Number of an index value. Equal numbers are equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IndexId(u32);
