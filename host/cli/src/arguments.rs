@@ -166,6 +166,9 @@ pub struct Indexing {
     /// From inputs to outputs instead of from outputs to inputs
     #[arg(long)]
     pub inverse: bool,
+    /// Write what every phase made to numbered files in this folder
+    #[arg(long, value_name = "DIR")]
+    pub dump_to: Option<PathBuf>,
 }
 
 /// What `--isolate` starts.

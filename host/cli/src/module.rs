@@ -31,7 +31,12 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// Where dumps go.
 pub fn dump(common: &Common) -> Result<Dump, Failure> {
-    match &common.dump_to {
+    dump_to(common.dump_to.as_deref())
+}
+
+/// Dumps into a folder, or nowhere.
+pub fn dump_to(folder: Option<&Path>) -> Result<Dump, Failure> {
+    match folder {
         Some(folder) => Ok(Dump::to(folder)?),
         None => Ok(Dump::default()),
     }

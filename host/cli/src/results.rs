@@ -1,23 +1,21 @@
-//! Prints results: shape, smallest, largest, mean, checksum; or all values.
+//! Results in words: shape, smallest, largest, mean, checksum; or all values.
 
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 
 use crate::numbers;
 
-/// Prints every array of a result.
-pub fn print(result: &Literal, with_values: bool) {
-    for (index, leaf) in result.leaves().into_iter().enumerate() {
-        match leaf {
-            Literal::Array(array) => print_array(index, array, with_values),
-            _ => println!("result {index}: token"),
-        }
-    }
+/// One line per array of a result, and its values if they are wanted.
+pub fn describe(result: &Literal, with_values: bool) -> String {
+    let leaves = result.leaves().into_iter().enumerate();
+    leaves.map(|(index, leaf)| describe_leaf(index, leaf, with_values)).collect()
 }
 
-fn print_array(index: usize, array: &ArrayLiteral, with_values: bool) {
-    println!("result {index}: {} {} checksum {:016x}", shape(array), summary(array), checksum(&array.data));
-    if with_values {
-        println!("{}", nested(&numbers::texts(array), &array.dims));
+fn describe_leaf(index: usize, leaf: &Literal, with_values: bool) -> String {
+    let Literal::Array(array) = leaf else { return format!("result {index}: token\n") };
+    let line = format!("result {index}: {} {} checksum {:016x}\n", shape(array), summary(array), checksum(&array.data));
+    match with_values {
+        true => format!("{line}{}\n", nested(&numbers::texts(array), &array.dims)),
+        false => line,
     }
 }
 

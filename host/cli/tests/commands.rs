@@ -145,6 +145,7 @@ fn dumps_are_numbered_by_phase() {
         "05-plan.fused_m.txt",
         "06-emitted.fused_m.mlir",
         "09-thunks.txt",
+        "10-result.txt",
     ] {
         assert!(names.iter().any(|n| n == name), "{name} is missing in {names:?}");
     }

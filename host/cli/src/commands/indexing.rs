@@ -1,14 +1,19 @@
 //! `fusebox indexing`: the indexing maps of each operation and of the fusion.
 
+use fusebox_compiler::Phase;
+use fusebox_core::hlo::print_module;
 use fusebox_core::indexing::describe;
 
 use crate::arguments::Indexing;
 use crate::exit::Failure;
-use crate::module;
+use crate::module::{dump_to, read};
 
 /// Prints them.
 pub fn run(arguments: &Indexing) -> Result<(), Failure> {
-    let source = module::read(&arguments.module)?;
-    print!("{}", describe(&source.parse()?, arguments.inverse));
+    let source = read(&arguments.module)?;
+    let module = source.parse()?;
+    let dump = dump_to(arguments.dump_to.as_deref())?;
+    dump.write(Phase::Parse, "", "hlo", || print_module(&module).into_bytes())?;
+    print!("{}", describe(&module, arguments.inverse));
     Ok(())
 }

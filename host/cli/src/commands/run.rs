@@ -15,10 +15,12 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
         true => interpret(arguments, &source)?,
         false => execute(arguments, &source)?,
     };
+    let dump = module::dump(&arguments.common)?;
+    dump.write(Phase::Run, "", "txt", || results::describe(&result, true).into_bytes())?;
     if let Some(path) = &arguments.outputs {
         fusebox_runtime::npz::write_outputs(path, &result).map_err(Failure::input)?;
     }
-    results::print(&result, arguments.print);
+    print!("{}", results::describe(&result, arguments.print));
     Ok(())
 }
 

@@ -29,16 +29,34 @@ pub fn executor(instruction: &Instruction) -> Executor {
 
 /// Operations that the elemental lowering knows.
 fn has_kernel(op: &Op) -> bool {
-    match op {
-        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => true,
-        Op::Convert | Op::BitcastConvert | Op::ReducePrecision { .. } => true,
-        Op::Iota { .. } | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } | Op::Reverse { .. } => true,
-        Op::Concatenate { .. } | Op::Slice { .. } | Op::Pad { .. } => true,
-        Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => true,
-        Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Map { .. } => true,
-        Op::Dot(_) | Op::Convolution(_) | Op::Fusion { .. } => true,
-        _ => false,
-    }
+    matches!(
+        op,
+        Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare { .. }
+            | Op::Select
+            | Op::Clamp
+            | Op::Convert
+            | Op::BitcastConvert
+            | Op::ReducePrecision { .. }
+            | Op::Iota { .. }
+            | Op::Broadcast { .. }
+            | Op::Reshape
+            | Op::Transpose { .. }
+            | Op::Reverse { .. }
+            | Op::Concatenate { .. }
+            | Op::Slice { .. }
+            | Op::Pad { .. }
+            | Op::DynamicSlice { .. }
+            | Op::DynamicUpdateSlice
+            | Op::Gather(_)
+            | Op::Reduce { .. }
+            | Op::ReduceWindow { .. }
+            | Op::Map { .. }
+            | Op::Dot(_)
+            | Op::Convolution(_)
+            | Op::Fusion { .. }
+    )
 }
 
 fn is_array_or_variadic(shape: &Shape) -> bool {

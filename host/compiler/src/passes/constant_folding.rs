@@ -47,10 +47,20 @@ fn is_small(instruction: &Instruction) -> bool {
 
 /// Operations whose value depends on the operands alone. A `broadcast` is worth more as it is.
 fn is_foldable(op: &Op) -> bool {
-    match op {
-        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp | Op::Convert => true,
-        Op::BitcastConvert | Op::Reshape | Op::Slice { .. } | Op::Concatenate { .. } | Op::Pad { .. } => true,
-        Op::Transpose { .. } | Op::Reverse { .. } => true,
-        _ => false,
-    }
+    matches!(
+        op,
+        Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare { .. }
+            | Op::Select
+            | Op::Clamp
+            | Op::Convert
+            | Op::BitcastConvert
+            | Op::Reshape
+            | Op::Slice { .. }
+            | Op::Concatenate { .. }
+            | Op::Pad { .. }
+            | Op::Transpose { .. }
+            | Op::Reverse { .. }
+    )
 }
