@@ -12,6 +12,7 @@ mod inline;
 mod llvm;
 pub mod math;
 mod mlir;
+mod optimize;
 mod pipeline;
 mod ptx;
 mod symbols;

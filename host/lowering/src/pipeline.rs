@@ -4,7 +4,7 @@ use crate::error::LoweringError;
 use crate::llvm::{FileKind, Machine, Module};
 use crate::mlir::source::Source;
 use crate::translate::{Traits, Translation};
-use crate::{Code, KernelSource, Stage, Stages, Target, inline, ptx, symbols};
+use crate::{Code, KernelSource, Stage, Stages, Target, inline, optimize, ptx, symbols};
 
 /// Compiles a batch of kernels to one piece of code.
 ///
@@ -66,7 +66,7 @@ fn generate(
         stages.stage(Stage::LlvmUnoptimized, &module.text());
     }
     module.verify().map_err(LoweringError::Llvm)?;
-    machine.optimize(module, "default<O3>").map_err(LoweringError::Llvm)?;
+    machine.optimize(module, &optimize::passes(target)).map_err(LoweringError::Llvm)?;
     if stages.wants(Stage::Llvm) {
         stages.stage(Stage::Llvm, &module.text());
     }

@@ -144,9 +144,9 @@ impl Module {
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
 
-    /// The jump that closes a loop which LLVM is to unroll.
-    pub(crate) fn branch_back_unrolled(&self, to: Bb) {
-        let flag = "llvm.loop.unroll.full";
+    /// The jump that closes a loop, which LLVM is to unroll as a whole or not at all.
+    pub(crate) fn branch_back(&self, to: Bb, unrolled: bool) {
+        let flag = if unrolled { "llvm.loop.unroll.full" } else { "llvm.loop.unroll.disable" };
         // SAFETY: all values are of this context. A loop's node refers to itself, so it is made around a stand-in.
         unsafe {
             let branch = LLVMBuildBr(self.builder, to.0);

@@ -79,7 +79,7 @@ impl Machine {
         // SAFETY: options are disposed of; an error is turned into its message, which frees it.
         unsafe {
             let options = LLVMCreatePassBuilderOptions();
-            // Only what `branch_back_unrolled` asks for: unrolling longer loops makes much code that takes long to
+            // Only what `branch_back` asks for: unrolling longer loops makes much code that takes long to
             // compile and runs no faster, as the vectoriser interleaves by itself.
             LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
             let error = LLVMRunPasses(module.module, c_string(passes).as_ptr(), self.raw, options);
@@ -149,7 +149,19 @@ fn initialize_host() {
     });
 }
 
+/// Turns the packing of straight-line code off: it finds little on GPUs and takes time that grows with the square
+/// of an expression's depth. The pipeline's own option for it has no effect in LLVM 22.
+fn disable_straight_line_vectorizer() {
+    static ONCE: Once = Once::new();
+    let arguments = [c"fusebox".as_ptr(), c"-vectorize-slp=false".as_ptr()];
+    // SAFETY: zero-terminated strings that outlive the call, and their number.
+    ONCE.call_once(|| unsafe {
+        llvm_sys::support::LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null());
+    });
+}
+
 fn initialize_nvptx() {
+    disable_straight_line_vectorizer();
     static ONCE: Once = Once::new();
     // SAFETY: as for the host.
     ONCE.call_once(|| unsafe {
@@ -161,6 +173,7 @@ fn initialize_nvptx() {
 }
 
 fn initialize_amdgpu() {
+    disable_straight_line_vectorizer();
     static ONCE: Once = Once::new();
     // SAFETY: as for the host.
     ONCE.call_once(|| unsafe {

@@ -247,10 +247,7 @@ impl Function<'_, '_, '_> {
             let stepped = this.llvm().binary_nsw(Op::LLVMAdd, variable, head.step);
             let from = this.llvm().current_block();
             this.llvm().add_incoming(variable, stepped, from);
-            match unrolls {
-                true => this.llvm().branch_back_unrolled(header),
-                false => this.llvm().branch(header),
-            }
+            this.llvm().branch_back(header, unrolls);
             Ok(())
         })?;
         self.copies = copies;

@@ -1,0 +1,60 @@
+//! LLVM's passes.
+//!
+//! For this machine, the part of `default<O3>` that loops over elements profit from, in its order. Left out is what
+//! has no object here (coroutines, exceptions, calls that are never made), packing of straight-line code
+//! (`slp-vectorizer`), whose time grows with the square of an expression's depth, and unrolling at LLVM's own
+//! discretion: the vectoriser interleaves by itself, and short loops are marked. GPUs take LLVM's own pipeline, into
+//! which their back ends insert passes.
+
+use crate::Target;
+
+/// After inlining, and between the steps that leave blocks behind.
+const BLOCKS: &str =
+    "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;keep-loops;speculate-blocks;simplify-cond-branch>";
+/// As above, when loops have their final form: also merges what both branches do.
+const LATE_BLOCKS: &str = "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;no-keep-loops;hoist-common-insts;\
+sink-common-insts;speculate-blocks;simplify-cond-branch>";
+const COMBINE: &str = "instcombine<max-iterations=1;no-verify-fixpoint>";
+
+/// The pipeline for a target, in LLVM's notation.
+pub(crate) fn passes(target: &Target) -> String {
+    match target {
+        Target::Nvptx { .. } | Target::Amdgpu { .. } => "default<O3>".into(),
+        Target::Cpu | Target::Simt => {
+            format!("always-inline,cgscc(inline),globaldce,function({}),globaldce,constmerge", host())
+        }
+    }
+}
+
+fn host() -> String {
+    [
+        // Scalars: what was written once per use becomes one value.
+        "sroa<modify-cfg>,early-cse<memssa>,correlated-propagation",
+        BLOCKS,
+        COMBINE,
+        "reassociate",
+        // Loops into the form that the vectoriser wants.
+        "loop-mssa(loop-instsimplify,loop-simplifycfg,licm<allowspeculation>,loop-rotate<header-duplication>,\
+         licm<allowspeculation>,simple-loop-unswitch<nontrivial;trivial>)",
+        BLOCKS,
+        COMBINE,
+        "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full)",
+        // Memory: what is read twice, written and read again, or never read.
+        "sroa<modify-cfg>,gvn<>,bdce",
+        COMBINE,
+        "correlated-propagation,adce,memcpyopt,dse,loop-mssa(licm<allowspeculation>)",
+        LATE_BLOCKS,
+        COMBINE,
+        // Vectors.
+        "loop(loop-rotate<header-duplication>,loop-deletion),loop-vectorize,infer-alignment,loop-load-elim",
+        COMBINE,
+        LATE_BLOCKS,
+        "vector-combine",
+        COMBINE,
+        "sroa<preserve-cfg>,infer-alignment",
+        COMBINE,
+        "loop-mssa(licm<allowspeculation>),loop-sink,instsimplify,div-rem-pairs",
+        BLOCKS,
+    ]
+    .join(",")
+}
