@@ -1,8 +1,8 @@
 //! The `HloModule` line and the debug tables.
 
 use super::attributes::{Attribute, Attributes, flag};
-use super::common::fields;
 use super::computation::Parser;
+use super::extra::fields;
 use super::lexer::Cursor;
 use super::shapes::{braces, shape};
 use super::source::{Fault, Parse};

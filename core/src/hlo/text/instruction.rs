@@ -237,7 +237,7 @@ impl<'t> Parser<'t> {
         &mut self,
         attributes: &mut Attributes<'t>,
         opcode: Opcode,
-        extra: &mut super::common::CommonAttributes,
+        extra: &mut super::extra::CommonAttributes,
     ) -> Parse<()> {
         for attribute in attributes.drain() {
             if !kept_attributes(opcode).contains(&attribute.name) {

@@ -8,8 +8,8 @@
 //! what JAX lowers to, optimised text, and computations without a `HloModule` line.
 
 mod attributes;
-pub(crate) mod common;
 mod computation;
+pub(crate) mod extra;
 mod header;
 mod instruction;
 pub(crate) mod lexer;

@@ -1,3 +1,5 @@
+//! Sums and quotients written for LLVM: values and ranges.
+
 use fusebox_core::indexing::Interval;
 
 use super::{Indices, Ix};

@@ -1,3 +1,5 @@
+//! Files as numpy writes them, and broken ones.
+
 use std::io::Write;
 use std::path::PathBuf;
 
