@@ -2,7 +2,7 @@
 
 use super::data;
 use super::module::{Instruction, TextAttribute, TextAttributes};
-use crate::hlo::text::common::fields;
+use crate::hlo::text::extra::fields;
 use crate::hlo::text::lexer::Cursor;
 use crate::hlo::{Extra, Op, Opcode};
 

@@ -42,7 +42,7 @@ fn module_message(module: &Module) -> module::Module {
     let schedule = module.is_scheduled.then(|| schedule_message(&computations));
     let entry = module.entry_computation();
     let frontend = module.other_attributes.iter().find(|(name, _)| name == "frontend_attributes");
-    let frontend = frontend.and_then(|(_, text)| crate::hlo::text::common::string_map(&mut Cursor::new(text)).ok());
+    let frontend = frontend.and_then(|(_, text)| crate::hlo::text::extra::string_map(&mut Cursor::new(text)).ok());
     module::Module {
         name: module.name.clone(),
         entry_computation_name: entry.map(|entry| entry.name.clone()).unwrap_or_default(),

@@ -1,3 +1,5 @@
+//! Index expressions become the shortest operations.
+
 use fusebox_core::indexing::Interval;
 
 use super::{Atom, IndexId, Indices};
