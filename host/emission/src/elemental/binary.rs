@@ -138,15 +138,16 @@ fn multiply_high(b: &mut FunctionBuilder, ty: ElementType, x: Value, y: Value) -
 fn power(b: &mut FunctionBuilder, ty: ElementType, x: Value, y: Value) -> Value {
     let scalar = Scalar::of_element(ty);
     let (zero, one) = (b.int(0, scalar), b.int(1, scalar));
-    let (start, end, step) = (b.index(0), b.index(i64::from(ty.bits())), b.index(1));
-    let state = b.scf_for(start, end, step, &[one, x, y], |b, _, state| {
-        let (result, base, exponent) = (state[0], state[1], state[2]);
-        let low = b.andi(exponent, one);
-        let odd = b.cmpi(IntPredicate::Ne, low, zero);
+    let (mut result, mut base) = (one, x);
+    // Written out: a loop in here would keep the loop around it from being vectorised.
+    for bit in 0..ty.bits() {
+        let mask = b.int(1i64.wrapping_shl(bit), scalar);
+        let set = b.andi(y, mask);
+        let odd = b.cmpi(IntPredicate::Ne, set, zero);
         let multiplied = b.muli(result, base);
-        vec![b.select(odd, multiplied, result), b.muli(base, base), shifted_down(b, ty, exponent, one)]
-    });
-    let result = state[0];
+        result = b.select(odd, multiplied, result);
+        base = b.muli(base, base);
+    }
     if !ty.is_signed_integer() {
         return result;
     }
@@ -157,9 +158,4 @@ fn power(b: &mut FunctionBuilder, ty: ElementType, x: Value, y: Value) -> Value 
     // For ±1 the loop's result is right for any bit pattern of the exponent: only its parity counts.
     let reciprocal = b.select(unit, result, zero);
     b.select(negative, reciprocal, result)
-}
-
-/// Logical shift right by one; of a 1-bit integer that is 0.
-fn shifted_down(b: &mut FunctionBuilder, ty: ElementType, x: Value, one: Value) -> Value {
-    if ty.bits() == 1 { b.xori(x, x) } else { b.shrui(x, one) }
 }

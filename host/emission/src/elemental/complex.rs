@@ -1,7 +1,7 @@
 //! Complex numbers: dispatch, and the operations that are more than formulas on parts.
 //!
-//! Everything but sums and products is computed on `f64` parts, also for `c64`: intermediate values then
-//! neither overflow nor underflow, and cancellation costs no digits that the result has.
+//! Everything but sums, products and exponentials is computed on `f64` parts, also for `c64`: intermediate
+//! values then neither overflow nor underflow, and cancellation costs no digits that the result has.
 
 use fusebox_core::builder::{FloatPredicate, FunctionBuilder, Scalar, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType, UnaryOp};
@@ -45,8 +45,13 @@ pub fn unary(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) ->
         }
         UnaryOp::Abs => {
             let x = wide_parts(b, ty, x);
-            let size = magnitude(b, x);
+            let size = if ty == ElementType::C64 { plain_magnitude(b, x) } else { magnitude(b, x) };
             return Ok(rounded(b, ty, size));
+        }
+        UnaryOp::Exponential => {
+            let x = parts(b, x);
+            let power = functions::exp(b, x);
+            return Ok(b.complex(power.re, power.im));
         }
         UnaryOp::IsFinite => return Err("is-finite is not defined on complex numbers".into()),
         _ => {}
@@ -54,7 +59,6 @@ pub fn unary(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) ->
     let x = wide_parts(b, ty, x);
     let result = match op {
         UnaryOp::Sign => sign(b, x),
-        UnaryOp::Exponential => functions::exp(b, x),
         UnaryOp::ExponentialMinusOne => functions::expm1(b, x),
         UnaryOp::Log => functions::log(b, x),
         UnaryOp::LogPlusOne => functions::log1p(b, x),
@@ -96,6 +100,14 @@ pub fn binary(b: &mut FunctionBuilder, op: BinaryOp, ty: ElementType, x: Value, 
             let product = multiply(b, x, y);
             Ok(b.complex(product.re, product.im))
         }
+        BinaryOp::Divide if ty == ElementType::C64 => {
+            let (wide_x, wide_y) = (wide_parts(b, ty, x), wide_parts(b, ty, y));
+            let quotient = plain_quotient(b, wide_x, wide_y);
+            let quotient = Parts { re: rounded(b, ty, quotient.re), im: rounded(b, ty, quotient.im) };
+            let (x, y) = (parts(b, x), parts(b, y));
+            let quotient = recovered_quotient(b, x, y, quotient);
+            Ok(b.complex(quotient.re, quotient.im))
+        }
         BinaryOp::Divide | BinaryOp::Power | BinaryOp::Atan2 => {
             let (x, y) = (wide_parts(b, ty, x), wide_parts(b, ty, y));
             let result = match op {
@@ -132,16 +144,22 @@ pub fn choose(b: &mut FunctionBuilder, condition: Value, x: Parts, y: Parts) -> 
     Parts { re: b.select(condition, x.re, y.re), im: b.select(condition, x.im, y.im) }
 }
 
+/// A number of the type of another value.
+pub fn real_like(b: &mut FunctionBuilder, like: Value, value: f64) -> Value {
+    let scalar = b.type_of(like).element();
+    b.float(value, scalar)
+}
+
 /// Whether both parts are 0.
 pub fn is_zero(b: &mut FunctionBuilder, x: Parts) -> Value {
-    let zero = b.float(0.0, Scalar::F64);
+    let zero = real_like(b, x.re, 0.0);
     let (re, im) = (b.cmpf(FloatPredicate::Oeq, x.re, zero), b.cmpf(FloatPredicate::Oeq, x.im, zero));
     b.andi(re, im)
 }
 
 /// Whether a real number is infinite.
 pub fn is_infinite(b: &mut FunctionBuilder, x: Value) -> Value {
-    let (size, infinity) = (b.float_unary("math.absf", x), b.float(f64::INFINITY, Scalar::F64));
+    let (size, infinity) = (b.float_unary("math.absf", x), real_like(b, x, f64::INFINITY));
     b.cmpf(FloatPredicate::Oeq, size, infinity)
 }
 
@@ -149,6 +167,17 @@ pub fn is_infinite(b: &mut FunctionBuilder, x: Value) -> Value {
 pub fn sizes(b: &mut FunctionBuilder, x: Parts) -> (Value, Value) {
     let (re, im) = (b.float_unary("math.absf", x.re), b.float_unary("math.absf", x.im));
     (b.maximumf(re, im), b.minimumf(re, im))
+}
+
+/// `|x|` of parts whose squares neither overflow nor underflow. An infinite part makes it infinite, whatever
+/// the other one is.
+fn plain_magnitude(b: &mut FunctionBuilder, x: Parts) -> Value {
+    let (re, im) = (b.mulf(x.re, x.re), b.mulf(x.im, x.im));
+    let sum = b.addf(re, im);
+    let size = b.float_unary("math.sqrt", sum);
+    let infinite = any_infinite(b, x);
+    let infinity = b.float(f64::INFINITY, Scalar::F64);
+    b.select(infinite, infinity, size)
 }
 
 /// `|x|`, scaled by the larger part. An infinite part makes it infinite, whatever the other one is.
@@ -163,8 +192,7 @@ pub fn magnitude(b: &mut FunctionBuilder, x: Parts) -> Value {
     let sum = b.addf(one, square);
     let root = b.float_unary("math.sqrt", sum);
     let size = b.mulf(large, root);
-    let (a, c) = (is_infinite(b, x.re), is_infinite(b, x.im));
-    let infinite = b.ori(a, c);
+    let infinite = any_infinite(b, x);
     b.select(infinite, infinity, size)
 }
 
@@ -203,17 +231,23 @@ pub fn divide(b: &mut FunctionBuilder, x: Parts, y: Parts) -> Parts {
     };
     let scale = b.select(usable, scale, one);
     let (c, d) = (b.divf(y.re, scale), b.divf(y.im, scale));
-    let (cc, dd) = (b.mulf(c, c), b.mulf(d, d));
-    let size = b.addf(cc, dd);
-    let (ac, bd, bc, ad) = (b.mulf(x.re, c), b.mulf(x.im, d), b.mulf(x.im, c), b.mulf(x.re, d));
-    let (re, im) = (b.addf(ac, bd), b.subf(bc, ad));
-    let (re, im) = (b.divf(re, size), b.divf(im, size));
+    let Parts { re, im } = plain_quotient(b, x, Parts { re: c, im: d });
     let quotient = Parts { re: b.divf(re, scale), im: b.divf(im, scale) };
     recovered_quotient(b, x, y, quotient)
 }
 
+/// `x / y` where the parts' squares neither overflow nor underflow.
+fn plain_quotient(b: &mut FunctionBuilder, x: Parts, y: Parts) -> Parts {
+    let (cc, dd) = (b.mulf(y.re, y.re), b.mulf(y.im, y.im));
+    let size = b.addf(cc, dd);
+    let (ac, bd) = (b.mulf(x.re, y.re), b.mulf(x.im, y.im));
+    let (bc, ad) = (b.mulf(x.im, y.re), b.mulf(x.re, y.im));
+    let (re, im) = (b.addf(ac, bd), b.subf(bc, ad));
+    Parts { re: b.divf(re, size), im: b.divf(im, size) }
+}
+
 fn recovered_quotient(b: &mut FunctionBuilder, x: Parts, y: Parts, quotient: Parts) -> Parts {
-    let (zero, infinity) = (b.float(0.0, Scalar::F64), b.float(f64::INFINITY, Scalar::F64));
+    let (zero, infinity) = (real_like(b, x.re, 0.0), real_like(b, x.re, f64::INFINITY));
     let both_nan = {
         let re = b.cmpf(FloatPredicate::Uno, quotient.re, quotient.re);
         let im = b.cmpf(FloatPredicate::Uno, quotient.im, quotient.im);
@@ -243,7 +277,7 @@ fn any_infinite(b: &mut FunctionBuilder, x: Parts) -> Value {
 
 /// 1 for infinite parts, 0 for others, with their signs.
 fn infinite_parts(b: &mut FunctionBuilder, x: Parts) -> Parts {
-    let (zero, one) = (b.float(0.0, Scalar::F64), b.float(1.0, Scalar::F64));
+    let (zero, one) = (real_like(b, x.re, 0.0), real_like(b, x.re, 1.0));
     let mut unit = |part| {
         let infinite = is_infinite(b, part);
         let size = b.select(infinite, one, zero);

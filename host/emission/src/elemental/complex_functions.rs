@@ -1,8 +1,8 @@
 //! Functions of complex numbers on `f64` parts.
 
-use fusebox_core::builder::{FloatPredicate, FunctionBuilder, Scalar, Value};
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, Scalar, Type, Value};
 
-use super::complex::{Parts, choose, constant, divide, is_infinite, is_zero, magnitude, multiply, sizes};
+use super::complex::{Parts, choose, constant, divide, is_infinite, is_zero, magnitude, multiply, real_like, sizes};
 
 fn real(b: &mut FunctionBuilder, value: f64) -> Value {
     b.float(value, Scalar::F64)
@@ -12,23 +12,27 @@ fn function(b: &mut FunctionBuilder, name: &str, x: Value) -> Value {
     b.float_unary(name, x)
 }
 
-/// `e^re · (cos im + i sin im)`. The exponential is applied in two halves, so that it overflows only with the
-/// result; on the real axis the imaginary part stays what it is.
+/// `e^re · (cos im + i sin im)`, on parts of either type. Beyond the range of the real exponential the factors may
+/// bring the product back into it; on the real axis the imaginary part stays what it is.
 pub fn exp(b: &mut FunctionBuilder, x: Parts) -> Parts {
-    let (zero, half) = (real(b, 0.0), real(b, 0.5));
-    let halved = b.mulf(x.re, half);
-    let e = function(b, "math.exp", halved);
+    let limit = if *b.type_of(x.re) == Type::F32 { 88.0 } else { 700.0 };
+    let (zero, one) = (real_like(b, x.re, 0.0), real_like(b, x.re, 1.0));
+    let (limit, at_limit) = (real_like(b, x.re, limit), real_like(b, x.re, limit.exp()));
+    let large = b.cmpf(FloatPredicate::Ogt, x.re, limit);
+    let rest = b.subf(x.re, limit);
+    let rest = b.select(large, rest, x.re);
+    let scale = b.select(large, at_limit, one);
+    let e = function(b, "math.exp", rest);
     let (cos, sin) = (function(b, "math.cos", x.im), function(b, "math.sin", x.im));
     let (re, im) = (b.mulf(e, cos), b.mulf(e, sin));
-    let (re, im) = (b.mulf(re, e), b.mulf(im, e));
+    let (re, im) = (b.mulf(re, scale), b.mulf(im, scale));
     let on_axis = b.cmpf(FloatPredicate::Oeq, x.im, zero);
-    let whole = function(b, "math.exp", x.re);
+    let whole = b.mulf(e, scale);
     let result = choose(b, on_axis, Parts { re: whole, im: x.im }, Parts { re, im });
     // e^-inf is 0 in every direction, also in none.
-    let lowest = real(b, f64::NEG_INFINITY);
+    let lowest = real_like(b, x.re, f64::NEG_INFINITY);
     let vanishes = b.cmpf(FloatPredicate::Oeq, x.re, lowest);
-    let nothing = constant(b, 0.0);
-    choose(b, vanishes, nothing, result)
+    choose(b, vanishes, Parts { re: zero, im: zero }, result)
 }
 
 /// `expm1(re) · cos im - 2 sin²(im / 2)` is the real part without cancellation near 0.
