@@ -21,7 +21,7 @@ mod shape;
 mod unary;
 mod window;
 
-use fusebox_core::builder::Value;
+use fusebox_core::builder::{Scalar, Value};
 use fusebox_core::hlo::{ElementType, InstrId, Op};
 
 use crate::EmissionError;
@@ -66,6 +66,7 @@ pub fn emit(
             let value = values.get(if variadic { *index as usize } else { 0 }).copied();
             value.map(|v| vec![v]).ok_or_else(|| writer.error(id, "the operand has no such element"))
         }
+        Op::GetDimensionSize { dimension } => dimension_size(writer, id, *dimension),
         _ if moves_only(&instruction.op) => Ok(operands.first().cloned().unwrap_or_default()),
         _ => {
             let types = operand_types(writer, id);
@@ -74,6 +75,15 @@ pub fn emit(
             value.map(|v| vec![v]).map_err(|message| writer.error(id, message))
         }
     }
+}
+
+fn dimension_size(writer: &mut Writer<'_, '_>, id: InstrId, dimension: i64) -> Result<Vec<Value>, EmissionError> {
+    let operand = writer.partition.operand_array(id, 0)?;
+    let d = dimension as usize;
+    let Some(&size) = operand.dims.get(d).filter(|_| !operand.dynamic.get(d).is_some_and(|dynamic| *dynamic)) else {
+        return Err(writer.error(id, "the size is known at run time only, which is not supported"));
+    };
+    Ok(vec![writer.b.int(size, Scalar::I32)])
 }
 
 /// Operations whose value is their operand's at another index. A bitcast may also change the type.

@@ -28,7 +28,6 @@ pub fn operation(
         (Op::ReducePrecision { exponent_bits, mantissa_bits }, &[ty], &[x]) => {
             bits::reduce_precision(b, ty, *exponent_bits, *mantissa_bits, x)
         }
-        (Op::GetDimensionSize { .. }, ..) => Err("of an array inside a fusion is not supported".into()),
         (Op::Constant(literal), ..) => constant::constant(b, literal, &[]),
         (Op::Iota { .. }, ..) => Ok(b.zero(&Scalar::of_element(result).into())),
         (op, ..) => Err(format!("{} of {} operands has no form on scalars", op.opcode(), operands.len())),

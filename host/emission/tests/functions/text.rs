@@ -127,3 +127,12 @@ fn a_concatenation_chooses_by_the_position() {
   "func.return"(%8) : (f32) -> ()"#
     );
 }
+
+#[test]
+fn a_static_size_is_a_constant() {
+    let text = body(
+        "fusion { p = f32[20,6] parameter(0)
+           ROOT s = s32[] get-dimension-size(p), dimensions={1} }",
+    );
+    assert!(text.contains("value = 6 : i32"), "{text}");
+}
