@@ -1,1 +1,85 @@
-//! Placeholder.
+//! What the benches measure: programs, and the emitters linked in beside the same as libraries.
+//!
+//! Criterion reports medians; compare ratios within one run, not absolute times across runs. Beside the numbers of
+//! `cargo bench` stand the bound of the machine (`copy_64MB` in `run_time`, the bytes a copy moves) and XLA:CPU,
+//! measured by the corpus's `perf.py` with `fusebox bench --json`.
+
+use std::fmt::Write;
+
+use fusebox_compiler::{Compilation, CompileError, Dump, Emitters, Options, Phase, Source};
+use fusebox_core::device::DeviceDescription;
+use fusebox_lowering::Target;
+use fusebox_plugins::{Failure, LoadError, Registry};
+
+/// A module with a name.
+pub struct Case {
+    /// What criterion calls it.
+    pub name: &'static str,
+    /// HLO text.
+    pub text: &'static str,
+}
+
+/// A handful of programs, each a different kind of work for the loop emitter.
+pub const PROGRAMS: [Case; 6] = [
+    Case { name: "copy_64MB", text: include_str!("../programs/copy.hlo") },
+    Case { name: "exp_chain_64MB", text: include_str!("../programs/exp_chain.hlo") },
+    Case { name: "gelu_bf16", text: include_str!("../programs/gelu_bf16.hlo") },
+    Case { name: "bias_broadcast", text: include_str!("../programs/bias.hlo") },
+    Case { name: "gather_rows", text: include_str!("../programs/gather.hlo") },
+    Case { name: "row_sum", text: include_str!("../programs/row_sum.hlo") },
+];
+
+/// A chain in which every value is read at two other indices by the next: `depth` levels, as one fusion
+/// (`bare`), or as a program that the host may cut.
+pub fn sharing_chain(depth: usize, bare: bool) -> String {
+    let mut text = String::from(if bare { "fusion {\n" } else { "HloModule chain\nENTRY main {\n" });
+    text += "  x0 = f32[1000] parameter(0)\n  x1 = f32[1000] parameter(1)\n  zero = f32[] constant(0)\n";
+    for i in 2..depth + 2 {
+        let root = if i == depth + 1 { "ROOT " } else { "" };
+        let _ = write!(
+            text,
+            "  a{i} = f32[999] slice(x{}), slice={{[1:1000]}}\n  b{i} = f32[1000] pad(a{i}, zero), padding=0_1\n  \
+             c{i} = f32[999] slice(x{}), slice={{[0:999]}}\n  d{i} = f32[1000] pad(c{i}, zero), padding=1_0\n  \
+             {root}x{i} = f32[1000] add(b{i}, d{i})\n",
+            i - 2,
+            i - 1
+        );
+    }
+    text + "}\n"
+}
+
+/// The emitters linked in.
+///
+/// # Errors
+/// If two have one name.
+pub fn linked() -> Result<Emitters, Failure> {
+    Ok(Emitters { registry: Registry::new(fusebox_bundle::emitters())?, overrides: Vec::new() })
+}
+
+/// The loop emitter as the library that cargo made beside this program.
+///
+/// # Errors
+/// If there is none, or it does not load.
+pub fn library() -> Result<Emitters, LoadError> {
+    let mut registry = Registry::default();
+    let program = std::env::current_exe().unwrap_or_default();
+    registry.load_library(&program.with_file_name("libfusebox_emitter_loop.so"))?;
+    Ok(Emitters { registry, overrides: Vec::new() })
+}
+
+/// Compiles for this processor with two threads.
+///
+/// # Errors
+/// As [`fusebox_compiler::compile`].
+pub fn compile(text: &str, emitters: &Emitters, until: Phase) -> Result<Compilation, CompileError> {
+    let options = Options {
+        target: Target::Cpu,
+        device: DeviceDescription::cpu(2),
+        emitters: emitters.clone(),
+        threads: 2,
+        until,
+        stages: Vec::new(),
+        dump: Dump::default(),
+    };
+    fusebox_compiler::compile(&Source::text("bench.hlo", text), &options)
+}
