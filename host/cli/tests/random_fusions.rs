@@ -2,6 +2,8 @@
 //! reference interpreter. Values are integers, so results are exact; every graph shares values at several
 //! indices, which is where the partitioner could go wrong.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod compiled;
 
 use fusebox_compiler::Source;
