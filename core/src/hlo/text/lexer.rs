@@ -6,6 +6,9 @@
 
 use super::source::{Fault, Parse};
 
+/// Words that cannot be names: printed without `%` they would be read as something else.
+const KEYWORDS: &[&str] = &["HloModule", "ENTRY", "ROOT", "FileNames", "FunctionNames", "FileLocations", "StackFrames"];
+
 /// A position in a range of the text.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'t> {
@@ -157,7 +160,11 @@ impl<'t> Cursor<'t> {
     pub(crate) fn name(&mut self, what: &str) -> Parse<(&'t str, usize)> {
         let at = self.at();
         self.eat(b'%');
-        Ok((self.expect_word(what)?, at))
+        let word = self.expect_word(what)?;
+        match KEYWORDS.contains(&word) {
+            true => Err(Fault::new(at, format!("expected {what}, found the keyword `{word}`"))),
+            false => Ok((word, at)),
+        }
     }
 
     pub(crate) fn integer(&mut self, what: &str) -> Parse<i64> {
