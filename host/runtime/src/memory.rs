@@ -3,14 +3,22 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
+use memmap2::MmapMut;
+
 /// Alignment of every buffer, as kernels may assume.
 pub const ALIGNMENT: usize = 64;
+
+/// From this size on a buffer is a mapping of its own: its pages are zeroed when they are first touched, not
+/// when the program is loaded, and they may be huge ones.
+const LEAST_MAPPED: usize = 256 << 10;
 
 /// A zeroed buffer, aligned to [`ALIGNMENT`].
 #[derive(Debug)]
 pub struct Buffer {
     start: NonNull<u8>,
     bytes: usize,
+    /// Owns the memory of a large buffer; that of a small one comes from the allocator.
+    mapping: Option<MmapMut>,
 }
 
 // SAFETY: a buffer owns its memory exclusively, like a `Box<[u8]>`.
@@ -21,10 +29,14 @@ unsafe impl Sync for Buffer {}
 impl Buffer {
     /// A buffer of that size; `None` if memory is short.
     pub fn zeroed(bytes: usize) -> Option<Buffer> {
+        if bytes >= LEAST_MAPPED {
+            let mut mapping = MmapMut::map_anon(bytes).ok()?;
+            return Some(Buffer { start: NonNull::new(mapping.as_mut_ptr())?, bytes, mapping: Some(mapping) });
+        }
         let layout = Self::layout(bytes)?;
         // SAFETY: the layout's size is not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Buffer { start, bytes })
+        Some(Buffer { start, bytes, mapping: None })
     }
 
     /// A buffer that holds `data`; `None` if memory is short.
@@ -58,8 +70,8 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Some(layout) = Self::layout(self.bytes) {
-            // SAFETY: allocated in `zeroed` with this very layout.
+        if let (None, Some(layout)) = (&self.mapping, Self::layout(self.bytes)) {
+            // SAFETY: not a mapping, so allocated in `zeroed` with this very layout.
             unsafe { dealloc(self.start.as_ptr(), layout) }
         }
     }
