@@ -72,10 +72,7 @@ fn plan() -> Plan {
     Plan {
         launch: LaunchDimensions { blocks: 8, threads_per_block: 32 },
         shared_bytes: 17,
-        outputs: vec![
-            OutputPlan { map: map.clone(), mode: WriteMode::Atomic },
-            OutputPlan { map, mode: WriteMode::InPlace },
-        ],
+        outputs: vec![OutputPlan::updates(map.clone(), 1), OutputPlan::in_place(map, 0)],
         vector_lanes: 4,
         configuration: knobs(-1),
         alternatives: vec![knobs(i64::MAX), Configuration::default()],

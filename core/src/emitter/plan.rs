@@ -16,9 +16,10 @@ pub struct LaunchDimensions {
 pub enum WriteMode {
     /// Every element exactly once.
     Unique,
-    /// By atomic operations, any number of times; the output holds its initial value before.
+    /// Any number of times, by atomic operations or by one thread in order; [`OutputPlan::initial`] is the value before.
     Atomic,
-    /// Only part of the output is written, each element at most once; the rest keeps its value.
+    /// Only part of the output is written, each element at most once; the rest keeps its
+    /// [initial value](OutputPlan::initial).
     InPlace,
 }
 
@@ -29,6 +30,27 @@ pub struct OutputPlan {
     pub map: IndexingMap,
     /// What the kernel promises about writes.
     pub mode: WriteMode,
+    /// Number of the fusion's parameter whose value the output holds when the kernel starts. The host lets
+    /// both share memory where nobody needs the old value any more, and copies otherwise: so the kernel may see the
+    /// parameter change while it writes the output, and reads old elements from the output.
+    pub initial: Option<u32>,
+}
+
+impl OutputPlan {
+    /// Every element is written exactly once.
+    pub fn unique(map: IndexingMap) -> Self {
+        OutputPlan { map, mode: WriteMode::Unique, initial: None }
+    }
+
+    /// Some elements of the parameter's value are replaced, each at most once.
+    pub fn in_place(map: IndexingMap, parameter: u32) -> Self {
+        OutputPlan { map, mode: WriteMode::InPlace, initial: Some(parameter) }
+    }
+
+    /// Elements of the parameter's value are updated any number of times.
+    pub fn updates(map: IndexingMap, parameter: u32) -> Self {
+        OutputPlan { map, mode: WriteMode::Atomic, initial: Some(parameter) }
+    }
 }
 
 /// What a kernel will do.

@@ -142,7 +142,7 @@ impl From<&Plan> for schema::Plan {
                 WriteMode::Atomic => schema::WriteMode::Atomic,
                 WriteMode::InPlace => schema::WriteMode::InPlace,
             };
-            schema::OutputPlan { map: output.map.to_string(), mode: mode.into() }
+            schema::OutputPlan { map: output.map.to_string(), mode: mode.into(), initial: output.initial }
         };
         schema::Plan {
             blocks: plan.launch.blocks,
@@ -168,7 +168,7 @@ impl TryFrom<schema::Plan> for Plan {
                 schema::WriteMode::Atomic => WriteMode::Atomic,
                 schema::WriteMode::InPlace => WriteMode::InPlace,
             };
-            Ok(OutputPlan { map, mode })
+            Ok(OutputPlan { map, mode, initial: output.initial })
         };
         Ok(Plan {
             launch: LaunchDimensions { blocks: plan.blocks, threads_per_block: plan.threads_per_block },

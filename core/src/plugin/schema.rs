@@ -190,6 +190,8 @@ pub struct OutputPlan {
     pub map: String,
     #[prost(enumeration = "WriteMode", tag = "2")]
     pub mode: i32,
+    #[prost(uint32, optional, tag = "3")]
+    pub initial: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -1,7 +1,7 @@
 //! What the kernel will do.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, Fusion, LaunchDimensions, OutputPlan, Plan, WriteMode};
+use fusebox_core::emitter::{Configuration, EmitError, Fusion, LaunchDimensions, OutputPlan, Plan};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::roots::{Group, groups, output_count};
@@ -73,7 +73,7 @@ pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configu
     Ok(Plan {
         launch: schedule.launch(),
         shared_bytes: 0,
-        outputs: maps.into_iter().map(|map| OutputPlan { map, mode: WriteMode::Unique }).collect(),
+        outputs: maps.into_iter().map(OutputPlan::unique).collect(),
         vector_lanes: match &schedule {
             Schedule::Threads(threads) => threads.lanes() as u32,
             Schedule::Slabs(_) => 1,

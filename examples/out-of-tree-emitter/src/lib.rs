@@ -6,7 +6,7 @@ use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan,
-    Plan, Verdict, WriteMode,
+    Plan, Verdict,
 };
 use fusebox_core::hlo::ArrayShape;
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, delinearize};
@@ -57,7 +57,7 @@ impl Emitter for SimpleLoop {
         Ok(Plan {
             launch: LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 },
             shared_bytes: 0,
-            outputs: vec![OutputPlan { map, mode: WriteMode::Unique }],
+            outputs: vec![OutputPlan::unique(map)],
             vector_lanes: 1,
             configuration: Configuration::default(),
             alternatives: vec![],

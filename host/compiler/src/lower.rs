@@ -89,16 +89,25 @@ fn join<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
 fn source(kernel: &Selected, target: &Target) -> KernelSource {
     let alignment = buffer_alignment(target) as u32;
     let fusion = &kernel.unit.fusion;
-    let arguments = argument_sizes(kernel)
-        .into_iter()
-        .map(|(bytes, access)| Argument { bytes, alignment, read_only: access == Access::Read, no_alias: true })
-        .collect();
+    let shared = shared_arguments(kernel);
+    let argument = |(number, (bytes, access)): (usize, (u64, Access))| {
+        let no_alias = !shared.contains(&number);
+        Argument { bytes, alignment, read_only: access == Access::Read && no_alias, no_alias }
+    };
+    let arguments = argument_sizes(kernel).into_iter().enumerate().map(argument).collect();
     KernelSource {
         entry: fusion.name.clone(),
         functions: kernel.functions.clone(),
         arguments,
         launch: kernel.plan.launch,
     }
+}
+
+/// Arguments that may be the same memory: outputs that start from a parameter's value, and these parameters.
+fn shared_arguments(kernel: &Selected) -> Vec<usize> {
+    let parameters = kernel.unit.fusion.computation().parameters().len();
+    let outputs = kernel.plan.outputs.iter().enumerate();
+    outputs.filter_map(|(number, output)| Some([parameters + number, output.initial? as usize])).flatten().collect()
 }
 
 fn image(kernel: &Selected, code: usize) -> KernelImage {

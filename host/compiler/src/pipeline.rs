@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Plan;
 use fusebox_core::hlo::{Module, print_module, verify};
 use fusebox_lowering::{Code, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable};
@@ -107,8 +108,9 @@ fn select_emitters(made: &mut Compilation, options: &Options) -> Result<(), Comp
 
 fn assemble(made: &Compilation, options: &Options) -> Result<Executable, CompileError> {
     let kernels = kernels::collect(&made.fused);
+    let plans: Vec<&Plan> = made.kernels.iter().map(|kernel| &kernel.plan).collect();
     let Schedule { thunks, allocations, host_ops, parameters, result } =
-        schedule(&made.fused, &kernels, buffer_alignment(&options.target))?;
+        schedule(&made.fused, &kernels, &plans, buffer_alignment(&options.target))?;
     let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let name = made.fused.name.clone();
     let (target, kernels) = (options.device.name.clone(), made.lowered.images.clone());

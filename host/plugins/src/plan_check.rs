@@ -50,6 +50,14 @@ pub enum PlanFault {
         /// The map.
         map: String,
     },
+    /// An output has no value to start from, or an impossible one.
+    #[error("output {output}: {reason}")]
+    Initial {
+        /// Number of the output.
+        output: usize,
+        /// What is wrong.
+        reason: String,
+    },
     /// The map does not reach the elements as it should.
     #[error("output {output} of shape {shape:?}: {violation}; the map is {map}")]
     Coverage {
@@ -81,6 +89,7 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
     }
     for (number, (output, shape)) in plan.outputs.iter().zip(shapes).enumerate() {
         check_variables(number, output, plan)?;
+        check_initial(number, output, shape, fusion)?;
         check_elements(number, output, shape)?;
     }
     Ok(())
@@ -113,6 +122,24 @@ fn check_variables(number: usize, output: &OutputPlan, plan: &Plan) -> Result<()
         Some((dim, (name, bounds))) => {
             Err(fault(format!("the {name} is within {}, the launch says {bounds}", dim.bounds)))
         }
+    }
+}
+
+/// What is not written must have a value before, and that is a parameter of the output's own shape.
+fn check_initial(number: usize, output: &OutputPlan, shape: &ArrayShape, fusion: &Fusion) -> Result<(), PlanFault> {
+    let fault = |reason: &str| Err(PlanFault::Initial { output: number, reason: reason.into() });
+    let Some(initial) = output.initial else {
+        return match output.mode {
+            WriteMode::Unique => Ok(()),
+            WriteMode::Atomic | WriteMode::InPlace => fault("is updated, but the plan names no initial value"),
+        };
+    };
+    let computation = fusion.computation();
+    let parameter = computation.parameters().get(initial as usize).map(|&id| &computation.instruction(id).shape);
+    match parameter.and_then(Shape::as_array) {
+        Some(array) if array.byte_size() == shape.byte_size() => Ok(()),
+        Some(_) => fault("its initial value is a parameter of another size"),
+        None => fault("its initial value is no parameter of the fusion"),
     }
 }
 

@@ -13,7 +13,7 @@ use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan, Plan,
-    SubgraphCall, SubgraphKind, Verdict, WriteMode,
+    SubgraphCall, SubgraphKind, Verdict,
 };
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
@@ -86,7 +86,7 @@ impl Emitter for Hostile {
         }
         let outputs = match fusion.name.as_str() {
             "no_outputs" => vec![],
-            _ => vec![OutputPlan { map, mode: WriteMode::Unique }],
+            _ => vec![OutputPlan::unique(map)],
         };
         Ok(Plan {
             launch,

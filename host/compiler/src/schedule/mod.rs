@@ -9,6 +9,7 @@ mod sequence;
 
 use std::collections::HashMap;
 
+use fusebox_core::emitter::Plan;
 use fusebox_core::hlo::{ComputationId, Module, Shape};
 use fusebox_runtime::{Allocation, Binding, HostOp, Slice, Thunk, ValueShape};
 
@@ -32,11 +33,13 @@ pub struct Schedule {
 }
 
 /// Makes the steps of the entry computation and places all buffers.
-pub fn schedule(module: &Module, kernels: &Kernels, alignment: u64) -> Result<Schedule, CompileError> {
+///
+/// `plans`: the plan of each of `kernels`' units.
+pub fn schedule(module: &Module, kernels: &Kernels, plans: &[&Plan], alignment: u64) -> Result<Schedule, CompileError> {
     let Some(entry) = module.entry else {
         return Err(CompileError::Internal { phase: "schedule", message: "the module has no entry".into() });
     };
-    let mut scheduler = Scheduler::new(module, kernels, alignment);
+    let mut scheduler = Scheduler::new(module, kernels, plans, alignment);
     let (parameters, arguments) = scheduler.bind_parameters(entry);
     let mut thunks = Vec::new();
     let result = scheduler.sequence(entry, &arguments, &mut thunks)?;
@@ -49,14 +52,22 @@ pub fn schedule(module: &Module, kernels: &Kernels, alignment: u64) -> Result<Sc
 struct Scheduler<'a> {
     module: &'a Module,
     kernels: &'a Kernels,
+    plans: &'a [&'a Plan],
     buffers: Buffers,
     host_ops: Vec<HostOp>,
     constants: HashMap<Vec<u8>, Slice>,
 }
 
 impl<'a> Scheduler<'a> {
-    fn new(module: &'a Module, kernels: &'a Kernels, alignment: u64) -> Self {
-        Scheduler { module, kernels, buffers: Buffers::new(alignment), host_ops: Vec::new(), constants: HashMap::new() }
+    fn new(module: &'a Module, kernels: &'a Kernels, plans: &'a [&'a Plan], alignment: u64) -> Self {
+        Scheduler {
+            module,
+            kernels,
+            plans,
+            buffers: Buffers::new(alignment),
+            host_ops: Vec::new(),
+            constants: HashMap::new(),
+        }
     }
 
     /// A buffer for each leaf of each parameter of the entry.

@@ -100,11 +100,22 @@ impl Scheduler<'_> {
         })?;
         let results = self.new_value(&instruction.shape);
         let mut arguments = frame.operands(instruction);
+        self.fill_outputs(unit, &arguments, &results, thunks);
         arguments.extend(&results);
         self.buffers.step();
         self.buffers.touch(&arguments);
         thunks.push(Thunk::Kernel { kernel: unit as u32, arguments });
         Ok(results)
+    }
+
+    /// Outputs that start from a parameter's value get it.
+    fn fill_outputs(&mut self, unit: usize, parameters: &[Slice], results: &[Slice], thunks: &mut Vec<Thunk>) {
+        let Some(plan) = self.plans.get(unit) else { return };
+        for (output, &result) in plan.outputs.iter().zip(results) {
+            if let Some(&parameter) = output.initial.and_then(|number| parameters.get(number as usize)) {
+                self.copy(parameter, result, thunks);
+            }
+        }
     }
 
     fn host_op(&mut self, frame: &Frame, instruction: &Instruction, thunks: &mut Vec<Thunk>) -> Value {
