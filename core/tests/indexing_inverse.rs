@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use fusebox_core::indexing::{
-    Constraint, Coverage, Expr, ExprKind, IndexingMap, Interval, Proof, Variable, Violation, check_coverage, compose,
-    covers_exactly_once, delinearize, dim_exprs, linearize,
+    Constraint, Coverage, Expr, ExprKind, IndexingMap, Interval, Proof, Variable, Violation, check_coverage,
+    check_joint_coverage, compose, covers_exactly_once, delinearize, dim_exprs, linearize,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -128,6 +128,30 @@ fn large_maps_without_inverse_are_sampled_and_say_so() {
     assert!(matches!(covers_exactly_once(&odd, &[4096, 4096]), Err(Violation::Twice { .. })));
     let skewed = map("(d0, d1) -> (d0, (d0 + d1) mod 4096), domain: d0 in [0, 4095], d1 in [0, 4095]");
     assert!(matches!(covers_exactly_once(&skewed, &[4096, 4096]), Ok(Proof::Sampled { .. })));
+}
+
+#[test]
+fn maps_share_a_shape() {
+    let joint = |texts: &[&str], shape: &[i64], coverage| {
+        let maps: Vec<IndexingMap> = texts.iter().map(|text| map(text)).collect();
+        check_joint_coverage(&maps, shape, coverage)
+    };
+    let left =
+        "(d0, d1)[s0] -> (d1, d0 * 2 + s0), domain: d0 in [0, 1], d1 in [0, 9999], s0 in [0, 1], d0 * 2 + s0 in [0, 2]";
+    let right = "(d0, d1)[s0] -> (d1, d0 * 2 + s0 + 3), domain: d0 in [0, 1], d1 in [0, 9999], s0 in [0, 1]";
+    assert_eq!(joint(&[left, right], &[10_000, 7], Coverage::ExactlyOnce), Ok(Proof::Structural));
+    assert_eq!(joint(&[left, right], &[10_000, 8], Coverage::AtMostOnce), Ok(Proof::Structural));
+    let missing = joint(&[left, right], &[10_000, 8], Coverage::ExactlyOnce);
+    assert_eq!(missing, Err(Violation::Missing { element: vec![0, 7] }));
+    let overlapping = joint(&[left, &right.replace("+ 3", "+ 2")], &[10_000, 7], Coverage::AtMostOnce).unwrap_err();
+    assert!(overlapping.to_string().contains("[0, 2] is reached twice"), "{overlapping}");
+    // Too many points to try them all, and no boxes: multiples of two and the rest.
+    let even = "(d0) -> (d0 * 2), domain: d0 in [0, 8388607]";
+    let odd = "(d0) -> (d0 * 2 + 1), domain: d0 in [0, 8388607]";
+    assert!(matches!(joint(&[even, odd], &[1 << 24], Coverage::ExactlyOnce), Ok(Proof::Sampled { .. })));
+    assert!(matches!(joint(&[even, even], &[1 << 24], Coverage::AtMostOnce), Err(Violation::Twice { .. })));
+    assert_eq!(joint(&[], &[0, 4], Coverage::ExactlyOnce), Ok(Proof::Structural));
+    assert!(joint(&[], &[4], Coverage::ExactlyOnce).is_err());
 }
 
 #[test]

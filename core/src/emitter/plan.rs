@@ -26,8 +26,9 @@ pub enum WriteMode {
 /// How one output is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputPlan {
-    /// `(th, bl)[loops…] -> output index`. Dimension 0 is the thread in its block, dimension 1 the block.
-    pub map: IndexingMap,
+    /// `(th, bl)[loops…] -> output index`. Dimension 0 is the thread in its block, dimension 1 the block. Several
+    /// maps, one per loop nest, share the elements among them.
+    pub maps: Vec<IndexingMap>,
     /// What the kernel promises about writes.
     pub mode: WriteMode,
     /// Number of the fusion's parameter whose value the output holds when the kernel starts. The host lets
@@ -39,17 +40,22 @@ pub struct OutputPlan {
 impl OutputPlan {
     /// Every element is written exactly once.
     pub fn unique(map: IndexingMap) -> Self {
-        OutputPlan { map, mode: WriteMode::Unique, initial: None }
+        OutputPlan::unique_parts(vec![map])
+    }
+
+    /// Every element is written exactly once, each by one of several loop nests.
+    pub fn unique_parts(maps: Vec<IndexingMap>) -> Self {
+        OutputPlan { maps, mode: WriteMode::Unique, initial: None }
     }
 
     /// Some elements of the parameter's value are replaced, each at most once.
     pub fn in_place(map: IndexingMap, parameter: u32) -> Self {
-        OutputPlan { map, mode: WriteMode::InPlace, initial: Some(parameter) }
+        OutputPlan { maps: vec![map], mode: WriteMode::InPlace, initial: Some(parameter) }
     }
 
     /// Elements of the parameter's value are updated any number of times.
     pub fn updates(map: IndexingMap, parameter: u32) -> Self {
-        OutputPlan { map, mode: WriteMode::Atomic, initial: Some(parameter) }
+        OutputPlan { maps: vec![map], mode: WriteMode::Atomic, initial: Some(parameter) }
     }
 }
 

@@ -5,12 +5,14 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use super::domain::Evaluator;
-use super::{Expr, IndexingMap, Interval, Point, Variable};
+use super::{Expr, ExprKind, IndexingMap, Interval, Point, Variable};
 
 /// Up to this many points a map is checked point by point.
 const MAX_ENUMERATED: u64 = 1 << 22;
 /// Number of points tried where neither a proof nor an enumeration is possible.
 const SAMPLES: u64 = 1 << 20;
+/// And of each of several maps at least so many.
+const LEAST_SAMPLES: u64 = 1 << 10;
 
 /// What is demanded of a map from points to elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,77 +113,126 @@ pub fn covers_exactly_once(map: &IndexingMap, shape: &[i64]) -> Result<Proof, Vi
 /// # Errors
 /// The first violation found.
 pub fn check_coverage(map: &IndexingMap, shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
-    if map.results.len() != shape.len() {
-        return Err(Violation::Rank { results: map.results.len(), rank: shape.len() });
+    check_joint_coverage(std::slice::from_ref(map), shape, coverage)
+}
+
+/// As [`check_coverage`], of several maps that share the elements among them: no element is reached by two of
+/// them, and together they reach all.
+///
+/// # Errors
+/// The first violation found.
+pub fn check_joint_coverage(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
+    for map in maps {
+        if map.results.len() != shape.len() {
+            return Err(Violation::Rank { results: map.results.len(), rank: shape.len() });
+        }
+        if let Some(variable) = map.undeclared_variable() {
+            return Err(Violation::Undeclared { variable: variable.to_string() });
+        }
     }
-    if let Some(variable) = map.undeclared_variable() {
-        return Err(Violation::Undeclared { variable: variable.to_string() });
-    }
-    let simple = map.simplify();
-    if proves(&simple, shape, coverage) {
+    let simple: Vec<IndexingMap> = maps.iter().map(IndexingMap::simplify).collect();
+    if prove(&simple, shape, coverage) {
         return Ok(Proof::Structural);
     }
-    if !simple.runtime.is_empty() {
+    if simple.iter().any(|map| !map.runtime.is_empty()) {
         return at_extremes(&simple, shape, coverage);
     }
-    if simple.box_size() <= MAX_ENUMERATED {
+    let points = simple.iter().fold(0u64, |points, map| points.saturating_add(map.box_size()));
+    if points <= MAX_ENUMERATED {
         return enumerate(&simple, shape, coverage);
     }
-    let elements = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d.max(0) as u64));
-    let points = simple.box_size();
-    if coverage == Coverage::ExactlyOnce && simple.constraints.is_empty() && points != elements {
+    let elements = element_count(shape);
+    let unconstrained = simple.iter().all(|map| map.constraints.is_empty());
+    if coverage == Coverage::ExactlyOnce && unconstrained && points != elements {
         return Err(Violation::Count { points, elements });
     }
     sample(&simple, shape, coverage)
 }
 
-/// Whether ranges and the inverse tell enough.
-fn proves(map: &IndexingMap, shape: &[i64], coverage: Coverage) -> bool {
-    if map.is_known_empty() {
-        return coverage != Coverage::ExactlyOnce || shape.contains(&0);
+/// Whether ranges and the inverses tell enough.
+fn prove(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> bool {
+    let inside = |map: &IndexingMap| {
+        map.is_known_empty()
+            || map.results.iter().zip(shape).all(|(result, &size)| map.always(result, Interval::from_size(size)))
+    };
+    if !maps.iter().all(inside) || coverage == Coverage::InBounds {
+        return maps.iter().all(inside);
     }
-    let inside = map.results.iter().zip(shape).all(|(result, &size)| map.always(result, Interval::from_size(size)));
-    if !inside || coverage == Coverage::InBounds {
-        return inside;
-    }
-    let targets = shape.iter().map(|&size| Variable::from_size(size)).collect();
-    match map.inverse_over(targets) {
-        // The inverse exists: no element twice. Its domain is the whole shape: none is missed.
-        Some(inverse) => coverage == Coverage::AtMostOnce || inverse.constraints.is_empty(),
+    let targets: Vec<Variable> = shape.iter().map(|&size| Variable::from_size(size)).collect();
+    let reaching: Vec<&IndexingMap> = maps.iter().filter(|map| !map.is_known_empty()).collect();
+    // The inverse exists: no element twice. Its domain says which are reached.
+    let inverses: Option<Vec<IndexingMap>> = reaching.iter().map(|map| map.inverse_over(targets.clone())).collect();
+    match inverses.as_deref() {
         None => false,
+        Some([]) => coverage != Coverage::ExactlyOnce || shape.contains(&0),
+        Some([_]) if coverage == Coverage::AtMostOnce => true,
+        Some([inverse]) if inverse.constraints.is_empty() => true,
+        Some(inverses) => {
+            let boxes: Option<Vec<Vec<Interval>>> = inverses.iter().map(domain_box).collect();
+            boxes.is_some_and(|boxes| are_disjoint(&boxes) && (coverage == Coverage::AtMostOnce || fill(&boxes, shape)))
+        }
     }
 }
 
+/// The domain as an interval per dimension, if it has that form.
+fn domain_box(map: &IndexingMap) -> Option<Vec<Interval>> {
+    let mut bounds: Vec<Interval> = map.dims.iter().map(|dim| dim.bounds).collect();
+    for constraint in &map.constraints {
+        let ExprKind::Dim(dim) = constraint.expr.kind() else { return None };
+        let bound = bounds.get_mut(*dim as usize)?;
+        *bound = bound.intersect(constraint.bounds);
+    }
+    Some(bounds)
+}
+
+fn are_disjoint(boxes: &[Vec<Interval>]) -> bool {
+    let apart = |a: &[Interval], b: &[Interval]| a.iter().zip(b).any(|(a, b)| a.intersect(*b).is_empty());
+    boxes.iter().enumerate().all(|(i, a)| boxes[..i].iter().all(|b| apart(a, b)))
+}
+
+/// Whether disjoint boxes within a shape hold all of its elements.
+fn fill(boxes: &[Vec<Interval>], shape: &[i64]) -> bool {
+    let volume = |sides: &Vec<Interval>| sides.iter().fold(1u64, |n, side| n.saturating_mul(side.size()));
+    boxes.iter().map(volume).fold(0u64, u64::saturating_add) == element_count(shape)
+}
+
 /// Fixes the runtime variables at their smallest, then at their largest values.
-fn at_extremes(map: &IndexingMap, shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
+fn at_extremes(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
     let mut points = 0;
     for pick in [|v: &Variable| v.bounds.lower, |v: &Variable| v.bounds.upper] {
-        let values: Vec<Expr> = map.runtime.iter().map(|v| Expr::constant(pick(v))).collect();
-        let fixed = IndexingMap { runtime: Vec::new(), ..map.substituted(&[], &[], &values) };
-        points += match check_coverage(&fixed, shape, coverage)? {
-            Proof::Structural => fixed.box_size(),
+        let fix = |map: &IndexingMap| {
+            let values: Vec<Expr> = map.runtime.iter().map(|v| Expr::constant(pick(v))).collect();
+            IndexingMap { runtime: Vec::new(), ..map.substituted(&[], &[], &values) }
+        };
+        let fixed: Vec<IndexingMap> = maps.iter().map(fix).collect();
+        points += match check_joint_coverage(&fixed, shape, coverage)? {
+            Proof::Structural => fixed.iter().map(IndexingMap::box_size).fold(0, u64::saturating_add),
             Proof::Enumerated { points } | Proof::Sampled { points } => points,
         };
     }
     Ok(Proof::Sampled { points })
 }
 
-fn enumerate(map: &IndexingMap, shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
-    let elements = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d.max(0) as u64));
+fn enumerate(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
+    let elements = element_count(shape);
     let mut hits = Hits::new(elements);
     let mut points = 0u64;
     let mut violation = None;
-    let _ = map.for_each_point(|point| {
-        points += 1;
-        violation = match position(point.results, shape) {
-            None => Some(outside(map, point, shape)),
-            Some(element) if coverage != Coverage::InBounds && hits.insert(element) => Some(twice(map, point)),
-            Some(_) => None,
-        };
-        if violation.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    if let Some(violation) = violation {
-        return Err(violation);
+    for map in maps {
+        let _ = map.for_each_point(|point| {
+            points += 1;
+            violation = match position(point.results, shape) {
+                None => Some(outside(map, point, shape)),
+                Some(element) if coverage != Coverage::InBounds && hits.insert(element) => {
+                    Some(twice(maps, map, point))
+                }
+                Some(_) => None,
+            };
+            if violation.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if let Some(violation) = violation {
+            return Err(violation);
+        }
     }
     if coverage == Coverage::ExactlyOnce && points < elements {
         let element = (0..elements).find(|&e| !hits.contains(e)).unwrap_or(0);
@@ -190,31 +241,41 @@ fn enumerate(map: &IndexingMap, shape: &[i64], coverage: Coverage) -> Result<Pro
     Ok(Proof::Enumerated { points })
 }
 
-/// The first, the last, and scattered points.
-fn sample(map: &IndexingMap, shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
-    let bounds: Vec<Interval> = map.variables().map(|v| v.bounds).collect();
-    let total = map.box_size();
-    let mut evaluator = Evaluator::new(map);
-    let mut seen: HashMap<u64, u64> = HashMap::new();
+/// The first, the last, and scattered points of each map.
+fn sample(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
+    let mut seen: HashMap<u64, (usize, u64)> = HashMap::new();
     let mut points = 0;
-    for i in 0..SAMPLES {
-        let number = match i % 4 {
-            0 => i / 4,
-            1 => total - 1 - i / 4,
-            // Multiples of the golden ratio spread evenly over all 64 bits.
-            _ => ((u128::from(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) * u128::from(total)) >> 64) as u64,
-        };
-        let values = unrank(number, &bounds);
-        let Some(point) = evaluator.at(&values) else { continue };
-        points += 1;
-        let Some(element) = position(point.results, shape) else { return Err(outside(map, point, shape)) };
-        let earlier = seen.insert(element, number);
-        if let Some(earlier) = earlier.filter(|&earlier| earlier != number && coverage != Coverage::InBounds) {
-            let first = name(map, &unrank(earlier, &bounds));
-            return Err(Violation::Twice { element: point.results.to_vec(), first, second: name(map, &values) });
+    for (which, map) in maps.iter().enumerate() {
+        let bounds: Vec<Interval> = map.variables().map(|v| v.bounds).collect();
+        let total = map.box_size();
+        let mut evaluator = Evaluator::new(map);
+        let samples = (SAMPLES / maps.len() as u64).max(LEAST_SAMPLES).min(total);
+        for i in 0..samples {
+            let number = match i % 4 {
+                _ if samples == total => i,
+                0 => i / 4,
+                1 => total - 1 - i / 4,
+                // Multiples of the golden ratio spread evenly over all 64 bits.
+                _ => ((u128::from(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) * u128::from(total)) >> 64) as u64,
+            };
+            let values = unrank(number, &bounds);
+            let Some(point) = evaluator.at(&values) else { continue };
+            points += 1;
+            let Some(element) = position(point.results, shape) else { return Err(outside(map, point, shape)) };
+            let earlier = seen.insert(element, (which, number));
+            let other = earlier.filter(|&earlier| earlier != (which, number) && coverage != Coverage::InBounds);
+            if let Some((first_map, first)) = other {
+                let first_bounds: Vec<Interval> = maps[first_map].variables().map(|v| v.bounds).collect();
+                let first = name(&maps[first_map], &unrank(first, &first_bounds));
+                return Err(Violation::Twice { element: point.results.to_vec(), first, second: name(map, &values) });
+            }
         }
     }
     Ok(Proof::Sampled { points })
+}
+
+fn element_count(shape: &[i64]) -> u64 {
+    shape.iter().fold(1u64, |n, &d| n.saturating_mul(d.max(0) as u64))
 }
 
 fn outside(map: &IndexingMap, point: Point<'_>, shape: &[i64]) -> Violation {
@@ -222,15 +283,21 @@ fn outside(map: &IndexingMap, point: Point<'_>, shape: &[i64]) -> Violation {
 }
 
 /// Looks again for the first point that hit the element.
-fn twice(map: &IndexingMap, point: Point<'_>) -> Violation {
+/// `point` of `map` leads where an earlier one led.
+fn twice(maps: &[IndexingMap], map: &IndexingMap, point: Point<'_>) -> Violation {
     let mut first = None;
-    let _ = map.for_each_point(|other| {
-        if other.results == point.results {
-            first = Some(name_of(map, other));
-            return ControlFlow::Break(());
+    for earlier in maps {
+        let _ = earlier.for_each_point(|other| {
+            if other.results == point.results {
+                first = Some(name_of(earlier, other));
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        if first.is_some() {
+            break;
         }
-        ControlFlow::Continue(())
-    });
+    }
     let second = name_of(map, point);
     Violation::Twice { element: point.results.to_vec(), first: first.unwrap_or_else(|| second.clone()), second }
 }

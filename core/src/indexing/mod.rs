@@ -36,7 +36,7 @@ mod text;
 
 pub use affine::Affine;
 pub use compose::compose;
-pub use cover::{Coverage, PointName, Proof, Violation, check_coverage, covers_exactly_once};
+pub use cover::{Coverage, PointName, Proof, Violation, check_coverage, check_joint_coverage, covers_exactly_once};
 pub use describe::describe;
 pub use domain::Point;
 pub use expr::{Expr, ExprKind};

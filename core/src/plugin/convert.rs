@@ -142,7 +142,8 @@ impl From<&Plan> for schema::Plan {
                 WriteMode::Atomic => schema::WriteMode::Atomic,
                 WriteMode::InPlace => schema::WriteMode::InPlace,
             };
-            schema::OutputPlan { map: output.map.to_string(), mode: mode.into(), initial: output.initial }
+            let maps = output.maps.iter().map(ToString::to_string).collect();
+            schema::OutputPlan { maps, mode: mode.into(), initial: output.initial }
         };
         schema::Plan {
             blocks: plan.launch.blocks,
@@ -162,13 +163,14 @@ impl TryFrom<schema::Plan> for Plan {
 
     fn try_from(plan: schema::Plan) -> Result<Self, WireError> {
         let output = |(number, output): (usize, schema::OutputPlan)| {
-            let map = output.map.parse().map_err(|error| WireError(format!("map of output {number}: {error}")))?;
+            let parsed = output.maps.iter().map(|map| map.parse()).collect::<Result<_, _>>();
+            let maps = parsed.map_err(|error| WireError(format!("map of output {number}: {error}")))?;
             let mode = match output.mode() {
                 schema::WriteMode::Unique => WriteMode::Unique,
                 schema::WriteMode::Atomic => WriteMode::Atomic,
                 schema::WriteMode::InPlace => WriteMode::InPlace,
             };
-            Ok(OutputPlan { map, mode, initial: output.initial })
+            Ok(OutputPlan { maps, mode, initial: output.initial })
         };
         Ok(Plan {
             launch: LaunchDimensions { blocks: plan.blocks, threads_per_block: plan.threads_per_block },

@@ -185,9 +185,9 @@ pub enum WriteMode {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct OutputPlan {
-    /// The map's textual form.
-    #[prost(string, tag = "1")]
-    pub map: String,
+    /// The maps' textual form.
+    #[prost(string, repeated, tag = "1")]
+    pub maps: Vec<String>,
     #[prost(enumeration = "WriteMode", tag = "2")]
     pub mode: i32,
     #[prost(uint32, optional, tag = "3")]

@@ -71,7 +71,7 @@ impl Emitter for SimpleLoop {
         let root = kernel.values(&fusion.roots);
         let point = [kernel.thread(), kernel.block()];
         let outputs = kernel.outputs().to_vec();
-        let map = &plan.outputs[0].map;
+        let map = &plan.outputs[0].maps[0];
         let written = kernel.indexed_loop(map, &point, &outputs, &[], |b, _, index, outputs| {
             let value = b.call_subgraph(&root, index, &[]);
             vec![b.insert(value[0], outputs[0], index)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fusebox_core::emitter::Plan;
+use fusebox_core::emitter::{OutputPlan, Plan};
 use fusebox_core::hlo::Module;
 use fusebox_plugins::Outcome;
 use fusebox_runtime::{Executable, Thunk};
@@ -43,12 +43,19 @@ pub fn plan(plan: &Plan) -> String {
         let _ = writeln!(text, "knob {name}: {value}");
     }
     for (index, output) in plan.outputs.iter().enumerate() {
-        let _ = writeln!(text, "output {index} ({:?}): {}", output.mode, output.map);
+        output.maps.iter().for_each(|map| {
+            let _ = writeln!(text, "output {index} ({:?}): {map}", output.mode);
+        });
     }
     plan.notes.iter().for_each(|note| {
         let _ = writeln!(text, "note: {note}");
     });
     text
+}
+
+/// The maps of an output.
+pub fn maps(output: &OutputPlan) -> String {
+    output.maps.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Everything about one kernel: what it computes, who makes it, how, and how much memory it moves.

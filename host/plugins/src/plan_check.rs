@@ -4,12 +4,14 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, OutputPlan, Plan, WriteMode};
 use fusebox_core::hlo::{ArrayShape, Shape};
-use fusebox_core::indexing::{Coverage, Interval, Violation, check_coverage};
+use fusebox_core::indexing::{Coverage, IndexingMap, Interval, Violation, check_joint_coverage};
 
 /// A grid dimension holds so many blocks.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
 /// Expressions of an honest map are far smaller.
 const MOST_NODES: usize = 10_000;
+/// An output made of more parts is not checked in reasonable time.
+const MOST_MAPS: usize = 1024;
 
 /// What is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -88,7 +90,11 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
         return Err(PlanFault::Outputs { found: plan.outputs.len(), wanted: shapes.len() });
     }
     for (number, (output, shape)) in plan.outputs.iter().zip(shapes).enumerate() {
-        check_variables(number, output, plan)?;
+        if output.maps.len() > MOST_MAPS {
+            let reason = format!("{} maps, {MOST_MAPS} are the most", output.maps.len());
+            return Err(PlanFault::Variables { output: number, reason, map: "not shown".into() });
+        }
+        output.maps.iter().try_for_each(|map| check_variables(number, map, plan))?;
         check_initial(number, output, shape, fusion)?;
         check_elements(number, output, shape)?;
     }
@@ -103,8 +109,7 @@ fn in_range(what: &'static str, found: u64, most: u64) -> Result<(), PlanFault> 
 }
 
 /// Thread and block must be those of the launch: what lies beyond a narrower range would run unplanned.
-fn check_variables(number: usize, output: &OutputPlan, plan: &Plan) -> Result<(), PlanFault> {
-    let map = &output.map;
+fn check_variables(number: usize, map: &IndexingMap, plan: &Plan) -> Result<(), PlanFault> {
     let fault = |reason: String| PlanFault::Variables { output: number, reason, map: map.to_string() };
     if map.node_count() > MOST_NODES {
         let reason = format!("the map's expressions have {} parts, {MOST_NODES} are the most", map.node_count());
@@ -149,13 +154,13 @@ fn check_elements(number: usize, output: &OutputPlan, shape: &ArrayShape) -> Res
         WriteMode::InPlace => Coverage::AtMostOnce,
         WriteMode::Atomic => Coverage::InBounds,
     };
-    match check_coverage(&output.map, &shape.dims, coverage) {
+    match check_joint_coverage(&output.maps, &shape.dims, coverage) {
         Ok(_) => Ok(()),
         Err(violation) => Err(PlanFault::Coverage {
             output: number,
             shape: shape.dims.clone(),
             violation: Box::new(violation),
-            map: output.map.to_string(),
+            map: output.maps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         }),
     }
 }

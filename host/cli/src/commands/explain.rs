@@ -46,7 +46,7 @@ fn describe(kernel: &Selected) -> serde_json::Value {
         "threads_per_block": kernel.plan.launch.threads_per_block,
         "shared_bytes": kernel.plan.shared_bytes,
         "vector_lanes": kernel.plan.vector_lanes,
-        "outputs": kernel.plan.outputs.iter().map(|o| o.map.to_string()).collect::<Vec<_>>(),
+        "outputs": kernel.plan.outputs.iter().map(report::maps).collect::<Vec<_>>(),
         "bytes": report::bytes(kernel),
     })
 }
