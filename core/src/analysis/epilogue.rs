@@ -4,8 +4,8 @@ use crate::hlo::{Computation, InstrId, Instruction, Op};
 use crate::indexing::{IndexingMap, delinearize, dim_exprs, linearize};
 
 /// Whether element n of the result, counted in row-major order, depends on nothing of the large operands
-/// but their element n.
-pub(super) fn keeps_positions(computation: &Computation, instruction: &Instruction) -> bool {
+/// but their element n: what an epilogue may consist of.
+pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> bool {
     let Some(result) = instruction.shape.as_array() else {
         return matches!(instruction.op, Op::GetTupleElement { .. });
     };

@@ -62,7 +62,7 @@ pub fn heroes(fusion: &Fusion) -> Vec<Hero> {
 fn hero_of(computation: &Computation, root: InstrId) -> Hero {
     let own = |reason: String| Hero { root, instruction: root, kind: HeroKind::None, reason };
     let name = |id: InstrId| &computation.instruction(id).name;
-    let at_root = root_kind(computation.instruction(root));
+    let at_root = kind_at_root(computation.instruction(root));
     if at_root != HeroKind::None {
         return Hero {
             root,
@@ -75,7 +75,7 @@ fn hero_of(computation: &Computation, root: InstrId) -> Hero {
     match found.as_slice() {
         [] => own(format!("nothing above {} has an iteration space of its own", name(root))),
         [hero] if users_stay_elementwise(computation, *hero, root) => {
-            let kind = inner_kind(computation.instruction(*hero));
+            let kind = kind_inside(computation.instruction(*hero));
             let reason = format!("{} is a {kind}, and what follows works element by element", name(*hero));
             Hero { root, instruction: *hero, kind, reason }
         }
@@ -84,15 +84,17 @@ fn hero_of(computation: &Computation, root: InstrId) -> Hero {
     }
 }
 
-fn root_kind(instruction: &Instruction) -> HeroKind {
+/// The kind of hero that an instruction is as the root of a fusion.
+pub fn kind_at_root(instruction: &Instruction) -> HeroKind {
     match instruction.op {
         Op::Scatter { .. } => HeroKind::Scatter,
         Op::DynamicUpdateSlice => HeroKind::DynamicUpdateSlice,
-        _ => inner_kind(instruction),
+        _ => kind_inside(instruction),
     }
 }
 
-fn inner_kind(instruction: &Instruction) -> HeroKind {
+/// The kind of hero that an instruction is with an epilogue behind it.
+pub fn kind_inside(instruction: &Instruction) -> HeroKind {
     match &instruction.op {
         Op::Reduce { .. } => HeroKind::Reduce,
         Op::Concatenate { .. } => HeroKind::Concatenate,
@@ -115,7 +117,7 @@ fn nearest(computation: &Computation, root: InstrId) -> Vec<InstrId> {
     let mut pending = VecDeque::from([root]);
     while let Some(id) = pending.pop_front() {
         let instruction = computation.instruction(id);
-        if inner_kind(instruction) != HeroKind::None {
+        if kind_inside(instruction) != HeroKind::None {
             found.push(id);
             if found.len() == 2 {
                 return found;

@@ -12,5 +12,5 @@
 mod epilogue;
 mod hero;
 
-pub use epilogue::hero_to_root;
-pub use hero::{Hero, HeroKind, heroes};
+pub use epilogue::{hero_to_root, keeps_positions};
+pub use hero::{Hero, HeroKind, heroes, kind_at_root, kind_inside};

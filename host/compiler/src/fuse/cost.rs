@@ -2,12 +2,15 @@
 
 use fusebox_core::hlo::{BinaryOp, Computation, ElementType, Instruction, Op, UnaryOp};
 
+use super::hero::is_strided;
 use super::reads::{convolution_steps, read};
 
 /// Additions that launching a kernel costs.
 pub const LAUNCH: f64 = 4000.0;
 /// Additions that writing an element and reading it again costs.
 pub const ROUND_TRIP: f64 = 4.0;
+/// Additions that reading an element takes where neighbours in the result are far apart in memory.
+const STRIDED_READ: f64 = 12.0;
 
 /// Cost of one element of `instruction`, operands not included.
 pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 {
@@ -20,6 +23,7 @@ pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 
         Op::Convolution(_) => 2.0 * convolution_steps(computation, instruction),
         Op::Map { .. } => 10.0,
         Op::Gather(_) | Op::DynamicSlice { .. } | Op::DynamicUpdateSlice => 4.0,
+        Op::Transpose { .. } if is_strided(computation, instruction) => STRIDED_READ,
         Op::Concatenate { .. } | Op::Pad { .. } | Op::Reshape => 2.0,
         _ => 1.0,
     }

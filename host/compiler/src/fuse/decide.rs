@@ -5,7 +5,8 @@
 //! where two users in one kernel read at the same index, the value is computed once (the partitioner
 //! shares it), elsewhere each read computes it anew. Going into the kernels is allowed only while the
 //! work repeated costs less than a launch and the memory traffic saved. So the total work stays within
-//! a constant factor of computing everything once, whatever the sharing.
+//! a constant factor of computing everything once, whatever the sharing. What a kernel's iteration space
+//! must suit is decided in `hero`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,6 +14,7 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 
 use super::cost::{LAUNCH, ROUND_TRIP, is_heavy, per_element};
 use super::executor::{Executor, executor};
+use super::hero::{Claim, Zone, is_admitted, is_updated_in_place, zone_of_operands};
 use super::reads::{first_array, read};
 
 /// Most instructions of one kernel.
@@ -52,7 +54,16 @@ const OWN_INDEX: u32 = 0;
 struct Placement {
     kernel: InstrId,
     site: Site,
+    zone: Zone,
     evaluations: f64,
+}
+
+/// The reads of a value in one kernel.
+struct Uses {
+    kernel: InstrId,
+    zone: Zone,
+    /// The distinct places, with the number of reads.
+    sites: Vec<(Site, f64)>,
 }
 
 /// What a kernel has become so far.
@@ -60,6 +71,7 @@ struct Placement {
 struct Kernel {
     instructions: usize,
     inputs: HashSet<InstrId>,
+    claim: Option<Claim>,
 }
 
 struct Decider<'a> {
@@ -101,16 +113,17 @@ impl Decider<'_> {
 
     /// A constant of one element belongs to every kernel that uses it and has a buffer for the others.
     fn copy_into_users(&mut self, id: InstrId) {
-        let sites = self.sites(id);
-        self.placements[id.index()] = sites.into_iter().map(|(kernel, uses)| placement(id, kernel, &uses)).collect();
+        self.placements[id.index()] = self.uses(id).iter().map(|uses| placement(id, uses)).collect();
     }
 
     fn open_kernel(&mut self, id: InstrId) {
         let instruction = self.computation.instruction(id);
         let site = Site { function: id, index: OWN_INDEX };
-        self.placements[id.index()] = vec![Placement { kernel: id, site, evaluations: elements(self.computation, id) }];
+        let evaluations = elements(self.computation, id);
+        self.placements[id.index()] = vec![Placement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
         let inputs = instruction.operands.iter().copied().filter(|&o| self.is_counted(o)).collect();
-        self.kernels.insert(id, Kernel { instructions: 1, inputs });
+        let claim = Claim::of_root(self.computation, id);
+        self.kernels.insert(id, Kernel { instructions: 1, inputs, claim });
     }
 
     /// Whether a value takes a buffer argument as long as it is not fused: what comes of a constant never does.
@@ -131,6 +144,9 @@ impl Decider<'_> {
                 kernel.instructions += 1;
                 kernel.inputs.remove(&id);
                 kernel.inputs.extend(&operands);
+                if placement.zone == Zone::Epilogue && kernel.claim.is_none() {
+                    kernel.claim = Claim::of_inner(self.computation, id);
+                }
             }
         }
         self.placements[id.index()] = placements;
@@ -149,9 +165,20 @@ impl Decider<'_> {
         if !users_are_kernels || self.users[id.index()].is_empty() {
             return None;
         }
-        let sites = self.sites(id);
-        let placements: Vec<Placement> = sites.into_iter().map(|(kernel, uses)| placement(id, kernel, &uses)).collect();
-        (self.is_worth_it(id, &placements) && self.fits(id, &placements)).then_some(placements)
+        let placements: Vec<Placement> = self.uses(id).iter().map(|uses| placement(id, uses)).collect();
+        let is_admitted = placements.iter().all(|placement| self.admits(placement, id));
+        (is_admitted && self.is_worth_it(id, &placements) && self.fits(id, &placements)).then_some(placements)
+    }
+
+    /// Whether a kernel's iteration space suits the producer, or the other way round.
+    fn admits(&self, placement: &Placement, id: InstrId) -> bool {
+        let claim = self.claim(placement.kernel);
+        let root = self.computation.instruction(placement.kernel);
+        !is_updated_in_place(root, id) && is_admitted(self.computation, id, placement.zone, claim)
+    }
+
+    fn claim(&self, kernel: InstrId) -> Option<Claim> {
+        self.kernels.get(&kernel).and_then(|kernel| kernel.claim)
     }
 
     fn accepts_producers(&self, user: InstrId) -> bool {
@@ -179,9 +206,9 @@ impl Decider<'_> {
         })
     }
 
-    /// Per kernel, the distinct places that read the value, with the number of reads.
-    fn sites(&mut self, id: InstrId) -> Vec<(InstrId, Vec<(Site, f64)>)> {
-        let mut kernels: Vec<(InstrId, Vec<(Site, f64)>)> = Vec::new();
+    /// Per kernel, the places that read the value.
+    fn uses(&mut self, id: InstrId) -> Vec<Uses> {
+        let mut kernels: Vec<Uses> = Vec::new();
         for user in self.users[id.index()].clone() {
             let instruction = self.computation.instruction(user);
             for position in (0..instruction.operands.len()).filter(|&p| instruction.operands[p] == id) {
@@ -189,7 +216,9 @@ impl Decider<'_> {
                 for placement in self.placements[user.index()].clone() {
                     let index = self.index(placement.site.index, read.index.as_deref());
                     let site = Site { function: placement.site.function, index };
-                    add(&mut kernels, placement.kernel, site, placement.evaluations * read.factor);
+                    let claim = self.claim(placement.kernel);
+                    let zone = zone_of_operands(self.computation, user, placement.zone, claim);
+                    add(&mut kernels, placement.kernel, zone, (site, placement.evaluations * read.factor));
                 }
             }
         }
@@ -204,25 +233,30 @@ impl Decider<'_> {
     }
 }
 
-fn add(kernels: &mut Vec<(InstrId, Vec<(Site, f64)>)>, kernel: InstrId, site: Site, evaluations: f64) {
-    let position = kernels.iter().position(|(k, _)| *k == kernel).unwrap_or_else(|| {
-        kernels.push((kernel, Vec::new()));
+fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, f64)) {
+    let position = kernels.iter().position(|uses| uses.kernel == kernel).unwrap_or_else(|| {
+        kernels.push(Uses { kernel, zone: Zone::Epilogue, sites: Vec::new() });
         kernels.len() - 1
     });
-    let uses = &mut kernels[position].1;
-    if !uses.iter().any(|(known, _)| *known == site) {
-        uses.push((site, evaluations));
+    let uses = &mut kernels[position];
+    if zone == Zone::Inside {
+        uses.zone = Zone::Inside;
+    }
+    if !uses.sites.iter().any(|(known, _)| *known == site.0) {
+        uses.sites.push(site);
     }
 }
 
 /// A value read at one place is computed there; one read at several is a function of its own.
-fn placement(id: InstrId, kernel: InstrId, uses: &[(Site, f64)]) -> Placement {
-    match uses {
-        [(site, evaluations)] => Placement { kernel, site: *site, evaluations: *evaluations },
-        _ => Placement {
+fn placement(id: InstrId, uses: &Uses) -> Placement {
+    let (kernel, zone) = (uses.kernel, uses.zone);
+    match uses.sites.as_slice() {
+        [(site, evaluations)] => Placement { kernel, site: *site, zone, evaluations: *evaluations },
+        several => Placement {
             kernel,
             site: Site { function: id, index: OWN_INDEX },
-            evaluations: uses.iter().map(|(_, e)| e).sum(),
+            zone,
+            evaluations: several.iter().map(|(_, e)| e).sum(),
         },
     }
 }

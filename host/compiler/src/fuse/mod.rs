@@ -1,7 +1,9 @@
 //! HLO to HLO in which everything that runs as a kernel is a fusion.
 //!
 //! ```text
-//! decide   per instruction: a buffer of its own, or computed inside its users' kernels
+//! decide   per instruction: a buffer of its own, or computed inside its users' kernels, after
+//!          cost  what repeated work and launches cost
+//!          hero  whose iteration space a kernel takes
 //! outline  each instruction with a buffer and what is computed inside it -> fusion instruction
 //! ```
 //!
@@ -11,6 +13,7 @@ mod bare;
 mod cost;
 mod decide;
 mod executor;
+mod hero;
 mod hoist;
 mod outline;
 mod reads;

@@ -166,3 +166,116 @@ ENTRY main { x = f32[2,3] parameter(0)
     );
     assert!(fusions(&module).is_empty(), "{}", print_module(&module));
 }
+
+/// A module with a reducer `add` and scalars `zero`, `i`; `body` defines the entry.
+fn with_reducer(parameters: &str, body: &str) -> String {
+    format!(
+        "HloModule m
+add {{ p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q) }}
+ENTRY main {{ zero = f32[] constant(0)
+  {parameters}
+  {body} }}"
+    )
+}
+
+/// Opcodes of each fusion, constants left out.
+fn kernels(text: &str) -> Vec<Vec<Opcode>> {
+    let module = fused(text);
+    let of = |f: &&Computation| opcodes(f).into_iter().filter(|o| *o != Opcode::Constant).collect();
+    fusions(&module).iter().map(of).collect()
+}
+
+#[test]
+fn a_large_hero_keeps_its_epilogue() {
+    let reduce = with_reducer(
+        "x = f32[512,512] parameter(0)",
+        "r = f32[512] reduce(x, zero), dimensions={1}, to_apply=add
+  ROOT n = f32[512] negate(r)",
+    );
+    assert_eq!(kernels(&reduce), [[Opcode::Reduce, Opcode::Negate]]);
+    let transpose = "HloModule m
+ENTRY main { x = f32[512,512] parameter(0)
+  t = f32[512,512] transpose(x), dimensions={1,0}
+  ROOT n = f32[512,512] negate(t) }";
+    assert_eq!(kernels(transpose), [[Opcode::Transpose, Opcode::Negate]]);
+}
+
+#[test]
+fn a_large_hero_inside_another_kernel_gets_its_own_and_a_small_one_does_not() {
+    let reduce_of_transpose = |size: i64| {
+        with_reducer(
+            &format!("x = f32[{size},{size}] parameter(0)"),
+            &format!(
+                "t = f32[{size},{size}] transpose(x), dimensions={{1,0}}
+  e = f32[{size},{size}] exponential(t)
+  ROOT r = f32[{size}] reduce(e, zero), dimensions={{1}}, to_apply=add"
+            ),
+        )
+    };
+    assert_eq!(kernels(&reduce_of_transpose(512)).len(), 2);
+    assert_eq!(kernels(&reduce_of_transpose(32)).len(), 1);
+    let transpose_of_reduce = |size: i64| {
+        with_reducer(
+            &format!("x = f32[{size},{size},64] parameter(0)"),
+            &format!(
+                "r = f32[{size},{size}] reduce(x, zero), dimensions={{2}}, to_apply=add
+  ROOT t = f32[{size},{size}] transpose(r), dimensions={{1,0}}"
+            ),
+        )
+    };
+    assert_eq!(kernels(&transpose_of_reduce(64)).len(), 2);
+    assert_eq!(kernels(&transpose_of_reduce(4)).len(), 1);
+}
+
+#[test]
+fn two_large_heroes_do_not_share_a_kernel() {
+    let text = with_reducer(
+        "x = f32[512,512] parameter(0)
+  y = f32[512,512,64] parameter(1)",
+        "t = f32[512,512] transpose(x), dimensions={1,0}
+  r = f32[512,512] reduce(y, zero), dimensions={2}, to_apply=add
+  ROOT a = f32[512,512] add(t, r)",
+    );
+    let kernels = kernels(&text);
+    assert_eq!(kernels.len(), 2);
+    assert!(kernels.iter().all(|k| k.contains(&Opcode::Transpose) != k.contains(&Opcode::Reduce)), "{kernels:?}");
+}
+
+#[test]
+fn a_transpose_that_moves_whole_cache_lines_goes_anywhere() {
+    let text = with_reducer(
+        "x = f32[64,512,64] parameter(0)",
+        "t = f32[512,64,64] transpose(x), dimensions={1,0,2}
+  ROOT r = f32[512,64] reduce(t, zero), dimensions={2}, to_apply=add",
+    );
+    assert_eq!(kernels(&text).len(), 1);
+}
+
+#[test]
+fn a_strided_transpose_is_not_copied_into_two_kernels() {
+    let text = with_reducer(
+        "x = f32[512,512] parameter(0)
+  y = f32[512,512] parameter(1)",
+        "t = f32[512,512] transpose(x), dimensions={1,0}
+  a = f32[512,512] add(t, y)
+  b = f32[512,512] exponential(t)
+  ROOT r = (f32[512,512], f32[512,512]) tuple(a, b)",
+    );
+    let count = kernels(&text).iter().flatten().filter(|o| **o == Opcode::Transpose).count();
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn what_is_updated_in_place_has_a_buffer() {
+    let text = with_reducer(
+        "x = f32[512] parameter(0)
+  u = f32[4] parameter(1)
+  i = s32[] parameter(2)",
+        "e = f32[512] exponential(x)
+  v = f32[4] negate(u)
+  ROOT r = f32[512] dynamic-update-slice(e, v, i)",
+    );
+    assert_eq!(kernels(&text), [vec![Opcode::Exponential], vec![Opcode::Negate, Opcode::DynamicUpdateSlice]]);
+}

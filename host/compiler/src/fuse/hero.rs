@@ -1,0 +1,127 @@
+//! What may stand in whose kernel, so that every costly reordering of memory is some kernel's *hero*.
+//!
+//! An emitter chooses its iteration space by the hero of a root: the nearest reduce, transpose or concatenate
+//! with nothing but an elementwise epilogue behind it (`core::analysis`). One that stands anywhere else is
+//! computed element by element inside another's iteration space: a reduce serially, a transpose with
+//! strided reads. Both are right where they are small and a launch costs more.
+
+use fusebox_core::analysis::{HeroKind, keeps_positions, kind_at_root, kind_inside};
+use fusebox_core::hlo::{ArrayShape, Computation, InstrId, Instruction, Op};
+
+use super::cost::LAUNCH;
+use super::reads::first_array;
+
+/// Elements per result from which a reduce is worth a kernel that shares the work of a result.
+const LEAST_REDUCED: f64 = 16.0;
+/// Bytes from which strided reads miss the nearest cache.
+const CACHED_BYTES: i64 = 32 << 10;
+/// Contiguous bytes from which a reordered read is as good as a plain one: a cache line.
+const LEAST_RUN_BYTES: i64 = 64;
+
+/// Where in a kernel a value is computed, seen from its hero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zone {
+    /// Read at the root's own position throughout: the hero, or in its epilogue.
+    Epilogue,
+    /// Elsewhere: in the prologue of the hero, or read at several indices.
+    Inside,
+}
+
+/// The hero of a kernel, as soon as one is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The instruction.
+    pub hero: InstrId,
+    /// Whether the kernel has to be made for it.
+    pub is_significant: bool,
+}
+
+impl Claim {
+    /// The claim of a kernel's root.
+    pub fn of_root(computation: &Computation, root: InstrId) -> Option<Claim> {
+        claim(computation, root, kind_at_root(computation.instruction(root)))
+    }
+
+    /// The claim of an instruction with an epilogue behind it.
+    pub fn of_inner(computation: &Computation, id: InstrId) -> Option<Claim> {
+        claim(computation, id, kind_inside(computation.instruction(id)))
+    }
+}
+
+fn claim(computation: &Computation, hero: InstrId, kind: HeroKind) -> Option<Claim> {
+    let instruction = computation.instruction(hero);
+    let is_significant = match kind {
+        HeroKind::None => return None,
+        HeroKind::Reduce => is_large_reduce(computation, instruction),
+        HeroKind::Transpose => is_strided(computation, instruction),
+        HeroKind::Concatenate => bytes(instruction) > CACHED_BYTES,
+        HeroKind::Scatter | HeroKind::DynamicUpdateSlice => true,
+    };
+    Some(Claim { hero, is_significant })
+}
+
+/// Whether a producer may be computed in a kernel that has the claim `kernel` so far, in that zone.
+///
+/// * In the epilogue it becomes the hero, or there must be none yet: two candidates hide each other, which only
+///   does where neither matters.
+/// * Elsewhere a large reduce would be serial and a large transpose strided; a concatenate only
+///   chooses between reads.
+pub fn is_admitted(computation: &Computation, producer: InstrId, zone: Zone, kernel: Option<Claim>) -> bool {
+    let Some(own) = Claim::of_inner(computation, producer) else {
+        // What must be a root to update in place is no use inside.
+        return !matches!(computation.instruction(producer).op, Op::Scatter { .. });
+    };
+    match (zone, kernel) {
+        (Zone::Epilogue, None) => true,
+        (Zone::Epilogue, Some(other)) => !own.is_significant && !other.is_significant,
+        (Zone::Inside, _) => {
+            !own.is_significant || kind_inside(computation.instruction(producer)) == HeroKind::Concatenate
+        }
+    }
+}
+
+/// The zone in which `user`, itself in `zone` of a kernel of that claim, has its operands.
+pub fn zone_of_operands(computation: &Computation, user: InstrId, zone: Zone, kernel: Option<Claim>) -> Zone {
+    let is_hero = kernel.is_some_and(|claim| claim.hero == user);
+    let passes_on = zone == Zone::Epilogue && !is_hero && keeps_positions(computation, computation.instruction(user));
+    if passes_on { Zone::Epilogue } else { Zone::Inside }
+}
+
+/// Whether `operand` is what the root of a kernel updates: it stays in a buffer, so that the update can be made there.
+pub fn is_updated_in_place(root: &Instruction, operand: InstrId) -> bool {
+    let updated = match root.op {
+        Op::DynamicUpdateSlice => 1,
+        Op::Scatter { .. } => root.operands.len() / 2,
+        _ => 0,
+    };
+    root.operands[..updated].contains(&operand)
+}
+
+fn is_large_reduce(computation: &Computation, reduce: &Instruction) -> bool {
+    let read = reduce.operands.first().and_then(|&id| first_array(computation.instruction(id)));
+    let (Some(read), Some(result)) = (read, first_array(reduce)) else { return true };
+    let (read, results) = (read.element_count() as f64, result.element_count().max(1) as f64);
+    read >= LEAST_REDUCED * results && read > LAUNCH
+}
+
+/// Whether a transpose is large and moves elements that lie side by side apart.
+pub fn is_strided(computation: &Computation, transpose: &Instruction) -> bool {
+    let Op::Transpose { permutation } = &transpose.op else { return false };
+    let operand = computation.instruction(transpose.operands[0]);
+    let Some(operand) = operand.shape.as_array() else { return false };
+    bytes(transpose) > CACHED_BYTES && run_bytes(operand, permutation) < LEAST_RUN_BYTES
+}
+
+/// Bytes that lie side by side before and after a transpose.
+fn run_bytes(operand: &ArrayShape, permutation: &[i64]) -> i64 {
+    let real = |d: &i64| operand.dims[*d as usize] > 1;
+    let order: Vec<i64> = permutation.iter().copied().filter(real).collect();
+    let minor_first = (0..operand.rank() as i64).rev().filter(real);
+    let kept = order.iter().rev().zip(minor_first).take_while(|(moved, stayed)| *moved == stayed);
+    let elements: i64 = kept.map(|(&d, _)| operand.dims[d as usize]).product();
+    elements * operand.element_type.byte_size() as i64
+}
+
+fn bytes(instruction: &Instruction) -> i64 {
+    first_array(instruction).map_or(0, |array| array.byte_size() as i64)
+}
