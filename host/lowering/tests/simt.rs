@@ -24,7 +24,8 @@ fn every_access_is_reported_with_its_place() {
     assert_eq!(seen.len(), 10);
     for (turn, pair) in seen.chunks(2).enumerate() {
         let (read, write) = (&pair[0], &pair[1]);
-        assert_eq!((read.pointer, read.bytes, read.write, read.site), (buffers[0].address() + 20 + 4 * turn, 4, 0, 0));
-        assert_eq!((write.pointer, write.bytes, write.write, write.site), (buffers[1].address() + 5 + turn, 1, 1, 1));
+        assert_eq!((read.tensor, write.tensor), (buffers[0].address(), buffers[1].address()));
+        assert_eq!((read.pointer, read.bytes, read.kind, read.site), (buffers[0].address() + 20 + 4 * turn, 4, 0, 0));
+        assert_eq!((write.pointer, write.bytes, write.kind, write.site), (buffers[1].address() + 5 + turn, 1, 1, 1));
     }
 }

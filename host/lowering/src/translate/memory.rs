@@ -1,8 +1,9 @@
 //! Tensors become memory.
 
+use super::Known;
 use super::function::{Done, Function};
+use super::simt::AccessKind;
 use super::slot::{Slot, Tensor};
-use super::{Known, Variant};
 use crate::error::Unsupported;
 use crate::indices::Ix;
 use crate::llvm::{IntPredicate, Ty, Val};
@@ -12,10 +13,10 @@ use crate::mlir::{FloatFormat, Operation, Type, Value};
 const STACK_ALIGNMENT: u32 = 64;
 
 /// An element in memory.
-struct Place {
-    pointer: Val,
-    alignment: u32,
-    tensor: Tensor,
+pub(super) struct Place {
+    pub(super) pointer: Val,
+    pub(super) alignment: u32,
+    pub(super) tensor: Tensor,
 }
 
 impl Function<'_, '_, '_> {
@@ -84,16 +85,21 @@ impl Function<'_, '_, '_> {
         }
         let (_, element) = static_tensor(&tensor.ty())?;
         let place = self.place(op, tensor, first)?;
-        self.report(op, &place, &element, false);
-        match &element {
+        self.report(op, &place, &element, 1, AccessKind::Read);
+        self.read_place(&place, &element)
+    }
+
+    /// The element at a place.
+    pub(super) fn read_place(&mut self, place: &Place, element: &Type) -> Done<Slot> {
+        match element {
             Type::Complex(part) => {
-                let (re, im) = self.parts(&place, *part)?;
+                let (re, im) = self.parts(place, *part)?;
                 Ok(Slot::Complex(
                     self.read_plain(&re, &Type::Float(*part))?,
                     self.read_plain(&im, &Type::Float(*part))?,
                 ))
             }
-            other => Ok(Slot::Plain(self.read_plain(&place, other)?)),
+            other => Ok(Slot::Plain(self.read_plain(place, other)?)),
         }
     }
 
@@ -103,20 +109,26 @@ impl Function<'_, '_, '_> {
         if place.tensor.known.invariant {
             return Unsupported::because("it writes a tensor that is read-only");
         }
-        self.report(op, &place, &element, true);
-        match (self.slot(value)?, &element) {
+        self.report(op, &place, &element, 1, AccessKind::Write);
+        let value = self.slot(value)?;
+        self.write_place(&place, value, &element)
+    }
+
+    /// Puts an element at a place.
+    pub(super) fn write_place(&mut self, place: &Place, value: Slot, element: &Type) -> Done {
+        match (value, element) {
             (Slot::Complex(re, im), Type::Complex(part)) => {
-                let (at_re, at_im) = self.parts(&place, *part)?;
+                let (at_re, at_im) = self.parts(place, *part)?;
                 self.write_plain(&at_re, re, &Type::Float(*part))?;
                 self.write_plain(&at_im, im, &Type::Float(*part))
             }
-            (Slot::Plain(value), element) => self.write_plain(&place, value, element),
+            (Slot::Plain(value), element) => self.write_plain(place, value, element),
             _ => Unsupported::because("what it writes is no element"),
         }
     }
 
     /// Where an element is. Indices are the operands from `first` on.
-    fn place(&mut self, op: Operation, tensor: Value, first: usize) -> Done<Place> {
+    pub(super) fn place(&mut self, op: Operation, tensor: Value, first: usize) -> Done<Place> {
         let (shape, element) = static_tensor(&tensor.ty())?;
         let Some(bytes) = element.element_bytes() else { return Unsupported::because("its elements are not handled") };
         let coordinates = op.operands().skip(first).map(|index| self.index(index)).collect::<Done<Vec<Ix>>>()?;
@@ -126,6 +138,7 @@ impl Function<'_, '_, '_> {
             position = self.indices.add(position, *coordinate);
         }
         let tensor = self.tensor(tensor)?;
+        self.report_indices(op, &tensor, &coordinates, &shape)?;
         let offset_divisor = self.indices.divisibility(position).saturating_mul(u64::from(bytes));
         let alignment = common_power_of_two(offset_divisor, tensor.known.alignment);
         let pointer = self.element_address(tensor.pointer, &element, position)?;
@@ -192,52 +205,6 @@ impl Function<'_, '_, '_> {
         let second = self.llvm().element_pointer(ty, place.pointer, one);
         let of = |pointer, alignment| Place { pointer, alignment, tensor: place.tensor };
         Ok((of(place.pointer, place.alignment), of(second, place.alignment.min(part.bytes()))))
-    }
-
-    /// Tells the simulator of an access.
-    fn report(&mut self, op: Operation, place: &Place, element: &Type, write: bool) {
-        if !place.tensor.known.reported {
-            return;
-        }
-        let site = self.site(op);
-        let llvm = self.llvm();
-        let int = llvm.int(32);
-        let bytes = i64::from(element.element_bytes().unwrap_or(0));
-        let arguments = [
-            place.pointer,
-            llvm.const_int(int, bytes),
-            llvm.const_int(int, i64::from(write)),
-            llvm.const_int(int, site),
-        ];
-        let parameters = [llvm.pointer(0), int, int, int];
-        self.call_runtime("fusebox_simt_access", &parameters, &arguments);
-    }
-
-    /// The number of an operation's place in the list of places.
-    fn site(&mut self, op: Operation) -> i64 {
-        let text = format!("{}: {} at {}", self.kernel.name, op.name(), op.location());
-        let sites = &mut self.translation.sites;
-        // The same operation is met again where a loop is unrolled.
-        let known = sites.iter().rposition(|known| *known == text);
-        known.unwrap_or_else(|| {
-            sites.push(text);
-            sites.len() - 1
-        }) as i64
-    }
-
-    /// Calls a function of the runtime that returns nothing.
-    fn call_runtime(&mut self, name: &str, parameters: &[Ty], arguments: &[Val]) {
-        let declared = match self.translation.functions.get(&Variant::from(name)) {
-            Some(declared) => declared.clone(),
-            None => {
-                let signature = self.llvm().signature(self.llvm().void(), parameters);
-                let function = self.llvm().add_function(name, signature, true);
-                let declared = super::Declared { function, signature, results: Vec::new(), defined: true };
-                self.translation.functions.insert(Variant::from(name), declared.clone());
-                declared
-            }
-        };
-        self.llvm().call(declared.signature, declared.function, arguments);
     }
 }
 

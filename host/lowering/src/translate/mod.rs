@@ -15,6 +15,7 @@ mod math;
 mod memory;
 mod narrow;
 mod numbers;
+mod simt;
 mod slot;
 mod traits;
 mod vector;

@@ -51,9 +51,10 @@ impl Buffer {
 /// An access that a kernel for the simulator has reported.
 #[derive(Clone, Debug)]
 pub struct Access {
+    pub tensor: usize,
     pub pointer: usize,
     pub bytes: i32,
-    pub write: i32,
+    pub kind: i32,
     pub site: i32,
 }
 
@@ -61,8 +62,13 @@ thread_local! {
     static ACCESSES: RefCell<Vec<Access>> = const { RefCell::new(Vec::new()) };
 }
 
-extern "C" fn record_access(pointer: *const c_void, bytes: i32, write: i32, site: i32) {
-    ACCESSES.with_borrow_mut(|all| all.push(Access { pointer: pointer as usize, bytes, write, site }));
+extern "C" fn record_access(tensor: *const c_void, pointer: *const c_void, bytes: i32, kind: i32, site: i32) {
+    let (tensor, pointer) = (tensor as usize, pointer as usize);
+    ACCESSES.with_borrow_mut(|all| all.push(Access { tensor, pointer, bytes, kind, site }));
+}
+
+extern "C" fn refuse_index(_: *const c_void, dimension: i32, index: i64, size: i64, _: i32) {
+    panic!("index {index} of dimension {dimension} is not below {size}");
 }
 
 /// The accesses of this thread's kernels since the last question.
@@ -149,15 +155,19 @@ pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i
         let own = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&mut generator, prefix, None, ptr::null_mut());
         check(own);
         LLVMOrcJITDylibAddGenerator(library, generator);
-        let flags = LLVMJITSymbolFlags {
-            GenericFlags: LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8,
-            TargetFlags: 0,
+        let symbol = |name: &CStr, function: *const ()| {
+            let exported = LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8;
+            let flags = LLVMJITSymbolFlags { GenericFlags: exported, TargetFlags: 0 };
+            LLVMOrcCSymbolMapPair {
+                Name: LLVMOrcLLJITMangleAndIntern(jit, name.as_ptr()),
+                Sym: LLVMJITEvaluatedSymbol { Address: function as usize as u64, Flags: flags },
+            }
         };
-        let mut symbols = [LLVMOrcCSymbolMapPair {
-            Name: LLVMOrcLLJITMangleAndIntern(jit, c"fusebox_simt_access".as_ptr()),
-            Sym: LLVMJITEvaluatedSymbol { Address: record_access as *const () as usize as u64, Flags: flags },
-        }];
-        check(LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(symbols.as_mut_ptr(), 1)));
+        let mut symbols = [
+            symbol(c"fusebox_simt_access", record_access as *const ()),
+            symbol(c"fusebox_simt_index", refuse_index as *const ()),
+        ];
+        check(LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(symbols.as_mut_ptr(), symbols.len())));
         let buffer =
             LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), c"object".as_ptr());
         check(LLVMOrcLLJITAddObjectFile(jit, library, buffer));

@@ -42,6 +42,7 @@ pub struct Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FaultKind {
     OutOfBounds { is_write: bool, bytes: u64, nearest: usize, offset: i64, size: u64 },
+    IndexOutOfBounds { argument: usize, dimension: i32, index: i64, size: i64 },
     ReadOnly { argument: usize, offset: u64 },
     WrittenTwice { argument: usize, offset: u64 },
     NeverWritten { argument: usize, offset: u64 },
@@ -106,6 +107,12 @@ impl Checker {
             }
             _ => true,
         }
+    }
+
+    /// Records an index out of the bounds of a dimension.
+    pub fn index_out_of_bounds(&mut self, tensor: u64, dimension: i32, index: i64, size: i64, site: i32) {
+        let argument = self.arguments.iter().position(|r| r.start == tensor).unwrap_or(0);
+        self.fault(FaultKind::IndexOutOfBounds { argument, dimension, index, size }, site);
     }
 
     fn find(&self, place: u64, bytes: u64) -> Option<usize> {
@@ -184,6 +191,9 @@ impl Fault {
             FaultKind::OutOfBounds { is_write, bytes, nearest, offset, size } => {
                 let verb = if *is_write { "write" } else { "read" };
                 format!("{verb} of {bytes} bytes out of bounds, at byte {offset} of argument {nearest} ({size} bytes)")
+            }
+            FaultKind::IndexOutOfBounds { argument, dimension, index, size } => {
+                format!("index {index} out of bounds of dimension {dimension} (size {size}) of argument {argument}")
             }
             FaultKind::ReadOnly { argument, offset } => {
                 format!("write to byte {offset} of argument {argument}, which is a parameter")

@@ -22,12 +22,13 @@ thread_local! {
 pub fn symbol(name: &str) -> Option<*const ()> {
     match name {
         "fusebox_simt_access" => Some(fusebox_simt_access as *const ()),
+        "fusebox_simt_index" => Some(fusebox_simt_index as *const ()),
         _ => None,
     }
 }
 
-/// A kernel is about to read or write `bytes` bytes at `place`; `site` numbers the place in its code.
-extern "C" fn fusebox_simt_access(place: *const u8, bytes: i32, is_write: i32, site: i32) {
+/// A kernel is about to access `bytes` bytes at `place` of a tensor; `site` numbers the place in its code.
+extern "C" fn fusebox_simt_access(_tensor: *const u8, place: *const u8, bytes: i32, kind: i32, site: i32) {
     let current = CURRENT.get();
     if current.is_null() {
         return;
@@ -35,7 +36,19 @@ extern "C" fn fusebox_simt_access(place: *const u8, bytes: i32, is_write: i32, s
     // SAFETY: `run_grid` sets the pointer to a checker that lives until the grid has ended, and only
     // this thread uses it.
     let checker = unsafe { &mut *current };
-    if !checker.access(place as u64, u64::from(bytes.unsigned_abs()), is_write != 0, site) {
+    if !checker.access(place as u64, u64::from(bytes.unsigned_abs()), kind != 0, site) {
         checker.abandon_grid();
     }
+}
+
+/// A kernel is about to use an index that is not below `size`.
+extern "C" fn fusebox_simt_index(tensor: *const u8, dimension: i32, index: i64, size: i64, site: i32) {
+    let current = CURRENT.get();
+    if current.is_null() {
+        return;
+    }
+    // SAFETY: as in `fusebox_simt_access`.
+    let checker = unsafe { &mut *current };
+    checker.index_out_of_bounds(tensor as u64, dimension, index, size, site);
+    checker.abandon_grid();
 }

@@ -1,0 +1,93 @@
+//! What kernels for the simulator tell it.
+//!
+//! | function | when |
+//! | --- | --- |
+//! | `void fusebox_simt_access(ptr tensor, ptr place, i32 bytes, i32 kind, i32 site)` | before an access |
+//! | `void fusebox_simt_index(ptr tensor, i32 dimension, i64 index, i64 size, i32 site)` | an index is out of bounds |
+//!
+//! `site` numbers the operation in the list that comes with the code.
+
+use super::function::{Done, Function};
+use super::memory::Place;
+use super::slot::Tensor;
+use super::{Declared, Variant};
+use crate::indices::Ix;
+use crate::llvm::{IntPredicate, Ty, Val};
+use crate::mlir::{Operation, Type};
+
+/// What a thread is about to do to an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AccessKind {
+    Read = 0,
+    Write = 1,
+}
+
+impl Function<'_, '_, '_> {
+    /// Tells the simulator of an access to `elements` elements in a row.
+    pub(super) fn report(&mut self, op: Operation, place: &Place, element: &Type, elements: u32, kind: AccessKind) {
+        if !place.tensor.known.reported {
+            return;
+        }
+        let site = self.site(op);
+        let llvm = self.llvm();
+        let (pointer, int) = (llvm.pointer(0), llvm.int(32));
+        let bytes = i64::from(element.element_bytes().unwrap_or(0)) * i64::from(elements);
+        let number = |value| llvm.const_int(int, value);
+        let arguments = [place.tensor.pointer, place.pointer, number(bytes), number(kind as i64), site];
+        self.call_simulator("fusebox_simt_access", &[pointer, pointer, int, int, int], &arguments);
+    }
+
+    /// Tells the simulator of indices that are not within the tensor. Only those are looked at that are not known to
+    /// be: an index too large in one dimension may well be an element of the next row.
+    pub(super) fn report_indices(&mut self, op: Operation, tensor: &Tensor, indices: &[Ix], sizes: &[i64]) -> Done {
+        if !tensor.known.reported {
+            return Ok(());
+        }
+        for (dimension, (&ix, &size)) in indices.iter().zip(sizes).enumerate() {
+            let range = self.indices.range(ix);
+            if range.lower >= 0 && range.upper < size {
+                continue;
+            }
+            let site = self.site(op);
+            let index = self.index_value(ix, 64);
+            let llvm = self.llvm();
+            let (pointer, int, word) = (llvm.pointer(0), llvm.int(32), llvm.int(64));
+            let (dimension, size) = (llvm.const_int(int, dimension as i64), llvm.const_int(word, size));
+            let outside = llvm.compare_int(IntPredicate::LLVMIntUGE, index, size);
+            let arguments = [tensor.pointer, dimension, index, size, site];
+            let tell = |this: &mut Self| {
+                this.call_simulator("fusebox_simt_index", &[pointer, int, word, word, int], &arguments);
+                Ok(Vec::new())
+            };
+            self.choose(outside, tell, |_| Ok(Vec::new()), &[])?;
+        }
+        Ok(())
+    }
+
+    /// The number of an operation's place in the list of places.
+    fn site(&mut self, op: Operation) -> Val {
+        let text = format!("{}: {} at {}", self.kernel.name, op.name(), op.location());
+        let sites = &mut self.translation.sites;
+        // The same operation is met again where a loop is unrolled.
+        let known = sites.iter().rposition(|known| *known == text);
+        let number = known.unwrap_or_else(|| {
+            sites.push(text);
+            sites.len() - 1
+        });
+        self.llvm().const_int(self.llvm().int(32), number as i64)
+    }
+
+    fn call_simulator(&mut self, name: &str, parameters: &[Ty], arguments: &[Val]) {
+        let declared = match self.translation.functions.get(&Variant::from(name)) {
+            Some(declared) => declared.clone(),
+            None => {
+                let signature = self.llvm().signature(self.llvm().void(), parameters);
+                let function = self.llvm().add_function(name, signature, true);
+                let declared = Declared { function, signature, results: Vec::new(), defined: true };
+                self.translation.functions.insert(Variant::from(name), declared.clone());
+                declared
+            }
+        };
+        self.llvm().call(declared.signature, declared.function, arguments);
+    }
+}
