@@ -33,7 +33,7 @@ pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> 
 
 /// Whether every path from `hero` leads to a result through operations that keep positions. Paths to other
 /// results than `root` count too: their epilogues get the same injected value.
-pub(super) fn users_stay_elementwise(computation: &Computation, hero: InstrId, root: InstrId) -> bool {
+pub(in crate::analysis) fn users_stay_elementwise(computation: &Computation, hero: InstrId, root: InstrId) -> bool {
     let users = computation.users();
     let mut reached = vec![false; computation.instructions.len()];
     reached[hero.index()] = true;

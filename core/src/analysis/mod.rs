@@ -11,6 +11,11 @@
 
 mod epilogue;
 mod hero;
+mod reduction;
 
 pub use epilogue::{hero_to_root, keeps_positions};
 pub use hero::{Hero, HeroKind, heroes, kind_at_root, kind_inside};
+pub use reduction::{
+    Reduced, ReducedRoot, ReductionFusion, ReductionGroup, ReductionHero, ReductionKind, ReductionProblem, SideOutput,
+    Start, reductions,
+};

@@ -4,11 +4,13 @@
 //! each is named here, and `tests/list.rs` says who must have arrived.
 
 use fusebox_emitter_loop as _;
+use fusebox_emitter_reduce as _;
 
 use fusebox_core::emitter::Emitter;
 
 /// Order among emitters of equal score, and of listings; names that are missing here come last.
-pub const ORDER: &[&str] = &["loop"];
+pub const ORDER: &[&str] =
+    &["loop", "row-reduce", "multi-row-reduce", "column-reduce", "small-column-reduce", "scalar-reduce"];
 
 /// Makes the bundled emitters, in [`ORDER`].
 pub fn emitters() -> Vec<Box<dyn Emitter>> {

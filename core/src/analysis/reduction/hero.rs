@@ -1,0 +1,150 @@
+//! One reduce instruction as a hero.
+
+use super::problem::{ReductionProblem, canonical};
+use crate::hlo::{
+    ArrayShape, BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, Shape,
+};
+use crate::indexing::IndexingMap;
+
+/// One of the values that a reduce computes; several if it is variadic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reduced {
+    /// The array.
+    pub operand: InstrId,
+    /// The initial value, an instruction of rank 0.
+    pub initial: InstrId,
+    /// Type of the elements and of what is accumulated.
+    pub element_type: ElementType,
+}
+
+/// What accumulators start from. Many threads have accumulators of their own, so a value that changes the
+/// result must not be in all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// From the initial values: they are neutral, or may be combined any number of times (maximum, and, …).
+    /// Computations that are no single operation are taken to be given neutral initial values, as HLO demands.
+    Initial,
+    /// From zero (sums, exclusive or) or one (products) of the type. The initial value is combined once, with the
+    /// complete result.
+    Neutral(BinaryOp),
+}
+
+/// A reduce instruction that a kernel's iteration space is made for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReductionHero {
+    /// The instruction.
+    pub instruction: InstrId,
+    /// What it computes, in order.
+    pub values: Vec<Reduced>,
+    /// What accumulators start from.
+    pub start: Start,
+    /// The canonical problem.
+    pub problem: ReductionProblem,
+    /// From the problem's coordinates to the index of the operands' element.
+    pub to_operand: IndexingMap,
+}
+
+impl ReductionHero {
+    /// Bytes of the accumulators of one result.
+    pub fn accumulator_bytes(&self) -> i64 {
+        self.values.iter().map(|value| value.element_type.byte_size() as i64).sum()
+    }
+
+    /// The index space of the operands.
+    pub fn operand_dims<'c>(&self, computation: &'c Computation) -> &'c [i64] {
+        let first = self.values.first().map(|value| &computation.instruction(value.operand).shape);
+        first.and_then(Shape::as_array).map_or(&[], |array| array.dims.as_slice())
+    }
+}
+
+/// The hero that a reduce is.
+///
+/// # Errors
+/// Why it can be none, in words.
+pub(super) fn hero(module: &Module, computation: &Computation, id: InstrId) -> Result<ReductionHero, String> {
+    let instruction = computation.instruction(id);
+    let Op::Reduce { dimensions, to_apply } = &instruction.op else {
+        return Err(format!("{} is no reduce", instruction.name));
+    };
+    let (operands, initial) = instruction.operands.split_at(instruction.operands.len() / 2);
+    let accumulators = parameter_types(module, *to_apply);
+    let mut values = Vec::with_capacity(operands.len());
+    for (number, (&operand, &initial)) in operands.iter().zip(initial).enumerate() {
+        let element_type = accumulators.get(number).copied().flatten();
+        let types = [element_type_of(computation, operand), element_type_of(computation, initial)];
+        let taken = accumulators.get(operands.len() + number).copied().flatten();
+        match element_type {
+            Some(found) if types == [element_type; 2] && taken == element_type => {
+                values.push(Reduced { operand, initial, element_type: found });
+            }
+            _ => return Err(format!("{} accumulates in another type than its elements have", instruction.name)),
+        }
+    }
+    let dims = array_of(computation, operands.first()).map(|array| array.dims.as_slice()).unwrap_or_default();
+    if dims.contains(&0) {
+        return Err(format!("{} has no elements to reduce", instruction.name));
+    }
+    let (problem, to_operand) = canonical(dims, dimensions);
+    let start = start(module, computation, instruction, *to_apply);
+    Ok(ReductionHero { instruction: id, values, start, problem, to_operand })
+}
+
+fn array_of<'c>(computation: &'c Computation, id: Option<&InstrId>) -> Option<&'c ArrayShape> {
+    id.and_then(|&id| computation.instruction(id).shape.as_array())
+}
+
+fn element_type_of(computation: &Computation, id: InstrId) -> Option<ElementType> {
+    array_of(computation, Some(&id)).map(|array| array.element_type)
+}
+
+fn parameter_types(module: &Module, id: ComputationId) -> Vec<Option<ElementType>> {
+    let applied = module.computation(id);
+    applied.parameters().into_iter().map(|id| element_type_of(applied, id)).collect()
+}
+
+fn start(module: &Module, computation: &Computation, reduce: &Instruction, to_apply: ComputationId) -> Start {
+    let &[_, initial] = reduce.operands.as_slice() else { return Start::Initial };
+    match single_operation(module.computation(to_apply)) {
+        Some(op @ (BinaryOp::Add | BinaryOp::Multiply | BinaryOp::Xor))
+            if !is_neutral(op, computation.instruction(initial)) =>
+        {
+            Start::Neutral(op)
+        }
+        _ => Start::Initial,
+    }
+}
+
+/// The operation, if the computation applies it to its two parameters and does nothing else.
+fn single_operation(applied: &Computation) -> Option<BinaryOp> {
+    let root = applied.root_instruction();
+    let parameter = |id: &InstrId| match applied.instruction(*id).op {
+        Op::Parameter { number } => Some(number),
+        _ => None,
+    };
+    let operands: Vec<Option<i64>> = root.operands.iter().map(parameter).collect();
+    match root.op {
+        Op::Binary(op) if matches!(operands.as_slice(), [Some(0), Some(1)] | [Some(1), Some(0)]) => Some(op),
+        _ => None,
+    }
+}
+
+/// Whether a constant is known not to change what it is combined with. Saying no is never wrong.
+fn is_neutral(op: BinaryOp, initial: &Instruction) -> bool {
+    let Op::Constant(Literal::Array(array)) = &initial.op else { return false };
+    if array.element_type == ElementType::F8E8M0FNU {
+        return false;
+    }
+    let is_zero = array.data.iter().all(|&byte| byte == 0);
+    let is_one = match array.element_type {
+        ElementType::F32 => array.data[..] == 1f32.to_le_bytes(),
+        ElementType::F64 => array.data[..] == 1f64.to_le_bytes(),
+        ElementType::F16 => array.data[..] == half::f16::ONE.to_le_bytes(),
+        ElementType::BF16 => array.data[..] == half::bf16::ONE.to_le_bytes(),
+        other if other.is_float() || other.is_complex() => false,
+        _ => array.data.split_first().is_some_and(|(&low, rest)| low == 1 && rest.iter().all(|&byte| byte == 0)),
+    };
+    match op {
+        BinaryOp::Multiply => is_one,
+        _ => is_zero,
+    }
+}

@@ -1,0 +1,72 @@
+//! The reduce heroes of a root.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::super::epilogue::{hero_to_root, keeps_positions, users_stay_elementwise};
+use super::hero::{ReductionHero, hero};
+use crate::hlo::{Computation, InstrId, Module, Op};
+
+/// The heroes of one root, in the order of instructions, with the reason in words. None if the root is
+/// computed otherwise.
+pub(super) struct Found {
+    pub heroes: Vec<ReductionHero>,
+    pub reason: String,
+}
+
+/// Reductions whose elements become elements of the root one by one. All heroes of a root have one canonical problem; if
+/// the epilogue reads reductions of different problems, those with the most elements are the heroes, and the epilogue
+/// computes the others element by element.
+pub(super) fn reduce_heroes(module: &Module, computation: &Computation, root: InstrId) -> Found {
+    let mut heroes: Vec<ReductionHero> = Vec::new();
+    let mut refused: Vec<String> = Vec::new();
+    for id in nearest_reduces(computation, root) {
+        match usable(module, computation, id, root) {
+            Ok(hero) => heroes.push(hero),
+            Err(reason) => refused.push(reason),
+        }
+    }
+    let largest = heroes.iter().map(|hero| (hero.problem.element_count(), hero.problem)).max();
+    if let Some((_, problem)) = largest {
+        for other in heroes.extract_if(.., |hero| hero.problem != problem) {
+            let name = &computation.instruction(other.instruction).name;
+            refused.push(format!("{name} is a smaller problem, {}", other.problem));
+        }
+    }
+    let names: Vec<&str> = heroes.iter().map(|hero| computation.instruction(hero.instruction).name.as_str()).collect();
+    let mut reason = match heroes.first() {
+        Some(hero) => format!("{}: {}", names.join(", "), hero.problem),
+        None => "no reduce becomes it element by element".to_owned(),
+    };
+    if !refused.is_empty() {
+        reason = format!("{reason} ({})", refused.join("; "));
+    }
+    Found { heroes, reason }
+}
+
+fn usable(module: &Module, computation: &Computation, id: InstrId, root: InstrId) -> Result<ReductionHero, String> {
+    let instruction = computation.instruction(id);
+    if hero_to_root(instruction, computation.instruction(root)).is_none() {
+        return Err(format!("{} has another number of elements", instruction.name));
+    }
+    if id != root && !users_stay_elementwise(computation, id, root) {
+        return Err(format!("{} is also read otherwise than element by element", instruction.name));
+    }
+    hero(module, computation, id)
+}
+
+/// Reduces that are reached from the root through operations that keep positions, nearest only.
+fn nearest_reduces(computation: &Computation, root: InstrId) -> Vec<InstrId> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::from([root]);
+    let mut pending = VecDeque::from([root]);
+    while let Some(id) = pending.pop_front() {
+        let instruction = computation.instruction(id);
+        if matches!(instruction.op, Op::Reduce { .. }) {
+            found.push(id);
+        } else if keeps_positions(computation, instruction) {
+            pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
+        }
+    }
+    found.sort_unstable();
+    found
+}

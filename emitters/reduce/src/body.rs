@@ -1,0 +1,273 @@
+//! What is computed for one group, whoever computes it: operands at a point of the problem, combining, epilogues.
+
+use fusebox_core::analysis::{ReductionGroup, Start};
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Type, Value};
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{BinaryOp, InstrId};
+use fusebox_core::indexing::IndexingMap;
+
+/// The values of all heroes: per hero, one per value that it reduces.
+pub type PerHero = Vec<Vec<Value>>;
+
+/// An element to be written to an output.
+pub struct Write {
+    /// Number of the output.
+    pub output: usize,
+    /// What to write.
+    pub element: Value,
+    /// Where.
+    pub index: Vec<Value>,
+}
+
+/// What is computed at a point of the problem.
+pub struct Visited {
+    /// The heroes' operands.
+    pub elements: PerHero,
+    /// The side outputs.
+    pub sides: Vec<Write>,
+}
+
+/// What accumulators start from.
+pub struct Starts {
+    /// May be combined any number of times.
+    pub start: PerHero,
+    initial: PerHero,
+}
+
+/// A group with its subgraph functions declared.
+pub struct Body<'g> {
+    group: &'g ReductionGroup,
+    visits: Vec<Visit>,
+    initial: Subgraph,
+    /// Per hero and value, the number of its initial value among the results of `initial`.
+    initial_places: Vec<Vec<usize>>,
+    combiners: Vec<Subgraph>,
+    epilogues: Vec<Epilogue>,
+}
+
+/// Instructions that are read at one index.
+struct Visit {
+    index: IndexingMap,
+    instructions: Vec<InstrId>,
+    /// Number of the first leaf of each instruction.
+    leaves: Vec<usize>,
+    values: Subgraph,
+}
+
+/// Roots of equal dimensions with the same heroes.
+struct Epilogue {
+    index: IndexingMap,
+    heroes: Vec<usize>,
+    /// `(output, result of the function)`
+    outputs: Vec<(usize, usize)>,
+    function: Subgraph,
+}
+
+impl<'g> Body<'g> {
+    /// Declares the functions.
+    pub fn declare(kernel: &mut KernelBuilder, fusion: &Fusion, group: &'g ReductionGroup) -> Self {
+        let visits = visits(kernel, fusion, group);
+        let mut distinct: Vec<InstrId> = Vec::new();
+        let mut place = |id: InstrId| {
+            distinct.iter().position(|&known| known == id).unwrap_or_else(|| {
+                distinct.push(id);
+                distinct.len() - 1
+            })
+        };
+        let initial_places =
+            group.heroes.iter().map(|hero| hero.values.iter().map(|value| place(value.initial)).collect()).collect();
+        let initial = kernel.values(&distinct);
+        let combiners = group.heroes.iter().map(|hero| kernel.combiner(hero.instruction)).collect();
+        let epilogues = epilogues(kernel, fusion, group);
+        Body { group, visits, initial, initial_places, combiners, epilogues }
+    }
+
+    /// The group.
+    pub fn group(&self) -> &'g ReductionGroup {
+        self.group
+    }
+
+    /// The combiner of a hero, to be named in `shuffle_reduce`.
+    pub fn combiner(&self, hero: usize) -> &Subgraph {
+        &self.combiners[hero]
+    }
+
+    /// Computes the initial values; once, outside of all loops.
+    pub fn starts(&self, b: &mut FunctionBuilder) -> Starts {
+        let values = b.call_subgraph(&self.initial, &[], &[]);
+        let pick = |places: &Vec<usize>| places.iter().filter_map(|&place| values.get(place).copied()).collect();
+        let initial: PerHero = self.initial_places.iter().map(pick).collect();
+        let start = self.group.heroes.iter().zip(&initial).map(|(hero, initial)| match hero.start {
+            Start::Initial => initial.clone(),
+            Start::Neutral(op) => {
+                let types = b.types_of(initial);
+                types.iter().map(|ty| neutral(b, op, ty)).collect()
+            }
+        });
+        let start = start.collect();
+        Starts { start, initial }
+    }
+
+    /// Computes the operands and side outputs at a point `[d0, d1, d2]` of the canonical problem.
+    pub fn visit(&self, b: &mut FunctionBuilder, point: &[Value]) -> Visited {
+        let found: Vec<(Vec<Value>, Vec<Value>)> = self
+            .visits
+            .iter()
+            .map(|visit| {
+                let index = b.apply_indexing(&visit.index, point);
+                let values = b.call_subgraph(&visit.values, &index, &[]);
+                (index, values)
+            })
+            .collect();
+        let leaf = |index: &IndexingMap, id: InstrId, leaf: usize| {
+            let visits = self.visits.iter().zip(&found);
+            let mut held = visits.filter(|(visit, _)| visit.index == *index).filter_map(|(visit, (at, values))| {
+                let position = visit.instructions.iter().position(|&known| known == id)?;
+                Some((*values.get(visit.leaves[position] + leaf)?, at.clone()))
+            });
+            held.next()
+        };
+        let operand = |index, id| leaf(index, id, 0).map(|(value, _)| value);
+        let elements = self
+            .group
+            .heroes
+            .iter()
+            .map(|hero| hero.values.iter().filter_map(|value| operand(&hero.to_operand, value.operand)).collect());
+        let elements = elements.collect();
+        let sides = self.group.sides.iter().flat_map(|side| {
+            side.outputs.iter().filter_map(|&(output, number)| {
+                let (element, index) = leaf(&side.from_canonical, side.instruction, number)?;
+                Some(Write { output, element, index })
+            })
+        });
+        Visited { elements, sides: sides.collect() }
+    }
+
+    /// Combines an accumulator of a hero with further values.
+    pub fn combine(&self, b: &mut FunctionBuilder, hero: usize, accumulator: &[Value], values: &[Value]) -> Vec<Value> {
+        b.call_subgraph(&self.combiners[hero], &[], &[accumulator, values].concat())
+    }
+
+    /// [`combine`](Body::combine) for all heroes.
+    pub fn combine_all(&self, b: &mut FunctionBuilder, accumulators: &[Vec<Value>], values: &[Vec<Value>]) -> PerHero {
+        let pairs = accumulators.iter().zip(values).enumerate();
+        pairs.map(|(hero, (accumulator, values))| self.combine(b, hero, accumulator, values)).collect()
+    }
+
+    /// Applies the epilogues to complete results at the kept coordinates.
+    pub fn finish(
+        &self,
+        b: &mut FunctionBuilder,
+        starts: &Starts,
+        kept: &[Value],
+        totals: &[Vec<Value>],
+    ) -> Vec<Write> {
+        let mut complete = totals.to_vec();
+        for (hero, total) in complete.iter_mut().enumerate() {
+            if let Start::Neutral(_) = self.group.heroes[hero].start {
+                *total = self.combine(b, hero, &starts.initial[hero], total);
+            }
+        }
+        let mut writes = Vec::new();
+        for epilogue in &self.epilogues {
+            let index = b.apply_indexing(&epilogue.index, kept);
+            let injected: Vec<Value> = epilogue.heroes.iter().flat_map(|&hero| complete[hero].clone()).collect();
+            let values = b.call_subgraph(&epilogue.function, &index, &injected);
+            let held = epilogue.outputs.iter().filter_map(|&(output, result)| Some((output, *values.get(result)?)));
+            writes.extend(held.map(|(output, element)| Write { output, element, index: index.clone() }));
+        }
+        writes
+    }
+}
+
+/// Writes elements; the outputs after it.
+pub fn write(b: &mut FunctionBuilder, writes: &[Write], outputs: &[Value]) -> Vec<Value> {
+    let mut outputs = outputs.to_vec();
+    for write in writes {
+        outputs[write.output] = b.insert(write.element, outputs[write.output], &write.index);
+    }
+    outputs
+}
+
+/// What an operation's other operand is not changed by.
+fn neutral(b: &mut FunctionBuilder, op: BinaryOp, ty: &Type) -> Value {
+    use fusebox_core::builder::Scalar;
+    match (op, ty.element()) {
+        (BinaryOp::Multiply, Scalar::Int(_) | Scalar::Index) => b.int(1, ty.element()),
+        (BinaryOp::Multiply, Scalar::Float(_)) => b.float(1.0, ty.element()),
+        (BinaryOp::Multiply, Scalar::Complex(part)) => {
+            let (one, zero) = (b.float(1.0, Scalar::Float(part)), b.float(0.0, Scalar::Float(part)));
+            b.complex(one, zero)
+        }
+        _ => b.zero(ty),
+    }
+}
+
+/// Operands and side outputs, those at one index together: what they share is then computed once.
+fn visits(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup) -> Vec<Visit> {
+    let operands =
+        group.heroes.iter().flat_map(|hero| hero.values.iter().map(|value| (&hero.to_operand, value.operand)));
+    let sides = group.sides.iter().map(|side| (&side.from_canonical, side.instruction));
+    let mut visits: Vec<(&IndexingMap, Vec<i64>, Vec<InstrId>)> = Vec::new();
+    for (index, id) in operands.chain(sides) {
+        let dims = dims_of(fusion, id);
+        match visits.iter_mut().find(|(known, known_dims, _)| *known == index && *known_dims == dims) {
+            Some((_, _, list)) if list.contains(&id) => {}
+            Some((_, _, list)) => list.push(id),
+            None => visits.push((index, dims, vec![id])),
+        }
+    }
+    let declare = |(index, _, instructions): (&IndexingMap, Vec<i64>, Vec<InstrId>)| {
+        let values = kernel.values(&instructions);
+        let leaves = first_leaves(fusion, &instructions);
+        Visit { index: index.clone(), instructions, leaves, values }
+    };
+    visits.into_iter().map(declare).collect()
+}
+
+fn epilogues(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup) -> Vec<Epilogue> {
+    let mut classes: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
+    for root in &group.roots {
+        let class = (dims_of(fusion, root.instruction), root.heroes.clone());
+        if !classes.contains(&class) {
+            classes.push(class);
+        }
+    }
+    let mut epilogues = Vec::new();
+    for (dims, heroes) in classes {
+        let members =
+            group.roots.iter().filter(|root| root.heroes == heroes && dims_of(fusion, root.instruction) == dims);
+        let members: Vec<_> = members.collect();
+        let instructions: Vec<InstrId> = members.iter().map(|root| root.instruction).collect();
+        let leaves = first_leaves(fusion, &instructions);
+        let outputs = members
+            .iter()
+            .zip(leaves)
+            .flat_map(|(root, first)| root.outputs.iter().map(move |&(output, leaf)| (output, first + leaf)));
+        let outputs = outputs.collect();
+        let ids: Vec<InstrId> = heroes.iter().map(|&hero| group.heroes[hero].instruction).collect();
+        let function = match ids.is_empty() {
+            true => kernel.values(&instructions),
+            false => kernel.epilogue(&instructions, &ids),
+        };
+        let index = members.first().map(|root| root.from_kept.clone()).unwrap_or_default();
+        epilogues.push(Epilogue { index, heroes, outputs, function });
+    }
+    epilogues
+}
+
+fn dims_of(fusion: &Fusion, id: InstrId) -> Vec<i64> {
+    let leaves = fusion.computation().instruction(id).shape.leaves();
+    leaves.first().and_then(|leaf| leaf.as_array()).map(|array| array.dims.clone()).unwrap_or_default()
+}
+
+/// Number of the first leaf of each instruction.
+fn first_leaves(fusion: &Fusion, instructions: &[InstrId]) -> Vec<usize> {
+    let mut next = 0;
+    let mut first = |&id: &InstrId| {
+        let this = next;
+        next += fusion.computation().instruction(id).shape.leaves().len();
+        this
+    };
+    instructions.iter().map(&mut first).collect()
+}

@@ -1,0 +1,75 @@
+//! Groups have blocks of their own: the first group the first blocks, and so on.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Type, Value};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
+
+/// The first block of each group, and the number of blocks altogether.
+pub fn first_blocks(counts: &[i64]) -> (Vec<i64>, i64) {
+    let mut total = 0;
+    let first = counts.iter().map(|count| {
+        let first = total;
+        total += count;
+        first
+    });
+    (first.collect(), total)
+}
+
+/// A map `(th, bl)[…]` over the blocks of one group, as a map over all blocks.
+pub fn over_all_blocks(map: &IndexingMap, first: i64, total: i64) -> IndexingMap {
+    let count = map.dims[1].bounds.size() as i64;
+    if first == 0 && count == total {
+        return map.clone();
+    }
+    let local = Expr::dim(1) - first;
+    let rewrite = |expr: &Expr| expr.substitute(&[Expr::dim(0), local.clone()], &range_exprs(map), &[]);
+    let mut all = map.clone();
+    all.dims[1].bounds = Interval::from_size(total);
+    all.results = map.results.iter().map(rewrite).collect();
+    all.constraints = map.constraints.iter().map(|c| Constraint::new(rewrite(&c.expr), c.bounds)).collect();
+    all.constraints.push(Constraint::new(Expr::dim(1), Interval::new(first, first + count - 1)));
+    all
+}
+
+fn range_exprs(map: &IndexingMap) -> Vec<Expr> {
+    (0..map.ranges.len() as u32).map(Expr::range).collect()
+}
+
+/// Runs `body(group, block within the group, outputs)` in the blocks of each group; all threads of a block take
+/// the same way.
+pub fn by_group(
+    b: &mut FunctionBuilder,
+    block: Value,
+    counts: &[i64],
+    outputs: &[Value],
+    body: &mut dyn FnMut(&mut FunctionBuilder, usize, Value, &[Value]) -> Vec<Value>,
+) -> Vec<Value> {
+    from_group(b, block, counts, 0, outputs, body)
+}
+
+fn from_group(
+    b: &mut FunctionBuilder,
+    block: Value,
+    counts: &[i64],
+    group: usize,
+    outputs: &[Value],
+    body: &mut dyn FnMut(&mut FunctionBuilder, usize, Value, &[Value]) -> Vec<Value>,
+) -> Vec<Value> {
+    let Some((&count, later)) = counts.split_first() else { return outputs.to_vec() };
+    if later.is_empty() {
+        return body(b, group, block, outputs);
+    }
+    let size = b.index(count);
+    let own = b.cmpi(IntPredicate::Slt, block, size);
+    let types: Vec<Type> = b.types_of(outputs);
+    // Both closures need `body`; only one is written at a time.
+    let body = std::cell::RefCell::new(body);
+    b.scf_if(
+        own,
+        &types,
+        |b| (body.borrow_mut())(b, group, block, outputs),
+        |b| {
+            let rest = b.subi(block, size);
+            from_group(b, rest, later, group + 1, outputs, *body.borrow_mut())
+        },
+    )
+}
