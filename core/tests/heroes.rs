@@ -45,10 +45,20 @@ fn a_hero_that_is_broadcast_again_is_none() {
 #[test]
 fn two_candidates_are_none_and_the_reason_names_both() {
     let body = "x = f32[8,16] parameter(0)\n t = f32[16,8] transpose(x), dimensions={1,0}
-        w = f32[8,16] parameter(1)\n u = f32[16,8] transpose(w), dimensions={1,0}\n ROOT y = f32[16,8] add(t, u)";
+        w = f32[8,8] parameter(1)\n u = f32[16,8] concatenate(w, w), dimensions={0}\n ROOT y = f32[16,8] add(t, u)";
     let all = found(body);
     assert_eq!(all[0].1, HeroKind::None);
     assert!(all[0].2.contains('t') && all[0].2.contains('u'), "{}", all[0].2);
+}
+
+#[test]
+fn transposes_of_one_form_are_one_hero() {
+    let body = "x = f32[8,16] parameter(0)\n t = f32[16,8] transpose(x), dimensions={1,0}
+        w = f32[2,4,16] parameter(1)\n u = f32[16,2,4] transpose(w), dimensions={2,0,1}
+        v = f32[16,8] reshape(u)\n ROOT y = f32[16,8] add(t, v)";
+    let all = found(body);
+    assert_eq!((all[0].0.as_str(), all[0].1), ("t", HeroKind::Transpose));
+    assert!(all[0].2.starts_with("t, u "), "{}", all[0].2);
 }
 
 #[test]

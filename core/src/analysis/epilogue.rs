@@ -1,5 +1,6 @@
 //! Between hero and root.
 
+use super::hero::{HeroKind, kind_inside};
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 use crate::indexing::{IndexingMap, delinearize, dim_exprs, linearize};
 
@@ -25,8 +26,8 @@ pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> 
         | Op::ReducePrecision { .. }
         | Op::StochasticConvert
         | Op::Map { .. } => instruction.operands.iter().all(operand_matches),
-        // An identity transpose: only dimensions of one element move.
-        Op::Transpose { .. } => false,
+        // Only dimensions of one element move.
+        Op::Transpose { .. } => kind_inside(instruction) == HeroKind::None,
         _ => false,
     }
 }

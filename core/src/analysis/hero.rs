@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::fmt;
 
 use super::epilogue::{keeps_positions, users_stay_elementwise};
+use super::transpose::NormalTranspose;
 use crate::emitter::Fusion;
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 
@@ -80,8 +81,21 @@ fn hero_of(computation: &Computation, root: InstrId) -> Hero {
             Hero { root, instruction: *hero, kind, reason }
         }
         [hero] => own(format!("{} is also read otherwise than element by element", name(*hero))),
+        [first, ..] if moved_alike(computation, &found, root) => {
+            let names: Vec<&str> = found.iter().map(|&id| name(id).as_str()).collect();
+            let reason =
+                format!("{} move their operands alike, and what follows works element by element", names.join(", "));
+            Hero { root, instruction: *first, kind: HeroKind::Transpose, reason }
+        }
         [first, second, ..] => own(format!("both {} and {} could be the hero", name(*first), name(*second))),
     }
+}
+
+/// Whether several heroes are transposes of one form, so that one kernel can move all their operands.
+fn moved_alike(computation: &Computation, heroes: &[InstrId], root: InstrId) -> bool {
+    let form = |id: InstrId| NormalTranspose::of(computation, computation.instruction(id));
+    let first = heroes.first().and_then(|&id| form(id));
+    first.is_some() && heroes.iter().all(|&id| form(id) == first && users_stay_elementwise(computation, id, root))
 }
 
 /// The kind of hero that an instruction is as the root of a fusion.
@@ -110,8 +124,8 @@ fn moves_elements(permutation: &[i64], instruction: &Instruction) -> bool {
     !real.is_sorted()
 }
 
-/// The nearest heroes above `root`: two of them, if there are several.
-fn nearest(computation: &Computation, root: InstrId) -> Vec<InstrId> {
+/// The nearest heroes above `root`, in the order of their distance.
+pub(super) fn nearest(computation: &Computation, root: InstrId) -> Vec<InstrId> {
     let mut found = Vec::new();
     let mut seen = HashSet::from([root]);
     let mut pending = VecDeque::from([root]);
@@ -119,9 +133,6 @@ fn nearest(computation: &Computation, root: InstrId) -> Vec<InstrId> {
         let instruction = computation.instruction(id);
         if kind_inside(instruction) != HeroKind::None {
             found.push(id);
-            if found.len() == 2 {
-                return found;
-            }
             continue;
         }
         if keeps_positions(computation, instruction) {

@@ -12,6 +12,7 @@
 mod epilogue;
 mod hero;
 mod reduction;
+mod transpose;
 
 pub use epilogue::{hero_to_root, keeps_positions};
 pub use hero::{Hero, HeroKind, heroes, kind_at_root, kind_inside};
@@ -19,3 +20,4 @@ pub use reduction::{
     Reduced, ReducedRoot, ReductionFusion, ReductionGroup, ReductionHero, ReductionKind, ReductionProblem, SideOutput,
     Start, reductions,
 };
+pub use transpose::{NormalTranspose, RootPlace, TransposeFusion};

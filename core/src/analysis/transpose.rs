@@ -1,0 +1,191 @@
+//! Transposes without what does not matter, and the fusions built around them.
+
+use super::epilogue::users_stay_elementwise;
+use super::hero::{HeroKind, kind_inside, nearest};
+use crate::emitter::{Decline, Fusion};
+use crate::hlo::{Computation, InstrId, Instruction, Op};
+
+/// A transpose in its normal form: dimensions of one element are gone, and runs of dimensions that stay next to
+/// each other are one dimension.
+///
+/// `f32[4,1,8,16]` with `dimensions={2,3,0,1}` is `[4,128]` with `{1,0}`. Every position in row-major order is the
+/// same in both forms, of the operand as of the result.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NormalTranspose {
+    /// Dimensions of the operand.
+    pub dims: Vec<i64>,
+    /// Dimension `k` of the result is dimension `permutation[k]` of the operand.
+    pub permutation: Vec<usize>,
+}
+
+/// A fusion that one kernel can compute by moving tiles of one transpose's iteration space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransposeFusion {
+    /// The normal form that all heroes have in common.
+    pub form: NormalTranspose,
+    /// The transposes whose operands are read, in the order of the computation.
+    pub heroes: Vec<InstrId>,
+    /// For each root of the fusion, in order, where it is written.
+    pub roots: Vec<RootPlace>,
+    /// Why it is one, in words for `explain`.
+    pub reason: String,
+}
+
+/// When a root's element is known and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RootPlace {
+    /// At the index of the transposes' results, once the elements have moved.
+    Result,
+    /// At the index of the transposes' operands, while these are read: a side output.
+    Operand,
+}
+
+impl NormalTranspose {
+    /// The normal form of a transpose of an operand of these dimensions. Result dimension `k` is operand dimension
+    /// `permutation[k]`.
+    pub fn new(dims: &[i64], permutation: &[i64]) -> Self {
+        let real: Vec<usize> = (0..dims.len()).filter(|&d| dims[d] != 1).collect();
+        // Numbers among the real dimensions, in the order of the result.
+        let order = permutation.iter().filter_map(|&p| real.iter().position(|&d| d as i64 == p));
+        let mut runs: Vec<Vec<usize>> = Vec::new();
+        for dim in order {
+            match runs.last_mut() {
+                Some(run) if run.last().is_some_and(|&last| last + 1 == dim) => run.push(dim),
+                _ => runs.push(vec![dim]),
+            }
+        }
+        let mut firsts: Vec<usize> = runs.iter().map(|run| run[0]).collect();
+        let permutation = runs.iter().map(|run| firsts.iter().filter(|&&first| first < run[0]).count()).collect();
+        firsts.sort_unstable();
+        let size = |first: &usize| {
+            let run = runs.iter().find(|run| run[0] == *first);
+            run.map_or(1, |run| run.iter().map(|&dim| dims[real[dim]]).product())
+        };
+        NormalTranspose { dims: firsts.iter().map(size).collect(), permutation }
+    }
+
+    /// The normal form of an instruction, if it is a transpose of an array.
+    pub fn of(computation: &Computation, transpose: &Instruction) -> Option<Self> {
+        let Op::Transpose { permutation } = &transpose.op else { return None };
+        let operand = computation.instruction(*transpose.operands.first()?).shape.as_array()?;
+        Some(NormalTranspose::new(&operand.dims, permutation))
+    }
+
+    /// Dimensions of the result.
+    pub fn result_dims(&self) -> Vec<i64> {
+        self.permutation.iter().map(|&dim| self.dims[dim]).collect()
+    }
+
+    /// Whether no element moves.
+    pub fn is_identity(&self) -> bool {
+        self.permutation.is_sorted()
+    }
+
+    /// Whether rows of the operand stay rows: the minor dimension is the same before and after.
+    pub fn keeps_minor(&self) -> bool {
+        self.permutation.last().is_none_or(|&last| last + 1 == self.dims.len())
+    }
+
+    /// Number of elements.
+    pub fn element_count(&self) -> i64 {
+        self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
+    }
+}
+
+impl std::fmt::Display for NormalTranspose {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |items: Vec<String>| items.join(",");
+        let dims = list(self.dims.iter().map(i64::to_string).collect());
+        let permutation = list(self.permutation.iter().map(usize::to_string).collect());
+        write!(f, "[{dims}] by {{{permutation}}}")
+    }
+}
+
+impl TransposeFusion {
+    /// Finds the transposes that decide a fusion's kernel.
+    ///
+    /// # Errors
+    /// Why there are none, or not ones that go together, naming the instruction in the way.
+    pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        let computation = fusion.computation();
+        let mut heroes: Vec<InstrId> = Vec::new();
+        let mut with_hero = Vec::new();
+        for &root in &fusion.roots {
+            let found = heroes_above(computation, root)?;
+            with_hero.push(!found.is_empty());
+            heroes.extend(found);
+        }
+        heroes.sort_unstable();
+        heroes.dedup();
+        let form = common_form(computation, &heroes)?;
+        let mut places = Vec::new();
+        for (&root, with_hero) in fusion.roots.iter().zip(with_hero) {
+            places.push(if with_hero { RootPlace::Result } else { place(computation, root, &heroes)? });
+        }
+        let reason = reason(computation, &form, &heroes, &places);
+        Ok(TransposeFusion { form, heroes, roots: places, reason })
+    }
+}
+
+/// The transposes nearest above a root, if nothing but elementwise operations follows them.
+fn heroes_above(computation: &Computation, root: InstrId) -> Result<Vec<InstrId>, Decline> {
+    let found = nearest(computation, root);
+    let (transposes, others): (Vec<InstrId>, Vec<InstrId>) =
+        found.iter().partition(|&&id| kind_inside(computation.instruction(id)) == HeroKind::Transpose);
+    if transposes.is_empty() {
+        return Ok(transposes);
+    }
+    if let Some(&other) = others.first() {
+        let kind = kind_inside(computation.instruction(other));
+        return Err(decline(computation, other, format!("a {kind} stands beside the transpose")));
+    }
+    match transposes.iter().find(|&&hero| !users_stay_elementwise(computation, hero, root)) {
+        Some(&hero) => Err(decline(computation, hero, "the transpose is also read otherwise than element by element")),
+        None => Ok(transposes),
+    }
+}
+
+fn common_form(computation: &Computation, heroes: &[InstrId]) -> Result<NormalTranspose, Decline> {
+    let form_of = |hero: InstrId| NormalTranspose::of(computation, computation.instruction(hero));
+    let Some(form) = heroes.first().and_then(|&first| form_of(first)) else {
+        return Err(Decline {
+            reason: "no result is a transpose followed by elementwise operations".into(),
+            instruction: None,
+        });
+    };
+    match heroes.iter().find(|&&hero| form_of(hero).as_ref() != Some(&form)) {
+        Some(&hero) => Err(decline(computation, hero, format!("it moves elements otherwise than {form} does"))),
+        None => Ok(form),
+    }
+}
+
+/// Where a root without a transpose is written: as a side output if it has an operand's dimensions, with the results
+/// if it has theirs.
+fn place(computation: &Computation, root: InstrId, heroes: &[InstrId]) -> Result<RootPlace, Decline> {
+    let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
+    let operand = |hero: &InstrId| computation.instruction(*hero).operands.first().copied();
+    let own = dims(root);
+    if own.is_some() && heroes.iter().filter_map(operand).any(|id| dims(id) == own) {
+        return Ok(RootPlace::Operand);
+    }
+    if own.is_some() && heroes.iter().any(|&hero| dims(hero) == own) {
+        return Ok(RootPlace::Result);
+    }
+    Err(decline(computation, root, "the result has neither the dimensions of the transpose nor those of its operand"))
+}
+
+fn reason(computation: &Computation, form: &NormalTranspose, heroes: &[InstrId], places: &[RootPlace]) -> String {
+    let names: Vec<&str> = heroes.iter().map(|&hero| computation.instruction(hero).name.as_str()).collect();
+    let verb = if names.len() > 1 { "all move" } else { "moves" };
+    let side = places.iter().filter(|&&place| place == RootPlace::Operand).count();
+    let beside = match side {
+        0 => String::new(),
+        1 => "; one result is written while reading".into(),
+        n => format!("; {n} results are written while reading"),
+    };
+    format!("{} {verb} {form}, and what follows works element by element{beside}", names.join(", "))
+}
+
+fn decline(computation: &Computation, instruction: InstrId, reason: impl Into<String>) -> Decline {
+    Decline { reason: reason.into(), instruction: Some(computation.instruction(instruction).name.clone()) }
+}
