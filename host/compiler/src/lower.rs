@@ -100,6 +100,7 @@ fn source(kernel: &Selected, target: &Target) -> KernelSource {
         functions: kernel.functions.clone(),
         arguments,
         launch: kernel.plan.launch,
+        shared_bytes: kernel.plan.shared_bytes,
     }
 }
 

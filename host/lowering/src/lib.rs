@@ -60,6 +60,8 @@ pub struct KernelSource {
     pub arguments: Vec<Argument>,
     /// The grid the kernel will be launched with; ids are within it.
     pub launch: fusebox_core::emitter::LaunchDimensions,
+    /// Shared memory of a block in bytes: the most its tiles may take.
+    pub shared_bytes: u32,
 }
 
 /// Result of a compilation.

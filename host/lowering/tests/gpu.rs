@@ -3,10 +3,8 @@
 
 mod jit;
 
-use std::process::Command;
-
 use fusebox_lowering::{Code, KernelSource, LoweringError, NoStages, Target, compile};
-use jit::{contains_in_order, source};
+use jit::{assemble, contains_in_order, source};
 
 /// Eight elements a thread, in two groups of four that are next to each other.
 fn vectorized(elements: u64) -> KernelSource {
@@ -35,29 +33,6 @@ fn ptx(kernel: &KernelSource, capability: u32, ptx_version: Option<u32>) -> Stri
         Ok(Code::Ptx(text)) => text,
         other => panic!("{other:?}"),
     }
-}
-
-/// Runs NVIDIA's assembler over PTX, where it is installed; gives its report.
-fn assemble(text: &str, capability: u32) -> Option<String> {
-    let program = std::env::var_os("FUSEBOX_PTXAS").map_or_else(
-        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas"),
-        std::path::PathBuf::from,
-    );
-    if !program.exists() {
-        eprintln!("skipped: no ptxas at {}", program.display());
-        return None;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("kernel.ptx");
-    std::fs::write(&file, text).unwrap();
-    let output = Command::new(program)
-        .args(["-v", &format!("-arch=sm_{capability}"), "-o", "/dev/null"])
-        .arg(&file)
-        .output()
-        .unwrap();
-    let report = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{report}\n{text}");
-    Some(report)
 }
 
 #[test]

@@ -3,12 +3,14 @@
 //! [`Module`] owns context, module and instruction builder; [`Ty`], [`Val`] and [`Bb`] are handles into it that
 //! carry no lifetime and are used only while it lives, on its thread.
 
+mod atomic;
 mod builder;
 mod machine;
 mod module;
 
 use llvm_sys::prelude::*;
 
+pub(crate) use atomic::AtomicOp;
 pub(crate) use builder::{FastMath, IntPredicate, Op};
 pub(crate) use machine::{FileKind, Machine, host_has};
 pub(crate) use module::Module;

@@ -243,6 +243,19 @@ impl Module {
         }
     }
 
+    /// Memory that all threads of a block share, without defined content.
+    pub(crate) fn add_shared_bytes(&self, bytes: u64, alignment: u32, address_space: u32) -> Val {
+        let ty = self.array(self.int(8), bytes);
+        // SAFETY: the initialiser has the global's type; targets ask for one that says nothing.
+        unsafe {
+            let global = LLVMAddGlobalInAddressSpace(self.module, ty.0, c"tile".as_ptr(), address_space);
+            LLVMSetInitializer(global, LLVMGetPoison(ty.0));
+            LLVMSetLinkage(global, LLVMLinkage::LLVMInternalLinkage);
+            LLVMSetAlignment(global, alignment);
+            Val(global)
+        }
+    }
+
     /// An intrinsic for these types and its signature.
     pub(crate) fn intrinsic(&self, name: &str, types: &[Ty]) -> (Val, Ty) {
         let key = (name.to_owned(), types.iter().map(|ty| ty.0 as usize).collect::<Vec<_>>());

@@ -100,6 +100,9 @@ impl Function<'_, '_, '_> {
                 merged.push(value);
                 continue;
             }
+            if exits.iter().any(|exit| self.llvm().type_of(exit.values[position]) != ty) {
+                return Unsupported::because("its branches give tensors of different memories");
+            }
             let phi = self.llvm().phi(ty);
             exits.iter().for_each(|exit| self.llvm().add_incoming(phi, exit.values[position], exit.from));
             merged.push(phi);
@@ -401,6 +404,7 @@ fn weakest(slots: &[&Slot]) -> Option<Slot> {
             tensor.known.alignment = tensor.known.alignment.min(other.known.alignment);
             tensor.known.invariant &= other.known.invariant;
             tensor.known.reported |= other.known.reported;
+            tensor.known.reach = tensor.known.reach.max(other.known.reach);
         }
     }
     Some(Slot::Tensor(tensor))

@@ -4,7 +4,7 @@ use fusebox_core::indexing::Interval;
 
 use super::function::{Done, Function};
 use super::slot::{Slot, Tensor};
-use super::{Kernel, Known, Translation};
+use super::{Kernel, Known, Reach, Translation};
 use crate::error::{LoweringError, Unsupported};
 use crate::llvm::{IntPredicate, Op, Ty, Val};
 use crate::mlir::{Block, Operation, Type};
@@ -188,13 +188,15 @@ fn define_body_after(
 ) -> Result<crate::llvm::Bb, (Operation, Unsupported)> {
     let (arguments, blocks, threads) = (kernel.arguments, kernel.blocks, kernel.threads);
     let reported = translation.traits.reports_accesses;
+    let alone = translation.target == Target::Cpu && blocks <= 1;
+    let reach = if alone { Reach::Thread } else { Reach::Kernel };
     let mut state = Function::new(translation, kernel, function);
     let start = state.llvm().current_block();
     state.block_id = Some(state.leaf(block, Interval::from_size(i64::try_from(blocks).unwrap_or(i64::MAX))));
     state.thread_id = Some(state.leaf(thread, Interval::from_size(i64::from(threads))));
     for (position, (value, argument)) in body.arguments().zip(arguments).enumerate() {
         describe(&state, function, position, argument);
-        let known = Known { alignment: argument.alignment, invariant: argument.read_only, reported };
+        let known = Known { alignment: argument.alignment, invariant: argument.read_only, reported, reach };
         let tensor = Tensor::new(state.llvm().parameter(function, position), known);
         state.bind(value, Slot::Tensor(tensor));
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fusebox_core::indexing::Interval;
 
 use super::slot::{Shape, Slot, Tensor};
-use super::{Declared, Kernel, Known, Translation, Variant};
+use super::{Declared, Kernel, Known, Reach, Translation, Variant};
 use crate::error::{LoweringError, Unsupported};
 use crate::indices::{Indices, Ix};
 use crate::llvm::{Bb, Module, Ty, Val};
@@ -35,6 +35,8 @@ pub(super) struct Function<'t, 'k, 's> {
     pub(super) thread_id: Option<Ix>,
     /// Copies of the current block that unrolling the loops around it makes.
     pub(super) copies: i64,
+    /// Tiles by the value that stands for them when they are made; one, however often it is met.
+    pub(super) tiles: HashMap<ValueKey, Tensor>,
 }
 
 impl<'t, 'k, 's> Function<'t, 'k, 's> {
@@ -56,6 +58,7 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             block_id: None,
             thread_id: None,
             copies: 1,
+            tiles: HashMap::new(),
         }
     }
 
@@ -160,6 +163,27 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
         let result = self.llvm().call(declared.signature, declared.function, &values);
         self.bind_results(op, &declared.results, result);
         Ok(())
+    }
+
+    /// The results of a function of scalars, whose body is written here.
+    pub(super) fn applied(&mut self, callee: &str, arguments: &[Slot]) -> Done<Vec<Slot>> {
+        let Some(body) = self.kernel.symbols.get(callee).and_then(|function| function.block(0)) else {
+            return Unsupported::because(format!("there is no function @{callee} with a body"));
+        };
+        if body.argument_count() != arguments.len() {
+            return Unsupported::because(format!(
+                "the function @{callee} takes {} values, not {}",
+                body.argument_count(),
+                arguments.len()
+            ));
+        }
+        for (argument, slot) in body.arguments().zip(arguments) {
+            self.bind(argument, slot.clone());
+        }
+        let current = self.current;
+        self.operations(body)?;
+        self.current = current;
+        self.terminator(body)
     }
 
     fn check_call(&self, op: Operation, target: Operation, callee: &str) -> Done {
@@ -301,6 +325,7 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             Shape::Index => vec![self.llvm().int(64)],
             Shape::Plain(ty) => vec![*ty],
             Shape::Complex(part) => vec![*part, *part],
+            // Memory of buffers. Tiles lie elsewhere, and stay where they are.
             Shape::Tensor => vec![self.llvm().pointer(self.translation.traits.global_space)],
         };
         shapes.iter().flat_map(of).collect()
@@ -328,7 +353,7 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             Shape::Complex(_) => Slot::Complex(values[0], values[1]),
             Shape::Tensor => {
                 let reported = self.translation.traits.reports_accesses;
-                let unknown = Known { alignment: 1, invariant: false, reported };
+                let unknown = Known { alignment: 1, invariant: false, reported, reach: Reach::Kernel };
                 let known = if let Some(Slot::Tensor(tensor)) = like { tensor.known } else { unknown };
                 Slot::Tensor(Tensor::new(values[0], known))
             }
@@ -356,10 +381,15 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
                 self.current = Some(op);
                 return Ok(());
             }
-            self.current = Some(op);
-            self.operation(op)?;
+            self.single(op)?;
         }
         Ok(())
+    }
+
+    /// Translates one operation.
+    pub(super) fn single(&mut self, op: Operation) -> Done {
+        self.current = Some(op);
+        self.operation(op)
     }
 
     /// The slots of what a block's terminator hands on.
@@ -391,7 +421,11 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             "xla_gpu.loop" => self.indexed_loop(op),
             "xla_gpu.predicated_extract" => self.predicated_extract(op),
             "xla_gpu.predicated_insert" => self.predicated_insert(op),
-            _ => Unsupported::because("operations among threads are not compiled yet"),
+            "xla_gpu.allocate_shared" => self.allocate_shared(op),
+            "xla_gpu.sync_threads" => self.sync_threads(op),
+            "xla_gpu.shuffle_reduce" => self.shuffle_reduce(op),
+            "xla_gpu.atomic_rmw" => self.atomic_update(op),
+            _ => Unsupported::because("the operation is not part of the kernel IR"),
         }
     }
 

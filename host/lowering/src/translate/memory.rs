@@ -1,9 +1,9 @@
 //! Tensors become memory.
 
-use super::Known;
 use super::function::{Done, Function};
 use super::simt::AccessKind;
 use super::slot::{Slot, Tensor};
+use super::{Known, Reach};
 use crate::error::Unsupported;
 use crate::indices::Ix;
 use crate::llvm::{IntPredicate, Ty, Val};
@@ -39,16 +39,20 @@ impl Function<'_, '_, '_> {
     }
 
     fn empty_tensor(&mut self, op: Operation) -> Done {
-        let (shape, element) = static_tensor(&op.result(0).ty())?;
-        let Some(bytes) = element.element_bytes() else { return Unsupported::because("its elements are not handled") };
-        let count: i64 = shape.iter().product();
-        let pointer = self.in_reservations(|this| {
-            let byte = this.llvm().int(8);
-            this.llvm().stack_array(byte, count as u64 * u64::from(bytes), STACK_ALIGNMENT)
-        });
-        let tensor = Tensor::new(pointer, Known { alignment: STACK_ALIGNMENT, invariant: false, reported: false });
+        let bytes = tensor_bytes(&op.result(0).ty())?;
+        let tensor = self.stack_tensor(bytes);
         self.bind(op.result(0), Slot::Tensor(tensor));
         Ok(())
+    }
+
+    /// Memory of this thread's own.
+    pub(super) fn stack_tensor(&mut self, bytes: u64) -> Tensor {
+        let pointer = self.in_reservations(|this| {
+            let byte = this.llvm().int(8);
+            this.llvm().stack_array(byte, bytes, STACK_ALIGNMENT)
+        });
+        let (alignment, reach) = (STACK_ALIGNMENT, Reach::Thread);
+        Tensor::new(pointer, Known { alignment, invariant: false, reported: false, reach })
     }
 
     pub(super) fn predicated_extract(&mut self, op: Operation) -> Done {
@@ -162,7 +166,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// The type of an element as it lies in memory.
-    fn memory_type(&self, element: &Type) -> Done<Ty> {
+    pub(super) fn memory_type(&self, element: &Type) -> Done<Ty> {
         let llvm = self.llvm();
         Ok(match element {
             Type::Integer(bits) => llvm.int(8 * bits.div_ceil(8)),
@@ -199,7 +203,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// Where real and imaginary part are.
-    fn parts(&mut self, place: &Place, part: FloatFormat) -> Done<(Place, Place)> {
+    pub(super) fn parts(&mut self, place: &Place, part: FloatFormat) -> Done<(Place, Place)> {
         let ty = self.type_of(&Type::Float(part))?;
         let one = self.llvm().const_int(self.llvm().int(64), 1);
         let second = self.llvm().element_pointer(ty, place.pointer, one);
@@ -214,7 +218,18 @@ fn common_power_of_two(divisor: u64, alignment: u32) -> u32 {
     1 << of_divisor.min(alignment.trailing_zeros()).min(30)
 }
 
-fn static_tensor(ty: &Type) -> Done<(Vec<i64>, Type)> {
+/// Size of a tensor in memory.
+pub(super) fn tensor_bytes(ty: &Type) -> Done<u64> {
+    let (shape, element) = static_tensor(ty)?;
+    let Some(bytes) = element.element_bytes() else { return Unsupported::because("its elements are not handled") };
+    let bytes = shape.iter().try_fold(i64::from(bytes), |bytes, &size| bytes.checked_mul(size));
+    match bytes.and_then(|bytes| u64::try_from(bytes).ok()) {
+        Some(bytes) => Ok(bytes),
+        None => Unsupported::because("its tensor is larger than any memory"),
+    }
+}
+
+pub(super) fn static_tensor(ty: &Type) -> Done<(Vec<i64>, Type)> {
     match ty {
         Type::Tensor { shape, element } if shape.iter().all(|&size| size >= 0) => {
             Ok((shape.clone(), (**element).clone()))

@@ -5,6 +5,7 @@
 //! `tensor.insert` writes in place. Floats that the target does not compute with are kept as their bits.
 
 mod arith;
+mod atomic;
 mod control;
 mod entry;
 mod floats;
@@ -15,8 +16,10 @@ mod math;
 mod memory;
 mod narrow;
 mod numbers;
+mod shuffle;
 mod simt;
 mod slot;
+mod threads;
 mod traits;
 mod vector;
 
@@ -60,6 +63,16 @@ struct Known {
     invariant: bool,
     /// Whether accesses are reported to the simulator.
     reported: bool,
+    /// Who else may access it meanwhile.
+    reach: Reach,
+}
+
+/// The threads that may access a tensor's memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Reach {
+    Thread,
+    Block,
+    Kernel,
 }
 
 impl From<&str> for Variant {
@@ -86,6 +99,9 @@ struct Kernel<'s> {
     arguments: &'s [crate::Argument],
     blocks: u64,
     threads: u32,
+    /// Shared memory that the plan asks for, in bytes, and what tiles take of it.
+    shared_bytes: u64,
+    shared_taken: u64,
 }
 
 impl Translation {
@@ -120,6 +136,8 @@ impl Translation {
             arguments: &kernel.arguments,
             blocks: kernel.launch.blocks,
             threads: kernel.launch.threads_per_block,
+            shared_bytes: u64::from(kernel.shared_bytes),
+            shared_taken: 0,
         };
         entry::translate(self, &mut state, entry)?;
         self.add_pending(&mut state)
@@ -138,7 +156,16 @@ impl Translation {
         let symbols = symbols_of(&source);
         let pending =
             wanted.iter().filter_map(|symbol| Some((*symbols.get(*symbol)?, Variant::from(*symbol)))).collect();
-        let mut state = Kernel { name: "math library", symbols, pending, arguments: &[], blocks: 1, threads: 1 };
+        let mut state = Kernel {
+            name: "math library",
+            symbols,
+            pending,
+            arguments: &[],
+            blocks: 1,
+            threads: 1,
+            shared_bytes: 0,
+            shared_taken: 0,
+        };
         self.add_pending(&mut state)
     }
 

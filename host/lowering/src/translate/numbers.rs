@@ -1,9 +1,9 @@
 //! Constants, bit casts, and complex numbers.
 
-use super::Known;
 use super::function::{Done, Function};
 use super::narrow;
 use super::slot::{Slot, Tensor, float_format, kept_as_bits};
+use super::{Known, Reach};
 use crate::error::Unsupported;
 use crate::llvm::{Op, Val};
 use crate::mlir::{Attribute, FloatFormat, Operation, Type};
@@ -42,10 +42,8 @@ impl Function<'_, '_, '_> {
                 }
                 let space = self.translation.traits.global_space;
                 let pointer = self.llvm().add_constant_bytes(&bytes, CONSTANT_ALIGNMENT, space);
-                Slot::Tensor(Tensor::new(
-                    pointer,
-                    Known { alignment: CONSTANT_ALIGNMENT, invariant: true, reported: false },
-                ))
+                let (alignment, reach) = (CONSTANT_ALIGNMENT, Reach::Kernel);
+                Slot::Tensor(Tensor::new(pointer, Known { alignment, invariant: true, reported: false, reach }))
             }
             other => return Unsupported::because(format!("constants of type {other:?} are not handled")),
         })

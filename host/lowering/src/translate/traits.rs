@@ -19,6 +19,23 @@ pub(crate) struct Traits {
     pub(crate) converts_bf16: bool,
     /// Whether multiply-add is one instruction.
     pub(crate) fused_multiply_add: bool,
+    /// LLVM's number of the address space that a block's threads share.
+    pub(crate) shared_space: u32,
+    /// Threads that exchange values directly.
+    pub(crate) warp: u32,
+    /// Most bytes that are replaced in one piece.
+    pub(crate) atomic_bytes: u32,
+    /// Floats that are added to memory in one instruction.
+    pub(crate) atomic_adds: AtomicAdds,
+}
+
+/// Formats of which a sum is one instruction that no other thread interrupts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AtomicAdds {
+    pub(crate) f16: bool,
+    pub(crate) bf16: bool,
+    pub(crate) f32: bool,
+    pub(crate) f64: bool,
 }
 
 impl Traits {
@@ -31,6 +48,10 @@ impl Traits {
             converts_f16: crate::llvm::host_has("f16c"),
             converts_bf16: false,
             fused_multiply_add: crate::llvm::host_has("fma"),
+            shared_space: 0,
+            warp: 1,
+            atomic_bytes: if crate::llvm::host_has("cx16") { 16 } else { 8 },
+            atomic_adds: AtomicAdds::default(),
         };
         let gpu = Traits {
             index_bits: 32,
@@ -38,13 +59,21 @@ impl Traits {
             global_space: 1,
             converts_f16: true,
             fused_multiply_add: true,
+            shared_space: 3,
+            warp: 32,
+            atomic_bytes: 8,
+            atomic_adds: AtomicAdds { f32: true, f64: true, ..AtomicAdds::default() },
             ..host
         };
         match target {
             Target::Cpu => host,
-            Target::Simt => Traits { reports_accesses: true, ..host },
-            Target::Nvptx { capability, .. } => Traits { converts_bf16: *capability >= 80, ..gpu },
-            Target::Amdgpu { .. } => gpu,
+            Target::Simt => Traits { reports_accesses: true, warp: 32, ..host },
+            Target::Nvptx { capability, .. } => Traits {
+                converts_bf16: *capability >= 80,
+                atomic_adds: AtomicAdds { f16: true, bf16: *capability >= 90, ..gpu.atomic_adds },
+                ..gpu
+            },
+            Target::Amdgpu { .. } => Traits { warp: 64, ..gpu },
         }
     }
 }

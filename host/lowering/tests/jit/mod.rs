@@ -115,6 +115,7 @@ pub fn source(name: &str, functions: &str, sizes: &[u64], outputs: usize, blocks
         functions: functions.into(),
         arguments: sizes.iter().enumerate().map(argument).collect(),
         launch: LaunchDimensions { blocks, threads_per_block: threads },
+        shared_bytes: 48 << 10,
     }
 }
 
@@ -186,4 +187,27 @@ pub fn compile_and_run(kernel: &KernelSource, buffers: &mut [Buffer]) {
     let code = compile(std::slice::from_ref(kernel), &Target::Cpu, &mut fusebox_lowering::NoStages);
     let bytes = object(code.unwrap_or_else(|error| panic!("{error}")));
     run(&bytes, &kernel.entry, buffers, 0, kernel.launch.blocks as i64);
+}
+
+/// Runs NVIDIA's assembler over PTX, where it is installed; gives its report.
+pub fn assemble(text: &str, capability: u32) -> Option<String> {
+    let program = std::env::var_os("FUSEBOX_PTXAS").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas"),
+        std::path::PathBuf::from,
+    );
+    if !program.exists() {
+        eprintln!("skipped: no ptxas at {}", program.display());
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel.ptx");
+    std::fs::write(&file, text).unwrap();
+    let output = std::process::Command::new(program)
+        .args(["-v", &format!("-arch=sm_{capability}"), "-o", "/dev/null"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{report}\n{text}");
+    Some(report)
 }

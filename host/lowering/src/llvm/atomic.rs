@@ -1,0 +1,62 @@
+//! Instructions that other threads see as a whole. None orders other accesses.
+
+use llvm_sys::core::*;
+use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
+
+use super::module::c_string;
+use super::{Module, Ty, Val};
+
+/// How an element is combined with another in one instruction.
+pub(crate) type AtomicOp = LLVMAtomicRMWBinOp;
+
+const UNORDERED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
+
+// SAFETY of this file: as in `builder`. Sizes and alignments are what the target does in one instruction, or LLVM
+// expands to a loop; callers see to that.
+impl Module {
+    /// LLVM's number of a set of threads, by its name for the target; empty for all.
+    fn threads(&self, scope: &str) -> u32 {
+        unsafe { LLVMGetSyncScopeID(self.context, c_string(scope).as_ptr(), scope.len()) }
+    }
+
+    pub(crate) fn atomic_load(&self, ty: Ty, pointer: Val, alignment: u32, scope: &str) -> Val {
+        let load = self.load(ty, pointer, alignment);
+        unsafe {
+            LLVMSetOrdering(load.0, UNORDERED);
+            LLVMSetAtomicSyncScopeID(load.0, self.threads(scope));
+        }
+        load
+    }
+
+    pub(crate) fn atomic_store(&self, value: Val, pointer: Val, alignment: u32, scope: &str) {
+        unsafe {
+            let store = LLVMBuildStore(self.builder, value.0, pointer.0);
+            LLVMSetAlignment(store, alignment);
+            LLVMSetOrdering(store, UNORDERED);
+            LLVMSetAtomicSyncScopeID(store, self.threads(scope));
+        }
+    }
+
+    /// Makes what was written before visible to these threads, and what they wrote before theirs visible here.
+    pub(crate) fn fence(&self, scope: &str) {
+        let scope = self.threads(scope);
+        let ordering = LLVMAtomicOrdering::LLVMAtomicOrderingAcquireRelease;
+        unsafe { LLVMBuildFenceSyncScope(self.builder, ordering, scope, c"".as_ptr()) };
+    }
+
+    /// `*pointer = op(*pointer, value)`.
+    pub(crate) fn atomic_update(&self, op: AtomicOp, pointer: Val, value: Val, scope: &str) {
+        let scope = self.threads(scope);
+        unsafe { LLVMBuildAtomicRMWSyncScope(self.builder, op, pointer.0, value.0, UNORDERED, scope) };
+    }
+
+    /// `*pointer = new` if it is `expected`: what was found there, and whether it was.
+    pub(crate) fn compare_exchange(&self, pointer: Val, expected: Val, new: Val, scope: &str) -> (Val, Val) {
+        let scope = self.threads(scope);
+        let pair = unsafe {
+            let (builder, pointer) = (self.builder, pointer.0);
+            Val(LLVMBuildAtomicCmpXchgSyncScope(builder, pointer, expected.0, new.0, UNORDERED, UNORDERED, scope))
+        };
+        (self.field(pair, 0), self.field(pair, 1))
+    }
+}
