@@ -123,5 +123,5 @@ fn run_bytes(operand: &ArrayShape, permutation: &[i64]) -> i64 {
 }
 
 fn bytes(instruction: &Instruction) -> i64 {
-    first_array(instruction).map_or(0, |array| array.byte_size() as i64)
+    first_array(instruction).map_or(0, ArrayShape::byte_size)
 }

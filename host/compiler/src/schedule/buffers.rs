@@ -49,6 +49,11 @@ impl Buffers {
         self.add(bytes, AllocationKind::Temporary)
     }
 
+    /// Whether thunks may write there.
+    pub fn is_temporary(&self, slice: &Slice) -> bool {
+        matches!(self.buffers[slice.allocation as usize].kind, AllocationKind::Temporary)
+    }
+
     fn add(&mut self, bytes: u64, kind: AllocationKind) -> Slice {
         self.buffers.push(Buffer { bytes, kind, life: None });
         Slice { allocation: self.buffers.len() as u32 - 1, offset: 0, bytes }

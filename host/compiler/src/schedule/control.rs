@@ -1,33 +1,38 @@
 //! Loops and branches.
 
-use fusebox_core::hlo::{ComputationId, Instruction};
-use fusebox_runtime::Thunk;
+use std::collections::HashSet;
+
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction};
+use fusebox_runtime::{Slice, Thunk};
 
 use super::Scheduler;
-use super::sequence::{Frame, Value};
+use super::sequence::{Arguments, Frame, Value};
+use super::uses::Uses;
 use crate::CompileError;
 
 impl Scheduler<'_> {
-    /// A loop keeps its state in buffers of its own: the operand is copied in, each iteration's result is
-    /// copied back.
+    /// A loop's state: what the body passes on unchanged stays where it is; the rest has buffers that belong to the
+    /// loop, which start with the operand's value and which each iteration leaves with the next state.
     pub fn repeat(
         &mut self,
         frame: &Frame,
-        instruction: &Instruction,
+        id: InstrId,
         condition: ComputationId,
         body: ComputationId,
         thunks: &mut Vec<Thunk>,
     ) -> Result<Value, CompileError> {
-        let state = self.new_value(&instruction.shape);
-        self.copy_all(&frame.operands(instruction), &state, thunks);
+        let instruction = self.module.computation(frame.id).instruction(id);
+        let (state, borrowed) = self.loop_state(frame, id, instruction, body, thunks);
         self.buffers.step();
         self.buffers.touch(&state);
         let mut condition_thunks = Vec::new();
-        let predicate = self.sequence(condition, std::slice::from_ref(&state), &mut condition_thunks)?;
+        let looks = Arguments { values: vec![state.clone()], borrowed: allocations(&state), targets: Vec::new() };
+        let predicate = self.sequence(condition, &looks, &mut condition_thunks)?;
         self.buffers.step();
         self.buffers.touch(&predicate);
         let mut body_thunks = Vec::new();
-        let next = self.sequence(body, std::slice::from_ref(&state), &mut body_thunks)?;
+        let iterates = Arguments { values: vec![state.clone()], borrowed, targets: state.clone() };
+        let next = self.sequence(body, &iterates, &mut body_thunks)?;
         self.copy_all(&next, &state, &mut body_thunks);
         self.buffers.step();
         self.buffers.touch(&state);
@@ -40,23 +45,52 @@ impl Scheduler<'_> {
         Ok(state)
     }
 
-    /// Every branch copies its result to the same buffers.
+    /// Where the state is, and the buffers of it that the body must leave alone.
+    fn loop_state(
+        &mut self,
+        frame: &Frame,
+        id: InstrId,
+        instruction: &Instruction,
+        body: ComputationId,
+        thunks: &mut Vec<Thunk>,
+    ) -> (Value, HashSet<u32>) {
+        let operand = frame.operands(instruction);
+        let is_invariant = passed_on(self.module.computation(body));
+        let mut state = self.results(frame, id, &instruction.shape);
+        for (leaf, &initial) in operand.iter().enumerate() {
+            if is_invariant[leaf] || self.may_take(frame, id, &initial, &operand) {
+                state[leaf] = initial;
+            }
+        }
+        for (&initial, &place) in operand.iter().zip(&state).filter(|(initial, place)| initial != place) {
+            self.copy(initial, place, thunks);
+        }
+        let borrowed = state.iter().zip(&is_invariant).filter(|(_, invariant)| **invariant).map(|(s, _)| s.allocation);
+        let borrowed = borrowed.collect();
+        (state, borrowed)
+    }
+
+    /// Every branch leaves its result in the same buffers.
     pub fn branch(
         &mut self,
         frame: &Frame,
-        instruction: &Instruction,
+        id: InstrId,
         branches: &[ComputationId],
         thunks: &mut Vec<Thunk>,
     ) -> Result<Value, CompileError> {
+        let instruction = self.module.computation(frame.id).instruction(id);
         let index = frame.values[instruction.operands[0].index()][0];
-        let results = self.new_value(&instruction.shape);
+        let results = self.results(frame, id, &instruction.shape);
         self.buffers.step();
         self.buffers.touch(results.iter().chain([&index]));
         let mut sequences = Vec::new();
         for (&branch, argument) in branches.iter().zip(&instruction.operands[1..]) {
             let mut steps = Vec::new();
             let argument = frame.values[argument.index()].clone();
-            let value = self.sequence(branch, &[argument], &mut steps)?;
+            let is_kept = |slice: &&Slice| !self.may_take(frame, id, slice, &argument);
+            let borrowed = argument.iter().filter(is_kept).map(|slice| slice.allocation).collect();
+            let arguments = Arguments { values: vec![argument], borrowed, targets: results.clone() };
+            let value = self.sequence(branch, &arguments, &mut steps)?;
             self.copy_all(&value, &results, &mut steps);
             sequences.push(steps);
         }
@@ -65,4 +99,15 @@ impl Scheduler<'_> {
         thunks.push(Thunk::Conditional { name: instruction.name.clone(), index, branches: sequences });
         Ok(results)
     }
+}
+
+/// Per leaf of a loop's state, whether the body gives it back as it got it.
+fn passed_on(body: &Computation) -> Vec<bool> {
+    let uses = Uses::of(body);
+    let state = body.parameters().first().map_or(&[][..], |&id| uses.leaves(id));
+    uses.result().iter().zip(state).map(|(next, leaf)| next == leaf).collect()
+}
+
+fn allocations(value: &[Slice]) -> HashSet<u32> {
+    value.iter().map(|slice| slice.allocation).collect()
 }

@@ -2,10 +2,17 @@
 //!
 //! Instructions are executed in their order. A value is the list of the slices of its leaves; tuples,
 //! parameters and reshapes are lists made of others' slices and cost nothing.
+//!
+//! Values are immutable, buffers are not: where nobody needs a value any more (`uses`), a kernel that updates it may
+//! leave its result in the value's buffer, and a loop's body its next state in the state's.
 
 mod buffers;
 mod control;
 mod sequence;
+mod uses;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 
@@ -16,6 +23,7 @@ use fusebox_runtime::{Allocation, Binding, HostOp, Slice, Thunk, ValueShape};
 use crate::CompileError;
 use crate::kernels::Kernels;
 use buffers::Buffers;
+use sequence::Arguments;
 
 /// What running a program takes, kernels' code aside.
 #[derive(Debug)]
@@ -40,7 +48,8 @@ pub fn schedule(module: &Module, kernels: &Kernels, plans: &[&Plan], alignment: 
         return Err(CompileError::Internal { phase: "schedule", message: "the module has no entry".into() });
     };
     let mut scheduler = Scheduler::new(module, kernels, plans, alignment);
-    let (parameters, arguments) = scheduler.bind_parameters(entry);
+    let (parameters, values) = scheduler.bind_parameters(entry);
+    let arguments = Arguments { values, ..Arguments::default() };
     let mut thunks = Vec::new();
     let result = scheduler.sequence(entry, &arguments, &mut thunks)?;
     scheduler.buffers.touch(&result);

@@ -1,9 +1,12 @@
 //! The steps of one computation.
 
+use std::collections::{HashMap, HashSet};
+
 use fusebox_core::hlo::print_module;
-use fusebox_core::hlo::{ArrayLiteral, ComputationId, InstrId, Instruction, Literal, Op, Shape};
+use fusebox_core::hlo::{ArrayLiteral, Computation, ComputationId, InstrId, Instruction, Literal, Op, Shape};
 use fusebox_runtime::{HostOp, Slice, Thunk};
 
+use super::uses::{Leaf, Uses};
 use super::{Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
 use crate::host_module;
@@ -17,34 +20,99 @@ pub struct Frame {
     pub id: ComputationId,
     /// Per instruction, where its value stands.
     pub values: Vec<Value>,
+    uses: Uses,
+    /// Where the leaves of the parameters stand, those included whose instruction comes late.
+    arguments: Vec<(Slice, Leaf)>,
+    /// Buffers of arguments that belong to somebody else: not to be written.
+    borrowed: HashSet<u32>,
+    /// Where the caller wants the result.
+    wanted: HashMap<Leaf, Slice>,
+}
+
+/// What a computation is given.
+#[derive(Default)]
+pub struct Arguments {
+    /// One value per parameter.
+    pub values: Vec<Value>,
+    /// Buffers among them that the computation must not write.
+    pub borrowed: HashSet<u32>,
+    /// Where the caller will copy the result's leaves, if they are not made there.
+    pub targets: Value,
 }
 
 impl Frame {
+    fn new(computation: &Computation, id: ComputationId, arguments: &Arguments) -> Frame {
+        let uses = Uses::of(computation);
+        let mut wanted = HashMap::new();
+        for (&leaf, &target) in uses.result().iter().zip(&arguments.targets) {
+            wanted.entry(leaf).or_insert(target);
+        }
+        let of_parameter = |(id, value): (InstrId, &Value)| {
+            value.iter().copied().zip(uses.leaves(id).iter().copied()).collect::<Vec<_>>()
+        };
+        let placed = computation.parameters().into_iter().zip(&arguments.values).flat_map(of_parameter).collect();
+        let values = Vec::with_capacity(computation.instructions.len());
+        Frame { id, values, uses, arguments: placed, borrowed: arguments.borrowed.clone(), wanted }
+    }
+
     /// Values of an instruction's operands, one after the other.
     pub fn operands(&self, instruction: &Instruction) -> Value {
         instruction.operands.iter().flat_map(|o| self.values[o.index()].clone()).collect()
     }
+
+    /// Whether any leaf of an argument or of a value made so far that stands in `slice` satisfies `f`.
+    fn any_leaf_in(&self, slice: &Slice, f: impl Fn(Leaf) -> bool) -> bool {
+        let is_one = |place: &Slice, leaf: Leaf| place.overlaps(slice) && f(leaf);
+        self.arguments.iter().any(|(place, leaf)| is_one(place, *leaf))
+            || self.values.iter().enumerate().any(|(index, value)| {
+                let leaves = self.uses.leaves(InstrId(index as u32));
+                value.iter().zip(leaves).any(|(place, &leaf)| is_one(place, leaf))
+            })
+    }
 }
 
 impl Scheduler<'_> {
-    /// Appends the steps of a computation whose parameters stand in `arguments`; gives its result.
+    /// Appends the steps of a computation; gives its result.
     pub fn sequence(
         &mut self,
         id: ComputationId,
-        arguments: &[Value],
+        arguments: &Arguments,
         thunks: &mut Vec<Thunk>,
     ) -> Result<Value, CompileError> {
         let module = self.module;
         let computation = module.computation(id);
-        let mut frame = Frame { id, values: Vec::with_capacity(computation.instructions.len()) };
+        let mut frame = Frame::new(computation, id, arguments);
         for (instr, instruction) in computation.ids().zip(&computation.instructions) {
             let value = match &instruction.op {
-                Op::Parameter { number } => arguments[*number as usize].clone(),
+                Op::Parameter { number } => arguments.values[*number as usize].clone(),
                 _ => self.instruction(&frame, instr, instruction, thunks)?,
             };
             frame.values.push(value);
         }
         Ok(frame.values.swap_remove(computation.root.index()))
+    }
+
+    /// Whether instruction `id`, which reads `slice` as one of `operands`, may leave something else there: nobody
+    /// needs the old value afterwards, and no other operand shows it.
+    pub fn may_take(&self, frame: &Frame, id: InstrId, slice: &Slice, operands: &[Slice]) -> bool {
+        self.is_writable(frame, slice)
+            && operands.iter().filter(|other| other.overlaps(slice)).count() == 1
+            && !frame.any_leaf_in(slice, |leaf| frame.uses.is_needed_after(leaf, id))
+    }
+
+    fn is_writable(&self, frame: &Frame, slice: &Slice) -> bool {
+        self.buffers.is_temporary(slice) && !frame.borrowed.contains(&slice.allocation)
+    }
+
+    /// Buffers for what instruction `id` makes: where the caller wants them if that is free by now, else fresh ones.
+    pub fn results(&mut self, frame: &Frame, id: InstrId, shape: &Shape) -> Value {
+        let fresh = self.new_value(shape);
+        let place = |(number, fresh): (usize, Slice)| {
+            let wanted = frame.wanted.get(&Leaf { made_by: id, number });
+            let is_free = |slice: &&Slice| !frame.any_leaf_in(slice, |leaf| frame.uses.is_needed_from(leaf, id));
+            wanted.filter(is_free).copied().unwrap_or(fresh)
+        };
+        fresh.into_iter().enumerate().map(place).collect()
     }
 
     fn instruction(
@@ -60,9 +128,9 @@ impl Scheduler<'_> {
             Op::GetTupleElement { index } => Ok(self.element(frame, instruction, *index as usize)),
             Op::AfterAll => Ok(Vec::new()),
             Op::Fusion { .. } => self.kernel(frame, id, instruction, thunks),
-            Op::While { condition, body } => self.repeat(frame, instruction, *condition, *body, thunks),
-            Op::Conditional { branches } => self.branch(frame, instruction, branches, thunks),
-            _ => Ok(self.host_op(frame, instruction, thunks)),
+            Op::While { condition, body } => self.repeat(frame, id, *condition, *body, thunks),
+            Op::Conditional { branches } => self.branch(frame, id, branches, thunks),
+            _ => Ok(self.host_op(frame, id, instruction, thunks)),
         }
     }
 
@@ -98,9 +166,9 @@ impl Scheduler<'_> {
             phase: "schedule",
             message: format!("no kernel was made for {}", instruction.name),
         })?;
-        let results = self.new_value(&instruction.shape);
+        let mut results = self.results(frame, id, &instruction.shape);
         let mut arguments = frame.operands(instruction);
-        self.fill_outputs(unit, &arguments, &results, thunks);
+        self.start_outputs(frame, id, unit, &arguments, &mut results, thunks);
         arguments.extend(&results);
         self.buffers.step();
         self.buffers.touch(&arguments);
@@ -108,17 +176,29 @@ impl Scheduler<'_> {
         Ok(results)
     }
 
-    /// Outputs that start from a parameter's value get it.
-    fn fill_outputs(&mut self, unit: usize, parameters: &[Slice], results: &[Slice], thunks: &mut Vec<Thunk>) {
+    /// Outputs that start from a parameter's value take the parameter's place, or a copy of it.
+    fn start_outputs(
+        &mut self,
+        frame: &Frame,
+        id: InstrId,
+        unit: usize,
+        parameters: &[Slice],
+        results: &mut [Slice],
+        thunks: &mut Vec<Thunk>,
+    ) {
         let Some(plan) = self.plans.get(unit) else { return };
-        for (output, &result) in plan.outputs.iter().zip(results) {
-            if let Some(&parameter) = output.initial.and_then(|number| parameters.get(number as usize)) {
-                self.copy(parameter, result, thunks);
+        for (number, output) in plan.outputs.iter().enumerate().take(results.len()) {
+            let Some(&parameter) = output.initial.and_then(|number| parameters.get(number as usize)) else { continue };
+            let is_taken = results.iter().any(|result| result.overlaps(&parameter));
+            if !is_taken && self.may_take(frame, id, &parameter, parameters) {
+                results[number] = parameter;
+            } else {
+                self.copy(parameter, results[number], thunks);
             }
         }
     }
 
-    fn host_op(&mut self, frame: &Frame, instruction: &Instruction, thunks: &mut Vec<Thunk>) -> Value {
+    fn host_op(&mut self, frame: &Frame, id: InstrId, instruction: &Instruction, thunks: &mut Vec<Thunk>) -> Value {
         let computation = self.module.computation(frame.id);
         let shapes: Vec<Shape> =
             instruction.operands.iter().map(|&o| computation.instruction(o).shape.clone()).collect();
@@ -129,7 +209,7 @@ impl Scheduler<'_> {
             opcode: instruction.opcode().name().into(),
             hlo: print_module(&module),
         });
-        let (arguments, results) = (frame.operands(instruction), self.new_value(&instruction.shape));
+        let (arguments, results) = (frame.operands(instruction), self.results(frame, id, &instruction.shape));
         self.buffers.step();
         self.buffers.touch(arguments.iter().chain(&results));
         thunks.push(Thunk::HostOp { op, arguments, results: results.clone() });
@@ -143,14 +223,13 @@ impl Scheduler<'_> {
 
     /// Appends copies of `from` to `to`, as if all were made at once.
     pub fn copy_all(&mut self, from: &[Slice], to: &[Slice], thunks: &mut Vec<Thunk>) {
-        let staged: Vec<Slice> = from
-            .iter()
-            .zip(to)
-            .map(|(source, target)| {
-                let is_overwritten = source != target && to.contains(source);
-                if is_overwritten { self.staged_copy(*source, thunks) } else { *source }
-            })
-            .collect();
+        let changes = |slice: &Slice| from.iter().zip(to).any(|(source, target)| target == slice && source != target);
+        let mut staged = from.to_vec();
+        for (source, target) in staged.iter_mut().zip(to) {
+            if *source != *target && changes(source) {
+                *source = self.staged_copy(*source, thunks);
+            }
+        }
         for (&source, &target) in staged.iter().zip(to) {
             if source != target {
                 self.copy(source, target, thunks);
@@ -164,7 +243,8 @@ impl Scheduler<'_> {
         stage
     }
 
-    fn copy(&mut self, from: Slice, to: Slice, thunks: &mut Vec<Thunk>) {
+    /// Appends a copy as a step of its own.
+    pub fn copy(&mut self, from: Slice, to: Slice, thunks: &mut Vec<Thunk>) {
         self.buffers.step();
         self.buffers.touch([&from, &to]);
         if from.bytes > 0 {

@@ -1,0 +1,360 @@
+//! Schedules executed step by step on bytes, kernels by the interpreter: whatever shares a buffer, the results
+//! must be those of the module.
+
+use fusebox_core::emitter::{LaunchDimensions, OutputPlan, Plan};
+use fusebox_core::hlo::{
+    ArrayLiteral, ArrayShape, ElementType, Literal, Module, Op, Shape, parse_module, print_module, verify,
+};
+use fusebox_core::indexing::IndexingMap;
+use fusebox_runtime::{AllocationKind, Slice, Thunk};
+
+use super::{Schedule, schedule};
+use crate::kernels::{self, Kernels};
+
+struct Compiled {
+    module: Module,
+    kernels: Kernels,
+    plans: Vec<Plan>,
+    schedule: Schedule,
+}
+
+fn compiled(text: &str) -> Compiled {
+    let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
+    verify(&module).unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
+    crate::fuse::run(&mut module);
+    let kernels = kernels::collect(&module);
+    let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
+    let schedule = schedule(&module, &kernels, &plans.iter().collect::<Vec<_>>(), 64).unwrap();
+    Compiled { module, kernels, plans, schedule }
+}
+
+/// As an emitter would plan: updates of a parameter are made in place.
+fn plan(unit: &kernels::Unit) -> Plan {
+    let computation = unit.fusion.computation();
+    let root = computation.root_instruction();
+    let updated = match root.op {
+        Op::DynamicUpdateSlice => match computation.instruction(root.operands[0]).op {
+            Op::Parameter { number } => Some(number as u32),
+            _ => None,
+        },
+        _ => None,
+    };
+    let dims = root.shape.as_array().map_or(Vec::new(), |array| array.dims.clone());
+    let map = IndexingMap::identity(&dims);
+    let output = updated.map_or(OutputPlan::unique(map.clone()), |number| OutputPlan::in_place(map, number));
+    Plan {
+        launch: LaunchDimensions { blocks: 1, threads_per_block: 1 },
+        shared_bytes: 0,
+        outputs: vec![output],
+        vector_lanes: 1,
+        configuration: Default::default(),
+        alternatives: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+struct Machine<'a> {
+    compiled: &'a Compiled,
+    memory: Vec<Vec<u8>>,
+    steps: usize,
+}
+
+impl Machine<'_> {
+    fn read(&self, slice: &Slice) -> Vec<u8> {
+        self.memory[slice.allocation as usize][slice.offset as usize..(slice.offset + slice.bytes) as usize].to_vec()
+    }
+
+    fn write(&mut self, slice: &Slice, data: &[u8]) {
+        let allocation = &self.compiled.schedule.allocations[slice.allocation as usize];
+        assert!(matches!(allocation.kind, AllocationKind::Temporary), "{slice} is not to be written");
+        self.memory[slice.allocation as usize][slice.offset as usize..(slice.offset + slice.bytes) as usize]
+            .copy_from_slice(data);
+    }
+
+    fn run(&mut self, thunks: &[Thunk]) {
+        for thunk in thunks {
+            self.steps += 1;
+            assert!(self.steps < 100_000);
+            match thunk {
+                Thunk::Kernel { kernel, arguments } => self.kernel(*kernel as usize, arguments),
+                Thunk::Copy { from, to } => self.write(to, &self.read(from)),
+                Thunk::HostOp { .. } => unreachable!("no such operation in these tests"),
+                Thunk::While { condition, predicate, body, .. } => loop {
+                    self.run(condition);
+                    if self.read(predicate)[0] == 0 {
+                        break;
+                    }
+                    self.run(body);
+                },
+                Thunk::Conditional { index, branches, .. } => {
+                    let value = self.read(index);
+                    let choice = if value.len() == 1 { usize::from(value[0] == 0) } else { value[0] as usize };
+                    self.run(&branches[choice.min(branches.len() - 1)]);
+                }
+            }
+        }
+    }
+
+    fn kernel(&mut self, kernel: usize, arguments: &[Slice]) {
+        let fusion = &self.compiled.kernels.units[kernel].fusion;
+        let computation = fusion.computation();
+        let parameters = computation.parameters();
+        let (inputs, outputs) = arguments.split_at(parameters.len());
+        for (output, plan) in outputs.iter().zip(&self.compiled.plans[kernel].outputs) {
+            let initial = plan.initial.map(|number| inputs[number as usize]);
+            if let Some(initial) = initial {
+                assert_eq!(self.read(output), self.read(&initial), "the initial value of {}", fusion.name);
+            }
+            let shared = |input: &&Slice| input.overlaps(output);
+            let allowed = usize::from(initial.is_some_and(|initial| initial == *output));
+            assert_eq!(inputs.iter().filter(shared).count(), allowed, "{}", fusion.name);
+        }
+        let literals: Vec<Literal> = parameters
+            .iter()
+            .zip(inputs)
+            .map(|(&id, slice)| literal(computation.instruction(id).shape.as_array().unwrap(), self.read(slice)))
+            .collect();
+        let result = fusebox_interpreter::evaluate(&fusion.module, &literals).unwrap();
+        for (leaf, output) in result.leaves().into_iter().zip(outputs) {
+            self.write(output, &leaf.as_array().unwrap().data);
+        }
+    }
+}
+
+fn literal(shape: &ArrayShape, data: Vec<u8>) -> Literal {
+    Literal::Array(ArrayLiteral { element_type: shape.element_type, dims: shape.dims.clone(), data: data.into() })
+}
+
+/// Executes the schedule and compares with the interpreter; gives the compiled module.
+fn check(text: &str) -> Compiled {
+    let compiled = compiled(text);
+    let mut memory: Vec<Vec<u8>> = Vec::new();
+    for allocation in &compiled.schedule.allocations {
+        memory.push(match &allocation.kind {
+            AllocationKind::Constant(data) => data.clone(),
+            _ => vec![0xee; allocation.bytes as usize],
+        });
+    }
+    let mut inputs = Vec::new();
+    let mut next = 1i32;
+    for binding in &compiled.schedule.parameters {
+        let shape = binding.shape.to_shape().unwrap();
+        let Shape::Array(array) = &shape else { panic!("arrays only") };
+        assert_eq!(array.element_type, ElementType::S32);
+        let values = (0..array.element_count() as i32).map(|number| next + 7 * number);
+        let data: Vec<u8> = values.flat_map(i32::to_le_bytes).collect();
+        next += 1000;
+        let slice = binding.leaves[0];
+        memory[slice.allocation as usize][slice.offset as usize..][..data.len()].copy_from_slice(&data);
+        inputs.push(literal(array, data));
+    }
+    let mut machine = Machine { compiled: &compiled, memory, steps: 0 };
+    machine.run(&compiled.schedule.thunks);
+    let expected = fusebox_interpreter::evaluate(&compiled.module, &inputs).unwrap();
+    let expected: Vec<&ArrayLiteral> = expected.leaves().into_iter().filter_map(Literal::as_array).collect();
+    for (leaf, slice) in expected.iter().zip(&compiled.schedule.result.leaves) {
+        let found = machine.read(slice);
+        assert_eq!(found, &leaf.data[..], "{}\n{text}", print_module(&compiled.module));
+    }
+    compiled
+}
+
+fn copies(thunks: &[Thunk]) -> usize {
+    let nested = |thunk: &Thunk| thunk.nested().iter().map(|(_, inner)| copies(inner)).sum::<usize>();
+    thunks.iter().map(|thunk| usize::from(matches!(thunk, Thunk::Copy { .. })) + nested(thunk)).sum()
+}
+
+fn body(thunks: &[Thunk]) -> &[Thunk] {
+    thunks.iter().find_map(|t| if let Thunk::While { body, .. } = t { Some(&body[..]) } else { None }).unwrap()
+}
+
+const COUNT: &str = "cond { s = (s32[], s32[4], s32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT }";
+
+/// A loop of three iterations over two arrays; `body` computes `a` and `b` of `x` and `y`.
+fn counting(body: &str) -> String {
+    format!(
+        "HloModule m
+{COUNT}
+body {{ s = (s32[], s32[4], s32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = s32[4] get-tuple-element(s), index=1
+  y = s32[4] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  u = s32[1] broadcast(i), dimensions={{}}
+  {body}
+  ROOT t = (s32[], s32[4], s32[4]) tuple(j, a, b) }}
+ENTRY main {{ zero = s32[] constant(0)
+  p = s32[4] parameter(0)
+  q = s32[4] parameter(1)
+  n = s32[4] negate(p)
+  s = (s32[], s32[4], s32[4]) tuple(zero, n, q)
+  w = (s32[], s32[4], s32[4]) while(s), condition=cond, body=body
+  x = s32[4] get-tuple-element(w), index=1
+  y = s32[4] get-tuple-element(w), index=2
+  ROOT r = (s32[4], s32[4]) tuple(x, y) }}"
+    )
+}
+
+#[test]
+fn an_update_of_a_value_nobody_needs_is_made_in_place() {
+    let compiled = check(
+        "HloModule m
+ENTRY main { p = s32[4] parameter(0)
+  u = s32[1] parameter(1)
+  i = s32[] parameter(2)
+  n = s32[4] negate(p)
+  d = s32[4] dynamic-update-slice(n, u, i)
+  ROOT e = s32[4] dynamic-update-slice(d, u, i) }",
+    );
+    assert_eq!(copies(&compiled.schedule.thunks), 0);
+}
+
+#[test]
+fn parameters_constants_and_values_needed_later_are_copied_first() {
+    for root in ["tuple(d, p)", "tuple(d, n)", "tuple(d, c)"] {
+        let updated = &root[9..10];
+        let compiled = check(&format!(
+            "HloModule m
+ENTRY main {{ p = s32[4] parameter(0)
+  c = s32[4] constant({{1, 2, 3, 4}})
+  u = s32[1] parameter(1)
+  i = s32[] parameter(2)
+  n = s32[4] negate(p)
+  d = s32[4] dynamic-update-slice({updated}, u, i)
+  ROOT r = (s32[4], s32[4]) {root} }}"
+        ));
+        assert_eq!(copies(&compiled.schedule.thunks), 1, "{root}");
+    }
+}
+
+#[test]
+fn an_operand_that_shows_the_old_value_otherwise_forbids_the_place() {
+    let compiled = check(
+        "HloModule m
+fused { n = s32[4] parameter(0)
+  r = s32[2,2] parameter(1)
+  i = s32[] parameter(2)
+  t = s32[1,2] slice(r), slice={[1:2],[0:2]}
+  u = s32[2] reshape(t)
+  ROOT d = s32[4] dynamic-update-slice(n, u, i) }
+ENTRY main { p = s32[4] parameter(0)
+  i = s32[] parameter(1)
+  n = s32[4] negate(p)
+  r = s32[2,2] reshape(n)
+  ROOT f = s32[4] fusion(n, r, i), kind=kLoop, calls=fused }",
+    );
+    assert_eq!(copies(&compiled.schedule.thunks), 1);
+}
+
+#[test]
+fn a_loop_that_updates_its_state_copies_nothing() {
+    let invariant = check(&counting("a = s32[4] dynamic-update-slice(x, u, i)\n  b = s32[4] reshape(y)"));
+    let arrays =
+        |thunks: &[Thunk]| thunks.iter().filter(|t| matches!(t, Thunk::Copy { from, .. } if from.bytes > 4)).count();
+    assert_eq!(arrays(body(&invariant.schedule.thunks)), 0);
+    assert_eq!(arrays(&invariant.schedule.thunks), 0, "the invariant parameter and the fresh value stay in place");
+}
+
+#[test]
+fn states_that_change_places_come_out_right() {
+    check(&counting("a = s32[4] reshape(y)\n  b = s32[4] reshape(x)"));
+    check(&counting("a = s32[4] dynamic-update-slice(y, u, i)\n  b = s32[4] reshape(x)"));
+    check(&counting("a = s32[4] dynamic-update-slice(y, u, i)\n  b = s32[4] dynamic-update-slice(x, u, i)"));
+    check(&counting("a = s32[4] dynamic-update-slice(x, u, i)\n  b = s32[4] reshape(x)"));
+    check(&counting("a = s32[4] negate(y)\n  b = s32[4] dynamic-update-slice(a, u, i)"));
+    check(&counting("a = s32[4] add(x, y)\n  b = s32[4] dynamic-update-slice(x, u, i)"));
+}
+
+/// A line of random operations over arrays of four elements.
+struct Lines {
+    seed: u64,
+    text: String,
+    names: Vec<String>,
+}
+
+impl Lines {
+    fn below(&mut self, bound: usize) -> usize {
+        self.seed = self.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.seed >> 33) as usize % bound
+    }
+
+    fn any(&mut self) -> String {
+        let number = self.below(self.names.len());
+        self.names[number].clone()
+    }
+
+    fn grow(&mut self, prefix: &str, count: usize, callees: &[&str]) {
+        for number in 0..count {
+            let (name, a, b) = (format!("{prefix}{number}"), self.any(), self.any());
+            let kind = self.below(if callees.is_empty() { 5 } else { 7 });
+            self.text += &match kind {
+                0 => format!("  {name} = s32[4] add({a}, {b})\n"),
+                1 => format!("  {name} = s32[4] reverse({a}), dimensions={{0}}\n"),
+                2 | 3 => format!(
+                    "  {name}u = s32[2] slice({b}), slice={{[1:3]}}\n  {name}v = s32[2] negate({name}u)\n  \
+                     {name} = s32[4] dynamic-update-slice({a}, {name}v, i)\n"
+                ),
+                4 => format!("  {name}r = s32[2,2] reshape({a})\n  {name} = s32[4] reshape({name}r)\n"),
+                5 => format!(
+                    "  {name}t = (s32[], s32[4], s32[4]) tuple(i, {a}, {b})\n  \
+                     {name}w = (s32[], s32[4], s32[4]) while({name}t), condition=cond, body={}\n  \
+                     {name}o = s32[4] get-tuple-element({name}w), index=1\n  \
+                     {name} = s32[4] get-tuple-element({name}w), index=2\n",
+                    callees[0]
+                ),
+                _ => format!(
+                    "  {name}t = (s32[], s32[4], s32[4]) tuple(i, {a}, {b})\n  \
+                     {name}c = (s32[], s32[4], s32[4]) conditional(i, {name}t, {name}t), branch_computations={{{}, {}}}\n  \
+                     {name}o = s32[4] get-tuple-element({name}c), index=1\n  \
+                     {name} = s32[4] get-tuple-element({name}c), index=2\n",
+                    callees[0], callees[1]
+                ),
+            };
+            if kind >= 5 {
+                self.names.push(format!("{name}o"));
+            }
+            self.names.push(name);
+        }
+    }
+}
+
+fn random_body(seed: u64, name: &str, callees: &[&str]) -> String {
+    let text = format!(
+        "{name} {{ s = (s32[], s32[4], s32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = s32[4] get-tuple-element(s), index=1
+  y = s32[4] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)\n"
+    );
+    let mut lines = Lines { seed, text, names: vec!["x".into(), "y".into()] };
+    let count = 1 + lines.below(5);
+    lines.grow("v", count, callees);
+    let (a, b) = (lines.any(), lines.any());
+    lines.text + &format!("  ROOT t = (s32[], s32[4], s32[4]) tuple(j, {a}, {b}) }}\n")
+}
+
+#[test]
+fn random_programs_compute_what_the_module_says() {
+    for seed in 0..400 {
+        let inner = random_body(seed * 3 + 1, "inner", &[]);
+        let other = random_body(seed * 3 + 2, "other", &["inner", "inner"]);
+        let entry = "ENTRY main { p = s32[4] parameter(0)
+  q = s32[4] parameter(1)
+  i = s32[] constant(0)
+  c = s32[4] constant({5, 6, 7, 8})
+  n = s32[4] negate(p)\n";
+        let names = ["p", "q", "c", "n"].map(String::from).to_vec();
+        let mut lines = Lines { seed, text: entry.into(), names };
+        lines.grow("e", 6, &["other", "inner"]);
+        let (a, b) = (lines.any(), lines.any());
+        check(&format!(
+            "HloModule m\n{COUNT}\n{inner}{other}{}  ROOT r = (s32[4], s32[4], s32[4]) tuple({a}, {b}, e5) }}",
+            lines.text
+        ));
+    }
+}
