@@ -12,4 +12,5 @@ pub mod device;
 pub mod emitter;
 pub mod hlo;
 pub mod indexing;
+pub mod launch;
 pub mod plugin;

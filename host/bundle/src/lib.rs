@@ -3,6 +3,7 @@
 //! A crate that nothing names is dropped by the linker, and its registration with it, without a word. So
 //! each is named here, and `tests/list.rs` says who must have arrived.
 
+use fusebox_emitter_concatenate as _;
 use fusebox_emitter_loop as _;
 use fusebox_emitter_reduce as _;
 
@@ -10,7 +11,7 @@ use fusebox_core::emitter::Emitter;
 
 /// Order among emitters of equal score, and of listings; names that are missing here come last.
 pub const ORDER: &[&str] =
-    &["loop", "row-reduce", "multi-row-reduce", "column-reduce", "small-column-reduce", "scalar-reduce"];
+    &["loop", "concatenate", "row-reduce", "multi-row-reduce", "column-reduce", "small-column-reduce", "scalar-reduce"];
 
 /// Makes the bundled emitters, in [`ORDER`].
 pub fn emitters() -> Vec<Box<dyn Emitter>> {

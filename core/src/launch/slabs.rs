@@ -1,0 +1,153 @@
+//! Blocks of one thread: each takes a contiguous part of a nest, row by row, so that the innermost loop runs along
+//! the last dimension without divisions.
+
+use super::{BlockRange, Dealing, Nest, Share, ceil_div, knob};
+use crate::device::DeviceDescription;
+use crate::emitter::{Configuration, EmitError, LaunchDimensions};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+
+/// What a block should cost at least in bytes: below it, handing out costs more than it saves.
+const BYTES_PER_BLOCK: i64 = 128 << 10;
+/// Enough blocks per core that an unlucky one does not matter.
+const BLOCKS_PER_CORE: i64 = 16;
+/// A row is cut at multiples of this many points: whole cache lines for every element type.
+const CUT: i64 = 64;
+
+pub(super) fn deal(
+    nests: &[Nest],
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Dealing, EmitError> {
+    let bytes = nests.iter().fold(0i64, |sum, nest| sum.saturating_add(nest.bytes()));
+    let points = nests.iter().fold(0i64, |sum, nest| sum.saturating_add(nest.points())).max(1);
+    let most_blocks = (i64::from(device.core_count) * BLOCKS_PER_CORE).min(points);
+    let wanted = match knob(configuration, "blocks", 1..=points)? {
+        Some(blocks) => blocks,
+        None => (bytes / BYTES_PER_BLOCK).clamp(1, most_blocks),
+    };
+    let mut row = Queue { target: (bytes / wanted).max(1), block: 0, filled: 0 };
+    let placed: Vec<(Tiling, BlockRange)> = nests.iter().map(|nest| row.place(nest)).collect();
+    let total = placed.iter().map(|(_, range)| range.first + range.count).max().unwrap_or(1);
+    Ok(Dealing {
+        launch: LaunchDimensions { blocks: total as u64, threads_per_block: 1 },
+        shares: placed.iter().zip(nests).map(|((tiling, range), nest)| tiling.share(nest, range, total)).collect(),
+        lanes: 1,
+        configuration: knobs(wanted),
+        alternatives: alternatives(wanted, most_blocks),
+    })
+}
+
+/// Hands out blocks in order; small nests share one.
+struct Queue {
+    /// Bytes a block should get.
+    target: i64,
+    block: i64,
+    /// Bytes that the current block has got so far.
+    filled: i64,
+}
+
+impl Queue {
+    fn place(&mut self, nest: &Nest) -> (Tiling, BlockRange) {
+        let bytes = nest.bytes();
+        let tiling = Tiling::new(nest, (bytes.saturating_add(self.target / 2) / self.target).max(1));
+        let count = tiling.blocks();
+        if self.filled > 0 && (count > 1 || self.filled.saturating_add(bytes) > self.target) {
+            self.block += 1;
+            self.filled = 0;
+        }
+        let range = BlockRange { first: self.block, count };
+        match count {
+            1 => self.filled = self.filled.saturating_add(bytes.max(1)),
+            count => self.block += count,
+        }
+        (tiling, range)
+    }
+}
+
+/// How a nest is cut.
+struct Tiling {
+    /// Dimensions that count rows.
+    outer: Vec<i64>,
+    /// Their product.
+    rows: i64,
+    /// Points in a row.
+    row: i64,
+    cut: Cut,
+}
+
+/// What a block takes.
+enum Cut {
+    /// So many rows.
+    Rows(i64),
+    /// A part of one row: `length` points, `parts` parts to a row.
+    Part { length: i64, parts: i64 },
+}
+
+impl Tiling {
+    fn new(nest: &Nest, wanted_blocks: i64) -> Self {
+        let (outer, row) = match nest.dims.split_last() {
+            None => (Vec::new(), 1),
+            Some((&last, outer)) => (outer.to_vec(), last),
+        };
+        let rows: i64 = outer.iter().product();
+        let cut = if rows >= wanted_blocks || row <= CUT {
+            Cut::Rows(ceil_div(rows, wanted_blocks).max(1))
+        } else {
+            let parts = ceil_div(wanted_blocks, rows.max(1));
+            let length = ceil_div(ceil_div(row, parts), CUT) * CUT;
+            Cut::Part { length, parts: ceil_div(row, length) }
+        };
+        Tiling { outer, rows, row, cut }
+    }
+
+    fn blocks(&self) -> i64 {
+        match self.cut {
+            Cut::Rows(rows) => ceil_div(self.rows, rows).max(1),
+            Cut::Part { parts, .. } => (self.rows * parts).max(1),
+        }
+    }
+
+    /// `(th, bl)[row, point] -> point of the nest`, or `(th, bl)[point]` where rows are cut.
+    fn share(&self, nest: &Nest, blocks: &BlockRange, total: i64) -> Share {
+        let mut map = IndexingMap {
+            dims: vec![Variable::named("th", 1), Variable::named("bl", total)],
+            ..IndexingMap::default()
+        };
+        let (block, in_range) = blocks.local(total);
+        map.constraints.extend(in_range);
+        let (row, point, reach_of_rows, reach_in_row) = match self.cut {
+            Cut::Rows(rows) => {
+                map.ranges = vec![Variable::named("row", rows), Variable::named("point", self.row)];
+                (block * rows + Expr::range(0), Expr::range(1), blocks.count * rows, self.row)
+            }
+            Cut::Part { length, parts } => {
+                map.ranges = vec![Variable::named("point", length)];
+                let point = block.clone().modulo(parts) * length + Expr::range(0);
+                (block.floor_div(parts), point, self.rows, length * parts)
+            }
+        };
+        if reach_of_rows > self.rows {
+            map.constraints.push(Constraint::new(row.clone(), Interval::from_size(self.rows)));
+        }
+        if reach_in_row > self.row {
+            map.constraints.push(Constraint::new(point.clone(), Interval::from_size(self.row)));
+        }
+        map.results = match nest.dims.len() {
+            0 => Vec::new(),
+            _ => [delinearize(&row, &self.outer), vec![point]].concat(),
+        };
+        Share { map, lane: None }
+    }
+}
+
+fn alternatives(wanted: i64, most: i64) -> Vec<Configuration> {
+    let mut others = vec![wanted / 2, (wanted * 2).min(most), most, 1];
+    others.retain(|&blocks| blocks > 0 && blocks != wanted);
+    others.sort_unstable();
+    others.dedup();
+    others.into_iter().map(knobs).collect()
+}
+
+fn knobs(blocks: i64) -> Configuration {
+    Configuration([("blocks".to_owned(), blocks)].into())
+}

@@ -1,0 +1,57 @@
+//! What a point costs.
+
+use std::collections::HashSet;
+
+use crate::hlo::{BinaryOp, Computation, InstrId, Op, UnaryOp};
+
+/// Weight of a function that takes some twenty instructions.
+const SLOW: i64 = 12;
+
+/// A guess at what computing one element of each of `values` costs, in bytes of memory traffic that take as long: what
+/// is read and written, and the arithmetic of everything above.
+pub fn work_per_point(computation: &Computation, values: &[InstrId]) -> i64 {
+    let mut seen: HashSet<InstrId> = values.iter().copied().collect();
+    let mut pending: Vec<InstrId> = seen.iter().copied().collect();
+    let bytes = |id: InstrId| {
+        let arrays = computation.instruction(id).shape.leaves().into_iter().filter_map(|leaf| leaf.as_array());
+        arrays.filter(|array| array.rank() > 0).map(|array| array.element_type.byte_size() as i64).sum::<i64>()
+    };
+    let mut work: i64 = values.iter().map(|&id| bytes(id)).sum();
+    while let Some(id) = pending.pop() {
+        let instruction = computation.instruction(id);
+        work = work.saturating_add(match &instruction.op {
+            Op::Parameter { .. } => bytes(id),
+            op => arithmetic(op).saturating_mul(reads(computation, id)),
+        });
+        pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
+    }
+    work
+}
+
+fn arithmetic(op: &Op) -> i64 {
+    match op {
+        Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::Reshape | Op::Bitcast | Op::Broadcast { .. } => 0,
+        Op::Unary(UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Floor | UnaryOp::Ceil) => 1,
+        Op::Binary(BinaryOp::Atan2 | BinaryOp::Power | BinaryOp::Divide | BinaryOp::Remainder) => SLOW,
+        // Mostly polynomials.
+        Op::Unary(_) => SLOW,
+        _ => 1,
+    }
+}
+
+/// Elements of its operands that an element takes: above 1 where something is reduced.
+fn reads(computation: &Computation, id: InstrId) -> i64 {
+    let instruction = computation.instruction(id);
+    let operand = instruction.operands.first().and_then(|&id| computation.instruction(id).shape.as_array());
+    let product = |sizes: &mut dyn Iterator<Item = i64>| sizes.fold(1i64, |n, size| n.saturating_mul(size.max(1)));
+    match (&instruction.op, operand) {
+        (Op::Reduce { dimensions, .. }, Some(operand)) => {
+            product(&mut dimensions.iter().filter_map(|&d| operand.dims.get(d as usize).copied()))
+        }
+        (Op::ReduceWindow { window, .. }, _) => product(&mut window.dims.iter().map(|dim| dim.size)),
+        (Op::Dot(dims), Some(operand)) => {
+            product(&mut dims.lhs_contracting.iter().filter_map(|&d| operand.dims.get(d as usize).copied()))
+        }
+        _ => 1,
+    }
+}

@@ -1,0 +1,62 @@
+//! Which fusions the emitter takes: those of which a result comes from a concatenate.
+
+use fusebox_core::analysis::{Hero, HeroKind, heroes};
+use fusebox_core::emitter::{Decline, Fusion, Verdict};
+use fusebox_core::hlo::Shape;
+use fusebox_core::launch::MOST_POINTS;
+
+use crate::joined::operands;
+
+/// Each element is computed by a thread that knows its operand.
+const SCORE: u32 = 600;
+/// Another result asks for a kernel of its own kind: still better than choosing an operand for each element.
+const SCORE_BESIDE_OTHERS: u32 = 150;
+/// Every operand has a loop nest of its own in the code.
+const MOST_OPERANDS: usize = 512;
+
+pub fn consider(fusion: &Fusion) -> Verdict {
+    let heroes = heroes(fusion);
+    match in_the_way(fusion, &heroes) {
+        Some(decline) => Verdict::Decline(decline),
+        None => {
+            let foreign = |hero: &Hero| !matches!(hero.kind, HeroKind::Concatenate | HeroKind::None);
+            let score = if heroes.iter().any(foreign) { SCORE_BESIDE_OTHERS } else { SCORE };
+            Verdict::Accept { score }
+        }
+    }
+}
+
+fn in_the_way(fusion: &Fusion, heroes: &[Hero]) -> Option<Decline> {
+    let computation = fusion.computation();
+    let decline =
+        |reason: String, id| Some(Decline { reason, instruction: Some(computation.instruction(id).name.clone()) });
+    let concatenates: Vec<_> = heroes.iter().filter(|hero| hero.kind == HeroKind::Concatenate).collect();
+    if concatenates.is_empty() {
+        let reason = heroes.first().map_or("the fusion has no results", |hero| &hero.reason);
+        return Some(Decline { reason: format!("no result comes from a concatenate: {reason}"), instruction: None });
+    }
+    for &root in &fusion.roots {
+        for leaf in computation.instruction(root).shape.leaves() {
+            match leaf {
+                Shape::Array(array) if array.element_count() > MOST_POINTS => {
+                    return decline(
+                        format!("a result has {} elements; {MOST_POINTS} are the most", array.element_count()),
+                        root,
+                    );
+                }
+                Shape::Array(_) => {}
+                _ => return decline("a result is no array; only arrays can be written".into(), root),
+            }
+        }
+    }
+    for hero in concatenates {
+        if computation.instruction(hero.instruction).shape.as_array().is_none_or(|array| array.element_count() == 0) {
+            return decline("the concatenate has no elements".into(), hero.instruction);
+        }
+        let count = operands(computation, hero.instruction).len();
+        if count > MOST_OPERANDS {
+            return decline(format!("{count} operands, {MOST_OPERANDS} are the most"), hero.instruction);
+        }
+    }
+    None
+}

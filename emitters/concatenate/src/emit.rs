@@ -1,0 +1,116 @@
+//! The entry function.
+
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
+
+use crate::joined::{Epilogue, Joined};
+use crate::plan::{dealt, shift};
+use crate::visits::{Bundle, Work, Write};
+
+/// Writes the kernel of a plan that [`crate::plan::plan`] made.
+pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (work, dealing) = dealt(fusion, device, &plan.configuration)?;
+    let mut kernel = KernelBuilder::new(fusion);
+    let functions = Functions::declare(&mut kernel, &work);
+    let point = [kernel.thread(), kernel.block()];
+    let mut outputs = kernel.outputs().to_vec();
+    for ((visit, share), values) in work.visits.iter().zip(&dealing.shares).zip(&functions.values) {
+        let unroll: Vec<usize> = share.lane.into_iter().collect();
+        outputs = kernel.indexed_loop(&share.map, &point, &outputs, &unroll, |b, _, index, outputs| {
+            let mut outputs = outputs.to_vec();
+            for (bundle, values) in visit.bundles.iter().zip(values) {
+                outputs = functions.bundle(b, &work, bundle, values, index, outputs);
+            }
+            outputs
+        });
+    }
+    kernel.finish(&outputs)
+}
+
+/// The functions that the kernel calls.
+struct Functions {
+    /// Per visit and bundle.
+    values: Vec<Vec<Subgraph>>,
+    /// Per concatenate and epilogue.
+    epilogues: Vec<Vec<Subgraph>>,
+}
+
+impl Functions {
+    fn declare(kernel: &mut KernelBuilder, work: &Work) -> Self {
+        let mut values = Vec::new();
+        for visit in &work.visits {
+            values.push(visit.bundles.iter().map(|bundle| kernel.values(&bundle.values)).collect());
+        }
+        let mut epilogues = Vec::new();
+        for joined in &work.joined {
+            let declare = |epilogue: &Epilogue| kernel.epilogue(&epilogue.roots, &[joined.hero]);
+            epilogues.push(joined.epilogues.iter().map(declare).collect());
+        }
+        Functions { values, epilogues }
+    }
+
+    /// Computes the values that a point of the nest stands for, and writes them.
+    fn bundle(
+        &self,
+        b: &mut FunctionBuilder,
+        work: &Work,
+        bundle: &Bundle,
+        values: &Subgraph,
+        point: &[Value],
+        mut outputs: Vec<Value>,
+    ) -> Vec<Value> {
+        let sizes: Vec<i64> = bundle.index.ranges.iter().map(|range| range.bounds.size() as i64).collect();
+        for inner in indices(&sizes) {
+            let inner: Vec<Value> = inner.into_iter().map(|i| b.index(i)).collect();
+            let index = match bundle.index.is_identity() {
+                true => point.to_vec(),
+                false => b.apply_indexing(&bundle.index, &[point, &inner].concat()),
+            };
+            let computed = b.call_subgraph(values, &index, &[]);
+            for &write in &bundle.writes {
+                match write {
+                    Write::Output { value, output } => {
+                        outputs[output] = b.insert(computed[value], outputs[output], &index);
+                    }
+                    Write::Element { value, joined, offset } => {
+                        let epilogues = &self.epilogues[joined];
+                        let joined = &work.joined[joined];
+                        let index = b.apply_indexing(&shift(&joined.dims, joined.dimension, offset), &index);
+                        outputs = element(b, joined, epilogues, computed[value], &index, outputs);
+                    }
+                }
+            }
+        }
+        outputs
+    }
+}
+
+/// Writes an element of a concatenate: to the outputs that are the concatenate, and through the epilogues.
+fn element(
+    b: &mut FunctionBuilder,
+    joined: &Joined,
+    epilogues: &[Subgraph],
+    value: Value,
+    index: &[Value],
+    mut outputs: Vec<Value>,
+) -> Vec<Value> {
+    for &output in &joined.direct {
+        outputs[output] = b.insert(value, outputs[output], index);
+    }
+    for (epilogue, function) in joined.epilogues.iter().zip(epilogues) {
+        let index = b.apply_indexing(&epilogue.from_hero, index);
+        let results = b.call_subgraph(function, &index, &[value]);
+        for &(output, result) in &epilogue.outputs {
+            outputs[output] = b.insert(results[result], outputs[output], &index);
+        }
+    }
+    outputs
+}
+
+/// All indices of a small box in row-major order.
+fn indices(sizes: &[i64]) -> Vec<Vec<i64>> {
+    sizes.iter().fold(vec![Vec::new()], |found, &size| {
+        found.iter().flat_map(|index| (0..size).map(move |i| [index.as_slice(), &[i]].concat())).collect()
+    })
+}

@@ -1,0 +1,141 @@
+//! Concatenates and the results that come from them.
+
+use fusebox_core::analysis::{HeroKind, hero_to_root, heroes};
+use fusebox_core::emitter::{EmitError, Fusion};
+use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
+use fusebox_core::indexing::IndexingMap;
+
+/// An operand of a concatenate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// The operand.
+    pub instruction: InstrId,
+    /// Where it starts in the result, along the dimension of the concatenate.
+    pub offset: i64,
+}
+
+/// A concatenate that is the hero of at least one result.
+pub struct Joined {
+    /// The concatenate.
+    pub hero: InstrId,
+    /// The dimension along which its operands follow each other.
+    pub dimension: usize,
+    /// Its dimensions.
+    pub dims: Vec<i64>,
+    /// Operands that have elements.
+    pub operands: Vec<Operand>,
+    /// Outputs that are the concatenate itself.
+    pub direct: Vec<usize>,
+    /// Outputs behind an epilogue, by dimensions.
+    pub epilogues: Vec<Epilogue>,
+}
+
+/// Results of equal dimensions that are computed from a concatenate's elements.
+pub struct Epilogue {
+    /// The results' instructions, each once.
+    pub roots: Vec<InstrId>,
+    /// `(output, result)`: the output's number in the kernel and the number of its value.
+    pub outputs: Vec<(usize, usize)>,
+    /// From an index of the concatenate to the index of the results' element that it becomes.
+    pub from_hero: IndexingMap,
+}
+
+/// A result that has another hero, or none.
+pub struct Beside {
+    /// The result.
+    pub root: InstrId,
+    /// Its outputs, one per leaf.
+    pub outputs: Vec<usize>,
+}
+
+/// The results of a fusion: what comes from concatenates, and the rest.
+pub fn results(fusion: &Fusion) -> Result<(Vec<Joined>, Vec<Beside>), EmitError> {
+    let computation = fusion.computation();
+    let (mut joined, mut beside): (Vec<Joined>, Vec<Beside>) = (Vec::new(), Vec::new());
+    let mut output = 0;
+    for hero in heroes(fusion) {
+        let first = output;
+        output += computation.instruction(hero.root).shape.leaves().len();
+        if hero.kind != HeroKind::Concatenate {
+            beside.push(Beside { root: hero.root, outputs: (first..output).collect() });
+            continue;
+        }
+        let position = match joined.iter().position(|joined| joined.hero == hero.instruction) {
+            Some(position) => position,
+            None => {
+                joined.extend(Joined::new(computation, hero.instruction));
+                joined.len() - 1
+            }
+        };
+        joined[position].add(computation, hero.root, first)?;
+    }
+    Ok((joined, beside))
+}
+
+impl Joined {
+    fn new(computation: &Computation, hero: InstrId) -> Option<Self> {
+        let instruction = computation.instruction(hero);
+        let (Op::Concatenate { dimension }, Shape::Array(array)) = (&instruction.op, &instruction.shape) else {
+            return None;
+        };
+        Some(Joined {
+            hero,
+            dimension: *dimension as usize,
+            dims: array.dims.clone(),
+            operands: operands(computation, hero),
+            direct: Vec::new(),
+            epilogues: Vec::new(),
+        })
+    }
+
+    fn add(&mut self, computation: &Computation, root: InstrId, output: usize) -> Result<(), EmitError> {
+        if root == self.hero {
+            self.direct.push(output);
+            return Ok(());
+        }
+        let (hero, root_instruction) = (computation.instruction(self.hero), computation.instruction(root));
+        let from_hero = hero_to_root(hero, root_instruction).ok_or_else(|| EmitError {
+            message: format!("{} has not as many elements as {}", root_instruction.name, hero.name),
+            instruction: Some(root_instruction.name.clone()),
+        })?;
+        let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
+        let known = self.epilogues.iter().position(|epilogue| dims(epilogue.roots[0]) == dims(root));
+        let position = known.unwrap_or(self.epilogues.len());
+        if known.is_none() {
+            self.epilogues.push(Epilogue { roots: Vec::new(), outputs: Vec::new(), from_hero });
+        }
+        let epilogue = &mut self.epilogues[position];
+        let value = epilogue.roots.iter().position(|&known| known == root).unwrap_or(epilogue.roots.len());
+        if value == epilogue.roots.len() {
+            epilogue.roots.push(root);
+        }
+        epilogue.outputs.push((output, value));
+        Ok(())
+    }
+}
+
+/// The operands that have elements. An operand that is itself a concatenate along the same dimension stands for
+/// its own operands.
+pub fn operands(computation: &Computation, concatenate: InstrId) -> Vec<Operand> {
+    let Op::Concatenate { dimension } = computation.instruction(concatenate).op else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut offset = 0;
+    // The operands still to be looked at, the next one last.
+    let mut pending: Vec<InstrId> = computation.instruction(concatenate).operands.iter().rev().copied().collect();
+    while let Some(id) = pending.pop() {
+        let instruction = computation.instruction(id);
+        match (&instruction.op, &instruction.shape) {
+            (Op::Concatenate { dimension: inner }, _) if *inner == dimension => {
+                pending.extend(instruction.operands.iter().rev());
+            }
+            (_, Shape::Array(array)) => {
+                if array.element_count() > 0 {
+                    found.push(Operand { instruction: id, offset });
+                }
+                offset += array.dims.get(dimension as usize).copied().unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,86 @@
+//! What the kernel will do.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, Fusion, OutputPlan, Plan};
+use fusebox_core::indexing::{Expr, IndexingMap, dim_exprs};
+use fusebox_core::launch::{Dealing, Nest};
+
+use crate::joined::Joined;
+use crate::visits::{Work, Write, work};
+
+/// The work, and who does which part of it.
+pub fn dealt(
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<(Work, Dealing), EmitError> {
+    let work = work(fusion, device)?;
+    let nests: Vec<Nest> = work.visits.iter().map(|visit| visit.nest.clone()).collect();
+    let dealing = Dealing::new(&nests, device, configuration)?;
+    Ok((work, dealing))
+}
+
+/// Launch, maps and knobs.
+pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let (work, dealing) = dealt(fusion, device, configuration)?;
+    let computation = fusion.computation();
+    let outputs: usize = fusion.roots.iter().map(|&root| computation.instruction(root).shape.leaves().len()).sum();
+    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); outputs];
+    for (visit, share) in work.visits.iter().zip(&dealing.shares) {
+        for bundle in &visit.bundles {
+            let to_value = share.then(&bundle.index)?;
+            for &write in &bundle.writes {
+                for (output, map) in written(&work.joined, write, &to_value) {
+                    maps[output].push(map);
+                }
+            }
+        }
+    }
+    Ok(Plan {
+        launch: dealing.launch,
+        shared_bytes: 0,
+        outputs: maps.into_iter().map(OutputPlan::unique_parts).collect(),
+        vector_lanes: dealing.lanes as u32,
+        configuration: dealing.configuration,
+        alternatives: dealing.alternatives,
+        notes: notes(&work),
+    })
+}
+
+/// The outputs that a value goes to, and at which index each, from the map to the value's index.
+fn written(joined: &[Joined], write: Write, to_value: &IndexingMap) -> Vec<(usize, IndexingMap)> {
+    match write {
+        Write::Output { output, .. } => vec![(output, to_value.clone())],
+        Write::Element { joined: number, offset, .. } => {
+            let joined = &joined[number];
+            let to_hero = shifted(to_value, joined.dimension, offset);
+            let direct = joined.direct.iter().map(|&output| (output, to_hero.clone()));
+            let behind = joined.epilogues.iter().flat_map(|epilogue| {
+                let map = to_hero.then(&epilogue.from_hero).unwrap_or_default().simplify();
+                epilogue.outputs.iter().map(move |&(output, _)| (output, map.clone())).collect::<Vec<_>>()
+            });
+            direct.chain(behind).collect()
+        }
+    }
+}
+
+fn shifted(map: &IndexingMap, dimension: usize, offset: i64) -> IndexingMap {
+    let mut map = map.clone();
+    if let Some(result) = map.results.get_mut(dimension) {
+        *result = result.clone() + offset;
+    }
+    map
+}
+
+/// `index + offset` in one dimension, for indices of these sizes.
+pub fn shift(dims: &[i64], dimension: usize, offset: i64) -> IndexingMap {
+    let mut results: Vec<Expr> = dim_exprs(dims.len());
+    results[dimension] = results[dimension].clone() + offset;
+    IndexingMap::from_tensor_sizes(results, dims, &[])
+}
+
+fn notes(work: &Work) -> Vec<String> {
+    let operands = |joined: &Joined| joined.operands.len();
+    let operands: usize = work.joined.iter().map(operands).sum();
+    vec![format!("{operands} operands in {} loop nests", work.visits.len())]
+}

@@ -1,0 +1,253 @@
+//! Which values are computed together, over which points.
+
+use std::collections::HashSet;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{EmitError, Fusion};
+use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
+use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
+use fusebox_core::launch::{Nest, work_per_point};
+
+use crate::joined::{Beside, Joined, results};
+
+/// A row of the result of at most so many elements is written by one thread, from all operands.
+const SHORT_ROW: i64 = 16;
+/// Values of one bundle live at the same time.
+const MOST_TOGETHER: usize = 4;
+
+/// Everything the kernel does.
+pub struct Work {
+    /// The concatenates.
+    pub joined: Vec<Joined>,
+    /// Its loop nests.
+    pub visits: Vec<Visit>,
+}
+
+/// A loop nest.
+pub struct Visit {
+    /// Its points.
+    pub nest: Nest,
+    /// What is done at each point, in order.
+    pub bundles: Vec<Bundle>,
+}
+
+/// Values of equal dimensions that are computed by one function.
+pub struct Bundle {
+    /// The instructions, each once.
+    pub values: Vec<InstrId>,
+    /// From a point of the nest to an index of the values. Range variables: the values that one point stands for.
+    pub index: IndexingMap,
+    /// What becomes of the values.
+    pub writes: Vec<Write>,
+}
+
+/// What becomes of a value.
+#[derive(Clone, Copy)]
+pub enum Write {
+    /// It is an element of a concatenate.
+    Element {
+        /// Number among the values' leaves.
+        value: usize,
+        /// Number of the concatenate.
+        joined: usize,
+        /// Where its operand starts.
+        offset: i64,
+    },
+    /// It is an element of an output.
+    Output {
+        /// Number among the values' leaves.
+        value: usize,
+        /// Number of the output.
+        output: usize,
+    },
+}
+
+/// A value on its way into a bundle.
+struct Entry {
+    instruction: InstrId,
+    dims: Vec<i64>,
+    /// First of the dimensions that may be taken as one.
+    dimension: usize,
+    target: Target,
+}
+
+enum Target {
+    Element { joined: usize, offset: i64 },
+    Outputs(Vec<usize>),
+}
+
+/// The loop nests of a fusion.
+pub fn work(fusion: &Fusion, device: &DeviceDescription) -> Result<Work, EmitError> {
+    let computation = fusion.computation();
+    let (joined, beside) = results(fusion)?;
+    let mut visits = Vec::new();
+    let mut entries = Vec::new();
+    for (number, concatenate) in joined.iter().enumerate() {
+        match is_short(concatenate) {
+            true => visits.push(short_rows(computation, concatenate, number)),
+            false => entries.extend(concatenate.operands.iter().filter_map(|operand| {
+                Some(Entry {
+                    instruction: operand.instruction,
+                    dims: computation.instruction(operand.instruction).shape.as_array()?.dims.clone(),
+                    dimension: concatenate.dimension,
+                    target: Target::Element { joined: number, offset: operand.offset },
+                })
+            })),
+        }
+    }
+    entries.extend(beside.into_iter().filter_map(|result| side_result(computation, result)));
+    let epilogues: Vec<InstrId> =
+        joined.iter().flat_map(|joined| joined.epilogues.iter().flat_map(|epilogue| epilogue.roots.clone())).collect();
+    let groups = groups(computation, entries);
+    visits.extend(groups.into_iter().map(|group| together(computation, &epilogues, group, device)));
+    Ok(Work { joined, visits })
+}
+
+/// Whether what lies behind the outer dimensions is so short that one thread writes it.
+fn is_short(joined: &Joined) -> bool {
+    let (outer, inner) = joined.dims.split_at(joined.dimension);
+    outer.iter().product::<i64>() > 1 && inner.iter().product::<i64>() <= SHORT_ROW
+}
+
+/// A nest over the outer dimensions: at each point everything that lies behind them, operand after operand.
+fn short_rows(computation: &Computation, joined: &Joined, number: usize) -> Visit {
+    let outer = &joined.dims[..joined.dimension];
+    let mut bundles: Vec<Bundle> = Vec::new();
+    for operand in &joined.operands {
+        let write = |value| Write::Element { value, joined: number, offset: operand.offset };
+        let Some(array) = computation.instruction(operand.instruction).shape.as_array() else { continue };
+        let inner = &array.dims[joined.dimension..];
+        let results = dim_exprs(outer.len()).into_iter().chain((0..inner.len() as u32).map(Expr::range)).collect();
+        let index = IndexingMap::from_tensor_sizes(results, outer, inner);
+        match bundles.iter_mut().find(|bundle| bundle.index == index) {
+            Some(bundle) => {
+                let known = bundle.values.iter().position(|&value| value == operand.instruction);
+                bundle.writes.push(write(known.unwrap_or(bundle.values.len())));
+                bundle.values.extend(known.is_none().then_some(operand.instruction));
+            }
+            None => bundles.push(Bundle { values: vec![operand.instruction], index, writes: vec![write(0)] }),
+        }
+    }
+    let values: Vec<InstrId> = joined.operands.iter().map(|operand| operand.instruction).collect();
+    let work = work_per_point(computation, &values);
+    Visit { nest: Nest { dims: outer.to_vec(), work, lanes: 1 }, bundles }
+}
+
+fn side_result(computation: &Computation, result: Beside) -> Option<Entry> {
+    let leaf = computation.instruction(result.root).shape.leaves().into_iter().next()?.as_array()?.clone();
+    let target = Target::Outputs(result.outputs);
+    let has_elements = leaf.element_count() > 0;
+    let dimension = leaf.rank().saturating_sub(1);
+    has_elements.then_some(Entry { instruction: result.root, dims: leaf.dims, dimension, target })
+}
+
+/// Entries of equal dimensions whose values have something in common are computed together.
+fn groups(computation: &Computation, entries: Vec<Entry>) -> Vec<Vec<Entry>> {
+    let mut groups: Vec<(Vec<Entry>, HashSet<InstrId>)> = Vec::new();
+    for entry in entries {
+        let above = above(computation, entry.instruction);
+        let fits = |(group, shared): &&mut (Vec<Entry>, HashSet<InstrId>)| {
+            group[0].dims == entry.dims && group.len() < MOST_TOGETHER && !above.is_disjoint(shared)
+        };
+        match groups.iter_mut().find(fits) {
+            Some((group, shared)) => {
+                group.push(entry);
+                shared.extend(above);
+            }
+            None => groups.push((vec![entry], above)),
+        }
+    }
+    groups.into_iter().map(|(group, _)| group).collect()
+}
+
+/// The instruction and what it is computed from, without scalars and what costs nothing.
+fn above(computation: &Computation, from: InstrId) -> HashSet<InstrId> {
+    let mut seen = HashSet::from([from]);
+    let mut pending = vec![from];
+    while let Some(id) = pending.pop() {
+        pending.extend(computation.instruction(id).operands.iter().filter(|operand| seen.insert(**operand)));
+    }
+    seen.retain(|&id| {
+        let instruction = computation.instruction(id);
+        let scalar = instruction.shape.as_array().is_some_and(|array| array.rank() == 0);
+        !scalar && !matches!(instruction.op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. })
+    });
+    seen
+}
+
+fn together(computation: &Computation, epilogues: &[InstrId], group: Vec<Entry>, device: &DeviceDescription) -> Visit {
+    let dims = group[0].dims.clone();
+    let mut bundle = Bundle { values: Vec::new(), index: IndexingMap::identity(&dims), writes: Vec::new() };
+    for entry in &group {
+        let leaves =
+            |ids: &[InstrId]| -> usize { ids.iter().map(|&id| computation.instruction(id).shape.leaves().len()).sum() };
+        let known = bundle.values.iter().position(|&value| value == entry.instruction);
+        let value = leaves(&bundle.values[..known.unwrap_or(bundle.values.len())]);
+        bundle.values.extend(known.is_none().then_some(entry.instruction));
+        match &entry.target {
+            Target::Element { joined, offset } => {
+                bundle.writes.push(Write::Element { value, joined: *joined, offset: *offset });
+            }
+            Target::Outputs(outputs) => bundle.writes.extend(
+                outputs.iter().enumerate().map(|(leaf, &output)| Write::Output { value: value + leaf, output }),
+            ),
+        }
+    }
+    // Inner dimensions become one where everything works in row-major order.
+    let dimension = group.iter().map(|entry| entry.dimension).max().unwrap_or(0);
+    let starts = [bundle.values.as_slice(), epilogues].concat();
+    let mut nest_dims = dims.clone();
+    if dims.len() > dimension + 1 && is_row_major(computation, &starts) {
+        let (outer, inner) = dims.split_at(dimension);
+        nest_dims = [outer, &[inner.iter().product()]].concat();
+        let position = Expr::dim(dimension as u32);
+        let results = [dim_exprs(dimension), delinearize(&position, inner)].concat();
+        bundle.index = IndexingMap::from_tensor_sizes(results, &nest_dims, &[]);
+    }
+    let nest = Nest {
+        work: work_per_point(computation, &bundle.values),
+        lanes: lanes(computation, &bundle.values, nest_dims.last().copied().unwrap_or(1), device),
+        dims: nest_dims,
+    };
+    Visit { nest, bundles: vec![bundle] }
+}
+
+/// Whether all instructions from these up keep the row-major order of elements, as far as they are no concatenates.
+fn is_row_major(computation: &Computation, from: &[InstrId]) -> bool {
+    let mut seen: HashSet<InstrId> = from.iter().copied().collect();
+    let mut pending: Vec<InstrId> = from.to_vec();
+    while let Some(id) = pending.pop() {
+        let instruction = computation.instruction(id);
+        let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
+        let keeps = match &instruction.op {
+            Op::Parameter { .. } | Op::Constant(_) | Op::Concatenate { .. } => true,
+            Op::Broadcast { dimensions } => dimensions.is_empty(),
+            Op::Reshape | Op::Bitcast => true,
+            Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare { .. }
+            | Op::Select
+            | Op::Clamp
+            | Op::Convert
+            | Op::Copy
+            | Op::ReducePrecision { .. } => {
+                let fits = |&operand: &InstrId| dims(operand).is_some_and(|d| d.is_empty() || Some(d) == dims(id));
+                instruction.operands.iter().all(fits)
+            }
+            _ => false,
+        };
+        if !keeps {
+            return false;
+        }
+        pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
+    }
+    true
+}
+
+/// Points of one vector of the smallest type, as far as they divide the row.
+fn lanes(computation: &Computation, values: &[InstrId], row: i64, device: &DeviceDescription) -> i64 {
+    let sizes = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
+    let smallest = sizes.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();
+    let limit = i64::from(device.vector_bytes) / smallest.unwrap_or(1).max(1);
+    (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)
+}

@@ -1,0 +1,115 @@
+//! Plans write every element exactly once, whatever the operands' sizes and the knobs' values.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict};
+use fusebox_core::hlo::{Shape, parse_module};
+use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
+use fusebox_emitter_concatenate::Concatenate;
+
+fn fusion(body: &str) -> Fusion {
+    let text = format!("HloModule m\nENTRY fused {{\n{body}\n}}\n");
+    Fusion::new("kernel", parse_module(&text, "m").unwrap_or_else(|e| panic!("{e:?}\n{text}"))).unwrap()
+}
+
+/// A concatenate of parameters with these extents in its dimension.
+fn joined(outer: &[i64], extents: &[i64], inner: &[i64]) -> Fusion {
+    let shape = |extent: i64| {
+        let dims: Vec<String> = [outer, &[extent], inner].concat().iter().map(i64::to_string).collect();
+        format!("f32[{}]", dims.join(","))
+    };
+    let lines: Vec<String> =
+        extents.iter().enumerate().map(|(i, &extent)| format!("p{i} = {} parameter({i})", shape(extent))).collect();
+    let names: Vec<String> = (0..extents.len()).map(|i| format!("p{i}")).collect();
+    let (result, dimension) = (shape(extents.iter().sum()), outer.len());
+    let (lines, names) = (lines.join("\n"), names.join(", "));
+    fusion(&format!("{lines}\nROOT c = {result} concatenate({names}), dimensions={{{dimension}}}"))
+}
+
+/// The plan, and all its alternatives, cover; each gives a kernel.
+fn check(fusion: &Fusion, device: &DeviceDescription) -> Plan {
+    let computation = fusion.computation();
+    let shapes: Vec<Vec<i64>> = fusion
+        .roots
+        .iter()
+        .flat_map(|&root| computation.instruction(root).shape.leaves())
+        .map(|leaf| Shape::as_array(leaf).unwrap().dims.clone())
+        .collect();
+    let plan = Concatenate.plan(fusion, device, &Configuration::default()).unwrap();
+    for configuration in std::iter::once(&plan.configuration).chain(&plan.alternatives) {
+        let plan = Concatenate.plan(fusion, device, configuration).unwrap();
+        assert_eq!(plan.configuration, *configuration);
+        for (output, dims) in plan.outputs.iter().zip(&shapes) {
+            let proof = check_joint_coverage(&output.maps, dims, Coverage::ExactlyOnce);
+            assert!(proof.is_ok(), "{}: {dims:?}, {configuration:?}: {proof:?}, {:?}", device.name, output.maps);
+        }
+        Concatenate.emit(fusion, device, &plan).unwrap();
+    }
+    plan
+}
+
+fn devices() -> [DeviceDescription; 3] {
+    [
+        DeviceDescription::cpu(2),
+        DeviceDescription { core_count: 1, ..DeviceDescription::sm(90) },
+        DeviceDescription::sm(80),
+    ]
+}
+
+#[test]
+fn every_element_is_written_once() {
+    for (outer, extents, inner) in [
+        (&[][..], &[5, 700, 1][..], &[][..]),
+        (&[4, 3], &[64, 640], &[]),
+        (&[4, 3], &[1, 1, 1], &[]),
+        (&[40], &[7, 9], &[5, 11]),
+        (&[], &[3, 3], &[100, 3]),
+        (&[1], &[4096, 8, 4096], &[]),
+        (&[3000], &[2, 0, 2], &[4]),
+    ] {
+        devices().iter().for_each(|device| _ = check(&joined(outer, extents, inner), device));
+    }
+}
+
+#[test]
+fn large_plans_are_proven_without_trying_points() {
+    for device in devices() {
+        let fusion = joined(&[4096], &[5120, 10240, 500], &[]);
+        let plan = check(&fusion, &device);
+        let proof = check_joint_coverage(&plan.outputs[0].maps, &[4096, 15860], Coverage::ExactlyOnce);
+        assert_eq!(proof, Ok(Proof::Structural), "{}", device.name);
+    }
+}
+
+#[test]
+fn operands_of_any_size_fill_the_machine() {
+    let device = DeviceDescription::sm(90);
+    // 4 elements a thread, 512 a block: 2048 blocks for the large one, 1 each for the small ones.
+    let plan = check(&joined(&[], &[1 << 20, 500, 500], &[]), &device);
+    assert_eq!((plan.launch.blocks, plan.vector_lanes), (2048 + 2, 4));
+    // Neighbours in a row are written by one thread.
+    let plan = check(&joined(&[1 << 20], &[1, 1], &[]), &device);
+    assert_eq!(plan.launch.blocks, (1 << 20) / 128);
+}
+
+#[test]
+fn small_operands_share_a_task() {
+    let plan = check(&joined(&[], &[10; 50], &[]), &DeviceDescription::cpu(8));
+    assert_eq!(plan.launch.blocks, 1);
+}
+
+#[test]
+fn reasons_are_given() {
+    let declined = |body: &str| match Concatenate.consider(&fusion(body), &DeviceDescription::cpu(1)) {
+        Verdict::Decline(decline) => decline.reason,
+        Verdict::Accept { score } => panic!("accepted with {score}"),
+    };
+    assert_eq!(
+        declined("p = f32[8] parameter(0)\nROOT n = f32[8] negate(p)"),
+        "no result comes from a concatenate: nothing above n has an iteration space of its own"
+    );
+    assert_eq!(
+        declined("p = f32[0,3] parameter(0)\nROOT c = f32[0,6] concatenate(p, p), dimensions={1}"),
+        "the concatenate has no elements"
+    );
+}

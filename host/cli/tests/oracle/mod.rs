@@ -1,0 +1,71 @@
+//! A fusion compiled for cpu and simt, compared with the reference interpreter bit by bit, and who compiled it.
+
+use fusebox_compiler::{Compilation, Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
+use fusebox_lowering::Target;
+use fusebox_plugins::Registry;
+use fusebox_runtime::Program;
+
+/// Compiles the fusion and compares its results on both targets; gives the name of the emitter that each target's
+/// kernel comes from. Values are small integers, so that results are exact.
+pub fn check(text: &str) -> [String; 2] {
+    let source = Source::text("fusion.hlo", text);
+    let module = source.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let computation = module.entry_computation().unwrap();
+    let shapes = computation.parameters().into_iter().map(|id| computation.instruction(id).shape.clone());
+    let inputs: Vec<ArrayLiteral> =
+        shapes.enumerate().map(|(seed, shape)| small_integers(shape.as_array().unwrap(), seed as u64)).collect();
+    let literals: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
+    let expected = fusebox_interpreter::evaluate(&module, &literals).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    [(Target::Cpu, DeviceDescription::cpu(2)), (Target::Simt, DeviceDescription::simt())].map(|(target, device)| {
+        let name = device.name.clone();
+        let (made, found) = run(&source, target, device, &inputs).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+        assert!(made.warnings.is_empty(), "{name}: {:?}\n{text}", made.warnings);
+        for (leaf, (found, expected)) in found.leaves().iter().zip(expected.leaves()).enumerate() {
+            assert!(**found == *expected, "{name}, result {leaf}: {found:?} instead of {expected:?}\n{text}");
+        }
+        let emitters: Vec<String> = made.kernels.iter().map(|kernel| kernel.emitter.name.clone()).collect();
+        emitters.join(" ")
+    })
+}
+
+fn run(
+    source: &Source,
+    target: Target,
+    device: DeviceDescription,
+    inputs: &[ArrayLiteral],
+) -> Result<(Compilation, Literal), String> {
+    let registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?;
+    let options = Options {
+        target,
+        device,
+        emitters: Emitters { registry, overrides: Vec::new() },
+        threads: 1,
+        until: Phase::Run,
+        stages: Vec::new(),
+        dump: Dump::default(),
+    };
+    let mut made = compile(source, &options).map_err(|e| e.to_string())?;
+    let executable = made.executable.take().ok_or("no executable")?;
+    let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 2 }).map_err(|e| e.to_string())?;
+    let found = program.run(inputs).map_err(|e| e.to_string())?;
+    Ok((made, found))
+}
+
+/// Values 0 to 6 of any type, different for every parameter.
+fn small_integers(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
+    use fusebox_core::hlo::{ElementType, FloatFormat};
+    let part = shape.element_type.real_part();
+    let count = shape.byte_size() as usize / part.byte_size();
+    let data = (0..count as u64).flat_map(|i| {
+        let value = ((i + 17 * seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % 7;
+        let bits = match FloatFormat::of(part) {
+            Some(format) => format.encode(value as f64),
+            None if part == ElementType::Pred => value & 1,
+            None => value,
+        };
+        bits.to_le_bytes()[..part.byte_size()].to_vec()
+    });
+    ArrayLiteral::new(shape.element_type, shape.dims.clone(), data.collect::<Vec<u8>>()).unwrap()
+}
