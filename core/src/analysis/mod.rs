@@ -12,6 +12,7 @@
 mod epilogue;
 mod hero;
 mod reduction;
+mod scatter;
 mod transpose;
 
 pub use epilogue::{hero_to_root, keeps_positions};
@@ -20,4 +21,5 @@ pub use reduction::{
     Reduced, ReducedRoot, ReductionFusion, ReductionGroup, ReductionHero, ReductionKind, ReductionProblem, SideOutput,
     Start, reductions,
 };
+pub use scatter::{Combination, OperandDim, ScatterShape, SliceStart};
 pub use transpose::{NormalTranspose, RootPlace, TransposeFusion};

@@ -6,12 +6,21 @@
 use fusebox_emitter_concatenate as _;
 use fusebox_emitter_loop as _;
 use fusebox_emitter_reduce as _;
+use fusebox_emitter_scatter as _;
 
 use fusebox_core::emitter::Emitter;
 
 /// Order among emitters of equal score, and of listings; names that are missing here come last.
-pub const ORDER: &[&str] =
-    &["loop", "concatenate", "row-reduce", "multi-row-reduce", "column-reduce", "small-column-reduce", "scalar-reduce"];
+pub const ORDER: &[&str] = &[
+    "loop",
+    "concatenate",
+    "row-reduce",
+    "multi-row-reduce",
+    "column-reduce",
+    "small-column-reduce",
+    "scalar-reduce",
+    "scatter",
+];
 
 /// Makes the bundled emitters, in [`ORDER`].
 pub fn emitters() -> Vec<Box<dyn Emitter>> {

@@ -15,6 +15,7 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 use super::cost::{LAUNCH, ROUND_TRIP, is_heavy, per_element};
 use super::executor::{Executor, executor};
 use super::hero::{Claim, Zone, is_admitted, is_updated_in_place, zone_of_operands};
+use super::in_place::{initial_values, started_from};
 use super::reads::{first_array, read};
 
 /// Most instructions of one kernel.
@@ -121,7 +122,8 @@ impl Decider<'_> {
         let site = Site { function: id, index: OWN_INDEX };
         let evaluations = elements(self.computation, id);
         self.placements[id.index()] = vec![Placement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
-        let inputs = instruction.operands.iter().copied().filter(|&o| self.is_counted(o)).collect();
+        let fusible = &instruction.operands[started_from(instruction)..];
+        let inputs = fusible.iter().copied().filter(|&o| self.is_counted(o)).collect();
         let claim = Claim::of_root(self.computation, id);
         self.kernels.insert(id, Kernel { instructions: 1, inputs, claim });
     }
@@ -158,6 +160,7 @@ impl Decider<'_> {
         if id == self.computation.root
             || matches!(instruction.op, Op::Fusion { .. })
             || instruction.shape.as_array().is_none()
+            || self.users[id.index()].iter().any(|&user| self.starts_from(user, id))
         {
             return None;
         }
@@ -179,6 +182,10 @@ impl Decider<'_> {
 
     fn claim(&self, kernel: InstrId) -> Option<Claim> {
         self.kernels.get(&kernel).and_then(|kernel| kernel.claim)
+    }
+
+    fn starts_from(&self, user: InstrId, id: InstrId) -> bool {
+        initial_values(self.computation.instruction(user)).contains(&id)
     }
 
     fn accepts_producers(&self, user: InstrId) -> bool {
@@ -211,7 +218,8 @@ impl Decider<'_> {
         let mut kernels: Vec<Uses> = Vec::new();
         for user in self.users[id.index()].clone() {
             let instruction = self.computation.instruction(user);
-            for position in (0..instruction.operands.len()).filter(|&p| instruction.operands[p] == id) {
+            let fusible = started_from(instruction)..instruction.operands.len();
+            for position in fusible.filter(|&p| instruction.operands[p] == id) {
                 let read = read(self.computation, instruction, position);
                 for placement in self.placements[user.index()].clone() {
                     let index = self.index(placement.site.index, read.index.as_deref());

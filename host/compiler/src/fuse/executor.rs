@@ -27,7 +27,7 @@ pub fn executor(instruction: &Instruction) -> Executor {
     }
 }
 
-/// Operations that the elemental lowering knows.
+/// Operations that the elemental lowering knows, and scatter, which has an emitter of its own.
 fn has_kernel(op: &Op) -> bool {
     matches!(
         op,
@@ -50,6 +50,8 @@ fn has_kernel(op: &Op) -> bool {
             | Op::DynamicSlice { .. }
             | Op::DynamicUpdateSlice
             | Op::Gather(_)
+            | Op::Scatter { .. }
+            | Op::SelectAndScatter { .. }
             | Op::Reduce { .. }
             | Op::ReduceWindow { .. }
             | Op::Map { .. }

@@ -7,7 +7,7 @@
 //! outline  each instruction with a buffer and what is computed inside it -> fusion instruction
 //! ```
 //!
-//! Fusions that the text brings along stay as they are, and text without `ENTRY` is one fusion.
+//! Fusions that the text brings along stay as they are (but see `in_place`), and text without `ENTRY` is one fusion.
 
 mod bare;
 mod cost;
@@ -15,6 +15,7 @@ mod decide;
 mod executor;
 mod hero;
 mod hoist;
+mod in_place;
 mod outline;
 mod reads;
 
@@ -32,6 +33,7 @@ pub fn run(module: &mut Module) {
     if module.bare {
         bare::wrap(module);
     }
+    in_place::dissolve_other_fusions(module);
     hoist::arrays_out_of_fusions(module);
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };

@@ -6,6 +6,7 @@ use fusebox_core::hlo::{Computation, ComputationId, Extra, FusionKind, InstrId, 
 
 use super::decide::Decisions;
 use super::executor::{Executor, executor};
+use super::in_place::initial_values;
 use crate::passes::renumber;
 use crate::rebuild::Rebuild;
 
@@ -39,7 +40,7 @@ fn region(old: &Computation, id: InstrId, decisions: &Decisions) -> Option<Regio
 }
 
 /// Which instructions of the new sequence remain: roots, what no kernel computes, and constants that
-/// something other than a kernel reads.
+/// something other than a kernel reads, or that a result starts from.
 fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
     let mut needed: Vec<bool> =
         computation.ids().map(|id| decisions.is_root(id) || decisions.kernels[id.index()].is_empty()).collect();
@@ -48,6 +49,7 @@ fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
         if executor(instruction) != Executor::Kernel || matches!(instruction.op, Op::Fusion { .. }) {
             instruction.operands.iter().for_each(|o| needed[o.index()] = true);
         }
+        initial_values(instruction).iter().for_each(|o| needed[o.index()] = true);
     }
     needed[computation.root.index()] = true;
     needed
@@ -58,6 +60,8 @@ struct Region {
     root: InstrId,
     /// In order, the root last.
     members: Vec<InstrId>,
+    /// Values that the root's results start from. They are the first parameters, which nothing else reads.
+    initial: Vec<InstrId>,
     /// Values read from buffers, in order of first use.
     inputs: Vec<InstrId>,
 }
@@ -65,23 +69,28 @@ struct Region {
 impl Region {
     fn of(computation: &Computation, root: InstrId, decisions: &Decisions) -> Region {
         let is_member = |id: InstrId| decisions.kernels[id.index()].contains(&root);
+        let initial = initial_values(computation.instruction(root)).to_vec();
+        let read = |id: InstrId| {
+            let skipped = if id == root { initial.len() } else { 0 };
+            &computation.instruction(id).operands[skipped..]
+        };
         let mut members = Vec::new();
         let mut pending = vec![root];
         let mut seen = HashSet::new();
         while let Some(id) = pending.pop() {
             if seen.insert(id) {
                 members.push(id);
-                pending.extend(computation.instruction(id).operands.iter().filter(|&&o| is_member(o)));
+                pending.extend(read(id).iter().filter(|&&o| is_member(o)));
             }
         }
         members.sort();
         let mut inputs: Vec<InstrId> = Vec::new();
-        for operand in members.iter().flat_map(|&id| &computation.instruction(id).operands) {
+        for operand in members.iter().flat_map(|&id| read(id)) {
             if !is_member(*operand) && !inputs.contains(operand) {
                 inputs.push(*operand);
             }
         }
-        Region { root, members, inputs }
+        Region { root, members, initial, inputs }
     }
 
     /// A lone reshape of a buffer is the same buffer.
@@ -91,7 +100,7 @@ impl Region {
 
     /// The fusion instruction that stands for the root.
     fn call(&self, rebuild: &mut Rebuild, root: &Instruction, calls: ComputationId) -> InstrId {
-        let operands = self.inputs.iter().map(|&input| rebuild.mapped(input)).collect();
+        let operands = self.initial.iter().chain(&self.inputs).map(|&input| rebuild.mapped(input)).collect();
         let op = Op::Fusion { kind: FusionKind::Loop, calls };
         let metadata = root.extra.as_ref().and_then(|extra| extra.metadata.clone());
         let extra = metadata.map(|metadata| Box::new(Extra { metadata: Some(metadata), ..Extra::default() }));
@@ -101,8 +110,10 @@ impl Region {
 
     fn computation(&self, old: &Computation) -> Computation {
         let mut map: HashMap<InstrId, InstrId> = HashMap::new();
-        let mut instructions = Vec::with_capacity(self.inputs.len() + self.members.len());
-        for (number, &input) in self.inputs.iter().enumerate() {
+        let parameters = self.initial.len() + self.inputs.len();
+        let mut instructions = Vec::with_capacity(parameters + self.members.len());
+        for (number, &input) in self.initial.iter().chain(&self.inputs).enumerate() {
+            // The inputs come last: a value that is both is read from there.
             map.insert(input, InstrId(instructions.len() as u32));
             let source = old.instruction(input);
             let op = Op::Parameter { number: number as i64 };
@@ -116,7 +127,9 @@ impl Region {
         for &member in &self.members {
             map.insert(member, InstrId(instructions.len() as u32));
             let mut copy = old.instruction(member).clone();
-            copy.operands = copy.operands.iter().map(|o| map[o]).collect();
+            let initial = if member == self.root { self.initial.len() } else { 0 };
+            let own = (0..initial).map(|number| InstrId(number as u32));
+            copy.operands = own.chain(copy.operands[initial..].iter().map(|o| map[o])).collect();
             instructions.push(copy);
         }
         let root = InstrId(instructions.len() as u32 - 1);

@@ -1,6 +1,9 @@
 //! How an instruction reads an operand: how often, and at which index.
 
-use fusebox_core::hlo::{ArrayShape, Computation, Instruction, Op};
+use fusebox_core::hlo::{ArrayShape, Computation, Instruction, Op, ScatterDims};
+
+/// Updates of one window that a thread, or lanes of a vector, combine with one look at the indices.
+const UPDATES_PER_INDEX: i64 = 16;
 
 /// How one evaluation of an instruction reads one of its operands.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +31,7 @@ pub fn read(computation: &Computation, instruction: &Instruction, position: usiz
         Op::DynamicUpdateSlice if position == 0 => Read { factor: 1.0, index: None },
         Op::DynamicUpdateSlice if position == 1 => share(instruction, position, from, to),
         Op::Gather(dims) if position == 1 => elsewhere(instruction, position, dims.start_index_map.len() as f64),
+        Op::Scatter { dims, .. } => scattered(dims, instruction, position, from, computation),
         Op::Reduce { .. } | Op::ReduceWindow { .. } if position >= instruction.operands.len() / 2 => {
             elsewhere(instruction, position, 1.0)
         }
@@ -60,6 +64,28 @@ pub fn first_array(instruction: &Instruction) -> Option<&ArrayShape> {
 fn pointwise(from: &ArrayShape, to: &ArrayShape) -> Read {
     let same = from.dims == to.dims;
     Read { factor: 1.0, index: (!same).then(|| "scalar".into()) }
+}
+
+/// Every update is read once. Index vectors are read again for each few updates of a window.
+fn scattered(
+    dims: &ScatterDims,
+    instruction: &Instruction,
+    position: usize,
+    from: &ArrayShape,
+    computation: &Computation,
+) -> Read {
+    let arrays = instruction.operands.len() / 2;
+    let factor = match (first_array(instruction), instruction.operands.last()) {
+        (Some(to), Some(&updates)) if position == arrays => {
+            let updates = computation.instruction(updates).shape.as_array();
+            let window: i64 =
+                updates.map_or(1, |u| dims.update_window_dims.iter().map(|&d| u.dims[d as usize]).product());
+            ratio(from, to) * (window / UPDATES_PER_INDEX).max(1) as f64
+        }
+        (Some(to), _) => ratio(from, to),
+        (None, _) => 1.0,
+    };
+    elsewhere(instruction, position, factor)
 }
 
 /// Read only where the result comes from this operand.

@@ -279,3 +279,68 @@ fn what_is_updated_in_place_has_a_buffer() {
     );
     assert_eq!(kernels(&text), [vec![Opcode::Exponential], vec![Opcode::Negate, Opcode::DynamicUpdateSlice]]);
 }
+
+const SCATTER: &str = "HloModule m
+add { p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT a = f32[] add(p, q) }
+";
+
+fn scatter(operands: &str) -> String {
+    format!(
+        "f32[9,4] scatter({operands}), update_window_dims={{1}}, inserted_window_dims={{0}}, \
+         scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=add"
+    )
+}
+
+#[test]
+fn a_scatter_starts_from_a_parameter_of_its_own() {
+    let module = fused(&format!(
+        "{SCATTER}
+ENTRY main {{ x = f32[9,4] parameter(0)
+  i = s32[9] parameter(1)
+  j = s32[9] negate(i)
+  n = f32[9,4] negate(x)
+  e = f32[9,4] exponential(x)
+  s = {}
+  ROOT r = f32[9,4] negate(s) }}",
+        scatter("n, j, n")
+    ));
+    let fusions = fusions(&module);
+    let scatters: Vec<_> = fusions.iter().filter(|f| opcodes(f).contains(&Opcode::Scatter)).collect();
+    assert_eq!(scatters.len(), 1, "{}", print_module(&module));
+    assert_eq!(opcodes(scatters[0]), [Opcode::Negate, Opcode::Scatter], "indices are computed inside, results not");
+    let root = scatters[0].root_instruction();
+    assert_ne!(root.operands[0], root.operands[2], "the value is passed twice: one of the two is written over");
+    assert!(scatters[0].parameters().contains(&root.operands[0]));
+}
+
+#[test]
+fn a_fusion_of_the_text_with_a_scatter_inside_is_taken_apart() {
+    let module = fused(&format!(
+        "{SCATTER}
+fusion {{ x = f32[9,4] parameter(0)
+  i = s32[9] parameter(1)
+  n = f32[9,4] negate(x)
+  s = {}
+  ROOT r = f32[9,4] exponential(s) }}",
+        scatter("n, i, x")
+    ));
+    let kernels: Vec<_> = fusions(&module).iter().map(|f| opcodes(f)).collect();
+    assert_eq!(kernels, [vec![Opcode::Negate], vec![Opcode::Scatter], vec![Opcode::Exponential]]);
+}
+
+#[test]
+fn a_constant_of_one_element_that_a_scatter_starts_from_has_a_buffer() {
+    let module = fused(&format!(
+        "{SCATTER}
+ENTRY main {{ z = f32[1] constant({{0}})
+  i = s32[3] parameter(0)
+  u = f32[3] parameter(1)
+  ROOT s = f32[1] scatter(z, i, u), update_window_dims={{}}, inserted_window_dims={{0}}, \
+    scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=add }}"
+    ));
+    let fusions = fusions(&module);
+    assert_eq!(fusions.len(), 1, "{}", print_module(&module));
+    assert_eq!((fusions[0].parameters().len(), opcodes(fusions[0])), (3, vec![Opcode::Scatter]));
+}

@@ -47,7 +47,7 @@ fn inline(module: &Module, caller: &Computation, role: Role) -> Result<Computati
 }
 
 /// Copies the callee's instructions; its parameters become the call's operands.
-fn splice(rebuild: &mut Rebuild, callee: &Computation, call: &Instruction) -> InstrId {
+pub fn splice(rebuild: &mut Rebuild, callee: &Computation, call: &Instruction) -> InstrId {
     let arguments = rebuild.operands(call);
     let mut map: Vec<InstrId> = Vec::with_capacity(callee.instructions.len());
     for instruction in &callee.instructions {

@@ -20,6 +20,7 @@ mod tuples;
 mod tests;
 
 pub use dead_code::renumber;
+pub use inline_calls::splice;
 
 use fusebox_core::hlo::Module;
 

@@ -1,0 +1,276 @@
+//! Where the windows of a scatter lie, and how its updates are combined.
+//!
+//! A *slice* is what one index vector places: `slices` of them, one per point of the updates' scatter dimensions. Its
+//! element at window coordinates `w` lands at `start + w`, where `start` comes from the index vector and the
+//! batching dimensions. A slice that does not lie wholly inside the operand is left out.
+
+use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, ScatterDims};
+use crate::indexing::Expr;
+
+/// Where a slice starts in one dimension of the operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceStart {
+    /// At 0.
+    Zero,
+    /// At that component of the index vector.
+    Component(usize),
+    /// At the slice's coordinate in that scatter dimension: a batching dimension.
+    Batch(usize),
+}
+
+/// One dimension of a scatter's operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperandDim {
+    /// Size of the operand.
+    pub size: i64,
+    /// Size of a slice; 1 where the updates lack the dimension.
+    pub window: i64,
+    /// The dimension of the updates that spans it, if one does.
+    pub update_dim: Option<usize>,
+    /// Where slices start.
+    pub start: SliceStart,
+}
+
+impl OperandDim {
+    /// The largest start of a slice that lies inside.
+    pub fn last_start(&self) -> i64 {
+        self.size - self.window
+    }
+}
+
+/// How a scatter's dimensions correspond.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScatterShape {
+    /// Number of operands, which is the number of updates and of results.
+    pub arrays: usize,
+    /// Dimensions of the operand.
+    pub operand: Vec<OperandDim>,
+    /// Dimensions of the updates.
+    pub updates: Vec<i64>,
+    /// The dimensions of the updates that count slices, and their sizes: the scatter dimensions.
+    pub scatter_dims: Vec<(usize, i64)>,
+    /// Dimensions of the indices.
+    pub indices: Vec<i64>,
+    /// The dimension of the indices that holds the components of an index vector; `None` if they are scalars.
+    pub vector_dim: Option<usize>,
+    /// Operand dimension of each component.
+    pub components: Vec<usize>,
+    /// Promised: index vectors ascend.
+    pub sorted: bool,
+    /// Promised: no two updates meet.
+    pub unique: bool,
+}
+
+impl ScatterShape {
+    /// The dimensions of a scatter; `None` if `instruction` is none, or its dimension numbers are inconsistent.
+    pub fn of(computation: &Computation, instruction: &Instruction) -> Option<Self> {
+        let Op::Scatter { dims, .. } = &instruction.op else { return None };
+        let arrays = instruction.operands.len() / 2;
+        let array = |position: usize| -> Option<&ArrayShape> {
+            computation.instruction(*instruction.operands.get(position)?).shape.as_array()
+        };
+        Self::from_dims(dims, arrays, array(0)?, array(arrays)?, array(arrays + 1)?)
+    }
+
+    fn from_dims(
+        dims: &ScatterDims,
+        arrays: usize,
+        operand: &ArrayShape,
+        indices: &ArrayShape,
+        updates: &ArrayShape,
+    ) -> Option<Self> {
+        let rank = updates.dims.len();
+        let is_window = |dim: &usize| dims.update_window_dims.contains(&(*dim as i64));
+        let scatter_dims: Vec<(usize, i64)> =
+            (0..rank).filter(|d| !is_window(d)).map(|d| (d, updates.dims[d])).collect();
+        let vector_at = usize::try_from(dims.index_vector_dim).ok()?;
+        let vector_dim = (vector_at < indices.dims.len()).then_some(vector_at);
+        let mut windows = dims.update_window_dims.iter();
+        let mut operand_dims = Vec::with_capacity(operand.dims.len());
+        for (number, &size) in operand.dims.iter().enumerate() {
+            let here = |list: &[i64]| list.iter().position(|&d| d == number as i64);
+            let batch = here(&dims.input_batching_dims);
+            let update_dim = match here(&dims.inserted_window_dims).or(batch) {
+                Some(_) => None,
+                None => Some(usize::try_from(*windows.next()?).ok()?),
+            };
+            let start = match (batch, here(&dims.scatter_dims_to_operand_dims)) {
+                (Some(batch), _) => {
+                    let dim = usize::try_from(*dims.scatter_indices_batching_dims.get(batch)?).ok()?;
+                    SliceStart::Batch(dim - usize::from(vector_dim.is_some_and(|vector| dim > vector)))
+                }
+                (None, Some(component)) => SliceStart::Component(component),
+                (None, None) => SliceStart::Zero,
+            };
+            let window = update_dim.map_or(Some(1), |dim| updates.dims.get(dim).copied())?;
+            operand_dims.push(OperandDim { size, window, update_dim, start });
+        }
+        let components = dims.scatter_dims_to_operand_dims.iter().map(|&d| usize::try_from(d).ok());
+        let shape = ScatterShape {
+            arrays,
+            operand: operand_dims,
+            updates: updates.dims.clone(),
+            scatter_dims,
+            indices: indices.dims.clone(),
+            vector_dim,
+            components: components.collect::<Option<_>>()?,
+            sorted: dims.indices_are_sorted,
+            unique: dims.unique_indices,
+        };
+        let batches = shape.operand.iter().filter_map(|dim| match dim.start {
+            SliceStart::Batch(at) => Some(at),
+            SliceStart::Zero | SliceStart::Component(_) => None,
+        });
+        let consistent = windows.next().is_none() && batches.max().is_none_or(|at| at < shape.scatter_dims.len());
+        consistent.then_some(shape)
+    }
+
+    /// Number of slices.
+    pub fn slices(&self) -> i64 {
+        product(self.scatter_dims.iter().map(|&(_, size)| size))
+    }
+
+    /// Elements of a slice.
+    pub fn window_elements(&self) -> i64 {
+        product(self.operand.iter().map(|dim| dim.window))
+    }
+
+    /// Elements of an operand.
+    pub fn operand_elements(&self) -> i64 {
+        product(self.operand.iter().map(|dim| dim.size))
+    }
+
+    /// Operand dimensions that the updates span.
+    pub fn window_dims(&self) -> Vec<usize> {
+        (0..self.operand.len()).filter(|&d| self.operand[d].update_dim.is_some()).collect()
+    }
+
+    /// Whether slices can lie inside at all.
+    pub fn can_fit(&self) -> bool {
+        self.operand.iter().all(|dim| dim.window <= dim.size)
+    }
+
+    /// Index of an update from the slice's coordinates in the scatter dimensions and the window coordinates, one
+    /// per operand dimension.
+    pub fn update_index<T: Clone>(&self, slice: &[T], window: &[T]) -> Vec<T> {
+        let spans = |dim: usize| self.operand.iter().position(|operand| operand.update_dim == Some(dim));
+        let coordinate = |dim: usize| match spans(dim) {
+            Some(operand) => window.get(operand).cloned(),
+            None => slice.get(self.scatter_dims.iter().position(|&(d, _)| d == dim)?).cloned(),
+        };
+        (0..self.updates.len()).filter_map(coordinate).collect()
+    }
+
+    /// Index of a component of a slice's index vector.
+    pub fn component_index<T: Clone>(&self, slice: &[T], component: T) -> Vec<T> {
+        let mut index = slice.to_vec();
+        if let Some(at) = self.vector_dim {
+            index.insert(at.min(index.len()), component);
+        }
+        index
+    }
+
+    /// Index of the operand's element where an update lands, from the starts per component.
+    pub fn landing(&self, slice: &[Expr], window: &[Expr], starts: &[Expr]) -> Vec<Expr> {
+        let coordinate = |(dim, window): (&OperandDim, &Expr)| match dim.start {
+            SliceStart::Zero => window.clone(),
+            SliceStart::Component(component) => starts[component].clone() + window.clone(),
+            SliceStart::Batch(at) => slice[at].clone() + window.clone(),
+        };
+        self.operand.iter().zip(window).map(coordinate).collect()
+    }
+}
+
+/// What becomes of one operand's element when an update meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combination {
+    /// The update replaces it.
+    Replace,
+    /// It stays.
+    Keep,
+    /// Operand and update are combined by one associative and commutative operation.
+    Binary(BinaryOp),
+    /// Anything else that depends on nothing but element and update.
+    Alone,
+    /// The outcome depends on other operands of a variadic scatter too.
+    Joint,
+}
+
+impl Combination {
+    /// What a scatter does with each operand's elements.
+    pub fn of(module: &Module, instruction: &Instruction) -> Vec<Combination> {
+        let Op::Scatter { to_apply, .. } = &instruction.op else { return Vec::new() };
+        let applied = module.computation(*to_apply);
+        let arrays = instruction.operands.len() / 2;
+        let root = applied.root_instruction();
+        let results = match root.op {
+            Op::Tuple => root.operands.clone(),
+            _ => vec![applied.root],
+        };
+        (0..arrays)
+            .map(|number| results.get(number).map_or(Combination::Joint, |&r| of_result(applied, r, number, arrays)))
+            .collect()
+    }
+
+    /// Whether updates of one element can be combined in any order with the same bits as outcome.
+    pub fn is_order_free(self, element: ElementType) -> bool {
+        match self {
+            Combination::Keep => true,
+            Combination::Binary(BinaryOp::Add | BinaryOp::Multiply) => {
+                element.is_integer() || element == ElementType::Pred
+            }
+            Combination::Binary(BinaryOp::Maximum | BinaryOp::Minimum) => !element.is_complex(),
+            Combination::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) => true,
+            Combination::Binary(_) | Combination::Replace | Combination::Alone | Combination::Joint => false,
+        }
+    }
+}
+
+fn of_result(applied: &Computation, result: InstrId, number: usize, arrays: usize) -> Combination {
+    let parameter = |id: InstrId| match applied.instruction(id).op {
+        Op::Parameter { number } => usize::try_from(number).ok(),
+        _ => None,
+    };
+    let own = [number, number + arrays];
+    let instruction = applied.instruction(result);
+    match &instruction.op {
+        Op::Parameter { .. } if parameter(result) == Some(own[0]) => Combination::Keep,
+        Op::Parameter { .. } if parameter(result) == Some(own[1]) => Combination::Replace,
+        Op::Binary(op) => {
+            let read: Vec<_> = instruction.operands.iter().map(|&id| parameter(id)).collect();
+            let both = |a: usize, b: usize| read == [Some(own[a]), Some(own[b])];
+            match both(0, 1) || both(1, 0) {
+                true if is_commutative(*op) => Combination::Binary(*op),
+                _ => alone_or_joint(applied, result, own),
+            }
+        }
+        _ => alone_or_joint(applied, result, own),
+    }
+}
+
+fn is_commutative(op: BinaryOp) -> bool {
+    use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
+    matches!(op, Add | Multiply | Maximum | Minimum | And | Or | Xor)
+}
+
+fn alone_or_joint(applied: &Computation, result: InstrId, own: [usize; 2]) -> Combination {
+    let mut needed = vec![false; applied.instructions.len()];
+    needed[result.index()] = true;
+    for id in applied.ids().rev().filter(|id| *id <= result) {
+        if !needed[id.index()] {
+            continue;
+        }
+        let instruction = applied.instruction(id);
+        if let Op::Parameter { number } = instruction.op
+            && !own.iter().any(|&own| own as i64 == number)
+        {
+            return Combination::Joint;
+        }
+        instruction.operands.iter().for_each(|o| needed[o.index()] = true);
+    }
+    Combination::Alone
+}
+
+fn product(sizes: impl Iterator<Item = i64>) -> i64 {
+    sizes.fold(1, |n, size| n.saturating_mul(size))
+}

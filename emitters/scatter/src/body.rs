@@ -1,0 +1,195 @@
+//! What every schedule writes: index vectors, bounds, combining.
+
+use fusebox_core::analysis::SliceStart;
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::hlo::ElementType;
+
+use crate::problem::Problem;
+
+/// The functions that the kernel calls.
+pub struct Body<'p> {
+    /// What is to be done.
+    pub problem: &'p Problem,
+    indices: Subgraph,
+    updates: Subgraph,
+    combiner: Subgraph,
+}
+
+impl<'p> Body<'p> {
+    /// Declares them.
+    pub fn new(kernel: &mut KernelBuilder, problem: &'p Problem) -> Self {
+        Body {
+            problem,
+            indices: kernel.values(&[problem.indices]),
+            updates: kernel.values(&problem.updates),
+            combiner: kernel.combiner(problem.instruction),
+        }
+    }
+
+    /// The index vector of a slice: integers as the program has them.
+    pub fn index_vector(&self, b: &mut FunctionBuilder, slice: &[Value]) -> Vec<Value> {
+        let shape = &self.problem.shape;
+        let mut vector = Vec::with_capacity(shape.components.len());
+        for component in 0..shape.components.len() {
+            let component = b.index(component as i64);
+            let index = shape.component_index(slice, component);
+            vector.extend(b.call_subgraph(&self.indices, &index, &[]));
+        }
+        vector
+    }
+
+    /// Whether the slice of an index vector lies wholly inside.
+    pub fn fits(&self, b: &mut FunctionBuilder, vector: &[Value]) -> Value {
+        let shape = &self.problem.shape;
+        let mut all = None;
+        for (&component, &dim) in vector.iter().zip(&shape.components) {
+            let test = self.is_at_most(b, component, shape.operand[dim].last_start());
+            all = Some(match (all, test) {
+                (None, test) => test,
+                (Some(all), test) => b.andi(all, test),
+            });
+        }
+        all.unwrap_or_else(|| b.bool(true))
+    }
+
+    /// `0 <= value <= last` in the program's own type, in which a negative number reads as a huge one.
+    fn is_at_most(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
+        let (scalar, signed) =
+            (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
+        match (reaches(self.problem.index_type, last), signed) {
+            (true, _) => {
+                let last = b.int(last, scalar);
+                b.cmpi(IntPredicate::Ule, value, last)
+            }
+            (false, true) => {
+                let zero = b.int(0, scalar);
+                b.cmpi(IntPredicate::Sge, value, zero)
+            }
+            (false, false) => b.bool(true),
+        }
+    }
+
+    /// Where a slice that fits starts, per operand dimension.
+    pub fn starts(&self, b: &mut FunctionBuilder, slice: &[Value], vector: &[Value]) -> Vec<Value> {
+        let operand = &self.problem.shape.operand;
+        let mut start = |dim: usize| match operand[dim].start {
+            SliceStart::Zero => b.index(0),
+            SliceStart::Batch(at) => slice[at],
+            SliceStart::Component(_) if operand[dim].last_start() == 0 => b.index(0),
+            SliceStart::Component(component) => self.bounded(b, vector[component], operand[dim].last_start()),
+        };
+        (0..operand.len()).map(&mut start).collect()
+    }
+
+    /// An index that is known to be from 0 to `last`. Written as a clamp, which tells the host its range; in a
+    /// branch on that very condition nothing remains of it.
+    fn bounded(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
+        let (scalar, signed) =
+            (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
+        let mut value = value;
+        if signed {
+            let zero = b.int(0, scalar);
+            value = b.maxsi(value, zero);
+        }
+        if reaches(self.problem.index_type, last) {
+            let last = b.int(last, scalar);
+            value = if signed { b.minsi(value, last) } else { b.minui(value, last) };
+        }
+        b.index_castui(value, Scalar::Index)
+    }
+
+    /// Where the update at these window coordinates lands.
+    pub fn landing(&self, b: &mut FunctionBuilder, starts: &[Value], window: &[Value]) -> Vec<Value> {
+        starts.iter().zip(window).map(|(&start, &offset)| b.addi(start, offset)).collect()
+    }
+
+    /// The updates at window coordinates of a slice.
+    pub fn updates(&self, b: &mut FunctionBuilder, slice: &[Value], window: &[Value]) -> Vec<Value> {
+        let index = self.problem.shape.update_index(slice, window);
+        b.call_subgraph(&self.updates, &index, &[])
+    }
+
+    /// Elements and updates combined.
+    pub fn combine(&self, b: &mut FunctionBuilder, elements: &[Value], updates: &[Value]) -> Vec<Value> {
+        b.call_subgraph(&self.combiner, &[elements, updates].concat(), &[])
+    }
+
+    /// Reads, combines, writes; gives the outputs as they are then.
+    pub fn update(&self, b: &mut FunctionBuilder, outputs: &[Value], at: &[Value], updates: &[Value]) -> Vec<Value> {
+        let elements: Vec<Value> = outputs.iter().map(|&output| b.extract(output, at)).collect();
+        let combined = self.combine(b, &elements, updates);
+        combined.iter().zip(outputs).map(|(&element, &output)| b.insert(element, output, at)).collect()
+    }
+
+    /// The same for several places: all reads before the first write.
+    pub fn update_all(
+        &self,
+        b: &mut FunctionBuilder,
+        outputs: &[Value],
+        places: &[(Vec<Value>, Vec<Value>)],
+    ) -> Vec<Value> {
+        let mut combined = Vec::with_capacity(places.len());
+        for (at, updates) in places {
+            let elements: Vec<Value> = outputs.iter().map(|&output| b.extract(output, at)).collect();
+            combined.push(self.combine(b, &elements, updates));
+        }
+        places.iter().zip(combined).fold(outputs.to_vec(), |outputs, ((at, _), elements)| {
+            elements.iter().zip(outputs).map(|(&element, output)| b.insert(element, output, at)).collect()
+        })
+    }
+
+    /// The same by one atomic operation for each output, which must not depend on the others.
+    pub fn update_atomically(
+        &self,
+        b: &mut FunctionBuilder,
+        outputs: &[Value],
+        at: &[Value],
+        updates: &[Value],
+    ) -> Vec<Value> {
+        let update = |(number, &output): (usize, &Value)| {
+            b.atomic_rmw(output, at, |b, element| {
+                // The others' elements do not matter; their updates have the right types.
+                let mut elements = updates.to_vec();
+                elements[number] = element;
+                self.combine(b, &elements, updates)[number]
+            })
+        };
+        outputs.iter().enumerate().map(update).collect()
+    }
+
+    /// Types of the outputs' elements.
+    pub fn element_types(&self) -> Vec<Type> {
+        self.problem.elements.iter().map(|&element| Type::of_element(element)).collect()
+    }
+}
+
+/// Whether the type has numbers above `last`.
+fn reaches(ty: ElementType, last: i64) -> bool {
+    let bits = ty.bits() - u32::from(ty.is_signed_integer());
+    bits >= 63 || last < (1 << bits) - 1
+}
+
+/// `(coordinates, state)` to the next state.
+type Step<'a> = dyn FnMut(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value> + 'a;
+
+/// Nested loops from the first to before the second of each pair of bounds, the last one innermost.
+pub fn nest(b: &mut FunctionBuilder, bounds: &[(Value, Value)], state: &[Value], body: &mut Step<'_>) -> Vec<Value> {
+    inner(b, bounds, &mut Vec::new(), state, body)
+}
+
+fn inner(
+    b: &mut FunctionBuilder,
+    bounds: &[(Value, Value)],
+    coordinates: &mut Vec<Value>,
+    state: &[Value],
+    body: &mut Step<'_>,
+) -> Vec<Value> {
+    let Some((&(first, end), rest)) = bounds.split_first() else { return body(b, coordinates, state) };
+    let one = b.index(1);
+    b.scf_for(first, end, one, state, |b, coordinate, state| {
+        coordinates.push(coordinate);
+        let next = inner(b, rest, coordinates, state, body);
+        coordinates.pop();
+        next
+    })
+}

@@ -1,0 +1,60 @@
+//! The scatter emitter: updates combined into an output that starts from the operand's value. See README.md.
+//!
+//! ```text
+//! problem.rs   fusion -> the scatter in it, or why there is none to take
+//! plan.rs      problem, device, configuration -> schedule -> launch and indexing maps
+//! updates.rs   schedule: a thread takes a few neighbouring updates
+//! owned.rs     schedule: a thread owns an element of the output and walks all slices
+//! slabs.rs     schedule: a block of one thread owns a part of the output and walks all slices
+//! body.rs      what all of them write: index vectors, bounds, combining
+//! emit.rs      schedule -> entry function
+//! ```
+
+mod body;
+mod emit;
+mod owned;
+mod plan;
+mod problem;
+mod slabs;
+mod updates;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict};
+
+/// The scatter emitter.
+pub struct Scatter;
+
+fusebox_core::export_emitters!(Scatter);
+
+/// Nobody else writes scatters.
+const SCORE: u32 = 800;
+
+impl Emitter for Scatter {
+    fn descriptor(&self) -> Descriptor {
+        Descriptor {
+            kind: KernelKind("scatter".into()),
+            name: "scatter".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
+        match problem::Problem::of(fusion) {
+            Ok(_) => Verdict::Accept { score: SCORE },
+            Err(decline) => Verdict::Decline(decline),
+        }
+    }
+
+    fn plan(
+        &self,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Plan, EmitError> {
+        plan::plan(fusion, device, configuration)
+    }
+
+    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        emit::emit(fusion, device, plan)
+    }
+}

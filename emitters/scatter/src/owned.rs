@@ -1,0 +1,123 @@
+//! The schedule for many threads that is deterministic: each thread owns one element of the output and walks all
+//! slices in order.
+
+use fusebox_core::analysis::{ScatterShape, SliceStart};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, LaunchDimensions};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+
+use crate::body::{Body, nest};
+use crate::plan::{MOST_BLOCKS, THREADS, ceil_div};
+use crate::problem::Problem;
+
+/// Elements dealt to threads: element `thread + threads * (block + blocks * chunk)`.
+pub struct Owned {
+    threads: i64,
+    blocks: i64,
+    chunks: i64,
+    elements: i64,
+}
+
+impl Owned {
+    /// One thread for each element.
+    pub fn new(problem: &Problem, device: &DeviceDescription) -> Self {
+        let elements = problem.shape.operand_elements();
+        let threads = THREADS.min(i64::from(device.max_threads_per_block)).min(elements.max(1));
+        let wanted_blocks = ceil_div(elements, threads).max(1);
+        let chunks = ceil_div(wanted_blocks, MOST_BLOCKS);
+        Owned { threads, blocks: ceil_div(wanted_blocks, chunks), chunks, elements }
+    }
+
+    /// The grid.
+    pub fn launch(&self) -> LaunchDimensions {
+        LaunchDimensions { blocks: self.blocks as u64, threads_per_block: self.threads as u32 }
+    }
+
+    /// `(th, bl)[chunk] -> index of the output`.
+    pub fn map(&self, shape: &ScatterShape) -> IndexingMap {
+        let mut map = IndexingMap {
+            dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
+            ..IndexingMap::default()
+        };
+        let mut element = Expr::dim(1) * self.threads + Expr::dim(0);
+        if self.chunks > 1 {
+            element = Expr::range(0) * (self.blocks * self.threads) + element;
+            map.ranges.push(Variable::named("chunk", self.chunks));
+        }
+        if self.elements < self.threads * self.blocks * self.chunks {
+            map.constraints.push(Constraint { expr: element.clone(), bounds: Interval::from_size(self.elements) });
+        }
+        let sizes: Vec<i64> = shape.operand.iter().map(|dim| dim.size).collect();
+        map.results = delinearize(&element, &sizes);
+        map
+    }
+
+    /// The knobs' values.
+    pub fn configuration(&self) -> Configuration {
+        Configuration([("deterministic".to_owned(), 1)].into())
+    }
+
+    /// Writes the loops.
+    pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+        let point = [kernel.thread(), kernel.block()];
+        let map = self.map(&body.problem.shape);
+        kernel.indexed_loop(&map, &point, outputs, &[], |b, _, element, outputs| {
+            let before: Vec<Value> = outputs.iter().map(|&output| b.extract(output, element)).collect();
+            let after = walk(b, body, element, &before);
+            after.iter().zip(outputs).map(|(&value, &output)| b.insert(value, output, element)).collect()
+        })
+    }
+}
+
+/// The values of an element after all slices.
+fn walk(b: &mut FunctionBuilder, body: &Body, element: &[Value], before: &[Value]) -> Vec<Value> {
+    let shape = &body.problem.shape;
+    let one = b.index(1);
+    let bounds: Vec<(Value, Value)> = (0..shape.scatter_dims.len())
+        .map(|number| match shape.operand.iter().position(|dim| dim.start == SliceStart::Batch(number)) {
+            // Only slices of the element's own batch can meet it.
+            Some(dim) => (element[dim], b.addi(element[dim], one)),
+            None => (b.index(0), b.index(shape.scatter_dims[number].1)),
+        })
+        .collect();
+    let types = body.element_types();
+    nest(b, &bounds, before, &mut |b, slice, values| {
+        let vector = body.index_vector(b, slice);
+        let fits = body.fits(b, &vector);
+        let meets = |b: &mut FunctionBuilder| {
+            let starts = body.starts(b, slice, &vector);
+            let window: Vec<Value> = element.iter().zip(&starts).map(|(&at, &start)| b.subi(at, start)).collect();
+            let inside = is_inside(b, shape, &window);
+            let combined = |b: &mut FunctionBuilder| {
+                let updates = body.updates(b, slice, &window);
+                body.combine(b, values, &updates)
+            };
+            b.scf_if(inside, &types, combined, |_| values.to_vec())
+        };
+        b.scf_if(fits, &types, meets, |_| values.to_vec())
+    })
+}
+
+/// Whether window coordinates belong to the window.
+fn is_inside(b: &mut FunctionBuilder, shape: &ScatterShape, window: &[Value]) -> Value {
+    let mut all = None;
+    for (dim, &coordinate) in shape.operand.iter().zip(window) {
+        let whole = matches!(dim.start, SliceStart::Batch(_)) || dim.last_start() == 0;
+        if whole {
+            continue;
+        }
+        let (zero, size) = (b.index(0), b.index(dim.window));
+        let tests = match dim.window {
+            1 => vec![b.cmpi(IntPredicate::Eq, coordinate, zero)],
+            _ => vec![b.cmpi(IntPredicate::Sge, coordinate, zero), b.cmpi(IntPredicate::Slt, coordinate, size)],
+        };
+        for test in tests {
+            all = Some(match all {
+                None => test,
+                Some(others) => b.andi(others, test),
+            });
+        }
+    }
+    all.unwrap_or_else(|| b.bool(true))
+}

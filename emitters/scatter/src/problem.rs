@@ -1,0 +1,119 @@
+//! The scatter of a fusion.
+
+use fusebox_core::analysis::{Combination, ScatterShape};
+use fusebox_core::emitter::{Decline, EmitError, Fusion};
+use fusebox_core::hlo::{ElementType, InstrId, Instruction, Op};
+
+/// More updates than any memory holds; below it, no count in a plan overflows.
+const MOST_POINTS: i64 = 1 << 40;
+
+/// What is to be done.
+pub struct Problem {
+    /// The scatter.
+    pub instruction: InstrId,
+    /// How its dimensions correspond.
+    pub shape: ScatterShape,
+    /// Numbers of the parameters that the outputs start from.
+    pub initial: Vec<u32>,
+    /// The index vectors.
+    pub indices: InstrId,
+    /// Type of a component of them.
+    pub index_type: ElementType,
+    /// The updates, one for each output.
+    pub updates: Vec<InstrId>,
+    /// Element types of the outputs.
+    pub elements: Vec<ElementType>,
+    /// What becomes of each output's element.
+    pub combinations: Vec<Combination>,
+}
+
+impl Problem {
+    /// Finds the scatter, or says why the fusion is none to take.
+    pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        let computation = fusion.computation();
+        let &[root] = fusion.roots.as_slice() else {
+            return Err(decline("the fusion has several results; a scatter is the only one of its kernel", None));
+        };
+        let instruction = computation.instruction(root);
+        if !matches!(instruction.op, Op::Scatter { .. }) {
+            return Err(decline("the result is no scatter", Some(instruction)));
+        }
+        let Some(shape) = ScatterShape::of(computation, instruction) else {
+            return Err(decline("the dimension numbers are inconsistent", Some(instruction)));
+        };
+        let (targets, rest) = instruction.operands.split_at(shape.arrays);
+        let users = computation.users();
+        let mut initial = Vec::new();
+        for &target in targets {
+            let operand = computation.instruction(target);
+            let uses = instruction.operands.iter().filter(|&&o| o == target).count();
+            match operand.op {
+                Op::Parameter { number } if users[target.index()].len() == 1 && uses == 1 => {
+                    initial.push(number as u32)
+                }
+                Op::Parameter { .. } => {
+                    return Err(decline("what is scattered into is read by another operation too", Some(operand)));
+                }
+                _ => return Err(decline("what is scattered into is no parameter of the fusion", Some(operand))),
+            }
+        }
+        let element = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
+        let elements: Option<Vec<ElementType>> = targets.iter().map(|&id| element(id)).collect();
+        let (Some(elements), Some(index_type)) = (elements, element(rest[0])) else {
+            return Err(decline("an operand is no array", Some(instruction)));
+        };
+        if !index_type.is_integer() {
+            return Err(decline("the indices are no integers", Some(instruction)));
+        }
+        if !shape.can_fit() {
+            return Err(decline("a slice is larger than the operand", Some(instruction)));
+        }
+        if shape.slices().saturating_mul(shape.window_elements()).max(shape.operand_elements()) > MOST_POINTS {
+            return Err(decline("there are too many elements", Some(instruction)));
+        }
+        Ok(Problem {
+            instruction: root,
+            initial,
+            indices: rest[0],
+            index_type,
+            updates: rest[1..].to_vec(),
+            elements,
+            combinations: Combination::of(&fusion.module, instruction),
+            shape,
+        })
+    }
+
+    /// The same for a fusion that was accepted.
+    pub fn accepted(fusion: &Fusion) -> Result<Self, EmitError> {
+        Self::of(fusion).map_err(|decline| EmitError { message: decline.reason, instruction: decline.instruction })
+    }
+
+    /// Whether the outcome is the same, bit by bit, in whatever order updates are combined.
+    pub fn is_order_free(&self) -> bool {
+        self.shape.unique || self.combinations.iter().zip(&self.elements).all(|(c, &e)| c.is_order_free(e))
+    }
+
+    /// Whether each output's element can be changed by one atomic operation.
+    pub fn can_be_atomic(&self) -> bool {
+        !self.combinations.contains(&Combination::Joint) && self.elements.iter().all(|e| e.byte_size() <= 8)
+    }
+
+    /// Updates of one operand.
+    pub fn update_elements(&self) -> i64 {
+        self.shape.slices().saturating_mul(self.shape.window_elements())
+    }
+
+    /// Bytes of the smallest element of an output.
+    pub fn smallest_element(&self) -> i64 {
+        self.elements.iter().map(|e| e.byte_size() as i64).min().unwrap_or(1)
+    }
+
+    /// Bytes of the widest element of an output.
+    pub fn widest_element(&self) -> i64 {
+        self.elements.iter().map(|e| e.byte_size() as i64).max().unwrap_or(1)
+    }
+}
+
+fn decline(reason: &str, instruction: Option<&Instruction>) -> Decline {
+    Decline { reason: reason.into(), instruction: instruction.map(|i| i.name.clone()) }
+}

@@ -1,0 +1,244 @@
+//! The schedule for blocks of one thread: a block owns a part of the output and walks all slices in order, so that
+//! no two blocks write the same element and updates are combined in the order in which the program lists them.
+
+use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
+
+use crate::body::{Body, nest};
+use crate::plan::{ceil_div, knob, runtime_starts};
+use crate::problem::Problem;
+
+/// Bytes a block should touch at least: a task that runs shorter costs more to hand out than it saves.
+const BYTES_PER_BLOCK: i64 = 64 << 10;
+/// A look at an index vector takes as long as this many bytes of traffic.
+const BYTES_PER_SLICE: i64 = 8;
+/// Parts of a row are cut at cache lines.
+const CACHE_LINE: i64 = 64;
+
+/// What is dealt to blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Nothing: there is one block.
+    Whole,
+    /// A scatter dimension, by its number among them: each block has slices of its own.
+    Slices(usize),
+    /// A dimension of the operand.
+    Operand(usize),
+}
+
+/// `size` positions along an axis, `share` for each block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slabs {
+    axis: Axis,
+    size: i64,
+    share: i64,
+    wanted_blocks: i64,
+    most_blocks: i64,
+}
+
+impl Slabs {
+    /// Chooses what the configuration leaves open.
+    pub fn new(
+        problem: &Problem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
+        let shape = &problem.shape;
+        let traffic = problem.update_elements().saturating_mul(2 * problem.widest_element() * shape.arrays as i64);
+        let work = traffic.saturating_add(shape.slices().saturating_mul(BYTES_PER_SLICE));
+        let most_blocks = i64::from(device.core_count) * 4;
+        let wanted_blocks = match knob(configuration, "blocks", 1..=most_blocks)? {
+            Some(blocks) => blocks,
+            None => (work / BYTES_PER_BLOCK).clamp(1, device.core_count.into()),
+        };
+        let (axis, size, unit) = axis(problem, wanted_blocks);
+        let share = ceil_div(ceil_div(size, wanted_blocks), unit).max(1) * unit;
+        Ok(Slabs { axis, size, share, wanted_blocks, most_blocks })
+    }
+
+    fn blocks(&self) -> i64 {
+        ceil_div(self.size, self.share).max(1)
+    }
+
+    /// The grid.
+    pub fn launch(&self) -> LaunchDimensions {
+        LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 }
+    }
+
+    /// What is dealt, in words.
+    pub fn note(&self) -> String {
+        match self.axis {
+            Axis::Whole => "one block applies all updates in order".into(),
+            Axis::Slices(dim) => format!("blocks have slices of their own, along scatter dimension {dim}"),
+            Axis::Operand(dim) => format!("blocks own {} positions of dimension {dim} and walk all slices", self.share),
+        }
+    }
+
+    /// `(th, bl)[slices…, window…]{starts…} -> index of the output`.
+    pub fn map(&self, shape: &ScatterShape) -> IndexingMap {
+        let mut map = IndexingMap {
+            dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
+            ..IndexingMap::default()
+        };
+        let starts = runtime_starts(&mut map, shape);
+        let range = |map: &mut IndexingMap, name: String, size: i64| {
+            map.ranges.push(Variable::named(&name, size));
+            Expr::range(map.ranges.len() as u32 - 1)
+        };
+        let scatter_dims = shape.scatter_dims.iter().enumerate();
+        let slice: Vec<Expr> =
+            scatter_dims.map(|(number, &(_, size))| range(&mut map, format!("slice{number}"), size)).collect();
+        let window: Vec<Expr> = (0..shape.operand.len())
+            .map(|dim| match shape.operand[dim].update_dim {
+                Some(_) => range(&mut map, format!("window{dim}"), shape.operand[dim].window),
+                None => Expr::constant(0),
+            })
+            .collect();
+        map.results = shape.landing(&slice, &window, &starts);
+        let dealt = match self.axis {
+            Axis::Whole => return map,
+            Axis::Slices(number) => slice[number].clone(),
+            Axis::Operand(dim) => map.results[dim].clone(),
+        };
+        let own = dealt - Expr::dim(1) * self.share;
+        map.constraints.push(Constraint { expr: own, bounds: Interval::from_size(self.share) });
+        map
+    }
+
+    /// The knobs' values.
+    pub fn configuration(&self) -> Configuration {
+        configuration(self.wanted_blocks)
+    }
+
+    /// Other numbers of blocks.
+    pub fn alternatives(&self) -> Vec<Configuration> {
+        let mut others = vec![1, self.most_blocks / 4, self.most_blocks];
+        others.retain(|&blocks| blocks > 0 && blocks != self.wanted_blocks);
+        others.dedup();
+        others.into_iter().map(configuration).collect()
+    }
+
+    /// Writes the loops.
+    pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+        let own = self.own_positions(kernel);
+        let slices: Vec<(Value, Value)> = body
+            .problem
+            .shape
+            .scatter_dims
+            .iter()
+            .enumerate()
+            .map(|(number, &(_, size))| match (self.axis, own) {
+                (Axis::Slices(dealt), Some(own)) if dealt == number => own,
+                _ => (kernel.index(0), kernel.index(size)),
+            })
+            .collect();
+        nest(kernel, &slices, outputs, &mut |b, slice, outputs| {
+            let vector = body.index_vector(b, slice);
+            let fits = body.fits(b, &vector);
+            let types = b.types_of(outputs);
+            b.scf_if(fits, &types, |b| self.slice(b, body, slice, &vector, own, outputs), |_| outputs.to_vec())
+        })
+    }
+
+    /// First position of the block along the axis, and the one behind its last.
+    fn own_positions(&self, b: &mut KernelBuilder) -> Option<(Value, Value)> {
+        if self.axis == Axis::Whole {
+            return None;
+        }
+        let (share, size, block) = (b.index(self.share), b.index(self.size), b.block());
+        let first = b.muli(block, share);
+        let end = b.addi(first, share);
+        let end = if self.blocks() * self.share == self.size { end } else { b.minsi(end, size) };
+        Some((first, end))
+    }
+
+    /// The block's part of a slice that fits.
+    fn slice(
+        &self,
+        b: &mut FunctionBuilder,
+        body: &Body,
+        slice: &[Value],
+        vector: &[Value],
+        own: Option<(Value, Value)>,
+        outputs: &[Value],
+    ) -> Vec<Value> {
+        let starts = body.starts(b, slice, vector);
+        let operand = &body.problem.shape.operand;
+        let (zero, types) = (b.index(0), b.types_of(outputs));
+        let dealt = |dim: usize| own.filter(|_| self.axis == Axis::Operand(dim));
+        let mut bounds = Vec::new();
+        let mut inside = None;
+        for (dim, &start) in starts.iter().enumerate() {
+            let window = b.index(operand[dim].window);
+            match (dealt(dim), operand[dim].update_dim) {
+                (None, None) => {}
+                (None, Some(_)) => bounds.push((zero, window)),
+                (Some((first, end)), Some(_)) => {
+                    let (first, end) = (b.subi(first, start), b.subi(end, start));
+                    bounds.push((b.maxsi(first, zero), b.minsi(end, window)));
+                }
+                (Some((first, end)), None) => {
+                    let (not_before, before) =
+                        (b.cmpi(IntPredicate::Sge, start, first), b.cmpi(IntPredicate::Slt, start, end));
+                    inside = Some(b.andi(not_before, before));
+                }
+            }
+        }
+        let window_dims = body.problem.shape.window_dims();
+        let part = |b: &mut FunctionBuilder| {
+            nest(b, &bounds, outputs, &mut |b, coordinates, outputs| {
+                let mut window = vec![zero; operand.len()];
+                window_dims.iter().zip(coordinates).for_each(|(&dim, &coordinate)| window[dim] = coordinate);
+                let at = body.landing(b, &starts, &window);
+                let updates = body.updates(b, slice, &window);
+                body.update(b, outputs, &at, &updates)
+            })
+        };
+        match inside {
+            None => part(b),
+            Some(inside) => b.scf_if(inside, &types, part, |_| outputs.to_vec()),
+        }
+    }
+}
+
+/// The axis to deal, its size, and what shares are multiples of. Best are axes along which no work is repeated:
+/// slices, if blocks with different slices never meet; then dimensions that every slice spans from the start, where
+/// only index vectors are read again by each block; last the largest one that index vectors address, where
+/// each block passes over the slices of the others.
+fn axis(problem: &Problem, wanted_blocks: i64) -> (Axis, i64, i64) {
+    let shape = &problem.shape;
+    if wanted_blocks <= 1 {
+        return (Axis::Whole, 1, 1);
+    }
+    let enough = |size: i64| size >= wanted_blocks;
+    let batches = |number: usize| shape.operand.iter().any(|dim| dim.start == SliceStart::Batch(number));
+    let own_slices = |number: &usize| enough(shape.scatter_dims[*number].1) && (shape.unique || batches(*number));
+    if let Some(number) = (0..shape.scatter_dims.len()).find(own_slices) {
+        return (Axis::Slices(number), shape.scatter_dims[number].1, 1);
+    }
+    let unit_of = |dim: usize| {
+        let inner: i64 = shape.operand[dim + 1..].iter().map(|inner| inner.size).product();
+        ceil_div(CACHE_LINE, (inner * problem.smallest_element()).max(1))
+    };
+    let spanned = |dim: &usize| {
+        let OperandDim { window, start, .. } = shape.operand[*dim];
+        let from_start = start == SliceStart::Zero || shape.operand[*dim].last_start() == 0;
+        from_start && !matches!(start, SliceStart::Batch(_)) && window >= wanted_blocks * unit_of(*dim)
+    };
+    if let Some(dim) = (0..shape.operand.len()).find(spanned) {
+        return (Axis::Operand(dim), shape.operand[dim].window, unit_of(dim));
+    }
+    let addressed =
+        |dim: &usize| matches!(shape.operand[*dim].start, SliceStart::Component(_)) && enough(shape.operand[*dim].size);
+    match (0..shape.operand.len()).filter(addressed).max_by_key(|&dim| shape.operand[dim].size) {
+        Some(dim) => (Axis::Operand(dim), shape.operand[dim].size, unit_of(dim)),
+        None => (Axis::Whole, 1, 1),
+    }
+}
+
+fn configuration(blocks: i64) -> Configuration {
+    Configuration([("blocks".to_owned(), blocks)].into())
+}
