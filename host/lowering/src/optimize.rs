@@ -14,6 +14,10 @@ const BLOCKS: &str =
 /// As above, when loops have their final form: also merges what both branches do.
 const LATE_BLOCKS: &str = "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;no-keep-loops;hoist-common-insts;\
 sink-common-insts;speculate-blocks;simplify-cond-branch>";
+/// Unrolls what takes four turns at most or is marked. Loops that must not be unrolled are not marked here but left
+/// alone: the vectoriser takes such a mark to forbid interleaving, without which a sum waits for each addition.
+const SHORT_LOOPS: &str = "loop-unroll<O3;full-unroll-max=4;no-partial;no-peeling;no-profile-peeling;no-runtime;\
+no-upperbound>";
 const COMBINE: &str = "instcombine<max-iterations=1;no-verify-fixpoint>";
 
 /// The pipeline for a target, in LLVM's notation.
@@ -38,7 +42,8 @@ fn host() -> String {
          licm<allowspeculation>,simple-loop-unswitch<nontrivial;trivial>)",
         BLOCKS,
         COMBINE,
-        "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full)",
+        "loop(loop-idiom,indvars,loop-deletion)",
+        SHORT_LOOPS,
         // Memory: what is read twice, written and read again, or never read.
         "sroa<modify-cfg>,gvn<>,bdce",
         COMBINE,

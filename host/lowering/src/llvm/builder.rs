@@ -18,6 +18,17 @@ pub(crate) type Op = LLVMOpcode;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct FastMath(pub(crate) c_uint);
 
+/// What LLVM is to make of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unrolling {
+    /// A copy of the body per turn.
+    Full,
+    /// One body. The vectoriser keeps to it: it may widen the body, but not put several turns side by side.
+    Never,
+    /// What the passes decide.
+    Open,
+}
+
 const NAME: *const std::ffi::c_char = c"".as_ptr();
 
 // SAFETY of this file: operands are values of this module whose types fit the instruction; callers derive them
@@ -144,9 +155,13 @@ impl Module {
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
 
-    /// The jump that closes a loop, which LLVM is to unroll as a whole or not at all.
-    pub(crate) fn branch_back(&self, to: Bb, unrolled: bool) {
-        let flag = if unrolled { "llvm.loop.unroll.full" } else { "llvm.loop.unroll.disable" };
+    /// The jump that closes a loop.
+    pub(crate) fn branch_back(&self, to: Bb, unrolling: Unrolling) {
+        let flag = match unrolling {
+            Unrolling::Full => "llvm.loop.unroll.full",
+            Unrolling::Never => "llvm.loop.unroll.disable",
+            Unrolling::Open => return self.branch(to),
+        };
         // SAFETY: all values are of this context. A loop's node refers to itself, so it is made around a stand-in.
         unsafe {
             let branch = LLVMBuildBr(self.builder, to.0);

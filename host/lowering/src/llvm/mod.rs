@@ -11,7 +11,7 @@ mod module;
 use llvm_sys::prelude::*;
 
 pub(crate) use atomic::AtomicOp;
-pub(crate) use builder::{FastMath, IntPredicate, Op};
+pub(crate) use builder::{FastMath, IntPredicate, Op, Unrolling};
 pub(crate) use machine::{FileKind, Machine, host_has};
 pub(crate) use module::Module;
 

@@ -6,13 +6,13 @@ use super::function::{Done, Function};
 use super::slot::{Shape, Slot};
 use crate::error::Unsupported;
 use crate::indices::Ix;
-use crate::llvm::{Bb, IntPredicate, Op, Val};
+use crate::llvm::{Bb, IntPredicate, Op, Unrolling, Val};
 use crate::mlir::{Block, Operation, Type, Value};
 
 /// Most copies of a body that LLVM is asked to make by unrolling the loops around it. Short loops in the way of
 /// one that can be vectorised are worth it.
 const MOST_COPIES: i64 = 32;
-/// Most turns of a loop that is unrolled.
+/// Most turns of a loop that is unrolled; `optimize` names the number too.
 const MOST_TURNS: i64 = 4;
 
 /// Values that come out of a block, and the block they come from.
@@ -242,6 +242,11 @@ impl Function<'_, '_, '_> {
         let copies = self.copies;
         let unrolled = head.turns.map(|turns| (turns, turns.saturating_mul(copies)));
         let unrolls = unrolled.is_some_and(|(turns, product)| turns <= MOST_TURNS && product <= MOST_COPIES);
+        let unrolling = match head.turns {
+            _ if unrolls => Unrolling::Full,
+            Some(..=MOST_TURNS) => Unrolling::Never,
+            _ => self.translation.traits.long_loops,
+        };
         self.copies = unrolled.filter(|_| unrolls).map_or(copies, |(_, product)| product);
         self.scoped(|this| {
             let slots = this.slots_of(&shapes, &state, &inits);
@@ -250,7 +255,7 @@ impl Function<'_, '_, '_> {
             let stepped = this.llvm().binary_nsw(Op::LLVMAdd, variable, head.step);
             let from = this.llvm().current_block();
             this.llvm().add_incoming(variable, stepped, from);
-            this.llvm().branch_back(header, unrolls);
+            this.llvm().branch_back(header, unrolling);
             Ok(())
         })?;
         self.copies = copies;

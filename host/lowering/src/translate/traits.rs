@@ -1,6 +1,7 @@
 //! What distinguishes targets while kernels are translated.
 
 use crate::Target;
+use crate::llvm::Unrolling;
 
 /// Properties of a target that decide how kernels are translated.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Traits {
     pub(crate) atomic_bytes: u32,
     /// Floats that are added to memory in one instruction.
     pub(crate) atomic_adds: AtomicAdds,
+    /// What becomes of loops too long to be unrolled as a whole.
+    pub(crate) long_loops: Unrolling,
 }
 
 /// Formats of which a sum is one instruction that no other thread interrupts.
@@ -52,6 +55,7 @@ impl Traits {
             warp: 1,
             atomic_bytes: if crate::llvm::host_has("cx16") { 16 } else { 8 },
             atomic_adds: AtomicAdds::default(),
+            long_loops: Unrolling::Open,
         };
         let gpu = Traits {
             index_bits: 32,
@@ -63,6 +67,7 @@ impl Traits {
             warp: 32,
             atomic_bytes: 8,
             atomic_adds: AtomicAdds { f32: true, f64: true, ..AtomicAdds::default() },
+            long_loops: Unrolling::Never,
             ..host
         };
         match target {
