@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fusebox_core::builder::{
-    Attribute, FastMath, Float, FloatPredicate, FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type,
+    Attribute, Combination, FastMath, Float, FloatPredicate, FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type,
 };
 use fusebox_core::emitter::{Fusion, SubgraphKind};
 use fusebox_core::hlo::{
@@ -142,6 +142,23 @@ fn mistakes_name_the_operation() {
         b.extract(t, &[i]);
     });
     assert_eq!(rank, "function f: tensor.extract: 1 indices for tensor<2x2xf32>");
+    let lane = mistake(|b| {
+        let x = b.float(1.0, Scalar::F32);
+        let vector = b.vector_broadcast(x, 4);
+        b.vector_insert(x, vector, 4);
+    });
+    assert_eq!(lane, "function f: vector.insert: there is no lane 4 in vector<4xf32>");
+    let row = mistake(|b| {
+        let (t, i) = (b.empty(&[8, 2], Scalar::F32), b.index(0));
+        b.vector_read(t, &[i, i], 4);
+    });
+    assert_eq!(row, "function f: vector.transfer_read: there are no 4 lanes in a row of tensor<8x2xf32>");
+    let combined = mistake(|b| {
+        let x = b.float(1.0, Scalar::F32);
+        let vector = b.vector_broadcast(x, 4);
+        b.vector_reduction(Combination::Xor, vector);
+    });
+    assert_eq!(combined, "function f: vector.reduction: xor does not combine the lanes of vector<4xf32>");
     let scope = mistake(|b| {
         let (zero, four) = (b.index(0), b.index(4));
         let mut leaked = zero;

@@ -44,9 +44,11 @@ mod kernel;
 mod print;
 mod tensor;
 mod types;
+mod vector;
 
 pub use arith::{FloatPredicate, IntPredicate};
 pub use attribute::Attribute;
 pub use function::{BuildError, FastMath, FunctionBuilder, Region, Value};
 pub use kernel::{KernelBuilder, Subgraph};
 pub use types::{Float, Scalar, Type};
+pub use vector::Combination;

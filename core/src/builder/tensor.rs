@@ -1,6 +1,6 @@
-//! `tensor` and `vector` operations.
+//! `tensor` operations.
 
-use super::{Attribute, FunctionBuilder, Scalar, Type, Value};
+use super::{FunctionBuilder, Scalar, Type, Value};
 
 impl FunctionBuilder {
     /// `tensor.extract`: the element at these indices.
@@ -29,37 +29,6 @@ impl FunctionBuilder {
     /// `tensor.empty`: a tensor of these dimensions without defined elements.
     pub fn empty(&mut self, dims: &[i64], element: Scalar) -> Value {
         self.op1("tensor.empty", &[], Vec::new(), Type::tensor(dims, element))
-    }
-
-    /// `vector.extract` at a static position.
-    pub fn vector_extract(&mut self, vector: Value, lane: i64) -> Value {
-        let found = self.type_of(vector).as_vector().map(|(dims, element)| (dims.to_vec(), element));
-        match found {
-            Some((dims, element)) if dims.len() == 1 && (0..dims[0]).contains(&lane) => {
-                let position = vec![("static_position", Attribute::I64Array(vec![lane]))];
-                self.op1("vector.extract", &[vector], position, element.into())
-            }
-            _ if Self::any_poison(&[vector]) => vector,
-            _ => {
-                let ty = self.type_of(vector).to_string();
-                self.refuse("vector.extract", format!("there is no lane {lane} in {ty}"))
-            }
-        }
-    }
-
-    /// `vector.from_elements`: a vector of one dimension from its elements, all of one type.
-    pub fn vector_from_elements(&mut self, elements: &[Value]) -> Value {
-        const NAME: &str = "vector.from_elements";
-        if Self::any_poison(elements) {
-            return self.op1(NAME, elements, Vec::new(), Type::INDEX);
-        }
-        let Some(first) = elements.first().and_then(|&v| self.type_of(v).as_scalar()) else {
-            return self.refuse(NAME, "needs at least one element, and scalars only");
-        };
-        if elements.iter().any(|&v| *self.type_of(v) != first.into()) {
-            return self.refuse(NAME, format!("the elements must all be {first}"));
-        }
-        self.op1(NAME, elements, Vec::new(), Type::vector(&[elements.len() as i64], first))
     }
 
     /// Checks the indices of an access and gives the type of the tensor's elements.

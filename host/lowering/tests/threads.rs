@@ -3,6 +3,7 @@
 
 mod jit;
 
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type};
 use fusebox_lowering::{Code, KernelSource, NoStages, Stage, Target, compile};
 use jit::{Buffer, compile_and_run, contains_in_order, source, stages_of};
 
@@ -217,4 +218,71 @@ fn several_values_are_exchanged_together() {
     let found = ptx(&source("argmax", text, &[128, 8], 1, 1, 32), 80);
     // The upper half of the index is known to be zero, and may or may not be exchanged.
     assert!(found.matches("shfl.sync.down.b32").count() >= 10, "{found}");
+}
+
+/// Writes, waits, and reads what another thread has written, twice: in a tile, or in the output itself.
+fn neighbours(tile: bool) -> KernelSource {
+    let ty = Type::tensor(&[128], Scalar::F32);
+    let mut b = FunctionBuilder::new("neighbours");
+    let (input, output) = (b.argument(ty.clone()), b.argument(ty));
+    let (thread, last) = (b.thread_id(), b.index(127));
+    let other = b.subi(last, thread);
+    let mut place = if tile { b.allocate_shared(&[128], Scalar::F32) } else { output };
+    let mut value = b.extract(input, &[thread]);
+    for _ in 0..2 {
+        place = b.insert(value, place, &[thread]);
+        place = b.sync_threads(&[place])[0];
+        let theirs = b.extract(place, &[other]);
+        value = b.addf(value, theirs);
+        place = b.sync_threads(&[place])[0];
+    }
+    let written = b.insert(value, if tile { output } else { place }, &[thread]);
+    b.ret(&[written]);
+    source("neighbours", &b.finish().unwrap(), &[512, 512], 1, 1, 128)
+}
+
+#[test]
+fn accesses_stay_on_their_side_of_a_barrier() {
+    for (tile, memory) in [(true, "shared"), (false, "global")] {
+        let text = ptx(&neighbours(tile), 90);
+        let (store, load) = (format!("st.{memory}.b32"), format!("ld.{memory}.b32"));
+        let turn = [&store, "bar.sync", &load, "bar.sync"];
+        contains_in_order(&text, &[turn, turn].concat());
+    }
+}
+
+#[test]
+fn tiles_are_carried_through_loops_and_branches() {
+    let ty = Type::tensor(&[128], Scalar::F32);
+    let mut b = FunctionBuilder::new("carried");
+    let (input, output) = (b.argument(ty.clone()), b.argument(ty));
+    let (thread, zero, one, turns) = (b.thread_id(), b.index(0), b.index(1), b.index(7));
+    let tile = b.allocate_shared(&[128], Scalar::F32);
+    let start = b.extract(input, &[thread]);
+    let tile = b.insert(start, tile, &[thread]);
+    let is_first = b.cmpi(IntPredicate::Eq, thread, zero);
+    let after = b.scf_for(zero, turns, one, &[tile], |b, _, state| {
+        let tile = b.sync_threads(state)[0];
+        let old = b.extract(tile, &[zero]);
+        let changed = b.scf_if(
+            is_first,
+            &[Type::tensor(&[128], Scalar::F32)],
+            |b| {
+                let more = b.addf(old, old);
+                vec![b.insert(more, tile, &[zero])]
+            },
+            |_| vec![tile],
+        );
+        b.sync_threads(&changed)
+    });
+    let value = b.extract(after[0], &[thread]);
+    let written = b.insert(value, output, &[thread]);
+    b.ret(&[written]);
+    let mut kernel = source("carried", &b.finish().unwrap(), &[512, 512], 1, 1, 128);
+    let text = ptx(&kernel, 80);
+    assert_eq!(text.matches("bar.sync").count(), 2, "{text}");
+    kernel.launch.threads_per_block = 1;
+    let mut buffers = [Buffer::of(&[3f32; 128]), Buffer::of(&[0f32; 128])];
+    compile_and_run(&kernel, &mut buffers);
+    assert_eq!(buffers[1].values::<f32>()[0], 3.0 * 128.0);
 }

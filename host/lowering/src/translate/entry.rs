@@ -188,6 +188,7 @@ fn define_body_after(
 ) -> Result<crate::llvm::Bb, (Operation, Unsupported)> {
     let (arguments, blocks, threads) = (kernel.arguments, kernel.blocks, kernel.threads);
     let reported = translation.traits.reports_accesses;
+    let synchronises = translation.target != Target::Cpu && synchronises(op);
     let alone = translation.target == Target::Cpu && blocks <= 1;
     let reach = if alone { Reach::Thread } else { Reach::Kernel };
     let mut state = Function::new(translation, kernel, function);
@@ -195,7 +196,9 @@ fn define_body_after(
     state.block_id = Some(state.leaf(block, Interval::from_size(i64::try_from(blocks).unwrap_or(i64::MAX))));
     state.thread_id = Some(state.leaf(thread, Interval::from_size(i64::from(threads))));
     for (position, (value, argument)) in body.arguments().zip(arguments).enumerate() {
-        describe(&state, function, position, argument);
+        // What other threads write comes to be seen at a barrier, which LLVM does not expect of such memory.
+        let no_alias = argument.no_alias && (argument.read_only || !synchronises);
+        describe(&state, function, position, &Argument { no_alias, ..argument.clone() });
         let known = Known { alignment: argument.alignment, invariant: argument.read_only, reported, reach };
         let tensor = Tensor::new(state.llvm().parameter(function, position), known);
         state.bind(value, Slot::Tensor(tensor));
@@ -206,6 +209,13 @@ fn define_body_after(
     let first = state.first_block();
     let failed = state.current.unwrap_or(op);
     done.map(|()| first).map_err(|reason| (failed, reason))
+}
+
+/// Whether threads wait for each other.
+fn synchronises(function: Operation) -> bool {
+    let mut found = false;
+    function.walk(&mut |op| found |= op.name() == "xla_gpu.sync_threads");
+    found
 }
 
 /// What LLVM may know about a buffer.

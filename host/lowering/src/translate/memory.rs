@@ -2,7 +2,7 @@
 
 use super::function::{Done, Function};
 use super::simt::AccessKind;
-use super::slot::{Slot, Tensor};
+use super::slot::{Slot, Tensor, integer_bits};
 use super::{Known, Reach};
 use crate::error::Unsupported;
 use crate::indices::Ix;
@@ -135,7 +135,8 @@ impl Function<'_, '_, '_> {
     pub(super) fn place(&mut self, op: Operation, tensor: Value, first: usize) -> Done<Place> {
         let (shape, element) = static_tensor(&tensor.ty())?;
         let Some(bytes) = element.element_bytes() else { return Unsupported::because("its elements are not handled") };
-        let coordinates = op.operands().skip(first).map(|index| self.index(index)).collect::<Done<Vec<Ix>>>()?;
+        let coordinates =
+            op.operands().skip(first).take(shape.len()).map(|index| self.index(index)).collect::<Done<Vec<Ix>>>()?;
         let mut position = self.indices.constant(0);
         for (coordinate, &size) in coordinates.iter().zip(&shape) {
             position = self.indices.scaled(position, size);
@@ -171,32 +172,34 @@ impl Function<'_, '_, '_> {
         Ok(match element {
             Type::Integer(bits) => llvm.int(8 * bits.div_ceil(8)),
             Type::Complex(part) => llvm.array(self.type_of(&Type::Float(*part))?, 2),
+            Type::Vector { lanes, element } => llvm.vector(self.memory_type(element)?, *lanes),
             other => self.type_of(other)?,
         })
     }
 
-    fn read_plain(&mut self, place: &Place, element: &Type) -> Done<Val> {
+    /// The integer, the float, or the vector of them at a place.
+    pub(super) fn read_plain(&mut self, place: &Place, element: &Type) -> Done<Val> {
         let ty = self.memory_type(element)?;
         let value = self.llvm().load(ty, place.pointer, place.alignment);
         if place.tensor.known.invariant && self.translation.traits.marks_invariant_loads {
             self.llvm().set_metadata(value, "invariant.load", &[]);
         }
-        Ok(match element {
+        Ok(match integer_bits(element) {
             // Anything but zero is true.
-            Type::Integer(1) => {
+            Some(1) => {
                 let zero = self.llvm().const_int(ty, 0);
                 self.llvm().compare_int(IntPredicate::LLVMIntNE, value, zero)
             }
-            Type::Integer(bits) => self.resized(value, *bits),
-            _ => value,
+            Some(bits) => self.resized(value, bits),
+            None => value,
         })
     }
 
-    fn write_plain(&mut self, place: &Place, value: Val, element: &Type) -> Done {
+    pub(super) fn write_plain(&mut self, place: &Place, value: Val, element: &Type) -> Done {
         let ty = self.memory_type(element)?;
-        let value = match element {
-            Type::Integer(_) => self.resized_as(value, self.llvm().int_bits(ty), false),
-            _ => value,
+        let value = match integer_bits(element) {
+            Some(_) => self.resized_as(value, self.llvm().int_bits(ty), false),
+            None => value,
         };
         self.llvm().store(value, place.pointer, place.alignment);
         Ok(())

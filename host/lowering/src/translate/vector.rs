@@ -1,6 +1,8 @@
 //! `vector`, of one dimension.
 
 use super::function::{Done, Function};
+use super::memory::static_tensor;
+use super::simt::AccessKind;
 use super::slot::float_format;
 use crate::error::Unsupported;
 use crate::llvm::Val;
@@ -9,6 +11,8 @@ use crate::mlir::{Operation, Type};
 impl Function<'_, '_, '_> {
     pub(super) fn vector_operation(&mut self, op: Operation) -> Done {
         let value = match op.name() {
+            "vector.transfer_write" => return self.write_row(op),
+            "vector.transfer_read" => self.read_row(op)?,
             "vector.from_elements" => self.vector_of_elements(op)?,
             "vector.broadcast" => {
                 let element = self.plain(op.operand(0))?;
@@ -36,6 +40,30 @@ impl Function<'_, '_, '_> {
             _ => return Unsupported::because("the operation is not part of the kernel IR"),
         };
         self.bind_plain(op, value);
+        Ok(())
+    }
+
+    /// Elements that are next to each other in the last dimension.
+    fn read_row(&mut self, op: Operation) -> Done<Val> {
+        let lanes = row_lanes(op, &op.result(0).ty(), 2)?;
+        let (_, element) = static_tensor(&op.operand(0).ty())?;
+        let place = self.place(op, op.operand(0), 1)?;
+        self.report(op, &place, &element, lanes, AccessKind::Read);
+        self.read_plain(&place, &op.result(0).ty())
+    }
+
+    fn write_row(&mut self, op: Operation) -> Done {
+        let lanes = row_lanes(op, &op.operand(0).ty(), 2)?;
+        let (_, element) = static_tensor(&op.operand(1).ty())?;
+        let place = self.place(op, op.operand(1), 2)?;
+        if place.tensor.known.invariant {
+            return Unsupported::because("it writes a tensor that is read-only");
+        }
+        self.report(op, &place, &element, lanes, AccessKind::Write);
+        let vector = self.plain(op.operand(0))?;
+        self.write_plain(&place, vector, &op.operand(0).ty())?;
+        let tensor = self.slot(op.operand(1))?;
+        self.bind(op.result(0), tensor);
         Ok(())
     }
 
@@ -111,4 +139,20 @@ impl Function<'_, '_, '_> {
         let start = start.unwrap_or_else(|| llvm.const_float(llvm.scalar_type(ty), neutral));
         llvm.with_flags(llvm.call_intrinsic(name, &[ty], &[start, vector]), flags)
     }
+}
+
+/// Lanes of a transfer, if it is one of elements in a row and has but `others` operands beside the indices.
+fn row_lanes(op: Operation, vector: &Type, others: usize) -> Done<u32> {
+    let tensor = op.operands().map(|operand| operand.ty()).find(|ty| matches!(ty, Type::Tensor { .. }));
+    let rank = tensor.as_ref().map(static_tensor).transpose()?.map_or(0, |(shape, _)| shape.len());
+    let along = op.attribute("permutation_map").map(|map| map.text()).unwrap_or_default();
+    let bounds = op.attribute("in_bounds").map(|bounds| bounds.text()).unwrap_or_default();
+    let Type::Vector { lanes, .. } = vector else { return Unsupported::because("it moves no vector of one dimension") };
+    if rank == 0 || op.operand_count() != rank + others || !along.contains(&format!("-> (d{})>", rank - 1)) {
+        return Unsupported::because("only elements along the last dimension are moved, and without a mask");
+    }
+    if bounds != "[true]" {
+        return Unsupported::because("elements that are moved must be in bounds");
+    }
+    Ok(*lanes)
 }
