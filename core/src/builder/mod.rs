@@ -36,6 +36,7 @@
 
 mod arith;
 mod attribute;
+mod clamp;
 mod constants;
 mod control;
 mod function;

@@ -35,6 +35,22 @@ impl ArrayLiteral {
         self.data.len() / self.element_type.byte_size()
     }
 
+    /// The value of an integer scalar; the largest `i64` for what is beyond it.
+    pub fn as_integer(&self) -> Option<i64> {
+        if !self.dims.is_empty() || !self.element_type.is_integer() {
+            return None;
+        }
+        let mut bytes = [0u8; 8];
+        let data = self.data.get(..self.element_type.byte_size())?;
+        bytes[..data.len()].copy_from_slice(data);
+        let signed = self.element_type.is_signed_integer();
+        if signed && data.last().is_some_and(|byte| byte >> 7 == 1) {
+            bytes[data.len()..].fill(0xFF);
+        }
+        let value = i64::from_le_bytes(bytes);
+        Some(if !signed && value < 0 { i64::MAX } else { value })
+    }
+
     /// The shape, row-major.
     pub fn shape(&self) -> ArrayShape {
         ArrayShape::new(self.element_type, self.dims.clone())

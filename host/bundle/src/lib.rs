@@ -4,6 +4,7 @@
 //! each is named here, and `tests/list.rs` says who must have arrived.
 
 use fusebox_emitter_concatenate as _;
+use fusebox_emitter_dynamic_update_slice as _;
 use fusebox_emitter_loop as _;
 use fusebox_emitter_reduce as _;
 use fusebox_emitter_scatter as _;
@@ -14,6 +15,7 @@ use fusebox_core::emitter::Emitter;
 pub const ORDER: &[&str] = &[
     "loop",
     "concatenate",
+    "dynamic-update-slice",
     "row-reduce",
     "multi-row-reduce",
     "column-reduce",

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use fusebox_core::builder::{Attribute, FunctionBuilder, IntPredicate, Region, Scalar, Type, Value};
-use fusebox_core::hlo::{ElementType, InstrId, Op};
+use fusebox_core::builder::{Attribute, FunctionBuilder, IntPredicate, Region, Type, Value};
+use fusebox_core::hlo::{InstrId, Op};
 use fusebox_core::indexing::{IndexingMap, Variable};
 
 use crate::access::Condition;
@@ -157,7 +157,7 @@ impl<'p, 'm> Writer<'p, 'm> {
             let instruction = self.partition.instruction(instruction);
             return Err(EmissionError::at(self.partition.module, instruction, "is used as an index but is no integer"));
         };
-        Ok(self.within(scope, |writer| clamped_index(&mut writer.b, value, ty, limit)))
+        Ok(self.within(scope, |writer| writer.b.clamped_index(value, ty, limit)))
     }
 
     /// The values of an instruction for a reader. Written in the reader's scope if the instruction is
@@ -316,20 +316,4 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
         all.unwrap_or_else(|| self.b.bool(true))
     }
-}
-
-fn clamped_index(b: &mut FunctionBuilder, value: Value, ty: ElementType, limit: i64) -> Value {
-    let (scalar, signed) = (Scalar::of_element(ty), ty.is_signed_integer());
-    let bits = ty.bits() - u32::from(signed);
-    let mut value = value;
-    if signed {
-        let zero = b.int(0, scalar);
-        value = b.maxsi(value, zero);
-    }
-    // A limit that the type cannot reach needs no test.
-    if bits >= 63 || limit < (1 << bits) - 1 {
-        let limit = b.int(limit, scalar);
-        value = if signed { b.minsi(value, limit) } else { b.minui(value, limit) };
-    }
-    b.index_castui(value, Scalar::Index)
 }

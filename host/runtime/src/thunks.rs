@@ -1,10 +1,15 @@
 //! Executes thunk sequences on the host's memory.
 
+use std::ops::Range;
+
 use crate::host_op::LoadedHostOp;
 use crate::kernel::LoadedKernel;
 use crate::memory::Buffer;
 use crate::pool::Pool;
 use crate::{RunError, Slice, Thunk, simt};
+
+/// Large copies are shared out among the pool in parts of so many bytes.
+const COPY_PART: u64 = 256 << 10;
 
 /// Everything a sequence needs besides itself.
 pub struct Machine<'a> {
@@ -45,9 +50,21 @@ impl Machine<'_> {
     }
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
-        let (source, target) = (self.address(from), self.address(to));
-        // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
-        unsafe { std::ptr::copy_nonoverlapping(source, target, from.bytes as usize) };
+        let (source, target) = (self.address(from) as usize, self.address(to) as usize);
+        let copy = |parts: Range<u64>| {
+            let end = (parts.end * COPY_PART).min(from.bytes);
+            let (start, length) = ((parts.start * COPY_PART) as usize, end - parts.start * COPY_PART);
+            // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
+            unsafe {
+                let (source, target) = (source as *const u8, target as *mut u8);
+                std::ptr::copy_nonoverlapping(source.add(start), target.add(start), length as usize);
+            }
+        };
+        let parts = from.bytes.div_ceil(COPY_PART);
+        match self.pool {
+            Some(pool) if parts > 1 => pool.run(parts, &copy),
+            _ => copy(0..parts),
+        }
         Ok(())
     }
 

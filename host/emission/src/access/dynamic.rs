@@ -27,19 +27,7 @@ impl Partition<'_> {
     /// The value of a constant scalar of 8 to 64 bits.
     fn small_integer(&self, id: InstrId) -> Option<i64> {
         let Op::Constant(Literal::Array(literal)) = &self.instruction(id).op else { return None };
-        if !literal.dims.is_empty() || !literal.element_type.is_integer() {
-            return None;
-        }
-        let mut bytes = [0u8; 8];
-        let data = literal.data.get(..literal.element_type.byte_size())?;
-        bytes[..data.len()].copy_from_slice(data);
-        let negative = literal.element_type.is_signed_integer() && data.last().is_some_and(|byte| byte >> 7 == 1);
-        if negative {
-            bytes[data.len()..].fill(0xFF);
-        }
-        let value = i64::from_le_bytes(bytes);
-        let huge = !literal.element_type.is_signed_integer() && value < 0;
-        Some(if huge { i64::MAX } else { value })
+        literal.as_integer()
     }
 
     /// The clamped starts of a dynamic slice: scalar operands from `first` on, or one vector of them.

@@ -1,0 +1,82 @@
+//! The entry function.
+
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
+use fusebox_core::hlo::{Computation, ElementType};
+
+use crate::plan::dealt;
+use crate::updates::{Start, Update};
+
+/// Writes the kernel of a plan that [`crate::plan::plan`] made.
+pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (work, dealing) = dealt(fusion, device, &plan.configuration)?;
+    let computation = fusion.computation();
+    let mut kernel = KernelBuilder::new(fusion);
+    let point = [kernel.thread(), kernel.block()];
+    let mut outputs = kernel.outputs().to_vec();
+    let (of_updates, of_others) = dealing.shares.split_at(work.updates.len());
+    for (update, share) in work.updates.iter().zip(of_updates).filter(|(update, _)| update.element_count() > 0) {
+        let values = kernel.values(&[update.slice]);
+        let starts = Starts::declare(&mut kernel, computation, update);
+        let unroll: Vec<usize> = share.lane.into_iter().collect();
+        outputs = kernel.indexed_loop(&share.map, &point, &outputs, &unroll, |b, _, index, outputs| {
+            let computed = b.call_subgraph(&values, index, &[]);
+            let starts = starts.write(b);
+            let place: Vec<Value> = index.iter().zip(starts).map(|(&i, start)| b.addi(i, start)).collect();
+            let mut outputs = outputs.to_vec();
+            for (output, to_root) in &update.outputs {
+                let place = b.apply_indexing(to_root, &place);
+                outputs[*output] = b.insert(computed[0], outputs[*output], &place);
+            }
+            outputs
+        });
+    }
+    for (beside, share) in work.beside.iter().zip(of_others) {
+        let values = kernel.values(&[beside.root]);
+        let unroll: Vec<usize> = share.lane.into_iter().collect();
+        outputs = kernel.indexed_loop(&share.map, &point, &outputs, &unroll, |b, _, index, outputs| {
+            let computed = b.call_subgraph(&values, index, &[]);
+            let mut outputs = outputs.to_vec();
+            for (&output, &value) in beside.outputs.iter().zip(&computed) {
+                outputs[output] = b.insert(value, outputs[output], index);
+            }
+            outputs
+        });
+    }
+    kernel.finish(&outputs)
+}
+
+/// How the starts of an update are found. They are computed where they are used: in a loop over one element they may
+/// read what the loop replaces.
+struct Starts<'a> {
+    starts: Vec<(&'a Start, Option<(Subgraph, ElementType)>)>,
+}
+
+impl<'a> Starts<'a> {
+    fn declare(kernel: &mut KernelBuilder, computation: &Computation, update: &'a Update) -> Self {
+        let mut declare = |start: &'a Start| {
+            let Start::Value { instruction, .. } = start else { return (start, None) };
+            let array = computation.instruction(*instruction).shape.as_array();
+            (start, array.map(|array| (kernel.values(&[*instruction]), array.element_type)))
+        };
+        Starts { starts: update.starts.iter().map(&mut declare).collect() }
+    }
+
+    /// One index per dimension, clamped so that the update fits.
+    fn write(&self, b: &mut FunctionBuilder) -> Vec<Value> {
+        let mut values = Vec::with_capacity(self.starts.len());
+        for start in &self.starts {
+            values.push(match start {
+                (Start::Value { at, limit, .. }, Some((values, element_type))) => {
+                    let at: Vec<Value> = at.iter().map(|&at| b.index(at)).collect();
+                    let computed = b.call_subgraph(values, &at, &[]);
+                    b.clamped_index(computed[0], *element_type, *limit)
+                }
+                (Start::Fixed(start), _) => b.index(*start),
+                (Start::Value { .. }, None) => b.index(0),
+            });
+        }
+        values
+    }
+}

@@ -1,0 +1,152 @@
+//! Whether the parameters that are updated may change while the kernel runs.
+//!
+//! The output may be the parameter's own memory. So nobody may read an element that somebody else writes: a
+//! thread may read what it is about to replace, and nothing else.
+
+use std::collections::HashSet;
+
+use fusebox_core::emitter::{Decline, Fusion};
+use fusebox_core::hlo::{Computation, InstrId, Op};
+
+use crate::updates::{Update, Work, decline};
+
+/// Why the kernel cannot work in place, if it cannot.
+pub fn hazard(fusion: &Fusion, work: &Work) -> Option<Decline> {
+    let users = fusion.computation().users();
+    work.updates
+        .iter()
+        .find_map(|update| read_again(fusion, &users, update).or_else(|| parameter_read(fusion, &users, work, update)))
+}
+
+/// An updated array that is more than a result.
+fn read_again(fusion: &Fusion, users: &[Vec<InstrId>], update: &Update) -> Option<Decline> {
+    let computation = fusion.computation();
+    let mut pending = vec![update.instruction];
+    while let Some(id) = pending.pop() {
+        for &user in &users[id.index()] {
+            let instruction = computation.instruction(user);
+            match instruction.op {
+                Op::Tuple if user == computation.root => {}
+                Op::Reshape | Op::Bitcast => pending.push(user),
+                _ => {
+                    return Some(decline(
+                        computation,
+                        user,
+                        "reads the updated array, most of which the kernel does not compute",
+                    ));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// A use of the updated parameter that may see it change.
+fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &Work, update: &Update) -> Option<Decline> {
+    let computation = fusion.computation();
+    let also = work.updates.iter().filter(|other| other.parameter == update.parameter);
+    let targets: usize = also.map(|other| other.outputs.len()).sum();
+    for &id in &update.chain {
+        if fusion.roots.contains(&id) {
+            return Some(decline(computation, id, "is updated and also a result"));
+        }
+        for &user in &users[id.index()] {
+            let is_target = work.updates.iter().any(|other| {
+                other.instruction == user
+                    && computation.instruction(user).operands.iter().filter(|&&o| o == id).count() == 1
+                    && computation.instruction(user).operands[0] == id
+            });
+            let on_the_way = work.updates.iter().any(|other| other.chain.contains(&user));
+            if is_target || on_the_way {
+                continue;
+            }
+            let reader = computation.instruction(user).name.clone();
+            if targets > 1 {
+                let reason = format!("is read by {reader} and updated for {targets} results");
+                return Some(decline(computation, id, &reason));
+            }
+            let alone = update.element_count() == 1 && leads_only_to(computation, users, user, update, |_| true);
+            if !alone && !reads_own_element(computation, users, user, update) {
+                let reason = format!("is read by {reader} while parts of it are replaced");
+                return Some(decline(computation, id, &reason));
+            }
+        }
+    }
+    None
+}
+
+/// Whether `reader` takes the very slice that is replaced, and hands it element by element to the update.
+fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: InstrId, update: &Update) -> bool {
+    let instruction = computation.instruction(reader);
+    let target = computation.instruction(update.instruction);
+    let same_slice = matches!(instruction.op, Op::DynamicSlice { .. })
+        && instruction.operands[0] == target.operands[0]
+        && instruction.operands[1..] == target.operands[2..]
+        && dims(computation, reader) == Some(&update.dims);
+    let keeps = |id: InstrId| is_elementwise(computation, id) && dims(computation, id) == Some(&update.dims);
+    // The starts must not depend on it: they are needed for every element.
+    same_slice
+        && leads_only_to(computation, users, reader, update, keeps)
+        && !starts_depend_on(computation, update, reader)
+}
+
+/// Whether all that is computed from `from` is the update, through instructions that `through` allows.
+fn leads_only_to(
+    computation: &Computation,
+    users: &[Vec<InstrId>],
+    from: InstrId,
+    update: &Update,
+    through: impl Fn(InstrId) -> bool,
+) -> bool {
+    let mut seen = HashSet::from([from]);
+    let mut pending = vec![from];
+    while let Some(id) = pending.pop() {
+        if id == computation.root {
+            return false;
+        }
+        for &user in &users[id.index()] {
+            if user == update.instruction {
+                continue;
+            }
+            if matches!(computation.instruction(user).op, Op::Tuple) || !through(user) {
+                return false;
+            }
+            if seen.insert(user) {
+                pending.push(user);
+            }
+        }
+    }
+    true
+}
+
+fn starts_depend_on(computation: &Computation, update: &Update, on: InstrId) -> bool {
+    let mut pending = update.start_values();
+    let mut seen: HashSet<InstrId> = pending.iter().copied().collect();
+    while let Some(id) = pending.pop() {
+        if id == on {
+            return true;
+        }
+        pending.extend(computation.instruction(id).operands.iter().filter(|operand| seen.insert(**operand)));
+    }
+    false
+}
+
+fn is_elementwise(computation: &Computation, id: InstrId) -> bool {
+    matches!(
+        computation.instruction(id).op,
+        Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare { .. }
+            | Op::Select
+            | Op::Clamp
+            | Op::Convert
+            | Op::Copy
+            | Op::ReducePrecision { .. }
+            | Op::StochasticConvert
+            | Op::Map { .. }
+    )
+}
+
+fn dims(computation: &Computation, id: InstrId) -> Option<&Vec<i64>> {
+    computation.instruction(id).shape.as_array().map(|array| &array.dims)
+}

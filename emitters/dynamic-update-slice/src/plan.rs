@@ -1,0 +1,67 @@
+//! What the kernel will do.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, Fusion, OutputPlan, Plan, WriteMode};
+use fusebox_core::hlo::{Computation, InstrId, Shape};
+use fusebox_core::indexing::IndexingMap;
+use fusebox_core::launch::{Dealing, Nest, work_per_point};
+
+use crate::updates::Work;
+
+/// The work, and who does which part of it: first the updates, then what is beside them.
+pub fn dealt(
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<(Work, Dealing), EmitError> {
+    let work = Work::accepted(fusion)?;
+    let computation = fusion.computation();
+    let nest = |values: &[InstrId], dims: &[i64]| Nest {
+        dims: dims.to_vec(),
+        work: work_per_point(computation, values),
+        lanes: lanes(computation, values, dims, device),
+    };
+    let updates = work.updates.iter().map(|update| nest(&[update.slice], &update.dims));
+    let beside = work.beside.iter().map(|beside| nest(&[beside.root], &beside.dims));
+    let nests: Vec<Nest> = updates.chain(beside).collect();
+    let dealing = Dealing::new(&nests, device, configuration)?;
+    Ok((work, dealing))
+}
+
+/// Launch, maps and knobs.
+pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let (work, dealing) = dealt(fusion, device, configuration)?;
+    let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+    let (of_updates, of_others) = dealing.shares.split_at(work.updates.len());
+    for (update, share) in work.updates.iter().zip(of_updates) {
+        let to_whole = share.then(&update.to_whole())?;
+        for (output, to_root) in &update.outputs {
+            let map = to_whole.then(to_root).unwrap_or_default().simplify();
+            let maps: Vec<IndexingMap> = if update.element_count() == 0 { Vec::new() } else { vec![map] };
+            let plan = OutputPlan { maps, mode: WriteMode::InPlace, initial: Some(update.parameter) };
+            outputs.push((*output, plan));
+        }
+    }
+    for (beside, share) in work.beside.iter().zip(of_others) {
+        outputs.extend(beside.outputs.iter().map(|&output| (output, OutputPlan::unique(share.map.clone()))));
+    }
+    outputs.sort_by_key(|(output, _)| *output);
+    Ok(Plan {
+        launch: dealing.launch,
+        shared_bytes: 0,
+        outputs: outputs.into_iter().map(|(_, plan)| plan).collect(),
+        vector_lanes: dealing.lanes as u32,
+        configuration: dealing.configuration,
+        alternatives: dealing.alternatives,
+        notes: vec!["only the updated parts are written".into()],
+    })
+}
+
+/// Points of one vector of the smallest type, as far as they divide the row.
+fn lanes(computation: &Computation, values: &[InstrId], dims: &[i64], device: &DeviceDescription) -> i64 {
+    let row = dims.last().copied().unwrap_or(1);
+    let sizes = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
+    let smallest = sizes.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();
+    let limit = i64::from(device.vector_bytes) / smallest.unwrap_or(1).max(1);
+    (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)
+}

@@ -1,0 +1,224 @@
+//! The updates of a fusion, and its results beside them.
+
+use fusebox_core::analysis::hero_to_root;
+use fusebox_core::emitter::{Decline, EmitError, Fusion};
+use fusebox_core::hlo::{Computation, InstrId, Literal, Op, Shape};
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, dim_exprs};
+use fusebox_core::launch::MOST_POINTS;
+
+/// Everything the kernel does.
+pub struct Work {
+    /// The updates, each once.
+    pub updates: Vec<Update>,
+    /// Results that are no updates.
+    pub beside: Vec<Beside>,
+}
+
+/// A dynamic-update-slice.
+pub struct Update {
+    /// The instruction.
+    pub instruction: InstrId,
+    /// What is written: its operand 1.
+    pub slice: InstrId,
+    /// Dimensions of the slice.
+    pub dims: Vec<i64>,
+    /// Where it goes, per dimension.
+    pub starts: Vec<Start>,
+    /// The parameter that is updated, and what reshapes it on the way to operand 0.
+    pub chain: Vec<InstrId>,
+    /// Number of the parameter.
+    pub parameter: u32,
+    /// The outputs: number, and map from an index of the dynamic-update-slice to one of the output.
+    pub outputs: Vec<(usize, IndexingMap)>,
+}
+
+/// A start index.
+pub enum Start {
+    /// Known, and clamped already.
+    Fixed(i64),
+    /// An element of an integer array.
+    Value {
+        /// The array.
+        instruction: InstrId,
+        /// Index of the element: none for a scalar.
+        at: Option<i64>,
+        /// The largest start that keeps the slice inside.
+        limit: i64,
+    },
+}
+
+/// A result that is no update.
+pub struct Beside {
+    /// The result.
+    pub root: InstrId,
+    /// Its dimensions.
+    pub dims: Vec<i64>,
+    /// Its outputs, one per leaf.
+    pub outputs: Vec<usize>,
+}
+
+impl Work {
+    /// What a fusion does, if every dynamic-update-slice at its end updates a parameter.
+    pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        let computation = fusion.computation();
+        let mut work = Work { updates: Vec::new(), beside: Vec::new() };
+        let mut output = 0;
+        for &root in &fusion.roots {
+            let leaves = computation.instruction(root).shape.leaves();
+            check_sizes(computation, root)?;
+            let chain = reshaped(computation, root);
+            let last = chain.last().copied().unwrap_or(root);
+            if matches!(computation.instruction(last).op, Op::DynamicUpdateSlice) {
+                work.add(computation, last, root, output)?;
+            } else {
+                let dims = leaves.first().and_then(|leaf| leaf.as_array()).map(|array| array.dims.clone());
+                let outputs = (output..output + leaves.len()).collect();
+                work.beside.push(Beside { root, dims: dims.unwrap_or_default(), outputs });
+            }
+            output += leaves.len();
+        }
+        match work.updates.is_empty() {
+            true => Err(Decline { reason: "no result is a dynamic-update-slice".into(), instruction: None }),
+            false => Ok(work),
+        }
+    }
+
+    fn add(&mut self, computation: &Computation, id: InstrId, root: InstrId, output: usize) -> Result<(), Decline> {
+        let to_root = hero_to_root(computation.instruction(id), computation.instruction(root));
+        let to_root = to_root.ok_or_else(|| decline(computation, root, "has another number of elements"))?;
+        if let Some(known) = self.updates.iter_mut().find(|update| update.instruction == id) {
+            known.outputs.push((output, to_root));
+            return Ok(());
+        }
+        self.updates.push(Update { outputs: vec![(output, to_root)], ..Update::new(computation, id)? });
+        Ok(())
+    }
+}
+
+impl Update {
+    fn new(computation: &Computation, id: InstrId) -> Result<Self, Decline> {
+        let instruction = computation.instruction(id);
+        let array = |id: InstrId| computation.instruction(id).shape.as_array();
+        let (Some(&operand), Some(&slice)) = (instruction.operands.first(), instruction.operands.get(1)) else {
+            return Err(decline(computation, id, "has no update"));
+        };
+        let (Some(target), Some(update)) = (array(operand), array(slice)) else {
+            return Err(decline(computation, id, "updates no array"));
+        };
+        let chain = reshaped(computation, operand);
+        let last = chain.last().copied().unwrap_or(operand);
+        let Op::Parameter { number } = computation.instruction(last).op else {
+            let name = &computation.instruction(last).name;
+            let reason =
+                format!("updates {name}, which is no parameter: the rest of the result has to be computed too");
+            return Err(decline(computation, id, &reason));
+        };
+        if array(last).map(|array| array.element_type) != Some(target.element_type) {
+            return Err(decline(computation, id, "updates a parameter of another element type"));
+        }
+        let limits: Vec<i64> = target.dims.iter().zip(&update.dims).map(|(dim, size)| dim - size).collect();
+        Ok(Update {
+            instruction: id,
+            slice,
+            dims: update.dims.clone(),
+            starts: starts(computation, &instruction.operands[2..], &limits),
+            chain,
+            parameter: number as u32,
+            outputs: Vec::new(),
+        })
+    }
+
+    /// From an index of the slice to an index of the whole: starts that are not known are runtime variables.
+    pub fn to_whole(&self) -> IndexingMap {
+        let mut map = IndexingMap::from_tensor_sizes(dim_exprs(self.dims.len()), &self.dims, &[]);
+        for (result, start) in map.results.iter_mut().zip(&self.starts) {
+            let start = match start {
+                Start::Fixed(start) => Expr::constant(*start),
+                Start::Value { limit, .. } => {
+                    let name = format!("start{}", map.runtime.len());
+                    map.runtime.push(Variable { bounds: Interval::new(0, *limit), name });
+                    Expr::runtime(map.runtime.len() as u32 - 1)
+                }
+            };
+            *result = result.clone() + start;
+        }
+        map
+    }
+
+    /// Instructions whose values are starts.
+    pub fn start_values(&self) -> Vec<InstrId> {
+        let value = |start: &Start| match start {
+            Start::Fixed(_) => None,
+            Start::Value { instruction, .. } => Some(*instruction),
+        };
+        self.starts.iter().filter_map(value).collect()
+    }
+
+    /// Number of elements that are written.
+    pub fn element_count(&self) -> i64 {
+        self.dims.iter().product()
+    }
+}
+
+/// One scalar per dimension, or one vector of them.
+fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Vec<Start> {
+    let is_vector = |&id: &InstrId| computation.instruction(id).shape.as_array().is_some_and(|array| array.rank() == 1);
+    let vector = operands.first().copied().filter(is_vector);
+    let start = |(k, &limit): (usize, &i64)| {
+        let (instruction, at) = match vector {
+            Some(vector) => (vector, Some(k as i64)),
+            None => (operands.get(k).copied().unwrap_or(InstrId(0)), None),
+        };
+        let known = match &computation.instruction(instruction).op {
+            Op::Constant(Literal::Array(literal)) => literal.as_integer(),
+            _ => None,
+        };
+        match known {
+            _ if limit == 0 => Start::Fixed(0),
+            Some(value) => Start::Fixed(value.clamp(0, limit)),
+            None => Start::Value { instruction, at, limit },
+        }
+    };
+    limits.iter().enumerate().map(start).collect()
+}
+
+/// The instruction, and upwards what it is a mere reshape of; the last is none itself.
+fn reshaped(computation: &Computation, from: InstrId) -> Vec<InstrId> {
+    let mut chain = vec![from];
+    let mut id = from;
+    loop {
+        let instruction = computation.instruction(id);
+        let element_type = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
+        match (&instruction.op, instruction.operands.as_slice()) {
+            (Op::Reshape | Op::Bitcast, &[operand]) if element_type(operand) == element_type(id) => {
+                chain.push(operand);
+                id = operand;
+            }
+            _ => return chain,
+        }
+    }
+}
+
+fn check_sizes(computation: &Computation, root: InstrId) -> Result<(), Decline> {
+    for leaf in computation.instruction(root).shape.leaves() {
+        match leaf {
+            Shape::Array(array) if array.element_count() <= MOST_POINTS => {}
+            Shape::Array(_) => return Err(decline(computation, root, "is too large")),
+            _ => return Err(decline(computation, root, "is no array; only arrays can be written")),
+        }
+    }
+    Ok(())
+}
+
+/// A decline because of an instruction.
+pub fn decline(computation: &Computation, id: InstrId, what: &str) -> Decline {
+    let name = computation.instruction(id).name.clone();
+    Decline { reason: format!("{name} {what}"), instruction: Some(name) }
+}
+
+impl Work {
+    /// The work of a fusion that was accepted.
+    pub fn accepted(fusion: &Fusion) -> Result<Self, EmitError> {
+        Work::of(fusion).map_err(|decline| EmitError { message: decline.reason, instruction: decline.instruction })
+    }
+}
