@@ -78,7 +78,7 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
 
 fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileError> {
     for (number, (name, pass)) in passes::PASSES.iter().enumerate() {
-        pass(&mut module)?;
+        pass(&mut module, &options.device)?;
         check(&module, Phase::Passes, name)?;
         options.dump.write(Phase::Passes, &format!("{:02}-{name}", number + 1), "hlo", || hlo(&module))?;
     }

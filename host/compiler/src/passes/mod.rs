@@ -11,8 +11,10 @@ mod constant_folding;
 mod dead_code;
 mod empty_arrays;
 mod four_bit_integers;
+mod identity;
 mod inline_calls;
 mod row_major;
+mod split_reductions;
 mod supported;
 mod tuples;
 
@@ -22,23 +24,25 @@ mod tests;
 pub use dead_code::renumber;
 pub use inline_calls::splice;
 
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::Module;
 
 use crate::CompileError;
 
-/// A pass: its name in dumps, and what it does.
-pub type Pass = (&'static str, fn(&mut Module) -> Result<(), CompileError>);
+/// What a pass does.
+pub type Run = fn(&mut Module, &DeviceDescription) -> Result<(), CompileError>;
 
-/// All passes in order.
-pub const PASSES: &[Pass] = &[
-    ("supported", supported::check),
-    ("inline-calls", inline_calls::run),
-    ("row-major", row_major::run),
-    ("canonical-ops", canonical_ops::run),
-    ("four-bit-integers", four_bit_integers::run),
-    ("tuples", tuples::run),
-    ("empty-arrays", empty_arrays::run),
-    ("constant-folding", constant_folding::run),
-    ("common-subexpressions", common_subexpressions::run),
-    ("dead-code", dead_code::run),
+/// All passes in order, with their names in dumps.
+pub const PASSES: &[(&str, Run)] = &[
+    ("supported", |module, _| supported::check(module)),
+    ("inline-calls", |module, _| inline_calls::run(module)),
+    ("row-major", |module, _| row_major::run(module)),
+    ("canonical-ops", |module, _| canonical_ops::run(module)),
+    ("four-bit-integers", |module, _| four_bit_integers::run(module)),
+    ("tuples", |module, _| tuples::run(module)),
+    ("empty-arrays", |module, _| empty_arrays::run(module)),
+    ("constant-folding", |module, _| constant_folding::run(module)),
+    ("split-reductions", split_reductions::run),
+    ("common-subexpressions", |module, _| common_subexpressions::run(module)),
+    ("dead-code", |module, _| dead_code::run(module)),
 ];

@@ -1,6 +1,7 @@
 //! Each pass before and after.
 
-use fusebox_core::hlo::{Module, parse_module, print_module, verify};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, Module, Opcode, parse_module, print_module, verify};
 
 use super::PASSES;
 use crate::CompileError;
@@ -14,7 +15,7 @@ fn module(text: &str) -> Module {
 fn apply(pass: &str, text: &str) -> Result<String, CompileError> {
     let mut module = module(text);
     let (_, run) = PASSES.iter().find(|(name, _)| *name == pass).unwrap();
-    run(&mut module)?;
+    run(&mut module, &DeviceDescription::cpu(2))?;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     Ok(print_module(&module))
 }
@@ -184,4 +185,106 @@ ENTRY main { x = s4[3] parameter(0)
     let name = sum.split(" = ").next().unwrap().trim();
     assert!(lines.contains(&format!("tuple({name}, ")), "the s8 result is the uncut sum\n{lines}");
     assert!(lines.lines().any(|l| l.contains("s4[3]") && l.contains(&format!("convert({name})"))), "{lines}");
+}
+
+/// A reduction of `x` over `dimensions` with the combiner `op`.
+fn reduction(ty: &str, dims: &[i64], dimensions: &[i64], op: &str) -> String {
+    let kept: Vec<i64> = (0..dims.len()).filter(|d| !dimensions.contains(&(*d as i64))).map(|d| dims[d]).collect();
+    format!(
+        "HloModule m
+f {{ p = {ty}[] parameter(0)
+  q = {ty}[] parameter(1)
+  ROOT s = {ty}[] {op}(p, q) }}
+ENTRY main {{ x = {ty}{dims:?} parameter(0)
+  init = {ty}[] constant(3)
+  ROOT r = {ty}{kept:?} reduce(x, init), dimensions={{{}}}, to_apply=f }}",
+        dimensions.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
+    )
+    .replace(", ", ",")
+}
+
+#[test]
+fn a_reduction_of_much_into_one_is_split_by_a_divisor() {
+    let lines = entry("split-reductions", &reduction("f32", &[16777216], &[0], "add")).join("\n");
+    assert!(lines.contains("f32[] constant(-0)") || lines.contains("f32[] constant(-0.0)"), "{lines}");
+    assert!(lines.contains("f32[16,1048576] reshape(x)"), "{lines}");
+    assert!(lines.contains("f32[16] reduce(") && lines.contains("dimensions={1}"), "{lines}");
+    assert!(lines.lines().last().unwrap().contains("f32[] reduce(") && lines.contains("init)"), "{lines}");
+    assert!(!lines.contains("pad("), "{lines}");
+}
+
+#[test]
+fn enough_independent_rows_or_columns_stay_together() {
+    for (dims, dimensions) in [
+        (&[4096, 4096][..], &[1][..]),
+        (&[4096, 4096], &[0]),
+        (&[16, 1048576], &[1]),
+        (&[64, 512, 256], &[1]),
+        (&[1000], &[0]),
+        (&[30, 32], &[0]),
+    ] {
+        let lines = entry("split-reductions", &reduction("f32", dims, dimensions, "add"));
+        assert_eq!(lines.len(), 3, "{lines:#?}");
+    }
+}
+
+#[test]
+fn without_a_divisor_only_a_known_combiner_pads() {
+    let padded = entry("split-reductions", &reduction("s32", &[131071], &[0], "maximum")).join("\n");
+    assert!(padded.contains("s32[] constant(-2147483648)") && padded.contains("padding=0_"), "{padded}");
+    let alone = entry("split-reductions", &reduction("s32", &[131071], &[0], "subtract"));
+    assert_eq!(alone.len(), 3, "{alone:#?}");
+}
+
+#[test]
+fn a_split_reduction_gives_the_same() {
+    for (dims, dimensions) in [
+        (&[65536][..], &[0][..]),
+        (&[65539], &[0]),
+        (&[8192, 9], &[0]),
+        (&[3, 32768], &[1]),
+        (&[2, 3, 16384], &[0, 2]),
+        (&[2, 40000, 3], &[0, 1]),
+        (&[300, 300], &[0, 1]),
+        (&[1, 600, 2, 100], &[1, 3]),
+    ] {
+        let text = reduction("s32", dims, dimensions, "add");
+        let (before, mut after) = (module(&text), module(&text));
+        let run = PASSES.iter().find(|(name, _)| *name == "split-reductions").unwrap().1;
+        run(&mut after, &DeviceDescription::cpu(2)).unwrap();
+        verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
+        let reductions =
+            after.entry_computation().unwrap().instructions.iter().filter(|i| i.opcode() == Opcode::Reduce).count();
+        assert_eq!(reductions, 2, "{dims:?} {dimensions:?}");
+        let count: i64 = dims.iter().product();
+        let data: Vec<u8> = (0..count as i32).flat_map(|n| (n % 1000 - 499).to_le_bytes()).collect();
+        let input = ArrayLiteral { element_type: ElementType::S32, dims: dims.to_vec(), data: data.into() };
+        let value = |module: &Module| fusebox_interpreter::evaluate(module, &[Literal::Array(input.clone())]).unwrap();
+        assert_eq!(value(&before), value(&after), "{dims:?} {dimensions:?}");
+    }
+}
+
+#[test]
+fn a_gpu_splits_long_rows_and_a_variadic_reduction_keeps_its_initial_values() {
+    let text = "HloModule m
+least { a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  l = pred[] compare(a, b), direction=LE
+  v = f32[] select(l, a, b)
+  k = s32[] select(l, i, j)
+  ROOT t = (f32[], s32[]) tuple(v, k) }
+ENTRY main { x = f32[16,1048576] parameter(0)
+  n = s32[16,1048576] iota(), iota_dimension=1
+  inf = f32[] constant(inf)
+  zero = s32[] constant(0)
+  ROOT r = (f32[16], s32[16]) reduce(x, n, inf, zero), dimensions={1}, to_apply=least }";
+    let mut module = module(text);
+    let run = PASSES.iter().find(|(name, _)| *name == "split-reductions").unwrap().1;
+    run(&mut module, &DeviceDescription::sm(90)).unwrap();
+    verify(&module).unwrap_or_else(|faults| panic!("{}", faults[0]));
+    let printed = print_module(&module);
+    assert!(printed.contains("(f32[16,64], s32[16,64]) reduce("), "{printed}");
+    assert_eq!(printed.matches(", inf, zero), dimensions=").count(), 2, "{printed}");
 }

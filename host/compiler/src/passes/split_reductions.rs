@@ -1,0 +1,249 @@
+//! Reductions of much into little, in two steps: with too few results to keep the device busy, each is
+//! first reduced in parts.
+//!
+//! ```text
+//! r = reduce(x[n], init)    =>    p = reduce(reshape x[parts, n / parts], identity) over the minor dimension
+//!                                 r = reduce(p[parts], init)
+//! ```
+//!
+//! The parts and their order depend on shapes and device alone, so the result is the same in every run.
+//! A combiner whose identity is unknown takes the initial value in both steps, as XLA does: HLO leaves open how often
+//! the initial value takes part.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{
+    ArrayShape, Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, PaddingDim, Shape,
+};
+
+use super::identity::identity_of;
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+
+/// Elements that a part must have to be worth its share of a second launch.
+const LEAST_PART: i64 = 1 << 14;
+/// Elements of a reduction that one thread reduces about as fast as two launches take.
+const LEAST_SPLIT: i64 = 1 << 16;
+/// Elements per thread that one block of a GPU reduces at most.
+const ELEMENTS_PER_THREAD: i64 = 16;
+/// Pieces of work per core that even out.
+const PIECES_PER_CORE: i64 = 8;
+/// Bytes of neighbouring columns that one piece of work covers.
+const COLUMN_BYTES: i64 = 256;
+
+/// Splits the reductions of everything that thunks execute.
+pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
+    for sequence in in_role(module, Role::Sequence) {
+        let old = module.computation(sequence);
+        if !old.instructions.iter().any(|i| matches!(i.op, Op::Reduce { .. })) {
+            continue;
+        }
+        let new = Rebuild::each(old, |rebuild, _, instruction| {
+            Ok::<_, CompileError>(split(rebuild, module, old, instruction, device))
+        })?;
+        module.computations[sequence.index()] = new;
+    }
+    Ok(())
+}
+
+/// The two steps in place of a reduction, if it is to be split.
+fn split(
+    rebuild: &mut Rebuild,
+    module: &Module,
+    old: &Computation,
+    instruction: &Instruction,
+    device: &DeviceDescription,
+) -> Option<InstrId> {
+    let Op::Reduce { dimensions, to_apply } = &instruction.op else { return None };
+    let shape = old.instruction(instruction.operands[0]).shape.as_array()?;
+    let identities = identities(module, *to_apply, instruction.operands.len() / 2);
+    let wanted = parts(shape, dimensions, device)?;
+    let split = Split::of(shape, dimensions, wanted, identities.is_some())?;
+    Some(split.rewrite(rebuild, instruction, *to_apply, identities))
+}
+
+/// The combiner's identity, one per operand; known for a single one only.
+fn identities(module: &Module, combiner: ComputationId, operands: usize) -> Option<Literal> {
+    let identity = if operands == 1 { identity_of(module.computation(combiner)) } else { None };
+    identity.map(Literal::Array)
+}
+
+/// Into how many parts each result's elements should go; `None` if they are best left together.
+fn parts(shape: &ArrayShape, reduced: &[i64], device: &DeviceDescription) -> Option<i64> {
+    let extent = |d: usize| shape.dims[d];
+    let (gone, kept): (Vec<usize>, Vec<usize>) = (0..shape.rank()).partition(|&d| reduced.contains(&(d as i64)));
+    let per_result: i64 = gone.iter().map(|&d| extent(d)).product();
+    let results: i64 = kept.iter().map(|&d| extent(d)).product();
+    // Trailing kept dimensions are columns: neighbours are reduced side by side.
+    let columns: i64 = (0..shape.rank()).rev().take_while(|d| kept.contains(d)).map(extent).product();
+    let per_piece = COLUMN_BYTES / shape.element_type.byte_size() as i64;
+    let pieces = (results / columns.max(1)) * columns.div_euclid(per_piece).max(1);
+    let cores = i64::from(device.core_count);
+    let side_by_side = columns.clamp(1, per_piece);
+    let least = (LEAST_PART / side_by_side).max(1);
+    let longest = match device.is_single_threaded_block() {
+        true => least,
+        false => i64::from(device.max_threads_per_block) * ELEMENTS_PER_THREAD / side_by_side,
+    };
+    if pieces >= 2 * cores || per_result <= longest || per_result.checked_mul(results)? < LEAST_SPLIT {
+        return None;
+    }
+    let parts = (cores * PIECES_PER_CORE / pieces.max(1)).min(per_result / least);
+    (parts > 1).then_some(parts)
+}
+
+/// How the dimensions of a reduction are cut.
+struct Split {
+    /// Reduced dimensions that the first step keeps whole.
+    whole: Vec<i64>,
+    /// A dimension cut into `parts` of `length`, the last padded.
+    cut: Option<Cut>,
+    reduced: Vec<i64>,
+}
+
+#[derive(Clone, Copy)]
+struct Cut {
+    dimension: i64,
+    parts: i64,
+    length: i64,
+    padding: i64,
+}
+
+impl Split {
+    /// Takes whole dimensions from the major end while they fit into the parts wanted, then cuts one.
+    fn of(shape: &ArrayShape, reduced: &[i64], wanted: i64, may_pad: bool) -> Option<Split> {
+        let mut reduced = reduced.to_vec();
+        reduced.sort_unstable();
+        let mut whole = Vec::new();
+        let mut left = wanted;
+        for &dimension in &reduced {
+            let size = shape.dims[dimension as usize];
+            if size > left {
+                let cut = Cut::of(dimension, size, left, may_pad);
+                let is_split = cut.is_some() || !whole.is_empty();
+                return is_split.then_some(Split { whole, cut, reduced });
+            }
+            left /= size.max(1);
+            whole.push(dimension);
+        }
+        None
+    }
+
+    /// Writes the two steps.
+    fn rewrite(
+        &self,
+        rebuild: &mut Rebuild,
+        origin: &Instruction,
+        combiner: ComputationId,
+        identity: Option<Literal>,
+    ) -> InstrId {
+        let count = origin.operands.len() / 2;
+        let initial: Vec<InstrId> = origin.operands[count..].iter().map(|&id| rebuild.mapped(id)).collect();
+        let neutral = match identity {
+            Some(literal) => {
+                let shape = literal.shape();
+                vec![part(rebuild, origin, Op::Constant(literal), shape, Vec::new())]
+            }
+            None => initial.clone(),
+        };
+        let operands = origin.operands[..count].iter().zip(&neutral);
+        let arrays: Vec<InstrId> =
+            operands.map(|(&array, &neutral)| self.in_parts(rebuild, origin, array, neutral)).collect();
+        let partial = self.first_step(rebuild, origin, combiner, &arrays, &neutral);
+        let partials = elements(rebuild, origin, partial, count);
+        let dimensions = self.partial_dimensions(rebuild, partials[0]);
+        let operands = partials.into_iter().chain(initial).collect();
+        rebuild.add(origin, Op::Reduce { dimensions, to_apply: combiner }, origin.shape.clone(), operands)
+    }
+
+    /// The operand with the cut dimension as two.
+    fn in_parts(&self, rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, neutral: InstrId) -> InstrId {
+        let mut value = rebuild.mapped(operand);
+        let Some(shape) = rebuild.instruction(value).shape.as_array().cloned() else { return value };
+        let Some(cut) = self.cut else { return value };
+        let mut dims = shape.dims.clone();
+        let at = cut.dimension as usize;
+        if cut.padding > 0 {
+            dims[at] += cut.padding;
+            let mut padding = vec![PaddingDim { low: 0, high: 0, interior: 0 }; dims.len()];
+            padding[at].high = cut.padding;
+            let padded = Shape::array(shape.element_type, dims.clone());
+            value = part(rebuild, origin, Op::Pad { dims: padding }, padded, vec![value, neutral]);
+        }
+        dims.splice(at..=at, [cut.parts, cut.length]);
+        part(rebuild, origin, Op::Reshape, Shape::array(shape.element_type, dims), vec![value])
+    }
+
+    fn first_step(
+        &self,
+        rebuild: &mut Rebuild,
+        origin: &Instruction,
+        combiner: ComputationId,
+        arrays: &[InstrId],
+        neutral: &[InstrId],
+    ) -> InstrId {
+        let dimensions: Vec<i64> = self.reduced.iter().filter_map(|&d| self.first_step_dimension(d)).collect();
+        let shapes: Vec<Shape> = arrays
+            .iter()
+            .filter_map(|&array| rebuild.instruction(array).shape.as_array())
+            .map(|shape| {
+                let kept = (0..shape.rank()).filter(|&d| !dimensions.contains(&(d as i64))).map(|d| shape.dims[d]);
+                Shape::array(shape.element_type, kept.collect::<Vec<_>>())
+            })
+            .collect();
+        let shape = match shapes.as_slice() {
+            [one] => one.clone(),
+            _ => Shape::Tuple(shapes),
+        };
+        let operands = arrays.iter().chain(neutral).copied().collect();
+        part(rebuild, origin, Op::Reduce { dimensions, to_apply: combiner }, shape, operands)
+    }
+
+    /// Where a dimension that the first step reduces stands once the cut one is two.
+    fn first_step_dimension(&self, dimension: i64) -> Option<i64> {
+        match self.cut {
+            _ if self.whole.contains(&dimension) => None,
+            Some(cut) => Some(dimension + i64::from(dimension >= cut.dimension)),
+            None => Some(dimension),
+        }
+    }
+
+    /// The dimensions left of the reduced ones after the first step.
+    fn partial_dimensions(&self, rebuild: &Rebuild, partial: InstrId) -> Vec<i64> {
+        let rank = rebuild.instruction(partial).shape.as_array().map_or(0, ArrayShape::rank) as i64;
+        let is_left = |d: &i64| self.whole.contains(d) || self.cut.is_some_and(|cut| cut.dimension == *d);
+        let gone_before = |d: i64| self.reduced.iter().filter(|r| **r < d && !is_left(r)).count() as i64;
+        let left = self.reduced.iter().filter(|d| is_left(d)).map(|&d| d - gone_before(d));
+        left.filter(|&d| d < rank).collect()
+    }
+}
+
+impl Cut {
+    /// A divisor close to the parts wanted; padding where there is none and the combiner knows what to pad with.
+    fn of(dimension: i64, size: i64, wanted: i64, may_pad: bool) -> Option<Cut> {
+        if wanted < 2 {
+            return None;
+        }
+        let fewer_first = ((wanted / 2).max(2)..=wanted).rev().chain(wanted..=4 * wanted);
+        if let Some(parts) = fewer_first.into_iter().find(|parts| size % parts == 0) {
+            return Some(Cut { dimension, parts, length: size / parts, padding: 0 });
+        }
+        let length = (size + wanted - 1) / wanted;
+        may_pad.then(|| Cut { dimension, parts: wanted, length, padding: wanted * length - size })
+    }
+}
+
+/// Adds an instruction that belongs to the first step.
+fn part(rebuild: &mut Rebuild, origin: &Instruction, op: Op, shape: Shape, operands: Vec<InstrId>) -> InstrId {
+    let mut instruction = Instruction::new(format!("{}.part", origin.name), shape, op, operands);
+    instruction.span = origin.span;
+    rebuild.push(instruction)
+}
+
+/// The arrays of a reduction's result.
+fn elements(rebuild: &mut Rebuild, origin: &Instruction, value: InstrId, count: usize) -> Vec<InstrId> {
+    let Shape::Tuple(shapes) = rebuild.instruction(value).shape.clone() else { return vec![value; count] };
+    let element =
+        |(index, shape)| part(rebuild, origin, Op::GetTupleElement { index: index as i64 }, shape, vec![value]);
+    shapes.into_iter().enumerate().map(element).collect()
+}
