@@ -9,12 +9,14 @@
 //! a hero's element as soon as it is known. What computes the hero's operands is the prologue. A root without
 //! such a hero is its own hero, and any kernel that visits the root's elements will do.
 
+mod banks;
 mod epilogue;
 mod hero;
 mod reduction;
 mod scatter;
 mod transpose;
 
+pub use banks::{TileAccess, bank_conflicts};
 pub use epilogue::{hero_to_root, keeps_positions};
 pub use hero::{Hero, HeroKind, heroes, kind_at_root, kind_inside};
 pub use reduction::{

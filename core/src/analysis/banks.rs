@@ -1,0 +1,123 @@
+//! Conflicts of a warp's accesses to shared memory.
+//!
+//! Shared memory has 32 banks, each of which serves one word of four bytes at a time; successive words are in
+//! successive banks. Lanes that ask for the same word are served together. An access is served in as many turns as
+//! the busiest bank has different words to give. Accesses of eight or sixteen bytes are served for half or a quarter
+//! of the warp at a time. (NVIDIA's programming guide, shared memory of compute capability 5.0 and later.)
+
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use crate::indexing::{IndexingMap, Interval};
+
+/// Number of banks.
+const BANKS: i64 = 32;
+/// Bytes a bank gives at a time.
+const WORD: i64 = 4;
+
+/// An access of each thread to elements of a tile that lie next to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileAccess {
+    /// Size of an element in memory.
+    pub element_bytes: u32,
+    /// Elements a thread accesses at once.
+    pub lanes: u32,
+}
+
+/// How many turns the worst access of a warp takes: 1 if there are no conflicts.
+///
+/// `map` gives the first element a thread accesses, as an index into a tile of dimensions `tile` (row-major; with
+/// padding, if it has any). Its first dimension is the thread; range variables stand for accesses one after the
+/// other; other dimensions and runtime variables are taken at their lower bound. Threads outside the constraints
+/// do not take part.
+///
+/// ```
+/// use fusebox_core::analysis::{TileAccess, bank_conflicts};
+/// use fusebox_core::indexing::IndexingMap;
+///
+/// let column = IndexingMap::parse("(th)[s0] -> (th, s0), domain: th in [0, 31], s0 in [0, 31]")?;
+/// let floats = TileAccess { element_bytes: 4, lanes: 1 };
+/// assert_eq!(bank_conflicts(&column, &[32, 32], floats, 32), 32);
+/// assert_eq!(bank_conflicts(&column, &[32, 33], floats, 32), 1);
+/// # Ok::<(), fusebox_core::indexing::TextError>(())
+/// ```
+pub fn bank_conflicts(map: &IndexingMap, tile: &[i64], access: TileAccess, warp_size: u32) -> u32 {
+    let bytes = i64::from(access.element_bytes) * i64::from(access.lanes);
+    let threads = i64::from(warp_size).min(BANKS * WORD / bytes.max(WORD)).max(1);
+    let mut turns: HashMap<(Vec<i64>, i64), HashMap<i64, HashSet<i64>>> = HashMap::new();
+    let _ = one_block(map).for_each_point(|point| {
+        let thread = point.dims.first().copied().unwrap_or(0);
+        let position = point.results.iter().zip(tile).fold(0, |position, (index, size)| position * size + index);
+        let start = position * i64::from(access.element_bytes);
+        let words = start.div_euclid(WORD)..=(start + bytes.max(1) - 1).div_euclid(WORD);
+        let banks = turns.entry((point.ranges.to_vec(), thread.div_euclid(threads))).or_default();
+        for word in words {
+            banks.entry(word.rem_euclid(BANKS)).or_default().insert(word);
+        }
+        ControlFlow::Continue(())
+    });
+    let busiest = turns.values().flat_map(HashMap::values).map(HashSet::len).max();
+    u32::try_from(busiest.unwrap_or(1)).unwrap_or(u32::MAX)
+}
+
+/// The map of the first block.
+fn one_block(map: &IndexingMap) -> IndexingMap {
+    let mut map = map.clone();
+    for variable in map.dims.iter_mut().skip(1).chain(&mut map.runtime) {
+        variable.bounds = Interval::point(variable.bounds.lower);
+    }
+    map
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn ways(map: &str, tile: &[i64], element_bytes: u32, lanes: u32) -> u32 {
+        bank_conflicts(&IndexingMap::parse(map).unwrap(), tile, TileAccess { element_bytes, lanes }, 32)
+    }
+
+    const ROWS: &str = "(th)[s0] -> (s0 * 8 + th floordiv 32, th mod 32), domain: th in [0, 255], s0 in [0, 3]";
+    const COLUMNS: &str = "(th)[s0] -> (th mod 32, s0 * 8 + th floordiv 32), domain: th in [0, 255], s0 in [0, 3]";
+
+    #[test]
+    fn a_column_of_a_padded_tile_is_in_as_many_banks() {
+        assert_eq!(ways(ROWS, &[32, 32], 4, 1), 1);
+        assert_eq!(ways(COLUMNS, &[32, 32], 4, 1), 32);
+        assert_eq!(ways(COLUMNS, &[32, 33], 4, 1), 1);
+        assert_eq!(ways(COLUMNS, &[32, 34], 4, 1), 2);
+    }
+
+    #[test]
+    fn narrow_elements_share_words_and_wide_ones_take_two_turns() {
+        // Two or four neighbours are in one word.
+        assert_eq!(ways(ROWS, &[32, 32], 2, 1), 1);
+        assert_eq!(ways(ROWS, &[32, 32], 1, 1), 1);
+        // Rows of 66 bytes: words 16.5 apart, two lanes of a bank ask for different words.
+        assert_eq!(ways(COLUMNS, &[32, 33], 2, 1), 2);
+        assert_eq!(ways(COLUMNS, &[32, 34], 2, 1), 1);
+        // Half a warp at a time.
+        assert_eq!(ways(ROWS, &[32, 32], 8, 1), 1);
+        assert_eq!(ways(COLUMNS, &[32, 33], 8, 1), 1);
+        assert_eq!(ways(COLUMNS, &[32, 32], 8, 1), 16);
+    }
+
+    #[test]
+    fn wide_accesses_are_served_a_quarter_warp_at_a_time() {
+        let rows = "(th) -> (th * 4), domain: th in [0, 127]";
+        assert_eq!(ways(rows, &[512], 4, 4), 1);
+        assert_eq!(ways(rows, &[512], 4, 1), 4);
+        let rows = "(th) -> (th, 0), domain: th in [0, 31]";
+        assert_eq!(ways(rows, &[32, 32], 4, 4), 8);
+        assert_eq!(ways(rows, &[32, 36], 4, 4), 1);
+    }
+
+    #[test]
+    fn only_threads_inside_count_and_other_dimensions_stay() {
+        let few = "(th, bl) -> (th, bl mod 32), domain: th in [0, 31], bl in [0, 1000000000], th in [0, 7]";
+        assert_eq!(ways(few, &[32, 32], 4, 1), 8);
+        // One word for all.
+        assert_eq!(ways("(th) -> (0), domain: th in [0, 31]", &[1], 4, 1), 1);
+    }
+}
