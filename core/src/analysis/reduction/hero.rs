@@ -36,6 +36,8 @@ pub struct ReductionHero {
     pub instruction: InstrId,
     /// What it computes, in order.
     pub values: Vec<Reduced>,
+    /// The operation, if the computation applies one to its two parameters and does nothing else.
+    pub operation: Option<BinaryOp>,
     /// What accumulators start from.
     pub start: Start,
     /// The canonical problem.
@@ -85,8 +87,9 @@ pub(super) fn hero(module: &Module, computation: &Computation, id: InstrId) -> R
         return Err(format!("{} has no elements to reduce", instruction.name));
     }
     let (problem, to_operand) = canonical(dims, dimensions);
-    let start = start(module, computation, instruction, *to_apply);
-    Ok(ReductionHero { instruction: id, values, start, problem, to_operand })
+    let operation = single_operation(module.computation(*to_apply));
+    let start = start(computation, instruction, operation);
+    Ok(ReductionHero { instruction: id, values, operation, start, problem, to_operand })
 }
 
 fn array_of<'c>(computation: &'c Computation, id: Option<&InstrId>) -> Option<&'c ArrayShape> {
@@ -102,9 +105,9 @@ fn parameter_types(module: &Module, id: ComputationId) -> Vec<Option<ElementType
     applied.parameters().into_iter().map(|id| element_type_of(applied, id)).collect()
 }
 
-fn start(module: &Module, computation: &Computation, reduce: &Instruction, to_apply: ComputationId) -> Start {
+fn start(computation: &Computation, reduce: &Instruction, operation: Option<BinaryOp>) -> Start {
     let &[_, initial] = reduce.operands.as_slice() else { return Start::Initial };
-    match single_operation(module.computation(to_apply)) {
+    match operation {
         Some(op @ (BinaryOp::Add | BinaryOp::Multiply | BinaryOp::Xor))
             if !is_neutral(op, computation.instruction(initial)) =>
         {

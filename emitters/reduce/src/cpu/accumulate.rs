@@ -1,0 +1,225 @@
+//! Accumulators: in which form partial results are kept, so that loops over them can be vectorised.
+//!
+//! | reduction | kept as | because |
+//! | --- | --- | --- |
+//! | sum, product of floats below `f32` | `f32` | rounded once, at the end |
+//! | maximum, minimum of floats | the least and the greatest key | integers are compared in one instruction, NaN included |
+//! | anything else | its own types | |
+//!
+//! The *key* of a float is its bits as a signed integer, those behind the sign inverted if the sign is set: keys are
+//! ordered as the floats are, `-0` below `+0`, and a NaN lies beyond both infinities, on the side of its sign.
+
+use fusebox_core::analysis::{ReductionGroup, ReductionHero};
+use fusebox_core::builder::{FastMath, Float, FunctionBuilder, IntPredicate, Scalar, Type, Value};
+use fusebox_core::hlo::{BinaryOp, ElementType};
+
+use crate::body::{Body, PerHero, Starts};
+
+/// How the partial results of one hero are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Combined by the hero's own computation.
+    Own,
+    /// One operation on values of this type.
+    Single { op: BinaryOp, element: ElementType, kept: Scalar },
+    /// The least and the greatest key of floats of this type.
+    Extremes { is_maximum: bool, element: Float, keyed: Float },
+}
+
+/// The accumulators of a group, as a list of values.
+pub struct Accumulators<'b, 'g> {
+    body: &'b Body<'g>,
+    forms: Vec<Form>,
+}
+
+impl<'b, 'g> Accumulators<'b, 'g> {
+    /// Those of a group.
+    pub fn new(body: &'b Body<'g>) -> Self {
+        Accumulators { body, forms: body.group().heroes.iter().map(form).collect() }
+    }
+
+    /// Whether LLVM recognises the reductions, so that a plain loop with the accumulators as its state gets vectorised.
+    pub fn are_simple(&self) -> bool {
+        !self.forms.contains(&Form::Own)
+    }
+
+    /// Types of the accumulators.
+    pub fn types(&self) -> Vec<Scalar> {
+        let heroes = self.forms.iter().zip(&self.body.group().heroes);
+        heroes.flat_map(|(form, hero)| types(*form, hero)).collect()
+    }
+
+    /// Accumulators that nothing was combined with yet.
+    pub fn start(&self, b: &mut FunctionBuilder, starts: &Starts) -> Vec<Value> {
+        self.of_elements(b, &starts.start)
+    }
+
+    /// Accumulators that hold one element each.
+    fn of_elements(&self, b: &mut FunctionBuilder, elements: &[Vec<Value>]) -> Vec<Value> {
+        let heroes = self.forms.iter().zip(elements);
+        heroes.flat_map(|(form, elements)| entered(b, *form, elements)).collect()
+    }
+
+    /// Combines accumulators with the elements at a point.
+    pub fn absorb(&self, b: &mut FunctionBuilder, state: &[Value], elements: &[Vec<Value>]) -> Vec<Value> {
+        let others = self.of_elements(b, elements);
+        self.merge(b, state, &others)
+    }
+
+    /// Combines accumulators with others.
+    pub fn merge(&self, b: &mut FunctionBuilder, state: &[Value], others: &[Value]) -> Vec<Value> {
+        let mut merged = Vec::with_capacity(state.len());
+        let mut at = 0;
+        for (hero, form) in self.forms.iter().enumerate() {
+            let width = types(*form, &self.body.group().heroes[hero]).len();
+            let (mine, other) = (&state[at..at + width], &others[at..at + width]);
+            merged.extend(match *form {
+                Form::Own => self.body.combine(b, hero, mine, other),
+                Form::Single { op, element, .. } => vec![single(b, op, element, mine[0], other[0])],
+                Form::Extremes { .. } => vec![b.minsi(mine[0], other[0]), b.maxsi(mine[1], other[1])],
+            });
+            at += width;
+        }
+        merged
+    }
+
+    /// The complete results.
+    pub fn totals(&self, b: &mut FunctionBuilder, state: &[Value]) -> PerHero {
+        let mut rest = state;
+        let mut totals = Vec::with_capacity(self.forms.len());
+        for (form, hero) in self.forms.iter().zip(&self.body.group().heroes) {
+            let (mine, others) = rest.split_at(types(*form, hero).len());
+            rest = others;
+            totals.push(left(b, *form, mine));
+        }
+        totals
+    }
+}
+
+fn form(hero: &ReductionHero) -> Form {
+    let (Some(op), [value]) = (hero.operation, hero.values.as_slice()) else { return Form::Own };
+    let element = value.element_type;
+    match (op, Scalar::of_element(element)) {
+        (BinaryOp::Maximum | BinaryOp::Minimum, Scalar::Float(float)) => {
+            let keyed = if matches!(float, Float::F64 | Float::F16 | Float::BF16) { float } else { Float::F32 };
+            Form::Extremes { is_maximum: op == BinaryOp::Maximum, element: float, keyed }
+        }
+        (BinaryOp::Add | BinaryOp::Multiply, Scalar::Float(float)) => {
+            let kept = if float == Float::F64 { Scalar::F64 } else { Scalar::F32 };
+            Form::Single { op, element, kept }
+        }
+        (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, kept @ Scalar::Int(_)) => Form::Single { op, element, kept },
+        (BinaryOp::Add | BinaryOp::Multiply | BinaryOp::Maximum | BinaryOp::Minimum, kept @ Scalar::Int(8..)) => {
+            Form::Single { op, element, kept }
+        }
+        _ => Form::Own,
+    }
+}
+
+fn types(form: Form, hero: &ReductionHero) -> Vec<Scalar> {
+    match form {
+        Form::Own => hero.values.iter().map(|value| Scalar::of_element(value.element_type)).collect(),
+        Form::Single { kept, .. } => vec![kept],
+        Form::Extremes { keyed, .. } => vec![Scalar::Int(keyed.bits()); 2],
+    }
+}
+
+fn single(b: &mut FunctionBuilder, op: BinaryOp, element: ElementType, x: Value, y: Value) -> Value {
+    let is_float = element.is_float();
+    let is_signed = element.is_signed_integer();
+    b.set_fastmath(FastMath::REASSOC);
+    let result = match op {
+        BinaryOp::Add if is_float => b.addf(x, y),
+        BinaryOp::Multiply if is_float => b.mulf(x, y),
+        BinaryOp::Add => b.addi(x, y),
+        BinaryOp::Multiply => b.muli(x, y),
+        BinaryOp::Maximum if is_signed => b.maxsi(x, y),
+        BinaryOp::Maximum => b.maxui(x, y),
+        BinaryOp::Minimum if is_signed => b.minsi(x, y),
+        BinaryOp::Minimum => b.minui(x, y),
+        BinaryOp::And => b.andi(x, y),
+        BinaryOp::Or => b.ori(x, y),
+        _ => b.xori(x, y),
+    };
+    b.set_fastmath(FastMath::NONE);
+    result
+}
+
+/// From elements to accumulators.
+fn entered(b: &mut FunctionBuilder, form: Form, elements: &[Value]) -> Vec<Value> {
+    match form {
+        Form::Own => elements.to_vec(),
+        Form::Single { kept, .. } => elements.iter().map(|&element| widened(b, element, kept)).collect(),
+        Form::Extremes { keyed, .. } => {
+            let element = widened(b, elements[0], Scalar::Float(keyed));
+            let key = key(b, element, keyed);
+            vec![key, key]
+        }
+    }
+}
+
+/// From accumulators to results.
+fn left(b: &mut FunctionBuilder, form: Form, state: &[Value]) -> Vec<Value> {
+    match form {
+        Form::Own => state.to_vec(),
+        Form::Single { element, .. } => vec![narrowed(b, state[0], Scalar::of_element(element))],
+        Form::Extremes { is_maximum, element, keyed } => {
+            let key = extreme(b, is_maximum, keyed, state);
+            let bits = flipped(b, key, keyed.bits());
+            let value = b.bitcast(bits, Scalar::Float(keyed));
+            vec![narrowed(b, value, Scalar::Float(element))]
+        }
+    }
+}
+
+/// The key that is the result: of a NaN, if there is any.
+fn extreme(b: &mut FunctionBuilder, is_maximum: bool, keyed: Float, state: &[Value]) -> Value {
+    let ty = Scalar::Int(keyed.bits());
+    let (least, greatest) = (state[0], state[1]);
+    if is_maximum {
+        let lowest = b.int(!infinity(keyed), ty);
+        let negative_nan = b.cmpi(IntPredicate::Slt, least, lowest);
+        return b.select(negative_nan, least, greatest);
+    }
+    let highest = b.int(infinity(keyed), ty);
+    let nan = b.cmpi(IntPredicate::Sgt, greatest, highest);
+    b.select(nan, greatest, least)
+}
+
+/// The bits of infinity, which are its key.
+fn infinity(float: Float) -> i64 {
+    match float {
+        Float::F64 => 0x7ff0_0000_0000_0000,
+        Float::F16 => 0x7c00,
+        Float::BF16 => 0x7f80,
+        _ => 0x7f80_0000,
+    }
+}
+
+fn key(b: &mut FunctionBuilder, element: Value, float: Float) -> Value {
+    let bits = b.bitcast(element, Scalar::Int(float.bits()));
+    flipped(b, bits, float.bits())
+}
+
+/// Bits to key and back.
+fn flipped(b: &mut FunctionBuilder, value: Value, bits: u32) -> Value {
+    let ty = Scalar::Int(bits);
+    let (distance, behind_sign) = (b.int(i64::from(bits) - 1, ty), b.int(i64::MAX >> (64 - bits), ty));
+    let sign = b.shrsi(value, distance);
+    let mask = b.andi(sign, behind_sign);
+    b.xori(value, mask)
+}
+
+fn widened(b: &mut FunctionBuilder, value: Value, to: Scalar) -> Value {
+    if *b.type_of(value) == Type::from(to) { value } else { b.extf(value, to) }
+}
+
+fn narrowed(b: &mut FunctionBuilder, value: Value, to: Scalar) -> Value {
+    if *b.type_of(value) == Type::from(to) { value } else { b.truncf(value, to) }
+}
+
+/// Bytes of the accumulators of one result.
+pub fn state_bytes(group: &ReductionGroup) -> i64 {
+    let heroes = group.heroes.iter().flat_map(|hero| types(form(hero), hero));
+    heroes.map(|ty| i64::from(ty.bits().div_ceil(8))).sum()
+}

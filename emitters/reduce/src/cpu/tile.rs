@@ -1,0 +1,99 @@
+//! Accumulators side by side in memory of the block: a tensor per accumulator, an element per lane.
+//!
+//! Loops over lanes are vectorised whatever they compute, as no lane depends on another. If the lanes are few,
+//! nothing of the tile is left in memory after that.
+
+use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
+
+/// The tensors.
+#[derive(Clone)]
+pub struct Tile {
+    lanes: i64,
+    tensors: Vec<Value>,
+}
+
+impl Tile {
+    /// A tile with the same accumulators in all lanes.
+    pub fn filled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar], start: &[Value]) -> Tile {
+        let tensors = types.iter().map(|&ty| b.empty(&[lanes], ty)).collect();
+        let tile = Tile { lanes, tensors };
+        tile.filled_again(b, start)
+    }
+
+    /// The same accumulators in all lanes.
+    fn filled_again(self, b: &mut FunctionBuilder, start: &[Value]) -> Tile {
+        let lanes = self.lanes;
+        self.each_lane(b, lanes, &[], |_, _, _, _| (start.to_vec(), Vec::new())).0
+    }
+
+    /// Replaces what the first `count` lanes hold: `next(lane, accumulators, outputs)`.
+    pub fn each_lane(
+        self,
+        b: &mut FunctionBuilder,
+        count: i64,
+        outputs: &[Value],
+        next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
+    ) -> (Tile, Vec<Value>) {
+        let count = b.index(count);
+        self.each_lane_below(b, count, outputs, next)
+    }
+
+    /// As [`each_lane`](Tile::each_lane), of a number of lanes that is computed.
+    pub fn each_lane_below(
+        self,
+        b: &mut FunctionBuilder,
+        count: Value,
+        outputs: &[Value],
+        next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
+    ) -> (Tile, Vec<Value>) {
+        let (zero, one) = (b.index(0), b.index(1));
+        let width = self.tensors.len();
+        let state = [self.tensors.as_slice(), outputs].concat();
+        let mut results = b.scf_for(zero, count, one, &state, |b, lane, state| {
+            let (tensors, outputs) = state.split_at(width);
+            let held: Vec<Value> = tensors.iter().map(|&tensor| b.extract(tensor, &[lane])).collect();
+            let (values, outputs) = next(b, lane, &held, outputs);
+            let written = values.iter().zip(tensors).map(|(&value, &tensor)| b.insert(value, tensor, &[lane]));
+            written.collect::<Vec<_>>().into_iter().chain(outputs).collect()
+        });
+        let outputs = results.split_off(width);
+        (Tile { lanes: self.lanes, tensors: results }, outputs)
+    }
+
+    /// The accumulators of a lane.
+    pub fn lane(&self, b: &mut FunctionBuilder, lane: Value) -> Vec<Value> {
+        self.tensors.iter().map(|&tensor| b.extract(tensor, &[lane])).collect()
+    }
+
+    /// All lanes combined by halves; their number is a power of two.
+    pub fn folded(
+        self,
+        b: &mut FunctionBuilder,
+        merge: &dyn Fn(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let mut tile = self;
+        let mut half = tile.lanes / 2;
+        while half > 0 {
+            let before = tile.clone();
+            (tile, _) = tile.each_lane(b, half, &[], |b, lane, held, _| {
+                let distance = b.index(half);
+                let other = b.addi(lane, distance);
+                let others = before.lane(b, other);
+                (merge(b, held, &others), Vec::new())
+            });
+            half /= 2;
+        }
+        let first = b.index(0);
+        tile.lane(b, first)
+    }
+
+    /// The tensors, to be carried through a loop.
+    pub fn tensors(&self) -> &[Value] {
+        &self.tensors
+    }
+
+    /// The tile after it was carried through a loop.
+    pub fn carried(&self, tensors: &[Value]) -> Tile {
+        Tile { lanes: self.lanes, tensors: tensors.to_vec() }
+    }
+}

@@ -1,0 +1,191 @@
+//! How a group is dealt to blocks.
+
+use fusebox_core::analysis::{ReductionGroup, ReductionKind, ReductionProblem};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{BinaryOp, Op, UnaryOp};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
+
+use crate::knobs::ceil_div;
+
+/// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
+const BYTES_PER_BLOCK: i64 = 128 << 10;
+/// Enough blocks per core that an unlucky one does not matter.
+const BLOCKS_PER_CORE: i64 = 16;
+/// Blocks per core that columns are cut for: more of them would make short pieces of rows.
+const COLUMN_BLOCKS_PER_CORE: i64 = 4;
+/// Columns are cut at multiples of this many: whole cache lines of every element type.
+const CUT: i64 = 64;
+/// Bytes of accumulators of a block's columns; they stay in the first-level cache.
+const TILE_BYTES: i64 = 8 << 10;
+/// Weight of a function that takes some twenty instructions, against bytes moved.
+const SLOW: i64 = 12;
+/// Operations in front of the reduction up to which several rows of columns are taken in one turn.
+const CHEAP: i64 = 12;
+
+/// A group's share of the work per block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tiling {
+    pub problem: ReductionProblem,
+    /// Blocks that have something to do.
+    pub blocks: i64,
+    pub share: Share,
+}
+
+/// What a block takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// So many results of a row problem.
+    Rows(i64),
+    /// A tile of columns.
+    Columns(Columns),
+}
+
+/// What a block takes of a column problem `[majors, rows, columns]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// Majors of a block. One, if the columns are cut.
+    pub majors: i64,
+    /// Columns of a block.
+    pub width: i64,
+    /// Blocks that share the columns of a major.
+    pub cuts: i64,
+    /// Rows taken in one turn of the loop over rows.
+    pub rows_per_turn: i64,
+    /// Rows whose elements stand side by side in the accumulators: more than one where columns are few.
+    pub rows_abreast: i64,
+}
+
+impl Tiling {
+    /// Chooses for a group whose accumulators take `state_bytes` for a result. `wanted`: number of blocks, if given.
+    pub fn new(
+        fusion: &Fusion,
+        group: &ReductionGroup,
+        state_bytes: i64,
+        device: &DeviceDescription,
+        wanted: Option<i64>,
+    ) -> Self {
+        let work = work(fusion, group);
+        let most = i64::from(device.core_count) * BLOCKS_PER_CORE;
+        let problem = group.problem;
+        let wanted_blocks = wanted.unwrap_or_else(|| (work / BYTES_PER_BLOCK).clamp(1, most));
+        match problem.kind {
+            ReductionKind::Row => {
+                let rows = problem.dims[1];
+                let share = ceil_div(rows, wanted_blocks).max(1);
+                Tiling { problem, blocks: ceil_div(rows, share), share: Share::Rows(share) }
+            }
+            ReductionKind::Column => {
+                let cores = i64::from(device.core_count) * COLUMN_BLOCKS_PER_CORE;
+                let wanted_blocks = wanted.unwrap_or(wanted_blocks.min(cores.max(problem.dims[0])));
+                let columns = Columns::new(problem, state_bytes, wanted_blocks, arithmetic_per_point(fusion));
+                let blocks = ceil_div(problem.dims[0], columns.majors) * columns.cuts;
+                Tiling { problem, blocks, share: Share::Columns(columns) }
+            }
+        }
+    }
+
+    /// `(th, bl)[…] -> kept coordinates`.
+    pub fn kept(&self) -> IndexingMap {
+        match &self.share {
+            Share::Rows(share) => {
+                let mut map = self.map_of(vec![Variable::named("row", *share)]);
+                let row = Expr::dim(1) * *share + Expr::range(0);
+                self.limit(&mut map, &row, self.blocks * share, self.problem.dims[1]);
+                map.results = vec![row];
+                map
+            }
+            Share::Columns(columns) => {
+                let (mut map, major, column) = self.columns(columns);
+                map.ranges.truncate(2);
+                map.results = vec![major, column];
+                map
+            }
+        }
+    }
+
+    /// `(th, bl)[…] -> coordinates` of the elements that a block reads.
+    pub fn read(&self) -> IndexingMap {
+        let dims = self.problem.dims;
+        match &self.share {
+            Share::Rows(_) => {
+                let mut map = self.kept();
+                let row = map.results[0].clone();
+                map.ranges.extend([Variable::named("major", dims[0]), Variable::named("minor", dims[2])]);
+                map.results = vec![Expr::range(1), row, Expr::range(2)];
+                map
+            }
+            Share::Columns(columns) => {
+                let (mut map, major, column) = self.columns(columns);
+                map.ranges.push(Variable::named("row", dims[1]));
+                map.results = vec![major, Expr::range(2), column];
+                map
+            }
+        }
+    }
+
+    fn map_of(&self, ranges: Vec<Variable>) -> IndexingMap {
+        let dims = vec![Variable::named("th", 1), Variable::named("bl", self.blocks)];
+        IndexingMap { dims, ranges, ..IndexingMap::default() }
+    }
+
+    /// A constraint, if the blocks reach further than there are points.
+    fn limit(&self, map: &mut IndexingMap, expr: &Expr, reach: i64, size: i64) {
+        if reach > size {
+            map.constraints.push(Constraint { expr: expr.clone(), bounds: Interval::from_size(size) });
+        }
+    }
+
+    /// The map so far, major and column.
+    fn columns(&self, columns: &Columns) -> (IndexingMap, Expr, Expr) {
+        let [majors, _, width] = self.problem.dims;
+        let mut map =
+            self.map_of(vec![Variable::named("major", columns.majors), Variable::named("column", columns.width)]);
+        let (of_majors, cut) = (Expr::dim(1).floor_div(columns.cuts), Expr::dim(1).modulo(columns.cuts));
+        let major = of_majors * columns.majors + Expr::range(0);
+        let column = cut * columns.width + Expr::range(1);
+        self.limit(&mut map, &major, ceil_div(majors, columns.majors) * columns.majors, majors);
+        self.limit(&mut map, &column, columns.cuts * columns.width, width);
+        (map, major, column)
+    }
+}
+
+impl Columns {
+    fn new(problem: ReductionProblem, state_bytes: i64, wanted_blocks: i64, arithmetic: i64) -> Columns {
+        let [majors, rows, columns] = problem.dims;
+        let rows_per_turn = if arithmetic <= CHEAP { 4 } else { 1 };
+        let cuts = ceil_div(wanted_blocks, majors).max(ceil_div(columns * state_bytes, TILE_BYTES));
+        let width = (ceil_div(ceil_div(columns, cuts), CUT) * CUT).min(columns);
+        let cuts = ceil_div(columns, width);
+        let majors_per_block = if cuts > 1 { 1 } else { ceil_div(majors, wanted_blocks).max(1) };
+        let rows_abreast = if cuts == 1 && columns < CUT / 2 { (CUT / 2 / columns).min(rows).max(1) } else { 1 };
+        let rows_per_turn = if rows_abreast > 1 { 1 } else { rows_per_turn.min(rows).max(1) };
+        Columns { majors: majors_per_block, width, cuts, rows_per_turn, rows_abreast }
+    }
+}
+
+/// Bytes that are read and written, and for every point of the problem what the arithmetic on it weighs against them.
+fn work(fusion: &Fusion, group: &ReductionGroup) -> i64 {
+    let bytes = group.large_arrays(fusion.computation()).iter().fold(0i64, |sum, a| sum.saturating_add(a.byte_size()));
+    bytes.saturating_add(group.problem.element_count().saturating_mul(arithmetic_per_point(fusion)))
+}
+
+/// About how much arithmetic a point takes.
+fn arithmetic_per_point(fusion: &Fusion) -> i64 {
+    let weight = |op: &Op| match op {
+        Op::Unary(UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag)
+        | Op::Binary(_)
+        | Op::Compare { .. }
+        | Op::Select
+        | Op::Convert
+        | Op::Clamp => 1,
+        Op::Unary(_) => SLOW,
+        Op::Parameter { .. } | Op::Constant(_) | Op::Broadcast { .. } | Op::Iota { .. } | Op::Reduce { .. } => 0,
+        _ => 2,
+    };
+    let weight = |op: &Op| match op {
+        Op::Binary(BinaryOp::Power | BinaryOp::Atan2) => 2 * SLOW,
+        other => weight(other),
+    };
+    fusion.computation().instructions.iter().map(|instruction| weight(&instruction.op)).sum()
+}
