@@ -14,7 +14,7 @@ fn programs(c: &mut Criterion) {
     for case in &PROGRAMS {
         for (carrier, emitters) in &carriers {
             let executable = compile(case.text, emitters, Phase::Run).unwrap().executable.unwrap();
-            let mut program = Program::load(executable, &Options { threads: 2 }).unwrap();
+            let mut program = Program::load(executable, &Options { threads: 2, ..Options::default() }).unwrap();
             let inputs: Vec<ArrayLiteral> = program.parameter_shapes().iter().map(filled).collect();
             program.set_inputs(&inputs).unwrap();
             program.execute().unwrap();

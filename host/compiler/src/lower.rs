@@ -90,11 +90,12 @@ fn source(kernel: &Selected, target: &Target) -> KernelSource {
     let alignment = buffer_alignment(target) as u32;
     let fusion = &kernel.unit.fusion;
     let shared = shared_arguments(kernel);
-    let argument = |(number, (bytes, access)): (usize, (u64, Access))| {
+    let argument = |(number, argument): (usize, KernelArgument)| {
         let no_alias = !shared.contains(&number);
-        Argument { bytes, alignment, read_only: access == Access::Read && no_alias, no_alias }
+        let read_only = argument.access == Access::Read && no_alias;
+        Argument { bytes: argument.bytes, alignment, read_only, no_alias }
     };
-    let arguments = argument_sizes(kernel).into_iter().enumerate().map(argument).collect();
+    let arguments = arguments(kernel).into_iter().enumerate().map(argument).collect();
     KernelSource {
         entry: fusion.name.clone(),
         functions: kernel.functions.clone(),
@@ -112,32 +113,41 @@ fn shared_arguments(kernel: &Selected) -> Vec<usize> {
 }
 
 fn image(kernel: &Selected, code: usize) -> KernelImage {
-    let arguments =
-        argument_sizes(kernel).into_iter().map(|(bytes, access)| KernelArgument { bytes, access }).collect();
     KernelImage {
         symbol: kernel.unit.fusion.name.clone(),
         code: code as u32,
         blocks: kernel.plan.launch.blocks,
         threads_per_block: kernel.plan.launch.threads_per_block,
         shared_bytes: kernel.plan.shared_bytes,
-        arguments,
+        arguments: arguments(kernel),
     }
 }
 
-/// Size and use of each argument: parameters, then outputs.
-pub fn argument_sizes(kernel: &Selected) -> Vec<(u64, Access)> {
-    let fusion = &kernel.unit.fusion;
-    let computation = fusion.computation();
-    let bytes = |shape: &Shape| shape.as_array().map_or(0, |array| array.byte_size() as u64);
-    let parameters =
-        computation.parameters().into_iter().map(|id| (bytes(&computation.instruction(id).shape), Access::Read));
-    let leaves = fusion.roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves());
-    let outputs = leaves.zip(&kernel.plan.outputs).map(|(leaf, output)| {
+/// What each argument is and how it is used: parameters, then outputs.
+pub fn arguments(kernel: &Selected) -> Vec<KernelArgument> {
+    let computation = kernel.unit.fusion.computation();
+    let argument = |name: &str, shape: &Shape, access| {
+        let array = shape.as_array();
+        KernelArgument {
+            name: name.into(),
+            bytes: array.map_or(0, |array| array.byte_size() as u64),
+            element_bytes: array.map_or(1, |array| array.element_type.byte_size() as u32),
+            access,
+        }
+    };
+    let parameters = computation.parameters().into_iter().map(|id| {
+        let instruction = computation.instruction(id);
+        argument(&instruction.name, &instruction.shape, Access::Read)
+    });
+    let roots = kernel.unit.fusion.roots.iter().map(|&root| computation.instruction(root));
+    let leaves = roots.flat_map(|root| root.shape.leaves().into_iter().map(|leaf| (root.name.as_str(), leaf)));
+    let outputs = leaves.zip(&kernel.plan.outputs).map(|((name, leaf), output)| {
         let access = match output.mode {
             WriteMode::Unique => Access::WriteOnce,
-            WriteMode::Atomic | WriteMode::InPlace => Access::Update,
+            WriteMode::InPlace => Access::InPlace,
+            WriteMode::Atomic => Access::Update,
         };
-        (bytes(leaf), access)
+        argument(name, leaf, access)
     });
     parameters.chain(outputs).collect()
 }

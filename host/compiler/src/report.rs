@@ -83,7 +83,7 @@ pub fn kernel(selected: &Selected) -> String {
 
 /// Bytes of all parameters and outputs.
 pub fn bytes(selected: &Selected) -> u64 {
-    crate::lower::argument_sizes(selected).iter().map(|(bytes, _)| bytes).sum()
+    crate::lower::arguments(selected).iter().map(|argument| argument.bytes).sum()
 }
 
 /// One line per operation that no kernel executes.

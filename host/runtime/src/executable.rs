@@ -68,10 +68,14 @@ pub struct KernelImage {
 }
 
 /// What a kernel does with one argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelArgument {
+    /// Name of the instruction whose value it holds, for people.
+    pub name: String,
     /// Size of the buffer.
     pub bytes: u64,
+    /// Size of one element.
+    pub element_bytes: u32,
     /// How it is used.
     pub access: Access,
 }
@@ -83,6 +87,8 @@ pub enum Access {
     Read,
     /// Every element written exactly once.
     WriteOnce,
+    /// Holds a value when the kernel starts, of which every element is replaced at most once.
+    InPlace,
     /// Read and written in any number and order.
     Update,
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::Executable;
 
 const MAGIC: &[u8; 8] = b"FUSEBOX\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Why bytes are not an executable of this version.
 #[derive(Debug, Error, PartialEq, Eq)]

@@ -35,4 +35,5 @@ pub use executable::{
 pub use format::FormatError;
 pub use measure::{Effort, Timing, measure};
 pub use program::{Options, Program};
+pub use simt::ThreadOrder;
 pub use value::ValueShape;

@@ -11,13 +11,15 @@ use crate::memory::Buffer;
 use crate::pool::Pool;
 use crate::thunks::Machine;
 use crate::value::describe;
-use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunError, Slice};
+use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunError, Slice, ThreadOrder};
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Threads of the cpu target's pool; 0: one per processor.
     pub threads: usize,
+    /// The order in which the simt target runs threads.
+    pub order: ThreadOrder,
 }
 
 /// A loaded executable.
@@ -29,6 +31,7 @@ pub struct Program {
     host_ops: Vec<LoadedHostOp>,
     /// `None` for the simt target.
     pool: Option<Pool>,
+    order: ThreadOrder,
 }
 
 impl Program {
@@ -44,7 +47,7 @@ impl Program {
         let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
         let host_ops = executable.host_ops.iter().map(LoadedHostOp::new).collect::<Result<Vec<_>, _>>()?;
         let buffers = executable.allocations.iter().map(allocate).collect::<Result<Vec<_>, _>>()?;
-        Ok(Program { executable, buffers, kernels, host_ops, pool })
+        Ok(Program { executable, buffers, kernels, host_ops, pool, order: options.order })
     }
 
     /// What was loaded.
@@ -90,6 +93,7 @@ impl Program {
             kernels: &self.kernels,
             host_ops: &self.host_ops,
             pool: self.pool.as_ref(),
+            order: self.order,
         };
         machine.run(&self.executable.thunks)
     }

@@ -6,7 +6,7 @@ use crate::host_op::LoadedHostOp;
 use crate::kernel::LoadedKernel;
 use crate::memory::Buffer;
 use crate::pool::Pool;
-use crate::{RunError, Slice, Thunk, simt};
+use crate::{RunError, Slice, ThreadOrder, Thunk, simt};
 
 /// Large copies are shared out among the pool in parts of so many bytes.
 const COPY_PART: u64 = 256 << 10;
@@ -21,6 +21,8 @@ pub struct Machine<'a> {
     pub host_ops: &'a [LoadedHostOp],
     /// Executes the blocks of cpu kernels; `None` simulates GPU kernels.
     pub pool: Option<&'a Pool>,
+    /// The order in which simulated threads run.
+    pub order: ThreadOrder,
 }
 
 impl Machine<'_> {
@@ -44,7 +46,7 @@ impl Machine<'_> {
         let addresses: Vec<*mut u8> = arguments.iter().map(|s| self.address(s)).collect();
         match self.pool {
             Some(pool) => launch_cpu(kernel, &addresses, pool),
-            None => simt::run_grid(kernel, &addresses)?,
+            None => simt::run_grid(kernel, &addresses, self.order)?,
         }
         Ok(())
     }

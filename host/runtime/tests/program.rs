@@ -41,7 +41,15 @@ fn launch(executable: &mut Executable, name: &str, blocks: u64, threads: u32, ar
         blocks,
         threads_per_block: threads,
         shared_bytes: 0,
-        arguments: arguments.iter().map(|(s, access)| KernelArgument { bytes: s.bytes, access: *access }).collect(),
+        arguments: arguments
+            .iter()
+            .map(|(s, access)| KernelArgument {
+                name: String::new(),
+                bytes: s.bytes,
+                element_bytes: 4,
+                access: *access,
+            })
+            .collect(),
     });
     let kernel = executable.kernels.len() as u32 - 1;
     Thunk::Kernel { kernel, arguments: arguments.iter().map(|(s, _)| *s).collect() }
@@ -54,7 +62,7 @@ fn result(executable: &mut Executable, element_type: &str, slice: Slice) {
 }
 
 fn run(executable: &Executable) -> Result<Vec<u8>, RunError> {
-    let mut program = Program::load(executable.clone(), &Options { threads: 3 }).unwrap();
+    let mut program = Program::load(executable.clone(), &Options { threads: 3, ..Options::default() }).unwrap();
     program.run(&[]).map(|value| match value {
         Literal::Array(array) => array.data.to_vec(),
         other => panic!("{other:?}"),
@@ -151,7 +159,7 @@ fn host_operations_are_interpreted() {
     exe.thunks = vec![Thunk::HostOp { op: 0, arguments: vec![input], results: vec![out] }];
     exe.parameters = vec![Binding { shape: ValueShape::Array("s32".into(), vec![3]), leaves: vec![input] }];
     result(&mut exe, "s32", out);
-    let mut program = Program::load(exe, &Options { threads: 1 }).unwrap();
+    let mut program = Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap();
     let bytes: Vec<u8> = [1i32, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect();
     let array = ArrayLiteral::new(ElementType::S32, vec![3], bytes).unwrap();
     let reversed: Vec<u8> = [3i32, 2, 1].iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -186,7 +194,7 @@ fn the_simulator_stops_an_access_out_of_bounds() {
 #[test]
 fn the_simulator_notices_what_is_not_written() {
     let report = simt(32, 4).unwrap_err().to_string();
-    assert!(report.contains("byte 16 of argument 0 is never written"), "{report}");
+    assert!(report.contains("element 4 of output 0 is never written"), "{report}");
 }
 
 #[test]

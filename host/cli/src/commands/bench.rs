@@ -16,7 +16,10 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let begin = Instant::now();
     let made = module::compile(&source, &arguments.common, None, Phase::Run, Vec::new())?;
     let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
-    let mut program = Program::load(executable, &Options { threads: target::threads(arguments.common.threads) })?;
+    let mut program = Program::load(
+        executable,
+        &Options { threads: target::threads(arguments.common.threads), ..Options::default() },
+    )?;
     let compile_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     program.set_inputs(&inputs::arrays(&values))?;

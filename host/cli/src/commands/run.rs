@@ -38,7 +38,10 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
         true => Executable::from_bytes(&source.bytes)?,
         false => compile(arguments, source)?,
     };
-    let mut program = Program::load(executable, &Options { threads: target::threads(arguments.common.threads) })?;
+    let mut program = Program::load(
+        executable,
+        &Options { threads: target::threads(arguments.common.threads), ..Options::default() },
+    )?;
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     Ok(program.run(&inputs::arrays(&values))?)
 }

@@ -26,6 +26,7 @@ pub fn run(
     };
     let made = compile(source, &options).map_err(|e| e.to_string())?;
     let executable = made.executable.ok_or("no executable")?;
-    let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 2 }).map_err(|e| e.to_string())?;
+    let options = fusebox_runtime::Options { threads: 2, ..Default::default() };
+    let mut program = Program::load(executable, &options).map_err(|e| e.to_string())?;
     program.run(inputs).map_err(|e| e.to_string())
 }

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use super::Reach;
 use super::function::{Done, Function};
 use super::memory::{Place, static_tensor};
+use super::simt::AccessKind;
 use super::slot::Slot;
 use crate::Target;
 use crate::error::Unsupported;
@@ -30,16 +31,15 @@ enum Update {
 
 impl Function<'_, '_, '_> {
     pub(super) fn atomic_update(&mut self, op: Operation) -> Done {
-        if self.translation.target == Target::Simt {
-            return Unsupported::because("the simulator has no atomic updates yet");
-        }
         let Some(body) = op.block(0) else { return Unsupported::because("it has no body") };
         let (_, element) = static_tensor(&op.operand(0).ty())?;
         let place = self.place(op, op.operand(0), 1)?;
         if place.tensor.known.invariant {
             return Unsupported::because("it updates a tensor that is read-only");
         }
-        if place.tensor.known.reach == Reach::Thread {
+        self.report(op, &place, &element, 1, AccessKind::Atomic);
+        // The simulator runs one thread at a time.
+        if place.tensor.known.reach == Reach::Thread || self.translation.target == Target::Simt {
             let old = self.read_place(&place, &element)?;
             let new = self.updated(body, old)?;
             self.write_place(&place, new, &element)?;

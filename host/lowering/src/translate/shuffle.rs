@@ -72,24 +72,28 @@ impl Function<'_, '_, '_> {
         Ok(results)
     }
 
-    fn from_lane(&self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
-        let llvm = self.llvm();
-        let ty = llvm.type_of(value);
-        let Some(width) = llvm.lanes(ty) else { return self.scalar_from_lane(value, distance, lanes) };
-        let mut moved = llvm.undefined(ty);
+    fn from_lane(&mut self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
+        let ty = self.llvm().type_of(value);
+        let Some(width) = self.llvm().lanes(ty) else { return self.scalar_from_lane(value, distance, lanes) };
+        let mut moved = self.llvm().undefined(ty);
         for lane in 0..width {
-            let position = llvm.const_int(llvm.int(32), i64::from(lane));
-            let element = self.scalar_from_lane(llvm.lane(value, position), distance, lanes)?;
-            moved = llvm.with_lane(moved, element, position);
+            let position = self.llvm().const_int(self.llvm().int(32), i64::from(lane));
+            let element = self.llvm().lane(value, position);
+            let element = self.scalar_from_lane(element, distance, lanes)?;
+            moved = self.llvm().with_lane(moved, element, position);
         }
         Ok(moved)
     }
 
-    fn scalar_from_lane(&self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
-        let llvm = self.llvm();
-        let ty = llvm.type_of(value);
+    fn scalar_from_lane(&mut self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
+        let ty = self.llvm().type_of(value);
         let bits = self.as_bits(value);
-        let width = llvm.int_bits(llvm.type_of(bits));
+        let width = self.llvm().int_bits(self.llvm().type_of(bits));
+        if self.translation.target == Target::Simt {
+            let moved = self.simulated_shuffle(bits, width, distance);
+            return Ok(self.from_bits(moved, ty));
+        }
+        let llvm = self.llvm();
         let word = llvm.int(32);
         let moved = if width <= 32 {
             let moved = self.word_from_lane(self.resized_as(bits, 32, false), distance, lanes)?;
@@ -127,7 +131,7 @@ impl Function<'_, '_, '_> {
                 let address = llvm.binary(Op::LLVMShl, from, constant(2));
                 Ok(llvm.call_intrinsic("llvm.amdgcn.ds.bpermute", &[], &[address, value]))
             }
-            Target::Cpu | Target::Simt => Unsupported::because("the simulator has no shuffles yet"),
+            Target::Cpu | Target::Simt => Unsupported::because("its lanes do not exchange words of 32 bits"),
         }
     }
 

@@ -1,25 +1,33 @@
-//! What kernels for the simulator tell it.
+//! What kernels for the simulator ask of it and tell it.
 //!
-//! | function | when |
+//! | function | meaning |
 //! | --- | --- |
+//! | `ptr fusebox_simt_shared(i64 number, i64 bytes, i32 element_bytes)` | the memory of a tile |
+//! | `void fusebox_simt_barrier(i32 site)` | waits for all threads of the block |
+//! | `i64 fusebox_simt_shuffle_down(i64 word, i32 distance, i32 site)` | the word of the lane so far above |
 //! | `void fusebox_simt_access(ptr tensor, ptr place, i32 bytes, i32 kind, i32 site)` | before an access |
 //! | `void fusebox_simt_index(ptr tensor, i32 dimension, i64 index, i64 size, i32 site)` | an index is out of bounds |
 //!
 //! `site` numbers the operation in the list that comes with the code.
 
 use super::function::{Done, Function};
-use super::memory::Place;
+use super::memory::{Place, static_tensor};
 use super::slot::Tensor;
-use super::{Declared, Variant};
+use super::{Declared, Known, Reach, Variant};
 use crate::indices::Ix;
 use crate::llvm::{IntPredicate, Ty, Val};
 use crate::mlir::{Operation, Type};
+
+/// Alignment of the simulator's tiles in bytes.
+const TILE_ALIGNMENT: u32 = 64;
 
 /// What a thread is about to do to an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AccessKind {
     Read = 0,
     Write = 1,
+    /// Reads and writes in one step.
+    Atomic = 2,
 }
 
 impl Function<'_, '_, '_> {
@@ -34,7 +42,7 @@ impl Function<'_, '_, '_> {
         let bytes = i64::from(element.element_bytes().unwrap_or(0)) * i64::from(elements);
         let number = |value| llvm.const_int(int, value);
         let arguments = [place.tensor.pointer, place.pointer, number(bytes), number(kind as i64), site];
-        self.call_simulator("fusebox_simt_access", &[pointer, pointer, int, int, int], &arguments);
+        self.call_simulator("fusebox_simt_access", &[pointer, pointer, int, int, int], &arguments, None);
     }
 
     /// Tells the simulator of indices that are not within the tensor. Only those are looked at that are not known to
@@ -56,12 +64,55 @@ impl Function<'_, '_, '_> {
             let outside = llvm.compare_int(IntPredicate::LLVMIntUGE, index, size);
             let arguments = [tensor.pointer, dimension, index, size, site];
             let tell = |this: &mut Self| {
-                this.call_simulator("fusebox_simt_index", &[pointer, int, word, word, int], &arguments);
+                this.call_simulator("fusebox_simt_index", &[pointer, int, word, word, int], &arguments, None);
                 Ok(Vec::new())
             };
             self.choose(outside, tell, |_| Ok(Vec::new()), &[])?;
         }
         Ok(())
+    }
+
+    /// A tile that the simulator provides, asked for when the kernel starts.
+    pub(super) fn simulated_tile(&mut self, op: Operation, number: u64, bytes: u64) -> Done<Tensor> {
+        let (_, element) = static_tensor(&op.result(0).ty())?;
+        let pointer = self.in_reservations(|this| {
+            let llvm = this.llvm();
+            let (pointer, int, word) = (llvm.pointer(0), llvm.int(32), llvm.int(64));
+            let element_bytes = i64::from(element.element_bytes().unwrap_or(1));
+            let arguments = [
+                llvm.const_int(word, number as i64),
+                llvm.const_int(word, bytes as i64),
+                llvm.const_int(int, element_bytes),
+            ];
+            this.call_simulator("fusebox_simt_shared", &[word, word, int], &arguments, Some(pointer))
+        });
+        let known = Known { alignment: TILE_ALIGNMENT, invariant: false, reported: true, reach: Reach::Block };
+        Ok(Tensor::new(pointer, known))
+    }
+
+    pub(super) fn simulated_barrier(&mut self) {
+        let site = self.current_site();
+        let int = self.llvm().int(32);
+        self.call_simulator("fusebox_simt_barrier", &[int], &[site], None);
+    }
+
+    /// The integer that the lane `distance` above sends.
+    pub(super) fn simulated_shuffle(&mut self, bits: Val, width: u32, distance: i64) -> Val {
+        let site = self.current_site();
+        let sent = self.resized_as(bits, 64, false);
+        let llvm = self.llvm();
+        let (int, word) = (llvm.int(32), llvm.int(64));
+        let arguments = [sent, llvm.const_int(int, distance), site];
+        let received = self.call_simulator("fusebox_simt_shuffle_down", &[word, int, int], &arguments, Some(word));
+        self.resized(received, width)
+    }
+
+    /// The place of the operation being translated.
+    fn current_site(&mut self) -> Val {
+        match self.current {
+            Some(op) => self.site(op),
+            None => self.llvm().const_int(self.llvm().int(32), -1),
+        }
     }
 
     /// The number of an operation's place in the list of places.
@@ -77,17 +128,19 @@ impl Function<'_, '_, '_> {
         self.llvm().const_int(self.llvm().int(32), number as i64)
     }
 
-    fn call_simulator(&mut self, name: &str, parameters: &[Ty], arguments: &[Val]) {
+    /// Calls a function of the simulator. What this gives is of meaning only if there is a result.
+    fn call_simulator(&mut self, name: &str, parameters: &[Ty], arguments: &[Val], result: Option<Ty>) -> Val {
         let declared = match self.translation.functions.get(&Variant::from(name)) {
             Some(declared) => declared.clone(),
             None => {
-                let signature = self.llvm().signature(self.llvm().void(), parameters);
+                let result = result.unwrap_or(self.llvm().void());
+                let signature = self.llvm().signature(result, parameters);
                 let function = self.llvm().add_function(name, signature, true);
                 let declared = Declared { function, signature, results: Vec::new(), defined: true };
                 self.translation.functions.insert(Variant::from(name), declared.clone());
                 declared
             }
         };
-        self.llvm().call(declared.signature, declared.function, arguments);
+        self.llvm().call(declared.signature, declared.function, arguments)
     }
 }

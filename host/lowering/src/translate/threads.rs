@@ -42,9 +42,6 @@ impl Function<'_, '_, '_> {
         if self.is_single_thread()? {
             return Ok(self.stack_tensor(bytes));
         }
-        if self.translation.target == Target::Simt {
-            return Unsupported::because("the simulator has no shared memory yet");
-        }
         let taken = self.kernel.shared_taken + bytes;
         if taken > self.kernel.shared_bytes {
             return Unsupported::because(format!(
@@ -52,7 +49,10 @@ impl Function<'_, '_, '_> {
                 self.kernel.shared_bytes
             ));
         }
-        self.kernel.shared_taken = taken;
+        let before = std::mem::replace(&mut self.kernel.shared_taken, taken);
+        if self.translation.target == Target::Simt {
+            return self.simulated_tile(op, before, bytes);
+        }
         let space = self.translation.traits.shared_space;
         let pointer = self.llvm().add_shared_bytes(bytes, TILE_ALIGNMENT, space);
         let known = Known { alignment: TILE_ALIGNMENT, invariant: false, reported: false, reach: Reach::Block };
@@ -70,7 +70,11 @@ impl Function<'_, '_, '_> {
         Ok(())
     }
 
-    fn barrier(&self) -> Done {
+    fn barrier(&mut self) -> Done {
+        if self.translation.target == Target::Simt {
+            self.simulated_barrier();
+            return Ok(());
+        }
         let llvm = self.llvm();
         match self.translation.target {
             Target::Nvptx { .. } => {
@@ -82,7 +86,7 @@ impl Function<'_, '_, '_> {
                 llvm.call_intrinsic("llvm.amdgcn.s.barrier", &[], &[]);
                 llvm.fence("workgroup");
             }
-            Target::Cpu | Target::Simt => return Unsupported::because("the simulator has no barriers yet"),
+            Target::Cpu | Target::Simt => {}
         }
         Ok(())
     }

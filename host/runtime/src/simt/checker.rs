@@ -1,227 +1,199 @@
 //! Decides whether accesses are right.
 
-use corosensei::Yielder;
-
+use super::fault::{Fault, FaultKind, Faults, Memory};
+use super::history::{AccessKind, Event, History};
 use crate::{Access, KernelArgument};
-
-/// Faults after which a report says "and more".
-const MOST_FAULTS: usize = 8;
 
 /// Watches the accesses of one grid.
 pub struct Checker {
-    arguments: Vec<Range>,
-    /// Argument of the last access: the next one is most often to the same.
+    /// The kernel's arguments, then the block's tiles.
+    memories: Vec<Watched>,
+    /// Memory of the last access: the next one is often to the same.
     last: usize,
-    /// The running thread.
-    pub block: u64,
-    /// The running thread in its block.
-    pub thread: u32,
-    faults: Vec<Fault>,
-    more: bool,
-    yielder: *const Yielder<(), ()>,
+    /// The running thread and the barriers its block has passed.
+    pub now: Event,
+    faults: Faults,
 }
 
-/// One argument's memory.
-struct Range {
+/// One memory.
+struct Watched {
+    name: Memory,
     start: u64,
     bytes: u64,
-    access: Access,
-    /// For [`Access::WriteOnce`]: per byte, whether it has been written.
-    written: Vec<u64>,
+    element_bytes: u64,
+    rule: Rule,
+    history: History,
 }
 
-/// What a thread did wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    kind: FaultKind,
-    block: u64,
-    thread: u32,
-    site: i32,
+/// What may be done to a memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Rule {
+    written: Written,
+    /// Whether elements have a value before they are written.
+    initialised: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum FaultKind {
-    OutOfBounds { is_write: bool, bytes: u64, nearest: usize, offset: i64, size: u64 },
-    IndexOutOfBounds { argument: usize, dimension: i32, index: i64, size: i64 },
-    ReadOnly { argument: usize, offset: u64 },
-    WrittenTwice { argument: usize, offset: u64 },
-    NeverWritten { argument: usize, offset: u64 },
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Never,
+    /// Every element at most once.
+    Once,
+    Often,
 }
 
 impl Checker {
     /// For a launch with these buffers.
     pub fn new(arguments: &[KernelArgument], addresses: &[*mut u8]) -> Checker {
-        let ranges = arguments.iter().zip(addresses).map(|(argument, &start)| Range {
-            start: start as u64,
-            bytes: argument.bytes,
-            access: argument.access,
-            written: match argument.access {
-                Access::WriteOnce => vec![0; argument.bytes.div_ceil(64) as usize],
-                _ => Vec::new(),
-            },
+        let parameters = arguments.iter().filter(|argument| argument.access == Access::Read).count();
+        let memories = arguments.iter().zip(addresses).enumerate().map(|(number, (argument, &start))| {
+            let (written, initialised) = match argument.access {
+                Access::Read => (Written::Never, true),
+                Access::WriteOnce => (Written::Once, false),
+                Access::InPlace => (Written::Once, true),
+                Access::Update => (Written::Often, true),
+            };
+            let name = match argument.access {
+                Access::Read => Memory::Parameter(number),
+                _ => Memory::Output(number - parameters),
+            };
+            let rule = Rule { written, initialised };
+            Watched::new(name, start as u64, argument.bytes, argument.element_bytes, rule)
         });
         Checker {
-            arguments: ranges.collect(),
+            memories: memories.collect(),
             last: 0,
-            block: 0,
-            thread: 0,
-            faults: Vec::new(),
-            more: false,
-            yielder: std::ptr::null(),
+            now: Event { block: 0, thread: 0, epoch: 0, site: -1, atomic: false },
+            faults: Faults::default(),
         }
     }
 
-    /// The coroutine the grid runs on.
-    pub fn run_on(&mut self, yielder: &Yielder<(), ()>) {
-        self.yielder = yielder;
-    }
-
-    /// Suspends the grid's coroutine. It is never resumed.
-    pub fn abandon_grid(&self) {
-        if !self.yielder.is_null() {
-            // SAFETY: set by the coroutine that is running now, and alive as long as it runs.
-            unsafe { (*self.yielder).suspend(()) }
-        }
+    /// Watches a tile too. Each block has one of its own, although all lie at one place.
+    pub fn add_tile(&mut self, number: usize, start: u64, bytes: u64, element_bytes: u32) {
+        let rule = Rule { written: Written::Often, initialised: false };
+        self.memories.push(Watched::new(Memory::Tile(number), start, bytes, element_bytes, rule));
     }
 
     /// Records an access; `false` if it must not happen.
-    pub fn access(&mut self, place: u64, bytes: u64, is_write: bool, site: i32) -> bool {
-        let Some(index) = self.find(place, bytes) else {
-            let kind = self.out_of_bounds(place, bytes, is_write);
-            self.fault(kind, site);
+    pub fn access(&mut self, tensor: u64, place: u64, bytes: u64, kind: AccessKind, site: i32) -> bool {
+        let now = Event { site, atomic: kind == AccessKind::Atomic, ..self.now };
+        let Some(index) = self.find(tensor) else {
+            let fault = FaultKind::OutOfBounds { memory: Memory::Unknown, kind, bytes, offset: 0, size: 0 };
+            self.faults.add(Fault { kind: fault, at: now });
             return false;
         };
         self.last = index;
-        let argument = &mut self.arguments[index];
-        let offset = place - argument.start;
-        match (is_write, argument.access) {
-            (true, Access::Read) => {
-                self.fault(FaultKind::ReadOnly { argument: index, offset }, site);
-                false
-            }
-            (true, Access::WriteOnce) => {
-                if argument.mark(offset, bytes) {
-                    self.fault(FaultKind::WrittenTwice { argument: index, offset }, site);
-                }
-                true
-            }
-            _ => true,
+        let memory = &mut self.memories[index];
+        let inside = place >= memory.start && place + bytes <= memory.start + memory.bytes;
+        if inside && kind == AccessKind::Read && memory.rule.written == Written::Never {
+            return true;
         }
+        let name = memory.name;
+        if !inside {
+            let (offset, size) = (place.wrapping_sub(memory.start) as i64, memory.bytes);
+            let fault = FaultKind::OutOfBounds { memory: name, kind, bytes, offset, size };
+            self.faults.add(Fault { kind: fault, at: now });
+            return false;
+        }
+        let first = ((place - memory.start) / memory.element_bytes) as usize;
+        if memory.rule.written == Written::Never {
+            self.faults.add(Fault { kind: FaultKind::ReadOnly { memory: name, element: first }, at: now });
+            return false;
+        }
+        for element in first..first + bytes.div_ceil(memory.element_bytes) as usize {
+            if let Some(kind) = memory.access_element(element, kind, now) {
+                self.faults.add(Fault { kind, at: now });
+            }
+        }
+        true
     }
 
     /// Records an index out of the bounds of a dimension.
     pub fn index_out_of_bounds(&mut self, tensor: u64, dimension: i32, index: i64, size: i64, site: i32) {
-        let argument = self.arguments.iter().position(|r| r.start == tensor).unwrap_or(0);
-        self.fault(FaultKind::IndexOutOfBounds { argument, dimension, index, size }, site);
+        let memory = self.find(tensor).map_or(Memory::Unknown, |index| self.memories[index].name);
+        self.fault(FaultKind::Index { memory, dimension, index, size }, site);
     }
 
-    fn find(&self, place: u64, bytes: u64) -> Option<usize> {
-        let contains = |r: &Range| place >= r.start && place + bytes <= r.start + r.bytes;
-        if self.arguments.get(self.last).is_some_and(contains) {
+    /// Of memories that share their start, the last: an output that replaces a parameter, not the parameter.
+    fn find(&self, tensor: u64) -> Option<usize> {
+        if self.memories.get(self.last).is_some_and(|memory| memory.start == tensor) && !self.is_replaced(self.last) {
             return Some(self.last);
         }
-        self.arguments.iter().position(contains)
+        self.memories.iter().rposition(|memory| memory.start == tensor)
     }
 
-    fn out_of_bounds(&self, place: u64, bytes: u64, is_write: bool) -> FaultKind {
-        let distance = |r: &Range| {
-            let end = r.start + r.bytes;
-            if place < r.start { r.start - place } else { (place + bytes).saturating_sub(end) }
-        };
-        let nearest = (0..self.arguments.len()).min_by_key(|&i| distance(&self.arguments[i])).unwrap_or(0);
-        let (start, size) = self.arguments.get(nearest).map_or((0, 0), |r| (r.start, r.bytes));
-        FaultKind::OutOfBounds { is_write, bytes, nearest, offset: place.wrapping_sub(start) as i64, size }
+    fn is_replaced(&self, index: usize) -> bool {
+        self.memories[index].rule.written == Written::Never
+            && self.memories[index + 1..].iter().any(|other| other.start == self.memories[index].start)
     }
 
-    fn fault(&mut self, kind: FaultKind, site: i32) {
-        if self.faults.len() == MOST_FAULTS {
-            self.more = true;
-        } else {
-            self.faults.push(Fault { kind, block: self.block, thread: self.thread, site });
-        }
+    /// Records a fault of the running thread.
+    pub fn fault(&mut self, kind: FaultKind, site: i32) {
+        self.faults.add(Fault { kind, at: Event { site, ..self.now } });
     }
 
     /// After the whole grid has run: every element of a write-once output must have been written.
     pub fn check_coverage(&mut self) {
-        for index in 0..self.arguments.len() {
-            if let Some(offset) = self.arguments[index].first_unwritten() {
-                self.fault(FaultKind::NeverWritten { argument: index, offset }, -1);
+        for memory in &self.memories {
+            let to_be_covered = memory.rule == Rule { written: Written::Once, initialised: false };
+            if let Some(element) = memory.history.first_unwritten().filter(|_| to_be_covered) {
+                let kind = FaultKind::NeverWritten { memory: memory.name, element };
+                self.faults.add(Fault { kind, at: Event { site: -1, ..self.now } });
             }
         }
     }
 
-    /// The faults, one per line; `None` if there are none. `site` puts the number of a place in words.
-    pub fn report(&self, site: impl Fn(i32) -> String) -> Option<String> {
-        if self.faults.is_empty() {
-            return None;
-        }
-        let mut lines: Vec<String> = self.faults.iter().map(|f| format!("  {}", f.describe(&site))).collect();
-        if self.more {
-            lines.push("  … and more".into());
-        }
-        Some(lines.join("\n"))
+    /// The faults, one per line; `None` if there are none.
+    pub fn report(&self, names: &dyn Fn(Memory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
+        self.faults.report(names, site)
     }
 }
 
-impl Range {
-    /// Marks bytes as written; `true` if one already was.
-    fn mark(&mut self, offset: u64, bytes: u64) -> bool {
-        let mut twice = false;
-        for byte in offset..offset + bytes {
-            let (word, bit) = ((byte / 64) as usize, 1u64 << (byte % 64));
-            twice |= self.written[word] & bit != 0;
-            self.written[word] |= bit;
-        }
-        twice
+impl Watched {
+    fn new(name: Memory, start: u64, bytes: u64, element_bytes: u32, rule: Rule) -> Watched {
+        let element_bytes = u64::from(element_bytes.max(1));
+        let elements = if rule.written == Written::Never { 0 } else { bytes.div_ceil(element_bytes) as usize };
+        let history = History::new(elements, matches!(name, Memory::Tile(_)));
+        Watched { name, start, bytes, element_bytes, rule, history }
     }
 
-    fn first_unwritten(&self) -> Option<u64> {
-        if self.access != Access::WriteOnce {
-            return None;
+    fn access_element(&mut self, element: usize, kind: AccessKind, now: Event) -> Option<FaultKind> {
+        let memory = self.name;
+        let earlier = self.history.write_of(element, now);
+        let conflict = self.history.record(element, kind, now);
+        match earlier {
+            None if kind != AccessKind::Write && !self.rule.initialised => {
+                Some(FaultKind::Uninitialised { memory, element })
+            }
+            Some(earlier) if kind != AccessKind::Read && self.rule.written == Written::Once => {
+                Some(FaultKind::WrittenTwice { memory, element, earlier })
+            }
+            _ => {
+                let (earlier_kind, earlier) = conflict?;
+                Some(FaultKind::Race { memory, element, kind, earlier_kind, earlier })
+            }
         }
-        let (word, bits) = self.written.iter().enumerate().find(|(_, bits)| **bits != u64::MAX)?;
-        let byte = word as u64 * 64 + u64::from(bits.trailing_ones());
-        (byte < self.bytes).then_some(byte)
-    }
-}
-
-impl Fault {
-    fn describe(&self, site: impl Fn(i32) -> String) -> String {
-        let what = match &self.kind {
-            FaultKind::OutOfBounds { is_write, bytes, nearest, offset, size } => {
-                let verb = if *is_write { "write" } else { "read" };
-                format!("{verb} of {bytes} bytes out of bounds, at byte {offset} of argument {nearest} ({size} bytes)")
-            }
-            FaultKind::IndexOutOfBounds { argument, dimension, index, size } => {
-                format!("index {index} out of bounds of dimension {dimension} (size {size}) of argument {argument}")
-            }
-            FaultKind::ReadOnly { argument, offset } => {
-                format!("write to byte {offset} of argument {argument}, which is a parameter")
-            }
-            FaultKind::WrittenTwice { argument, offset } => {
-                format!("second write to byte {offset} of argument {argument}")
-            }
-            FaultKind::NeverWritten { argument, offset } => {
-                return format!("byte {offset} of argument {argument} is never written");
-            }
-        };
-        format!("{what} by thread {} of block {}: {}", self.thread, self.block, site(self.site))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::AccessKind::{Read, Write};
     use super::*;
 
-    fn site(number: i32) -> String {
-        format!("access {number}")
-    }
-
     fn checker(buffers: &mut [Vec<u8>], access: &[Access]) -> Checker {
-        let arguments: Vec<KernelArgument> =
-            buffers.iter().zip(access).map(|(b, &access)| KernelArgument { bytes: b.len() as u64, access }).collect();
+        let argument = |(buffer, &access): (&Vec<u8>, &Access)| KernelArgument {
+            bytes: buffer.len() as u64,
+            element_bytes: 4,
+            name: String::new(),
+            access,
+        };
+        let arguments: Vec<KernelArgument> = buffers.iter().zip(access).map(argument).collect();
         let addresses: Vec<*mut u8> = buffers.iter_mut().map(|b| b.as_mut_ptr()).collect();
         Checker::new(&arguments, &addresses)
+    }
+
+    fn report(checker: &Checker) -> Option<String> {
+        checker.report(&|memory| format!("{memory:?}"), &|number| format!("access {number}"))
     }
 
     #[test]
@@ -229,12 +201,20 @@ mod tests {
         let mut buffers = [vec![0u8; 16], vec![0u8; 16]];
         let mut checker = checker(&mut buffers, &[Access::Read, Access::WriteOnce]);
         let start = buffers[0].as_ptr() as u64;
-        assert!(checker.access(start + 12, 4, false, 0));
-        (checker.block, checker.thread) = (3, 5);
-        assert!(!checker.access(start + 13, 4, false, 7));
-        let report = checker.report(site).unwrap();
-        assert!(report.contains("read of 4 bytes out of bounds, at byte 13 of argument 0 (16 bytes)"), "{report}");
+        assert!(checker.access(start, start + 12, 4, Read, 0));
+        (checker.now.block, checker.now.thread) = (3, 5);
+        assert!(!checker.access(start, start + 13, 4, Read, 7));
+        let report = report(&checker).unwrap();
+        assert!(report.contains("read of 4 bytes out of bounds, at byte 13 of Parameter(0) (16 bytes)"), "{report}");
         assert!(report.contains("thread 5 of block 3: access 7"), "{report}");
+    }
+
+    #[test]
+    fn another_buffer_is_out_of_bounds_too() {
+        let mut buffers = [vec![0u8; 16], vec![0u8; 16]];
+        let mut checker = checker(&mut buffers, &[Access::Read, Access::Update]);
+        let (first, second) = (buffers[0].as_ptr() as u64, buffers[1].as_ptr() as u64);
+        assert!(!checker.access(first, second, 4, Read, 0));
     }
 
     #[test]
@@ -243,31 +223,47 @@ mod tests {
         let mut checker = checker(&mut buffers, &[Access::WriteOnce]);
         let start = buffers[0].as_ptr() as u64;
         for element in 0..24 {
-            assert!(checker.access(start + 4 * element, 4, true, 0));
+            assert!(checker.access(start, start + 4 * element, 4, Write, 0));
         }
-        assert!(checker.access(start, 4, true, 1), "the second write happens, but is recorded");
+        assert!(checker.access(start, start, 4, Write, 1), "the second write happens, but is recorded");
         checker.check_coverage();
-        let report = checker.report(site).unwrap();
-        assert!(report.contains("second write to byte 0 of argument 0"), "{report}");
-        assert!(report.contains("byte 96 of argument 0 is never written"), "{report}");
+        let report = report(&checker).unwrap();
+        assert!(report.contains("second write to element 0 of Output(0)"), "{report}");
+        assert!(report.contains("element 24 of Output(0) is never written"), "{report}");
     }
 
     #[test]
-    fn a_complete_output_is_clean() {
-        for bytes in [1usize, 63, 64, 65, 128] {
-            let mut buffers = [vec![0u8; bytes]];
-            let mut checker = checker(&mut buffers, &[Access::WriteOnce]);
-            assert!(checker.access(buffers[0].as_ptr() as u64, bytes as u64, true, 0));
-            checker.check_coverage();
-            assert_eq!(checker.report(site), None, "{bytes} bytes");
-        }
+    fn a_vector_covers_its_elements() {
+        let mut buffers = [vec![0u8; 32]];
+        let mut checker = checker(&mut buffers, &[Access::WriteOnce]);
+        let start = buffers[0].as_ptr() as u64;
+        assert!(checker.access(start, start, 16, Write, 0));
+        assert!(checker.access(start, start + 16, 16, Write, 0));
+        checker.check_coverage();
+        assert_eq!(report(&checker), None);
     }
 
     #[test]
     fn writing_a_parameter_is_refused() {
         let mut buffers = [vec![0u8; 8]];
         let mut checker = checker(&mut buffers, &[Access::Read]);
-        assert!(!checker.access(buffers[0].as_ptr() as u64, 4, true, 0));
-        assert!(checker.report(site).unwrap().contains("which is a parameter"));
+        let start = buffers[0].as_ptr() as u64;
+        assert!(!checker.access(start, start, 4, Write, 0));
+        assert!(report(&checker).unwrap().contains("which is an input"));
+    }
+
+    #[test]
+    fn an_output_that_replaces_a_parameter_counts_as_the_output() {
+        let mut buffer = vec![0u8; 8];
+        let argument = |access| KernelArgument { bytes: 8, element_bytes: 4, name: String::new(), access };
+        let address = buffer.as_mut_ptr();
+        let mut checker = Checker::new(&[argument(Access::Read), argument(Access::InPlace)], &[address, address]);
+        let start = address as u64;
+        assert!(checker.access(start, start, 4, Read, 0));
+        assert!(checker.access(start, start, 4, Write, 1));
+        checker.now.block = 1;
+        assert!(checker.access(start, start, 4, Read, 2));
+        let report = report(&checker).unwrap();
+        assert!(report.contains("data race on element 0 of Output(0): read by thread 0 of block 1"), "{report}");
     }
 }

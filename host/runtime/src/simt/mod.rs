@@ -1,54 +1,96 @@
 //! Runs GPU kernels on the processor, thread by thread, and checks what a GPU would not.
 //!
-//! A kernel in simt form tells of every access to global memory before it makes it
-//! (`fusebox_simt_access`). The simulator runs the grid on a coroutine: an access out of bounds suspends
-//! it for good, so the access itself never happens.
+//! ```text
+//! grid        blocks, one after the other
+//! simulator     warps and threads, by turns; barriers, shuffles, tiles
+//! fibers          the coroutines they run on
+//! checker       every access: bounds, order, first value        history, fault
+//! ```
+//!
+//! A kernel in simt form tells of every access before it makes it, so one out of bounds never happens.
 
 mod checker;
+mod fault;
+mod fibers;
 mod grid;
+mod history;
+mod order;
+mod simulator;
 
 use std::cell::Cell;
 
 pub use grid::run_grid;
+pub use order::ThreadOrder;
 
-use checker::Checker;
+use history::AccessKind;
+use simulator::Simulator;
 
 thread_local! {
-    /// The checker of the grid that runs on this thread.
-    static CURRENT: Cell<*mut Checker> = const { Cell::new(std::ptr::null_mut()) };
+    /// The grid that runs on this thread.
+    static CURRENT: Cell<*const Simulator> = const { Cell::new(std::ptr::null()) };
 }
 
 /// Address of a simulator function that kernels may call.
 pub fn symbol(name: &str) -> Option<*const ()> {
-    match name {
-        "fusebox_simt_access" => Some(fusebox_simt_access as *const ()),
-        "fusebox_simt_index" => Some(fusebox_simt_index as *const ()),
-        _ => None,
-    }
+    Some(match name {
+        "fusebox_simt_access" => fusebox_simt_access as *const (),
+        "fusebox_simt_index" => fusebox_simt_index as *const (),
+        "fusebox_simt_shared" => fusebox_simt_shared as *const (),
+        "fusebox_simt_barrier" => fusebox_simt_barrier as *const (),
+        "fusebox_simt_shuffle_down" => fusebox_simt_shuffle_down as *const (),
+        _ => return None,
+    })
+}
+
+/// The grid whose kernel is calling.
+fn current() -> Option<&'static Simulator> {
+    // SAFETY: `run_grid` sets the pointer to a simulator that lives until the grid has ended, and only this thread
+    // uses it. The callers' references end with them.
+    unsafe { CURRENT.get().as_ref() }
 }
 
 /// A kernel is about to access `bytes` bytes at `place` of a tensor; `site` numbers the place in its code.
-extern "C" fn fusebox_simt_access(_tensor: *const u8, place: *const u8, bytes: i32, kind: i32, site: i32) {
-    let current = CURRENT.get();
-    if current.is_null() {
-        return;
-    }
-    // SAFETY: `run_grid` sets the pointer to a checker that lives until the grid has ended, and only
-    // this thread uses it.
-    let checker = unsafe { &mut *current };
-    if !checker.access(place as u64, u64::from(bytes.unsigned_abs()), kind != 0, site) {
-        checker.abandon_grid();
+extern "C" fn fusebox_simt_access(tensor: *const u8, place: *const u8, bytes: i32, kind: i32, site: i32) {
+    let Some(simulator) = current() else { return };
+    let kind = match kind {
+        0 => AccessKind::Read,
+        1 => AccessKind::Write,
+        _ => AccessKind::Atomic,
+    };
+    let bytes = u64::from(bytes.unsigned_abs());
+    let allowed = simulator.checker.borrow_mut().access(tensor as u64, place as u64, bytes, kind, site);
+    if !allowed {
+        simulator.stop();
     }
 }
 
 /// A kernel is about to use an index that is not below `size`.
 extern "C" fn fusebox_simt_index(tensor: *const u8, dimension: i32, index: i64, size: i64, site: i32) {
-    let current = CURRENT.get();
-    if current.is_null() {
-        return;
+    let Some(simulator) = current() else { return };
+    simulator.checker.borrow_mut().index_out_of_bounds(tensor as u64, dimension, index, size, site);
+    simulator.stop();
+}
+
+/// The memory of a tile of the running block.
+extern "C" fn fusebox_simt_shared(number: i64, bytes: i64, element_bytes: i32) -> *mut u8 {
+    let Some(simulator) = current() else { return std::ptr::null_mut() };
+    match simulator.tile(number, bytes.unsigned_abs(), element_bytes.unsigned_abs()) {
+        Some(address) => address,
+        None => {
+            simulator.stop();
+            std::ptr::null_mut()
+        }
     }
-    // SAFETY: as in `fusebox_simt_access`.
-    let checker = unsafe { &mut *current };
-    checker.index_out_of_bounds(tensor as u64, dimension, index, size, site);
-    checker.abandon_grid();
+}
+
+/// Waits for all threads of the block.
+extern "C" fn fusebox_simt_barrier(site: i32) {
+    if let Some(simulator) = current() {
+        simulator.barrier(site);
+    }
+}
+
+/// The word of the lane `distance` above, or the thread's own where there is none.
+extern "C" fn fusebox_simt_shuffle_down(word: u64, distance: i32, site: i32) -> u64 {
+    current().map_or(word, |simulator| simulator.shuffle_down(word, distance, site))
 }

@@ -1,0 +1,186 @@
+//! What a kernel did wrong, in words.
+
+use std::fmt;
+
+use super::history::{AccessKind, Event};
+
+/// Kinds of fault after which a report says "and more".
+const MOST_LINES: usize = 8;
+
+/// A memory that kernels access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// A parameter of the kernel.
+    Parameter(usize),
+    /// An output of the kernel.
+    Output(usize),
+    /// A tile of the block, in order of allocation.
+    Tile(usize),
+    /// None that the kernel was given.
+    Unknown,
+}
+
+/// Why threads cannot go on together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// A thread that has come to its end.
+    Finished(u32),
+    /// A thread that waits at another place.
+    Waiting {
+        /// The thread.
+        thread: u32,
+        /// What it waits for.
+        what: &'static str,
+        /// Where.
+        site: i32,
+    },
+}
+
+/// A kind of fault, and the numbers it was first seen with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Access of bytes that are not in the memory.
+    OutOfBounds { memory: Memory, kind: AccessKind, bytes: u64, offset: i64, size: u64 },
+    /// An index that is not below the dimension's size.
+    Index { memory: Memory, dimension: i32, index: i64, size: i64 },
+    /// Write to an input.
+    ReadOnly { memory: Memory, element: usize },
+    /// Element of an output that may be written once, written again.
+    WrittenTwice { memory: Memory, element: usize, earlier: Event },
+    /// Element of an output left without value.
+    NeverWritten { memory: Memory, element: usize },
+    /// Element read that nobody has written.
+    Uninitialised { memory: Memory, element: usize },
+    /// Two accesses without order.
+    Race { memory: Memory, element: usize, kind: AccessKind, earlier_kind: AccessKind, earlier: Event },
+    /// A tile for which there is no memory here.
+    NoMemory { bytes: u64 },
+    /// A barrier that not all threads of the block reach.
+    Barrier(Elsewhere),
+    /// A shuffle that not all lanes of the warp take part in.
+    Shuffle { distance: i32, other: Elsewhere },
+}
+
+/// A fault: what, by which thread, where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub kind: FaultKind,
+    /// The block, the thread, the place.
+    pub at: Event,
+}
+
+/// The faults of one grid. Those that differ in thread and element only are one.
+#[derive(Debug, Default)]
+pub struct Faults {
+    seen: Vec<(Fault, u64)>,
+    more: bool,
+}
+
+impl Faults {
+    /// Records a fault.
+    pub fn add(&mut self, fault: Fault) {
+        if let Some((_, count)) = self.seen.iter_mut().find(|(known, _)| known.is_like(&fault)) {
+            *count += 1;
+        } else if self.seen.len() == MOST_LINES {
+            self.more = true;
+        } else {
+            self.seen.push((fault, 1));
+        }
+    }
+
+    /// The faults, one per line; `None` if there are none. `names` are the arguments' names in the program, `site`
+    /// puts the number of a place in words.
+    pub fn report(&self, names: &dyn Fn(Memory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
+        let lines = self.seen.iter().map(|(fault, count)| {
+            let again = if *count > 1 { format!(" ({} more like this)", count - 1) } else { String::new() };
+            format!("  {}{again}", fault.describe(names, site))
+        });
+        let mut lines: Vec<String> = lines.collect();
+        if self.more {
+            lines.push("  … and more".into());
+        }
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+impl Fault {
+    fn is_like(&self, other: &Fault) -> bool {
+        use FaultKind::{Race, WrittenTwice};
+        let earlier = match (&self.kind, &other.kind) {
+            (Race { memory: m, earlier: a, .. }, Race { memory: n, earlier: b, .. })
+            | (WrittenTwice { memory: m, earlier: a, .. }, WrittenTwice { memory: n, earlier: b, .. }) => {
+                m == n && a.site == b.site
+            }
+            _ => true,
+        };
+        std::mem::discriminant(&self.kind) == std::mem::discriminant(&other.kind)
+            && self.at.site == other.at.site
+            && earlier
+    }
+
+    fn describe(&self, names: &dyn Fn(Memory) -> String, site: &dyn Fn(i32) -> String) -> String {
+        let by = |event: &Event| format!("thread {} of block {}: {}", event.thread, event.block, site(event.site));
+        let who = by(&self.at);
+        match &self.kind {
+            FaultKind::OutOfBounds { memory, kind, bytes, offset, size } => format!(
+                "{kind} of {bytes} bytes out of bounds, at byte {offset} of {} ({size} bytes), by {who}",
+                names(*memory)
+            ),
+            FaultKind::Index { memory, dimension, index, size } => {
+                format!(
+                    "index {index} out of bounds of dimension {dimension} (size {size}) of {}, by {who}",
+                    names(*memory)
+                )
+            }
+            FaultKind::ReadOnly { memory, element } => {
+                format!("write to element {element} of {}, which is an input, by {who}", names(*memory))
+            }
+            FaultKind::WrittenTwice { memory, element, earlier } => format!(
+                "second write to element {element} of {}, by {who}; the first by {}",
+                names(*memory),
+                by(earlier)
+            ),
+            FaultKind::NeverWritten { memory, element } => {
+                format!("element {element} of {} is never written", names(*memory))
+            }
+            FaultKind::Uninitialised { memory, element } => {
+                format!("read of element {element} of {}, which has not been written, by {who}", names(*memory))
+            }
+            FaultKind::Race { memory, element, kind, earlier_kind, earlier } => {
+                let order = if earlier.block == self.at.block { "no barrier between" } else { "blocks have no order" };
+                format!(
+                    "data race on element {element} of {}: {kind} by {who}; {earlier_kind} by {}; {order}",
+                    names(*memory),
+                    by(earlier)
+                )
+            }
+            FaultKind::NoMemory { bytes } => format!("no memory for a tile of {bytes} bytes, asked for by {who}"),
+            FaultKind::Barrier(other) => format!("divergent barrier: waited for by {who}; {}", other.describe(site)),
+            FaultKind::Shuffle { distance, other } => {
+                format!("divergent shuffle over {distance} lanes, by {who}; {}", other.describe(site))
+            }
+        }
+    }
+}
+
+impl Elsewhere {
+    fn describe(&self, site: &dyn Fn(i32) -> String) -> String {
+        match self {
+            Elsewhere::Finished(thread) => format!("thread {thread} has finished"),
+            Elsewhere::Waiting { thread, what, site: at } => {
+                format!("thread {thread} waits for a {what}: {}", site(*at))
+            }
+        }
+    }
+}
+
+impl fmt::Display for AccessKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Atomic => "atomic update",
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! Who touched an element of a memory, and whether two touches are in order.
+//!
+//! Two accesses are in order if one thread makes both, or if threads of one block make them with a barrier between.
+//! Blocks are never in order, although the simulator runs them one after the other. Two accesses of one element that
+//! are not in order are a race if one of them writes and not both are atomic.
+
+/// What a thread does to an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// Reads it.
+    Read,
+    /// Writes it.
+    Write,
+    /// Reads and writes it in one step.
+    Atomic,
+}
+
+/// An access: by whom, when, and from which place of the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The block.
+    pub block: u32,
+    /// The thread in its block.
+    pub thread: u16,
+    /// Barriers the block has passed.
+    pub epoch: u32,
+    /// Number of the place in the code.
+    pub site: i32,
+    /// Whether it was atomic.
+    pub atomic: bool,
+}
+
+impl Event {
+    fn packed(self) -> u128 {
+        let flags = 1 | u128::from(self.atomic) << 1;
+        flags
+            | u128::from(self.thread) << 16
+            | u128::from(self.block) << 32
+            | u128::from(self.epoch) << 64
+            | u128::from(self.site as u32) << 96
+    }
+
+    fn unpacked(bits: u128) -> Option<Event> {
+        (bits != 0).then_some(Event {
+            block: (bits >> 32) as u32,
+            thread: (bits >> 16) as u16,
+            epoch: (bits >> 64) as u32,
+            site: (bits >> 96) as i32,
+            atomic: bits & 2 != 0,
+        })
+    }
+
+    fn is_in_order_with(self, later: Event) -> bool {
+        self.block == later.block && (self.thread == later.thread || self.epoch != later.epoch)
+    }
+}
+
+/// Per element of a memory, the accesses that a later one may be in conflict with: of two threads at most, which is
+/// enough to find one that a third is not in order with.
+///
+/// Memory of zeros is had without touching it, so what no thread accesses costs nothing.
+#[derive(Debug)]
+pub struct History {
+    elements: usize,
+    writes: [Vec<u128>; 2],
+    reads: [Vec<u128>; 2],
+    /// Whether every block has a memory of its own: what other blocks did does not count.
+    of_block: bool,
+}
+
+impl History {
+    /// Of a memory that all blocks share, or of one that each has for itself.
+    pub fn new(elements: usize, of_block: bool) -> History {
+        History { elements, writes: [vec![0; elements], Vec::new()], reads: [Vec::new(), Vec::new()], of_block }
+    }
+
+    /// The last write of an element, or one of the last.
+    pub fn write_of(&self, element: usize, now: Event) -> Option<Event> {
+        self.event(&self.writes[0], element, now)
+    }
+
+    /// The first element that was never written.
+    pub fn first_unwritten(&self) -> Option<usize> {
+        self.writes[0].iter().position(|&write| write == 0)
+    }
+
+    /// Records an access; gives an earlier one it is in conflict with, and what that did.
+    pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Option<(AccessKind, Event)> {
+        let conflict = self.conflict(element, kind, now);
+        match kind {
+            AccessKind::Read => Self::remember(&mut self.reads, self.elements, element, now, self.of_block),
+            _ => Self::remember(&mut self.writes, self.elements, element, now, self.of_block),
+        }
+        conflict
+    }
+
+    fn conflict(&self, element: usize, kind: AccessKind, now: Event) -> Option<(AccessKind, Event)> {
+        let out_of_order = |events: &Vec<u128>| {
+            let earlier = self.event(events, element, now)?;
+            (!earlier.is_in_order_with(now) && !(earlier.atomic && now.atomic)).then_some(earlier)
+        };
+        let write = self.writes.iter().find_map(out_of_order);
+        let write = write.map(|event| (if event.atomic { AccessKind::Atomic } else { AccessKind::Write }, event));
+        if write.is_some() || kind == AccessKind::Read {
+            return write;
+        }
+        self.reads.iter().find_map(out_of_order).map(|event| (AccessKind::Read, event))
+    }
+
+    fn event(&self, events: &[u128], element: usize, now: Event) -> Option<Event> {
+        let event = Event::unpacked(*events.get(element)?)?;
+        (!self.of_block || event.block == now.block).then_some(event)
+    }
+
+    fn remember([first, second]: &mut [Vec<u128>; 2], elements: usize, element: usize, now: Event, of_block: bool) {
+        if first.is_empty() {
+            *first = vec![0; elements];
+        }
+        let known = Event::unpacked(first[element]).filter(|event| !of_block || event.block == now.block);
+        match known {
+            // Out of order with everything that is still to come.
+            Some(event) if event.block != now.block => {}
+            Some(event) if event.epoch == now.epoch && event.thread != now.thread => {
+                if second.is_empty() {
+                    *second = vec![0; elements];
+                }
+                second[element] = now.packed();
+            }
+            _ => first[element] = now.packed(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AccessKind::{Atomic, Read, Write};
+    use super::*;
+
+    fn event(block: u32, thread: u16, epoch: u32, kind: AccessKind) -> Event {
+        Event { block, thread, epoch, site: -1, atomic: kind == Atomic }
+    }
+
+    /// Whether the last access is in conflict with an earlier one.
+    fn races(of_block: bool, accesses: &[(AccessKind, u32, u16, u32)]) -> bool {
+        let mut history = History::new(1, of_block);
+        let mut last = None;
+        for &(kind, block, thread, epoch) in accesses {
+            last = history.record(0, kind, event(block, thread, epoch, kind));
+        }
+        last.is_some()
+    }
+
+    #[test]
+    fn events_are_kept_whole() {
+        let event = Event { block: u32::MAX / 2, thread: 1023, epoch: 70_000, site: 12, atomic: true };
+        assert_eq!(Event::unpacked(event.packed()), Some(event));
+    }
+
+    #[test]
+    fn a_barrier_puts_threads_of_a_block_in_order() {
+        assert!(races(false, &[(Write, 0, 1, 0), (Read, 0, 2, 0)]));
+        assert!(!races(false, &[(Write, 0, 1, 0), (Read, 0, 2, 1)]));
+        assert!(!races(false, &[(Write, 0, 1, 0), (Read, 0, 1, 0)]));
+        assert!(races(false, &[(Write, 0, 1, 0), (Read, 1, 1, 1)]), "blocks are not in order");
+        assert!(!races(true, &[(Write, 0, 1, 0), (Read, 1, 1, 0)]), "another block's tile is another memory");
+    }
+
+    #[test]
+    fn one_of_several_readers_is_enough() {
+        assert!(!races(false, &[(Read, 0, 1, 0), (Read, 0, 2, 0)]));
+        assert!(races(false, &[(Read, 0, 1, 0), (Read, 0, 2, 0), (Write, 0, 1, 0)]));
+        assert!(races(false, &[(Read, 0, 1, 0), (Read, 0, 2, 0), (Write, 0, 2, 0)]));
+        assert!(!races(false, &[(Read, 0, 1, 0), (Write, 0, 1, 0)]));
+        assert!(!races(false, &[(Read, 0, 1, 0), (Read, 0, 2, 0), (Write, 0, 3, 1)]));
+        assert!(races(false, &[(Read, 0, 1, 0), (Read, 1, 1, 0), (Read, 1, 2, 1), (Write, 1, 2, 1)]));
+    }
+
+    #[test]
+    fn atomic_updates_race_with_everything_else_only() {
+        assert!(!races(false, &[(Atomic, 0, 1, 0), (Atomic, 5, 2, 0)]));
+        assert!(races(false, &[(Atomic, 0, 1, 0), (Atomic, 0, 2, 0), (Read, 0, 2, 0)]));
+        assert!(races(false, &[(Atomic, 0, 1, 0), (Atomic, 0, 2, 0), (Write, 0, 1, 0)]));
+        assert!(races(false, &[(Write, 0, 1, 0), (Atomic, 0, 2, 0)]));
+        assert!(!races(false, &[(Atomic, 0, 1, 0), (Atomic, 0, 2, 0), (Read, 0, 3, 1)]));
+    }
+}

@@ -1,0 +1,61 @@
+//! The order in which threads run.
+
+/// The order in which blocks, warps and lanes run. A correct kernel's results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ThreadOrder {
+    /// Ascending.
+    #[default]
+    Forward,
+    /// Descending.
+    Reverse,
+    /// In some order that the number chooses.
+    Seeded(u64),
+}
+
+impl ThreadOrder {
+    /// The `turn`-th of `count` things. Every thing has one turn.
+    pub fn at(self, turn: u64, count: u64) -> u64 {
+        match self {
+            ThreadOrder::Forward => turn,
+            ThreadOrder::Reverse => count - 1 - turn,
+            ThreadOrder::Seeded(seed) => {
+                // A step that has no divisor in common with the count visits everything once.
+                let mut step = mixed(seed) % count + 1;
+                while greatest_common_divisor(step, count) != 1 {
+                    step += 1;
+                }
+                let start = mixed(seed ^ 0x5555) % count;
+                ((u128::from(turn) * u128::from(step) + u128::from(start)) % u128::from(count)) as u64
+            }
+        }
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// The finaliser of SplitMix64.
+fn mixed(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_visits_everything_once() {
+        for order in [ThreadOrder::Forward, ThreadOrder::Reverse, ThreadOrder::Seeded(0), ThreadOrder::Seeded(77)] {
+            for count in [1u64, 2, 7, 32, 33] {
+                let mut seen: Vec<u64> = (0..count).map(|turn| order.at(turn, count)).collect();
+                seen.sort_unstable();
+                assert_eq!(seen, (0..count).collect::<Vec<_>>(), "{order:?} of {count}");
+            }
+        }
+        assert_ne!(ThreadOrder::Seeded(1).at(0, 1000), ThreadOrder::Seeded(2).at(0, 1000));
+    }
+}

@@ -1,0 +1,284 @@
+//! The threads of a block: they run by turns, and meet at barriers and in shuffles.
+//!
+//! A thread runs until it waits or ends. Those that wait keep their coroutine; one that ends hands it to the next
+//! thread of its warp, so a kernel without barriers runs on a single one.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+
+use super::checker::Checker;
+use super::fault::{Elsewhere, FaultKind};
+use super::fibers::{Fibers, Yielder};
+use super::order::ThreadOrder;
+use crate::kernel::{LoadedKernel, SimtFunction};
+use crate::memory::Buffer;
+
+/// Threads of a warp.
+const WARP: usize = 32;
+
+/// A grid while it runs. Kernels reach it through the functions they call.
+pub struct Simulator {
+    /// Watches accesses.
+    pub checker: RefCell<Checker>,
+    function: SimtFunction,
+    arguments: *const *mut c_void,
+    threads: Vec<Thread>,
+    /// Threads by warp, each in the order in which they run.
+    warps: Vec<Vec<usize>>,
+    /// The warp that runs, and how many of its threads have had their turn to start.
+    warp: Cell<usize>,
+    started: Cell<usize>,
+    running: Cell<usize>,
+    /// Set when the grid cannot go on.
+    stopped: Cell<bool>,
+    tiles: RefCell<Vec<Tile>>,
+}
+
+/// A tile, the same memory for every block.
+struct Tile {
+    number: i64,
+    buffer: Buffer,
+}
+
+struct Thread {
+    state: Cell<State>,
+    /// What it sends to or has received from another lane.
+    word: Cell<u64>,
+    fiber: Cell<usize>,
+    yielder: Cell<*const Yielder>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Unstarted,
+    Ready,
+    Barrier { site: i32 },
+    Shuffle { site: i32, distance: i32 },
+    Finished,
+}
+
+/// Why a grid stopped early.
+pub enum Stop {
+    /// The checker knows.
+    Fault,
+    /// No memory for another stack.
+    Stack(std::io::Error),
+}
+
+impl Simulator {
+    /// For one launch.
+    pub fn new(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder) -> Simulator {
+        let count = kernel.image.threads_per_block as usize;
+        let thread = |_| Thread {
+            state: Cell::new(State::Unstarted),
+            word: Cell::new(0),
+            fiber: Cell::new(0),
+            yielder: Cell::new(std::ptr::null()),
+        };
+        let sequence = |count: usize| (0..count as u64).map(move |turn| order.at(turn, count as u64) as usize);
+        let lanes = |warp: usize| {
+            let first = warp * WARP;
+            sequence(WARP.min(count - first)).map(|lane| first + lane).collect()
+        };
+        Simulator {
+            checker: RefCell::new(Checker::new(&kernel.image.arguments, addresses)),
+            function: kernel.simt_function(),
+            arguments: addresses.as_ptr().cast(),
+            threads: (0..count).map(thread).collect(),
+            warps: sequence(count.div_ceil(WARP)).map(lanes).collect(),
+            warp: Cell::new(0),
+            started: Cell::new(0),
+            running: Cell::new(0),
+            stopped: Cell::new(false),
+            tiles: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// Coroutines for the threads of this simulator, which must outlive them.
+    pub fn fibers(&self) -> Fibers {
+        Fibers::new(std::ptr::from_ref(self).cast(), |context, yielder| {
+            // SAFETY: the context is the simulator that `fibers` was called on, which is alive.
+            let simulator = unsafe { &*context.cast::<Simulator>() };
+            loop {
+                while let Some(thread) = simulator.next_of_warp() {
+                    simulator.run(thread);
+                    simulator.threads[thread].yielder.set(yielder);
+                    let block = i64::from(simulator.checker.borrow().now.block);
+                    // SAFETY: the arguments are those the kernel was compiled for.
+                    unsafe { (simulator.function)(simulator.arguments, block, thread as i64) };
+                    simulator.threads[thread].state.set(State::Finished);
+                }
+                yielder.suspend(());
+            }
+        })
+    }
+
+    /// The next thread of the warp that has not started.
+    fn next_of_warp(&self) -> Option<usize> {
+        let warp = &self.warps[self.warp.get()];
+        let turn = self.started.get();
+        let thread = *warp.get(turn)?;
+        self.started.set(turn + 1);
+        Some(thread)
+    }
+
+    fn run(&self, thread: usize) {
+        self.running.set(thread);
+        self.checker.borrow_mut().now.thread = thread as u16;
+    }
+
+    /// Runs all threads of a block to their end.
+    pub fn run_block(&self, block: u32, fibers: &mut Fibers) -> Result<(), Stop> {
+        {
+            let now = &mut self.checker.borrow_mut().now;
+            (now.block, now.epoch) = (block, 0);
+        }
+        self.threads.iter().for_each(|thread| thread.state.set(State::Unstarted));
+        for warp in 0..self.warps.len() {
+            self.warp.set(warp);
+            self.started.set(0);
+            while self.started.get() < self.warps[warp].len() {
+                let fiber = fibers.take_idle().map_err(Stop::Stack)?;
+                self.resume(fiber, fibers)?;
+            }
+            self.run_warp(fibers)?;
+        }
+        while self.pass_barrier()? {
+            for warp in 0..self.warps.len() {
+                self.warp.set(warp);
+                self.run_warp(fibers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the threads of the warp run until all of them wait for the block or have ended.
+    fn run_warp(&self, fibers: &mut Fibers) -> Result<(), Stop> {
+        loop {
+            for &thread in &self.warps[self.warp.get()] {
+                if self.threads[thread].state.get() == State::Ready {
+                    self.run(thread);
+                    self.resume(self.threads[thread].fiber.get(), fibers)?;
+                }
+            }
+            if !self.exchange()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn resume(&self, fiber: usize, fibers: &mut Fibers) -> Result<(), Stop> {
+        fibers.resume(fiber);
+        if self.stopped.get() {
+            return Err(Stop::Fault);
+        }
+        let thread = &self.threads[self.running.get()];
+        match thread.state.get() {
+            State::Finished => fibers.put_idle(fiber),
+            _ => thread.fiber.set(fiber),
+        }
+        Ok(())
+    }
+
+    /// If all threads wait at a barrier, lets them pass; `false` if all have ended.
+    fn pass_barrier(&self) -> Result<bool, Stop> {
+        let waiting = |thread: &Thread| matches!(thread.state.get(), State::Barrier { .. });
+        let Some(first) = self.threads.iter().position(waiting) else { return Ok(false) };
+        let state = self.threads[first].state.get();
+        if let Some(other) = self.threads.iter().position(|thread| thread.state.get() != state) {
+            return Err(self.diverged(first, other));
+        }
+        self.threads.iter().for_each(|thread| thread.state.set(State::Ready));
+        self.checker.borrow_mut().now.epoch += 1;
+        Ok(true)
+    }
+
+    /// If a thread of the warp waits in a shuffle, all must: gives each its word. `false` if none does.
+    fn exchange(&self) -> Result<bool, Stop> {
+        let warp = &self.warps[self.warp.get()];
+        let shuffles = |thread: &&usize| matches!(self.threads[**thread].state.get(), State::Shuffle { .. });
+        let Some(&first) = warp.iter().find(shuffles) else { return Ok(false) };
+        let state = self.threads[first].state.get();
+        if let Some(&other) = warp.iter().find(|&&thread| self.threads[thread].state.get() != state) {
+            return Err(self.diverged(first, other));
+        }
+        let State::Shuffle { distance, .. } = state else { return Ok(false) };
+        let (lane_0, far) = (first / WARP * WARP, usize::try_from(distance).unwrap_or(WARP));
+        // Upwards: a word is read before it is replaced. Lanes without another above keep their own.
+        for lane in 0..warp.len().saturating_sub(far) {
+            let word = self.threads[lane_0 + lane + far].word.get();
+            self.threads[lane_0 + lane].word.set(word);
+        }
+        warp.iter().for_each(|&thread| self.threads[thread].state.set(State::Ready));
+        Ok(true)
+    }
+
+    /// Records that one thread waits in vain because another is elsewhere.
+    fn diverged(&self, waiting: usize, other: usize) -> Stop {
+        let thread = other as u32;
+        let elsewhere = match self.threads[other].state.get() {
+            State::Barrier { site } => Elsewhere::Waiting { thread, what: "barrier", site },
+            State::Shuffle { site, .. } => Elsewhere::Waiting { thread, what: "shuffle", site },
+            _ => Elsewhere::Finished(thread),
+        };
+        let (kind, site) = match self.threads[waiting].state.get() {
+            State::Shuffle { site, distance, .. } => (FaultKind::Shuffle { distance, other: elsewhere }, site),
+            State::Barrier { site } => (FaultKind::Barrier(elsewhere), site),
+            _ => (FaultKind::Barrier(elsewhere), -1),
+        };
+        self.fault(waiting, kind, site);
+        Stop::Fault
+    }
+
+    fn fault(&self, thread: usize, kind: FaultKind, site: i32) {
+        let mut checker = self.checker.borrow_mut();
+        let running = checker.now.thread;
+        checker.now.thread = thread as u16;
+        checker.fault(kind, site);
+        checker.now.thread = running;
+    }
+
+    /// Called by a kernel: gives way until the simulator lets the thread go on.
+    fn wait(&self, state: State) {
+        let thread = &self.threads[self.running.get()];
+        thread.state.set(state);
+        // SAFETY: set by the coroutine that this runs on, and alive as long as it is.
+        unsafe { (*thread.yielder.get()).suspend(()) };
+    }
+
+    /// Called by a kernel: waits for the threads of the block.
+    pub fn barrier(&self, site: i32) {
+        self.wait(State::Barrier { site });
+    }
+
+    /// Called by a kernel: the word that the lane `distance` above sends.
+    pub fn shuffle_down(&self, word: u64, distance: i32, site: i32) -> u64 {
+        let thread = &self.threads[self.running.get()];
+        thread.word.set(word);
+        self.wait(State::Shuffle { site, distance });
+        thread.word.get()
+    }
+
+    /// Called by a kernel that has done what it must not: never goes on.
+    pub fn stop(&self) {
+        self.stopped.set(true);
+        self.wait(State::Ready);
+    }
+
+    /// Called by a kernel: a tile's memory; none if there is none left.
+    pub fn tile(&self, number: i64, bytes: u64, element_bytes: u32) -> Option<*mut u8> {
+        let mut tiles = self.tiles.borrow_mut();
+        if let Some(tile) = tiles.iter().find(|tile| tile.number == number) {
+            return Some(tile.buffer.address());
+        }
+        let Some(buffer) = usize::try_from(bytes).ok().and_then(Buffer::zeroed) else {
+            self.checker.borrow_mut().fault(FaultKind::NoMemory { bytes }, -1);
+            return None;
+        };
+        let address = buffer.address();
+        tiles.push(Tile { number, buffer });
+        let mut checker = self.checker.borrow_mut();
+        checker.add_tile(tiles.len() - 1, address as u64, bytes, element_bytes);
+        Some(address)
+    }
+}
