@@ -48,7 +48,8 @@ fn run(
     };
     let mut made = compile(source, &options).map_err(|e| e.to_string())?;
     let executable = made.executable.take().ok_or("no executable")?;
-    let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 2 }).map_err(|e| e.to_string())?;
+    let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 2, ..Default::default() })
+        .map_err(|e| e.to_string())?;
     let found = program.run(inputs).map_err(|e| e.to_string())?;
     Ok((made, found))
 }
