@@ -1,8 +1,9 @@
-//! What a point costs.
+//! What a point costs, and what values have in common.
 
 use std::collections::HashSet;
 
-use crate::hlo::{BinaryOp, Computation, InstrId, Op, UnaryOp};
+use crate::device::DeviceDescription;
+use crate::hlo::{BinaryOp, Computation, InstrId, Op, Shape, UnaryOp};
 
 /// Weight of a function that takes some twenty instructions.
 const SLOW: i64 = 12;
@@ -26,6 +27,31 @@ pub fn work_per_point(computation: &Computation, values: &[InstrId]) -> i64 {
         pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
     }
     work
+}
+
+/// The instruction and everything above that is worth computing or reading once for several values: no scalars, no
+/// constants, no broadcasts. Values whose sets meet gain from being computed together.
+pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrId> {
+    let mut seen = HashSet::from([from]);
+    let mut pending = vec![from];
+    while let Some(id) = pending.pop() {
+        pending.extend(computation.instruction(id).operands.iter().filter(|operand| seen.insert(**operand)));
+    }
+    seen.retain(|&id| {
+        let instruction = computation.instruction(id);
+        let scalar = instruction.shape.as_array().is_some_and(|array| array.rank() == 0);
+        !scalar && !matches!(instruction.op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. })
+    });
+    seen
+}
+
+/// How many points of a row of that length make one vector of the values' smallest type, as far as they divide the
+/// row: for [`Nest::lanes`](super::Nest::lanes).
+pub fn lanes_along(computation: &Computation, values: &[InstrId], row: i64, device: &DeviceDescription) -> i64 {
+    let leaves = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
+    let smallest = leaves.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();
+    let limit = i64::from(device.vector_bytes) / smallest.unwrap_or(1).max(1);
+    (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)
 }
 
 fn arithmetic(op: &Op) -> i64 {

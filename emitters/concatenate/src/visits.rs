@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{EmitError, Fusion};
-use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
+use fusebox_core::hlo::{Computation, InstrId, Op};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
-use fusebox_core::launch::{Nest, work_per_point};
+use fusebox_core::launch::{Nest, lanes_along, work_per_point, worth_sharing};
 
 use crate::joined::{Beside, Joined, results};
 
@@ -145,7 +145,7 @@ fn side_result(computation: &Computation, result: Beside) -> Option<Entry> {
 fn groups(computation: &Computation, entries: Vec<Entry>) -> Vec<Vec<Entry>> {
     let mut groups: Vec<(Vec<Entry>, HashSet<InstrId>)> = Vec::new();
     for entry in entries {
-        let above = above(computation, entry.instruction);
+        let above = worth_sharing(computation, entry.instruction);
         let fits = |(group, shared): &&mut (Vec<Entry>, HashSet<InstrId>)| {
             group[0].dims == entry.dims && group.len() < MOST_TOGETHER && !above.is_disjoint(shared)
         };
@@ -158,21 +158,6 @@ fn groups(computation: &Computation, entries: Vec<Entry>) -> Vec<Vec<Entry>> {
         }
     }
     groups.into_iter().map(|(group, _)| group).collect()
-}
-
-/// The instruction and what it is computed from, without scalars and what costs nothing.
-fn above(computation: &Computation, from: InstrId) -> HashSet<InstrId> {
-    let mut seen = HashSet::from([from]);
-    let mut pending = vec![from];
-    while let Some(id) = pending.pop() {
-        pending.extend(computation.instruction(id).operands.iter().filter(|operand| seen.insert(**operand)));
-    }
-    seen.retain(|&id| {
-        let instruction = computation.instruction(id);
-        let scalar = instruction.shape.as_array().is_some_and(|array| array.rank() == 0);
-        !scalar && !matches!(instruction.op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. })
-    });
-    seen
 }
 
 fn together(computation: &Computation, epilogues: &[InstrId], group: Vec<Entry>, device: &DeviceDescription) -> Visit {
@@ -206,7 +191,7 @@ fn together(computation: &Computation, epilogues: &[InstrId], group: Vec<Entry>,
     }
     let nest = Nest {
         work: work_per_point(computation, &bundle.values),
-        lanes: lanes(computation, &bundle.values, nest_dims.last().copied().unwrap_or(1), device),
+        lanes: lanes_along(computation, &bundle.values, nest_dims.last().copied().unwrap_or(1), device),
         dims: nest_dims,
     };
     Visit { nest, bundles: vec![bundle] }
@@ -242,12 +227,4 @@ fn is_row_major(computation: &Computation, from: &[InstrId]) -> bool {
         pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
     }
     true
-}
-
-/// Points of one vector of the smallest type, as far as they divide the row.
-fn lanes(computation: &Computation, values: &[InstrId], row: i64, device: &DeviceDescription) -> i64 {
-    let sizes = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
-    let smallest = sizes.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();
-    let limit = i64::from(device.vector_bytes) / smallest.unwrap_or(1).max(1);
-    (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)
 }

@@ -2,9 +2,9 @@
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, Fusion, OutputPlan, Plan, WriteMode};
-use fusebox_core::hlo::{Computation, InstrId, Shape};
+use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
-use fusebox_core::launch::{Dealing, Nest, work_per_point};
+use fusebox_core::launch::{Dealing, Nest, lanes_along, work_per_point};
 
 use crate::updates::Work;
 
@@ -19,7 +19,7 @@ pub fn dealt(
     let nest = |values: &[InstrId], dims: &[i64]| Nest {
         dims: dims.to_vec(),
         work: work_per_point(computation, values),
-        lanes: lanes(computation, values, dims, device),
+        lanes: lanes_along(computation, values, dims.last().copied().unwrap_or(1), device),
     };
     let updates = work.updates.iter().map(|update| nest(&[update.slice], &update.dims));
     let beside = work.beside.iter().map(|beside| nest(&[beside.root], &beside.dims));
@@ -55,13 +55,4 @@ pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configu
         alternatives: dealing.alternatives,
         notes: vec!["only the updated parts are written".into()],
     })
-}
-
-/// Points of one vector of the smallest type, as far as they divide the row.
-fn lanes(computation: &Computation, values: &[InstrId], dims: &[i64], device: &DeviceDescription) -> i64 {
-    let row = dims.last().copied().unwrap_or(1);
-    let sizes = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
-    let smallest = sizes.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();
-    let limit = i64::from(device.vector_bytes) / smallest.unwrap_or(1).max(1);
-    (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)
 }

@@ -5,6 +5,7 @@
 
 use fusebox_emitter_concatenate as _;
 use fusebox_emitter_dynamic_update_slice as _;
+use fusebox_emitter_input_slices as _;
 use fusebox_emitter_loop as _;
 use fusebox_emitter_reduce as _;
 use fusebox_emitter_scatter as _;
@@ -16,6 +17,7 @@ pub const ORDER: &[&str] = &[
     "loop",
     "concatenate",
     "dynamic-update-slice",
+    "input-slices",
     "row-reduce",
     "multi-row-reduce",
     "column-reduce",

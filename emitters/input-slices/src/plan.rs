@@ -1,0 +1,46 @@
+//! What the kernel will do.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, Fusion, OutputPlan, Plan};
+use fusebox_core::indexing::IndexingMap;
+use fusebox_core::launch::{Dealing, Nest};
+
+use crate::visits::{Visit, visits};
+
+/// The loop nests, and who does which part of them.
+pub fn dealt(
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<(Vec<Visit>, Dealing), EmitError> {
+    let visits = visits(fusion, device)?;
+    let nests: Vec<Nest> = visits.iter().map(|visit| visit.nest.clone()).collect();
+    let dealing = Dealing::new(&nests, device, configuration)?;
+    Ok((visits, dealing))
+}
+
+/// Launch, maps and knobs.
+pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let (visits, dealing) = dealt(fusion, device, configuration)?;
+    let computation = fusion.computation();
+    let outputs: usize = fusion.roots.iter().map(|&root| computation.instruction(root).shape.leaves().len()).sum();
+    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); outputs];
+    for (visit, share) in visits.iter().zip(&dealing.shares) {
+        for member in &visit.members {
+            let to_slice = share.then(&member.from_point)?;
+            for (output, _, to_root) in &member.slice.outputs {
+                maps[*output].push(to_slice.then(to_root).unwrap_or_default().simplify());
+            }
+        }
+    }
+    let slices: usize = visits.iter().map(|visit| visit.members.len()).sum();
+    Ok(Plan {
+        launch: dealing.launch,
+        shared_bytes: 0,
+        outputs: maps.into_iter().map(OutputPlan::unique_parts).collect(),
+        vector_lanes: dealing.lanes as u32,
+        configuration: dealing.configuration,
+        alternatives: dealing.alternatives,
+        notes: vec![format!("{slices} slices in {} loop nests", visits.len())],
+    })
+}

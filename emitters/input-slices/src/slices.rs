@@ -1,0 +1,120 @@
+//! The results as boxes of arrays.
+
+use fusebox_core::analysis::hero_to_root;
+use fusebox_core::emitter::{EmitError, Fusion};
+use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
+use fusebox_core::indexing::IndexingMap;
+
+/// A result: a box of an array, element by element. What is no slice is the whole of itself.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// The array.
+    pub array: InstrId,
+    /// Its dimensions.
+    pub dims: Vec<i64>,
+    /// First index of the box, per dimension.
+    pub first: Vec<i64>,
+    /// Steps from element to element.
+    pub strides: Vec<i64>,
+    /// Number of elements.
+    pub sizes: Vec<i64>,
+    /// Outputs: number, number of the value among the array's leaves, map from an index of the box to one of the
+    /// output.
+    pub outputs: Vec<(usize, usize, IndexingMap)>,
+}
+
+impl Slice {
+    /// Whether neighbours in the slice are neighbours in the array.
+    pub fn is_dense(&self) -> bool {
+        self.strides.iter().all(|&stride| stride == 1)
+    }
+
+    /// Index after the last one, per dimension; for dense slices.
+    pub fn end(&self) -> Vec<i64> {
+        self.first.iter().zip(&self.sizes).map(|(first, size)| first + size).collect()
+    }
+
+    /// Number of elements.
+    pub fn element_count(&self) -> i64 {
+        self.sizes.iter().product()
+    }
+}
+
+/// The results of a fusion.
+pub fn slices(fusion: &Fusion) -> Result<Vec<Slice>, EmitError> {
+    let computation = fusion.computation();
+    let mut slices: Vec<Slice> = Vec::new();
+    let mut output = 0;
+    for &root in &fusion.roots {
+        let first_output = output;
+        output += computation.instruction(root).shape.leaves().len();
+        let mut slice = slice_of(computation, root);
+        let box_map = |root| {
+            let map = hero_to_root(computation.instruction(reshaped(computation, root)), computation.instruction(root));
+            map.ok_or_else(|| EmitError {
+                message: "the result has not as many elements as the slice".into(),
+                instruction: Some(computation.instruction(root).name.clone()),
+            })
+        };
+        for (leaf, output) in (first_output..output).enumerate() {
+            slice.outputs.push((output, leaf, box_map(root)?));
+        }
+        let same = |known: &&mut Slice| {
+            known.array == slice.array
+                && (&known.first, &known.strides, &known.sizes) == (&slice.first, &slice.strides, &slice.sizes)
+        };
+        match slices.iter_mut().find(same) {
+            Some(known) => known.outputs.extend(slice.outputs),
+            None => slices.push(slice),
+        }
+    }
+    Ok(slices)
+}
+
+fn slice_of(computation: &Computation, root: InstrId) -> Slice {
+    let id = reshaped(computation, root);
+    let dims = |id: InstrId| {
+        let leaf = computation.instruction(id).shape.leaves().into_iter().next().and_then(Shape::as_array);
+        leaf.map(|array| array.dims.clone()).unwrap_or_default()
+    };
+    let sizes = dims(id);
+    match &computation.instruction(id).op {
+        Op::Slice { dims: ranges } => {
+            let array = computation.instruction(id).operands[0];
+            Slice {
+                array,
+                dims: dims(array),
+                first: ranges.iter().map(|range| range.start).collect(),
+                // A step over the only element is none.
+                strides: ranges
+                    .iter()
+                    .zip(&sizes)
+                    .map(|(range, &size)| if size > 1 { range.stride } else { 1 })
+                    .collect(),
+                sizes,
+                outputs: Vec::new(),
+            }
+        }
+        _ => Slice {
+            array: id,
+            first: vec![0; sizes.len()],
+            strides: vec![1; sizes.len()],
+            dims: sizes.clone(),
+            sizes,
+            outputs: Vec::new(),
+        },
+    }
+}
+
+/// What the instruction is a mere reshape of.
+pub fn reshaped(computation: &Computation, from: InstrId) -> InstrId {
+    let element_type = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
+    let mut id = from;
+    loop {
+        let instruction = computation.instruction(id);
+        match (&instruction.op, instruction.operands.as_slice()) {
+            (Op::Reshape | Op::Bitcast, &[operand]) if element_type(operand) == element_type(id) => id = operand,
+            _ => return id,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Which boxes are visited together.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{EmitError, Fusion};
+use fusebox_core::hlo::{Computation, InstrId};
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, dim_exprs};
+use fusebox_core::launch::{Nest, lanes_along, work_per_point, worth_sharing};
+
+use crate::slices::{Slice, slices};
+
+/// Values of one visit live at the same time.
+const MOST_TOGETHER: usize = 8;
+
+/// A loop nest over a box that holds several slices of arrays of equal dimensions.
+pub struct Visit {
+    /// Its points.
+    pub nest: Nest,
+    /// From a point to an index of the arrays.
+    pub index: IndexingMap,
+    /// The arrays, each once.
+    pub arrays: Vec<InstrId>,
+    /// The slices.
+    pub members: Vec<Member>,
+}
+
+/// A slice of a visit.
+pub struct Member {
+    /// The slice.
+    pub slice: Slice,
+    /// Number of its array's first leaf among the values.
+    pub value: usize,
+    /// From a point to an index of the slice; the constraints say whether the slice has the point.
+    pub from_point: IndexingMap,
+}
+
+/// The loop nests of a fusion.
+pub fn visits(fusion: &Fusion, device: &DeviceDescription) -> Result<Vec<Visit>, EmitError> {
+    let computation = fusion.computation();
+    let slices = slices(fusion)?.into_iter().filter(|slice| slice.element_count() > 0);
+    let mut clusters: Vec<Vec<Slice>> = Vec::new();
+    for slice in slices {
+        // A slice may connect what was apart.
+        let (mut meets, apart): (Vec<_>, Vec<_>) =
+            clusters.into_iter().partition(|cluster| belongs(computation, cluster, &slice));
+        clusters = apart;
+        let count: usize = meets.iter().map(Vec::len).sum();
+        match count < MOST_TOGETHER {
+            true => {
+                let mut cluster: Vec<Slice> = meets.into_iter().flatten().collect();
+                cluster.push(slice);
+                clusters.push(cluster);
+            }
+            false => {
+                clusters.append(&mut meets);
+                clusters.push(vec![slice]);
+            }
+        }
+    }
+    Ok(clusters.into_iter().map(|cluster| visit(computation, cluster, device)).collect())
+}
+
+/// Whether a slice and one of the cluster have elements at the same places and something in common to compute.
+fn belongs(computation: &Computation, cluster: &[Slice], slice: &Slice) -> bool {
+    let above = worth_sharing(computation, slice.array);
+    cluster.iter().any(|other| {
+        let meet = (0..slice.dims.len()).all(|d| slice.first[d] < other.end()[d] && other.first[d] < slice.end()[d]);
+        other.dims == slice.dims
+            && other.is_dense()
+            && slice.is_dense()
+            && meet
+            && !worth_sharing(computation, other.array).is_disjoint(&above)
+    })
+}
+
+fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescription) -> Visit {
+    let rank = cluster[0].dims.len();
+    let first: Vec<i64> = (0..rank).map(|d| cluster.iter().map(|slice| slice.first[d]).min().unwrap_or(0)).collect();
+    let dims: Vec<i64> = match cluster.as_slice() {
+        [slice] => slice.sizes.clone(),
+        slices => (0..rank).map(|d| slices.iter().map(|s| s.end()[d]).max().unwrap_or(0) - first[d]).collect(),
+    };
+    let strides = cluster[0].strides.clone();
+    let place = |d: usize| Expr::dim(d as u32) * strides[d] + first[d];
+    let index = IndexingMap::from_tensor_sizes((0..rank).map(place).collect(), &dims, &[]);
+    let mut arrays: Vec<InstrId> = Vec::new();
+    let mut members = Vec::new();
+    for slice in cluster {
+        let known = arrays.iter().position(|&array| array == slice.array).unwrap_or(arrays.len());
+        if known == arrays.len() {
+            arrays.push(slice.array);
+        }
+        let value = arrays[..known].iter().map(|&id| computation.instruction(id).shape.leaves().len()).sum();
+        let from_point = from_point(&slice, &first, &dims);
+        members.push(Member { slice, value, from_point });
+    }
+    let row = dims.last().copied().unwrap_or(1);
+    // Lanes of which only some are in a slice are written one by one.
+    let whole = members.iter().all(|member| member.from_point.constraints.is_empty());
+    let nest = Nest {
+        work: work_per_point(computation, &arrays),
+        lanes: if whole { lanes_along(computation, &arrays, row, device) } else { 1 },
+        dims,
+    };
+    Visit { nest, index, arrays, members }
+}
+
+/// From a point of the box that starts at `origin` to an index of the slice.
+fn from_point(slice: &Slice, origin: &[i64], dims: &[i64]) -> IndexingMap {
+    if slice.sizes == dims {
+        return IndexingMap::from_tensor_sizes(dim_exprs(dims.len()), dims, &[]);
+    }
+    let offset = |d: usize| Expr::dim(d as u32) + (origin[d] - slice.first[d]);
+    let mut map = IndexingMap::from_tensor_sizes((0..dims.len()).map(offset).collect(), dims, &[]);
+    for d in (0..dims.len()).filter(|&d| slice.sizes[d] < dims[d]) {
+        map = map.with_constraint(offset(d), Interval::from_size(slice.sizes[d]));
+    }
+    map
+}
