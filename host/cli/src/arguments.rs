@@ -156,6 +156,10 @@ pub struct Explain {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Instead: registers, spills, shared memory and widest accesses of each kernel, by NVIDIA's assembler, for the
+    /// target, or for sm_80 and sm_90 if that is no NVIDIA GPU
+    #[arg(long)]
+    pub ptxas: bool,
 }
 
 /// `fusebox indexing`

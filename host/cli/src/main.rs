@@ -9,6 +9,7 @@ mod exit;
 mod inputs;
 mod module;
 mod numbers;
+mod ptxas;
 mod results;
 mod target;
 

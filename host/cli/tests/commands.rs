@@ -154,3 +154,26 @@ fn dumps_are_numbered_by_phase() {
     let (first, again) = (place.run(&["run", "m.hlo"]), place.run(&["run", "again.hlo"]));
     assert_eq!(first.succeeded(), again.succeeded(), "a dump is a module");
 }
+
+#[test]
+fn kernel_quality_is_reported_by_ptxas() {
+    let place = Workplace::with_module(MODULE);
+    let absent = place.run_with_environment(&["explain", "--ptxas", "m.hlo"], &[("FUSEBOX_PTXAS", "absent")]);
+    absent.failed(1, &["FUSEBOX_PTXAS names absent, which is no file"]);
+    let fetched = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas");
+    let program = std::env::var_os("FUSEBOX_PTXAS").map_or(fetched, Into::into);
+    if !program.exists() {
+        eprintln!("skipped: no ptxas at {}", program.display());
+        return;
+    }
+    let environment = [("FUSEBOX_PTXAS", program.to_str().unwrap())];
+    let out = place.run_with_environment(&["explain", "--ptxas", "m.hlo"], &environment).succeeded();
+    let rows: Vec<&str> = out.lines().collect();
+    assert!(rows[0].starts_with("target kernel"), "{out}");
+    assert!(rows.iter().any(|row| row.starts_with("sm_80")), "{out}");
+    assert!(rows.iter().any(|row| row.starts_with("sm_90") && row.contains(" loop ")), "{out}");
+    let json =
+        place.run_with_environment(&["explain", "--ptxas", "--json", "--target", "sm_90", "m.hlo"], &environment);
+    let json = json.succeeded();
+    assert!(json.contains("\"target\":\"sm_90\"") && json.contains("\"spill_stores\":0"), "{json}");
+}

@@ -1,22 +1,87 @@
 //! `fusebox explain`: which emitter makes which kernel, and why.
 
-use fusebox_compiler::{Compilation, Phase, Selected, report};
-
+use fusebox_compiler::{Compilation, Phase, Selected, Source, report};
+use fusebox_lowering::Code;
 use serde_json::json;
 
-use crate::arguments::Explain;
+use crate::arguments::{Common, Explain};
 use crate::exit::Failure;
-use crate::module;
+use crate::ptxas::Quality;
+use crate::{module, ptxas};
 
 /// Explains.
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
     let source = module::read(&arguments.common.module)?;
+    if arguments.ptxas {
+        return kernel_quality(&source, arguments);
+    }
     let made = module::compile(&source, &arguments.common, None, Phase::Emit, Vec::new())?;
     match arguments.json {
         true => println!("{}", serde_json::Value::Array(made.kernels.iter().map(describe).collect())),
         false => print(&made),
     }
     Ok(())
+}
+
+/// What NVIDIA's assembler makes of the kernels.
+fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
+    let asked = &arguments.common.target;
+    let targets = if asked.starts_with("sm_") { vec![asked.as_str()] } else { vec!["sm_80", "sm_90"] };
+    let mut all = Vec::new();
+    for target in targets {
+        let common = Common { target: target.into(), ..arguments.common.clone() };
+        let made = module::compile(source, &common, None, Phase::Code, Vec::new())?;
+        let emitter_of = |name: &str| {
+            let kernel = made.kernels.iter().find(|kernel| kernel.unit.fusion.name == name);
+            kernel.map_or_else(String::new, |kernel| kernel.emitter.name.clone())
+        };
+        for code in &made.lowered.code {
+            let Code::Ptx(text) = code else { continue };
+            let capability = target.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
+            let capability = capability.parse().map_err(|_| Failure::usage(format!("unknown target `{target}`")))?;
+            let kernels = ptxas::measure(text, capability)?;
+            all.extend(kernels.into_iter().map(|kernel| (target.to_owned(), emitter_of(&kernel.kernel), kernel)));
+        }
+    }
+    if arguments.json {
+        let rows = all.iter().map(|(target, emitter, quality)| quality_json(target, emitter, quality));
+        println!("{}", serde_json::Value::Array(rows.collect()));
+    } else {
+        print_quality(&all);
+    }
+    Ok(())
+}
+
+fn quality_json(target: &str, emitter: &str, quality: &Quality) -> serde_json::Value {
+    json!({
+        "target": target,
+        "kernel": quality.kernel,
+        "emitter": emitter,
+        "registers": quality.registers,
+        "spill_stores": quality.spill_stores,
+        "spill_loads": quality.spill_loads,
+        "stack": quality.stack,
+        "shared": quality.shared,
+        "widest_read": quality.widest_read,
+        "widest_write": quality.widest_write,
+    })
+}
+
+fn print_quality(all: &[(String, String, Quality)]) {
+    let longest = all.iter().map(|(_, _, quality)| quality.kernel.len()).max().unwrap_or(0).max(6);
+    println!(
+        "{:<6} {:<longest$} {:<22} {:>9} {:>6} {:>6} {:>6} {:>4} {:>5}",
+        "target", "kernel", "emitter", "registers", "spills", "stack", "shared", "read", "write"
+    );
+    for (target, emitter, quality) in all {
+        let Quality { kernel, registers, spill_stores, spill_loads, stack, shared, widest_read, widest_write } =
+            quality;
+        let spills = spill_stores + spill_loads;
+        println!(
+            "{target:<6} {kernel:<longest$} {emitter:<22} {registers:>9} {spills:>6} {stack:>6} {shared:>6} \
+             {widest_read:>4} {widest_write:>5}"
+        );
+    }
 }
 
 fn print(made: &Compilation) {

@@ -55,10 +55,20 @@ impl Workplace {
         self.run_with_input(arguments, "")
     }
 
+    /// The same with environment variables set.
+    pub fn run_with_environment(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+        self.run_with(arguments, "", variables)
+    }
+
     /// The same with text on standard input.
     pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+        self.run_with(arguments, input, &[])
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fusebox"));
         command.args(arguments).current_dir(self.folder()).env_remove("FUSEBOX_EMITTER_PATH");
+        command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // A program that does not read its input closes the pipe: no fault of the test.

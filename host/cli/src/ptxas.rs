@@ -1,0 +1,177 @@
+//! What NVIDIA's assembler says of kernels: registers, spills, shared memory.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::exit::Failure;
+
+/// What became of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quality {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes that registers are saved to memory with, here and in the functions it calls.
+    pub spill_stores: u32,
+    /// Bytes that are loaded back.
+    pub spill_loads: u32,
+    /// Bytes of a thread's stack.
+    pub stack: u32,
+    /// Bytes of shared memory of a block.
+    pub shared: u32,
+    /// Bytes of the widest read of global memory by one thread.
+    pub widest_read: u32,
+    /// Bytes of the widest write.
+    pub widest_write: u32,
+}
+
+/// Assembles PTX and reports on its kernels, in the assembler's order.
+pub fn measure(ptx: &str, capability: u32) -> Result<Vec<Quality>, Failure> {
+    let mut kernels = parse_report(&assemble(ptx, capability)?);
+    for kernel in &mut kernels {
+        (kernel.widest_read, kernel.widest_write) = widest_accesses(ptx, &kernel.kernel);
+    }
+    Ok(kernels)
+}
+
+/// The assembler: what `FUSEBOX_PTXAS` names, or is in `PATH`, or `setup.sh` has fetched.
+fn program() -> Result<PathBuf, Failure> {
+    if let Some(named) = std::env::var_os("FUSEBOX_PTXAS") {
+        let named = PathBuf::from(named);
+        let missing = || Failure::input(format!("FUSEBOX_PTXAS names {}, which is no file", named.display()));
+        return named.is_file().then(|| named.clone()).ok_or_else(missing);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let fetched = PathBuf::from(".tools");
+    let found =
+        std::env::split_paths(&path).chain([fetched]).map(|folder| folder.join("ptxas")).find(|it| it.is_file());
+    found.ok_or_else(|| {
+        Failure::input(
+            "ptxas, NVIDIA's assembler, is not in PATH; it comes with CUDA and with the package nvidia-cuda-nvcc of \
+             PyPI (setup.sh fetches it into .tools/). FUSEBOX_PTXAS may name it",
+        )
+    })
+}
+
+/// Gives the assembler's report.
+fn assemble(ptx: &str, capability: u32) -> Result<String, Failure> {
+    let program = program()?;
+    let failed = |e: std::io::Error| Failure::input(format!("cannot run {}: {e}", program.display()));
+    let mut child = Command::new(&program)
+        .args(["-v", &format!("-arch=sm_{capability}"), "-o", "/dev/null", "/dev/stdin"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let input = child.stdin.take();
+    let output = std::thread::scope(|scope| {
+        // An assembler that gives up does not read on; what it says comes below.
+        scope.spawn(move || input.map(|mut input| input.write_all(ptx.as_bytes())));
+        child.wait_with_output()
+    });
+    let output = output.map_err(failed)?;
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() {
+        Ok(report)
+    } else {
+        Err(Failure::Bug(format!("ptxas refuses the kernels for sm_{capability}:\n{report}")))
+    }
+}
+
+fn parse_report(report: &str) -> Vec<Quality> {
+    let mut kernels: Vec<Quality> = Vec::new();
+    for line in report.lines() {
+        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
+            let kernel = rest.split('\'').next().unwrap_or_default().to_owned();
+            kernels.push(Quality { kernel, ..Quality::default() });
+        }
+        let Some(kernel) = kernels.last_mut() else { continue };
+        // `8 bytes stack frame, 4 bytes spill stores, …`; `Used 18 registers, used 1 barriers, 512 bytes smem`
+        let parts = line.rsplit(": ").next().unwrap_or_default().split(", ");
+        for (number, what) in parts.filter_map(|part| part.trim_start_matches("Used ").trim().split_once(' ')) {
+            let Ok(number) = number.parse::<u32>() else { continue };
+            match what {
+                "registers" => kernel.registers = number,
+                "bytes smem" => kernel.shared = number,
+                "bytes stack frame" => kernel.stack += number,
+                "bytes spill stores" => kernel.spill_stores += number,
+                "bytes spill loads" => kernel.spill_loads += number,
+                _ => {}
+            }
+        }
+    }
+    kernels
+}
+
+/// Bytes of the widest read and write of global memory in a kernel's own body.
+fn widest_accesses(ptx: &str, kernel: &str) -> (u32, u32) {
+    let start = format!(".entry {kernel}(");
+    let mut lines = ptx.lines().skip_while(|line| !line.contains(&start)).take_while(|line| *line != "}");
+    lines.by_ref().fold((0, 0), |(read, write), line| {
+        let instruction = line.trim_start().trim_start_matches(|c| c == '@' || c == '!');
+        let instruction = instruction.split_whitespace().find(|word| word.contains(".global")).unwrap_or_default();
+        match instruction.split('.').next() {
+            Some("ld") => (read.max(bytes_of(instruction)), write),
+            Some("st") => (read, write.max(bytes_of(instruction))),
+            _ => (read, write),
+        }
+    })
+}
+
+/// `ld.global.nc.v4.b32`: 16.
+fn bytes_of(instruction: &str) -> u32 {
+    let parts = || instruction.split('.').skip(1);
+    let number = |prefix: char| parts().find_map(|part| part.strip_prefix(prefix)?.parse::<u32>().ok());
+    let bits = ['b', 'u', 's', 'f'].into_iter().find_map(number).unwrap_or(0);
+    bits / 8 * number('v').unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read() {
+        let report = "ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'a' for 'sm_90'
+ptxas info    : Function properties for a
+    8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 48 registers, used 1 barriers, 8 bytes cumulative stack size, 512 bytes smem
+ptxas info    : Function properties for a_$_callee
+    0 bytes stack frame, 12 bytes spill stores, 4 bytes spill loads
+ptxas info    : Compiling entry function 'b' for 'sm_90'
+ptxas info    : Function properties for b
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 18 registers, used 0 barriers
+";
+        let kernels = parse_report(report);
+        let (spill_stores, spill_loads) = (12, 4);
+        let a = Quality { registers: 48, spill_stores, spill_loads, stack: 8, shared: 512, ..named("a") };
+        assert_eq!(kernels, [a, Quality { registers: 18, ..named("b") }]);
+    }
+
+    fn named(kernel: &str) -> Quality {
+        Quality { kernel: kernel.into(), ..Quality::default() }
+    }
+
+    #[test]
+    fn the_widest_access_of_each_kernel_is_found() {
+        let ptx = ".visible .entry a(
+{
+	ld.global.nc.v4.b32 	{%r1, %r2, %r3, %r4}, [%rd1];
+	@%p1 st.global.b16 	[%rd1], %rs1;
+	st.global.v2.b64 	[%rd1], {%rd1, %rd2};
+	ld.shared.v4.b64 	{%rd1}, [%rd1];
+}
+.visible .entry b(
+{
+	ld.global.b8 	%rs1, [%rd1];
+}
+";
+        assert_eq!(widest_accesses(ptx, "a"), (16, 16));
+        assert_eq!(widest_accesses(ptx, "b"), (1, 0));
+    }
+}
