@@ -9,6 +9,7 @@ use fusebox_emitter_input_slices as _;
 use fusebox_emitter_loop as _;
 use fusebox_emitter_reduce as _;
 use fusebox_emitter_scatter as _;
+use fusebox_emitter_transpose as _;
 
 use fusebox_core::emitter::Emitter;
 
@@ -24,6 +25,8 @@ pub const ORDER: &[&str] = &[
     "small-column-reduce",
     "scalar-reduce",
     "scatter",
+    "transpose",
+    "packed-transpose",
 ];
 
 /// Makes the bundled emitters, in [`ORDER`].

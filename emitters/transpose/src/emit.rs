@@ -1,0 +1,164 @@
+//! The entry function: the schedule's loops around calls of what is read, moved and written.
+
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
+use fusebox_core::emitter::{EmitError, Fusion, Kernel};
+use fusebox_core::indexing::IndexingMap;
+
+use crate::index::reshape_map;
+use crate::problem::{Part, Problem};
+use crate::schedule::Schedule;
+
+/// A part with the function that computes its values.
+struct Body<'a> {
+    part: &'a Part,
+    /// `None` if the values are the moved elements themselves.
+    function: Option<Subgraph>,
+    /// From the normal form's index to the part's.
+    index: IndexingMap,
+}
+
+impl Body<'_> {
+    /// The values at an index of the normal form.
+    fn values(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value]) -> (Vec<Value>, Vec<Value>) {
+        let index = b.apply_indexing(&self.index, index);
+        let values = match &self.function {
+            Some(function) => b.call_subgraph(function, &index, moved),
+            None => moved.to_vec(),
+        };
+        (index, values)
+    }
+
+    /// Writes the values to their outputs, at the part's own index.
+    fn write(&self, b: &mut FunctionBuilder, index: &[Value], values: &[Value], outputs: &mut [Value]) {
+        for &(output, value) in &self.part.outputs {
+            outputs[output] = b.insert(values[value], outputs[output], index);
+        }
+    }
+}
+
+/// Everything that the loops' bodies need.
+struct Bodies<'a> {
+    problem: &'a Problem,
+    readings: Vec<Body<'a>>,
+    writings: Vec<Body<'a>>,
+}
+
+/// Writes the kernel of a schedule.
+///
+/// # Errors
+/// If the builder refuses something.
+pub fn emit(fusion: &Fusion, problem: &Problem, schedule: &Schedule) -> Result<Kernel, EmitError> {
+    let mut kernel = KernelBuilder::new(fusion);
+    let bodies = Bodies::new(&mut kernel, problem);
+    let point = [kernel.thread(), kernel.block()];
+    let outputs = kernel.outputs().to_vec();
+    let written = match &schedule.tile {
+        Some(dims) => through_tiles(&mut kernel, &bodies, schedule, dims, &point, outputs),
+        None => straight(&mut kernel, &bodies, schedule, &point, outputs),
+    };
+    kernel.finish(&written)
+}
+
+impl<'a> Bodies<'a> {
+    fn new(kernel: &mut KernelBuilder, problem: &'a Problem) -> Self {
+        let heroes = problem.hero_ids();
+        let from = &problem.form.dims;
+        let readings = problem.readings.iter().map(|part| Body {
+            part,
+            function: Some(kernel.values(&part.instructions)),
+            index: reshape_map(from, &part.dims),
+        });
+        let readings = readings.collect();
+        let from = problem.form.result_dims();
+        let writings = problem.writings.iter().map(|part| Body {
+            part,
+            function: (part.instructions != heroes).then(|| kernel.epilogue(&part.instructions, &heroes)),
+            index: reshape_map(&from, &part.dims),
+        });
+        Bodies { problem, readings, writings: writings.collect() }
+    }
+
+    /// Computes what is read at an index of the operand, writes side outputs, and gives the moved arrays' elements.
+    fn read(&self, b: &mut FunctionBuilder, index: &[Value], outputs: &mut [Value]) -> Vec<Value> {
+        let mut moved: Vec<Option<Value>> = vec![None; self.problem.moved.len()];
+        let mut computed = Vec::new();
+        for body in &self.readings {
+            let (index, values) = body.values(b, index, &[]);
+            for &(array, value) in &body.part.moves {
+                moved[array] = Some(values[value]);
+            }
+            computed.push((body, index, values));
+        }
+        for (body, index, values) in computed {
+            body.write(b, &index, &values, outputs);
+        }
+        moved.into_iter().flatten().collect()
+    }
+
+    /// Writes the results that follow from the moved arrays' elements. The index is the operand's.
+    fn write(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value], outputs: &mut [Value]) {
+        let index: Vec<Value> = self.problem.form.permutation.iter().map(|&dim| index[dim]).collect();
+        let heroes: Vec<Value> = self.problem.heroes.iter().map(|&(_, array)| moved[array]).collect();
+        for body in &self.writings {
+            let (index, values) = body.values(b, &index, &heroes);
+            body.write(b, &index, &values, outputs);
+        }
+    }
+}
+
+/// Operands go into tiles, all threads wait for each other, results come out of the tiles.
+fn through_tiles(
+    b: &mut FunctionBuilder,
+    bodies: &Bodies,
+    schedule: &Schedule,
+    dims: &[i64],
+    point: &[Value],
+    outputs: Vec<Value>,
+) -> Vec<Value> {
+    let rank = bodies.problem.form.dims.len();
+    let (count, arrays) = (outputs.len(), bodies.problem.moved.len());
+    let tiles: Vec<Value> = bodies.problem.moved.iter().map(|moved| b.allocate_shared(dims, moved.scalar)).collect();
+    let mut state = [outputs, tiles].concat();
+    for nest in &schedule.reading {
+        state = b.indexed_loop(&nest.map, point, &state, &nest.unroll, |b, _, results, state| {
+            let (index, place) = results.split_at(rank);
+            let mut state = state.to_vec();
+            let elements = bodies.read(b, index, &mut state[..count]);
+            for (array, element) in elements.into_iter().enumerate() {
+                state[count + array] = b.insert(element, state[count + array], place);
+            }
+            state
+        });
+    }
+    let tiles = b.sync_threads(&state[count..count + arrays]);
+    let mut outputs = state[..count].to_vec();
+    for nest in &schedule.writing {
+        outputs = b.indexed_loop(&nest.map, point, &outputs, &nest.unroll, |b, _, results, outputs| {
+            let (index, place) = results.split_at(rank);
+            let mut outputs = outputs.to_vec();
+            let moved: Vec<Value> = tiles.iter().map(|&tile| b.extract(tile, place)).collect();
+            bodies.write(b, index, &moved, &mut outputs);
+            outputs
+        });
+    }
+    outputs
+}
+
+/// Elements go straight from the operands to the results.
+fn straight(
+    b: &mut FunctionBuilder,
+    bodies: &Bodies,
+    schedule: &Schedule,
+    point: &[Value],
+    mut outputs: Vec<Value>,
+) -> Vec<Value> {
+    for nest in &schedule.writing {
+        outputs = b.indexed_loop(&nest.map, point, &outputs, &nest.unroll, |b, _, index, outputs| {
+            let mut outputs = outputs.to_vec();
+            let moved = bodies.read(b, index, &mut outputs);
+            bodies.write(b, index, &moved, &mut outputs);
+            outputs
+        });
+    }
+    outputs
+}

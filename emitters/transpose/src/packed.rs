@@ -1,0 +1,198 @@
+//! The schedule for many threads and elements of one or two bytes: the tile holds whole words of 32 bits, and each
+//! thread turns a block of `V` by `V` elements in registers. See README.md for the picture.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
+use fusebox_core::indexing::{Constraint, Expr, Interval, delinearize};
+
+use crate::grid::{Grid, Nest, map_over};
+use crate::index::ceil_div;
+use crate::knobs::{Knobs, knob};
+use crate::problem::Problem;
+use crate::schedule::Schedule;
+
+/// Bytes of a bank's word.
+const WORD: i64 = 4;
+/// Four warps.
+const THREADS: i64 = 128;
+/// Words of a row below which most lanes of a warp would idle.
+const LEAST_WORDS: i64 = 10;
+/// Reads of a thread that are unrolled.
+const UNROLLED: i64 = 8;
+
+/// Tiles of words.
+pub struct Packed {
+    grid: Grid,
+    threads: i64,
+    /// Elements of a word.
+    word: i64,
+    short: usize,
+    long: usize,
+    knobs: Knobs,
+}
+
+/// Why elements cannot be packed into words, if they cannot.
+pub fn in_the_way(problem: &Problem) -> Option<Decline> {
+    let form = &problem.form;
+    let because = |reason: String| Some(Decline { reason, instruction: None });
+    let bytes = problem.widest();
+    if bytes >= WORD {
+        return because(format!("elements of {bytes} bytes fill their bank's word"));
+    }
+    if problem.moved.iter().any(|moved| moved.bytes != bytes || moved.access_bytes != bytes) {
+        return because("the arrays that move have elements of different sizes".into());
+    }
+    if form.keeps_minor() {
+        return because("rows stay rows: nothing has to be packed".into());
+    }
+    let word = WORD / bytes;
+    let (short, long) = (form.dims[form.dims.len() - 1], form.dims[form.permutation[form.dims.len() - 1]]);
+    for size in [short, long] {
+        if size % word != 0 {
+            return because(format!("rows of {size} elements are no whole words of {word}"));
+        }
+        if size < LEAST_WORDS * word {
+            return because(format!("rows of {size} elements are too short: {LEAST_WORDS} words are the least"));
+        }
+    }
+    None
+}
+
+impl Packed {
+    /// Chooses what the configuration leaves open. Nothing is [in the way](in_the_way).
+    ///
+    /// # Errors
+    /// If a knob has an impossible value.
+    pub fn new(
+        problem: &Problem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
+        let form = &problem.form;
+        let short = form.dims.len() - 1;
+        let long = form.permutation[short];
+        let word = (WORD / problem.widest()).max(1);
+        let words = knob(configuration, "words", 4..=64)?.unwrap_or(i64::from(device.warp_size));
+        let most = i64::from(device.max_threads_per_block);
+        let threads = knob(configuration, "threads", 1..=most)?.unwrap_or(THREADS.min(most));
+        let mut tile = vec![1; form.dims.len()];
+        tile[short] = form.dims[short].min(words * word);
+        tile[long] = form.dims[long].min(words * word);
+        let knobs = Knobs::new(&[("threads", threads), ("words", words)]);
+        Ok(Packed { grid: Grid { dims: form.dims.clone(), tile }, threads, word, short, long, knobs })
+    }
+
+    /// The loops.
+    pub fn schedule(&self) -> Schedule {
+        let (words, threads) = (self.knobs.get("words"), self.knobs.get("threads"));
+        let others = [(words, 2 * threads), (words / 2, threads), (words, threads / 2), (2 * words, 2 * threads)];
+        let others = others.into_iter().filter(|&(words, threads)| words >= 8 && (32..=1024).contains(&threads));
+        Schedule {
+            launch: LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
+            reading: vec![self.reading()],
+            writing: vec![self.writing()],
+            tile: Some(vec![self.size()]),
+            lanes: self.word,
+            alternatives: self
+                .knobs
+                .alternatives(others.map(|(words, threads)| self.knobs.with("words", words).with("threads", threads))),
+            knobs: self.knobs.clone(),
+            notes: vec![format!(
+                "tiles of {} by {} elements in words of {}, one word between groups of {} rows",
+                self.grid.tile[self.long], self.grid.tile[self.short], self.word, self.word
+            )],
+        }
+    }
+
+    /// Words along the operand's rows, one to a thread.
+    fn reading(&self) -> Nest {
+        let (rows, words) = (self.grid.tile[self.long], self.grid.tile[self.short] / self.word);
+        let steps = ceil_div(rows * words, self.threads);
+        let (chunks, unrolled) = (ceil_div(steps, UNROLLED), steps.min(UNROLLED));
+        let loops = [("chunk", chunks), ("step", unrolled), ("lane", self.word)];
+        let mut map = map_over(self.threads, self.grid.blocks(), &loops);
+        let unit = (Expr::range(0) * unrolled + Expr::range(1)) * self.threads + Expr::dim(0);
+        if chunks * unrolled * self.threads > rows * words {
+            map.constraints.push(Constraint::new(unit.clone(), Interval::from_size(rows * words)));
+        }
+        let at = delinearize(&unit, &[rows, words]);
+        let column = at[1].clone() * self.word;
+        let group = at[0].clone().floor_div(self.word);
+        let place = self.place(&group, &at[0].clone().modulo(self.word), &(column.clone() + Expr::range(2)));
+        let mut within = vec![Expr::constant(0); self.grid.dims.len()];
+        within[self.long] = at[0].clone();
+        within[self.short] = column;
+        map.results = self.grid.index(&within);
+        map.constraints.extend(self.grid.constraints(&map.results));
+        map.results[self.short] = map.results[self.short].clone() + Expr::range(2);
+        map.results.push(place);
+        Nest { map, unroll: vec![1, 2] }
+    }
+
+    /// Blocks of `V` by `V` elements: read as words along the operand's rows, written as words along the result's.
+    fn writing(&self) -> Nest {
+        let (groups, words) = (self.grid.tile[self.long] / self.word, self.grid.tile[self.short] / self.word);
+        let steps = ceil_div(groups * words, self.threads);
+        let loops = [("step", steps), ("column", self.word), ("row", self.word)];
+        let mut map = map_over(self.threads, self.grid.blocks(), &loops);
+        let unit = Expr::range(0) * self.threads + Expr::dim(0);
+        if steps * self.threads > groups * words {
+            map.constraints.push(Constraint::new(unit.clone(), Interval::from_size(groups * words)));
+        }
+        let at = delinearize(&unit, &[words, groups]);
+        let column = at[0].clone() * self.word;
+        let place = self.place(&at[1], &Expr::range(2), &(column.clone() + Expr::range(1)));
+        let mut within = vec![Expr::constant(0); self.grid.dims.len()];
+        within[self.long] = at[1].clone() * self.word;
+        within[self.short] = column;
+        map.results = self.grid.index(&within);
+        map.constraints.extend(self.grid.constraints(&map.results));
+        map.results[self.short] = map.results[self.short].clone() + Expr::range(1);
+        map.results[self.long] = map.results[self.long].clone() + Expr::range(2);
+        map.results.push(place);
+        Nest { map, unroll: vec![1, 2] }
+    }
+
+    /// Where an element of the tile is: groups of `V` rows, then one word that nobody uses, so that the same word of
+    /// neighbouring groups lies in neighbouring banks.
+    fn place(&self, group: &Expr, row: &Expr, column: &Expr) -> Expr {
+        let pitch = self.grid.tile[self.short];
+        group.clone() * (self.word * pitch + self.word) + row.clone() * pitch + column.clone()
+    }
+
+    fn size(&self) -> i64 {
+        let groups = self.grid.tile[self.long] / self.word;
+        groups * self.word * (self.grid.tile[self.short] + 1)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use fusebox_core::analysis::{TileAccess, bank_conflicts};
+
+    use super::*;
+    use crate::problem::tests::problem;
+
+    /// Turns of the worst access of a word, writing the tile and reading it.
+    fn turns(element: &str, dims: &[i64]) -> [u32; 2] {
+        let problem = problem(element, dims, &[1, 0]);
+        let packed = Packed::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();
+        // The lanes of a word: the last variable while reading, the first of the two unrolled ones while writing.
+        [(packed.reading(), 2), (packed.writing(), 1)].map(|(nest, lane)| {
+            let mut map = nest.map;
+            map.results.drain(..2);
+            map.ranges[lane].bounds = Interval::point(0);
+            let access = TileAccess { element_bytes: problem.widest() as u32, lanes: packed.word as u32 };
+            bank_conflicts(&map, &[packed.size()], access, 32)
+        })
+    }
+
+    #[test]
+    fn words_of_columns_have_no_bank_conflicts() {
+        assert_eq!(turns("bf16", &[4096, 4096]), [1, 1]);
+        assert_eq!(turns("s8", &[4096, 4096]), [1, 1]);
+        assert_eq!(turns("s4", &[4096, 4096]), [1, 1]);
+        assert_eq!(turns("f16", &[64, 130]), [1, 1]);
+    }
+}

@@ -1,0 +1,207 @@
+//! The schedule for blocks of one thread where the minor dimension moves: a tile is copied row by row into panels,
+//! then written panel by panel. See README.md for the picture.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::indexing::{Constraint, Expr, Interval};
+
+use crate::grid::{Grid, Nest, map_over};
+use crate::index::ceil_div;
+use crate::knobs::{Knobs, knob};
+use crate::problem::Problem;
+use crate::schedule::Schedule;
+
+/// Columns of a panel: as many as LLVM's vectoriser takes apart with one group of loads.
+const PANEL: i64 = 8;
+/// Bytes that are read or written in one go, so that the prefetchers of all levels get going.
+const RUN_BYTES: i64 = 1024;
+/// Panels start this many bytes further than a power of two, lest they fall into the same sets of the caches.
+const SKEW_BYTES: i64 = 64;
+/// Blocks per core, so that an unlucky one does not matter.
+const BLOCKS_PER_CORE: i64 = 4;
+/// A tile smaller than this is not cut further: handing it out costs more.
+const LEAST_TILE_BYTES: i64 = 32 << 10;
+
+/// Tiles of `columns` (along the operand's minor dimension) times `rows` (along the dimension that is minor in the
+/// result), kept as panels of [`PANEL`] columns: element `(row, column)` at `[column / 8][row][column % 8]`.
+pub struct Panels {
+    grid: Grid,
+    /// The operand's dimension that is minor in the result.
+    long: usize,
+    /// Columns of a panel.
+    width: i64,
+    knobs: Knobs,
+    /// Rows between panels that nobody uses.
+    skew: i64,
+}
+
+impl Panels {
+    /// Chooses what the configuration leaves open.
+    ///
+    /// # Errors
+    /// If a knob has an impossible value.
+    pub fn new(
+        problem: &Problem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
+        let form = &problem.form;
+        let short = form.dims.len() - 1;
+        let long = form.permutation[short];
+        let complex = problem.moved.iter().any(|moved| moved.access_bytes != moved.bytes);
+        let width = if complex { PANEL / 2 } else { PANEL };
+        let narrowest = problem.moved.iter().map(|moved| moved.bytes).min().unwrap_or(1);
+        let skew = ceil_div(SKEW_BYTES, width * narrowest);
+        let budget = i64::from(device.shared_bytes_per_block) / problem.bytes_together();
+        let (columns, rows) = extents(problem, device, (form.dims[short], form.dims[long]), width, skew);
+        let most_columns = (budget / (1 + skew)).max(width);
+        let columns = match knob(configuration, "columns", 1..=most_columns)? {
+            Some(columns) => ceil_div(columns, width) * width,
+            None => columns,
+        };
+        // One panel more than full ones: for the columns that remain.
+        let panels = columns / width + 1;
+        let most_rows = (budget / (panels * width) - skew).max(1);
+        let rows = match knob(configuration, "rows", 1..=most_rows)? {
+            Some(rows) => rows,
+            None => rows.min(most_rows),
+        };
+        let mut tile = vec![1; form.dims.len()];
+        tile[short] = columns;
+        tile[long] = rows;
+        let knobs = Knobs::new(&[("columns", columns), ("rows", rows)]);
+        // What remains at the end of a row belongs to the last tile: the grid counts full panels only.
+        let mut dims = form.dims.clone();
+        dims[short] = (dims[short] / width * width).max(1);
+        Ok(Panels { grid: Grid { dims, tile }, long, width, knobs, skew })
+    }
+
+    /// The loops.
+    pub fn schedule(&self, problem: &Problem) -> Schedule {
+        let short = self.grid.dims.len() - 1;
+        let (columns, rows) = (self.knobs.get("columns"), self.knobs.get("rows"));
+        let half = ceil_div(columns / 2, self.width) * self.width;
+        let others = [(columns, rows / 2), (half, rows), (columns * 2, rows / 2), (half, rows * 2)];
+        let fits = |&(columns, rows): &(i64, i64)| {
+            columns >= self.width && rows > 0 && columns <= self.grid.dims[short] && rows <= self.grid.dims[self.long]
+        };
+        let others = others.into_iter().filter(fits);
+        Schedule {
+            launch: LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 },
+            reading: self.nests(problem, true),
+            writing: self.nests(problem, false),
+            tile: Some(self.panel_dims(problem)),
+            lanes: 1,
+            knobs: self.knobs.clone(),
+            alternatives: self
+                .knobs
+                .alternatives(others.map(|(columns, rows)| self.knobs.with("columns", columns).with("rows", rows))),
+            notes: vec![format!("tiles of {columns} columns and {rows} rows, as panels of {} columns", self.width)],
+        }
+    }
+
+    fn blocks(&self) -> i64 {
+        self.grid.blocks()
+    }
+
+    /// Dimensions of the panels of one array.
+    fn panel_dims(&self, problem: &Problem) -> Vec<i64> {
+        let short = self.grid.dims.len() - 1;
+        let full = self.grid.tile[short].min(self.full_columns(problem)) / self.width;
+        let remains = i64::from(self.remaining(problem) > 0);
+        vec![full + remains, self.grid.tile[self.long] + self.skew, self.width]
+    }
+
+    fn full_columns(&self, problem: &Problem) -> i64 {
+        let short = self.grid.dims.len() - 1;
+        problem.form.dims[short] / self.width * self.width
+    }
+
+    fn remaining(&self, problem: &Problem) -> i64 {
+        let short = self.grid.dims.len() - 1;
+        problem.form.dims[short] % self.width
+    }
+
+    fn nests(&self, problem: &Problem, by_rows: bool) -> Vec<Nest> {
+        let full = self.full_columns(problem) > 0;
+        let full = full.then(|| self.full_panels(problem, by_rows));
+        let remaining = (self.remaining(problem) > 0).then(|| self.last_columns(problem, by_rows));
+        full.into_iter().chain(remaining).collect()
+    }
+
+    /// All panels of [`PANEL`] columns that are within the operand.
+    fn full_panels(&self, problem: &Problem, by_rows: bool) -> Nest {
+        let short = self.grid.dims.len() - 1;
+        let (row, panel) = if by_rows { (0, 1) } else { (1, 0) };
+        let panels = self.panel_dims(problem)[0] - i64::from(self.remaining(problem) > 0);
+        let mut loops = [("", 0), ("", 0), ("column", self.width)];
+        loops[row as usize] = ("row", self.grid.tile[self.long]);
+        loops[panel as usize] = ("panel", panels);
+        let mut map = map_over(1, self.blocks(), &loops);
+        let mut within = vec![Expr::constant(0); self.grid.dims.len()];
+        within[short] = Expr::range(panel) * self.width;
+        within[self.long] = Expr::range(row);
+        map.results = self.grid.index(&within);
+        map.constraints = self.grid.constraints(&map.results);
+        map.results[short] = map.results[short].clone() + Expr::range(2);
+        map.results.extend([Expr::range(panel), Expr::range(row), Expr::range(2)]);
+        Nest { map, unroll: if by_rows { Vec::new() } else { vec![2] } }
+    }
+
+    /// The columns that remain at the end of the operand's rows: the last tile takes them as one more panel.
+    fn last_columns(&self, problem: &Problem, by_rows: bool) -> Nest {
+        let short = self.grid.dims.len() - 1;
+        let loops = [("row", self.grid.tile[self.long]), ("column", self.remaining(problem))];
+        let mut map = map_over(1, self.blocks(), &loops);
+        let tiles = self.grid.counts()[short];
+        let tile = self.grid.tile_of_block()[short].clone();
+        let mut within = vec![Expr::constant(0); self.grid.dims.len()];
+        within[self.long] = Expr::range(0);
+        let mut index = self.grid.index(&within);
+        index[short] = Expr::constant(self.full_columns(problem)) + Expr::range(1);
+        if tiles > 1 {
+            map.constraints.push(Constraint::new(tile, Interval::point(tiles - 1)));
+        }
+        let rows = &index[self.long];
+        if self.grid.dims[self.long] % self.grid.tile[self.long] != 0 {
+            map.constraints.push(Constraint::new(rows.clone(), Interval::from_size(self.grid.dims[self.long])));
+        }
+        let panel = Expr::constant(self.panel_dims(problem)[0] - 1);
+        map.results = [index, vec![panel, Expr::range(0), Expr::range(1)]].concat();
+        Nest { map, unroll: if by_rows { Vec::new() } else { vec![1] } }
+    }
+}
+
+/// Columns and rows of a tile: runs of [`RUN_BYTES`] both ways if the operand has them and the panels fit.
+fn extents(
+    problem: &Problem,
+    device: &DeviceDescription,
+    (short, long): (i64, i64),
+    width: i64,
+    skew: i64,
+) -> (i64, i64) {
+    let run = (RUN_BYTES / problem.widest()).max(width);
+    let together = problem.bytes_together();
+    let budget = i64::from(device.shared_bytes_per_block) / together;
+    let full = (short / width * width).max(width);
+    let mut columns = run.min(full);
+    let mut rows = run.min(long);
+    // What one side lacks is the other's.
+    rows = rows.max((run * run / columns).min(long).min(4 * run));
+    columns = columns.max((run * run / rows).min(full).min(4 * run) / width * width);
+    while columns > width && (columns + width) * (rows + skew) > budget {
+        columns = ceil_div(columns / 2, width) * width;
+    }
+    rows = rows.min((budget / (columns + width) - skew).max(1));
+    let wanted = i64::from(device.core_count) * BLOCKS_PER_CORE;
+    let batch = problem.form.element_count() / (short * long).max(1);
+    let blocks = |columns: i64, rows: i64| batch * ceil_div(full, columns) * ceil_div(long, rows);
+    while blocks(columns, rows) < wanted && columns * rows * together > LEAST_TILE_BYTES {
+        if columns >= rows && columns > width {
+            columns = ceil_div(columns / 2, width) * width;
+        } else {
+            rows = ceil_div(rows, 2);
+        }
+    }
+    (columns, rows)
+}

@@ -1,0 +1,154 @@
+//! What has to be moved, read and written, independent of any schedule.
+
+use fusebox_core::analysis::{NormalTranspose, RootPlace, TransposeFusion};
+use fusebox_core::builder::Scalar;
+use fusebox_core::emitter::{Decline, Fusion};
+use fusebox_core::hlo::{ArrayShape, InstrId};
+
+/// A fusion around transposes of one form.
+pub struct Problem {
+    /// The form.
+    pub form: NormalTranspose,
+    /// Arrays whose elements move, each once.
+    pub moved: Vec<Moved>,
+    /// The transposes, and for each the number of its operand in `moved`.
+    pub heroes: Vec<(InstrId, usize)>,
+    /// What is computed at an operand's index, by dimensions.
+    pub readings: Vec<Part>,
+    /// What is computed at a result's index, by dimensions.
+    pub writings: Vec<Part>,
+    /// Number of outputs.
+    pub outputs: usize,
+}
+
+/// An array whose elements move.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    /// The transposes' operand.
+    pub operand: InstrId,
+    /// Its elements.
+    pub scalar: Scalar,
+    /// Bytes of one of them.
+    pub bytes: i64,
+    /// Bytes that are accessed at once: the parts of a complex number are accessed one by one.
+    pub access_bytes: i64,
+}
+
+/// Instructions of equal dimensions whose values are computed together.
+#[derive(Default)]
+pub struct Part {
+    /// The dimensions.
+    pub dims: Vec<i64>,
+    /// The instructions.
+    pub instructions: Vec<InstrId>,
+    /// `(number in moved, number in instructions)`: values that move.
+    pub moves: Vec<(usize, usize)>,
+    /// `(output, number in instructions)`: values that are written.
+    pub outputs: Vec<(usize, usize)>,
+}
+
+impl Problem {
+    /// Reads a fusion.
+    ///
+    /// # Errors
+    /// Why it is no such fusion.
+    pub fn new(fusion: &Fusion) -> Result<Self, Decline> {
+        let found = TransposeFusion::of(fusion)?;
+        let mut problem = Problem {
+            form: found.form,
+            moved: Vec::new(),
+            heroes: Vec::new(),
+            readings: Vec::new(),
+            writings: Vec::new(),
+            outputs: fusion.roots.len(),
+        };
+        for &hero in &found.heroes {
+            problem.add_hero(fusion, hero)?;
+        }
+        for (output, (&root, place)) in fusion.roots.iter().zip(&found.roots).enumerate() {
+            let dims = array(fusion, root)?.dims.clone();
+            let parts = match place {
+                RootPlace::Operand => &mut problem.readings,
+                RootPlace::Result => &mut problem.writings,
+            };
+            let (part, number) = entry(parts, dims, root);
+            part.outputs.push((output, number));
+        }
+        Ok(problem)
+    }
+
+    fn add_hero(&mut self, fusion: &Fusion, hero: InstrId) -> Result<(), Decline> {
+        let operand = fusion.computation().instruction(hero).operands[0];
+        if let Some(number) = self.moved.iter().position(|moved| moved.operand == operand) {
+            self.heroes.push((hero, number));
+            return Ok(());
+        }
+        let shape = array(fusion, operand)?;
+        let (part, number) = entry(&mut self.readings, shape.dims.clone(), operand);
+        part.moves.push((self.moved.len(), number));
+        let bytes = shape.element_type.byte_size() as i64;
+        let scalar = Scalar::of_element(shape.element_type);
+        let access_bytes = if matches!(scalar, Scalar::Complex(_)) { bytes / 2 } else { bytes };
+        self.heroes.push((hero, self.moved.len()));
+        self.moved.push(Moved { operand, scalar, bytes, access_bytes });
+        Ok(())
+    }
+
+    /// Bytes of one element of each moved array together.
+    pub fn bytes_together(&self) -> i64 {
+        self.moved.iter().map(|moved| moved.bytes).sum()
+    }
+
+    /// Bytes of an element of the widest moved array.
+    pub fn widest(&self) -> i64 {
+        self.moved.iter().map(|moved| moved.bytes).max().unwrap_or(1)
+    }
+
+    /// The transposes.
+    pub fn hero_ids(&self) -> Vec<InstrId> {
+        self.heroes.iter().map(|&(hero, _)| hero).collect()
+    }
+}
+
+/// The part of these dimensions, and the number of the instruction in it.
+fn entry(parts: &mut Vec<Part>, dims: Vec<i64>, instruction: InstrId) -> (&mut Part, usize) {
+    let found = parts.iter().position(|part| part.dims == dims).unwrap_or(parts.len());
+    if found == parts.len() {
+        parts.push(Part { dims, ..Part::default() });
+    }
+    let part = &mut parts[found];
+    let number = part.instructions.iter().position(|&known| known == instruction);
+    let number = number.unwrap_or_else(|| {
+        part.instructions.push(instruction);
+        part.instructions.len() - 1
+    });
+    (part, number)
+}
+
+fn array(fusion: &Fusion, id: InstrId) -> Result<&ArrayShape, Decline> {
+    let instruction = fusion.computation().instruction(id);
+    instruction
+        .shape
+        .as_array()
+        .ok_or_else(|| Decline { reason: "it is no array".into(), instruction: Some(instruction.name.clone()) })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+pub mod tests {
+    use fusebox_core::hlo::parse_module;
+
+    use super::*;
+
+    /// A transpose and nothing else.
+    pub fn problem(element: &str, dims: &[i64], permutation: &[i64]) -> Problem {
+        let list = |items: &[i64]| items.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        let result: Vec<i64> = permutation.iter().map(|&dim| dims[dim as usize]).collect();
+        let (dims, result, permutation) = (list(dims), list(&result), list(permutation));
+        let text = format!(
+            "fusion {{ x = {element}[{dims}] parameter(0)
+             ROOT t = {element}[{result}] transpose(x), dimensions={{{permutation}}} }}"
+        );
+        Problem::new(&Fusion::new("kernel", parse_module(&text, "test.hlo").unwrap()).unwrap()).unwrap()
+    }
+}

@@ -1,0 +1,158 @@
+//! The schedules where the minor dimension stays: rows go straight from operand to result, along memory on both
+//! sides. See README.md.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::indexing::{Constraint, Expr, Interval, delinearize};
+
+use crate::grid::{Grid, Nest, map_over};
+use crate::index::ceil_div;
+use crate::knobs::{Knobs, knob};
+use crate::problem::Problem;
+use crate::schedule::Schedule;
+
+/// Bytes that a block of one thread reads in one go, where rows are shorter.
+const RUN_BYTES: i64 = 2048;
+/// Bytes that a block of one thread moves.
+const TILE_BYTES: i64 = 64 << 10;
+/// Less than this is not cut further: handing it out costs more.
+const LEAST_TILE_BYTES: i64 = 16 << 10;
+/// Blocks per core, so that an unlucky one does not matter.
+const BLOCKS_PER_CORE: i64 = 4;
+/// Four warps.
+const THREADS: i64 = 128;
+/// Vectors that a thread moves.
+const STEPS: i64 = 4;
+
+/// The operand's dimensions that matter.
+struct Dims {
+    /// Second minor in the operand.
+    short: usize,
+    /// Second minor in the result.
+    long: usize,
+    minor: usize,
+}
+
+impl Dims {
+    fn of(problem: &Problem) -> Self {
+        let form = &problem.form;
+        let rank = form.dims.len();
+        Dims { short: rank - 2, long: form.permutation[rank - 2], minor: rank - 1 }
+    }
+}
+
+/// Loops over rows, for blocks of one thread: `short`, then `long`, then along the row.
+///
+/// # Errors
+/// If a knob has an impossible value.
+pub fn looped(
+    problem: &Problem,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Schedule, EmitError> {
+    let at = Dims::of(problem);
+    let dims = &problem.form.dims;
+    let mut tile = vec![1; dims.len()];
+    let together = problem.bytes_together();
+    tile[at.minor] = dims[at.minor].min((TILE_BYTES / together).max(1));
+    let row = tile[at.minor] * together;
+    tile[at.short] = (RUN_BYTES / row).clamp(1, dims[at.short]);
+    tile[at.long] = (TILE_BYTES / (row * tile[at.short])).clamp(1, dims[at.long]);
+    let wanted = i64::from(device.core_count) * BLOCKS_PER_CORE;
+    let mut grid = Grid { dims: dims.clone(), tile };
+    while grid.blocks() < wanted && grid.tile_elements() * together > LEAST_TILE_BYTES {
+        let order = [at.long, at.short, at.minor];
+        let Some(&cut) = order.iter().find(|&&dim| grid.tile[dim] > 1) else { break };
+        grid.tile[cut] = ceil_div(grid.tile[cut], 2);
+    }
+    for (name, dim) in [("rows", at.long), ("columns", at.short)] {
+        if let Some(value) = knob(configuration, name, 1..=dims[dim])? {
+            grid.tile[dim] = value;
+        }
+    }
+    let knobs = Knobs::new(&[("rows", grid.tile[at.long]), ("columns", grid.tile[at.short])]);
+    let loops = [("column", grid.tile[at.short]), ("row", grid.tile[at.long]), ("element", grid.tile[at.minor])];
+    let mut map = map_over(1, grid.blocks(), &loops);
+    let mut within = vec![Expr::constant(0); dims.len()];
+    within[at.short] = Expr::range(0);
+    within[at.long] = Expr::range(1);
+    within[at.minor] = Expr::range(2);
+    map.results = grid.index(&within);
+    map.constraints = grid.constraints(&map.results);
+    let others = [(at.long, 2, 1), (at.long, 1, 2), (at.short, 2, 1), (at.short, 1, 2)];
+    let others = others.into_iter().filter_map(|(dim, times, by)| {
+        let value = grid.tile[dim] * times / by;
+        (1..=dims[dim]).contains(&value).then(|| knobs.with(if dim == at.long { "rows" } else { "columns" }, value))
+    });
+    Ok(Schedule {
+        launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 },
+        reading: Vec::new(),
+        writing: vec![Nest { map, unroll: Vec::new() }],
+        tile: None,
+        lanes: 1,
+        alternatives: knobs.alternatives(others),
+        knobs,
+        notes: vec![format!("rows of {} elements stay together", dims[at.minor])],
+    })
+}
+
+/// Threads along rows, each a few vectors.
+///
+/// # Errors
+/// If a knob has an impossible value.
+pub fn spread(
+    problem: &Problem,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Schedule, EmitError> {
+    let at = Dims::of(problem);
+    let dims = &problem.form.dims;
+    let most_lanes = most_lanes(problem, device, dims[at.minor]);
+    let lanes = match knob(configuration, "lanes", 1..=most_lanes)? {
+        Some(lanes) if most_lanes % lanes != 0 => {
+            let message = format!("knob lanes is {lanes}, it must divide {most_lanes}");
+            return Err(EmitError { message, instruction: None });
+        }
+        Some(lanes) => lanes,
+        None => most_lanes,
+    };
+    let threads = THREADS.min(i64::from(device.max_threads_per_block));
+    let steps = knob(configuration, "steps", 1..=16)?.unwrap_or(STEPS);
+    let mut tile = vec![1; dims.len()];
+    tile[at.minor] = dims[at.minor].min(threads * steps * lanes);
+    tile[at.long] = (threads * steps * lanes / tile[at.minor]).clamp(1, dims[at.long]);
+    let grid = Grid { dims: dims.clone(), tile };
+    let vectors = ceil_div(grid.tile_elements(), lanes);
+    let mut map = map_over(threads, grid.blocks(), &[("step", ceil_div(vectors, threads)), ("lane", lanes)]);
+    let vector = Expr::range(0) * threads + Expr::dim(0);
+    if map.ranges[0].bounds.size() as i64 * threads > vectors {
+        map.constraints.push(Constraint::new(vector.clone(), Interval::from_size(vectors)));
+    }
+    let mut within = vec![Expr::constant(0); dims.len()];
+    let place = delinearize(&vector, &[grid.tile[at.long], grid.tile[at.minor] / lanes]);
+    within[at.long] = place[0].clone();
+    within[at.minor] = place[1].clone() * lanes;
+    map.results = grid.index(&within);
+    // Lanes divide rows: a vector is inside or outside as a whole.
+    map.constraints.extend(grid.constraints(&map.results));
+    map.results[at.minor] = map.results[at.minor].clone() + Expr::range(1);
+    let knobs = Knobs::new(&[("lanes", lanes), ("steps", steps)]);
+    let fewer = std::iter::successors(Some(most_lanes), |&lanes| (lanes > 1).then_some(lanes / 2));
+    let others = fewer.flat_map(|lanes| [1, 2, 4].map(|steps| knobs.with("lanes", lanes).with("steps", steps)));
+    Ok(Schedule {
+        launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: threads as u32 },
+        reading: Vec::new(),
+        writing: vec![Nest { map, unroll: vec![0, 1] }],
+        tile: None,
+        lanes,
+        alternatives: knobs.alternatives(others),
+        knobs,
+        notes: vec![format!("rows of {} elements stay together", dims[at.minor])],
+    })
+}
+
+/// The largest power of two that divides rows and makes no access wider than the device's.
+fn most_lanes(problem: &Problem, device: &DeviceDescription, row: i64) -> i64 {
+    let limit = (i64::from(device.vector_bytes) / problem.widest()).max(1);
+    (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)
+}

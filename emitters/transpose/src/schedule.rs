@@ -1,0 +1,91 @@
+//! How a fusion is dealt to blocks and threads. Everything follows from it: the plan takes launch and maps from it,
+//! the kernel its loops.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
+use fusebox_core::indexing::IndexingMap;
+
+use crate::grid::Nest;
+use crate::index::reshaped;
+use crate::knobs::Knobs;
+use crate::problem::{Part, Problem};
+
+/// A schedule, as loops.
+pub struct Schedule {
+    /// The grid.
+    pub launch: LaunchDimensions,
+    /// Loops that read the operands into tiles, and write side outputs.
+    pub reading: Vec<Nest>,
+    /// Loops that read the tiles and write the results. Without tiles, they read the operands themselves and write
+    /// everything.
+    pub writing: Vec<Nest>,
+    /// Dimensions of the tile of each moved array; none if elements go straight from operand to result.
+    pub tile: Option<Vec<i64>>,
+    /// Elements of one vector access.
+    pub lanes: i64,
+    /// The knobs it was made with.
+    pub knobs: Knobs,
+    /// Other values of them.
+    pub alternatives: Vec<Configuration>,
+    /// Remarks for `explain`.
+    pub notes: Vec<String>,
+}
+
+impl Schedule {
+    /// The plan that promises it.
+    pub fn plan(&self, problem: &Problem) -> Plan {
+        let mut outputs = vec![OutputPlan::unique_parts(Vec::new()); problem.outputs];
+        let side = if self.tile.is_some() { &self.reading } else { &self.writing };
+        let mut add = |nests: &[Nest], part: &Part, index: &dyn Fn(&Nest) -> IndexingMap| {
+            for &(output, _) in &part.outputs {
+                outputs[output].maps = nests.iter().map(index).collect();
+            }
+        };
+        for part in &problem.readings {
+            add(side, part, &|nest| operand_index(problem, nest, &part.dims));
+        }
+        for part in &problem.writings {
+            add(&self.writing, part, &|nest| result_index(problem, nest, &part.dims));
+        }
+        Plan {
+            launch: self.launch,
+            shared_bytes: self.shared_bytes(problem) as u32,
+            outputs,
+            vector_lanes: self.lanes as u32,
+            configuration: self.knobs.configuration(),
+            alternatives: self.alternatives.clone(),
+            notes: self.notes.clone(),
+        }
+    }
+
+    /// Bytes of all tiles.
+    pub fn shared_bytes(&self, problem: &Problem) -> i64 {
+        let elements: i64 = self.tile.iter().map(|dims| dims.iter().product::<i64>()).sum();
+        elements.saturating_mul(problem.bytes_together())
+    }
+
+    /// # Errors
+    /// If the tiles do not fit into a block's memory.
+    pub fn check(self, problem: &Problem, device: &DeviceDescription) -> Result<Self, EmitError> {
+        let (needed, limit) = (self.shared_bytes(problem), i64::from(device.shared_bytes_per_block));
+        if needed > limit {
+            let message = format!("the tiles take {needed} bytes, a block has {limit}; choose smaller knobs");
+            return Err(EmitError { message, instruction: None });
+        }
+        Ok(self)
+    }
+}
+
+/// The nest's points as indices in an array that has as many elements as the operand.
+pub fn operand_index(problem: &Problem, nest: &Nest, dims: &[i64]) -> IndexingMap {
+    let rank = problem.form.dims.len();
+    let results = reshaped(&nest.map.results[..rank], &problem.form.dims, dims);
+    IndexingMap { results, ..nest.map.clone() }
+}
+
+/// The nest's points as indices in an array that has as many elements as the result.
+pub fn result_index(problem: &Problem, nest: &Nest, dims: &[i64]) -> IndexingMap {
+    let form = &problem.form;
+    let index: Vec<_> = form.permutation.iter().map(|&dim| nest.map.results[dim].clone()).collect();
+    IndexingMap { results: reshaped(&index, &form.result_dims(), dims), ..nest.map.clone() }
+}

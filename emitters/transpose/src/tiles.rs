@@ -1,0 +1,219 @@
+//! The schedule for many threads: a block reads a tile along the operand's rows into shared memory and writes it
+//! along the result's rows. See README.md for the picture.
+
+use fusebox_core::analysis::{TileAccess, bank_conflicts};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::indexing::{Constraint, Expr, Interval, delinearize};
+
+use crate::grid::{Grid, Nest, map_over};
+use crate::index::ceil_div;
+use crate::knobs::{Knobs, knob};
+use crate::problem::Problem;
+use crate::schedule::Schedule;
+
+/// Edge of a tile, so that a warp reads and writes whole rows of it.
+const EDGE: i64 = 32;
+/// Four warps: eight rows of a standard tile for each.
+const THREADS: i64 = 128;
+/// Steps of a thread that are unrolled, so that as many reads are under way.
+const UNROLLED: i64 = 8;
+/// Most elements between the rows of a tile.
+const MOST_PADDING: i64 = 8;
+
+/// A tile in shared memory.
+#[derive(Clone, Debug)]
+pub struct Tiles {
+    grid: Grid,
+    threads: i64,
+    /// What an index of the tile counts for in the position, by dimension of the operand.
+    strides: Vec<i64>,
+    /// Elements of the shared tile.
+    size: i64,
+    padding: i64,
+    knobs: Knobs,
+}
+
+impl Tiles {
+    /// Chooses what the configuration leaves open.
+    ///
+    /// # Errors
+    /// If a knob has an impossible value.
+    pub fn new(
+        problem: &Problem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
+        let warp = i64::from(device.warp_size);
+        let edge = knob(configuration, "edge", 4..=128)?.unwrap_or(EDGE);
+        let tile = tile(problem, edge);
+        let elements: i64 = tile.iter().product();
+        let most = i64::from(device.max_threads_per_block);
+        let threads = match knob(configuration, "threads", 1..=most)? {
+            Some(threads) => threads,
+            None => THREADS.min(ceil_div(elements, warp) * warp).min(most),
+        };
+        let knobs = Knobs::new(&[("edge", edge), ("threads", threads)]);
+        let grid = Grid { dims: problem.form.dims.clone(), tile };
+        let mut tiles = Tiles { grid, threads, strides: Vec::new(), size: 0, padding: 0, knobs };
+        tiles.choose_padding(problem, device.warp_size);
+        Ok(tiles)
+    }
+
+    /// The loops.
+    pub fn schedule(&self, problem: &Problem) -> Schedule {
+        let (edge, threads) = (self.knobs.get("edge"), self.knobs.get("threads"));
+        let others = [(edge, 2 * threads), (edge, threads / 2), (edge / 2, threads), (2 * edge, 2 * threads)];
+        let others = others.into_iter().filter(|&(edge, threads)| edge >= 8 && (32..=1024).contains(&threads));
+        Schedule {
+            launch: LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
+            reading: vec![self.nest(&identity(self.grid.dims.len()))],
+            writing: vec![self.nest(&problem.form.permutation)],
+            tile: Some(vec![self.size]),
+            lanes: 1,
+            alternatives: self
+                .knobs
+                .alternatives(others.map(|(edge, threads)| self.knobs.with("edge", edge).with("threads", threads))),
+            knobs: self.knobs.clone(),
+            notes: vec![self.note()],
+        }
+    }
+
+    fn note(&self) -> String {
+        let tile: Vec<String> = self.grid.tile.iter().map(i64::to_string).collect();
+        format!(
+            "tiles of [{}] elements, rows {} elements further apart than they are long",
+            tile.join(","),
+            self.padding
+        )
+    }
+
+    /// A loop over the tile, its dimensions in the order `order` of the operand's.
+    fn nest(&self, order: &[usize]) -> Nest {
+        let elements = self.grid.tile_elements();
+        let steps = ceil_div(elements, self.threads);
+        let (chunks, unrolled) = (ceil_div(steps, UNROLLED), steps.min(UNROLLED));
+        let mut map = map_over(self.threads, self.grid.blocks(), &[("chunk", chunks), ("step", unrolled)]);
+        let step = Expr::range(0) * unrolled + Expr::range(1);
+        let position = step * self.threads + Expr::dim(0);
+        if chunks * unrolled * self.threads > elements {
+            map.constraints.push(Constraint::new(position.clone(), Interval::from_size(elements)));
+        }
+        let sizes: Vec<i64> = order.iter().map(|&dim| self.grid.tile[dim]).collect();
+        let mut within = vec![Expr::constant(0); order.len()];
+        for (&dim, at) in order.iter().zip(delinearize(&position, &sizes)) {
+            within[dim] = at;
+        }
+        map.results = self.grid.index(&within);
+        map.constraints.extend(self.grid.constraints(&map.results));
+        let place = within.iter().zip(&self.strides).fold(Expr::constant(0), |sum, (at, &s)| sum + at.clone() * s);
+        map.results.push(place);
+        Nest { map, unroll: vec![1] }
+    }
+
+    /// Pads the tile so that reading and writing it collide as little as possible.
+    fn choose_padding(&mut self, problem: &Problem, warp: u32) {
+        let element_bytes = problem.moved.iter().map(|moved| moved.access_bytes).max().unwrap_or(1) as u32;
+        let mut best = u32::MAX;
+        let mut padded = self.clone();
+        for padding in [1, 0].into_iter().chain(2..=MOST_PADDING) {
+            (padded.strides, padded.size) = self.layout(problem, padding);
+            padded.padding = padding;
+            let turns = |order: &[usize]| {
+                // The later steps are like the first.
+                let mut place = padded.nest(order).map;
+                place.ranges.iter_mut().for_each(|range| range.bounds = Interval::point(0));
+                place.results.drain(..order.len());
+                bank_conflicts(&place, &[padded.size], TileAccess { element_bytes, lanes: 1 }, warp)
+            };
+            let worst = turns(&identity(self.grid.dims.len())).max(turns(&problem.form.permutation));
+            if worst < best {
+                (best, *self) = (worst, padded.clone());
+            }
+            if best == 1 {
+                return;
+            }
+        }
+    }
+
+    /// Strides and size of a tile in which the dimension that becomes (second) minor is padded apart.
+    fn layout(&self, problem: &Problem, padding: i64) -> (Vec<i64>, i64) {
+        let form = &problem.form;
+        let rank = form.dims.len();
+        let kept = usize::from(form.keeps_minor());
+        let long = form.permutation[rank - 1 - kept];
+        let inner = (rank - 1 - kept..rank).rev();
+        let outer = (0..rank - 1 - kept).rev().filter(|&dim| dim != long);
+        let mut strides = vec![0; rank];
+        let mut size = 1;
+        for dim in inner.chain([long]).chain(outer) {
+            if dim == long {
+                size += padding;
+            }
+            strides[dim] = size;
+            size *= self.grid.tile[dim];
+        }
+        (strides, size)
+    }
+}
+
+fn identity(rank: usize) -> Vec<usize> {
+    (0..rank).collect()
+}
+
+/// Extents of a tile: `edge` along the dimensions that are minor before and after, more along others where these are
+/// short, so that a block has enough to do.
+fn tile(problem: &Problem, edge: i64) -> Vec<i64> {
+    let form = &problem.form;
+    let rank = form.dims.len();
+    let mut tile = vec![1; rank];
+    let kept = form.keeps_minor();
+    if kept {
+        tile[rank - 1] = form.dims[rank - 1];
+    }
+    let short = rank - 1 - usize::from(kept);
+    let long = form.permutation[short];
+    let mut wanted = edge * edge * tile[rank - 1];
+    while wanted > 4 * edge * edge {
+        wanted /= 2;
+    }
+    for dim in [short, long] {
+        tile[dim] = form.dims[dim].min(edge);
+    }
+    let others = (0..rank).rev().filter(|&dim| dim != short && dim != long);
+    for dim in [long, short].into_iter().chain(others) {
+        let elements: i64 = tile.iter().product();
+        tile[dim] = (tile[dim] * wanted / elements).clamp(1, form.dims[dim]);
+    }
+    tile
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::problem::tests::problem;
+
+    /// Turns of the worst access, reading the operand into the tile and writing the result from it.
+    fn turns(element: &str, dims: &[i64], permutation: &[i64]) -> [u32; 2] {
+        let problem = problem(element, dims, permutation);
+        let tiles = Tiles::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();
+        let schedule = tiles.schedule(&problem);
+        let element_bytes = problem.moved[0].access_bytes as u32;
+        [&schedule.reading[0], &schedule.writing[0]].map(|nest| {
+            let mut map = nest.map.clone();
+            map.results.drain(..dims.len());
+            bank_conflicts(&map, &[tiles.size], TileAccess { element_bytes, lanes: 1 }, 32)
+        })
+    }
+
+    #[test]
+    fn standard_tiles_have_no_bank_conflicts() {
+        assert_eq!(turns("f32", &[4096, 4096], &[1, 0]), [1, 1]);
+        assert_eq!(turns("f64", &[4096, 4096], &[1, 0]), [1, 1]);
+        assert_eq!(turns("bf16", &[4096, 4095], &[1, 0]), [1, 1]);
+        assert_eq!(turns("f32", &[64, 512, 256], &[0, 2, 1]), [1, 1]);
+        assert_eq!(turns("f32", &[256, 128, 256], &[2, 1, 0]), [1, 1]);
+        assert_eq!(turns("f32", &[4096, 4096, 2], &[1, 0, 2]), [1, 1]);
+    }
+}

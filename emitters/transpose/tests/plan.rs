@@ -1,0 +1,154 @@
+//! Plans cover every output element exactly once, within the device's limits, whatever the knobs; kernels come out
+//! of them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict};
+use fusebox_core::hlo::{Shape, parse_module};
+use fusebox_emitter_transpose::{PackedTranspose, Transpose};
+
+fn fusion(body: &str) -> Fusion {
+    Fusion::new("kernel", parse_module(&format!("fusion {{ {body} }}"), "test.hlo").unwrap()).unwrap()
+}
+
+fn plain(element: &str, dims: &[i64], permutation: &[usize]) -> Fusion {
+    let list = |items: Vec<i64>| items.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+    let result = list(permutation.iter().map(|&dim| dims[dim]).collect());
+    let (dims, permutation) = (list(dims.to_vec()), list(permutation.iter().map(|&dim| dim as i64).collect()));
+    fusion(&format!(
+        "x = {element}[{dims}] parameter(0)\n ROOT t = {element}[{result}] transpose(x), dimensions={{{permutation}}}"
+    ))
+}
+
+/// Every element of every output is the result of exactly one point of its maps.
+fn assert_covers(fusion: &Fusion, plan: &Plan, device: &DeviceDescription) {
+    assert!(plan.shared_bytes <= device.shared_bytes_per_block, "{}", plan.shared_bytes);
+    assert!(plan.launch.threads_per_block <= device.max_threads_per_block);
+    let roots = fusion.roots.iter().map(|&id| &fusion.computation().instruction(id).shape);
+    for (shape, output) in roots.zip(&plan.outputs) {
+        let Shape::Array(array) = shape else { panic!("{shape:?}") };
+        let mut seen: HashMap<Vec<i64>, u32> = HashMap::new();
+        for map in &output.maps {
+            let launch = [i64::from(plan.launch.threads_per_block), plan.launch.blocks as i64];
+            assert_eq!([map.dims[0].bounds.upper + 1, map.dims[1].bounds.upper + 1], launch);
+            let _ = map.for_each_point(|point| {
+                *seen.entry(point.results.to_vec()).or_insert(0) += 1;
+                ControlFlow::Continue(())
+            });
+        }
+        assert!(seen.values().all(|&times| times == 1), "{:?}", output.maps);
+        assert_eq!(seen.len() as i64, array.element_count(), "{:?}", output.maps);
+        let inside = |index: &Vec<i64>| index.iter().zip(&array.dims).all(|(i, size)| (0..*size).contains(i));
+        assert!(seen.keys().all(inside), "{:?}", output.maps);
+    }
+}
+
+/// The plan and all its alternatives cover and give kernels; gives the plan.
+fn check(emitter: &dyn Emitter, fusion: &Fusion, device: &DeviceDescription) -> Plan {
+    assert!(matches!(emitter.consider(fusion, device), Verdict::Accept { .. }));
+    let plan = emitter.plan(fusion, device, &Configuration::default()).unwrap();
+    for configuration in std::iter::once(&plan.configuration).chain(&plan.alternatives) {
+        let other = emitter.plan(fusion, device, configuration).unwrap();
+        assert_eq!(other.configuration, *configuration);
+        assert_covers(fusion, &other, device);
+        let kernel = emitter.emit(fusion, device, &other).unwrap();
+        assert_eq!(kernel, emitter.emit(fusion, device, &other).unwrap());
+    }
+    plan
+}
+
+#[test]
+fn plans_cover_on_every_device() {
+    let cases: [(&str, &[i64], &[usize]); 12] = [
+        ("f32", &[96, 64], &[1, 0]),
+        ("f32", &[33, 70], &[1, 0]),
+        ("f32", &[3, 500], &[1, 0]),
+        ("f32", &[500, 3], &[1, 0]),
+        ("s8", &[130, 44], &[1, 0]),
+        ("f64", &[5, 40, 9], &[0, 2, 1]),
+        ("c64", &[17, 6, 10], &[2, 1, 0]),
+        ("bf16", &[40, 3, 5, 7], &[1, 3, 0, 2]),
+        ("f32", &[20, 30, 64], &[1, 0, 2]),
+        ("u8", &[20, 30, 3], &[1, 0, 2]),
+        ("c128", &[4, 12, 5], &[1, 0, 2]),
+        ("f32", &[2, 3, 2000], &[1, 0, 2]),
+    ];
+    for (element, dims, permutation) in cases {
+        let fusion = plain(element, dims, permutation);
+        for device in [DeviceDescription::cpu(2), DeviceDescription::sm(90), DeviceDescription::simt()] {
+            check(&Transpose, &fusion, &device);
+        }
+    }
+}
+
+#[test]
+fn standard_tiles_have_known_launches() {
+    let device = DeviceDescription::sm(90);
+    let plan = check(&Transpose, &plain("f32", &[128, 96], &[1, 0]), &device);
+    assert_eq!((plan.launch.blocks, plan.launch.threads_per_block, plan.shared_bytes), (12, 128, 32 * 33 * 4));
+    let plan = check(&PackedTranspose, &plain("bf16", &[128, 192], &[1, 0]), &device);
+    assert_eq!((plan.launch.blocks, plan.launch.threads_per_block, plan.vector_lanes), (6, 128, 2));
+    assert_eq!(plan.shared_bytes, 64 * 65 * 2);
+    let plan = check(&PackedTranspose, &plain("s4", &[256, 128], &[1, 0]), &device);
+    assert_eq!((plan.launch.blocks, plan.vector_lanes, plan.shared_bytes), (2, 4, 128 * 129));
+    let plan = check(&Transpose, &plain("f32", &[64, 64, 2], &[1, 0, 2]), &device);
+    assert_eq!((plan.launch.blocks, plan.launch.threads_per_block), (4, 128));
+}
+
+/// Panels on the cpu hold long runs both ways, and fit.
+#[test]
+fn large_panels_fit() {
+    let device = DeviceDescription::cpu(2);
+    for (element, columns, rows) in [("f32", 128, 256), ("bf16", 128, 512), ("f64", 128, 128)] {
+        let fusion = plain(element, &[4096, 4096], &[1, 0]);
+        let plan = Transpose.plan(&fusion, &device, &Configuration::default()).unwrap();
+        let expected = [("columns".to_owned(), columns), ("rows".to_owned(), rows)];
+        assert_eq!(plan.configuration, Configuration(expected.into()), "{element}");
+        assert!(plan.shared_bytes <= device.shared_bytes_per_block);
+    }
+}
+
+#[test]
+fn side_outputs_are_planned_at_the_operand() {
+    let fusion = fusion(
+        "x = f32[40,50] parameter(0)\n n = f32[40,50] negate(x)\n t = f32[50,40] transpose(n), dimensions={1,0}
+         r = f32[25,2,40] reshape(t)\n ROOT o = (f32[50,40], f32[40,50], f32[25,2,40]) tuple(t, n, r)",
+    );
+    for device in [DeviceDescription::cpu(2), DeviceDescription::sm(80)] {
+        check(&Transpose, &fusion, &device);
+    }
+}
+
+#[test]
+fn what_cannot_be_packed_is_declined_with_the_reason() {
+    let reason = |fusion: &Fusion, device: &DeviceDescription| match PackedTranspose.consider(fusion, device) {
+        Verdict::Decline(decline) => decline.reason,
+        Verdict::Accept { .. } => panic!("accepted"),
+    };
+    let (gpu, cpu) = (DeviceDescription::sm(90), DeviceDescription::cpu(2));
+    assert_eq!(reason(&plain("f32", &[64, 64], &[1, 0]), &gpu), "elements of 4 bytes fill their bank's word");
+    assert_eq!(reason(&plain("s8", &[64, 63], &[1, 0]), &gpu), "rows of 63 elements are no whole words of 4");
+    assert_eq!(
+        reason(&plain("s8", &[64, 36], &[1, 0]), &gpu),
+        "rows of 36 elements are too short: 10 words are the least"
+    );
+    assert_eq!(reason(&plain("s8", &[64, 6, 64], &[1, 0, 2]), &gpu), "rows stay rows: nothing has to be packed");
+    assert_eq!(reason(&plain("s8", &[64, 64], &[1, 0]), &cpu), "blocks of one thread have no banks to spare");
+}
+
+#[test]
+fn impossible_knobs_are_refused() {
+    let fusion = plain("f32", &[256, 256], &[1, 0]);
+    let refused = |device: &DeviceDescription, name: &str, value: i64| {
+        let configuration = Configuration([(name.to_owned(), value)].into());
+        Transpose.plan(&fusion, device, &configuration).unwrap_err().message
+    };
+    let (gpu, cpu) = (DeviceDescription::sm(90), DeviceDescription::cpu(2));
+    assert_eq!(refused(&gpu, "threads", 2048), "knob threads is 2048, it must be 1 to 1024");
+    assert_eq!(refused(&gpu, "edge", 1), "knob edge is 1, it must be 4 to 128");
+    assert_eq!(refused(&gpu, "edge", 128), "the tiles take 66048 bytes, a block has 49152; choose smaller knobs");
+    assert!(refused(&cpu, "rows", 0).starts_with("knob rows is 0, it must be 1 to "));
+}
