@@ -31,6 +31,8 @@ pub struct Decisions {
     /// Per instruction, the roots of the kernels it is computed in. An instruction with a buffer computed by
     /// a kernel is in its own; one that no kernel computes is in none.
     pub kernels: Vec<Vec<InstrId>>,
+    /// Per root of a kernel, its hero, if it has one.
+    pub claims: HashMap<InstrId, Claim>,
 }
 
 impl Decisions {
@@ -96,7 +98,8 @@ pub fn decide(computation: &Computation) -> Decisions {
         decider.place(id);
     }
     let kernels = decider.placements.iter().map(|list| list.iter().map(|p| p.kernel).collect()).collect();
-    Decisions { kernels }
+    let claims = decider.kernels.iter().filter_map(|(&root, kernel)| Some((root, kernel.claim?))).collect();
+    Decisions { kernels, claims }
 }
 
 impl Decider<'_> {

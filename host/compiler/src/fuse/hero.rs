@@ -5,7 +5,7 @@
 //! computed element by element inside another's iteration space: a reduce serially, a transpose with
 //! strided reads. Both are right where they are small and a launch costs more.
 
-use fusebox_core::analysis::{HeroKind, keeps_positions, kind_at_root, kind_inside};
+use fusebox_core::analysis::{HeroKind, NormalTranspose, keeps_positions, kind_at_root, kind_inside};
 use fusebox_core::hlo::{ArrayShape, Computation, InstrId, Instruction, Op};
 
 use super::cost::LAUNCH;
@@ -14,7 +14,7 @@ use super::reads::first_array;
 /// Elements per result from which a reduce is worth a kernel that shares the work of a result.
 const LEAST_REDUCED: f64 = 16.0;
 /// Bytes from which strided reads miss the nearest cache.
-const CACHED_BYTES: i64 = 32 << 10;
+pub const CACHED_BYTES: i64 = 32 << 10;
 /// Contiguous bytes from which a reordered read is as good as a plain one: a cache line.
 const LEAST_RUN_BYTES: i64 = 64;
 
@@ -62,8 +62,8 @@ fn claim(computation: &Computation, hero: InstrId, kind: HeroKind) -> Option<Cla
 
 /// Whether a producer may be computed in a kernel that has the claim `kernel` so far, in that zone.
 ///
-/// * In the epilogue it becomes the hero, or there must be none yet: two candidates hide each other, which only
-///   does where neither matters.
+/// * In the epilogue it becomes the hero, or there must be none yet, or one of the same form: two others hide each
+///   other, which only does where neither matters.
 /// * Elsewhere a large reduce would be serial and a large transpose strided; a concatenate only
 ///   chooses between reads.
 pub fn is_admitted(computation: &Computation, producer: InstrId, zone: Zone, kernel: Option<Claim>) -> bool {
@@ -73,10 +73,31 @@ pub fn is_admitted(computation: &Computation, producer: InstrId, zone: Zone, ker
     };
     match (zone, kernel) {
         (Zone::Epilogue, None) => true,
-        (Zone::Epilogue, Some(other)) => !own.is_significant && !other.is_significant,
+        (Zone::Epilogue, Some(other)) => {
+            !own.is_significant && !other.is_significant || go_together(computation, own.hero, other.hero)
+        }
         (Zone::Inside, _) => {
             !own.is_significant || kind_inside(computation.instruction(producer)) == HeroKind::Concatenate
         }
+    }
+}
+
+/// Whether one kernel serves both heroes: reductions of the same dimensions of equal arrays, or transposes that
+/// move alike.
+fn go_together(computation: &Computation, a: InstrId, b: InstrId) -> bool {
+    let (a, b) = (computation.instruction(a), computation.instruction(b));
+    let dims = |reduce: &Instruction| {
+        reduce.operands.first().and_then(|&id| first_array(computation.instruction(id))).map(|array| array.dims.clone())
+    };
+    match (&a.op, &b.op) {
+        (Op::Reduce { dimensions: one, .. }, Op::Reduce { dimensions: other, .. }) => {
+            one == other && dims(a) == dims(b)
+        }
+        (Op::Transpose { .. }, Op::Transpose { .. }) => {
+            let form = NormalTranspose::of(computation, a);
+            form.is_some() && form == NormalTranspose::of(computation, b)
+        }
+        _ => false,
     }
 }
 
@@ -122,6 +143,7 @@ fn run_bytes(operand: &ArrayShape, permutation: &[i64]) -> i64 {
     elements * operand.element_type.byte_size() as i64
 }
 
-fn bytes(instruction: &Instruction) -> i64 {
+/// Bytes of an instruction's first array.
+pub fn bytes(instruction: &Instruction) -> i64 {
     first_array(instruction).map_or(0, ArrayShape::byte_size)
 }

@@ -4,6 +4,7 @@
 //! decide   per instruction: a buffer of its own, or computed inside its users' kernels, after
 //!          cost  what repeated work and launches cost
 //!          hero  whose iteration space a kernel takes
+//! merge    kernels that read the same -> one kernel with several results
 //! outline  each instruction with a buffer and what is computed inside it -> fusion instruction
 //! ```
 //!
@@ -16,8 +17,11 @@ mod executor;
 mod hero;
 mod hoist;
 mod in_place;
+mod merge;
+mod order;
 mod outline;
 mod reads;
+mod region;
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,15 @@
 //! Moves what a kernel computes into a computation of its own and puts a `fusion` in its place.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use fusebox_core::hlo::{Computation, ComputationId, Extra, FusionKind, InstrId, Instruction, Module, Op};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
 
 use super::decide::Decisions;
 use super::executor::{Executor, executor};
 use super::in_place::initial_values;
+use super::merge::merge;
+use super::order::Step;
+use super::region::Region;
 use crate::passes::renumber;
 use crate::rebuild::Rebuild;
 
@@ -14,29 +17,49 @@ use crate::rebuild::Rebuild;
 pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions) {
     let old = module.computation(id).clone();
     let needs_buffer = buffers(&old, decisions);
+    let steps = old.ids().filter(|id| needs_buffer[id.index()]).map(|id| step(&old, id, decisions)).collect();
     let first_new = module.computations.len() as u32;
     let mut fused = Vec::new();
     let mut rebuild = Rebuild::new(&old);
-    for id in old.ids().filter(|id| needs_buffer[id.index()]) {
-        let instruction = old.instruction(id);
-        let new = match region(&old, id, decisions) {
-            None => rebuild.copy(instruction),
-            Some(region) => {
+    for step in merge(&old, decisions, steps) {
+        match step {
+            Step::Single(id) => {
+                let new = rebuild.copy(old.instruction(id));
+                rebuild.set(id, new);
+            }
+            Step::Kernel(region) => {
                 let calls = ComputationId(first_new + fused.len() as u32);
                 fused.push(region.computation(&old));
-                region.call(&mut rebuild, instruction, calls)
+                let call = region.call(&mut rebuild, &old, calls);
+                results(&mut rebuild, &old, &region, call);
             }
-        };
-        rebuild.set(id, new);
+        }
     }
     let new = rebuild.finish();
     insert(module, id, new, fused);
 }
 
-/// What the kernel of root `id` computes; `None` if `id` is no such root, or its kernel is there already.
-fn region(old: &Computation, id: InstrId, decisions: &Decisions) -> Option<Region> {
-    let is_fusion = matches!(old.instruction(id).op, Op::Fusion { .. });
-    (decisions.is_root(id) && !is_fusion).then(|| Region::of(old, id, decisions)).filter(|r| !r.is_alias(old))
+/// Declares which new instruction stands for each root of a kernel.
+fn results(rebuild: &mut Rebuild, old: &Computation, region: &Region, call: InstrId) {
+    if let [root] = region.roots[..] {
+        rebuild.set(root, call);
+        return;
+    }
+    for (index, &root) in region.roots.iter().enumerate() {
+        let instruction = old.instruction(root);
+        let op = Op::GetTupleElement { index: index as i64 };
+        let element = rebuild.add(instruction, op, instruction.shape.clone(), vec![call]);
+        rebuild.set(root, element);
+    }
+}
+
+/// The kernel of root `id`; the instruction itself if it is no such root, or its kernel is there already.
+fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> Step {
+    if !decisions.is_root(id) || matches!(old.instruction(id).op, Op::Fusion { .. }) {
+        return Step::Single(id);
+    }
+    let region = Region::of(old, &[id], decisions);
+    if region.is_alias(old) { Step::Single(id) } else { Step::Kernel(region) }
 }
 
 /// Which instructions of the new sequence remain: roots, what no kernel computes, and constants that
@@ -53,95 +76,6 @@ fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
     }
     needed[computation.root.index()] = true;
     needed
-}
-
-/// What one kernel computes.
-struct Region {
-    root: InstrId,
-    /// In order, the root last.
-    members: Vec<InstrId>,
-    /// Values that the root's results start from. They are the first parameters, which nothing else reads.
-    initial: Vec<InstrId>,
-    /// Values read from buffers, in order of first use.
-    inputs: Vec<InstrId>,
-}
-
-impl Region {
-    fn of(computation: &Computation, root: InstrId, decisions: &Decisions) -> Region {
-        let is_member = |id: InstrId| decisions.kernels[id.index()].contains(&root);
-        let initial = initial_values(computation.instruction(root)).to_vec();
-        let read = |id: InstrId| {
-            let skipped = if id == root { initial.len() } else { 0 };
-            &computation.instruction(id).operands[skipped..]
-        };
-        let mut members = Vec::new();
-        let mut pending = vec![root];
-        let mut seen = HashSet::new();
-        while let Some(id) = pending.pop() {
-            if seen.insert(id) {
-                members.push(id);
-                pending.extend(read(id).iter().filter(|&&o| is_member(o)));
-            }
-        }
-        members.sort();
-        let mut inputs: Vec<InstrId> = Vec::new();
-        for operand in members.iter().flat_map(|&id| read(id)) {
-            if !is_member(*operand) && !inputs.contains(operand) {
-                inputs.push(*operand);
-            }
-        }
-        Region { root, members, initial, inputs }
-    }
-
-    /// A lone reshape of a buffer is the same buffer.
-    fn is_alias(&self, computation: &Computation) -> bool {
-        self.members.len() == 1 && matches!(computation.instruction(self.root).op, Op::Reshape)
-    }
-
-    /// The fusion instruction that stands for the root.
-    fn call(&self, rebuild: &mut Rebuild, root: &Instruction, calls: ComputationId) -> InstrId {
-        let operands = self.initial.iter().chain(&self.inputs).map(|&input| rebuild.mapped(input)).collect();
-        let op = Op::Fusion { kind: FusionKind::Loop, calls };
-        let metadata = root.extra.as_ref().and_then(|extra| extra.metadata.clone());
-        let extra = metadata.map(|metadata| Box::new(Extra { metadata: Some(metadata), ..Extra::default() }));
-        let (name, shape, span) = (root.name.clone(), root.shape.clone(), root.span);
-        rebuild.push(Instruction { name, shape, op, operands, extra, span })
-    }
-
-    fn computation(&self, old: &Computation) -> Computation {
-        let mut map: HashMap<InstrId, InstrId> = HashMap::new();
-        let parameters = self.initial.len() + self.inputs.len();
-        let mut instructions = Vec::with_capacity(parameters + self.members.len());
-        for (number, &input) in self.initial.iter().chain(&self.inputs).enumerate() {
-            // The inputs come last: a value that is both is read from there.
-            map.insert(input, InstrId(instructions.len() as u32));
-            let source = old.instruction(input);
-            let op = Op::Parameter { number: number as i64 };
-            instructions.push(Instruction::new(
-                format!("param_{number}.{}", source.name),
-                source.shape.clone(),
-                op,
-                Vec::new(),
-            ));
-        }
-        for &member in &self.members {
-            map.insert(member, InstrId(instructions.len() as u32));
-            let mut copy = old.instruction(member).clone();
-            let initial = if member == self.root { self.initial.len() } else { 0 };
-            let own = (0..initial).map(|number| InstrId(number as u32));
-            copy.operands = own.chain(copy.operands[initial..].iter().map(|o| map[o])).collect();
-            instructions.push(copy);
-        }
-        let root = InstrId(instructions.len() as u32 - 1);
-        let root_instruction = old.instruction(self.root);
-        Computation {
-            name: format!("fused_{}", root_instruction.name),
-            instructions,
-            root,
-            execution_thread: None,
-            span: root_instruction.span,
-        }
-    }
 }
 
 /// Puts `fused` just before computation `id`, which becomes `new`. So far the fused ones are numbered

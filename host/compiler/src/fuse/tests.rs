@@ -344,3 +344,108 @@ ENTRY main {{ z = f32[1] constant({{0}})
     assert_eq!(fusions.len(), 1, "{}", print_module(&module));
     assert_eq!((fusions[0].parameters().len(), opcodes(fusions[0])), (3, vec![Opcode::Scatter]));
 }
+
+/// Results and opcodes of each fusion.
+fn results(text: &str) -> Vec<(usize, Vec<Opcode>)> {
+    let module = fused(text);
+    let count = |f: &Computation| f.root_instruction().shape.leaves().len();
+    let of = |f: &&Computation| {
+        let skipped = [Opcode::Constant, Opcode::Tuple];
+        (count(f), opcodes(f).into_iter().filter(|o| !skipped.contains(o)).collect())
+    };
+    fusions(&module).iter().map(of).collect()
+}
+
+#[test]
+fn reductions_of_one_array_are_one_pass() {
+    let text = with_reducer(
+        "x = f32[512,512] parameter(0)",
+        "s = f32[512] reduce(x, zero), dimensions={1}, to_apply=add
+  q = f32[512,512] multiply(x, x)
+  t = f32[512] reduce(q, zero), dimensions={1}, to_apply=add
+  m = f32[512] negate(t)
+  ROOT r = (f32[512], f32[512]) tuple(s, m)",
+    );
+    let found = results(&text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0], (2, vec![Opcode::Reduce, Opcode::Multiply, Opcode::Reduce, Opcode::Negate]));
+}
+
+#[test]
+fn reductions_in_one_epilogue_are_one_kernel() {
+    let text = with_reducer(
+        "x = f32[512,512] parameter(0)",
+        "s = f32[512] reduce(x, zero), dimensions={1}, to_apply=add
+  q = f32[512,512] multiply(x, x)
+  t = f32[512] reduce(q, zero), dimensions={1}, to_apply=add
+  ROOT v = f32[512] subtract(t, s)",
+    );
+    let found = results(&text);
+    assert_eq!((found.len(), found[0].0), (1, 1), "{found:?}");
+}
+
+#[test]
+fn reductions_over_other_dimensions_or_of_other_arrays_stay_apart() {
+    for second in ["reduce(x, zero), dimensions={0}", "reduce(y, zero), dimensions={1}"] {
+        let text = with_reducer(
+            "x = f32[512,512] parameter(0)
+  y = f32[512,512] parameter(1)",
+            &format!(
+                "s = f32[512] reduce(x, zero), dimensions={{1}}, to_apply=add
+  t = f32[512] {second}, to_apply=add
+  ROOT r = (f32[512], f32[512]) tuple(s, t)"
+            ),
+        );
+        assert_eq!(results(&text).len(), 2, "{second}");
+    }
+}
+
+#[test]
+fn a_value_computed_for_a_reduction_is_written_on_the_way() {
+    let text = with_reducer(
+        "x = f32[512,512] parameter(0)",
+        "e = f32[512,512] exponential(x)
+  s = f32[512] reduce(e, zero), dimensions={1}, to_apply=add
+  ROOT r = (f32[512,512], f32[512]) tuple(e, s)",
+    );
+    assert_eq!(results(&text), [(2, vec![Opcode::Exponential, Opcode::Reduce])]);
+}
+
+#[test]
+fn elementwise_kernels_of_one_array_are_one_pass() {
+    let text = "HloModule m
+ENTRY main { x = f32[512,512] parameter(0)
+  y = f32[512,512] parameter(1)
+  a = f32[512,512] exponential(x)
+  b = f32[512,512] multiply(x, y)
+  ROOT r = (f32[512,512], f32[512,512]) tuple(a, b) }";
+    let found = results(text);
+    assert_eq!(found, [(2, vec![Opcode::Exponential, Opcode::Multiply])]);
+}
+
+#[test]
+fn nothing_is_merged_around_a_kernel_between() {
+    let text = with_reducer(
+        "x = f32[512,512] parameter(0)",
+        "s = f32[512] reduce(x, zero), dimensions={1}, to_apply=add
+  b = f32[512,512] broadcast(s), dimensions={0}
+  d = f32[512,512] subtract(x, b)
+  q = f32[512,512] multiply(d, d)
+  t = f32[512] reduce(q, zero), dimensions={1}, to_apply=add
+  ROOT r = (f32[512], f32[512]) tuple(s, t)",
+    );
+    assert_eq!(results(&text).iter().map(|(count, _)| *count).collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn what_reads_a_neighbour_stays_a_kernel_of_its_own() {
+    let text = "HloModule m
+ENTRY main { x = f32[100000] parameter(0)
+  zero = f32[] constant(0)
+  e = f32[100000] tanh(x)
+  l = f32[99999] slice(e), slice={[1:100000]}
+  p = f32[100000] pad(l, zero), padding=0_1
+  n = f32[100000] add(p, e)
+  ROOT r = (f32[100000], f32[100000]) tuple(e, n) }";
+    assert_eq!(results(text).iter().map(|(count, _)| *count).collect::<Vec<_>>(), [1, 1]);
+}

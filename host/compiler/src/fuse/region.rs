@@ -1,0 +1,131 @@
+//! What one kernel computes, as a computation of its own.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::hlo::{Computation, ComputationId, Extra, FusionKind, InstrId, Instruction, Op, Shape};
+
+use super::decide::Decisions;
+use super::in_place::initial_values;
+use crate::rebuild::Rebuild;
+
+/// The inside of one kernel.
+#[derive(Debug)]
+pub struct Region {
+    /// What it leaves in buffers, in order.
+    pub roots: Vec<InstrId>,
+    /// In order of instructions.
+    pub members: Vec<InstrId>,
+    /// Values that the root's results start from. They are the first parameters, which nothing else reads.
+    initial: Vec<InstrId>,
+    /// Values read from buffers, in order of first use.
+    inputs: Vec<InstrId>,
+}
+
+impl Region {
+    /// What is computed for these roots. Only a root that is alone starts from a value.
+    pub fn of(computation: &Computation, roots: &[InstrId], decisions: &Decisions) -> Region {
+        let is_member = |id: InstrId| roots.iter().any(|root| decisions.kernels[id.index()].contains(root));
+        let initial = match roots {
+            [root] => initial_values(computation.instruction(*root)).to_vec(),
+            _ => Vec::new(),
+        };
+        let read = |id: InstrId| {
+            let skipped = if roots.contains(&id) { initial.len() } else { 0 };
+            &computation.instruction(id).operands[skipped..]
+        };
+        let mut members = Vec::new();
+        let mut pending = roots.to_vec();
+        let mut seen = HashSet::new();
+        while let Some(id) = pending.pop() {
+            if seen.insert(id) {
+                members.push(id);
+                pending.extend(read(id).iter().filter(|&&o| is_member(o)));
+            }
+        }
+        members.sort();
+        let mut inputs: Vec<InstrId> = Vec::new();
+        for operand in members.iter().flat_map(|&id| read(id)) {
+            if !is_member(*operand) && !inputs.contains(operand) {
+                inputs.push(*operand);
+            }
+        }
+        Region { roots: roots.to_vec(), members, initial, inputs }
+    }
+
+    /// Everything that must be there before the kernel runs.
+    pub fn operands(&self) -> impl Iterator<Item = InstrId> {
+        self.initial.iter().chain(&self.inputs).copied()
+    }
+
+    /// A lone reshape of a buffer is the same buffer.
+    pub fn is_alias(&self, computation: &Computation) -> bool {
+        self.members.len() == 1 && matches!(computation.instruction(self.members[0]).op, Op::Reshape)
+    }
+
+    /// Adds the fusion instruction, which stands for the root, or for several roots as their tuple.
+    pub fn call(&self, rebuild: &mut Rebuild, old: &Computation, calls: ComputationId) -> InstrId {
+        let first = old.instruction(self.roots[0]);
+        let operands = self.operands().map(|input| rebuild.mapped(input)).collect();
+        let op = Op::Fusion { kind: FusionKind::Loop, calls };
+        let metadata = first.extra.as_ref().and_then(|extra| extra.metadata.clone());
+        let extra = metadata.map(|metadata| Box::new(Extra { metadata: Some(metadata), ..Extra::default() }));
+        rebuild.push(Instruction {
+            name: self.name(old),
+            shape: self.shape(old),
+            op,
+            operands,
+            extra,
+            span: first.span,
+        })
+    }
+
+    fn name(&self, old: &Computation) -> String {
+        let first = &old.instruction(self.roots[0]).name;
+        match self.roots.len() {
+            1 => first.clone(),
+            count => format!("{first}_and_{}", count - 1),
+        }
+    }
+
+    fn shape(&self, old: &Computation) -> Shape {
+        let of = |root: &InstrId| old.instruction(*root).shape.clone();
+        match self.roots.as_slice() {
+            [root] => of(root),
+            several => Shape::Tuple(several.iter().map(of).collect()),
+        }
+    }
+
+    /// The fused computation.
+    pub fn computation(&self, old: &Computation) -> Computation {
+        let mut map: HashMap<InstrId, InstrId> = HashMap::new();
+        let mut instructions = Vec::with_capacity(self.members.len() + self.inputs.len() + 1);
+        for (number, input) in self.operands().enumerate() {
+            // The inputs come last: a value that is both is read from there.
+            map.insert(input, InstrId(instructions.len() as u32));
+            let source = old.instruction(input);
+            let op = Op::Parameter { number: number as i64 };
+            instructions.push(Instruction::new(
+                format!("param_{number}.{}", source.name),
+                source.shape.clone(),
+                op,
+                Vec::new(),
+            ));
+        }
+        for &member in &self.members {
+            map.insert(member, InstrId(instructions.len() as u32));
+            let mut copy = old.instruction(member).clone();
+            let initial = if self.roots.contains(&member) { self.initial.len() } else { 0 };
+            let own = (0..initial).map(|number| InstrId(number as u32));
+            copy.operands = own.chain(copy.operands[initial..].iter().map(|o| map[o])).collect();
+            instructions.push(copy);
+        }
+        let mut root = map[&self.roots[0]];
+        if self.roots.len() > 1 {
+            let operands = self.roots.iter().map(|root| map[root]).collect();
+            root = InstrId(instructions.len() as u32);
+            instructions.push(Instruction::new("results", self.shape(old), Op::Tuple, operands));
+        }
+        let span = old.instruction(self.roots[0]).span;
+        Computation { name: format!("fused_{}", self.name(old)), instructions, root, execution_thread: None, span }
+    }
+}
