@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use corosensei::Coroutine;
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
 /// Stack of one GPU thread. Pages that are not touched cost nothing.
 const STACK_BYTES: usize = 256 << 10;
@@ -12,10 +12,29 @@ const MOST_KEPT: usize = 1024;
 
 /// The way out of a coroutine.
 pub type Yielder = corosensei::Yielder<(), ()>;
-type Fiber = Coroutine<(), (), (), DefaultStack>;
+type Fiber = Coroutine<(), (), (), Staggered>;
 
 thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A stack that starts some bytes below its page's end. If all started at the same place of a page, those of a warp
+/// would drive each other out of the cache.
+struct Staggered {
+    stack: DefaultStack,
+    bytes: usize,
+}
+
+// SAFETY: a part of a stack, as large as promised, whose end stays aligned to 64 bytes.
+unsafe impl Stack for Staggered {
+    fn base(&self) -> StackPointer {
+        let base = self.stack.base();
+        StackPointer::new(base.get() - self.bytes).unwrap_or(base)
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.stack.limit()
+    }
 }
 
 /// Coroutines that all do the same: one GPU thread after another.
@@ -45,6 +64,7 @@ impl Fibers {
             Some(stack) => stack,
             None => DefaultStack::new(STACK_BYTES)?,
         };
+        let stack = Staggered { stack, bytes: self.all.len() % 32 * 128 };
         let (context, body) = (self.context, self.body);
         self.all.push(Coroutine::with_stack(stack, move |yielder, ()| body(context, yielder)));
         Ok(self.all.len() - 1)
@@ -69,7 +89,7 @@ impl Drop for Fibers {
             unsafe { fiber.force_reset() };
             STACKS.with_borrow_mut(|stacks| {
                 if stacks.len() < MOST_KEPT {
-                    stacks.push(fiber.into_stack());
+                    stacks.push(fiber.into_stack().stack);
                 }
             });
         }
