@@ -111,6 +111,8 @@ ENTRY main {
         "fused_e: loop",
         "chosen: highest score",
         "roots: e (exponential)",
+        "hero: nothing above e has an iteration space of its own",
+        "predicted: 256 bytes read, 256 written, 2.0 us",
         "launch: ",
         "output 0 (Unique): ",
         "s: sort is executed by a host routine",

@@ -22,6 +22,8 @@ mod fuse;
 mod kernels;
 mod select;
 
+mod prediction;
+
 mod lower;
 
 mod schedule;
@@ -32,5 +34,6 @@ pub use kernels::Unit;
 pub use lower::Lowered;
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile};
+pub use prediction::Prediction;
 pub use select::{Emitters, Selected, is_in_emitter};
 pub use source::{Format, Source};

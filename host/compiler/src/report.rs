@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use fusebox_core::analysis::heroes;
 use fusebox_core::emitter::{OutputPlan, Plan};
 use fusebox_core::hlo::Module;
 use fusebox_plugins::Outcome;
 use fusebox_runtime::{Executable, Thunk};
 
 use crate::fuse::{Executor, executor};
+use crate::prediction::Prediction;
 use crate::roles::{Role, in_role};
 use crate::select::Selected;
 
@@ -58,7 +60,7 @@ pub fn maps(output: &OutputPlan) -> String {
     output.maps.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Everything about one kernel: what it computes, who makes it, how, and how much memory it moves.
+/// Everything about one kernel: what it computes, who makes it, how, how much memory it moves, and how long that takes.
 pub fn kernel(selected: &Selected) -> String {
     let fusion = &selected.unit.fusion;
     let computation = fusion.computation();
@@ -70,6 +72,9 @@ pub fn kernel(selected: &Selected) -> String {
         .map(|root| format!("{} ({})", root.name, root.opcode()))
         .collect();
     let _ = writeln!(text, "  roots: {}", roots.join(", "));
+    for hero in heroes(fusion) {
+        let _ = writeln!(text, "  hero: {}", hero.reason);
+    }
     let _ = writeln!(text, "  instructions: {}", computation.instructions.len());
     if selected.unit.uses.len() > 1 {
         let _ = writeln!(text, "  serves: {}", selected.unit.uses.join(", "));
@@ -77,13 +82,9 @@ pub fn kernel(selected: &Selected) -> String {
     plan(&selected.plan).lines().for_each(|line| {
         let _ = writeln!(text, "  {line}");
     });
-    let _ = writeln!(text, "  bytes read and written at least: {}", bytes(selected));
+    let Prediction { read, written, seconds } = selected.prediction;
+    let _ = writeln!(text, "  predicted: {read} bytes read, {written} written, {:.1} us", seconds * 1e6);
     text
-}
-
-/// Bytes of all parameters and outputs.
-pub fn bytes(selected: &Selected) -> u64 {
-    crate::lower::arguments(selected).iter().map(|argument| argument.bytes).sum()
 }
 
 /// One line per operation that no kernel executes.

@@ -6,6 +6,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Plan};
 use fusebox_plugins::{LoadedEmitter, Origin, Override, Produced, Registry, Selection, produce};
 
+use crate::prediction::{Prediction, predict};
 use crate::{CompileError, kernels::Unit};
 
 /// The emitters to choose from, and what the user decided about them.
@@ -28,6 +29,8 @@ pub struct Selected {
     pub emitter: Descriptor,
     /// What the kernel will do.
     pub plan: Plan,
+    /// What the plan costs at least.
+    pub prediction: Prediction,
     /// The entry function and its subgraph functions.
     pub functions: String,
     /// Things the user should know: emitters that failed and were passed over.
@@ -46,7 +49,8 @@ pub fn select(unit: &Unit, device: &DeviceDescription, emitters: &Emitters) -> R
         match made.map_err(|failure| failure.to_string()).and_then(|produced| complete(emitter, fusion, produced)) {
             Ok((plan, functions)) => {
                 let emitter = emitter.descriptor().clone();
-                return Ok(Selected { unit: unit.clone(), selection, emitter, plan, functions, warnings });
+                let prediction = predict(fusion, &plan, device);
+                return Ok(Selected { unit: unit.clone(), selection, emitter, plan, prediction, functions, warnings });
             }
             Err(reason) if selection.forced => return Err(CompileError::Emitter(reason)),
             Err(reason) => warnings.push(reason),

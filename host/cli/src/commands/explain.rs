@@ -112,6 +112,8 @@ fn describe(kernel: &Selected) -> serde_json::Value {
         "shared_bytes": kernel.plan.shared_bytes,
         "vector_lanes": kernel.plan.vector_lanes,
         "outputs": kernel.plan.outputs.iter().map(report::maps).collect::<Vec<_>>(),
-        "bytes": report::bytes(kernel),
+        "bytes_read": kernel.prediction.read,
+        "bytes_written": kernel.prediction.written,
+        "predicted_us": kernel.prediction.seconds * 1e6,
     })
 }
