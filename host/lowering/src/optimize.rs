@@ -52,6 +52,8 @@ fn host() -> String {
         COMBINE,
         // Vectors.
         "loop(loop-rotate<header-duplication>,loop-deletion),loop-vectorize,infer-alignment,loop-load-elim",
+        // Loops over the lanes of a tile of accumulators, which then need no memory.
+        SHORT_LOOPS,
         COMBINE,
         LATE_BLOCKS,
         "vector-combine",
