@@ -10,6 +10,7 @@
 //! such a hero is its own hero, and any kernel that visits the root's elements will do.
 
 mod banks;
+mod chain;
 mod epilogue;
 mod hero;
 mod reduction;
@@ -17,6 +18,7 @@ mod scatter;
 mod transpose;
 
 pub use banks::{TileAccess, bank_conflicts};
+pub use chain::{ChainRoot, RowChain, RowPlace, RowSpace};
 pub use epilogue::{hero_to_root, keeps_positions};
 pub use hero::{Hero, HeroKind, heroes, kind_at_root, kind_inside};
 pub use reduction::{

@@ -17,5 +17,6 @@ mod problem;
 mod roots;
 
 pub use groups::{ReducedRoot, ReductionFusion, ReductionGroup, SideOutput, reductions};
+pub(super) use hero::hero;
 pub use hero::{Reduced, ReductionHero, Start};
 pub use problem::{ReductionKind, ReductionProblem};

@@ -67,6 +67,12 @@ impl<'g> Body<'g> {
     /// Declares the functions.
     pub fn declare(kernel: &mut KernelBuilder, fusion: &Fusion, group: &'g ReductionGroup) -> Self {
         let visits = visits(kernel, fusion, group);
+        let epilogues = epilogues(kernel, fusion, group);
+        Body { visits, epilogues, ..Body::of_combiners(kernel, group) }
+    }
+
+    /// Declares the initial values and combiners only, for whoever computes operands and results otherwise.
+    pub fn of_combiners(kernel: &mut KernelBuilder, group: &'g ReductionGroup) -> Self {
         let mut distinct: Vec<InstrId> = Vec::new();
         let mut place = |id: InstrId| {
             distinct.iter().position(|&known| known == id).unwrap_or_else(|| {
@@ -78,8 +84,7 @@ impl<'g> Body<'g> {
             group.heroes.iter().map(|hero| hero.values.iter().map(|value| place(value.initial)).collect()).collect();
         let initial = kernel.values(&distinct);
         let combiners = group.heroes.iter().map(|hero| kernel.combiner(hero.instruction)).collect();
-        let epilogues = epilogues(kernel, fusion, group);
-        Body { group, visits, initial, initial_places, combiners, epilogues }
+        Body { group, visits: Vec::new(), initial, initial_places, combiners, epilogues: Vec::new() }
     }
 
     /// The group.
@@ -154,6 +159,17 @@ impl<'g> Body<'g> {
         pairs.map(|(hero, (accumulator, values))| self.combine(b, hero, accumulator, values)).collect()
     }
 
+    /// The results, initial values included.
+    pub fn complete(&self, b: &mut FunctionBuilder, starts: &Starts, totals: &[Vec<Value>]) -> PerHero {
+        let mut complete = totals.to_vec();
+        for (hero, total) in complete.iter_mut().enumerate() {
+            if let Start::Neutral(_) = self.group.heroes[hero].start {
+                *total = self.combine(b, hero, &starts.initial[hero], total);
+            }
+        }
+        complete
+    }
+
     /// Applies the epilogues to complete results at the kept coordinates.
     pub fn finish(
         &self,
@@ -162,12 +178,7 @@ impl<'g> Body<'g> {
         kept: &[Value],
         totals: &[Vec<Value>],
     ) -> Vec<Write> {
-        let mut complete = totals.to_vec();
-        for (hero, total) in complete.iter_mut().enumerate() {
-            if let Start::Neutral(_) = self.group.heroes[hero].start {
-                *total = self.combine(b, hero, &starts.initial[hero], total);
-            }
-        }
+        let complete = self.complete(b, starts, totals);
         let mut writes = Vec::new();
         for epilogue in &self.epilogues {
             let index = b.apply_indexing(&epilogue.index, kept);

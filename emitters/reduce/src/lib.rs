@@ -7,9 +7,11 @@
 //! knobs.rs     values of the configuration
 //! gpu/         many threads per block
 //! cpu/         one thread per block
+//! chain/       chains of row reductions, one thread per block
 //! ```
 
 mod body;
+mod chain;
 mod cpu;
 mod dispatch;
 mod form;
@@ -22,6 +24,7 @@ use fusebox_core::emitter::{
     Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict,
 };
 
+pub use chain::RowNormalise;
 pub use form::Form;
 
 /// One of the five reduce emitters.
@@ -32,7 +35,8 @@ fusebox_core::export_emitters!(
     Reduce(Form::MultiRow),
     Reduce(Form::Column),
     Reduce(Form::SmallColumn),
-    Reduce(Form::Scalar)
+    Reduce(Form::Scalar),
+    RowNormalise
 );
 
 impl Emitter for Reduce {

@@ -24,6 +24,7 @@ pub const ORDER: &[&str] = &[
     "column-reduce",
     "small-column-reduce",
     "scalar-reduce",
+    "row-normalise",
     "scatter",
     "transpose",
     "packed-transpose",

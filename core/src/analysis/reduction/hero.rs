@@ -63,7 +63,11 @@ impl ReductionHero {
 ///
 /// # Errors
 /// Why it can be none, in words.
-pub(super) fn hero(module: &Module, computation: &Computation, id: InstrId) -> Result<ReductionHero, String> {
+pub(in crate::analysis) fn hero(
+    module: &Module,
+    computation: &Computation,
+    id: InstrId,
+) -> Result<ReductionHero, String> {
     let instruction = computation.instruction(id);
     let Op::Reduce { dimensions, to_apply } = &instruction.op else {
         return Err(format!("{} is no reduce", instruction.name));

@@ -25,6 +25,7 @@ use crate::body::Body;
 use crate::dispatch::{by_group, first_blocks, over_all_blocks};
 use crate::knobs::{configuration, knob};
 use crate::{Form, decline};
+pub use accumulate::Accumulators;
 use group::Group;
 use tiling::Tiling;
 

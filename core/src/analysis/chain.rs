@@ -1,0 +1,268 @@
+//! Chains of row reductions: results that go back into the elements of their rows.
+//!
+//! ```text
+//! softmax   x ─> max ─> exp(x - max) ─> sum ─> exp(x - max) / sum
+//!           phase 1     phase 2               last phase
+//! ```
+//!
+//! All arrays that depend on a reduction have either an element per row, or one per element of the rows, at the same
+//! position in row-major order. So a kernel may take row after row and walk over each several times: in every *phase* it
+//! computes the reductions whose operands depend on reductions of earlier phases only.
+
+use super::epilogue::keeps_positions;
+use super::reduction::{ReductionHero, ReductionKind, ReductionProblem, hero};
+use crate::emitter::{Decline, Fusion};
+use crate::hlo::{ArrayShape, Computation, InstrId, Instruction, Module, Op, Shape};
+use crate::indexing::{Expr, IndexingMap, delinearize};
+
+/// How the elements of an array belong to rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowPlace {
+    /// It depends on no reduction of the chain: its elements may be anywhere.
+    Free,
+    /// An element per row.
+    Row,
+    /// An element per element of the rows.
+    Element,
+    /// It depends on a reduction of the chain in another way.
+    Elsewhere,
+}
+
+/// Rows of equal length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RowSpace {
+    /// Number of rows.
+    pub rows: i64,
+    /// Elements of a row.
+    pub length: i64,
+}
+
+/// A fusion that is a chain of row reductions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowChain {
+    /// The rows.
+    pub space: RowSpace,
+    /// Per instruction of the fused computation.
+    pub places: Vec<RowPlace>,
+    /// Per instruction, the number of phases that must be over before it is known.
+    pub levels: Vec<usize>,
+    /// The reductions of each phase: `phases[0]` depends on none.
+    pub phases: Vec<Vec<ReductionHero>>,
+    /// Values of rows that elements depend on, without the reductions in between: operands of broadcasts.
+    pub row_values: Vec<InstrId>,
+    /// The roots in order, with the numbers of their outputs.
+    pub roots: Vec<ChainRoot>,
+}
+
+/// A root of a chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainRoot {
+    /// The root.
+    pub instruction: InstrId,
+    /// `Row` or `Element`.
+    pub place: RowPlace,
+    /// Number of its first output.
+    pub output: usize,
+}
+
+impl RowSpace {
+    /// The rows of a reduction, if its rows are contiguous and there are several elements in each.
+    pub fn of(problem: ReductionProblem) -> Option<RowSpace> {
+        let [major, rows, length] = problem.dims;
+        (problem.kind == ReductionKind::Row && major == 1 && length > 1).then_some(RowSpace { rows, length })
+    }
+
+    /// Elements of all rows.
+    pub fn element_count(&self) -> i64 {
+        self.rows.saturating_mul(self.length)
+    }
+
+    /// From `(row, element)` to the index in an array with an element per element.
+    pub fn element_index(&self, dims: &[i64]) -> IndexingMap {
+        let position = Expr::dim(0) * self.length + Expr::dim(1);
+        IndexingMap::from_tensor_sizes(delinearize(&position, dims), &[self.rows, self.length], &[]).simplify()
+    }
+
+    /// From `(row)` to the index in an array with an element per row.
+    pub fn row_index(&self, dims: &[i64]) -> IndexingMap {
+        IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), dims), &[self.rows], &[]).simplify()
+    }
+
+    /// Where an instruction's elements are, given where its operands' are. A reduction of these rows is a part of
+    /// the chain.
+    pub fn place(
+        &self,
+        module: &Module,
+        computation: &Computation,
+        id: InstrId,
+        place_of: &dyn Fn(InstrId) -> RowPlace,
+    ) -> RowPlace {
+        let instruction = computation.instruction(id);
+        if let Op::Reduce { .. } = instruction.op
+            && let Some(place) = self.place_of_reduce(module, computation, id, place_of)
+        {
+            return place;
+        }
+        let bound: Vec<RowPlace> =
+            instruction.operands.iter().map(|&id| place_of(id)).filter(|&place| place != RowPlace::Free).collect();
+        let Some(&first) = bound.first() else { return RowPlace::Free };
+        if bound.iter().any(|&place| place != first) {
+            return RowPlace::Elsewhere;
+        }
+        match &instruction.op {
+            Op::Broadcast { dimensions } => self.place_of_broadcast(computation, instruction, dimensions, first),
+            Op::GetTupleElement { .. } => first,
+            _ if keeps_positions(computation, instruction) => first,
+            _ => RowPlace::Elsewhere,
+        }
+    }
+
+    /// `None` for a reduction of other rows.
+    fn place_of_reduce(
+        &self,
+        module: &Module,
+        computation: &Computation,
+        id: InstrId,
+        place_of: &dyn Fn(InstrId) -> RowPlace,
+    ) -> Option<RowPlace> {
+        let hero = hero(module, computation, id).ok()?;
+        if RowSpace::of(hero.problem) != Some(*self) {
+            return None;
+        }
+        let fits = hero.values.iter().all(|value| {
+            matches!(place_of(value.operand), RowPlace::Free | RowPlace::Element)
+                && place_of(value.initial) == RowPlace::Free
+        });
+        Some(if fits { RowPlace::Row } else { RowPlace::Elsewhere })
+    }
+
+    fn place_of_broadcast(
+        &self,
+        computation: &Computation,
+        instruction: &Instruction,
+        dimensions: &[i64],
+        from: RowPlace,
+    ) -> RowPlace {
+        let (Some(operand), Some(result)) =
+            (computation.instruction(instruction.operands[0]).shape.as_array(), instruction.shape.as_array())
+        else {
+            return RowPlace::Elsewhere;
+        };
+        // Dimensions of more than one element: the operand's in order, then the new ones.
+        let kept: Vec<usize> = dimensions
+            .iter()
+            .map(|&dim| dim as usize)
+            .filter(|&dim| result.dims.get(dim).is_some_and(|&d| d > 1))
+            .collect();
+        let is_new = |dim: &usize| result.dims[*dim] > 1 && !kept.contains(dim);
+        let first_new = (0..result.rank()).find(|dim| is_new(dim)).unwrap_or(result.rank());
+        let in_front = kept.is_sorted() && kept.iter().all(|&dim| dim < first_new);
+        let factor = result.element_count() / operand.element_count().max(1);
+        match (from, factor) {
+            (_, 1) if kept.is_sorted() => from,
+            (RowPlace::Row, factor) if in_front && factor == self.length => RowPlace::Element,
+            _ => RowPlace::Elsewhere,
+        }
+    }
+}
+
+impl RowChain {
+    /// Analyses a fusion.
+    ///
+    /// # Errors
+    /// If it is no chain of row reductions; the reason is for the user.
+    pub fn of(fusion: &Fusion) -> Result<RowChain, Decline> {
+        let (module, computation) = (&fusion.module, fusion.computation());
+        let Some(space) = first_space(module, computation) else {
+            return Err(decline("nothing reduces contiguous rows".into(), None));
+        };
+        let places = places(module, computation, space);
+        let mut chain = RowChain {
+            space,
+            levels: vec![0; places.len()],
+            places,
+            phases: Vec::new(),
+            row_values: Vec::new(),
+            roots: Vec::new(),
+        };
+        for id in computation.ids() {
+            chain.enter(module, computation, id)?;
+        }
+        if chain.row_values.is_empty() {
+            return Err(decline("no result of a row reduction goes back into rows".into(), None));
+        }
+        chain.roots = chain.roots_of(fusion)?;
+        Ok(chain)
+    }
+
+    fn enter(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Result<(), Decline> {
+        let instruction = computation.instruction(id);
+        let level = instruction.operands.iter().map(|operand| self.levels[operand.index()]).max().unwrap_or(0);
+        self.levels[id.index()] = level;
+        match self.places[id.index()] {
+            _ if matches!(instruction.op, Op::Tuple) => {}
+            RowPlace::Elsewhere => {
+                let reason = format!("{} depends on a reduction otherwise than row by row", instruction.name);
+                return Err(decline(reason, Some(instruction)));
+            }
+            RowPlace::Row if matches!(instruction.op, Op::Reduce { .. }) => {
+                let hero = hero(module, computation, id).map_err(|reason| decline(reason, Some(instruction)))?;
+                self.levels[id.index()] = level + 1;
+                self.phases.resize(self.phases.len().max(level + 1), Vec::new());
+                self.phases[level].push(hero);
+            }
+            RowPlace::Element if matches!(instruction.op, Op::Broadcast { .. }) => {
+                let operand = instruction.operands[0];
+                if self.places[operand.index()] == RowPlace::Row && !self.row_values.contains(&operand) {
+                    self.row_values.push(operand);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn roots_of(&self, fusion: &Fusion) -> Result<Vec<ChainRoot>, Decline> {
+        let mut output = 0;
+        let mut roots = Vec::with_capacity(fusion.roots.len());
+        for &id in &fusion.roots {
+            let instruction = fusion.computation().instruction(id);
+            let leaves = instruction.shape.leaves();
+            let count = leaves.first().and_then(|leaf| leaf.as_array()).map_or(0, ArrayShape::element_count);
+            let place = match self.places[id.index()] {
+                RowPlace::Free if count == self.space.element_count() => RowPlace::Element,
+                RowPlace::Free if count == self.space.rows => RowPlace::Row,
+                RowPlace::Free => {
+                    let reason = format!("{} has an element neither per row nor per element of rows", instruction.name);
+                    return Err(decline(reason, Some(instruction)));
+                }
+                place => place,
+            };
+            roots.push(ChainRoot { instruction: id, place, output });
+            output += leaves.len();
+        }
+        Ok(roots)
+    }
+}
+
+fn decline(reason: String, instruction: Option<&Instruction>) -> Decline {
+    Decline { reason, instruction: instruction.map(|instruction| instruction.name.clone()) }
+}
+
+/// The rows of the first reduction.
+fn first_space(module: &Module, computation: &Computation) -> Option<RowSpace> {
+    let reduces = computation.ids().filter(|&id| matches!(computation.instruction(id).op, Op::Reduce { .. }));
+    reduces.filter_map(|id| hero(module, computation, id).ok()).find_map(|hero| RowSpace::of(hero.problem))
+}
+
+fn places(module: &Module, computation: &Computation, space: RowSpace) -> Vec<RowPlace> {
+    let mut places: Vec<RowPlace> = Vec::with_capacity(computation.instructions.len());
+    for id in computation.ids() {
+        let place = match computation.instruction(id).shape {
+            Shape::Token | Shape::Opaque => RowPlace::Elsewhere,
+            _ => space.place(module, computation, id, &|operand| places[operand.index()]),
+        };
+        places.push(place);
+    }
+    places
+}

@@ -1,0 +1,208 @@
+//! The loops.
+//!
+//! ```text
+//! for row in the block's rows
+//!   for phase
+//!     for element in row: accumulate; store what later phases want
+//!     values of the row from the complete results
+//!   for element in row: write roots
+//!   write roots of the row
+//! ```
+
+use fusebox_core::analysis::{ReductionGroup, RowChain, RowPlace};
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Type, Value};
+use fusebox_core::emitter::{EmitError, Fusion, Kernel};
+use fusebox_core::hlo::InstrId;
+
+use super::parts::{Known, Part, Phase, dims_of, groups, phases};
+use crate::body::{Body, PerHero, Starts, Write, write};
+use crate::cpu::Accumulators;
+
+/// Everything declared.
+struct Chain<'c> {
+    fusion: &'c Fusion,
+    chain: &'c RowChain,
+    phases: Vec<Phase>,
+    bodies: Vec<Body<'c>>,
+}
+
+/// A row while it is computed.
+struct Row {
+    row: Value,
+    /// Complete reductions.
+    heroes: Known,
+    /// Values that elements depend on.
+    values: Known,
+    /// Tensors with what is kept.
+    tensors: Vec<(InstrId, Value)>,
+    outputs: Vec<Value>,
+}
+
+/// The kernel whose blocks take `share` rows.
+pub fn emit(fusion: &Fusion, chain: &RowChain, share: i64) -> Result<Kernel, EmitError> {
+    let mut kernel = KernelBuilder::new(fusion);
+    let groups = groups(chain);
+    let phases = phases(&mut kernel, fusion, chain);
+    let bodies = groups.iter().map(|group| Body::of_combiners(&mut kernel, group)).collect();
+    let declared = Chain { fusion, chain, phases, bodies };
+    let (block, outputs) = (kernel.block(), kernel.outputs().to_vec());
+    let b: &mut FunctionBuilder = &mut kernel;
+    let starts: Vec<Starts> = declared.bodies.iter().map(|body| body.starts(b)).collect();
+    let tensors: Vec<(InstrId, Value)> = declared.tensors(b);
+    let (one, rows, share) = (b.index(1), b.index(chain.space.rows), b.index(share));
+    let first = b.muli(block, share);
+    let end = b.addi(first, share);
+    let end = b.minsi(end, rows);
+    let written = b.scf_for(first, end, one, &outputs, |b, row, outputs| {
+        let state =
+            Row { row, heroes: Vec::new(), values: Vec::new(), tensors: tensors.clone(), outputs: outputs.to_vec() };
+        declared.row(b, &starts, state)
+    });
+    kernel.finish(&written)
+}
+
+impl Chain<'_> {
+    /// Memory for what is kept of one row.
+    fn tensors(&self, b: &mut FunctionBuilder) -> Vec<(InstrId, Value)> {
+        let length = self.chain.space.length;
+        let kept = self.phases.iter().flat_map(|phase| &phase.stored);
+        let kept = kept.filter_map(|&id| Some((id, self.fusion.computation().instruction(id).shape.as_array()?)));
+        kept.map(|(id, array)| (id, b.empty(&[length], Type::of_element(array.element_type).element()))).collect()
+    }
+
+    fn row(&self, b: &mut FunctionBuilder, starts: &[Starts], mut row: Row) -> Vec<Value> {
+        for ((phase, body), starts) in self.phases.iter().zip(&self.bodies).zip(starts) {
+            self.reduce(b, phase, body, starts, &mut row);
+            self.after(b, phase, &mut row);
+        }
+        if let Some(last) = self.phases.last() {
+            self.write_elements(b, last, &mut row);
+            self.write_row(b, last, &mut row);
+        }
+        row.outputs
+    }
+
+    /// The walk of a phase.
+    fn reduce(&self, b: &mut FunctionBuilder, phase: &Phase, body: &Body<'_>, starts: &Starts, row: &mut Row) {
+        let accumulators = Accumulators::new(body);
+        let start = accumulators.start(b, starts);
+        let width = start.len();
+        let stored: Vec<Value> = phase.stored.iter().filter_map(|id| tensor_of(&row.tensors, *id)).collect();
+        let mut results = self.walk(b, &[start, stored].concat(), |b, element, state| {
+            let (held, tensors) = state.split_at(width);
+            let known = self.known_at(b, phase, row, element);
+            let found = computed(b, &phase.elements, &[row.row, element], &known);
+            let found = [found, known].concat();
+            let held = accumulators.absorb(b, held, &operands(body.group(), &found));
+            let stored = phase.stored.iter().zip(tensors);
+            let tensors = stored.map(|(id, &tensor)| match value_of(&found, *id) {
+                Some(values) => b.insert(values[0], tensor, &[element]),
+                None => tensor,
+            });
+            held.into_iter().chain(tensors.collect::<Vec<_>>()).collect()
+        });
+        let tensors = results.split_off(width);
+        for (id, tensor) in phase.stored.iter().zip(tensors) {
+            row.tensors.iter_mut().filter(|(known, _)| known == id).for_each(|(_, held)| *held = tensor);
+        }
+        let totals = accumulators.totals(b, &results);
+        let complete = body.complete(b, starts, &totals);
+        let heroes = body.group().heroes.iter().map(|hero| hero.instruction);
+        row.heroes.extend(heroes.zip(complete));
+    }
+
+    /// The row's values that a phase makes known.
+    fn after(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut Row) {
+        let found = computed(b, &phase.row, &[row.row], &row.heroes);
+        let values = &self.chain.row_values;
+        let news = row.heroes.iter().chain(&found).filter(|(id, _)| values.contains(id));
+        let news: Known = news.filter(|(id, _)| value_of(&row.values, *id).is_none()).cloned().collect();
+        row.values.extend(news);
+    }
+
+    fn write_elements(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut Row) {
+        if self.chain.roots.iter().all(|root| root.place == RowPlace::Row) {
+            return;
+        }
+        row.outputs = self.walk(b, &row.outputs, |b, element, outputs| {
+            let point = [row.row, element];
+            let known = self.known_at(b, phase, row, element);
+            let found = computed(b, &phase.elements, &point, &known);
+            self.write_roots(b, RowPlace::Element, &point, &[found, known].concat(), outputs)
+        });
+    }
+
+    fn write_row(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut Row) {
+        let found = computed(b, &phase.row, &[row.row], &row.heroes);
+        let found = [found.as_slice(), &row.heroes].concat();
+        row.outputs = self.write_roots(b, RowPlace::Row, &[row.row], &found, &row.outputs);
+    }
+
+    fn write_roots(
+        &self,
+        b: &mut FunctionBuilder,
+        place: RowPlace,
+        point: &[Value],
+        found: &[(InstrId, Vec<Value>)],
+        outputs: &[Value],
+    ) -> Vec<Value> {
+        let mut writes = Vec::new();
+        for root in self.chain.roots.iter().filter(|root| root.place == place) {
+            let dims = dims_of(self.fusion, root.instruction);
+            let index = match place {
+                RowPlace::Row => self.chain.space.row_index(&dims),
+                _ => self.chain.space.element_index(&dims),
+            };
+            let index = b.apply_indexing(&index, point);
+            let values = value_of(found, root.instruction).into_iter().flatten().enumerate();
+            writes.extend(values.map(|(leaf, &element)| Write {
+                output: root.output + leaf,
+                element,
+                index: index.clone(),
+            }));
+        }
+        write(b, &writes, outputs)
+    }
+
+    /// `for element in 0..length`.
+    fn walk(
+        &self,
+        b: &mut FunctionBuilder,
+        state: &[Value],
+        body: impl FnOnce(&mut FunctionBuilder, Value, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let (zero, one, length) = (b.index(0), b.index(1), b.index(self.chain.space.length));
+        b.scf_for(zero, length, one, state, body)
+    }
+
+    /// What is known at an element: the row's values, and what earlier phases have kept.
+    fn known_at(&self, b: &mut FunctionBuilder, phase: &Phase, row: &Row, element: Value) -> Known {
+        let mut known = row.values.clone();
+        for &id in &phase.loaded {
+            if let Some(tensor) = tensor_of(&row.tensors, id) {
+                known.push((id, vec![b.extract(tensor, &[element])]));
+            }
+        }
+        known
+    }
+}
+
+/// What the parts compute at a point.
+fn computed(b: &mut FunctionBuilder, parts: &[Part], point: &[Value], known: &[(InstrId, Vec<Value>)]) -> Known {
+    parts.iter().flat_map(|part| part.compute(b, point, known)).collect()
+}
+
+/// The operands of a group's heroes.
+fn operands(group: &ReductionGroup, found: &[(InstrId, Vec<Value>)]) -> PerHero {
+    let operand = |id: InstrId| value_of(found, id).and_then(|values| values.first().copied());
+    let heroes = group.heroes.iter();
+    heroes.map(|hero| hero.values.iter().filter_map(|value| operand(value.operand)).collect()).collect()
+}
+
+fn value_of(known: &[(InstrId, Vec<Value>)], id: InstrId) -> Option<&Vec<Value>> {
+    known.iter().find(|(known, _)| *known == id).map(|(_, values)| values)
+}
+
+fn tensor_of(tensors: &[(InstrId, Value)], id: InstrId) -> Option<Value> {
+    tensors.iter().find(|(known, _)| *known == id).map(|(_, tensor)| *tensor)
+}

@@ -1,0 +1,123 @@
+//! Values of a row that are stored between phases instead of computed again.
+
+use fusebox_core::analysis::{RowChain, RowPlace, keeps_positions};
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{ArrayShape, BinaryOp, InstrId, Op, UnaryOp};
+
+/// Most bytes of a row's stored values: they stay in a near cache and fit a thread's stack.
+const MOST_BYTES: i64 = 64 << 10;
+
+/// The results of each phase that have an element per element of the rows: operands of its reductions; in the last
+/// phase, roots.
+pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
+    let of_phase = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
+        let mut wanted: Vec<InstrId> = heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted
+    };
+    let mut phases: Vec<Vec<InstrId>> = chain.phases.iter().map(of_phase).collect();
+    let roots = chain.roots.iter().filter(|root| root.place == RowPlace::Element).map(|root| root.instruction);
+    let mut roots: Vec<InstrId> = roots.collect();
+    roots.sort_unstable();
+    roots.dedup();
+    phases.push(roots);
+    phases
+}
+
+/// Instructions that are expensive and wanted in several phases, each with the phase that computes it, latest
+/// instructions first.
+pub fn kept(fusion: &Fusion, chain: &RowChain) -> Vec<(InstrId, usize)> {
+    let computation = fusion.computation();
+    let wanted = wanted(chain);
+    let aligned = aligned(fusion, chain);
+    let mut kept: Vec<(InstrId, usize)> = Vec::new();
+    let mut bytes = 0;
+    for id in computation.ids().rev() {
+        let instruction = computation.instruction(id);
+        let Some(array) = instruction.shape.as_array() else { continue };
+        if !aligned[id.index()] || !is_expensive(&instruction.op) {
+            continue;
+        }
+        let size = chain.space.length.saturating_mul(array.element_type.byte_size() as i64);
+        let mut phases = (0..wanted.len()).filter(|&phase| is_needed(fusion, chain, &kept, &wanted[phase], id, phase));
+        if let (Some(first), Some(_)) = (phases.next(), phases.next())
+            && bytes + size <= MOST_BYTES
+        {
+            bytes += size;
+            kept.push((id, first));
+        }
+    }
+    kept
+}
+
+/// Whether the instruction has an element per element of the rows and whatever reads it reads it at its own position.
+fn aligned(fusion: &Fusion, chain: &RowChain) -> Vec<bool> {
+    let computation = fusion.computation();
+    let users = computation.users();
+    let mut aligned = vec![false; computation.instructions.len()];
+    for id in computation.ids().rev() {
+        let instruction = computation.instruction(id);
+        let count = instruction.shape.as_array().map_or(0, ArrayShape::element_count);
+        let reads_here = |user: &InstrId| {
+            let reader = computation.instruction(*user);
+            match &reader.op {
+                Op::Tuple => true,
+                Op::Reduce { .. } => chain.places[user.index()] == RowPlace::Row,
+                _ => aligned[user.index()] && keeps_positions(computation, reader),
+            }
+        };
+        aligned[id.index()] = count == chain.space.element_count() && users[id.index()].iter().all(reads_here);
+    }
+    aligned
+}
+
+/// Whether computing `outputs` of a phase computes the instruction, where what is kept from earlier phases is read.
+fn is_needed(
+    fusion: &Fusion,
+    chain: &RowChain,
+    kept: &[(InstrId, usize)],
+    outputs: &[InstrId],
+    id: InstrId,
+    phase: usize,
+) -> bool {
+    let computation = fusion.computation();
+    // What is kept by this phase has to be computed in it.
+    let mut pending: Vec<InstrId> = outputs.to_vec();
+    pending.extend(kept.iter().filter(|(_, by)| *by == phase).map(|(id, _)| *id));
+    let mut seen = vec![false; computation.instructions.len()];
+    while let Some(next) = pending.pop() {
+        if std::mem::replace(&mut seen[next.index()], true) || chain.row_values.contains(&next) {
+            continue;
+        }
+        if next == id {
+            return true;
+        }
+        if kept.iter().any(|(kept, by)| *kept == next && *by < phase) {
+            continue;
+        }
+        pending.extend(&computation.instruction(next).operands);
+    }
+    false
+}
+
+fn is_expensive(op: &Op) -> bool {
+    match op {
+        Op::Unary(op) => !matches!(
+            op,
+            UnaryOp::Abs
+                | UnaryOp::Negate
+                | UnaryOp::Not
+                | UnaryOp::Sign
+                | UnaryOp::Real
+                | UnaryOp::Imag
+                | UnaryOp::Ceil
+                | UnaryOp::Floor
+                | UnaryOp::IsFinite
+                | UnaryOp::RoundNearestAfz
+                | UnaryOp::RoundNearestEven
+        ),
+        Op::Binary(op) => matches!(op, BinaryOp::Power | BinaryOp::Atan2 | BinaryOp::Remainder),
+        _ => false,
+    }
+}

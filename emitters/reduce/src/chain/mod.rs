@@ -1,0 +1,155 @@
+//! The row-normalise emitter: chains of row reductions (softmax, layer norm, …) in one kernel for blocks of one thread.
+//!
+//! ```text
+//! kept.rs   which values of a row are stored between phases instead of computed again
+//! parts.rs  chain -> the subgraph functions of its phases
+//! emit.rs   the loops
+//! ```
+
+mod emit;
+mod kept;
+mod parts;
+
+use fusebox_core::analysis::{RowChain, RowPlace};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan,
+    Plan, Verdict,
+};
+use fusebox_core::hlo::{ArrayShape, Shape};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
+
+use crate::knobs::{ceil_div, configuration, knob};
+
+/// Above the reduce emitters, which compute the inner reductions of a chain once per element.
+const SCORE: u32 = 800;
+/// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
+const BYTES_PER_BLOCK: i64 = 128 << 10;
+/// Enough blocks per core that an unlucky one does not matter.
+const BLOCKS_PER_CORE: i64 = 16;
+/// Walks over a row that work counts for, and arithmetic in them.
+const WEIGHT: i64 = 4;
+/// More points than any memory holds; below it, no count in a plan overflows.
+const MOST_POINTS: i64 = 1 << 48;
+/// Knob: number of blocks aimed at.
+const BLOCKS: &str = "blocks";
+
+/// The emitter.
+pub struct RowNormalise;
+
+impl Emitter for RowNormalise {
+    fn descriptor(&self) -> Descriptor {
+        Descriptor {
+            kind: KernelKind("reduce".into()),
+            name: "row-normalise".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
+        let declined = |reason: &str| Verdict::Decline(Decline { reason: reason.into(), instruction: None });
+        if !device.is_single_threaded_block() {
+            return declined("row-normalise is for blocks of one thread");
+        }
+        match RowChain::of(fusion) {
+            Ok(chain) if chain.space.element_count() > MOST_POINTS => {
+                declined("there are more points than any memory holds")
+            }
+            Ok(_) => Verdict::Accept { score: SCORE },
+            Err(decline) => Verdict::Decline(decline),
+        }
+    }
+
+    fn plan(&self, fusion: &Fusion, device: &DeviceDescription, knobs: &Configuration) -> Result<Plan, EmitError> {
+        let chain = analysed(fusion)?;
+        let shares = Shares::new(fusion, &chain, device, knobs)?;
+        let mut outputs = Vec::new();
+        for root in &chain.roots {
+            let shape = &fusion.computation().instruction(root.instruction).shape;
+            let maps = shape.leaves().into_iter().filter_map(Shape::as_array);
+            outputs.extend(maps.map(|leaf| OutputPlan::unique(shares.map(&chain, root.place, leaf))));
+        }
+        let wanted = shares.wanted;
+        let others = [wanted / 2, wanted * 2, 1].into_iter().filter(|&blocks| blocks > 0 && blocks != wanted);
+        Ok(Plan {
+            launch: LaunchDimensions { blocks: shares.blocks as u64, threads_per_block: 1 },
+            shared_bytes: 0,
+            outputs,
+            vector_lanes: 1,
+            configuration: configuration(&[(BLOCKS, wanted)]),
+            alternatives: others.map(|blocks| configuration(&[(BLOCKS, blocks)])).collect(),
+            notes: vec![format!(
+                "{} phases over rows of {} elements, {} values per row",
+                chain.phases.len() + 1,
+                chain.space.length,
+                chain.row_values.len()
+            )],
+        })
+    }
+
+    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        let chain = analysed(fusion)?;
+        let shares = Shares::new(fusion, &chain, device, &plan.configuration)?;
+        emit::emit(fusion, &chain, shares.share)
+    }
+}
+
+fn analysed(fusion: &Fusion) -> Result<RowChain, EmitError> {
+    RowChain::of(fusion).map_err(|Decline { reason, instruction }| EmitError { message: reason, instruction })
+}
+
+/// Rows dealt to blocks.
+struct Shares {
+    /// Blocks aimed at.
+    wanted: i64,
+    /// Blocks with rows.
+    blocks: i64,
+    /// Rows of a block.
+    share: i64,
+}
+
+impl Shares {
+    fn new(
+        fusion: &Fusion,
+        chain: &RowChain,
+        device: &DeviceDescription,
+        knobs: &Configuration,
+    ) -> Result<Shares, EmitError> {
+        let computation = fusion.computation();
+        let shapes = computation.parameters().into_iter().chain(fusion.roots.iter().copied());
+        let leaves = shapes.flat_map(|id| computation.instruction(id).shape.leaves()).filter_map(Shape::as_array);
+        let bytes = leaves.map(ArrayShape::byte_size).fold(0, i64::saturating_add);
+        let walks = (chain.phases.len() as i64 + 1).saturating_mul(WEIGHT);
+        let work = bytes.saturating_add(chain.space.element_count().saturating_mul(walks));
+        let most = i64::from(device.core_count) * BLOCKS_PER_CORE;
+        let wanted = match knob(knobs, BLOCKS, "positive", |blocks| blocks > 0)? {
+            Some(blocks) => blocks,
+            None => (work / BYTES_PER_BLOCK).clamp(1, most),
+        };
+        let share = ceil_div(chain.space.rows, wanted).max(1);
+        Ok(Shares { wanted, blocks: ceil_div(chain.space.rows, share), share })
+    }
+
+    /// `(th, bl)[row] -> index` of an array with an element per row, `(th, bl)[row, element]` of others.
+    fn map(&self, chain: &RowChain, place: RowPlace, array: &ArrayShape) -> IndexingMap {
+        let row = Expr::dim(1) * self.share + Expr::range(0);
+        let mut map = IndexingMap {
+            dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks)],
+            ranges: vec![Variable::named("row", self.share)],
+            ..IndexingMap::default()
+        };
+        if self.blocks * self.share > chain.space.rows {
+            map.constraints.push(Constraint { expr: row.clone(), bounds: Interval::from_size(chain.space.rows) });
+        }
+        let index = match place {
+            RowPlace::Row => chain.space.row_index(&array.dims),
+            _ => {
+                map.ranges.push(Variable::named("element", chain.space.length));
+                chain.space.element_index(&array.dims)
+            }
+        };
+        let point = [row, Expr::range(1)];
+        map.results = index.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
+        map.simplify()
+    }
+}

@@ -1,0 +1,126 @@
+//! The subgraph functions of a chain.
+
+use fusebox_core::analysis::{ReductionGroup, ReductionProblem, RowChain, RowPlace};
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::InstrId;
+use fusebox_core::indexing::IndexingMap;
+
+use super::kept;
+
+/// Values known so far, by the instruction whose they are.
+pub type Known = Vec<(InstrId, Vec<Value>)>;
+
+/// Instructions of equal dimensions, computed together from values that are known.
+pub struct Part {
+    index: IndexingMap,
+    instructions: Vec<InstrId>,
+    /// Number of leaves of each instruction.
+    leaves: Vec<usize>,
+    /// Whose values are passed in.
+    injected: Vec<InstrId>,
+    function: Subgraph,
+}
+
+/// One walk over a row.
+pub struct Phase {
+    /// Computed for every element.
+    pub elements: Vec<Part>,
+    /// Kept in memory for later phases.
+    pub stored: Vec<InstrId>,
+    /// Kept in memory by earlier phases.
+    pub loaded: Vec<InstrId>,
+    /// Computed when the walk is over, for the row.
+    pub row: Vec<Part>,
+}
+
+impl Part {
+    /// Calls the function at a point, `(row, element)` or `(row)`.
+    pub fn compute(&self, b: &mut FunctionBuilder, point: &[Value], known: &[(InstrId, Vec<Value>)]) -> Known {
+        let index = b.apply_indexing(&self.index, point);
+        let of = |id: &InstrId| known.iter().find(|(known, _)| known == id).map(|(_, values)| values.clone());
+        let injected: Vec<Value> = self.injected.iter().filter_map(of).flatten().collect();
+        let mut values = b.call_subgraph(&self.function, &index, &injected).into_iter();
+        let found = self.instructions.iter().zip(&self.leaves);
+        found.map(|(&id, &count)| (id, values.by_ref().take(count).collect())).collect()
+    }
+}
+
+/// The phases of a chain; the last one writes the roots.
+pub fn phases(kernel: &mut KernelBuilder, fusion: &Fusion, chain: &RowChain) -> Vec<Phase> {
+    let wanted = kept::wanted(chain);
+    let kept = kept::kept(fusion, chain);
+    let last = wanted.len() - 1;
+    let mut phases = Vec::with_capacity(wanted.len());
+    for (phase, wanted) in wanted.iter().enumerate() {
+        let stored: Vec<InstrId> = kept.iter().filter(|(_, by)| *by == phase).map(|(id, _)| *id).collect();
+        let loaded: Vec<InstrId> = kept.iter().filter(|(_, by)| *by < phase).map(|(id, _)| *id).collect();
+        let known = |limit: usize| chain.row_values.iter().copied().filter(move |id| chain.levels[id.index()] <= limit);
+        let mut outputs: Vec<InstrId> =
+            wanted.iter().chain(&stored).copied().filter(|id| !loaded.contains(id)).collect();
+        outputs.sort_unstable();
+        outputs.dedup();
+        let injected: Vec<InstrId> = known(phase).chain(loaded.iter().copied()).collect();
+        let elements = parts(kernel, fusion, chain, RowPlace::Element, &outputs, &injected);
+        let of_row: Vec<InstrId> = match phase == last {
+            true => {
+                let roots = chain.roots.iter().filter(|root| root.place == RowPlace::Row);
+                roots.map(|root| root.instruction).collect()
+            }
+            false => known(phase + 1).filter(|id| chain.levels[id.index()] == phase + 1).collect(),
+        };
+        let heroes: Vec<InstrId> = chain.phases.iter().take(phase + 1).flatten().map(|hero| hero.instruction).collect();
+        let of_row: Vec<InstrId> = of_row.into_iter().filter(|id| !heroes.contains(id)).collect();
+        let row = parts(kernel, fusion, chain, RowPlace::Row, &of_row, &heroes);
+        phases.push(Phase { elements, stored, loaded, row });
+    }
+    phases
+}
+
+fn parts(
+    kernel: &mut KernelBuilder,
+    fusion: &Fusion,
+    chain: &RowChain,
+    place: RowPlace,
+    instructions: &[InstrId],
+    injected: &[InstrId],
+) -> Vec<Part> {
+    let shape = |id: InstrId| &fusion.computation().instruction(id).shape;
+    let dims_of = |id: InstrId| dims_of(fusion, id);
+    let mut classes: Vec<(Vec<i64>, Vec<InstrId>)> = Vec::new();
+    for &id in instructions {
+        let dims = dims_of(id);
+        match classes.iter_mut().find(|(known, _)| *known == dims) {
+            Some((_, members)) => members.push(id),
+            None => classes.push((dims, vec![id])),
+        }
+    }
+    let declare = |(dims, members): (Vec<i64>, Vec<InstrId>)| {
+        let index = match place {
+            RowPlace::Row => chain.space.row_index(&dims),
+            _ => chain.space.element_index(&dims),
+        };
+        let function = match injected.is_empty() {
+            true => kernel.values(&members),
+            false => kernel.epilogue(&members, injected),
+        };
+        let leaves = members.iter().map(|&id| shape(id).leaves().len()).collect();
+        Part { index, instructions: members, leaves, injected: injected.to_vec(), function }
+    };
+    classes.into_iter().map(declare).collect()
+}
+
+/// The reductions of each phase as groups without roots.
+pub fn groups(chain: &RowChain) -> Vec<ReductionGroup> {
+    let group = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
+        let problem: Option<ReductionProblem> = heroes.first().map(|hero| hero.problem);
+        problem.map(|problem| ReductionGroup { problem, heroes: heroes.clone(), roots: Vec::new(), sides: Vec::new() })
+    };
+    chain.phases.iter().filter_map(group).collect()
+}
+
+/// Dimensions of an instruction's first leaf.
+pub fn dims_of(fusion: &Fusion, id: InstrId) -> Vec<i64> {
+    let leaves = fusion.computation().instruction(id).shape.leaves();
+    leaves.first().and_then(|leaf| leaf.as_array()).map(|array| array.dims.clone()).unwrap_or_default()
+}
