@@ -18,7 +18,7 @@ fn programs(c: &mut Criterion) {
             let inputs: Vec<ArrayLiteral> = program.parameter_shapes().iter().map(filled).collect();
             program.set_inputs(&inputs).unwrap();
             program.execute().unwrap();
-            let results = program.result();
+            let results = program.result().unwrap();
             let results = results.leaves().into_iter().filter_map(|leaf| leaf.as_array()).map(|array| array.data.len());
             let bytes: usize = inputs.iter().map(|array| array.data.len()).chain(results).sum();
             group.throughput(Throughput::Bytes(bytes as u64));

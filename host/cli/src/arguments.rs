@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fusebox_run::inputs::InputChoice;
 
 /// Compiles and runs HLO; its code generators are plugins.
 #[derive(Debug, Parser)]
@@ -60,17 +61,6 @@ pub struct EmitterChoice {
     /// Run every emitter in a process of its own
     #[arg(long)]
     pub isolate: bool,
-}
-
-/// Where inputs come from.
-#[derive(Clone, Debug, Args)]
-pub struct InputChoice {
-    /// Inputs: arr_0, arr_1, … in parameter order, tuples flattened. Without: random
-    #[arg(long, value_name = "IN.npz")]
-    pub inputs: Option<PathBuf>,
-    /// Seed of random inputs
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
 }
 
 /// `fusebox run`

@@ -4,6 +4,7 @@ use std::fmt;
 use std::panic::{UnwindSafe, catch_unwind};
 
 use fusebox_compiler::CompileError;
+use fusebox_run::inputs::InputError;
 use fusebox_runtime::{FormatError, LoadError, RunError};
 
 /// Why the program ends without having done its work.
@@ -49,6 +50,12 @@ impl From<LoadError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
+        Failure::input(error)
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
         Failure::input(error)
     }
 }

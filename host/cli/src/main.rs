@@ -6,11 +6,8 @@ mod arguments;
 mod commands;
 mod emitters;
 mod exit;
-mod inputs;
 mod module;
-mod numbers;
 mod ptxas;
-mod results;
 mod target;
 
 use clap::Parser;

@@ -19,7 +19,10 @@ pub fn parse(name: &str, threads: usize, ptx_version: Option<u32>) -> Result<(Ta
     match name {
         "cpu" => Ok((Target::Cpu, DeviceDescription::cpu(threads as u32))),
         "simt" => Ok((Target::Simt, DeviceDescription::simt())),
-        "cuda" => Err(Failure::input("no CUDA support in this build; use --target cpu or simt, or compile for sm_90")),
+        "cuda" => {
+            let (capability, device) = fusebox_runtime::describe_gpu()?;
+            Ok((Target::Nvptx { capability, ptx_version }, device))
+        }
         _ => Err(unknown(name)),
     }
 }

@@ -122,7 +122,7 @@ impl Case {
         let executable = self.executable(CodeImage::Object { bytes, sites });
         let mut program = Program::load(executable, &Options { threads: 1, order }).map_err(|e| e.to_string())?;
         program.execute().map_err(|e| e.to_string())?;
-        let result = program.result();
+        let result = program.result().map_err(|e| e.to_string())?;
         Ok(result.leaves().iter().flat_map(|leaf| leaf.as_array().unwrap().data.to_vec()).collect())
     }
 

@@ -64,6 +64,9 @@ pub enum RunError {
         /// What the interpreter says.
         reason: String,
     },
+    /// The GPU or its driver failed.
+    #[error("{0}")]
+    Device(String),
     /// The simulator found a fault in a kernel.
     #[error("kernel {kernel} is faulty:\n{report}")]
     Kernel {

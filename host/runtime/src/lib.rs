@@ -19,6 +19,8 @@ mod host_op;
 mod kernel;
 mod simt;
 
+mod cuda;
+mod host;
 mod program;
 mod thunks;
 
@@ -27,6 +29,7 @@ mod measure;
 
 pub mod npz;
 
+pub use cuda::describe_gpu;
 pub use error::{LoadError, RunError};
 pub use executable::{
     Access, Allocation, AllocationKind, Binding, CodeImage, Executable, HostOp, KernelArgument, KernelImage, Slice,

@@ -59,9 +59,7 @@ fn repeat(program: &mut Program, effort: Effort) -> Result<Vec<Duration>, RunErr
     let begin = Instant::now();
     let mut samples = Vec::with_capacity(effort.runs);
     loop {
-        let start = Instant::now();
-        program.execute()?;
-        samples.push(start.elapsed());
+        samples.push(program.execute()?);
         if effort.is_reached(samples.len(), begin.elapsed()) {
             return Ok(samples);
         }

@@ -1,17 +1,15 @@
 //! A loaded executable: code linked, buffers allocated, ready to run any number of times.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::time::Duration;
 
 use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
 
+use crate::cuda::Cuda;
+use crate::host::Host;
 use crate::host_op::{LoadedHostOp, assemble};
-use crate::kernel::LoadedKernel;
-use crate::loader::LoadedObject;
-use crate::memory::Buffer;
-use crate::pool::Pool;
-use crate::thunks::Machine;
 use crate::value::describe;
-use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunError, Slice, ThreadOrder};
+use crate::{Executable, LoadError, RunError, Slice, ThreadOrder};
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -26,12 +24,14 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Program {
     executable: Executable,
-    buffers: Vec<Buffer>,
-    kernels: Vec<LoadedKernel>,
-    host_ops: Vec<LoadedHostOp>,
-    /// `None` for the simt target.
-    pool: Option<Pool>,
-    order: ThreadOrder,
+    place: Place,
+}
+
+/// Where a program's memory is and its kernels run.
+#[derive(Debug)]
+enum Place {
+    Host(Host),
+    Cuda(Cuda),
 }
 
 impl Program {
@@ -41,13 +41,18 @@ impl Program {
     /// If the target is not available here, the code cannot be linked, or memory is short.
     pub fn load(executable: Executable, options: &Options) -> Result<Program, LoadError> {
         executable.check().map_err(LoadError::Object)?;
-        let pool = pool_for(&executable.target, options)?;
-        let objects = executable.code.iter().map(link).collect::<Result<Vec<_>, _>>()?;
-        let kernels = executable.kernels.iter().map(|k| LoadedKernel::new(k, objects[k.code as usize].clone()));
-        let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
         let host_ops = executable.host_ops.iter().map(LoadedHostOp::new).collect::<Result<Vec<_>, _>>()?;
-        let buffers = executable.allocations.iter().map(allocate).collect::<Result<Vec<_>, _>>()?;
-        Ok(Program { executable, buffers, kernels, host_ops, pool, order: options.order })
+        let place = match executable.target.as_str() {
+            "cpu" => Place::Host(Host::load(&executable, host_ops, Some(Host::pool(options)?), options.order)?),
+            "simt" => Place::Host(Host::load(&executable, host_ops, None, options.order)?),
+            target if target.starts_with("sm_") => Place::Cuda(Cuda::load(&executable, host_ops)?),
+            other => {
+                return Err(LoadError::Device(format!(
+                    "nothing here runs code for {other}. Compile for cpu, simt or an NVIDIA GPU (sm_90)"
+                )));
+            }
+        };
+        Ok(Program { executable, place })
     }
 
     /// What was loaded.
@@ -63,7 +68,7 @@ impl Program {
     /// Puts the inputs in place: one array per leaf of the parameters, in order. They stay until set again.
     ///
     /// # Errors
-    /// If their number, types or dimensions are not the parameters'.
+    /// If their number, types or dimensions are not the parameters', or a GPU does not take them.
     pub fn set_inputs(&mut self, inputs: &[ArrayLiteral]) -> Result<(), RunError> {
         let shapes = self.parameter_shapes();
         let expected: Vec<_> = shapes.iter().flat_map(Shape::leaves).filter_map(Shape::as_array).collect();
@@ -76,35 +81,32 @@ impl Program {
                 return Err(RunError::InputShape { index, expected, found });
             }
         }
-        let slices: Vec<Slice> = self.executable.parameters.iter().flat_map(|p| p.leaves.clone()).collect();
-        for (slice, input) in slices.iter().zip(inputs) {
-            self.buffers[slice.allocation as usize].as_mut_slice()[range(slice)].copy_from_slice(&input.data);
-        }
-        Ok(())
+        let slices = self.executable.parameters.iter().flat_map(|p| &p.leaves);
+        slices.zip(inputs).try_for_each(|(slice, input)| self.place.write(slice, &input.data))
     }
 
-    /// Runs on the inputs in place; the result stays in the program's buffers.
+    /// Runs on the inputs in place; the result stays in the program's buffers. Gives the time taken, on a GPU as its
+    /// own clock tells.
     ///
     /// # Errors
-    /// If a host operation fails or the simulator finds a fault.
-    pub fn execute(&mut self) -> Result<(), RunError> {
-        let mut machine = Machine {
-            buffers: &mut self.buffers,
-            kernels: &self.kernels,
-            host_ops: &self.host_ops,
-            pool: self.pool.as_ref(),
-            order: self.order,
-        };
-        machine.run(&self.executable.thunks)
+    /// If a host operation or a GPU fails or the simulator finds a fault.
+    pub fn execute(&mut self) -> Result<Duration, RunError> {
+        match &mut self.place {
+            Place::Host(host) => host.execute(&self.executable.thunks),
+            Place::Cuda(cuda) => cuda.execute(&self.executable.thunks),
+        }
     }
 
     /// The result of the last execution.
-    pub fn result(&self) -> Literal {
+    ///
+    /// # Errors
+    /// If a GPU does not deliver it.
+    pub fn result(&self) -> Result<Literal, RunError> {
         let binding = &self.executable.result;
-        let leaves: Vec<&[u8]> =
-            binding.leaves.iter().map(|s| &self.buffers[s.allocation as usize].as_slice()[range(s)]).collect();
+        let leaves = binding.leaves.iter().map(|s| self.place.read(s)).collect::<Result<Vec<_>, _>>()?;
+        let leaves: Vec<&[u8]> = leaves.iter().map(|bytes| bytes.as_ref()).collect();
         let shape = binding.shape.to_shape().unwrap_or(Shape::Token);
-        assemble(&shape, &mut leaves.iter())
+        Ok(assemble(&shape, &mut leaves.iter()))
     }
 
     /// Sets the inputs, executes, and gives the result.
@@ -114,42 +116,25 @@ impl Program {
     pub fn run(&mut self, inputs: &[ArrayLiteral]) -> Result<Literal, RunError> {
         self.set_inputs(inputs)?;
         self.execute()?;
-        Ok(self.result())
+        self.result()
     }
 }
 
-fn range(slice: &Slice) -> std::ops::Range<usize> {
-    slice.offset as usize..(slice.offset + slice.bytes) as usize
-}
-
-fn pool_for(target: &str, options: &Options) -> Result<Option<Pool>, LoadError> {
-    match target {
-        "simt" => Ok(None),
-        "cpu" => {
-            let available = || std::thread::available_parallelism().map_or(1, usize::from);
-            let threads = if options.threads == 0 { available() } else { options.threads };
-            let system = |source| LoadError::System { what: "starting threads", source };
-            Ok(Some(Pool::new(threads).map_err(system)?))
+impl Place {
+    fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
+        match self {
+            Place::Host(host) => {
+                host.write(slice, bytes);
+                Ok(())
+            }
+            Place::Cuda(cuda) => cuda.write(slice, bytes),
         }
-        other => Err(LoadError::Device(format!(
-            "this build of fusebox cannot run code for {other}: it has no CUDA support yet. Compile for cpu or simt"
-        ))),
     }
-}
 
-fn link(code: &CodeImage) -> Result<Arc<LoadedObject>, LoadError> {
-    match code {
-        CodeImage::Object { bytes, sites } => Ok(Arc::new(LoadedObject::load(bytes, sites)?)),
-        CodeImage::Ptx(_) => Err(LoadError::Device("PTX needs a GPU and a CUDA driver".into())),
-    }
-}
-
-fn allocate(allocation: &Allocation) -> Result<Buffer, LoadError> {
-    let buffer = match &allocation.kind {
-        AllocationKind::Constant(data) => Buffer::from_bytes(data),
-        AllocationKind::Parameter | AllocationKind::Temporary => {
-            usize::try_from(allocation.bytes).ok().and_then(Buffer::zeroed)
+    fn read(&self, slice: &Slice) -> Result<Cow<'_, [u8]>, RunError> {
+        match self {
+            Place::Host(host) => Ok(Cow::Borrowed(host.read(slice))),
+            Place::Cuda(cuda) => cuda.read(slice).map(Cow::Owned),
         }
-    };
-    buffer.ok_or(LoadError::Memory { bytes: allocation.bytes })
+    }
 }

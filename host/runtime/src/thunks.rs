@@ -90,13 +90,7 @@ impl Machine<'_> {
     }
 
     fn branch(&mut self, index: &Slice, branches: &[Vec<Thunk>]) -> Result<(), RunError> {
-        let last = branches.len() - 1;
-        let choice = match *self.bytes(index) {
-            [pred] => usize::from(pred == 0),
-            [a, b, c, d] => usize::try_from(i32::from_le_bytes([a, b, c, d])).unwrap_or(last),
-            _ => last,
-        };
-        self.run(&branches[choice.min(last)])
+        self.run(&branches[branch_taken(self.bytes(index), branches.len())])
     }
 
     fn address(&self, slice: &Slice) -> *mut u8 {
@@ -113,6 +107,17 @@ impl Machine<'_> {
         let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
         &mut self.buffers[slice.allocation as usize].as_mut_slice()[range]
     }
+}
+
+/// Which of `count` branches a conditional takes: a `pred` chooses between the first two, an `s32` by number.
+pub fn branch_taken(index: &[u8], count: usize) -> usize {
+    let last = count - 1;
+    let choice = match *index {
+        [pred] => usize::from(pred == 0),
+        [a, b, c, d] => usize::try_from(i32::from_le_bytes([a, b, c, d])).unwrap_or(last),
+        _ => last,
+    };
+    choice.min(last)
 }
 
 fn launch_cpu(kernel: &LoadedKernel, addresses: &[*mut u8], pool: &Pool) {

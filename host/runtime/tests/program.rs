@@ -226,8 +226,11 @@ fn damaged_executables_are_refused() {
 }
 
 #[test]
-fn code_for_a_gpu_is_refused_with_a_reason() {
-    let exe = executable("sm_90", &[]);
-    let error = Program::load(exe, &Options::default()).unwrap_err();
-    assert!(error.to_string().contains("no CUDA support"), "{error}");
+fn code_for_unknown_processors_is_refused_with_a_reason() {
+    let error = Program::load(executable("gfx942", &[]), &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("gfx942"), "{error}");
+    if fusebox_runtime::describe_gpu().is_err() {
+        let error = Program::load(executable("sm_90", &[]), &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("no CUDA driver"), "{error}");
+    }
 }

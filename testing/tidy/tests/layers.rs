@@ -44,6 +44,7 @@ fn allowed(name: &str) -> &'static [&'static str] {
         "fusebox-core" | "fusebox-tidy" => &[],
         "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" | "fusebox-plugins" => &["fusebox-core"],
         "fusebox-runtime" => &["fusebox-core", "fusebox-interpreter"],
+        "fusebox-run" => &["fusebox-core", "fusebox-runtime"],
         "fusebox-compiler" => &[
             "fusebox-core",
             "fusebox-interpreter",

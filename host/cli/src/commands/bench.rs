@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use fusebox_compiler::Phase;
+use fusebox_run::{inputs, timing_json};
 use fusebox_runtime::{Effort, Options, Program, measure};
-use serde_json::json;
 
 use crate::arguments::Bench;
 use crate::exit::Failure;
-use crate::{inputs, module, target};
+use crate::{module, target};
 
 /// Measures and prints.
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
@@ -24,13 +24,7 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     program.set_inputs(&inputs::arrays(&values))?;
     let timing = measure(&mut program, Effort::default())?;
-    let line = json!({
-        "compile_ms": round(compile_ms),
-        "median_us": round(timing.median_us),
-        "min_us": round(timing.min_us),
-        "runs": timing.runs,
-        "target": arguments.common.target,
-    });
+    let line = timing_json(compile_ms, &timing, &arguments.common.target);
     match arguments.json {
         true => println!("{line}"),
         false => println!(
@@ -39,9 +33,4 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         ),
     }
     Ok(())
-}
-
-/// To nanoseconds or microseconds: no more digits than the clock has.
-fn round(value: f64) -> f64 {
-    (value * 1e3).round() / 1e3
 }

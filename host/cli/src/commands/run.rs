@@ -2,11 +2,12 @@
 
 use fusebox_compiler::{Phase, Source};
 use fusebox_core::hlo::{Literal, Shape};
+use fusebox_run::{inputs, results};
 use fusebox_runtime::{Executable, Options, Program};
 
 use crate::arguments::Run;
 use crate::exit::Failure;
-use crate::{inputs, module, results, target};
+use crate::{module, target};
 
 /// Runs it.
 pub fn run(arguments: &Run) -> Result<(), Failure> {

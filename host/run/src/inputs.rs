@@ -1,14 +1,40 @@
 //! Inputs of a run: from a file, or random.
 
-use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
+use std::path::PathBuf;
 
-use crate::arguments::InputChoice;
-use crate::exit::Failure;
+use clap::Args;
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
+use fusebox_runtime::npz::{NpzError, read_inputs};
+
+/// Where inputs come from.
+#[derive(Clone, Debug, Args)]
+pub struct InputChoice {
+    /// Inputs: arr_0, arr_1, … in parameter order, tuples flattened. Without: random
+    #[arg(long, value_name = "IN.npz")]
+    pub inputs: Option<PathBuf>,
+    /// Seed of random inputs
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// Why there are no inputs.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The file does not hold them.
+    #[error(transparent)]
+    File(#[from] NpzError),
+    /// More than a machine would want to make up.
+    #[error("the module's parameters take {0} bytes, too many for random inputs")]
+    TooMany(i64),
+}
 
 /// One value per parameter.
-pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, Failure> {
+///
+/// # Errors
+/// If the file cannot be read or does not fit the parameters, or random inputs would be too many.
+pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, InputError> {
     match &choice.inputs {
-        Some(path) => fusebox_runtime::npz::read_inputs(path, parameters).map_err(Failure::input),
+        Some(path) => Ok(read_inputs(path, parameters)?),
         None => random(parameters, choice.seed),
     }
 }
@@ -22,11 +48,11 @@ pub fn arrays(values: &[Literal]) -> Vec<ArrayLiteral> {
 const MOST_RANDOM_BYTES: i64 = 16 << 30;
 
 /// Floats of about standard deviation 1, small integers, coin tosses.
-fn random(parameters: &[Shape], seed: u64) -> Result<Vec<Literal>, Failure> {
+fn random(parameters: &[Shape], seed: u64) -> Result<Vec<Literal>, InputError> {
     let leaves = parameters.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
     let bytes = leaves.fold(0i64, |sum, leaf| sum.saturating_add(leaf.byte_size()));
     if bytes > MOST_RANDOM_BYTES {
-        return Err(Failure::input(format!("the module's parameters take {bytes} bytes, too many for random inputs")));
+        return Err(InputError::TooMany(bytes));
     }
     let mut random = Random(seed ^ 0x9e37_79b9_7f4a_7c15);
     Ok(parameters.iter().map(|shape| random_value(shape, &mut random)).collect())

@@ -1,0 +1,22 @@
+//! Inputs and results of a run, as every program that runs something reads and prints them; and, as a
+//! program, what runs a compiled executable where the compiler is not.
+
+pub mod inputs;
+mod numbers;
+pub mod results;
+
+use fusebox_runtime::Timing;
+use serde_json::{Value, json};
+
+/// A measurement as one JSON object: `compile_ms`, `median_us`, `min_us`, `runs`, `target`.
+pub fn timing_json(compile_ms: f64, timing: &Timing, target: &str) -> Value {
+    // To nanoseconds or microseconds: no more digits than the clock has.
+    let round = |value: f64| (value * 1e3).round() / 1e3;
+    json!({
+        "compile_ms": round(compile_ms),
+        "median_us": round(timing.median_us),
+        "min_us": round(timing.min_us),
+        "runs": timing.runs,
+        "target": target,
+    })
+}

@@ -1,0 +1,76 @@
+//! The program on executables made by hand.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
+use fusebox_runtime::{Allocation, AllocationKind, Binding, Executable, Slice, Thunk, ValueShape, npz};
+
+/// Copies its parameter to its result.
+fn copy(target: &str) -> Executable {
+    let slice = |allocation| Slice { allocation, offset: 0, bytes: 12 };
+    let binding =
+        |allocation| Binding { shape: ValueShape::Array("s32".into(), vec![3]), leaves: vec![slice(allocation)] };
+    let allocation = |kind| Allocation { bytes: 12, kind };
+    Executable {
+        name: "copy".into(),
+        target: target.into(),
+        code: Vec::new(),
+        kernels: Vec::new(),
+        host_ops: Vec::new(),
+        allocations: vec![allocation(AllocationKind::Parameter), allocation(AllocationKind::Temporary)],
+        thunks: vec![Thunk::Copy { from: slice(0), to: slice(1) }],
+        parameters: vec![binding(0)],
+        result: binding(1),
+    }
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fusebox-run")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn three(values: [i32; 3]) -> Literal {
+    let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    Literal::Array(ArrayLiteral { element_type: ElementType::S32, dims: vec![3], data: data.into() })
+}
+
+#[test]
+fn inputs_go_through_an_executable_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("copy.fusebox"), copy("cpu").to_bytes().unwrap()).unwrap();
+    npz::write_outputs(&at("in.npz"), &three([1, -2, 3])).unwrap();
+    let output = run(folder.path(), &["copy.fusebox", "--inputs", "in.npz", "--outputs", "out.npz", "--print"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("{1, -2, 3}"));
+    let shape = three([0; 3]).as_array().unwrap().shape();
+    let read = npz::read_inputs(&at("out.npz"), &[fusebox_core::hlo::Shape::Array(shape)]).unwrap();
+    assert_eq!(read, [three([1, -2, 3])]);
+}
+
+#[test]
+fn a_measurement_is_one_line_of_json() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("copy.fusebox"), copy("cpu").to_bytes().unwrap()).unwrap();
+    let output = run(folder.path(), &["copy.fusebox", "--bench"]);
+    let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(line["runs"].as_u64().unwrap() >= 20, "{line}");
+    assert_eq!(line["target"], "cpu");
+}
+
+#[test]
+fn what_cannot_run_here_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let failed = |name: &str, bytes: &[u8]| {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+        let output = run(folder.path(), &[name]);
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(failed("text.hlo", b"HloModule m").contains("executable"));
+    assert!(failed("amd.fusebox", &copy("gfx942").to_bytes().unwrap()).contains("gfx942"));
+    if fusebox_runtime::describe_gpu().is_err() {
+        assert!(failed("gpu.fusebox", &copy("sm_90").to_bytes().unwrap()).contains("no CUDA driver"));
+    }
+}

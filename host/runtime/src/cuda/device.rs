@@ -1,0 +1,103 @@
+//! The card.
+
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::{CudaContext, CudaStream, result, sys};
+use fusebox_core::device::DeviceDescription;
+
+use super::load_error;
+use crate::LoadError;
+
+/// The first card and a stream on it.
+#[derive(Debug)]
+pub struct Device {
+    /// The context.
+    pub context: Arc<CudaContext>,
+    /// All work of a program goes here, in order.
+    pub stream: Arc<CudaStream>,
+}
+
+impl Device {
+    /// Loads the driver and opens its first card.
+    ///
+    /// # Errors
+    /// If there is no driver or no card, in words that say what to do.
+    pub fn open() -> Result<Device, LoadError> {
+        // SAFETY: asks the dynamic linker for the library and nothing else.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(LoadError::Device(
+                "no CUDA driver here: libcuda.so.1 cannot be loaded. Run where an NVIDIA driver is installed, \
+                 or use --target cpu or --target simt"
+                    .into(),
+            ));
+        }
+        let context = CudaContext::new(0).map_err(|e| load_error("opening the first GPU", e))?;
+        // One stream runs everything in order: events between buffers would only cost time.
+        // SAFETY: no buffer is used on two streams.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(|e| load_error("making a stream", e))?;
+        let device = Device { context, stream };
+        device.keep_freed_memory()?;
+        Ok(device)
+    }
+
+    /// Tells the driver's memory pool not to give freed memory back to the system at every synchronisation.
+    fn keep_freed_memory(&self) -> Result<(), LoadError> {
+        if !self.context.has_async_alloc() {
+            return Ok(());
+        }
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        let mut threshold = u64::MAX;
+        // SAFETY: the device is that of a live context, and the attribute's value is a u64.
+        unsafe {
+            let pool = result::device::get_default_mem_pool(self.context.cu_device());
+            pool.and_then(|pool| {
+                sys::cuMemPoolSetAttribute(pool, attribute, std::ptr::from_mut(&mut threshold).cast()).result()
+            })
+        }
+        .map_err(|e| load_error("setting the memory pool up", e))
+    }
+
+    /// Compute capability as one number: 90 for 9.0.
+    ///
+    /// # Errors
+    /// If the driver does not tell.
+    pub fn capability(&self) -> Result<u32, LoadError> {
+        let (major, minor) =
+            self.context.compute_capability().map_err(|e| load_error("reading the compute capability", e))?;
+        Ok((major * 10 + minor).unsigned_abs())
+    }
+
+    fn attribute(&self, attribute: Attribute) -> Result<u32, LoadError> {
+        let value = self.context.attribute(attribute).map_err(|e| load_error("reading a device attribute", e))?;
+        Ok(value.unsigned_abs())
+    }
+
+    fn describe(&self) -> Result<DeviceDescription, LoadError> {
+        let capability = self.capability()?;
+        let clock_khz = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?);
+        let bus_bits = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?);
+        let like = DeviceDescription::sm(capability);
+        // Two transfers a clock; newer drivers report no clock.
+        let bandwidth = 2.0 * clock_khz * 1e3 * bus_bits / 8.0;
+        Ok(DeviceDescription {
+            core_count: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            max_threads_per_core: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
+            max_threads_per_block: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            shared_bytes_per_block: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
+            last_level_cache_bytes: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
+            memory_bandwidth: if bandwidth > 0.0 { bandwidth } else { like.memory_bandwidth },
+            ..like
+        })
+    }
+}
+
+/// The first GPU as emitters see it, with its compute capability (90 for 9.0).
+///
+/// # Errors
+/// If there is no driver or no card.
+pub fn describe_gpu() -> Result<(u32, DeviceDescription), LoadError> {
+    let device = Device::open()?;
+    Ok((device.capability()?, device.describe()?))
+}

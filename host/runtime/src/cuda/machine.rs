@@ -1,0 +1,197 @@
+//! Thunks on a stream.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cudarc::driver::sys::{self, CUdeviceptr};
+use cudarc::driver::{CudaSlice, DevicePtr, result};
+
+use super::device::Device;
+use super::module::{LoadedFunction, LoadedModule};
+use super::{load_error, run_error};
+use crate::host_op::LoadedHostOp;
+use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunError, Slice, Thunk};
+
+/// A program on a GPU.
+#[derive(Debug)]
+pub struct Cuda {
+    kernels: Vec<LoadedFunction>,
+    host_ops: Vec<LoadedHostOp>,
+    buffers: Vec<CudaSlice<u8>>,
+    device: Device,
+}
+
+impl Cuda {
+    /// Loads the code and allocates the buffers on the card.
+    ///
+    /// # Errors
+    /// If there is no such card, the code was made for a newer one, or memory is short.
+    pub fn load(executable: &Executable, host_ops: Vec<LoadedHostOp>) -> Result<Cuda, LoadError> {
+        let device = Device::open()?;
+        check_capability(&executable.target, device.capability()?)?;
+        let modules = executable.code.iter().map(|code| module(&device, code)).collect::<Result<Vec<_>, _>>()?;
+        let kernel = |image: &crate::KernelImage| modules[image.code as usize].function(image);
+        let kernels = executable.kernels.iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
+        let buffers = executable.allocations.iter().map(|a| allocate(&device, a)).collect::<Result<Vec<_>, _>>()?;
+        device.stream.synchronize().map_err(|e| load_error("filling buffers", e))?;
+        Ok(Cuda { kernels, host_ops, buffers, device })
+    }
+
+    /// Copies bytes to the card.
+    ///
+    /// # Errors
+    /// If the driver does.
+    pub fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
+        let to = self.address(slice);
+        // SAFETY: the slice lies within its allocation (checked at load) and has as many bytes (checked by the
+        // caller); the synchronisation keeps the source alive until it is read.
+        unsafe { result::memcpy_htod_async(to, bytes, self.device.stream.cu_stream()) }
+            .and_then(|()| self.device.stream.synchronize())
+            .map_err(|e| run_error("copying to the GPU", e))
+    }
+
+    /// The bytes of a slice, once all work is done.
+    ///
+    /// # Errors
+    /// If the driver does not deliver: also when a kernel failed before.
+    pub fn read(&self, slice: &Slice) -> Result<Vec<u8>, RunError> {
+        let mut bytes = vec![0; slice.bytes as usize];
+        self.read_into(slice, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn read_into(&self, slice: &Slice, bytes: &mut [u8]) -> Result<(), RunError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let from = self.address(slice);
+        // SAFETY: as in `write`.
+        unsafe { result::memcpy_dtoh_async(bytes, from, self.device.stream.cu_stream()) }
+            .and_then(|()| self.device.stream.synchronize())
+            .map_err(|e| run_error("copying from the GPU", e))
+    }
+
+    /// Runs thunks and waits for them; gives the time between the first and the last on the card.
+    ///
+    /// # Errors
+    /// If a launch, a kernel or a host operation fails.
+    pub fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
+        let failed = |e| run_error("running on the GPU", e);
+        self.device.context.bind_to_thread().map_err(failed)?;
+        let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
+        let start = self.device.stream.record_event(timed).map_err(failed)?;
+        self.run(thunks)?;
+        let end = self.device.stream.record_event(timed).map_err(failed)?;
+        self.device.stream.synchronize().map_err(failed)?;
+        let milliseconds = start.elapsed_ms(&end).map_err(failed)?;
+        Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
+    }
+
+    fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        thunks.iter().try_for_each(|thunk| self.step(thunk))
+    }
+
+    fn step(&mut self, thunk: &Thunk) -> Result<(), RunError> {
+        match thunk {
+            Thunk::Kernel { kernel, arguments } => self.launch(*kernel, arguments),
+            Thunk::Copy { from, to } => self.copy(from, to),
+            Thunk::HostOp { op, arguments, results } => self.host_op(*op, arguments, results),
+            Thunk::While { condition, predicate, body, .. } => self.repeat(condition, predicate, body),
+            Thunk::Conditional { index, branches, .. } => self.branch(index, branches),
+        }
+    }
+
+    fn launch(&self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
+        let function = &self.kernels[kernel as usize];
+        let image = &function.image;
+        let mut addresses: Vec<CUdeviceptr> = arguments.iter().map(|s| self.address(s)).collect();
+        let mut parameters: Vec<*mut c_void> = addresses.iter_mut().map(|a| std::ptr::from_mut(a).cast()).collect();
+        let blocks = u32::try_from(image.blocks)
+            .map_err(|_| RunError::Device(format!("kernel {} has {} blocks", image.symbol, image.blocks)))?;
+        if blocks == 0 {
+            return Ok(());
+        }
+        // SAFETY: the arguments are the buffers that the compiler planned for, in the order of the kernel's
+        // parameters; they live as long as the program, which waits for its kernels. Shared memory is static.
+        unsafe {
+            result::launch_kernel(
+                function.handle,
+                (blocks, 1, 1),
+                (image.threads_per_block, 1, 1),
+                0,
+                self.device.stream.cu_stream(),
+                &mut parameters,
+            )
+        }
+        .map_err(|e| run_error(&format!("launching kernel {}", image.symbol), e))
+    }
+
+    fn copy(&self, from: &Slice, to: &Slice) -> Result<(), RunError> {
+        let (source, target) = (self.address(from), self.address(to));
+        // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
+        unsafe { result::memcpy_dtod_async(target, source, from.bytes as usize, self.device.stream.cu_stream()) }
+            .map_err(|e| run_error("copying on the GPU", e))
+    }
+
+    fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
+        let inputs = arguments.iter().map(|s| self.read(s)).collect::<Result<Vec<_>, _>>()?;
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        let values = self.host_ops[op as usize].execute(&inputs)?;
+        results.iter().zip(values).try_for_each(|(slice, value)| self.write(slice, &value.data))
+    }
+
+    fn repeat(&mut self, condition: &[Thunk], predicate: &Slice, body: &[Thunk]) -> Result<(), RunError> {
+        loop {
+            self.run(condition)?;
+            let mut holds = [0];
+            self.read_into(predicate, &mut holds)?;
+            if holds == [0] {
+                return Ok(());
+            }
+            self.run(body)?;
+        }
+    }
+
+    fn branch(&mut self, index: &Slice, branches: &[Vec<Thunk>]) -> Result<(), RunError> {
+        let value = self.read(index)?;
+        self.run(&branches[crate::thunks::branch_taken(&value, branches.len())])
+    }
+
+    fn address(&self, slice: &Slice) -> CUdeviceptr {
+        let buffer = &self.buffers[slice.allocation as usize];
+        let (start, _) = buffer.device_ptr(&self.device.stream);
+        start + slice.offset
+    }
+}
+
+/// Code for an older card of the same kind runs, code for a newer one does not.
+fn check_capability(target: &str, card: u32) -> Result<(), LoadError> {
+    let digits = target.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
+    match digits.parse::<u32>() {
+        Ok(wanted) if wanted <= card => Ok(()),
+        _ => Err(LoadError::Device(format!(
+            "the executable is for {target}, this GPU is sm_{card}: compile for --target sm_{card} or older"
+        ))),
+    }
+}
+
+fn module(device: &Device, code: &CodeImage) -> Result<Arc<LoadedModule>, LoadError> {
+    match code {
+        CodeImage::Ptx(text) => Ok(Arc::new(LoadedModule::load(&device.context, text)?)),
+        CodeImage::Object { .. } => Err(LoadError::Object("code of a GPU program is no PTX".into())),
+    }
+}
+
+fn allocate(device: &Device, allocation: &Allocation) -> Result<CudaSlice<u8>, LoadError> {
+    // The driver refuses empty allocations; an empty value still needs an address.
+    let bytes = usize::try_from(allocation.bytes).map_err(|_| LoadError::Memory { bytes: allocation.bytes })?.max(1);
+    let mut buffer =
+        device.stream.alloc_zeros::<u8>(bytes).map_err(|_| LoadError::Memory { bytes: allocation.bytes })?;
+    if let AllocationKind::Constant(data) = &allocation.kind
+        && !data.is_empty()
+    {
+        device.stream.memcpy_htod(data, &mut buffer).map_err(|e| load_error("copying a constant to the GPU", e))?;
+    }
+    Ok(buffer)
+}

@@ -1,0 +1,118 @@
+//! Programs on a GPU, where there is one; elsewhere each test says that it was skipped.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use fusebox_core::hlo::{ArrayLiteral, ElementType};
+use fusebox_runtime::{
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, KernelArgument, KernelImage, LoadError,
+    Options, Program, Slice, Thunk, ValueShape, describe_gpu,
+};
+
+/// Adds 1 to each of 64 words.
+const INCREMENT: &str = r"
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry increment(.param .u64 in, .param .u64 out)
+{
+  .reg .b64 %r<8>;
+  .reg .b32 %w<4>;
+  ld.param.u64 %r0, [in];
+  ld.param.u64 %r1, [out];
+  cvta.to.global.u64 %r2, %r0;
+  cvta.to.global.u64 %r3, %r1;
+  mov.u32 %w0, %tid.x;
+  mul.wide.u32 %r4, %w0, 4;
+  add.u64 %r5, %r2, %r4;
+  add.u64 %r6, %r3, %r4;
+  ld.global.u32 %w1, [%r5];
+  add.u32 %w2, %w1, 1;
+  st.global.u32 [%r6], %w2;
+  ret;
+}
+";
+
+const WORDS: usize = 64;
+const BYTES: u64 = 4 * WORDS as u64;
+
+/// Whether there is a GPU; says what is skipped if not.
+fn gpu() -> bool {
+    match describe_gpu() {
+        Ok(_) => true,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            false
+        }
+    }
+}
+
+/// Increments its parameter `times` times, through two temporaries and a constant that nobody reads.
+fn executable(times: usize) -> Executable {
+    let slice = |allocation: usize| Slice { allocation: allocation as u32, offset: 0, bytes: BYTES };
+    let binding =
+        |at: usize| Binding { shape: ValueShape::Array("s32".into(), vec![WORDS as i64]), leaves: vec![slice(at)] };
+    let argument = |access| KernelArgument { name: "words".into(), bytes: BYTES, element_bytes: 4, access };
+    let step = |i: usize| Thunk::Kernel { kernel: 0, arguments: vec![slice(i), slice(i + 1)] };
+    let kinds = std::iter::once(AllocationKind::Parameter).chain((0..times).map(|_| AllocationKind::Temporary));
+    Executable {
+        name: "increment".into(),
+        target: "sm_70".into(),
+        code: vec![CodeImage::Ptx(INCREMENT.into())],
+        kernels: vec![KernelImage {
+            symbol: "increment".into(),
+            code: 0,
+            blocks: 1,
+            threads_per_block: WORDS as u32,
+            shared_bytes: 0,
+            arguments: vec![argument(Access::Read), argument(Access::WriteOnce)],
+        }],
+        host_ops: Vec::new(),
+        allocations: kinds.map(|kind| Allocation { bytes: BYTES, kind }).collect(),
+        thunks: (0..times).map(step).collect(),
+        parameters: vec![binding(0)],
+        result: binding(times),
+    }
+}
+
+fn words(values: impl Iterator<Item = i32>) -> ArrayLiteral {
+    let data: Vec<u8> = values.flat_map(i32::to_le_bytes).collect();
+    ArrayLiteral { element_type: ElementType::S32, dims: vec![WORDS as i64], data: data.into() }
+}
+
+#[test]
+fn kernels_run_in_order_on_resident_inputs() {
+    if !gpu() {
+        return;
+    }
+    let mut program = Program::load(executable(3), &Options::default()).unwrap();
+    let result = program.run(&[words(0..WORDS as i32)]).unwrap();
+    assert_eq!(result.as_array().unwrap(), &words(3..WORDS as i32 + 3));
+    let taken = program.execute().unwrap();
+    assert!(taken.as_nanos() > 0);
+    assert_eq!(program.result().unwrap(), result);
+}
+
+#[test]
+fn ptx_the_driver_refuses_is_an_error_with_its_reason() {
+    if !gpu() {
+        return;
+    }
+    let mut broken = executable(1);
+    broken.code = vec![CodeImage::Ptx(INCREMENT.replace("add.u32", "frobnicate.u32"))];
+    match Program::load(broken, &Options::default()) {
+        Err(LoadError::Device(message)) => assert!(message.contains("frobnicate"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn code_for_a_newer_card_is_refused() {
+    if !gpu() {
+        return;
+    }
+    let mut newer = executable(1);
+    newer.target = "sm_999".into();
+    match Program::load(newer, &Options::default()) {
+        Err(LoadError::Device(message)) => assert!(message.contains("sm_999"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
