@@ -164,10 +164,13 @@ impl<'p> Body<'p> {
 }
 
 /// Whether the type has numbers above `last`.
-fn reaches(ty: ElementType, last: i64) -> bool {
+pub fn reaches(ty: ElementType, last: i64) -> bool {
     let bits = ty.bits() - u32::from(ty.is_signed_integer());
     bits >= 63 || last < (1 << bits) - 1
 }
+
+/// Applies a slice that fits: `(slice, index vector, outputs)` to the outputs afterwards.
+pub type Apply<'a> = dyn Fn(&mut FunctionBuilder, &[Value], &[Value], &[Value]) -> Vec<Value> + 'a;
 
 /// `(coordinates, state)` to the next state.
 type Step<'a> = dyn FnMut(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value> + 'a;

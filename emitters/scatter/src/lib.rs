@@ -6,12 +6,14 @@
 //! updates.rs   schedule: a thread takes a few neighbouring updates
 //! owned.rs     schedule: a thread owns an element of the output and walks all slices
 //! slabs.rs     schedule: a block of one thread owns a part of the output and walks all slices
+//! filter.rs    how such a block passes over the slices of others
 //! body.rs      what all of them write: index vectors, bounds, combining
 //! emit.rs      schedule -> entry function
 //! ```
 
 mod body;
 mod emit;
+mod filter;
 mod owned;
 mod plan;
 mod problem;

@@ -2,12 +2,13 @@
 //! no two blocks write the same element and updates are combined in the order in which the program lists them.
 
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
 use crate::body::{Body, nest};
+use crate::filter::walk_own;
 use crate::plan::{ceil_div, knob, runtime_starts};
 use crate::problem::Problem;
 
@@ -124,6 +125,13 @@ impl Slabs {
     /// Writes the loops.
     pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
         let own = self.own_positions(kernel);
+        if let (Axis::Operand(dim), Some(own)) = (self.axis, own)
+            && body.problem.shape.operand[dim].update_dim.is_none()
+        {
+            return walk_own(kernel, body, dim, own, outputs, &|b, slice, vector, outputs| {
+                self.slice(b, body, slice, vector, None, outputs)
+            });
+        }
         let slices: Vec<(Value, Value)> = body
             .problem
             .shape
@@ -167,40 +175,28 @@ impl Slabs {
     ) -> Vec<Value> {
         let starts = body.starts(b, slice, vector);
         let operand = &body.problem.shape.operand;
-        let (zero, types) = (b.index(0), b.types_of(outputs));
+        let zero = b.index(0);
         let dealt = |dim: usize| own.filter(|_| self.axis == Axis::Operand(dim));
         let mut bounds = Vec::new();
-        let mut inside = None;
         for (dim, &start) in starts.iter().enumerate() {
             let window = b.index(operand[dim].window);
             match (dealt(dim), operand[dim].update_dim) {
-                (None, None) => {}
+                (_, None) => {}
                 (None, Some(_)) => bounds.push((zero, window)),
                 (Some((first, end)), Some(_)) => {
                     let (first, end) = (b.subi(first, start), b.subi(end, start));
                     bounds.push((b.maxsi(first, zero), b.minsi(end, window)));
                 }
-                (Some((first, end)), None) => {
-                    let (not_before, before) =
-                        (b.cmpi(IntPredicate::Sge, start, first), b.cmpi(IntPredicate::Slt, start, end));
-                    inside = Some(b.andi(not_before, before));
-                }
             }
         }
         let window_dims = body.problem.shape.window_dims();
-        let part = |b: &mut FunctionBuilder| {
-            nest(b, &bounds, outputs, &mut |b, coordinates, outputs| {
-                let mut window = vec![zero; operand.len()];
-                window_dims.iter().zip(coordinates).for_each(|(&dim, &coordinate)| window[dim] = coordinate);
-                let at = body.landing(b, &starts, &window);
-                let updates = body.updates(b, slice, &window);
-                body.update(b, outputs, &at, &updates)
-            })
-        };
-        match inside {
-            None => part(b),
-            Some(inside) => b.scf_if(inside, &types, part, |_| outputs.to_vec()),
-        }
+        nest(b, &bounds, outputs, &mut |b, coordinates, outputs| {
+            let mut window = vec![zero; operand.len()];
+            window_dims.iter().zip(coordinates).for_each(|(&dim, &coordinate)| window[dim] = coordinate);
+            let at = body.landing(b, &starts, &window);
+            let updates = body.updates(b, slice, &window);
+            body.update(b, outputs, &at, &updates)
+        })
     }
 }
 

@@ -1,0 +1,177 @@
+//! How a block of one thread passes over the slices of other blocks.
+//!
+//! Which block a slice belongs to cannot be predicted, so a branch on it costs more than applying the slice does.
+//! Three loops, none with such a branch, work on the next thousand slices:
+//!
+//! ```text
+//! look     index vectors   7 2 9 1 8 0 3 5 …     block owns rows 0 .. 4; eight at once in a vector
+//!          is mine         0 1 0 1 0 1 1 0
+//! list     positions         1   3   5 6         each written to the end, which moves on if it is mine
+//! apply    the slices at these positions, in order
+//! ```
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
+use fusebox_core::indexing::{Expr, IndexingMap, Variable, delinearize};
+
+use crate::body::{Apply, Body, reaches};
+
+/// Slices looked at before those listed are applied: the lists stay in the nearest cache.
+const CHUNK: i64 = 1024;
+/// Positions listed in one turn of the loop.
+const UNROLLED: i64 = 4;
+
+/// The positions of a block in the operand dimension that is dealt, and what is written about the next slices.
+struct Filter<'a, 'p> {
+    body: &'a Body<'p>,
+    dim: usize,
+    own: (Value, Value),
+}
+
+/// `positions`, `is mine`, and the index vectors' components: tensors of [`CHUNK`] elements.
+struct Lists {
+    positions: Value,
+    mine: Value,
+    vectors: Vec<Value>,
+}
+
+/// Walks all slices in order and applies those that fit and start in `own`, from the first to before the second, in
+/// operand dimension `dim`, in which slices have size 1.
+pub fn walk_own(
+    kernel: &mut KernelBuilder,
+    body: &Body,
+    dim: usize,
+    own: (Value, Value),
+    outputs: &[Value],
+    apply: &Apply<'_>,
+) -> Vec<Value> {
+    let shape = &body.problem.shape;
+    let ty = Scalar::of_element(body.problem.index_type);
+    let filter = Filter { body, dim, own };
+    let lists = Lists {
+        positions: kernel.allocate_shared(&[CHUNK], Scalar::I32),
+        mine: kernel.allocate_shared(&[CHUNK], ty),
+        vectors: shape.components.iter().map(|_| kernel.allocate_shared(&[CHUNK], ty)).collect(),
+    };
+    let slices = shape.slices();
+    let whole = slices / CHUNK * CHUNK;
+    let (zero, end, step) = (kernel.index(0), kernel.index(whole), kernel.index(CHUNK));
+    let state = [lists.all(), outputs.to_vec()].concat();
+    let state = kernel.scf_for(zero, end, step, &state, |b, first, state| {
+        let (lists, outputs) = Lists::split(state, shape.components.len());
+        filter.chunk(b, (first, CHUNK), lists, outputs, apply)
+    });
+    let (lists, outputs) = Lists::split(&state, shape.components.len());
+    if whole == slices {
+        return outputs.to_vec();
+    }
+    let rest = filter.chunk(kernel, (end, slices - whole), lists, outputs, apply);
+    Lists::split(&rest, shape.components.len()).1.to_vec()
+}
+
+impl Filter<'_, '_> {
+    /// The slices `first .. first + length`. The state is the lists, then the outputs.
+    fn chunk(
+        &self,
+        b: &mut FunctionBuilder,
+        (first, length): (Value, i64),
+        lists: Lists,
+        outputs: &[Value],
+        apply: &Apply<'_>,
+    ) -> Vec<Value> {
+        let lists = self.look(b, (first, length), &lists);
+        let (count, lists) = list(b, length, lists);
+        let (zero, one) = (b.index(0), b.index(1));
+        let outputs = b.scf_for(zero, count, one, outputs, |b, entry, outputs| {
+            let position = b.extract(lists.positions, &[entry]);
+            let position = b.index_castui(position, Scalar::Index);
+            let vector: Vec<Value> = lists.vectors.iter().map(|&list| b.extract(list, &[position])).collect();
+            let position = b.addi(first, position);
+            let slice = self.coordinates(b, position);
+            apply(b, &slice, &vector, outputs)
+        });
+        [lists.all(), outputs].concat()
+    }
+
+    /// Writes down the index vectors, and which of them are the block's own.
+    fn look(&self, b: &mut FunctionBuilder, (first, length): (Value, i64), lists: &Lists) -> Lists {
+        let components = lists.vectors.len();
+        let (zero, one, end) = (b.index(0), b.index(1), b.index(length));
+        let state = b.scf_for(zero, end, one, &lists.all(), |b, at, state| {
+            let (lists, _) = Lists::split(state, components);
+            let position = b.addi(first, at);
+            let slice = self.coordinates(b, position);
+            let vector = self.body.index_vector(b, &slice);
+            let mine = self.is_mine(b, &vector);
+            let mine = b.extui(mine, Scalar::of_element(self.body.problem.index_type));
+            let mine = b.insert(mine, lists.mine, &[at]);
+            let written = vector.iter().zip(&lists.vectors);
+            let vectors = written.map(|(&component, &list)| b.insert(component, list, &[at])).collect();
+            Lists { positions: lists.positions, mine, vectors }.all()
+        });
+        Lists::split(&state, components).0
+    }
+
+    /// Whether a slice fits and starts in the block's own range.
+    fn is_mine(&self, b: &mut FunctionBuilder, vector: &[Value]) -> Value {
+        let problem = self.body.problem;
+        let own = problem.shape.components.iter().position(|&dim| dim == self.dim);
+        let (ty, signed) = (Scalar::of_element(problem.index_type), problem.index_type.is_signed_integer());
+        let mut mine = self.body.fits(b, vector);
+        let Some(&value) = own.and_then(|own| vector.get(own)) else { return mine };
+        // In the program's own type, as far as it can be: that is what goes into vectors best.
+        let (value, ends) = match reaches(problem.index_type, problem.shape.operand[self.dim].size) {
+            true => (value, [self.own.0, self.own.1].map(|end| b.index_cast(end, ty))),
+            false if signed => (b.index_cast(value, Scalar::Index), [self.own.0, self.own.1]),
+            false => (b.index_castui(value, Scalar::Index), [self.own.0, self.own.1]),
+        };
+        for (predicate, end) in [(IntPredicate::Sge, ends[0]), (IntPredicate::Slt, ends[1])] {
+            let test = b.cmpi(predicate, value, end);
+            mine = b.andi(mine, test);
+        }
+        mine
+    }
+
+    /// Coordinates of a slice from its number.
+    fn coordinates(&self, b: &mut FunctionBuilder, position: Value) -> Vec<Value> {
+        let shape = &self.body.problem.shape;
+        let sizes: Vec<i64> = shape.scatter_dims.iter().map(|&(_, size)| size).collect();
+        let map = IndexingMap {
+            dims: vec![Variable::from_size(shape.slices())],
+            results: delinearize(&Expr::dim(0), &sizes),
+            ..IndexingMap::default()
+        };
+        b.apply_indexing(&map, &[position])
+    }
+}
+
+/// Lists the positions below `length` that are the block's own; gives their number.
+fn list(b: &mut FunctionBuilder, length: i64, lists: Lists) -> (Value, Lists) {
+    let zero = b.index(0);
+    let lanes = if length % UNROLLED == 0 { UNROLLED } else { 1 };
+    let map = IndexingMap {
+        ranges: vec![Variable::from_size(length / lanes), Variable::from_size(lanes)],
+        results: vec![Expr::range(0) * lanes + Expr::range(1)],
+        ..IndexingMap::default()
+    };
+    let mine = lists.mine;
+    let state = b.indexed_loop(&map, &[], &[zero, lists.positions], &[1], |b, _, at, state| {
+        let position = b.index_cast(at[0], Scalar::I32);
+        let positions = b.insert(position, state[1], &[state[0]]);
+        let counts = b.extract(mine, at);
+        let counts = b.index_castui(counts, Scalar::Index);
+        vec![b.addi(state[0], counts), positions]
+    });
+    (state[0], Lists { positions: state[1], ..lists })
+}
+
+impl Lists {
+    fn all(&self) -> Vec<Value> {
+        [&[self.positions, self.mine], self.vectors.as_slice()].concat()
+    }
+
+    /// The lists at the front of a state, and the rest.
+    fn split(state: &[Value], components: usize) -> (Lists, &[Value]) {
+        let (lists, rest) = state.split_at(2 + components);
+        (Lists { positions: lists[0], mine: lists[1], vectors: lists[2..].to_vec() }, rest)
+    }
+}
