@@ -2,6 +2,7 @@
 
 use fusebox_core::analysis::SliceStart;
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::ElementType;
 
 use crate::problem::Problem;
@@ -10,6 +11,8 @@ use crate::problem::Problem;
 pub struct Body<'p> {
     /// What is to be done.
     pub problem: &'p Problem,
+    /// Whether the range of an index matters: where 32 bits are cheaper than 64.
+    narrows: bool,
     indices: Subgraph,
     updates: Subgraph,
     combiner: Subgraph,
@@ -17,9 +20,10 @@ pub struct Body<'p> {
 
 impl<'p> Body<'p> {
     /// Declares them.
-    pub fn new(kernel: &mut KernelBuilder, problem: &'p Problem) -> Self {
+    pub fn new(kernel: &mut KernelBuilder, problem: &'p Problem, device: &DeviceDescription) -> Self {
         Body {
             problem,
+            narrows: !device.is_single_threaded_block(),
             indices: kernel.values(&[problem.indices]),
             updates: kernel.values(&problem.updates),
             combiner: kernel.combiner(problem.instruction),
@@ -87,6 +91,9 @@ impl<'p> Body<'p> {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
         let mut value = value;
+        if !self.narrows {
+            return b.index_castui(value, Scalar::Index);
+        }
         if signed {
             let zero = b.int(0, scalar);
             value = b.maxsi(value, zero);

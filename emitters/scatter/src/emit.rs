@@ -13,7 +13,7 @@ pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<
     let problem = Problem::accepted(fusion)?;
     let schedule = Schedule::new(&problem, device, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(fusion);
-    let body = Body::new(&mut kernel, &problem);
+    let body = Body::new(&mut kernel, &problem, device);
     let outputs = kernel.outputs().to_vec();
     let written = match &schedule {
         Schedule::Slabs(slabs) => slabs.emit(&mut kernel, &body, &outputs),

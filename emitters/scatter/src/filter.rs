@@ -14,11 +14,18 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar
 use fusebox_core::indexing::{Expr, IndexingMap, Variable, delinearize};
 
 use crate::body::{Apply, Body, reaches};
+use crate::problem::Problem;
 
 /// Slices looked at before those listed are applied: the lists stay in the nearest cache.
 const CHUNK: i64 = 1024;
 /// Positions listed in one turn of the loop.
 const UNROLLED: i64 = 4;
+
+/// Bytes of the lists.
+pub fn list_bytes(problem: &Problem) -> u32 {
+    let index_bytes = problem.index_type.byte_size() as i64;
+    (CHUNK * (4 + index_bytes * (1 + problem.shape.components.len() as i64))) as u32
+}
 
 /// The positions of a block in the operand dimension that is dealt, and what is written about the next slices.
 struct Filter<'a, 'p> {

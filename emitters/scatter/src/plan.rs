@@ -102,7 +102,10 @@ pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configu
     let schedule = Schedule::new(&problem, device, configuration)?;
     Ok(Plan {
         launch: schedule.launch(),
-        shared_bytes: 0,
+        shared_bytes: match &schedule {
+            Schedule::Slabs(slabs) => slabs.shared_bytes(&problem),
+            Schedule::Updates(_) | Schedule::Owned(_) => 0,
+        },
         outputs: problem.initial.iter().map(|&initial| schedule.output(&problem.shape, initial)).collect(),
         vector_lanes: match &schedule {
             Schedule::Updates(updates) => updates.lanes() as u32,

@@ -8,7 +8,7 @@ use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
 use crate::body::{Body, nest};
-use crate::filter::walk_own;
+use crate::filter::{list_bytes, walk_own};
 use crate::plan::{ceil_div, knob, runtime_starts};
 use crate::problem::Problem;
 
@@ -69,6 +69,19 @@ impl Slabs {
         LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 }
     }
 
+    /// The operand dimension that is dealt, if every slice belongs to one block entirely and the others pass over it.
+    fn filtered(&self, shape: &ScatterShape) -> Option<usize> {
+        match self.axis {
+            Axis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
+            _ => None,
+        }
+    }
+
+    /// Bytes of a block's own memory.
+    pub fn shared_bytes(&self, problem: &Problem) -> u32 {
+        self.filtered(&problem.shape).map_or(0, |_| list_bytes(problem))
+    }
+
     /// What is dealt, in words.
     pub fn note(&self) -> String {
         match self.axis {
@@ -125,9 +138,7 @@ impl Slabs {
     /// Writes the loops.
     pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
         let own = self.own_positions(kernel);
-        if let (Axis::Operand(dim), Some(own)) = (self.axis, own)
-            && body.problem.shape.operand[dim].update_dim.is_none()
-        {
+        if let (Some(dim), Some(own)) = (self.filtered(&body.problem.shape), own) {
             return walk_own(kernel, body, dim, own, outputs, &|b, slice, vector, outputs| {
                 self.slice(b, body, slice, vector, None, outputs)
             });
