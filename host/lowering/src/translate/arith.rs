@@ -57,6 +57,11 @@ impl Function<'_, '_, '_> {
             "arith.remui" => simple(Op::LLVMURem),
             "arith.floordivsi" => Ok(self.round_quotient(a, b, false)),
             "arith.ceildivsi" => Ok(self.round_quotient(a, b, true)),
+            "arith.andi" if llvm.int_bits(llvm.type_of(a)) == 1 => Ok(match (llvm.known_bool(a), llvm.known_bool(b)) {
+                (Some(true), _) | (_, Some(false)) => b,
+                (Some(false), _) | (_, Some(true)) => a,
+                _ => llvm.binary(Op::LLVMAnd, a, b),
+            }),
             "arith.andi" => simple(Op::LLVMAnd),
             "arith.ori" => simple(Op::LLVMOr),
             "arith.xori" => simple(Op::LLVMXor),
@@ -116,7 +121,9 @@ impl Function<'_, '_, '_> {
         let Some(predicate) = op.attribute("predicate").and_then(|it| it.integer()).and_then(integer_predicate) else {
             return Unsupported::because("its predicate is unknown");
         };
-        let result = if op.operand(0).ty() == Type::Index {
+        let result = if let Some(outcome) = self.decided(op) {
+            self.llvm().const_int(self.llvm().int(1), i64::from(outcome))
+        } else if op.operand(0).ty() == Type::Index {
             let (a, b) = (self.index(op.operand(0))?, self.index(op.operand(1))?);
             self.compare_indices(predicate, a, b)
         } else {

@@ -4,6 +4,7 @@ use fusebox_core::indexing::Interval;
 
 use super::function::{Done, Function};
 use super::slot::{Shape, Slot};
+use super::splitting::Splittable;
 use crate::error::Unsupported;
 use crate::indices::Ix;
 use crate::llvm::{Bb, IntPredicate, Op, Unrolling, Val};
@@ -144,22 +145,31 @@ impl Function<'_, '_, '_> {
         let Some(body) = op.block(0) else { return Unsupported::because("it has no body") };
         let inits = op.operands().skip(3).map(|init| self.slot(init)).collect::<Done<Vec<Slot>>>()?;
         let types: Vec<Type> = op.results().map(|result| result.ty()).collect();
-        let iterate = |this: &mut Self, variable: Slot, state: Vec<Slot>| {
-            this.bind(body.argument(0), variable);
-            this.bind_all(body.arguments().skip(1), state);
-            this.region(Some(body))
-        };
         let results = if op.operand(0).ty() == Type::Index {
             let [lower, upper, step] = [0, 1, 2].map(|at| self.index(op.operand(at)));
             let (lower, upper, step) = (lower?, upper?, step?);
             let Some(step) = self.indices.as_constant(step).filter(|&step| step > 0) else {
                 return Unsupported::because("its step is not a positive constant");
             };
-            let step = u64::try_from(step).unwrap_or(1);
-            self.counted(Bounds { lower, upper, step }, inits, &types, |this, ix, state| {
-                iterate(this, Slot::Index(ix), state)
-            })?
+            let write = |this: &mut Function<'_, '_, '_>, ix, state| {
+                this.bind(body.argument(0), Slot::Index(ix));
+                this.bind_all(body.arguments().skip(1), state);
+                this.region(Some(body))
+            };
+            match u64::try_from(step).unwrap_or(1) {
+                1 => {
+                    let splittable =
+                        Splittable { body, types: &types, arguments: &|_, ix| Ok(vec![ix]), write: &write };
+                    self.counted_in_parts(lower, upper, inits, &splittable)?
+                }
+                step => self.counted(Bounds { lower, upper, step }, inits, &types, write)?,
+            }
         } else {
+            let iterate = |this: &mut Self, variable: Slot, state: Vec<Slot>| {
+                this.bind(body.argument(0), variable);
+                this.bind_all(body.arguments().skip(1), state);
+                this.region(Some(body))
+            };
             self.for_integers(op, inits, &types, iterate)?
         };
         self.bind_all(op.results(), results);

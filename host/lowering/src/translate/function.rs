@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use fusebox_core::indexing::Interval;
 
 use super::slot::{Shape, Slot, Tensor};
+use super::splitting::Splitting;
 use super::{Declared, Kernel, Known, Reach, Translation, Variant};
 use crate::error::{LoweringError, Unsupported};
 use crate::indices::{Indices, Ix};
@@ -35,6 +36,8 @@ pub(super) struct Function<'t, 'k, 's> {
     pub(super) thread_id: Option<Ix>,
     /// Copies of the current block that unrolling the loops around it makes.
     pub(super) copies: i64,
+    /// Conditions decided by splitting loops.
+    pub(super) splitting: Splitting,
     /// Tiles by the value that stands for them when they are made; one, however often it is met.
     pub(super) tiles: HashMap<ValueKey, Tensor>,
 }
@@ -58,6 +61,7 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             block_id: None,
             thread_id: None,
             copies: 1,
+            splitting: Splitting::default(),
             tiles: HashMap::new(),
         }
     }

@@ -4,7 +4,6 @@ use fusebox_core::indexing::Interval;
 
 use super::function::{Done, Function};
 use super::slot::Slot;
-use crate::dialect::map_of;
 use crate::error::Unsupported;
 use crate::indices::{Ix, Kind, Sum};
 use crate::llvm::{IntPredicate, Op, Val};
@@ -14,7 +13,7 @@ const I32: Interval = Interval::new(i32::MIN as i64, i32::MAX as i64);
 
 impl Function<'_, '_, '_> {
     pub(super) fn apply_indexing(&mut self, op: Operation) -> Done {
-        let map = map_of(op).map_err(Unsupported)?;
+        let map = self.map_once(op)?;
         let operands = op.operands().map(|operand| self.index(operand)).collect::<Done<Vec<Ix>>>()?;
         let (dims, rest) = operands.split_at(map.dims.len());
         let (ranges, runtime) = rest.split_at(map.ranges.len());
@@ -28,9 +27,18 @@ impl Function<'_, '_, '_> {
     /// An `arith` operation on indices.
     pub(super) fn index_arithmetic(&mut self, op: Operation) -> Done {
         let (a, b) = (self.index(op.operand(0))?, self.index(op.operand(1))?);
+        match self.index_result(op.name(), a, b) {
+            Some(ix) => self.bind(op.result(0), Slot::Index(ix)),
+            None => self.opaque_index_arithmetic(op, a, b)?,
+        }
+        Ok(())
+    }
+
+    /// The expression that an operation on indices computes, if it has one.
+    pub(super) fn index_result(&mut self, name: &str, a: Ix, b: Ix) -> Option<Ix> {
         let divisor = self.indices.as_constant(b).filter(|&value| value > 0);
         let not_negative = self.indices.range(a).lower >= 0;
-        let ix = match (op.name(), divisor) {
+        Some(match (name, divisor) {
             ("arith.addi", _) => self.indices.add(a, b),
             ("arith.subi", _) => self.indices.sub(a, b),
             ("arith.muli", _) => self.indices.product(a, b),
@@ -44,10 +52,8 @@ impl Function<'_, '_, '_> {
                 let shifted = self.indices.add(a, shift);
                 self.indices.floor_div(shifted, divisor)
             }
-            _ => return self.opaque_index_arithmetic(op, a, b),
-        };
-        self.bind(op.result(0), Slot::Index(ix));
-        Ok(())
+            _ => return None,
+        })
     }
 
     /// Computed like integers; the result is a leaf.

@@ -6,9 +6,9 @@
 
 use fusebox_core::indexing::{IndexingMap, Interval};
 
-use super::control::Bounds;
 use super::function::{Done, Function};
 use super::slot::Slot;
+use super::splitting::Splittable;
 use crate::dialect::map_of;
 use crate::error::Unsupported;
 use crate::indices::Ix;
@@ -122,11 +122,30 @@ impl Function<'_, '_, '_> {
         let level = progress.ranges.len();
         let (lower, upper) = self.narrowed_bounds(nest, &mut progress)?;
         let state = std::mem::take(&mut progress.state);
-        self.counted(Bounds { lower, upper, step: 1 }, state, &nest.types, |this, variable, state| {
+        let write = |this: &mut Function<'_, '_, '_>, variable, state| {
             let variable = this.within(variable, nest.bounds(level));
+            let mut progress = progress.clone();
             progress.ranges.push(variable);
             this.nest(nest, Progress { state, ..progress })
-        })
+        };
+        let arguments = |this: &mut Function<'_, '_, '_>, variable| this.possible(nest, &progress.ranges, variable);
+        let splittable = Splittable { body: nest.body, types: &nest.types, arguments: &arguments, write: &write };
+        self.counted_in_parts(lower, upper, state, &splittable)
+    }
+
+    /// The body's index arguments with this value of the next variable and any values of the later ones.
+    fn possible(&mut self, nest: &Nest, bound: &[Ix], variable: Ix) -> Done<Vec<Ix>> {
+        let mut ranges = [bound, &[variable]].concat();
+        let depth = self.depth() + 2;
+        for later in ranges.len()..nest.map.ranges.len() {
+            let any = self.indices.leaf(nest.bounds(later), depth);
+            ranges.push(any);
+        }
+        let mut arguments = ranges.clone();
+        for expr in &nest.map.results {
+            arguments.push(self.indices.substitute(expr, &nest.dims, &ranges, &nest.runtime).map_err(Unsupported)?);
+        }
+        Ok(arguments)
     }
 
     /// The variable, known to be in these bounds. Bounds that were narrowed at run time lie within.

@@ -19,6 +19,7 @@ mod numbers;
 mod shuffle;
 mod simt;
 mod slot;
+mod splitting;
 mod threads;
 mod traits;
 mod vector;

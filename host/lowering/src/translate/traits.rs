@@ -30,6 +30,8 @@ pub(crate) struct Traits {
     pub(crate) atomic_adds: AtomicAdds,
     /// What becomes of loops too long to be unrolled as a whole.
     pub(crate) long_loops: Unrolling,
+    /// Whether loops are written in parts where that decides conditions on their variables.
+    pub(crate) splits_loops: bool,
 }
 
 /// Formats of which a sum is one instruction that no other thread interrupts.
@@ -56,6 +58,7 @@ impl Traits {
             atomic_bytes: if crate::llvm::host_has("cx16") { 16 } else { 8 },
             atomic_adds: AtomicAdds::default(),
             long_loops: Unrolling::Open,
+            splits_loops: true,
         };
         let gpu = Traits {
             index_bits: 32,
@@ -68,11 +71,12 @@ impl Traits {
             atomic_bytes: 8,
             atomic_adds: AtomicAdds { f32: true, f64: true, ..AtomicAdds::default() },
             long_loops: Unrolling::Never,
+            splits_loops: false,
             ..host
         };
         match target {
             Target::Cpu => host,
-            Target::Simt => Traits { reports_accesses: true, warp: 32, ..host },
+            Target::Simt => Traits { reports_accesses: true, warp: 32, splits_loops: false, ..host },
             Target::Nvptx { capability, .. } => Traits {
                 converts_bf16: *capability >= 80,
                 atomic_adds: AtomicAdds { f16: true, bf16: *capability >= 90, ..gpu.atomic_adds },
