@@ -5,6 +5,7 @@
 //! * no instruction without elements except constants
 //! * no common subexpressions, no dead code
 
+mod batch_norm;
 mod canonical_ops;
 mod common_subexpressions;
 mod constant_folding;
@@ -37,6 +38,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("supported", |module, _| supported::check(module)),
     ("inline-calls", |module, _| inline_calls::run(module)),
     ("row-major", |module, _| row_major::run(module)),
+    ("batch-norm", |module, _| batch_norm::run(module)),
     ("canonical-ops", |module, _| canonical_ops::run(module)),
     ("four-bit-integers", |module, _| four_bit_integers::run(module)),
     ("tuples", |module, _| tuples::run(module)),

@@ -1,0 +1,312 @@
+//! Batch normalisation written out. With n elements per feature, sums over all dimensions but the feature's, and
+//! `s = rsqrt(variance + epsilon)`:
+//!
+//! ```text
+//! inference   y = (x - mean) s scale + offset
+//! training    mean = sum(x) / n,  variance = sum((x - mean)^2) / n,  y as above
+//! gradient    dp = sum(g),  dq = sum(g (x - mean)),  d_offset = dp,  d_scale = dq s
+//!             d_x = scale s (g - dp / n - (x - mean) s^2 dq / n)
+//! ```
+//!
+//! (Ioffe and Szegedy 2015, section 3.) Types narrower than f32 are computed in f32 and rounded once at the end.
+
+use fusebox_core::hlo::{
+    ArrayLiteral, BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, Shape,
+    Span, UnaryOp,
+};
+
+use super::renumber;
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+
+/// Expands every batch normalisation.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    let is_one = |i: &Instruction| {
+        matches!(i.op, Op::BatchNormTraining { .. } | Op::BatchNormInference { .. } | Op::BatchNormGrad { .. })
+    };
+    if !module.computations.iter().flat_map(|c| &c.instructions).any(is_one) {
+        return Ok(());
+    }
+    let sums = Sums::add_to(module);
+    for computation in &mut module.computations {
+        *computation = Rebuild::each(computation, |rebuild, _, instruction| {
+            Ok::<_, CompileError>(is_one(instruction).then(|| expand(rebuild, instruction, sums)).flatten())
+        })?;
+    }
+    Ok(())
+}
+
+/// The combiners of the sums.
+#[derive(Clone, Copy)]
+struct Sums {
+    f32: ComputationId,
+    f64: ComputationId,
+}
+
+impl Sums {
+    /// Puts them in front of all computations.
+    fn add_to(module: &mut Module) -> Sums {
+        let new = [sum(module, ElementType::F32), sum(module, ElementType::F64)];
+        let shift = |id: ComputationId| ComputationId(id.0 + 2);
+        for instruction in module.computations.iter_mut().flat_map(|c| &mut c.instructions) {
+            renumber(&mut instruction.op, &shift);
+        }
+        module.entry = module.entry.map(shift);
+        module.computations.splice(0..0, new);
+        Sums { f32: ComputationId(0), f64: ComputationId(1) }
+    }
+}
+
+fn sum(module: &Module, ty: ElementType) -> Computation {
+    let scalar = || Shape::array(ty, []);
+    let parameter = |number| Instruction::new(format!("p{number}"), scalar(), Op::Parameter { number }, Vec::new());
+    let add = Instruction::new("sum", scalar(), Op::Binary(BinaryOp::Add), vec![InstrId(0), InstrId(1)]);
+    let mut name = format!("sum_{ty}");
+    while module.find_computation(&name).is_some() {
+        name.push('_');
+    }
+    let instructions = vec![parameter(0), parameter(1), add];
+    Computation { name, instructions, root: InstrId(2), execution_thread: None, span: Span::default() }
+}
+
+fn expand(rebuild: &mut Rebuild, origin: &Instruction, sums: Sums) -> Option<InstrId> {
+    let operands = rebuild.operands(origin);
+    let shape = rebuild.instruction(operands[0]).shape.as_array()?.clone();
+    let (epsilon, feature) = match origin.op {
+        Op::BatchNormTraining { epsilon, feature_index }
+        | Op::BatchNormInference { epsilon, feature_index }
+        | Op::BatchNormGrad { epsilon, feature_index } => (epsilon, feature_index),
+        _ => return None,
+    };
+    let ty = if shape.element_type == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
+    let features = *shape.dims.get(feature as usize)?;
+    let count = shape.element_count() / features.max(1);
+    let mut e = Expansion { rebuild, origin, dims: shape.dims, feature, ty, result: shape.element_type, sums };
+    let wide: Vec<InstrId> = operands.iter().map(|&operand| e.convert(operand, ty)).collect();
+    let per = Statistics { epsilon, count: count as f64, features };
+    Some(match origin.op {
+        Op::BatchNormTraining { .. } => e.training(&wide, per),
+        Op::BatchNormGrad { .. } => e.gradient(&wide, per),
+        _ => {
+            let y = e.normalise(wide[0], wide[1], wide[2], wide[3], wide[4], per);
+            e.convert(y, e.result)
+        }
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Statistics {
+    epsilon: f32,
+    /// Elements per feature.
+    count: f64,
+    features: i64,
+}
+
+/// Writes operations in the type that is computed in.
+struct Expansion<'r, 'a> {
+    rebuild: &'r mut Rebuild<'a>,
+    origin: &'r Instruction,
+    dims: Vec<i64>,
+    feature: i64,
+    ty: ElementType,
+    result: ElementType,
+    sums: Sums,
+}
+
+impl Expansion<'_, '_> {
+    fn training(&mut self, operands: &[InstrId], per: Statistics) -> InstrId {
+        let &[x, scale, offset, ..] = operands else { return operands[0] };
+        let n = self.constant(per.count, &[per.features]);
+        let total = self.sum(x);
+        let mean = self.binary(BinaryOp::Divide, total, n);
+        let centred = self.centred(x, mean);
+        let squares = self.binary(BinaryOp::Multiply, centred, centred);
+        let total = self.sum(squares);
+        let variance = self.binary(BinaryOp::Divide, total, n);
+        let y = self.normalise(x, scale, offset, mean, variance, per);
+        self.results(&[y, mean, variance])
+    }
+
+    fn gradient(&mut self, operands: &[InstrId], per: Statistics) -> InstrId {
+        let &[x, scale, mean, variance, g, ..] = operands else { return operands[0] };
+        let n = self.constant(per.count, &[per.features]);
+        let centred = self.centred(x, mean);
+        let product = self.binary(BinaryOp::Multiply, g, centred);
+        let (dp, dq) = (self.sum(g), self.sum(product));
+        let s = self.inverse_deviation(variance, per);
+        let d_scale = self.binary(BinaryOp::Multiply, dq, s);
+        let mean_p = self.binary(BinaryOp::Divide, dp, n);
+        let mean_q = self.binary(BinaryOp::Divide, d_scale, n);
+        let slope = self.binary(BinaryOp::Multiply, mean_q, s);
+        let (slope, mean_p) = (self.per_feature(slope), self.per_feature(mean_p));
+        let along = self.binary(BinaryOp::Multiply, centred, slope);
+        let rest = self.binary(BinaryOp::Subtract, g, mean_p);
+        let rest = self.binary(BinaryOp::Subtract, rest, along);
+        let factor = self.binary(BinaryOp::Multiply, scale, s);
+        let factor = self.per_feature(factor);
+        let d_x = self.binary(BinaryOp::Multiply, rest, factor);
+        self.results(&[d_x, d_scale, dp])
+    }
+
+    fn normalise(
+        &mut self,
+        x: InstrId,
+        scale: InstrId,
+        offset: InstrId,
+        mean: InstrId,
+        variance: InstrId,
+        per: Statistics,
+    ) -> InstrId {
+        let centred = self.centred(x, mean);
+        let s = self.inverse_deviation(variance, per);
+        let factor = self.binary(BinaryOp::Multiply, scale, s);
+        let (factor, offset) = (self.per_feature(factor), self.per_feature(offset));
+        let scaled = self.binary(BinaryOp::Multiply, centred, factor);
+        self.binary(BinaryOp::Add, scaled, offset)
+    }
+
+    fn centred(&mut self, x: InstrId, mean: InstrId) -> InstrId {
+        let mean = self.per_feature(mean);
+        self.binary(BinaryOp::Subtract, x, mean)
+    }
+
+    fn inverse_deviation(&mut self, variance: InstrId, per: Statistics) -> InstrId {
+        let epsilon = self.constant(f64::from(per.epsilon), &[per.features]);
+        let sum = self.binary(BinaryOp::Add, variance, epsilon);
+        self.part(Op::Unary(UnaryOp::Rsqrt), self.ty, vec![per.features], vec![sum])
+    }
+
+    /// The tuple of the values in the type of the operation.
+    fn results(&mut self, values: &[InstrId]) -> InstrId {
+        let narrow = values.iter().map(|&value| self.convert(value, self.result)).collect();
+        self.rebuild.add(self.origin, Op::Tuple, self.origin.shape.clone(), narrow)
+    }
+
+    fn sum(&mut self, x: InstrId) -> InstrId {
+        let dimensions: Vec<i64> = (0..self.dims.len() as i64).filter(|&d| d != self.feature).collect();
+        if dimensions.is_empty() {
+            return x;
+        }
+        let zero = self.scalar(0.0);
+        let to_apply = if self.ty == ElementType::F64 { self.sums.f64 } else { self.sums.f32 };
+        let features = self.dims[self.feature as usize];
+        self.part(Op::Reduce { dimensions, to_apply }, self.ty, vec![features], vec![x, zero])
+    }
+
+    fn per_feature(&mut self, value: InstrId) -> InstrId {
+        let op = Op::Broadcast { dimensions: vec![self.feature] };
+        self.part(op, self.ty, self.dims.clone(), vec![value])
+    }
+
+    fn constant(&mut self, value: f64, dims: &[i64]) -> InstrId {
+        let scalar = self.scalar(value);
+        self.part(Op::Broadcast { dimensions: Vec::new() }, self.ty, dims.to_vec(), vec![scalar])
+    }
+
+    fn scalar(&mut self, value: f64) -> InstrId {
+        let data = match self.ty {
+            ElementType::F64 => value.to_le_bytes().to_vec(),
+            _ => (value as f32).to_le_bytes().to_vec(),
+        };
+        let literal = ArrayLiteral { element_type: self.ty, dims: Vec::new(), data: data.into() };
+        self.part(Op::Constant(Literal::Array(literal)), self.ty, Vec::new(), Vec::new())
+    }
+
+    /// Of two arrays of equal dimensions.
+    fn binary(&mut self, op: BinaryOp, a: InstrId, b: InstrId) -> InstrId {
+        let dims = self.dims_of(a);
+        self.part(Op::Binary(op), self.ty, dims, vec![a, b])
+    }
+
+    fn convert(&mut self, value: InstrId, ty: ElementType) -> InstrId {
+        let from = self.rebuild.instruction(value).shape.as_array().map(|array| array.element_type);
+        if from == Some(ty) {
+            return value;
+        }
+        let dims = self.dims_of(value);
+        self.part(Op::Convert, ty, dims, vec![value])
+    }
+
+    fn dims_of(&self, value: InstrId) -> Vec<i64> {
+        self.rebuild.instruction(value).shape.as_array().map_or(Vec::new(), |array| array.dims.clone())
+    }
+
+    fn part(&mut self, op: Op, ty: ElementType, dims: Vec<i64>, operands: Vec<InstrId>) -> InstrId {
+        let name = format!("{}.{}", self.origin.name, op.opcode().name());
+        let mut instruction = Instruction::new(name, Shape::array(ty, dims), op, operands);
+        instruction.span = self.origin.span;
+        self.rebuild.push(instruction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fusebox_core::hlo::{parse_module, print_module, verify};
+
+    const OPERATIONS: [(&str, &str, usize); 3] = [
+        ("batch-norm-inference", "T[2,3,4]", 5),
+        ("batch-norm-training", "(T[2,3,4], T[3], T[3])", 3),
+        ("batch-norm-grad", "(T[2,3,4], T[3], T[3])", 5),
+    ];
+
+    fn text(operation: &str, result: &str, operands: usize, ty: &str) -> String {
+        let is_large = |number| number == 0 || operation == "batch-norm-grad" && number == 4;
+        let dims = |number| if is_large(number) { "2,3,4" } else { "3" };
+        let parameters: String =
+            (0..operands).map(|number| format!("  p{number} = T[{}] parameter({number})\n", dims(number))).collect();
+        let list = (0..operands).map(|number| format!("p{number}")).collect::<Vec<_>>().join(", ");
+        format!(
+            "HloModule m\nENTRY main {{\n{parameters}  ROOT r = {result} {operation}({list}), epsilon=0.001, feature_index=1 }}"
+        )
+        .replace("T[", &format!("{ty}["))
+    }
+
+    fn input(number: usize, dims: &[i64]) -> Literal {
+        let count: i64 = dims.iter().product();
+        let values = (0..count).map(|i| ((i * 37 + number as i64 * 11) % 19) as f64 * 0.37 + 0.1);
+        let data: Vec<u8> = values.flat_map(f64::to_le_bytes).collect();
+        Literal::Array(ArrayLiteral { element_type: ElementType::F64, dims: dims.to_vec(), data: data.into() })
+    }
+
+    #[test]
+    fn expanded_it_gives_what_the_operation_gives() {
+        for (operation, result, operands) in OPERATIONS {
+            let before = parse_module(&text(operation, result, operands, "f64"), "test.hlo").unwrap();
+            let mut after = before.clone();
+            run(&mut after).unwrap();
+            verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
+            let entry = before.entry_computation().unwrap();
+            let parameters = entry.parameters().into_iter().enumerate();
+            let inputs: Vec<Literal> = parameters
+                .map(|(number, id)| input(number, &entry.instruction(id).shape.as_array().unwrap().dims))
+                .collect();
+            let values = |module: &Module| -> Vec<f64> {
+                let result = fusebox_interpreter::evaluate(module, &inputs).unwrap();
+                let arrays = result.leaves().into_iter().filter_map(Literal::as_array);
+                arrays
+                    .flat_map(|a| {
+                        a.data.chunks(8).map(|c| f64::from_le_bytes(c.try_into().unwrap())).collect::<Vec<_>>()
+                    })
+                    .collect()
+            };
+            let (expected, found) = (values(&before), values(&after));
+            assert_eq!(expected.len(), found.len());
+            for (e, f) in expected.iter().zip(&found) {
+                assert!((e - f).abs() <= 1e-12 * (1.0 + e.abs()), "{operation}: {e} {f}");
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_types_are_rounded_once() {
+        for (operation, result, operands) in OPERATIONS {
+            let mut module = parse_module(&text(operation, result, operands, "bf16"), "test.hlo").unwrap();
+            run(&mut module).unwrap();
+            verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+            let printed = print_module(&module);
+            let narrow = |line: &&str| line.contains("= bf16[") && !line.contains("parameter(");
+            assert!(printed.lines().filter(narrow).all(|line| line.contains("convert(")), "{printed}");
+        }
+    }
+}
