@@ -29,7 +29,8 @@ pub struct Nest {
     pub dims: Vec<i64>,
     /// What a point costs, in bytes of memory traffic that take as long; see [`work_per_point`].
     pub work: i64,
-    /// Most neighbouring points that one thread may take at once; a power of two that divides the last dimension.
+    /// Most neighbouring points that one thread may take at once; a power of two that divides the last dimension. See
+    /// [`lanes_along`].
     pub lanes: i64,
 }
 

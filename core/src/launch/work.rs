@@ -45,13 +45,15 @@ pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrI
     seen
 }
 
-/// How many points of a row of that length make one vector of the values' smallest type, as far as they divide the
-/// row: for [`Nest::lanes`](super::Nest::lanes).
-pub fn lanes_along(computation: &Computation, values: &[InstrId], row: i64, device: &DeviceDescription) -> i64 {
+/// How many neighbouring points make one vector of the values' smallest type, as far as they divide all of `lengths`
+/// (of rows that are read and written, and where in them the first point is): for
+/// [`Nest::lanes`](super::Nest::lanes).
+pub fn lanes_along(computation: &Computation, values: &[InstrId], lengths: &[i64], device: &DeviceDescription) -> i64 {
     let leaves = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
     let smallest = leaves.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();
     let limit = i64::from(device.vector_bytes) / smallest.unwrap_or(1).max(1);
-    (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)
+    let fits = |&lanes: &i64| lanes <= limit && lengths.iter().all(|length| length % lanes == 0);
+    (0..7).map(|exponent| 1 << exponent).take_while(fits).last().unwrap_or(1)
 }
 
 fn arithmetic(op: &Op) -> i64 {

@@ -3,6 +3,7 @@
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
+use fusebox_core::indexing::IndexingMap;
 
 use crate::joined::{Epilogue, Joined};
 use crate::plan::{dealt, shift};
@@ -60,25 +61,45 @@ impl Functions {
         point: &[Value],
         mut outputs: Vec<Value>,
     ) -> Vec<Value> {
+        if !bundle.unrolled {
+            let within = IndexingMap { ranges: bundle.index.ranges.clone(), ..IndexingMap::default() };
+            return b.indexed_loop(&within, &[], &outputs, &[], |b, inner, _, outputs| {
+                self.values(b, work, bundle, values, &[point, inner].concat(), outputs.to_vec())
+            });
+        }
         let sizes: Vec<i64> = bundle.index.ranges.iter().map(|range| range.bounds.size() as i64).collect();
         for inner in indices(&sizes) {
             let inner: Vec<Value> = inner.into_iter().map(|i| b.index(i)).collect();
-            let index = match bundle.index.is_identity() {
-                true => point.to_vec(),
-                false => b.apply_indexing(&bundle.index, &[point, &inner].concat()),
-            };
-            let computed = b.call_subgraph(values, &index, &[]);
-            for &write in &bundle.writes {
-                match write {
-                    Write::Output { value, output } => {
-                        outputs[output] = b.insert(computed[value], outputs[output], &index);
-                    }
-                    Write::Element { value, joined, offset } => {
-                        let epilogues = &self.epilogues[joined];
-                        let joined = &work.joined[joined];
-                        let index = b.apply_indexing(&shift(&joined.dims, joined.dimension, offset), &index);
-                        outputs = element(b, joined, epilogues, computed[value], &index, outputs);
-                    }
+            outputs = self.values(b, work, bundle, values, &[point, &inner].concat(), outputs);
+        }
+        outputs
+    }
+
+    /// Computes the values at a point, with what its range variables are, and writes them.
+    fn values(
+        &self,
+        b: &mut FunctionBuilder,
+        work: &Work,
+        bundle: &Bundle,
+        values: &Subgraph,
+        point: &[Value],
+        mut outputs: Vec<Value>,
+    ) -> Vec<Value> {
+        let index = match bundle.index.is_identity() {
+            true => point.to_vec(),
+            false => b.apply_indexing(&bundle.index, point),
+        };
+        let computed = b.call_subgraph(values, &index, &[]);
+        for &write in &bundle.writes {
+            match write {
+                Write::Output { value, output } => {
+                    outputs[output] = b.insert(computed[value], outputs[output], &index);
+                }
+                Write::Element { value, joined, offset } => {
+                    let epilogues = &self.epilogues[joined];
+                    let joined = &work.joined[joined];
+                    let index = b.apply_indexing(&shift(&joined.dims, joined.dimension, offset), &index);
+                    outputs = element(b, joined, epilogues, computed[value], &index, outputs);
                 }
             }
         }

@@ -88,6 +88,11 @@ impl Joined {
         })
     }
 
+    /// The results behind epilogues.
+    pub fn epilogue_roots(&self) -> Vec<InstrId> {
+        self.epilogues.iter().flat_map(|epilogue| &epilogue.roots).copied().collect()
+    }
+
     fn add(&mut self, computation: &Computation, root: InstrId, output: usize) -> Result<(), EmitError> {
         if root == self.hero {
             self.direct.push(output);

@@ -4,6 +4,7 @@
 //! accept.rs   fusion -> verdict
 //! joined.rs   concatenates, their operands, the results that come from them
 //! visits.rs   which values are computed together, over which points
+//! rows.rs     nests that write whole rows of a result
 //! plan.rs     visits, device, configuration -> launch and indexing maps
 //! emit.rs     the same -> entry function
 //! ```
@@ -12,6 +13,7 @@ mod accept;
 mod emit;
 mod joined;
 mod plan;
+mod rows;
 mod visits;
 
 use fusebox_core::device::DeviceDescription;

@@ -9,9 +9,8 @@ use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
 use fusebox_core::launch::{Nest, lanes_along, work_per_point, worth_sharing};
 
 use crate::joined::{Beside, Joined, results};
+use crate::rows;
 
-/// A row of the result of at most so many elements is written by one thread, from all operands.
-const SHORT_ROW: i64 = 16;
 /// Values of one bundle live at the same time.
 const MOST_TOGETHER: usize = 4;
 
@@ -37,6 +36,8 @@ pub struct Bundle {
     pub values: Vec<InstrId>,
     /// From a point of the nest to an index of the values. Range variables: the values that one point stands for.
     pub index: IndexingMap,
+    /// Whether the values that one point stands for are written one by one instead of in a loop.
+    pub unrolled: bool,
     /// What becomes of the values.
     pub writes: Vec<Write>,
 }
@@ -82,55 +83,25 @@ pub fn work(fusion: &Fusion, device: &DeviceDescription) -> Result<Work, EmitErr
     let (joined, beside) = results(fusion)?;
     let mut visits = Vec::new();
     let mut entries = Vec::new();
+    let alone = joined.len() == 1 && beside.is_empty();
     for (number, concatenate) in joined.iter().enumerate() {
-        match is_short(concatenate) {
-            true => visits.push(short_rows(computation, concatenate, number)),
-            false => entries.extend(concatenate.operands.iter().filter_map(|operand| {
-                Some(Entry {
-                    instruction: operand.instruction,
-                    dims: computation.instruction(operand.instruction).shape.as_array()?.dims.clone(),
-                    dimension: concatenate.dimension,
-                    target: Target::Element { joined: number, offset: operand.offset },
-                })
-            })),
+        if let Some(kind) = rows::suits(concatenate, alone, device) {
+            visits.push(rows::visit(computation, concatenate, number, kind));
+            continue;
         }
+        entries.extend(concatenate.operands.iter().filter_map(|operand| {
+            Some(Entry {
+                instruction: operand.instruction,
+                dims: computation.instruction(operand.instruction).shape.as_array()?.dims.clone(),
+                dimension: concatenate.dimension,
+                target: Target::Element { joined: number, offset: operand.offset },
+            })
+        }));
     }
     entries.extend(beside.into_iter().filter_map(|result| side_result(computation, result)));
-    let epilogues: Vec<InstrId> =
-        joined.iter().flat_map(|joined| joined.epilogues.iter().flat_map(|epilogue| epilogue.roots.clone())).collect();
     let groups = groups(computation, entries);
-    visits.extend(groups.into_iter().map(|group| together(computation, &epilogues, group, device)));
+    visits.extend(groups.into_iter().map(|group| together(computation, &joined, group, device)));
     Ok(Work { joined, visits })
-}
-
-/// Whether what lies behind the outer dimensions is so short that one thread writes it.
-fn is_short(joined: &Joined) -> bool {
-    let (outer, inner) = joined.dims.split_at(joined.dimension);
-    outer.iter().product::<i64>() > 1 && inner.iter().product::<i64>() <= SHORT_ROW
-}
-
-/// A nest over the outer dimensions: at each point everything that lies behind them, operand after operand.
-fn short_rows(computation: &Computation, joined: &Joined, number: usize) -> Visit {
-    let outer = &joined.dims[..joined.dimension];
-    let mut bundles: Vec<Bundle> = Vec::new();
-    for operand in &joined.operands {
-        let write = |value| Write::Element { value, joined: number, offset: operand.offset };
-        let Some(array) = computation.instruction(operand.instruction).shape.as_array() else { continue };
-        let inner = &array.dims[joined.dimension..];
-        let results = dim_exprs(outer.len()).into_iter().chain((0..inner.len() as u32).map(Expr::range)).collect();
-        let index = IndexingMap::from_tensor_sizes(results, outer, inner);
-        match bundles.iter_mut().find(|bundle| bundle.index == index) {
-            Some(bundle) => {
-                let known = bundle.values.iter().position(|&value| value == operand.instruction);
-                bundle.writes.push(write(known.unwrap_or(bundle.values.len())));
-                bundle.values.extend(known.is_none().then_some(operand.instruction));
-            }
-            None => bundles.push(Bundle { values: vec![operand.instruction], index, writes: vec![write(0)] }),
-        }
-    }
-    let values: Vec<InstrId> = joined.operands.iter().map(|operand| operand.instruction).collect();
-    let work = work_per_point(computation, &values);
-    Visit { nest: Nest { dims: outer.to_vec(), work, lanes: 1 }, bundles }
 }
 
 fn side_result(computation: &Computation, result: Beside) -> Option<Entry> {
@@ -160,9 +131,11 @@ fn groups(computation: &Computation, entries: Vec<Entry>) -> Vec<Vec<Entry>> {
     groups.into_iter().map(|(group, _)| group).collect()
 }
 
-fn together(computation: &Computation, epilogues: &[InstrId], group: Vec<Entry>, device: &DeviceDescription) -> Visit {
+fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, device: &DeviceDescription) -> Visit {
+    let epilogues: Vec<InstrId> = joined.iter().flat_map(Joined::epilogue_roots).collect();
     let dims = group[0].dims.clone();
-    let mut bundle = Bundle { values: Vec::new(), index: IndexingMap::identity(&dims), writes: Vec::new() };
+    let index = IndexingMap::identity(&dims);
+    let mut bundle = Bundle { values: Vec::new(), index, unrolled: true, writes: Vec::new() };
     for entry in &group {
         let leaves =
             |ids: &[InstrId]| -> usize { ids.iter().map(|&id| computation.instruction(id).shape.leaves().len()).sum() };
@@ -180,7 +153,7 @@ fn together(computation: &Computation, epilogues: &[InstrId], group: Vec<Entry>,
     }
     // Inner dimensions become one where everything works in row-major order.
     let dimension = group.iter().map(|entry| entry.dimension).max().unwrap_or(0);
-    let starts = [bundle.values.as_slice(), epilogues].concat();
+    let starts = [bundle.values.as_slice(), &epilogues].concat();
     let mut nest_dims = dims.clone();
     if dims.len() > dimension + 1 && is_row_major(computation, &starts) {
         let (outer, inner) = dims.split_at(dimension);
@@ -189,16 +162,25 @@ fn together(computation: &Computation, epilogues: &[InstrId], group: Vec<Entry>,
         let results = [dim_exprs(dimension), delinearize(&position, inner)].concat();
         bundle.index = IndexingMap::from_tensor_sizes(results, &nest_dims, &[]);
     }
+    // What is written is a vector too only where operands start at multiples of it.
+    let mut lengths = vec![nest_dims.last().copied().unwrap_or(1)];
+    for write in &bundle.writes {
+        let Write::Element { joined: number, offset, .. } = *write else { continue };
+        let joined = &joined[number];
+        let (_, inner) = joined.dims.split_at(joined.dimension);
+        lengths.push(inner.iter().product());
+        lengths.push(offset * inner[1..].iter().product::<i64>());
+    }
     let nest = Nest {
         work: work_per_point(computation, &bundle.values),
-        lanes: lanes_along(computation, &bundle.values, nest_dims.last().copied().unwrap_or(1), device),
+        lanes: lanes_along(computation, &bundle.values, &lengths, device),
         dims: nest_dims,
     };
     Visit { nest, bundles: vec![bundle] }
 }
 
 /// Whether all instructions from these up keep the row-major order of elements, as far as they are no concatenates.
-fn is_row_major(computation: &Computation, from: &[InstrId]) -> bool {
+pub fn is_row_major(computation: &Computation, from: &[InstrId]) -> bool {
     let mut seen: HashSet<InstrId> = from.iter().copied().collect();
     let mut pending: Vec<InstrId> = from.to_vec();
     while let Some(id) = pending.pop() {

@@ -93,6 +93,23 @@ fn operands_of_any_size_fill_the_machine() {
 }
 
 #[test]
+fn lanes_suit_what_is_written() {
+    let lanes = |extents: &[i64]| check(&joined(&[4096], extents, &[]), &DeviceDescription::sm(90)).vector_lanes;
+    assert_eq!(lanes(&[512, 512]), 4);
+    // The second operand starts in the middle of a vector, and so does every second row of the result.
+    assert_eq!(lanes(&[510, 512]), 2);
+}
+
+#[test]
+fn many_rows_are_written_from_start_to_end() {
+    let nests =
+        |rows: i64, device: &DeviceDescription| check(&joined(&[rows], &[512, 1024, 500], &[]), device).notes.join("");
+    assert_eq!(nests(4096, &DeviceDescription::cpu(2)), "3 operands in 1 loop nests");
+    assert_eq!(nests(4, &DeviceDescription::cpu(2)), "3 operands in 3 loop nests");
+    assert_eq!(nests(4096, &DeviceDescription::sm(90)), "3 operands in 3 loop nests");
+}
+
+#[test]
 fn small_operands_share_a_task() {
     let plan = check(&joined(&[], &[10; 50], &[]), &DeviceDescription::cpu(8));
     assert_eq!(plan.launch.blocks, 1);

@@ -16,13 +16,17 @@ pub fn dealt(
 ) -> Result<(Work, Dealing), EmitError> {
     let work = Work::accepted(fusion)?;
     let computation = fusion.computation();
-    let nest = |values: &[InstrId], dims: &[i64]| Nest {
+    let nest = |values: &[InstrId], dims: &[i64], lengths: &[i64]| Nest {
         dims: dims.to_vec(),
         work: work_per_point(computation, values),
-        lanes: lanes_along(computation, values, dims.last().copied().unwrap_or(1), device),
+        lanes: lanes_along(computation, values, lengths, device),
     };
-    let updates = work.updates.iter().map(|update| nest(&[update.slice], &update.dims));
-    let beside = work.beside.iter().map(|beside| nest(&[beside.root], &beside.dims));
+    let updates =
+        work.updates.iter().map(|update| nest(&[update.slice], &update.dims, &update.alignments(computation)));
+    let beside = work
+        .beside
+        .iter()
+        .map(|beside| nest(&[beside.root], &beside.dims, &[beside.dims.last().copied().unwrap_or(1)]));
     let nests: Vec<Nest> = updates.chain(beside).collect();
     let dealing = Dealing::new(&nests, device, configuration)?;
     Ok((work, dealing))

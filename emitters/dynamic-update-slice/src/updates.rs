@@ -145,6 +145,18 @@ impl Update {
         map
     }
 
+    /// What a vector of the update has to divide to be one in the whole too: the lengths of rows and where the update
+    /// starts in them, which may be anywhere.
+    pub fn alignments(&self, computation: &Computation) -> [i64; 3] {
+        let start = match self.starts.last() {
+            Some(Start::Fixed(start)) => *start,
+            Some(Start::Value { .. }) => 1,
+            None => 0,
+        };
+        let whole = computation.instruction(self.instruction).shape.as_array().and_then(|array| array.dims.last());
+        [self.dims.last().copied().unwrap_or(1), whole.copied().unwrap_or(1), start]
+    }
+
     /// Instructions whose values are starts.
     pub fn start_values(&self) -> Vec<InstrId> {
         let value = |start: &Start| match start {

@@ -93,12 +93,14 @@ fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescript
         let from_point = from_point(&slice, &first, &dims);
         members.push(Member { slice, value, from_point });
     }
-    let row = dims.last().copied().unwrap_or(1);
+    // Rows that are read and written, and where the first point is.
+    let last = |sizes: &[i64]| sizes.last().copied().unwrap_or(1);
+    let lengths = [last(&dims), last(&members[0].slice.dims), first.last().copied().unwrap_or(0)];
     // Lanes of which only some are in a slice are written one by one.
     let whole = members.iter().all(|member| member.from_point.constraints.is_empty());
     let nest = Nest {
         work: work_per_point(computation, &arrays),
-        lanes: if whole { lanes_along(computation, &arrays, row, device) } else { 1 },
+        lanes: if whole { lanes_along(computation, &arrays, &lengths, device) } else { 1 },
         dims,
     };
     Visit { nest, index, arrays, members }

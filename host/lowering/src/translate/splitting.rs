@@ -48,6 +48,9 @@ impl Default for Splitting {
     }
 }
 
+/// Writes one turn: from the variable and the state to the next state.
+type Turn<'a> = dyn Fn(&mut Function<'_, '_, '_>, Ix, Vec<Slot>) -> Done<Vec<Slot>> + 'a;
+
 /// A loop that may be split. Steps are of one.
 pub(super) struct Splittable<'a> {
     /// Where it is looked for conditions.
@@ -57,7 +60,7 @@ pub(super) struct Splittable<'a> {
     /// The index arguments of the body, given the loop's variable.
     pub(super) arguments: &'a dyn Fn(&mut Function<'_, '_, '_>, Ix) -> Done<Vec<Ix>>,
     /// Writes the body.
-    pub(super) write: &'a dyn Fn(&mut Function<'_, '_, '_>, Ix, Vec<Slot>) -> Done<Vec<Slot>>,
+    pub(super) write: &'a Turn<'a>,
 }
 
 /// A place where the outcome of a comparison changes.

@@ -1,0 +1,90 @@
+//! Nests over rows of the result: what lies behind the dimension of the concatenate is written at once, operand after
+//! operand.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{Computation, InstrId};
+use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
+use fusebox_core::launch::{Nest, work_per_point, worth_sharing};
+
+use crate::joined::Joined;
+use crate::visits::{Bundle, Visit, Write, is_row_major};
+
+/// A row of at most so many elements is written without loops.
+const SHORT_ROW: i64 = 16;
+/// So many rows per core are shared out without any being cut.
+const ROWS_PER_CORE: i64 = 16;
+
+/// How a row is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// By one thread, element by element.
+    Short,
+    /// By a loop per operand, so that the result is written from start to end.
+    Long,
+}
+
+/// Whether the concatenate is written row by row. `alone`: no other result shares what its operands are computed from.
+pub fn suits(joined: &Joined, alone: bool, device: &DeviceDescription) -> Option<Rows> {
+    let (outer, inner) = joined.dims.split_at(joined.dimension);
+    let (rows, row): (i64, i64) = (outer.iter().product(), inner.iter().product());
+    if rows > 1 && row <= SHORT_ROW {
+        return Some(Rows::Short);
+    }
+    let enough = rows >= ROWS_PER_CORE * i64::from(device.core_count);
+    (alone && enough && device.is_single_threaded_block()).then_some(Rows::Long)
+}
+
+/// The nest over the rows.
+pub fn visit(computation: &Computation, joined: &Joined, number: usize, kind: Rows) -> Visit {
+    let outer = &joined.dims[..joined.dimension];
+    let mut bundles: Vec<Bundle> = Vec::new();
+    for operand in &joined.operands {
+        let write = |value| Write::Element { value, joined: number, offset: operand.offset };
+        let index = index(computation, joined, operand.instruction, kind);
+        let above = worth_sharing(computation, operand.instruction);
+        let fits = |bundle: &&mut Bundle| {
+            let shares = |&value| !worth_sharing(computation, value).is_disjoint(&above);
+            bundle.index == index && (kind == Rows::Short || bundle.values.iter().any(shares))
+        };
+        match bundles.iter_mut().find(fits) {
+            Some(bundle) => {
+                let known = bundle.values.iter().position(|&value| value == operand.instruction);
+                bundle.writes.push(write(known.unwrap_or(bundle.values.len())));
+                bundle.values.extend(known.is_none().then_some(operand.instruction));
+            }
+            None => bundles.push(Bundle {
+                values: vec![operand.instruction],
+                index,
+                unrolled: kind == Rows::Short,
+                writes: vec![write(0)],
+            }),
+        }
+    }
+    let of_bundle = |bundle: &Bundle| {
+        let points = bundle.index.ranges.iter().fold(1i64, |n, range| n.saturating_mul(range.bounds.size() as i64));
+        points.saturating_mul(work_per_point(computation, &bundle.values))
+    };
+    let work = bundles.iter().map(of_bundle).fold(0, i64::saturating_add);
+    Visit { nest: Nest { dims: point_dims(outer, kind), work, lanes: 1 }, bundles }
+}
+
+/// A row is a row of the nest too, unless many are needed for a vector.
+fn point_dims(outer: &[i64], kind: Rows) -> Vec<i64> {
+    match kind {
+        Rows::Short => outer.to_vec(),
+        Rows::Long => [outer, &[1]].concat(),
+    }
+}
+
+/// From a row, with range variables for what is in it, to an index of the operand.
+fn index(computation: &Computation, joined: &Joined, operand: InstrId, kind: Rows) -> IndexingMap {
+    let outer = &joined.dims[..joined.dimension];
+    let dims = computation.instruction(operand).shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
+    let inner = &dims[joined.dimension..];
+    let starts = [&[operand], joined.epilogue_roots().as_slice()].concat();
+    let (sizes, within): (Vec<i64>, Vec<Expr>) = match kind == Rows::Long && is_row_major(computation, &starts) {
+        true => (vec![inner.iter().product()], delinearize(&Expr::range(0), inner)),
+        false => (inner.to_vec(), (0..inner.len() as u32).map(Expr::range).collect()),
+    };
+    IndexingMap::from_tensor_sizes([dim_exprs(outer.len()), within].concat(), &point_dims(outer, kind), &sizes)
+}
