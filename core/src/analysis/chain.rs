@@ -245,14 +245,18 @@ impl RowChain {
     }
 }
 
+/// The rows of a reduction, if it can be a part of a chain.
+pub fn row_space(module: &Module, computation: &Computation, reduce: InstrId) -> Option<RowSpace> {
+    hero(module, computation, reduce).ok().and_then(|hero| RowSpace::of(hero.problem))
+}
+
 fn decline(reason: String, instruction: Option<&Instruction>) -> Decline {
     Decline { reason, instruction: instruction.map(|instruction| instruction.name.clone()) }
 }
 
 /// The rows of the first reduction.
 fn first_space(module: &Module, computation: &Computation) -> Option<RowSpace> {
-    let reduces = computation.ids().filter(|&id| matches!(computation.instruction(id).op, Op::Reduce { .. }));
-    reduces.filter_map(|id| hero(module, computation, id).ok()).find_map(|hero| RowSpace::of(hero.problem))
+    computation.ids().find_map(|id| row_space(module, computation, id))
 }
 
 fn places(module: &Module, computation: &Computation, space: RowSpace) -> Vec<RowPlace> {

@@ -18,7 +18,7 @@ mod scatter;
 mod transpose;
 
 pub use banks::{TileAccess, bank_conflicts};
-pub use chain::{ChainRoot, RowChain, RowPlace, RowSpace};
+pub use chain::{ChainRoot, RowChain, RowPlace, RowSpace, row_space};
 pub use epilogue::{hero_to_root, keeps_positions};
 pub use hero::{Hero, HeroKind, heroes, kind_at_root, kind_inside};
 pub use reduction::{

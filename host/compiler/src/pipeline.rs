@@ -87,7 +87,7 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
 }
 
 fn fused(mut module: Module, options: &Options) -> Result<Module, CompileError> {
-    fuse::run(&mut module);
+    fuse::run(&mut module, &options.device);
     check(&module, Phase::Fuse, "fuse")?;
     dump_hlo(options, Phase::Fuse, &module)?;
     Ok(module)

@@ -40,7 +40,7 @@ pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions) {
 }
 
 /// Declares which new instruction stands for each root of a kernel.
-fn results(rebuild: &mut Rebuild, old: &Computation, region: &Region, call: InstrId) {
+pub(super) fn results(rebuild: &mut Rebuild, old: &Computation, region: &Region, call: InstrId) {
     if let [root] = region.roots[..] {
         rebuild.set(root, call);
         return;
@@ -80,7 +80,7 @@ fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
 
 /// Puts `fused` just before computation `id`, which becomes `new`. So far the fused ones are numbered
 /// after all others.
-fn insert(module: &mut Module, id: ComputationId, new: Computation, mut fused: Vec<Computation>) {
+pub(super) fn insert(module: &mut Module, id: ComputationId, new: Computation, mut fused: Vec<Computation>) {
     let (at, count, first_new) = (id.0, fused.len() as u32, module.computations.len() as u32);
     let shift = |old: ComputationId| match old.0 {
         n if n >= first_new => ComputationId(n - first_new + at),

@@ -52,6 +52,18 @@ impl Region {
         Region { roots: roots.to_vec(), members, initial, inputs }
     }
 
+    /// These instructions, in order. No result starts from a value.
+    pub fn of_members(computation: &Computation, roots: Vec<InstrId>, members: Vec<InstrId>) -> Region {
+        let inside: HashSet<InstrId> = members.iter().copied().collect();
+        let mut inputs: Vec<InstrId> = Vec::new();
+        for &operand in members.iter().flat_map(|&id| &computation.instruction(id).operands) {
+            if !inside.contains(&operand) && !inputs.contains(&operand) {
+                inputs.push(operand);
+            }
+        }
+        Region { roots, members, initial: Vec::new(), inputs }
+    }
+
     /// Everything that must be there before the kernel runs.
     pub fn operands(&self) -> impl Iterator<Item = InstrId> {
         self.initial.iter().chain(&self.inputs).copied()

@@ -1,10 +1,15 @@
 //! What becomes one kernel, and how sharing stays bounded.
 
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, Module, Op, Opcode, parse_module, print_module, verify};
 
 fn fused(text: &str) -> Module {
+    fused_for(text, DeviceDescription::sm(90))
+}
+
+fn fused_for(text: &str, device: DeviceDescription) -> Module {
     let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
-    super::run(&mut module);
+    super::run(&mut module, &device);
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     module
 }
@@ -448,4 +453,74 @@ ENTRY main { x = f32[100000] parameter(0)
   n = f32[100000] add(p, e)
   ROOT r = (f32[100000], f32[100000]) tuple(e, n) }";
     assert_eq!(results(text).iter().map(|(count, _)| *count).collect::<Vec<_>>(), [1, 1]);
+}
+
+/// The rest of a softmax of `x`, which is `f32[512,512]`.
+const SOFTMAX: &str = "m = f32[512] reduce(x, low), dimensions={1}, to_apply=max
+  mb = f32[512,512] broadcast(m), dimensions={0}
+  d = f32[512,512] subtract(x, mb)
+  e = f32[512,512] exponential(d)
+  s = f32[512] reduce(e, zero), dimensions={1}, to_apply=add
+  sb = f32[512,512] broadcast(s), dimensions={0}
+  p = f32[512,512] divide(e, sb)";
+
+/// Kernels of a program for blocks of one thread: number of results, number of reductions.
+fn chains(parameters: &str, body: &str) -> Vec<(usize, usize)> {
+    let text = format!(
+        "HloModule m
+add {{ a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }}
+max {{ a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b) }}
+ENTRY main {{ {parameters}
+  zero = f32[] constant(0)
+  low = f32[] constant(-inf)
+  {body} }}"
+    );
+    let module = fused_for(&text, DeviceDescription::cpu(2));
+    let reduces = |fused: &Computation| opcodes(fused).iter().filter(|&&op| op == Opcode::Reduce).count();
+    fusions(&module).into_iter().map(|fused| (fused.root_instruction().shape.leaves().len(), reduces(fused))).collect()
+}
+
+#[test]
+fn a_softmax_is_one_kernel_where_blocks_are_one_thread() {
+    let body = format!("{SOFTMAX}\n  ROOT r = f32[512,512] negate(p)");
+    assert_eq!(chains("x = f32[512,512] parameter(0)", &body), [(1, 2)]);
+}
+
+#[test]
+fn what_others_read_of_a_chain_is_a_result_of_it() {
+    // The broadcast of the sums is computed again outside, from the sums.
+    let body = format!(
+        "{SOFTMAX}
+  t = f32[512,512] transpose(sb), dimensions={{1,0}}
+  ROOT r = (f32[512,512], f32[512,512]) tuple(p, t)"
+    );
+    assert_eq!(chains("x = f32[512,512] parameter(0)", &body), [(2, 2), (1, 0)]);
+}
+
+#[test]
+fn nothing_leads_around_back_into_a_chain() {
+    // The second softmax depends on the first one through a transpose, and directly.
+    let body = format!(
+        "{SOFTMAX}
+  t = f32[512,512] transpose(p), dimensions={{1,0}}
+  y = f32[512,512] add(p, t)
+  n = f32[512] reduce(y, zero), dimensions={{1}}, to_apply=add
+  nb = f32[512,512] broadcast(n), dimensions={{0}}
+  ROOT r = f32[512,512] divide(y, nb)"
+    );
+    assert_eq!(chains("x = f32[512,512] parameter(0)", &body), [(1, 2), (1, 0), (1, 1)]);
+}
+
+#[test]
+fn rows_too_few_for_the_cores_or_too_long_for_a_cache_are_no_chain() {
+    for (rows, length) in [(4, 100_000), (5000, 100_000), (5000, 4)] {
+        let body = SOFTMAX.replace("[512,512]", &format!("[{rows},{length}]")).replace("[512]", &format!("[{rows}]"));
+        let body = format!("{body}\n  ROOT r = f32[{rows},{length}] negate(p)");
+        let found = chains(&format!("x = f32[{rows},{length}] parameter(0)"), &body);
+        assert!(found.len() > 1, "{rows} rows of {length}: {found:?}");
+    }
 }
