@@ -5,10 +5,13 @@
 
 use std::collections::HashMap;
 
+use crate::Target;
 use crate::mlir::{Operation, Value, ValueKey, source::Source};
 
 /// Functions of at most so many operations are copied into every caller.
 const SMALL: usize = 40;
+/// The same for GPUs, where a call saves registers to memory and hides what could be computed meanwhile.
+const SMALL_ON_GPU: usize = 400;
 /// No function grows beyond so many operations by copying.
 const LARGEST: usize = 4000;
 /// Math operations expand to about so many.
@@ -26,12 +29,13 @@ struct Graph {
 }
 
 /// Inlines all calls that should be.
-pub(crate) fn inline_calls(source: &Source) {
+pub(crate) fn inline_calls(source: &Source, target: &Target) {
+    let small = if matches!(target, Target::Nvptx { .. } | Target::Amdgpu { .. }) { SMALL_ON_GPU } else { SMALL };
     let mut graph = Graph::of(source);
     for caller in graph.callees_first() {
         let calls = std::mem::take(&mut graph.calls[caller]);
         for (call, callee) in calls {
-            graph.consider(caller, call, callee);
+            graph.consider(caller, call, callee, small);
         }
     }
 }
@@ -87,12 +91,12 @@ impl Graph {
         order
     }
 
-    fn consider(&mut self, caller: usize, call: Operation, callee: usize) {
+    fn consider(&mut self, caller: usize, call: Operation, callee: usize, small: usize) {
         let Some(body) = self.functions[callee].block(0) else { return };
         let fits = call.operands().map(|value| value.ty()).eq(body.arguments().map(|value| value.ty()));
         let size = self.sizes[callee];
         let once = self.uses[callee] == 1;
-        if !fits || !(once || size <= SMALL) || self.sizes[caller] + size > LARGEST && !once {
+        if !fits || !(once || size <= small) || self.sizes[caller] + size > LARGEST && !once {
             return;
         }
         inline(call, self.functions[callee]);

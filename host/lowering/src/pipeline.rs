@@ -23,7 +23,7 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
     let mut translation = Translation::new(module, target, Traits::of(target));
     let mut lowered = stages.wants(Stage::MlirLowered).then(String::new);
     for kernel in kernels {
-        let source = lower(kernel)?;
+        let source = lower(kernel, target)?;
         if let Some(text) = &mut lowered {
             text.push_str(&source.operation().text());
         }
@@ -47,11 +47,11 @@ pub fn verify(kernel: &str, functions: &str) -> Result<(), LoweringError> {
 }
 
 /// Parses and verifies one kernel and does what is done in MLIR.
-fn lower(kernel: &KernelSource) -> Result<Source, LoweringError> {
+fn lower(kernel: &KernelSource, target: &Target) -> Result<Source, LoweringError> {
     let invalid = |diagnostics| LoweringError::Invalid { kernel: kernel.entry.clone(), diagnostics };
     let source = Source::parse(&kernel.entry, &kernel.functions).map_err(invalid)?;
     source.merge_equal_operations().map_err(invalid)?;
-    inline::inline_calls(&source);
+    inline::inline_calls(&source, target);
     Ok(source)
 }
 

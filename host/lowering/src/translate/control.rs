@@ -10,9 +10,6 @@ use crate::indices::Ix;
 use crate::llvm::{Bb, IntPredicate, Op, Unrolling, Val};
 use crate::mlir::{Block, Operation, Type, Value};
 
-/// Most copies of a body that LLVM is asked to make by unrolling the loops around it. Short loops in the way of
-/// one that can be vectorised are worth it.
-const MOST_COPIES: i64 = 32;
 /// Most turns of a loop that is unrolled; `optimize` names the number too.
 const MOST_TURNS: i64 = 4;
 
@@ -251,7 +248,8 @@ impl Function<'_, '_, '_> {
         self.llvm().position_at_end(inside);
         let copies = self.copies;
         let unrolled = head.turns.map(|turns| (turns, turns.saturating_mul(copies)));
-        let unrolls = unrolled.is_some_and(|(turns, product)| turns <= MOST_TURNS && product <= MOST_COPIES);
+        let unrolls = unrolled
+            .is_some_and(|(turns, product)| turns <= MOST_TURNS && product <= self.translation.traits.most_copies);
         let unrolling = match head.turns {
             _ if unrolls => Unrolling::Full,
             Some(..=MOST_TURNS) => Unrolling::Never,

@@ -22,6 +22,9 @@ pub(crate) struct Traits {
     pub(crate) fused_multiply_add: bool,
     /// LLVM's number of the address space that a block's threads share.
     pub(crate) shared_space: u32,
+    /// Most copies of a body that unrolling the loops around it makes. Short loops in the way of one that can be
+    /// vectorised are worth it; where threads do that, copies of branches take registers and gain little.
+    pub(crate) most_copies: i64,
     /// Threads that exchange values directly.
     pub(crate) warp: u32,
     /// Most bytes that are replaced in one piece.
@@ -54,6 +57,7 @@ impl Traits {
             converts_bf16: false,
             fused_multiply_add: crate::llvm::host_has("fma"),
             shared_space: 0,
+            most_copies: 32,
             warp: 1,
             atomic_bytes: if crate::llvm::host_has("cx16") { 16 } else { 8 },
             atomic_adds: AtomicAdds::default(),
@@ -67,6 +71,7 @@ impl Traits {
             converts_f16: true,
             fused_multiply_add: true,
             shared_space: 3,
+            most_copies: 8,
             warp: 32,
             atomic_bytes: 8,
             atomic_adds: AtomicAdds { f32: true, f64: true, ..AtomicAdds::default() },
