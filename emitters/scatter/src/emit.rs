@@ -18,6 +18,7 @@ pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<
     let written = match &schedule {
         Schedule::Slabs(slabs) => slabs.emit(&mut kernel, &body, &outputs),
         Schedule::Updates(updates) => updates.emit(&mut kernel, &body, &outputs),
+        Schedule::Runs(runs) => runs.emit(&mut kernel, &body, &outputs),
         Schedule::Owned(owned) => owned.emit(&mut kernel, &body, &outputs),
     };
     kernel.finish(&written)

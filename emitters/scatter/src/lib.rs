@@ -4,6 +4,7 @@
 //! problem.rs   fusion -> the scatter in it, or why there is none to take
 //! plan.rs      problem, device, configuration -> schedule -> launch and indexing maps
 //! updates.rs   schedule: a thread takes a few neighbouring updates
+//! runs.rs      schedule: a thread takes the same updates of several slices in a row
 //! owned.rs     schedule: a thread owns an element of the output and walks all slices
 //! slabs.rs     schedule: a block of one thread owns a part of the output and walks all slices
 //! filter.rs    how such a block passes over the slices of others
@@ -17,6 +18,7 @@ mod filter;
 mod owned;
 mod plan;
 mod problem;
+mod runs;
 mod slabs;
 mod updates;
 

@@ -7,6 +7,7 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable};
 
 use crate::owned::Owned;
 use crate::problem::Problem;
+use crate::runs::{self, Runs};
 use crate::slabs::Slabs;
 use crate::updates::Updates;
 
@@ -24,6 +25,8 @@ pub enum Schedule {
     Slabs(Slabs),
     /// Many threads, each with a few updates.
     Updates(Updates),
+    /// Many threads, each with the same few updates of several slices in a row.
+    Runs(Runs),
     /// Many threads, each with an element of the output.
     Owned(Owned),
 }
@@ -49,13 +52,29 @@ impl Schedule {
         if deterministic && !problem.is_order_free() {
             return Ok(Schedule::Owned(Owned::new(problem, device)));
         }
-        Updates::new(problem, device, configuration).map(Schedule::Updates)
+        let is_possible = runs::is_possible(problem);
+        let slices = match Runs::slices(configuration)? {
+            Some(slices) if slices > 1 && !is_possible => {
+                let message = "knob slices is above 1, but these updates cannot be combined with each other".into();
+                return Err(EmitError { message, instruction: None });
+            }
+            Some(slices) => slices,
+            None if is_possible && problem.shape.sorted && !problem.shape.unique => {
+                runs::default_slices(problem, device)
+            }
+            None => 1,
+        };
+        match slices {
+            1 => Updates::new(problem, device, configuration).map(Schedule::Updates),
+            _ => Runs::new(problem, device, slices).map(Schedule::Runs),
+        }
     }
 
     fn launch(&self) -> LaunchDimensions {
         match self {
             Schedule::Slabs(slabs) => slabs.launch(),
             Schedule::Updates(updates) => updates.launch(),
+            Schedule::Runs(runs) => runs.launch(),
             Schedule::Owned(owned) => owned.launch(),
         }
     }
@@ -64,6 +83,7 @@ impl Schedule {
         match self {
             Schedule::Slabs(slabs) => OutputPlan::updates(slabs.map(shape), initial),
             Schedule::Updates(updates) => OutputPlan::updates(updates.map(shape), initial),
+            Schedule::Runs(runs) => OutputPlan::updates(runs.map(shape), initial),
             Schedule::Owned(owned) => OutputPlan::in_place(owned.map(shape), initial),
         }
     }
@@ -72,25 +92,36 @@ impl Schedule {
         match self {
             Schedule::Slabs(slabs) => slabs.configuration(),
             Schedule::Updates(updates) => updates.configuration(),
+            Schedule::Runs(runs) => runs.configuration(),
             Schedule::Owned(owned) => owned.configuration(),
         }
     }
 
-    fn alternatives(&self, problem: &Problem) -> Vec<Configuration> {
-        let deterministic = |value| Configuration([("deterministic".to_owned(), value)].into());
-        match self {
-            Schedule::Slabs(slabs) => slabs.alternatives(),
-            Schedule::Updates(updates) if problem.is_order_free() => updates.alternatives(),
-            Schedule::Updates(updates) => [updates.alternatives(), vec![deterministic(1)]].concat(),
-            Schedule::Owned(_) if must_be_ordered(problem) => Vec::new(),
-            Schedule::Owned(_) => vec![deterministic(0)],
+    fn alternatives(&self, problem: &Problem, device: &DeviceDescription) -> Result<Vec<Configuration>, EmitError> {
+        let knobs = |knobs: &[(&str, i64)]| Configuration(knobs.iter().map(|&(n, v)| (n.to_owned(), v)).collect());
+        let others = Updates::new(problem, device, &Configuration::default())?;
+        let mut all = match self {
+            Schedule::Slabs(slabs) => return Ok(slabs.alternatives()),
+            Schedule::Updates(updates) => updates.alternatives(),
+            Schedule::Runs(_) | Schedule::Owned(_) if must_be_ordered(problem) => Vec::new(),
+            Schedule::Runs(_) | Schedule::Owned(_) => vec![others.configuration()],
+        };
+        if runs::is_possible(problem) && !problem.shape.unique {
+            all.extend([4, 16].map(|slices| knobs(&[("deterministic", 0), ("slices", slices)])));
         }
+        if !problem.is_order_free() {
+            all.push(knobs(&[("deterministic", 1)]));
+        }
+        let own = self.configuration();
+        all.retain(|other| *other != own);
+        Ok(all)
     }
 
     fn note(&self) -> String {
         match self {
             Schedule::Slabs(slabs) => slabs.note(),
             Schedule::Updates(updates) => updates.note(),
+            Schedule::Runs(runs) => runs.note(),
             Schedule::Owned(_) => "each thread owns an element and walks all slices in order".into(),
         }
     }
@@ -104,15 +135,16 @@ pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configu
         launch: schedule.launch(),
         shared_bytes: match &schedule {
             Schedule::Slabs(slabs) => slabs.shared_bytes(&problem),
-            Schedule::Updates(_) | Schedule::Owned(_) => 0,
+            _ => 0,
         },
         outputs: problem.initial.iter().map(|&initial| schedule.output(&problem.shape, initial)).collect(),
         vector_lanes: match &schedule {
             Schedule::Updates(updates) => updates.lanes() as u32,
+            Schedule::Runs(runs) => runs.lanes() as u32,
             Schedule::Slabs(_) | Schedule::Owned(_) => 1,
         },
         configuration: schedule.configuration(),
-        alternatives: schedule.alternatives(&problem),
+        alternatives: schedule.alternatives(&problem, device)?,
         notes: vec![schedule.note()],
     })
 }

@@ -2,7 +2,7 @@
 
 use fusebox_core::analysis::{Combination, ScatterShape};
 use fusebox_core::emitter::{Decline, EmitError, Fusion};
-use fusebox_core::hlo::{ElementType, InstrId, Instruction, Op};
+use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op};
 
 /// More updates than any memory holds; below it, no count in a plan overflows.
 const MOST_POINTS: i64 = 1 << 40;
@@ -93,9 +93,15 @@ impl Problem {
         self.shape.unique || self.combinations.iter().zip(&self.elements).all(|(c, &e)| c.is_order_free(e))
     }
 
-    /// Whether each output's element can be changed by one atomic operation.
+    /// Whether each output's element can be changed by one atomic operation: what is wider than eight bytes only
+    /// by replacing it, or part by part.
     pub fn can_be_atomic(&self) -> bool {
-        !self.combinations.contains(&Combination::Joint) && self.elements.iter().all(|e| e.byte_size() <= 8)
+        self.combinations.iter().zip(&self.elements).all(|(combination, element)| match combination {
+            Combination::Joint => false,
+            Combination::Replace => true,
+            Combination::Binary(BinaryOp::Add) if element.is_complex() => true,
+            _ => element.byte_size() <= 8,
+        })
     }
 
     /// Updates of one operand.

@@ -165,12 +165,13 @@ impl Updates {
 }
 
 fn configuration(lanes: i64) -> Configuration {
-    Configuration([("deterministic".to_owned(), 0), ("lanes".to_owned(), lanes)].into())
+    let knobs = [("deterministic", 0), ("lanes", lanes), ("slices", 1)];
+    Configuration(knobs.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
 /// The largest power of two of updates that follow each other within a slice and fill an access, and the
 /// operand dimension that they follow each other along.
-fn most_lanes(problem: &Problem, device: &DeviceDescription) -> (i64, Option<usize>) {
+pub fn most_lanes(problem: &Problem, device: &DeviceDescription) -> (i64, Option<usize>) {
     let shape = &problem.shape;
     let minor = shape.updates.len().wrapping_sub(1);
     let lane_dim = shape.operand.iter().position(|dim| dim.update_dim == Some(minor));

@@ -3,7 +3,9 @@
 
 mod oracle;
 
-use oracle::check;
+use fusebox_core::device::DeviceDescription;
+use fusebox_lowering::Target;
+use oracle::{check, check_on};
 
 /// A fusion whose root is a scatter, and the computation that it applies.
 struct Case {
@@ -22,6 +24,14 @@ impl Case {
         format!(
             "{combiner}\nfusion {{\n{body}\n  ROOT s = {result} scatter({operands}), {numbers}, to_apply=combine\n}}\n"
         )
+    }
+
+    /// The same for a GPU that few threads already fill, and a processor of one core.
+    fn check_small(&self) {
+        let gpu = DeviceDescription { core_count: 1, max_threads_per_core: 64, ..DeviceDescription::simt() };
+        let text = self.text();
+        let emitters = check_on(&text, [(Target::Cpu, DeviceDescription::cpu(1)), (Target::Simt, gpu)]);
+        assert_eq!(emitters, ["scatter", "scatter"], "{text}");
     }
 
     /// The scatter emitter takes the fusion on both targets, and its results are right.
@@ -148,8 +158,17 @@ fn sorted_indices() {
     };
     for (element, op) in [("f32", "add"), ("s32", "maximum"), ("u8", "add"), ("f64", "multiply"), ("s16", "xor")] {
         for run in [1, 7, 40] {
-            elements(combiner(element, op), element, [90, 700], &runs(700, run), ", indices_are_sorted=true").check();
+            let case =
+                elements(combiner(element, op), element, [90, 700], &runs(700, run), ", indices_are_sorted=true");
+            case.check();
+            case.check_small();
         }
+    }
+    // Too many for each element to walk them all, although the order of a sum matters.
+    for run in [3, 50_000] {
+        let case =
+            elements(combiner("f32", ADD), "f32", [300, 60_000], &runs(60_000, run), ", indices_are_sorted=true");
+        case.check_small();
     }
     for (element, op, columns) in [("f32", ADD, 64), ("f32", ADD, 3), ("bf16", "maximum", 200), ("s32", ADD, 1000)] {
         for run in [1, 6, 300] {
@@ -159,6 +178,7 @@ fn sorted_indices() {
                 .replace("  i = s32[900] parameter(1)", &runs(900, run))
                 .replace("parameter(2)", "parameter(1)");
             case.check();
+            case.check_small();
         }
     }
 }

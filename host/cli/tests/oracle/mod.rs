@@ -10,6 +10,11 @@ use fusebox_runtime::Program;
 /// Compiles the fusion and compares its results on both targets; gives the name of the emitter that each target's
 /// kernel comes from. Values are small integers, so that results are exact.
 pub fn check(text: &str) -> [String; 2] {
+    check_on(text, [(Target::Cpu, DeviceDescription::cpu(2)), (Target::Simt, DeviceDescription::simt())])
+}
+
+/// The same for devices of other sizes.
+pub fn check_on(text: &str, devices: [(Target, DeviceDescription); 2]) -> [String; 2] {
     let source = Source::text("fusion.hlo", text);
     let module = source.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
     let computation = module.entry_computation().unwrap();
@@ -18,7 +23,7 @@ pub fn check(text: &str) -> [String; 2] {
         shapes.enumerate().map(|(seed, shape)| small_integers(shape.as_array().unwrap(), seed as u64)).collect();
     let literals: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
     let expected = fusebox_interpreter::evaluate(&module, &literals).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    [(Target::Cpu, DeviceDescription::cpu(2)), (Target::Simt, DeviceDescription::simt())].map(|(target, device)| {
+    devices.map(|(target, device)| {
         let name = device.name.clone();
         let (made, found) = run(&source, target, device, &inputs).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
         assert!(made.warnings.is_empty(), "{name}: {:?}\n{text}", made.warnings);

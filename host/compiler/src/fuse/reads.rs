@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{ArrayShape, Computation, Instruction, Op, ScatterDims};
 
 /// Updates of one window that a thread, or lanes of a vector, combine with one look at the indices.
-const UPDATES_PER_INDEX: i64 = 16;
+const UPDATES_PER_INDEX: i64 = 32;
 
 /// How one evaluation of an instruction reads one of its operands.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,303 @@
+//! The schedule for many threads where slices that follow each other often meet: each thread takes a few neighbouring
+//! updates of several slices in a row, combines those of equal index vectors in registers, and writes only when the
+//! index vector changes.
+//!
+//! That is right for any indices. It pays where they are sorted.
+
+use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::hlo::ElementType;
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+
+use crate::body::Body;
+use crate::plan::{MOST_BLOCKS, THREADS, ceil_div, knob, runtime_starts};
+use crate::problem::Problem;
+use crate::updates::most_lanes;
+
+/// Slices whose updates are read before the first of them is combined.
+const READ_AHEAD: i64 = 4;
+/// Most slices of one thread: the last one waits for all before it.
+const MOST_SLICES: i64 = 32;
+
+/// Updates dealt to threads: unit `run * parts + part` is part `part` of the slices of that run.
+pub struct Runs {
+    threads: i64,
+    blocks: i64,
+    /// Slices in a row.
+    slices: i64,
+    /// Parts that each slice is cut into: groups of `lanes` updates.
+    parts: i64,
+    lanes: i64,
+    units: i64,
+    /// The operand dimension that the lanes run along.
+    lane_dim: Option<usize>,
+    /// Operand dimensions that updates span, in the order of the updates' dimensions.
+    window_dims: Vec<usize>,
+}
+
+/// What a thread has in registers.
+#[derive(Clone)]
+struct Held {
+    /// Whether anything is: it belongs to slices that fit.
+    any: Value,
+    /// Their index vector.
+    vector: Vec<Value>,
+    /// Per lane and output.
+    values: Vec<Vec<Value>>,
+}
+
+/// Whether updates can be combined with each other before they meet the output, slice by slice.
+pub fn is_possible(problem: &Problem) -> bool {
+    let combines = |c: &Combination| matches!(c, Combination::Binary(_) | Combination::Replace);
+    let has_batches = problem.shape.operand.iter().any(|dim| matches!(dim.start, SliceStart::Batch(_)));
+    let has_zero = problem.elements.iter().all(|&element| element != ElementType::F8E8M0FNU);
+    problem.can_be_atomic() && problem.combinations.iter().all(combines) && !has_batches && has_zero
+}
+
+/// Slices in a row that leave every core enough threads.
+pub fn default_slices(problem: &Problem, device: &DeviceDescription) -> i64 {
+    let wanted = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
+    let (lanes, _) = most_lanes(problem, device);
+    let most = (problem.update_elements() / lanes / wanted.max(1)).clamp(1, MOST_SLICES);
+    1 << most.ilog2()
+}
+
+impl Runs {
+    /// Chooses what the configuration leaves open.
+    pub fn new(problem: &Problem, device: &DeviceDescription, slices: i64) -> Result<Self, EmitError> {
+        let shape = &problem.shape;
+        let (lanes, lane_dim) = most_lanes(problem, device);
+        let parts = shape.window_elements() / lanes;
+        let units = ceil_div(shape.slices(), slices) * parts;
+        let threads = THREADS.min(i64::from(device.max_threads_per_block)).min(units.max(1));
+        let blocks = ceil_div(units, threads).max(1);
+        if blocks > MOST_BLOCKS {
+            let message = format!("{units} parts of slices are more than a grid holds; set knob slices to 1");
+            return Err(EmitError { message, instruction: None });
+        }
+        let mut window_dims = shape.window_dims();
+        window_dims.sort_by_key(|&dim| shape.operand[dim].update_dim);
+        Ok(Runs { threads, blocks, slices, parts, lanes, units, lane_dim, window_dims })
+    }
+
+    /// Reads the knob.
+    pub fn slices(configuration: &Configuration) -> Result<Option<i64>, EmitError> {
+        knob(configuration, "slices", 1..=MOST_SLICES)
+    }
+
+    /// The grid.
+    pub fn launch(&self) -> LaunchDimensions {
+        LaunchDimensions { blocks: self.blocks as u64, threads_per_block: self.threads as u32 }
+    }
+
+    /// Updates of one slice that a thread takes.
+    pub fn lanes(&self) -> i64 {
+        self.lanes
+    }
+
+    /// The knobs' values.
+    pub fn configuration(&self) -> Configuration {
+        Configuration([("deterministic".to_owned(), 0), ("slices".to_owned(), self.slices)].into())
+    }
+
+    /// What happens, in words.
+    pub fn note(&self) -> String {
+        format!(
+            "a thread combines its updates of {} slices in a row in registers while their indices are equal",
+            self.slices
+        )
+    }
+
+    /// `(th, bl)[slice, lane]{starts…} -> index of the output`.
+    pub fn map(&self, shape: &ScatterShape) -> IndexingMap {
+        let mut map = self.places(shape);
+        let mut window = map.results.split_off(1);
+        let slice = map.results[0].clone() + Expr::range(0);
+        map.results.clear();
+        let starts = runtime_starts(&mut map, shape);
+        map.ranges.push(Variable::named("slice", self.slices));
+        if let Some(dim) = self.lane_dim {
+            map.ranges.push(Variable::named("lane", self.lanes));
+            window[dim] = window[dim].clone() + Expr::range(1);
+        }
+        if shape.slices() % self.slices != 0 {
+            map.constraints.push(Constraint { expr: slice.clone(), bounds: Interval::from_size(shape.slices()) });
+        }
+        map.results = shape.landing(&[slice], &window, &starts);
+        map
+    }
+
+    /// `(th, bl) -> first slice, window coordinates of the first update` of a thread.
+    fn places(&self, shape: &ScatterShape) -> IndexingMap {
+        let mut map = IndexingMap {
+            dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
+            ..IndexingMap::default()
+        };
+        let unit = Expr::dim(1) * self.threads + Expr::dim(0);
+        if self.units < self.threads * self.blocks {
+            map.constraints.push(Constraint { expr: unit.clone(), bounds: Interval::from_size(self.units) });
+        }
+        let step = |dim: usize| if self.lane_dim == Some(dim) { self.lanes } else { 1 };
+        let sizes: Vec<i64> = self.window_dims.iter().map(|&dim| shape.operand[dim].window / step(dim)).collect();
+        let part = delinearize(&unit.clone().modulo(self.parts), &sizes);
+        let mut window = vec![Expr::constant(0); shape.operand.len()];
+        for (&dim, coordinate) in self.window_dims.iter().zip(part) {
+            window[dim] = coordinate * step(dim);
+        }
+        map.results = vec![unit.floor_div(self.parts) * self.slices];
+        map.results.extend(window);
+        map
+    }
+
+    /// Writes the loops.
+    pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+        let point = [kernel.thread(), kernel.block()];
+        let map = self.places(&body.problem.shape);
+        kernel.indexed_loop(&map, &point, outputs, &[], |b, _, place, outputs| {
+            self.run(b, body, place[0], &place[1..], outputs)
+        })
+    }
+
+    /// All slices of a thread.
+    fn run(
+        &self,
+        b: &mut FunctionBuilder,
+        body: &Body,
+        first: Value,
+        window: &[Value],
+        outputs: &[Value],
+    ) -> Vec<Value> {
+        let ahead = READ_AHEAD.min(self.slices);
+        let (zero, end, step) = (b.index(0), b.index(self.slices), b.index(ahead));
+        let nothing = self.nothing(b, body);
+        let state = [nothing.all(), outputs.to_vec()].concat();
+        let state = b.scf_for(zero, end, step, &state, |b, offset, state| {
+            let (mut held, outputs) = self.split(body, state);
+            let mut outputs = outputs.to_vec();
+            let next = b.addi(first, offset);
+            let read: Vec<Held> = (0..ahead).map(|k| self.read(b, body, next, k, window)).collect();
+            for slice in read {
+                (held, outputs) = self.add(b, body, held, slice, window, &outputs);
+            }
+            [held.all(), outputs].concat()
+        });
+        let (held, outputs) = self.split(body, &state);
+        self.write(b, body, held.any, &held, window, outputs)
+    }
+
+    /// Reads index vector and updates of slice `first + number`. Beyond the last slice, the last one is read and does
+    /// not count.
+    fn read(&self, b: &mut FunctionBuilder, body: &Body, first: Value, number: i64, window: &[Value]) -> Held {
+        let shape = &body.problem.shape;
+        let number = b.index(number);
+        let mut slice = b.addi(first, number);
+        let mut counts = None;
+        if shape.slices() % self.slices != 0 {
+            let (last, end) = (b.index(shape.slices() - 1), b.index(shape.slices()));
+            counts = Some(b.cmpi(IntPredicate::Slt, slice, end));
+            slice = b.minsi(slice, last);
+        }
+        let sizes: Vec<i64> = shape.scatter_dims.iter().map(|&(_, size)| size).collect();
+        let map = IndexingMap {
+            dims: vec![Variable::from_size(shape.slices())],
+            results: delinearize(&Expr::dim(0), &sizes),
+            ..IndexingMap::default()
+        };
+        let slice = b.apply_indexing(&map, &[slice]);
+        let vector = body.index_vector(b, &slice);
+        let fits = body.fits(b, &vector);
+        let any = counts.map_or(fits, |counts| b.andi(fits, counts));
+        let values = (0..self.lanes).map(|lane| {
+            let window = self.lane(b, window, lane);
+            body.updates(b, &slice, &window)
+        });
+        let values = values.collect();
+        Held { any, vector, values }
+    }
+
+    /// Combines a slice with what is held, if both go to the same place; else writes what is held and holds the slice.
+    fn add(
+        &self,
+        b: &mut FunctionBuilder,
+        body: &Body,
+        held: Held,
+        slice: Held,
+        window: &[Value],
+        outputs: &[Value],
+    ) -> (Held, Vec<Value>) {
+        let mut same = b.andi(held.any, slice.any);
+        for (&before, &now) in held.vector.iter().zip(&slice.vector) {
+            let equal = b.cmpi(IntPredicate::Eq, before, now);
+            same = b.andi(same, equal);
+        }
+        let yes = b.bool(true);
+        let other = b.xori(same, yes);
+        let ends = b.andi(held.any, other);
+        let outputs = self.write(b, body, ends, &held, window, outputs);
+        let lanes = held.values.iter().zip(&slice.values);
+        let values = lanes.map(|(before, now)| {
+            let combined = body.combine(b, before, now);
+            combined.iter().zip(now).map(|(&combined, &now)| b.select(same, combined, now)).collect()
+        });
+        let values = values.collect();
+        (Held { any: slice.any, vector: slice.vector, values }, outputs)
+    }
+
+    /// Combines what is held into the output, if `condition`.
+    fn write(
+        &self,
+        b: &mut FunctionBuilder,
+        body: &Body,
+        condition: Value,
+        held: &Held,
+        window: &[Value],
+        outputs: &[Value],
+    ) -> Vec<Value> {
+        let types = b.types_of(outputs);
+        let written = |b: &mut FunctionBuilder| {
+            let starts = body.starts(b, &[], &held.vector);
+            let mut outputs = outputs.to_vec();
+            for (lane, values) in held.values.iter().enumerate() {
+                let window = self.lane(b, window, lane as i64);
+                let at = body.landing(b, &starts, &window);
+                outputs = body.update_atomically(b, &outputs, &at, values);
+            }
+            outputs
+        };
+        b.scf_if(condition, &types, written, |_| outputs.to_vec())
+    }
+
+    /// The window coordinates of a lane.
+    fn lane(&self, b: &mut FunctionBuilder, window: &[Value], lane: i64) -> Vec<Value> {
+        let mut window = window.to_vec();
+        if let Some(dim) = self.lane_dim.filter(|_| lane > 0) {
+            let lane = b.index(lane);
+            window[dim] = b.addi(window[dim], lane);
+        }
+        window
+    }
+
+    fn nothing(&self, b: &mut FunctionBuilder, body: &Body) -> Held {
+        let component = Type::of_element(body.problem.index_type);
+        let vector = body.problem.shape.components.iter().map(|_| b.zero(&component)).collect();
+        let values = (0..self.lanes).map(|_| body.element_types().iter().map(|ty| b.zero(ty)).collect()).collect();
+        Held { any: b.bool(false), vector, values }
+    }
+
+    /// What is held at the front of a state, and the outputs.
+    fn split<'s>(&self, body: &Body, state: &'s [Value]) -> (Held, &'s [Value]) {
+        let (components, arrays) = (body.problem.shape.components.len(), body.problem.shape.arrays);
+        let (vector, rest) = state[1..].split_at(components);
+        let (values, outputs) = rest.split_at(self.lanes as usize * arrays);
+        let values = values.chunks(arrays).map(<[Value]>::to_vec).collect();
+        (Held { any: state[0], vector: vector.to_vec(), values }, outputs)
+    }
+}
+
+impl Held {
+    fn all(&self) -> Vec<Value> {
+        [vec![self.any], self.vector.clone(), self.values.concat()].concat()
+    }
+}
