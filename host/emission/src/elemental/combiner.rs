@@ -28,7 +28,9 @@ pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<S
     for parameter in parameters {
         arguments.push(b.argument(Type::of_element(scalar_type(&fusion.module, parameter)?)));
     }
-    let results = inline(&mut b, &fusion.module, applied, &arguments)?;
+    // A scatter's emitter decides the order of updates.
+    let order = if matches!(instruction.op, Op::Scatter { .. }) { Order::Kept } else { Order::Open };
+    let results = write(&mut b, &fusion.module, applied, &arguments, order)?;
     b.ret(&results);
     Ok(b.finish()?)
 }
@@ -41,10 +43,27 @@ pub fn inline(
     id: ComputationId,
     arguments: &[Value],
 ) -> Result<Vec<Value>, EmissionError> {
+    write(b, module, id, arguments, Order::Open)
+}
+
+/// Whether LLVM may regroup what is applied repeatedly.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Kept,
+    Open,
+}
+
+fn write(
+    b: &mut FunctionBuilder,
+    module: &Module,
+    id: ComputationId,
+    arguments: &[Value],
+    order: Order,
+) -> Result<Vec<Value>, EmissionError> {
     let computation = module.computation(id);
     let mut values: Vec<Vec<Value>> = Vec::with_capacity(computation.instructions.len());
     for instruction in &computation.instructions {
-        let value = instruction_values(b, module, computation, instruction, &values, arguments)
+        let value = instruction_values(b, module, (computation, instruction), &values, arguments, order)
             .map_err(|message| EmissionError::at(module, instruction, message))?;
         values.push(value);
     }
@@ -54,10 +73,10 @@ pub fn inline(
 fn instruction_values(
     b: &mut FunctionBuilder,
     module: &Module,
-    computation: &Computation,
-    instruction: &Instruction,
+    (computation, instruction): (&Computation, &Instruction),
     values: &[Vec<Value>],
     arguments: &[Value],
+    order: Order,
 ) -> Result<Vec<Value>, String> {
     let operands: Vec<Value> = instruction.operands.iter().flat_map(|id| &values[id.index()]).copied().collect();
     let shapes = instruction.operands.iter().map(|&id| computation.instruction(id).shape.as_array());
@@ -77,9 +96,9 @@ fn instruction_values(
         }
         Op::Copy | Op::OptBarrier | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } => Ok(operands),
         Op::Map { to_apply, .. } | Op::Call { to_apply } => {
-            inline(b, module, *to_apply, &operands).map_err(|error| error.to_string())
+            write(b, module, *to_apply, &operands, order).map_err(|error| error.to_string())
         }
-        Op::Binary(op) if is_regroupable(*op) => {
+        Op::Binary(op) if order == Order::Open && is_regroupable(*op) => {
             b.set_fastmath(FastMath::REASSOC);
             let value = scalar::operation(b, instruction, &types, &operands);
             b.set_fastmath(FastMath::NONE);
