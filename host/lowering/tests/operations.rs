@@ -257,3 +257,24 @@ fn constants_of_every_kind_of_tensor() {
     compile_and_run(&kernel, &mut buffers);
     assert_eq!(buffers[1].values::<f32>(), [45.0, 0.0, 35.0, 15.0]);
 }
+
+#[test]
+fn tensors_without_elements_are_memory_of_their_own() {
+    let body = r#"
+    %c0 = "arith.constant"() <{value = 0 : index}> : () -> index
+    %c1 = "arith.constant"() <{value = 1 : index}> : () -> index
+    %x0 = "tensor.extract"(%in, %c0) : (tensor<2xf32>, index) -> f32
+    %x1 = "tensor.extract"(%in, %c1) : (tensor<2xf32>, index) -> f32
+    %a = "tensor.empty"() : () -> tensor<2xf32>
+    %b = "tensor.empty"() : () -> tensor<2xf32>
+    %a1 = "tensor.insert"(%x0, %a, %c0) : (f32, tensor<2xf32>, index) -> tensor<2xf32>
+    %b1 = "tensor.insert"(%x1, %b, %c0) : (f32, tensor<2xf32>, index) -> tensor<2xf32>
+    %y0 = "tensor.extract"(%a1, %c0) : (tensor<2xf32>, index) -> f32
+    %y1 = "tensor.extract"(%b1, %c0) : (tensor<2xf32>, index) -> f32
+    %half = "tensor.insert"(%y0, %out, %c0) : (f32, tensor<2xf32>, index) -> tensor<2xf32>
+    %done = "tensor.insert"(%y1, %half, %c1) : (f32, tensor<2xf32>, index) -> tensor<2xf32>"#;
+    let kernel = whole("tensor<2xf32>", "tensor<2xf32>", [8, 8], body);
+    let mut buffers = [Buffer::of(&[1f32, 2.0]), Buffer::of(&[0f32; 2])];
+    compile_and_run(&kernel, &mut buffers);
+    assert_eq!(buffers[1].values::<f32>(), [1.0, 2.0]);
+}

@@ -134,6 +134,15 @@ impl Operation {
         (!raw.ptr.is_null()).then_some(Attribute(raw))
     }
 
+    /// Sets an attribute that means nothing to MLIR.
+    pub(crate) fn set_number(self, name: &str, value: i64) {
+        // SAFETY: the operation and its context are alive.
+        unsafe {
+            let ty = mlirIntegerTypeGet(mlirOperationGetContext(self.0), 64);
+            mlirOperationSetDiscardableAttributeByName(self.0, string_ref(name), mlirIntegerAttrGet(ty, value));
+        }
+    }
+
     pub(crate) fn erase(self) {
         // SAFETY: the caller has replaced all uses; the handle is not used again.
         unsafe { mlirOperationDestroy(self.0) }

@@ -79,8 +79,10 @@ impl Source {
         self.operation().block(0).into_iter().flat_map(Block::operations)
     }
 
-    /// Merges equal operations without effects.
+    /// Merges equal operations without effects. To MLIR two tensors without elements are one; here each is memory of its
+    /// own, so each gets a number.
     pub(crate) fn merge_equal_operations(&self) -> Result<(), Vec<Diagnostic>> {
+        self.number_empty_tensors();
         CONTEXT.with(|context| {
             // SAFETY: the pass manager lives for this block and owns the pass; the module is alive.
             let done = unsafe {
@@ -93,6 +95,16 @@ impl Source {
             };
             if done.value != 0 { Ok(()) } else { Err(REPORTED.with_borrow_mut(std::mem::take)) }
         })
+    }
+
+    fn number_empty_tensors(&self) {
+        let mut number = 0;
+        self.operation().walk(&mut |op| {
+            if op.name() == "tensor.empty" {
+                op.set_number("fusebox.memory", number);
+                number += 1;
+            }
+        });
     }
 }
 

@@ -219,7 +219,7 @@ impl Function<'_, '_, '_> {
             predicate: IntPredicate::LLVMIntSLT,
             end: self.index_value(bounds.upper, bits),
             step: self.llvm().const_int(ty, step),
-            turns: Some(range.upper.saturating_sub(range.lower) / step.max(1) + 1),
+            turns: Some((range.upper.saturating_sub(range.lower) / step.max(1)).saturating_add(1)),
         };
         self.loop_blocks(head, inits, types, |this, variable, state| {
             let ix = this.leaf(variable, range);
