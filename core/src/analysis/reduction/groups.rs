@@ -201,7 +201,7 @@ fn attach(computation: &Computation, groups: &mut [ReductionGroup], root: &Root)
     let of_operands: Vec<usize> = (0..groups.len()).filter(|&g| groups[g].problem.element_count() == count).collect();
     if let Some(&chosen) = of_operands.iter().find(|&&g| shares(&groups[g])).or(of_operands.first()) {
         let group = &mut groups[chosen];
-        let from_canonical = group.from_canonical(computation, &root.dims);
+        let from_canonical = group.positions_in(computation, &root.dims);
         group.sides.push(SideOutput { instruction: root.instruction, outputs: root.outputs.clone(), from_canonical });
         return Ok(());
     }
@@ -237,7 +237,7 @@ fn ancestors(computation: &Computation, root: InstrId) -> BTreeSet<InstrId> {
 impl ReductionGroup {
     /// From the problem's coordinates to the element at the same position as the first hero's operand's, in an array of as
     /// many elements.
-    fn from_canonical(&self, computation: &Computation, dims: &[i64]) -> IndexingMap {
+    fn positions_in(&self, computation: &Computation, dims: &[i64]) -> IndexingMap {
         let Some(first) = self.heroes.first() else { return IndexingMap::default() };
         let operand = first.operand_dims(computation);
         if operand == dims {

@@ -124,7 +124,8 @@ mod tests {
     #[test]
     fn every_alternation_has_a_canonical_form() {
         use ReductionKind::{Column, Row};
-        let cases: [(&[i64], &[i64], ReductionKind, [i64; 3]); 12] = [
+        type Case = (&'static [i64], &'static [i64], ReductionKind, [i64; 3]);
+        let cases: [Case; 12] = [
             (&[8, 16, 32], &[0, 1, 2], Row, [1, 1, 4096]),
             (&[8, 16, 32], &[2], Row, [1, 128, 32]),
             (&[8, 16, 32], &[0, 2], Row, [8, 16, 32]),

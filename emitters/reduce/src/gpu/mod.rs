@@ -1,34 +1,219 @@
 //! Reductions on devices with many threads in a block.
+//!
+//! ```text
+//! limits.rs         what the heuristics know
+//! rows.rs           row problems       ─┐
+//! columns.rs        column problems     ├─> schedule.rs: who reads, combines, writes what
+//! small_columns.rs  few columns        ─┘
+//! axis.rs           a dimension shared by threads
+//! banks.rs          conflicts in shared memory
+//! emit.rs           schedule -> entry function
+//! ```
+//!
+//! The first group in size decides which form the fusion has; other groups take the form that suits them.
 
-use fusebox_core::analysis::ReductionFusion;
+mod axis;
+mod banks;
+mod columns;
+mod emit;
+mod limits;
+mod rows;
+mod schedule;
+mod small_columns;
+
+use fusebox_core::analysis::{ReductionFusion, ReductionGroup, ReductionKind};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
 
+use crate::dispatch::{first_blocks, over_all_blocks};
+use crate::knobs::configuration as configured;
 use crate::{Form, decline};
+use limits::Limits;
+use schedule::Schedule;
+
+/// A form that suits the problem.
+const GOOD: u32 = 700;
+/// A form that does it, where another one suits.
+const POSSIBLE: u32 = 300;
+/// Blocks of a grid.
+const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
 /// The score, or why not.
-pub fn score(form: Form, _: &Fusion, _: &ReductionFusion, _: &DeviceDescription) -> Result<u32, Decline> {
-    decline(format!("{} has no kernel for blocks of several threads", form.name()))
+pub fn score(form: Form, fusion: &Fusion, found: &ReductionFusion, device: &DeviceDescription) -> Result<u32, Decline> {
+    let limits = Limits::new(fusion, primary(found).1, device);
+    if let Some(reason) = refusal(form, &limits) {
+        return decline(reason);
+    }
+    if let Some(reason) = too_large(fusion, found, device) {
+        return decline(reason);
+    }
+    let natural = natural_form(&limits);
+    Ok(if natural == form { GOOD } else { POSSIBLE })
+}
+
+/// The group with the most elements, the first of equals.
+fn primary(found: &ReductionFusion) -> (usize, &ReductionGroup) {
+    let mut largest = (0, &found.groups[0]);
+    for (number, group) in found.groups.iter().enumerate() {
+        if group.problem.element_count() > largest.1.problem.element_count() {
+            largest = (number, group);
+        }
+    }
+    largest
+}
+
+fn refusal(form: Form, limits: &Limits) -> Option<String> {
+    match (limits.group.problem.kind, form) {
+        (ReductionKind::Row, _) => rows::refusal(form, limits),
+        (ReductionKind::Column, Form::Column) => None,
+        (ReductionKind::Column, Form::SmallColumn) => small_columns::refusal(limits),
+        (ReductionKind::Column, _) => Some(format!("{}: the minor dimension is kept", limits.group.problem)),
+    }
+}
+
+fn natural_form(limits: &Limits) -> Form {
+    match limits.group.problem.kind {
+        ReductionKind::Row => rows::natural_form(limits),
+        ReductionKind::Column if small_columns::is_natural(limits) => Form::SmallColumn,
+        ReductionKind::Column => Form::Column,
+    }
+}
+
+fn too_large(fusion: &Fusion, found: &ReductionFusion, device: &DeviceDescription) -> Option<String> {
+    let results: i64 = found.groups.iter().map(|group| group.problem.kept_count()).sum();
+    let elements = found.groups.iter().map(|group| group.problem.element_count()).max().unwrap_or(0);
+    if results > MOST_BLOCKS || elements > 1 << 48 {
+        return Some(format!("{results} results of {elements} elements are more than a grid has blocks"));
+    }
+    if found.groups.len() == 1 {
+        // A single group's tile is made to fit.
+        return None;
+    }
+    let shared = schedules(None, fusion, found, device, &Configuration::default());
+    let shared = shared.map(|schedules| shared_bytes(found, &schedules)).unwrap_or(0);
+    (shared > i64::from(device.shared_bytes_per_block))
+        .then(|| format!("the groups together take {shared} bytes of shared memory"))
+}
+
+fn shared_bytes(found: &ReductionFusion, schedules: &[Schedule]) -> i64 {
+    let bytes = |group: &ReductionGroup| group.heroes.iter().map(|hero| hero.accumulator_bytes()).sum();
+    schedules.iter().zip(&found.groups).map(|(schedule, group)| schedule.shared_bytes(bytes(group))).sum()
+}
+
+/// A schedule per group; the form and the configuration are for the primary one.
+fn schedules(
+    form: Option<Form>,
+    fusion: &Fusion,
+    found: &ReductionFusion,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Vec<Schedule>, EmitError> {
+    let (chief, _) = primary(found);
+    let own = Configuration::default();
+    let schedule = |(number, group): (usize, &ReductionGroup)| {
+        let limits = Limits::new(fusion, group, device);
+        let form = form.filter(|_| number == chief).unwrap_or_else(|| natural_form(&limits));
+        let configuration = if number == chief { configuration } else { &own };
+        match form {
+            Form::Row | Form::MultiRow | Form::Scalar => rows::schedule(form, &limits, configuration),
+            Form::Column => columns::schedule(&limits, configuration),
+            Form::SmallColumn => small_columns::schedule(&limits, configuration),
+        }
+    };
+    let mut schedules = found.groups.iter().enumerate().map(schedule).collect::<Result<Vec<_>, _>>()?;
+    let warp = i64::from(device.warp_size);
+    let most = schedules.iter().map(|schedule| schedule.threads).max().unwrap_or(1);
+    let launched = (most + warp - 1) / warp * warp;
+    schedules.iter_mut().for_each(|schedule| schedule.launch(launched));
+    Ok(schedules)
+}
+
+impl Schedule {
+    /// Launches this many threads; those beyond the schedule's own take part in barriers and shuffles only.
+    fn launch(&mut self, launched: i64) {
+        if launched == self.threads {
+            return;
+        }
+        let own = Interval::from_size(self.threads);
+        let widen = |map: &mut IndexingMap, constrain: bool| {
+            map.dims[0].bounds = Interval::from_size(launched);
+            if constrain {
+                map.constraints.insert(0, Constraint::new(Expr::dim(0), own));
+            }
+        };
+        widen(&mut self.walk, true);
+        widen(&mut self.kept, true);
+        if let Some(tile) = &mut self.tile {
+            widen(&mut tile.write, true);
+            widen(&mut tile.read, false);
+        }
+    }
 }
 
 /// Launch, maps and knobs.
 pub fn plan(
     form: Form,
-    _: &Fusion,
-    _: &ReductionFusion,
-    _: &DeviceDescription,
-    _: &Configuration,
+    fusion: &Fusion,
+    found: &ReductionFusion,
+    device: &DeviceDescription,
+    configuration: &Configuration,
 ) -> Result<Plan, EmitError> {
-    Err(EmitError {
-        message: format!("{} has no kernel for blocks of several threads", form.name()),
-        instruction: None,
+    let (chief, group) = primary(found);
+    if let Some(message) = refusal(form, &Limits::new(fusion, group, device)) {
+        return Err(EmitError { message, instruction: None });
+    }
+    let schedules = schedules(Some(form), fusion, found, device, configuration)?;
+    let counts: Vec<i64> = schedules.iter().map(|schedule| schedule.blocks).collect();
+    let (first, blocks) = first_blocks(&counts);
+    let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+    for ((group, schedule), &first) in found.groups.iter().zip(&schedules).zip(&first) {
+        for (output, map) in output_maps(group, schedule) {
+            outputs.push((output, OutputPlan::unique(over_all_blocks(&map, first, blocks))));
+        }
+    }
+    outputs.sort_by_key(|(output, _)| *output);
+    let threads = schedules.iter().map(|schedule| schedule.walk.dims[0].bounds.size()).max().unwrap_or(1);
+    let notes = found.reasons.iter().cloned().chain(schedules.iter().map(|schedule| schedule.note.clone()));
+    Ok(Plan {
+        launch: LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 },
+        shared_bytes: shared_bytes(found, &schedules) as u32,
+        outputs: outputs.into_iter().map(|(_, plan)| plan).collect(),
+        vector_lanes: schedules[chief].vector as u32,
+        configuration: configured(&schedules[chief].knobs),
+        alternatives: schedules[chief].alternatives.iter().map(|knobs| configured(knobs)).collect(),
+        notes: notes.collect(),
     })
 }
 
+/// Where each output of a group is written, in the group's own blocks.
+fn output_maps(group: &ReductionGroup, schedule: &Schedule) -> Vec<(usize, IndexingMap)> {
+    let mut maps = Vec::new();
+    for root in &group.roots {
+        let map = applied(&schedule.kept, &root.from_kept);
+        maps.extend(root.outputs.iter().map(|&(output, _)| (output, map.clone())));
+    }
+    for side in &group.sides {
+        let map = applied(&schedule.walk, &side.from_canonical);
+        maps.extend(side.outputs.iter().map(|&(output, _)| (output, map.clone())));
+    }
+    maps
+}
+
+/// One map after the other. What the first gives is within the second's dimensions by construction, so no constraint is added.
+fn applied(first: &IndexingMap, second: &IndexingMap) -> IndexingMap {
+    let results = second.results.iter().map(|expr| expr.substitute(&first.results, &[], &[])).collect();
+    IndexingMap { results, ..first.clone() }
+}
+
 /// The kernel.
-pub fn emit(form: Form, _: &Fusion, _: &ReductionFusion, _: &DeviceDescription, _: &Plan) -> Result<Kernel, EmitError> {
-    Err(EmitError {
-        message: format!("{} has no kernel for blocks of several threads", form.name()),
-        instruction: None,
-    })
+pub fn emit(
+    form: Form,
+    fusion: &Fusion,
+    found: &ReductionFusion,
+    device: &DeviceDescription,
+    plan: &Plan,
+) -> Result<Kernel, EmitError> {
+    let schedules = schedules(Some(form), fusion, found, device, &plan.configuration)?;
+    emit::emit(fusion, found, &schedules)
 }

@@ -1,0 +1,195 @@
+//! Column problems `[a, b, c] -> [a, c]`: a tile of columns for each block.
+//!
+//! ```text
+//! th = (down, across)            Tx threads across, Ty down
+//! unit = bl * Tx + across        the results, V neighbours each: unit = d0 * (c / V) + position in the row
+//! d1 = step * Ty + down
+//! d2 = (unit mod (c / V)) * V + lane
+//! ```
+//!
+//! Every lane is another result, so a thread has V accumulators. With one thread down nothing is shared; otherwise the
+//! tile is written transposed, so that the parts of a result lie side by side for a warp to read.
+
+use fusebox_core::emitter::{Configuration, EmitError};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
+
+use super::axis::Axis;
+use super::banks::padded;
+use super::limits::Limits;
+use super::schedule::{Schedule, Tile, block, demand, lane, thread, thread_map};
+use crate::knobs::{ceil_div, knob};
+
+/// Threads of a block where each result has one thread.
+const BLOCK: i64 = 128;
+/// Unused elements at the end of a column of the tile, at most: enough for elements of a byte.
+pub const MOST_PAD: i64 = 4;
+/// Bytes of one thread with which a warp reads a line of the cache.
+const WORD: i64 = 4;
+/// Rows one thread reads, if enough threads remain.
+const MOST_STEPS: i64 = 16;
+
+struct Numbers {
+    /// Neighbouring results of one thread.
+    vector: i64,
+    /// Threads that share a result.
+    down: i64,
+    /// Threads for neighbouring results.
+    across: i64,
+    /// Rows in flight.
+    unroll: i64,
+}
+
+/// The schedule.
+pub fn schedule(limits: &Limits, configuration: &Configuration) -> Result<Schedule, EmitError> {
+    Ok(Numbers::new(limits, configuration)?.schedule(limits))
+}
+
+impl Numbers {
+    fn new(limits: &Limits, configuration: &Configuration) -> Result<Self, EmitError> {
+        let [a, b, c] = limits.group.problem.dims;
+        let widest = limits.vector_of(c, limits.lanes);
+        let wanted = format!("a power of two up to {widest}");
+        let vector = knob(configuration, "vector", &wanted, |v| v >= 1 && v <= widest && v & (v - 1) == 0)?;
+        let vector = vector.unwrap_or_else(|| natural_vector(limits, widest));
+        let most_down = limits.warp.min(limits.most_threads / limits.warp);
+        let wanted = format!("a power of two up to {most_down}");
+        let down = knob(configuration, "down", &wanted, |v| v >= 1 && v <= most_down && v & (v - 1) == 0)?;
+        let down = down.unwrap_or_else(|| natural_down(limits, a * c / vector, b, most_down));
+        let down = fitting(limits, vector, down);
+        let unroll = knob(configuration, "unroll", "1 to 16", |v| (1..=16).contains(&v))?;
+        let unroll = unroll.unwrap_or_else(|| limits.unroll(vector));
+        let across = if down == 1 { BLOCK.min(limits.most_threads) } else { limits.warp };
+        Ok(Numbers { vector, down, across, unroll })
+    }
+
+    fn knobs(&self) -> Vec<(&'static str, i64)> {
+        vec![("down", self.down), ("unroll", self.unroll), ("vector", self.vector)]
+    }
+
+    fn schedule(&self, limits: &Limits) -> Schedule {
+        let [a, b, c] = limits.group.problem.dims;
+        let Numbers { vector, down, across, unroll } = *self;
+        let in_row = c / vector;
+        let units = a * in_row;
+        let blocks = ceil_div(units, across);
+        let threads = across * down;
+        let mut walk = thread_map(threads, blocks);
+        let mut unrolled = Vec::new();
+        let unit = block() * across + thread().modulo(across);
+        demand(&mut walk, &unit, units, blocks * across);
+        let d1 = Axis::new(b, down, unroll).walk(&mut walk, &mut unrolled, "down", thread().floor_div(across));
+        let lane = lane(&mut walk, vector);
+        walk.results = vec![unit.clone().floor_div(in_row), d1, unit.modulo(in_row) * vector + lane];
+        let tile = (down > 1).then(|| {
+            padded(tile(limits.warp, vector, down, blocks), MOST_PAD, limits.warp, &limits.accumulator_sizes())
+        });
+        Schedule {
+            threads,
+            blocks,
+            lanes: vector,
+            vector,
+            walk,
+            unrolled,
+            shuffled: 1,
+            kept: self.kept(limits, units, in_row, blocks),
+            tile,
+            knobs: self.knobs(),
+            alternatives: self.alternatives(limits),
+            note: format!(
+                "{}: {down} threads for a column, {} columns in a block, {vector} elements a read",
+                limits.group.problem,
+                across * vector
+            ),
+        }
+    }
+
+    /// Who has the result of which column: the first reader of its parts.
+    fn kept(&self, limits: &Limits, units: i64, in_row: i64, blocks: i64) -> IndexingMap {
+        let Numbers { vector, down, across, .. } = *self;
+        let mut kept = thread_map(across * down, blocks);
+        let mut column = thread();
+        if down > 1 {
+            kept.constraints.push(Constraint::new(thread().modulo(down), Interval::point(0)));
+            column = reader_column(limits.warp, down);
+        }
+        let unit = block() * across + column;
+        demand(&mut kept, &unit, units, blocks * across);
+        let lane = lane(&mut kept, vector);
+        kept.results = vec![unit.clone().floor_div(in_row), unit.modulo(in_row) * vector + lane];
+        kept
+    }
+
+    fn alternatives(&self, limits: &Limits) -> Vec<Vec<(&'static str, i64)>> {
+        let most_down = limits.warp.min(limits.most_threads / limits.warp);
+        let widest = limits.vector_of(limits.group.problem.dims[2], limits.lanes);
+        let downs = [self.down / 2, self.down * 2].into_iter().filter(|d| (1..=most_down).contains(d));
+        let vectors = [self.vector / 2, self.vector * 2].into_iter().filter(|v| (1..=widest).contains(v));
+        let unrolls = [self.unroll / 2, self.unroll * 2].into_iter().filter(|u| (1..=16).contains(u));
+        let downs = downs.map(|down| Numbers { down: fitting(limits, self.vector, down), ..*self }.knobs());
+        let vectors =
+            vectors.map(|vector| Numbers { vector, down: fitting(limits, vector, self.down), ..*self }.knobs());
+        let mut all: Vec<_> =
+            downs.chain(vectors).chain(unrolls.map(|unroll| Numbers { unroll, ..*self }.knobs())).collect();
+        all.retain(|knobs| *knobs != self.knobs());
+        all
+    }
+}
+
+/// Columns of all lanes lie one after the other, the parts of a column side by side:
+///
+/// ```text
+///               part 0 .. Ty-1, unused
+/// lane 0  across 0   [p p p p .]
+///         across 1   [p p p p .]      threads across write with an odd stride: all banks differ
+///         ...                         Ty threads read a row; a warp reads rows that are Ty apart
+/// lane 1  across 0   [p p p p .]
+/// ```
+pub fn tile(warp: i64, vector: i64, down: i64, blocks: i64) -> Tile {
+    let threads = warp * down;
+    let mut write = thread_map(threads, blocks);
+    let written = lane(&mut write, vector) * warp + thread().modulo(warp);
+    write.results = vec![written, thread().floor_div(warp)];
+    let mut read = thread_map(threads, blocks);
+    let pass = lane(&mut read, vector);
+    read.results = vec![pass * warp + reader_column(warp, down), thread().modulo(down)];
+    Tile { columns: warp * vector, partials: down, pitch: down, write, readers: down, read, reading: threads }
+}
+
+/// Which column a group of readers takes: those of one warp are `down` apart, so that their rows start in
+/// different banks.
+fn reader_column(warp: i64, down: i64) -> Expr {
+    thread().floor_div(warp) + thread().modulo(warp).floor_div(down) * down
+}
+
+/// Wide accesses as long as every core has a tile; a warp should read a line of the cache at least.
+fn natural_vector(limits: &Limits, widest: i64) -> i64 {
+    let [a, _, c] = limits.group.problem.dims;
+    let mut vector = widest;
+    while vector > 1 && vector * limits.element_bytes() > WORD && a * c / (vector * limits.warp) < limits.cores {
+        vector /= 2;
+    }
+    vector
+}
+
+/// Threads for a column: enough to fill the device, each with some rows to read.
+fn natural_down(limits: &Limits, units: i64, b: i64, most: i64) -> i64 {
+    let needs = |down: i64| units * down < limits.device_threads && b / down > MOST_STEPS / 2;
+    if !needs(1) || b <= MOST_STEPS {
+        return 1;
+    }
+    // Two threads for a column are not worth a tile.
+    let mut down = most.min(4);
+    while down < most && needs(down) {
+        down *= 2;
+    }
+    down
+}
+
+/// Fewer threads down until the tile fits into shared memory.
+fn fitting(limits: &Limits, vector: i64, down: i64) -> i64 {
+    let mut down = down;
+    while down > 1 && limits.warp * vector * (down + MOST_PAD) * limits.accumulator_bytes() > limits.shared_bytes {
+        down /= 2;
+    }
+    down
+}

@@ -1,0 +1,96 @@
+//! What the heuristics know of a group and the device.
+
+use fusebox_core::analysis::ReductionGroup;
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::Op;
+
+/// Bytes a thread should have in flight, to hide the latency of memory.
+const BYTES_IN_FLIGHT: i64 = 64;
+/// Vectors of the widest type that one thread reads at once.
+const MOST_VECTORS: i64 = 2;
+/// Accumulators a thread keeps in registers without crowding out what it reads.
+const MOST_ACCUMULATORS: i64 = 16;
+/// Instructions per element above which the code of several lanes outweighs wide accesses.
+const HEAVY: usize = 24;
+
+/// A group, the device, and what follows from both.
+pub struct Limits<'a> {
+    /// The group.
+    pub group: &'a ReductionGroup,
+    /// Threads in lock step.
+    pub warp: i64,
+    /// Most threads of a block.
+    pub most_threads: i64,
+    /// Threads that fill the device.
+    pub device_threads: i64,
+    /// Cores of the device.
+    pub cores: i64,
+    /// Shared memory of a block.
+    pub shared_bytes: i64,
+    /// Most elements that a vector access can have.
+    pub vector: i64,
+    /// Most accumulators per thread for one hero's values.
+    pub lanes: i64,
+    element_bytes: i64,
+}
+
+impl<'a> Limits<'a> {
+    /// Reads the fusion and the device.
+    pub fn new(fusion: &Fusion, group: &'a ReductionGroup, device: &DeviceDescription) -> Self {
+        let computation = fusion.computation();
+        let sizes: Vec<i64> =
+            group.large_arrays(computation).iter().map(|array| array.element_type.byte_size() as i64).collect();
+        let smallest = sizes.iter().copied().min().unwrap_or(4);
+        let widest = sizes.iter().copied().max().unwrap_or(4);
+        let vector_bytes = i64::from(device.vector_bytes);
+        let vector = (vector_bytes / smallest).min(MOST_VECTORS * vector_bytes / widest).max(1);
+        let values: i64 = group.heroes.iter().map(|hero| hero.values.len() as i64).sum();
+        let work = computation.instructions.iter().filter(|it| {
+            !matches!(it.op, Op::Parameter { .. } | Op::Constant(_) | Op::Broadcast { .. } | Op::Iota { .. })
+        });
+        let lanes = if work.count() > HEAVY { 1 } else { (MOST_ACCUMULATORS / values).max(1) };
+        Limits {
+            group,
+            warp: i64::from(device.warp_size),
+            most_threads: i64::from(device.max_threads_per_block),
+            device_threads: i64::from(device.core_count) * i64::from(device.max_threads_per_core),
+            cores: i64::from(device.core_count),
+            shared_bytes: i64::from(device.shared_bytes_per_block),
+            vector,
+            lanes,
+            element_bytes: widest,
+        }
+    }
+
+    /// The largest power of two up to `most` that divides `length`, and is no wider than a vector access.
+    pub fn vector_of(&self, length: i64, most: i64) -> i64 {
+        let most = most.min(self.vector);
+        let fits = |&lanes: &i64| lanes <= most && length % lanes == 0;
+        (0..6).map(|exponent| 1i64 << exponent).take_while(fits).last().unwrap_or(1)
+    }
+
+    /// How many vectors of that many elements a thread should read at once.
+    pub fn unroll(&self, vector: i64) -> i64 {
+        (BYTES_IN_FLIGHT / (vector * self.element_bytes)).clamp(1, 8)
+    }
+
+    /// Bytes of the widest large array's elements.
+    pub fn element_bytes(&self) -> i64 {
+        self.element_bytes
+    }
+
+    /// The sizes in bytes that accumulators have.
+    pub fn accumulator_sizes(&self) -> Vec<i64> {
+        let values = self.group.heroes.iter().flat_map(|hero| &hero.values);
+        let mut sizes: Vec<i64> = values.map(|value| value.element_type.byte_size() as i64).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// Bytes of all accumulators of one result.
+    pub fn accumulator_bytes(&self) -> i64 {
+        self.group.heroes.iter().map(|hero| hero.accumulator_bytes()).sum()
+    }
+}

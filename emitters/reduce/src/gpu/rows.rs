@@ -1,0 +1,245 @@
+//! Row problems `[a, b, c] -> [b]`: row, multi-row and scalar.
+//!
+//! ```text
+//! th = (row in block, across, along)      T = Ta * Tc threads for a row, all powers of two
+//! d0 = step * Ta + across                 the major reduced dimension is shared, too
+//! d1 = (bl * R + row in block) * k + j    k rows per thread where rows are shorter than a vector
+//! d2 = (step * Tc + along) * V + v
+//! ```
+
+use fusebox_core::emitter::{Configuration, EmitError};
+use fusebox_core::indexing::{Constraint, Expr, Interval, Variable};
+
+use super::axis::Axis;
+use super::limits::Limits;
+use super::schedule::{Schedule, Tile, block, demand, lane, power_of_two, thread, thread_map};
+use crate::Form;
+use crate::knobs::{ceil_div, knob};
+
+/// Threads of a block that holds several rows.
+const BLOCK: i64 = 256;
+/// Vectors one thread reads, if enough threads remain.
+const MOST_UNITS: i64 = 8;
+/// Bytes next to each other that a group of threads should read at once: a line of the cache.
+const LINE: i64 = 128;
+/// Bytes of the rows that one thread takes together.
+const TOGETHER: i64 = 16;
+
+/// The numbers that a row schedule is made of.
+struct Numbers {
+    /// Elements per vector access.
+    vector: i64,
+    /// Rows that a thread has to itself, with accumulators for each.
+    together: i64,
+    /// Threads for a row.
+    threads: i64,
+    /// Rows (or groups of rows together) in a block.
+    rows: i64,
+    /// Vectors in flight.
+    unroll: i64,
+}
+
+/// The threads that suit a row, if the form does not say otherwise.
+pub fn natural_form(limits: &Limits) -> Form {
+    let [_, b, c] = limits.group.problem.dims;
+    match natural_threads(limits, limits.vector_of(c, i64::MAX)) {
+        _ if b == 1 => Form::Scalar,
+        threads if threads < limits.warp => Form::MultiRow,
+        _ => Form::Row,
+    }
+}
+
+/// Whether the form can do it, else why not.
+pub fn refusal(form: Form, limits: &Limits) -> Option<String> {
+    let problem = limits.group.problem;
+    let [a, b, c] = problem.dims;
+    let units = a * (c / limits.vector_of(c, i64::MAX));
+    match form {
+        Form::Scalar if b > 1 => Some(format!("{problem}: there are {b} results, a block has one")),
+        Form::MultiRow if units > limits.warp * MOST_UNITS => {
+            Some(format!("{problem}: a row is long enough for a warp"))
+        }
+        Form::Row | Form::MultiRow | Form::Scalar => None,
+        Form::Column | Form::SmallColumn => Some(format!("{problem}: the minor dimension is reduced")),
+    }
+}
+
+/// The schedule.
+pub fn schedule(form: Form, limits: &Limits, configuration: &Configuration) -> Result<Schedule, EmitError> {
+    let numbers = Numbers::new(form, limits, configuration)?;
+    Ok(numbers.schedule(limits))
+}
+
+/// Few enough that each has several vectors to read, as long as all together fill the device.
+fn natural_threads(limits: &Limits, vector: i64) -> i64 {
+    let [a, b, c] = limits.group.problem.dims;
+    let units = c / vector;
+    let work = a.saturating_mul(units);
+    let mut each = MOST_UNITS;
+    while each > 1 && b.saturating_mul(work) / each < limits.device_threads / 2 {
+        each /= 2;
+    }
+    if rows_together(limits, b, c) > 1 {
+        return 1;
+    }
+    let line = power_of_two(ceil_div(LINE, vector * limits.element_bytes())).min(power_of_two(units));
+    power_of_two(ceil_div(work, each)).max(line).min(limits.most_threads)
+}
+
+impl Numbers {
+    fn new(form: Form, limits: &Limits, configuration: &Configuration) -> Result<Self, EmitError> {
+        let [a, b, c] = limits.group.problem.dims;
+        let widest = limits.vector_of(c, i64::MAX);
+        let vector = knob(configuration, "vector", &format!("a power of two up to {widest}"), |v| {
+            v >= 1 && v <= widest && v & (v - 1) == 0
+        })?
+        .unwrap_or(widest);
+        let units = c / vector;
+        let most = power_of_two(a) * power_of_two(units);
+        let allowed = match form {
+            Form::MultiRow => 1..=(limits.warp / 2).min(most).max(1),
+            _ => limits.warp..=limits.most_threads,
+        };
+        let natural = natural_threads(limits, vector).clamp(*allowed.start(), *allowed.end());
+        let wanted = format!("a power of two from {} to {}", allowed.start(), allowed.end());
+        let threads = knob(configuration, "threads", &wanted, |v| allowed.contains(&v) && v & (v - 1) == 0)?;
+        let threads = threads.unwrap_or(natural);
+        let together = match threads {
+            1 => rows_together(limits, b, c),
+            _ => 1,
+        };
+        let most_rows = (limits.most_threads / threads).max(1);
+        let rows = knob(configuration, "rows", &format!("1 to {most_rows}"), |v| v >= 1 && v <= most_rows)?
+            .unwrap_or_else(|| natural_rows(limits, threads, ceil_div(b, together)));
+        let unroll = knob(configuration, "unroll", "1 to 16", |v| (1..=16).contains(&v))?
+            .unwrap_or_else(|| limits.unroll(vector));
+        Ok(Numbers { vector, together, threads, rows, unroll })
+    }
+
+    fn knobs(&self) -> Vec<(&'static str, i64)> {
+        vec![("rows", self.rows), ("threads", self.threads), ("unroll", self.unroll), ("vector", self.vector)]
+    }
+
+    fn schedule(&self, limits: &Limits) -> Schedule {
+        let [a, b, c] = limits.group.problem.dims;
+        let Numbers { vector, together, threads, rows, unroll } = *self;
+        let blocks = ceil_div(b, rows * together);
+        let along = power_of_two(c / vector).min(threads);
+        let across = threads / along;
+        let minor = Axis::new(c / vector, along, unroll);
+        let major = Axis::new(a, across, ceil_div(unroll, minor.unroll()));
+
+        let mut walk = thread_map(rows * threads, blocks);
+        let mut unrolled = Vec::new();
+        let in_row = thread().modulo(threads);
+        let row = block() * rows + thread().floor_div(threads);
+        demand(&mut walk, &row, b / together, blocks * rows);
+        let d0 = major.walk(&mut walk, &mut unrolled, "across", in_row.clone().floor_div(along));
+        let unit = minor.walk(&mut walk, &mut unrolled, "along", in_row.modulo(along));
+        let mut d2 = unit * vector;
+        if vector > 1 {
+            unrolled.push(walk.ranges.len());
+            d2 = d2 + Expr::range(walk.ranges.len() as u32);
+            walk.ranges.push(Variable::named("v", vector));
+        }
+        let mut d1 = row;
+        if together > 1 {
+            d1 = d1 * together + lane(&mut walk, together);
+        }
+        walk.results = vec![d0, d1, d2];
+
+        let warps = threads / limits.warp;
+        let tile = (warps > 1).then(|| tile(limits.warp, rows, warps, blocks));
+        let readers = if tile.is_some() { warps } else { threads };
+        let mut kept = thread_map(rows * threads, blocks);
+        let group = thread().floor_div(readers);
+        let row = block() * rows + group.clone();
+        demand(&mut kept, &group, rows, rows * threads / readers);
+        demand(&mut kept, &row, b / together, blocks * rows);
+        if readers > 1 {
+            kept.constraints.push(Constraint::new(thread().modulo(readers), Interval::point(0)));
+        }
+        let mut d1 = row;
+        if together > 1 {
+            d1 = d1 * together + lane(&mut kept, together);
+        }
+        kept.results = vec![d1];
+        Schedule {
+            threads: rows * threads,
+            blocks,
+            lanes: together,
+            vector: vector * together,
+            walk,
+            unrolled,
+            shuffled: threads.min(limits.warp),
+            tile,
+            kept,
+            knobs: self.knobs(),
+            alternatives: self.alternatives(limits),
+            note: format!(
+                "{}: {threads} threads for a row, {} rows in a block, {vector} elements a read",
+                limits.group.problem,
+                rows * together
+            ),
+        }
+    }
+
+    fn alternatives(&self, limits: &Limits) -> Vec<Vec<(&'static str, i64)>> {
+        let [a, _, c] = limits.group.problem.dims;
+        let short = self.threads < limits.warp;
+        let most = if short {
+            (limits.warp / 2).min(power_of_two(a) * power_of_two(c / self.vector))
+        } else {
+            limits.most_threads
+        };
+        let least = if short { 1 } else { limits.warp };
+        let mut all = Vec::new();
+        for threads in [self.threads / 2, self.threads * 2].into_iter().filter(|t| (least..=most).contains(t)) {
+            let rows = natural_rows(limits, threads, limits.group.problem.dims[1]);
+            all.push(Numbers { threads, rows, ..*self }.knobs());
+        }
+        for unroll in [self.unroll / 2, self.unroll * 2].into_iter().filter(|u| (1..=16).contains(u)) {
+            all.push(Numbers { unroll, ..*self }.knobs());
+        }
+        if self.vector > 1 {
+            all.push(Numbers { vector: self.vector / 2, ..*self }.knobs());
+        }
+        all
+    }
+}
+
+/// Warps combine through a tile of a row per row and a part per warp. One warp has lanes enough to read it all.
+pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> Tile {
+    let threads = rows * warps * warp;
+    let mut write = thread_map(threads, blocks);
+    write.constraints.push(Constraint::new(thread().modulo(warp), Interval::point(0)));
+    let number = thread().floor_div(warp);
+    write.results = vec![number.clone().floor_div(warps), number.modulo(warps)];
+    let mut read = thread_map(threads, blocks);
+    read.results = vec![thread().floor_div(warps), thread().modulo(warps)];
+    let reading = ceil_div(rows * warps, warp) * warp;
+    Tile { columns: rows, partials: warps, pitch: warps, write, readers: warps, read, reading }
+}
+
+/// Rows that make up a vector: a thread reads them at once.
+fn rows_together(limits: &Limits, b: i64, c: i64) -> i64 {
+    let bytes = c * limits.element_bytes();
+    let fits = |&k: &i64| k * bytes <= 4 * TOGETHER && k <= limits.lanes && b % k == 0;
+    let wanted = (1..=8).filter(fits).find(|k| k * bytes % TOGETHER == 0);
+    match wanted {
+        Some(k) if bytes < TOGETHER && b / k >= limits.device_threads / 4 => k,
+        _ => 1,
+    }
+}
+
+/// As many rows as make a block of the usual size, as long as every core has a block; at least a warp.
+fn natural_rows(limits: &Limits, threads: i64, b: i64) -> i64 {
+    let mut rows = (BLOCK / threads).max(1);
+    while rows > 1 && rows * threads > limits.warp && ceil_div(b, rows) < limits.cores {
+        rows /= 2;
+    }
+    while rows > 1 && rows / 2 >= b {
+        rows /= 2;
+    }
+    rows
+}

@@ -1,0 +1,147 @@
+//! What the threads of a block do for one group, whatever the form.
+//!
+//! ```text
+//! walk      each thread combines the elements it reads into its lanes' accumulators     registers
+//! shuffle   neighbouring threads of a warp combine theirs                               registers
+//! tile      threads of several warps combine theirs: write, barrier, read, shuffle      shared memory
+//! kept      who has a complete result applies the epilogue and writes
+//! ```
+
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
+
+use crate::knobs::ceil_div;
+
+/// The schedule of one group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// Threads of a block that take part.
+    pub threads: i64,
+    /// Blocks.
+    pub blocks: i64,
+    /// Accumulators per thread.
+    pub lanes: i64,
+    /// Elements per vector access, for the plan.
+    pub vector: i64,
+    /// `(th, bl)[loops, lane] -> [d0, d1, d2]`: where a thread reads. The lane is the last range variable if there
+    /// are several.
+    pub walk: IndexingMap,
+    /// Range variables of `walk` that are unrolled.
+    pub unrolled: Vec<usize>,
+    /// Threads next to each other that combine their accumulators after the walk; a power of two, 1 for none.
+    pub shuffled: i64,
+    /// How warps combine theirs; `None` if none has to.
+    pub tile: Option<Tile>,
+    /// `(th, bl)[pass] -> kept coordinates`: who writes which result. A pass is a lane, or one of the tile's.
+    pub kept: IndexingMap,
+    /// The knobs' values.
+    pub knobs: Vec<(&'static str, i64)>,
+    /// Other values worth trying.
+    pub alternatives: Vec<Vec<(&'static str, i64)>>,
+    /// A line for `explain`.
+    pub note: String,
+}
+
+/// Partial results of several threads in shared memory: `columns` results of `partials` parts each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tile {
+    /// Results.
+    pub columns: i64,
+    /// Parts of each.
+    pub partials: i64,
+    /// Elements from one column to the next; more than `partials`, so that threads reach different banks.
+    pub pitch: i64,
+    /// `(th, bl)[lane] -> [column, partial]`: who writes what.
+    pub write: IndexingMap,
+    /// Threads that combine one column's parts; a power of two.
+    pub readers: i64,
+    /// `(th, bl)[pass] -> [column, first partial]`: who reads what. Further partials follow in steps of `readers`.
+    pub read: IndexingMap,
+    /// Threads that have something to read.
+    pub reading: i64,
+}
+
+impl Schedule {
+    /// Bytes of shared memory for accumulators of this size.
+    pub fn shared_bytes(&self, accumulator_bytes: i64) -> i64 {
+        self.tile.as_ref().map_or(0, |tile| tile.columns * tile.pitch * accumulator_bytes)
+    }
+}
+
+impl Tile {
+    /// Reads of one thread and pass.
+    pub fn steps(&self) -> i64 {
+        ceil_div(self.partials, self.readers)
+    }
+
+    /// Passes over the columns.
+    pub fn passes(&self) -> i64 {
+        self.read.ranges.first().map_or(1, |pass| pass.bounds.size() as i64)
+    }
+}
+
+/// A map from thread and block, still without results.
+pub fn thread_map(threads: i64, blocks: i64) -> IndexingMap {
+    IndexingMap { dims: vec![Variable::named("th", threads), Variable::named("bl", blocks)], ..IndexingMap::default() }
+}
+
+/// The thread in its block.
+pub fn thread() -> Expr {
+    Expr::dim(0)
+}
+
+/// The block among those of the group.
+pub fn block() -> Expr {
+    Expr::dim(1)
+}
+
+/// Adds a range variable for lanes, last; the lane's number.
+pub fn lane(map: &mut IndexingMap, lanes: i64) -> Expr {
+    if lanes == 1 {
+        return Expr::constant(0);
+    }
+    map.ranges.push(Variable::named("lane", lanes));
+    Expr::range(map.ranges.len() as u32 - 1)
+}
+
+/// The map without its variable of lanes, with the results of all lanes one after the other.
+pub fn all_lanes(map: &IndexingMap, lanes: i64) -> IndexingMap {
+    if lanes == 1 {
+        return map.clone();
+    }
+    let mut all = map.clone();
+    all.ranges.pop();
+    let others: Vec<Expr> = (0..all.ranges.len() as u32).map(Expr::range).collect();
+    let dims: Vec<Expr> = (0..all.dims.len() as u32).map(Expr::dim).collect();
+    let at = |lane: i64| {
+        let ranges = [others.as_slice(), &[Expr::constant(lane)]].concat();
+        map.results.iter().map(|result| result.substitute(&dims, &ranges, &[])).collect::<Vec<Expr>>()
+    };
+    all.results = (0..lanes).flat_map(at).collect();
+    all
+}
+
+/// The map with its range variables as further dimensions.
+pub fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
+    let count = map.dims.len() as u32;
+    let dims: Vec<Expr> = (0..count).map(Expr::dim).collect();
+    let ranges: Vec<Expr> = (0..map.ranges.len() as u32).map(|range| Expr::dim(count + range)).collect();
+    let rewrite = |expr: &Expr| expr.substitute(&dims, &ranges, &[]);
+    IndexingMap {
+        dims: map.dims.iter().chain(&map.ranges).cloned().collect(),
+        results: map.results.iter().map(rewrite).collect(),
+        constraints: map.constraints.iter().map(|c| Constraint::new(rewrite(&c.expr), c.bounds)).collect(),
+        ..IndexingMap::default()
+    }
+}
+
+/// Demands `expr` in `0..size`, unless it always is.
+pub fn demand(map: &mut IndexingMap, expr: &Expr, size: i64, reach: i64) {
+    if reach > size {
+        map.constraints.push(Constraint::new(expr.clone(), Interval::from_size(size)));
+    }
+}
+
+/// The smallest power of two that is not smaller.
+pub fn power_of_two(at_least: i64) -> i64 {
+    (at_least.max(1) as u64).next_power_of_two() as i64
+}

@@ -1,0 +1,165 @@
+//! Column problems with few columns, `c` at most a warp: a block reads the rows of one `d0` as a line.
+//!
+//! ```text
+//! element = (step * A + th) * V + lane      d1 = element div c, d2 = element mod c
+//! ```
+//!
+//! The number A of active threads is such that c divides A * V: a thread's lane always meets the same column. A block
+//! then has A * V / c parts of each column.
+
+use fusebox_core::emitter::{Configuration, EmitError};
+use fusebox_core::indexing::{Constraint, Expr, Interval, Variable};
+
+use super::axis::Axis;
+use super::banks::padded;
+use super::limits::Limits;
+use super::schedule::{Schedule, Tile, block, demand, lane, power_of_two, thread, thread_map};
+use crate::knobs::{ceil_div, knob};
+
+/// Threads of a block.
+const BLOCK: i64 = 256;
+/// Vectors one thread reads, if the line is long enough.
+const MOST_UNITS: i64 = 8;
+
+struct Numbers {
+    vector: i64,
+    /// Threads of the block, a multiple of the warp.
+    threads: i64,
+    /// Those that read.
+    active: i64,
+    unroll: i64,
+}
+
+/// Why it does not fit, if it does not.
+pub fn refusal(limits: &Limits) -> Option<String> {
+    let problem = limits.group.problem;
+    let [_, b, c] = problem.dims;
+    if c > limits.warp {
+        return Some(format!("{problem}: there are more columns than a warp has threads"));
+    }
+    (b * c < limits.warp).then(|| format!("{problem}: the columns of a block are shorter than a warp"))
+}
+
+/// Whether there is enough to read for a block.
+pub fn is_natural(limits: &Limits) -> bool {
+    let [_, b, c] = limits.group.problem.dims;
+    refusal(limits).is_none() && b * c >= 4 * limits.warp * limits.vector_of(b * c, limits.lanes)
+}
+
+/// The schedule.
+pub fn schedule(limits: &Limits, configuration: &Configuration) -> Result<Schedule, EmitError> {
+    Ok(Numbers::new(limits, configuration)?.schedule(limits))
+}
+
+impl Numbers {
+    fn new(limits: &Limits, configuration: &Configuration) -> Result<Self, EmitError> {
+        let [_, b, c] = limits.group.problem.dims;
+        let widest = limits.vector_of(b * c, limits.lanes);
+        let wanted = format!("a power of two up to {widest}");
+        let vector = knob(configuration, "vector", &wanted, |v| v >= 1 && v <= widest && v & (v - 1) == 0)?;
+        let vector = vector.unwrap_or(widest);
+        let most = limits.most_threads;
+        let wanted = format!("a multiple of {} up to {most}", limits.warp);
+        let threads = knob(configuration, "threads", &wanted, |v| v >= 1 && v <= most && v % limits.warp == 0)?;
+        let threads = threads
+            .unwrap_or_else(|| power_of_two(ceil_div(b * c / vector, MOST_UNITS)).clamp(limits.warp, BLOCK.min(most)));
+        let unroll = knob(configuration, "unroll", "1 to 16", |v| (1..=16).contains(&v))?;
+        let unroll = unroll.unwrap_or_else(|| limits.unroll(vector));
+        let mut numbers = Numbers { vector, threads, active: active(threads, vector, c), unroll };
+        while numbers.threads > limits.warp
+            && numbers.tile_elements(c) * limits.accumulator_bytes() > limits.shared_bytes
+        {
+            numbers.threads = ceil_div(numbers.threads / 2, limits.warp) * limits.warp;
+            numbers.active = active(numbers.threads, vector, c);
+        }
+        Ok(numbers)
+    }
+
+    /// At most: the pitch is chosen later.
+    fn tile_elements(&self, c: i64) -> i64 {
+        c * (self.active * self.vector / c + 32)
+    }
+
+    fn knobs(&self) -> Vec<(&'static str, i64)> {
+        vec![("threads", self.threads), ("unroll", self.unroll), ("vector", self.vector)]
+    }
+
+    fn schedule(&self, limits: &Limits) -> Schedule {
+        let [a, b, c] = limits.group.problem.dims;
+        let Numbers { vector, threads, active, unroll } = *self;
+        let mut walk = thread_map(threads, a);
+        let mut unrolled = Vec::new();
+        demand(&mut walk, &thread(), active, threads);
+        let unit = Axis::new(b * c / vector, active, unroll).walk(&mut walk, &mut unrolled, "along", thread());
+        let element = unit * vector + lane(&mut walk, vector);
+        walk.results = vec![block(), element.clone().floor_div(c), element.modulo(c)];
+        let tile = self.tile(limits, a, c);
+        let mut kept = thread_map(threads, a);
+        kept.ranges.clone_from(&tile.read.ranges);
+        if tile.readers > 1 {
+            kept.constraints.push(Constraint::new(thread().modulo(tile.readers), Interval::point(0)));
+        }
+        let column = tile.read.results[0].clone();
+        demand(&mut kept, &column, c, tile.passes() * (threads / tile.readers));
+        kept.results = vec![block(), column];
+        Schedule {
+            threads,
+            blocks: a,
+            lanes: vector,
+            vector,
+            walk,
+            unrolled,
+            shuffled: 1,
+            tile: Some(tile),
+            kept,
+            knobs: self.knobs(),
+            alternatives: self.alternatives(limits),
+            note: format!("{}: {active} of {threads} threads read {vector} elements each", limits.group.problem),
+        }
+    }
+
+    fn tile(&self, limits: &Limits, blocks: i64, c: i64) -> Tile {
+        let Numbers { vector, threads, active, .. } = *self;
+        let partials = active * vector / c;
+        let readers = power_of_two(partials).min(limits.warp);
+        let mut write = thread_map(threads, blocks);
+        demand(&mut write, &thread(), active, threads);
+        let place = thread() * vector + lane(&mut write, vector);
+        write.results = vec![place.clone().modulo(c), place.floor_div(c)];
+        let at_once = threads / readers;
+        let passes = ceil_div(c, at_once);
+        let mut read = thread_map(threads, blocks);
+        let mut column = thread().floor_div(readers);
+        if passes > 1 {
+            read.ranges.push(Variable::named("pass", passes));
+            column = Expr::range(0) * at_once + column;
+        }
+        read.results = vec![column, thread().modulo(readers)];
+        let reading = threads.min(ceil_div(c * readers, limits.warp) * limits.warp);
+        let tile = Tile { columns: c, partials, pitch: partials, write, readers, read, reading };
+        padded(tile, limits.warp - 1, limits.warp, &limits.accumulator_sizes())
+    }
+
+    fn alternatives(&self, limits: &Limits) -> Vec<Vec<(&'static str, i64)>> {
+        let c = limits.group.problem.dims[2];
+        let most = limits.most_threads;
+        let threads = [self.threads / 2, self.threads * 2].into_iter();
+        let threads = threads.filter(|t| *t >= limits.warp && *t <= most && t % limits.warp == 0);
+        let threads = threads.map(|threads| Numbers { threads, active: active(threads, self.vector, c), ..*self });
+        let threads = threads.filter(|n| n.tile_elements(c) * limits.accumulator_bytes() <= limits.shared_bytes);
+        let unrolls = [self.unroll / 2, self.unroll * 2].into_iter().filter(|u| (1..=16).contains(u));
+        let mut all: Vec<_> = threads.map(|numbers| numbers.knobs()).collect();
+        all.extend(unrolls.map(|unroll| Numbers { unroll, ..*self }.knobs()));
+        all
+    }
+}
+
+/// The most threads up to `threads` whose vectors together are a number of whole rows.
+fn active(threads: i64, vector: i64, c: i64) -> i64 {
+    let step = c / gcd(c, vector);
+    threads / step * step
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
