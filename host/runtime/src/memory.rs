@@ -31,6 +31,10 @@ impl Buffer {
     pub fn zeroed(bytes: usize) -> Option<Buffer> {
         if bytes >= LEAST_MAPPED {
             let mut mapping = MmapMut::map_anon(bytes).ok()?;
+            // Kernels that walk across memory would miss the TLB on every small page. Where the system has no huge
+            // pages, small ones do.
+            #[cfg(target_os = "linux")]
+            let _ = mapping.advise(memmap2::Advice::HugePage);
             return Some(Buffer { start: NonNull::new(mapping.as_mut_ptr())?, bytes, mapping: Some(mapping) });
         }
         let layout = Self::layout(bytes)?;
