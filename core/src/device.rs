@@ -40,7 +40,7 @@ impl DeviceDescription {
             max_threads_per_block: 1,
             max_threads_per_core: 1,
             core_count: threads.max(1),
-            shared_bytes_per_block: 256 << 10,
+            shared_bytes_per_block: 576 << 10,
             registers_per_thread: 512,
             vector_bytes: 32,
             last_level_cache_bytes: 32 << 20,
