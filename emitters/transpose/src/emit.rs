@@ -1,11 +1,11 @@
 //! The entry function: the schedule's loops around calls of what is read, moved and written.
 
-use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::index::reshape_map;
-use crate::problem::{Part, Problem};
+use crate::problem::{Moved, Part, Problem};
 use crate::schedule::Schedule;
 
 /// A part with the function that computes its values.
@@ -39,6 +39,8 @@ impl Body<'_> {
 /// Everything that the loops' bodies need.
 struct Bodies<'a> {
     problem: &'a Problem,
+    /// The fusion's parameters that the moved arrays are, if they are parameters.
+    parameters: Vec<Option<Value>>,
     readings: Vec<Body<'a>>,
     writings: Vec<Body<'a>>,
 }
@@ -49,7 +51,7 @@ struct Bodies<'a> {
 /// If the builder refuses something.
 pub fn emit(fusion: &Fusion, problem: &Problem, schedule: &Schedule) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
-    let bodies = Bodies::new(&mut kernel, problem);
+    let bodies = Bodies::new(&mut kernel, fusion, problem);
     let point = [kernel.thread(), kernel.block()];
     let outputs = kernel.outputs().to_vec();
     let written = match &schedule.tile {
@@ -60,7 +62,7 @@ pub fn emit(fusion: &Fusion, problem: &Problem, schedule: &Schedule) -> Result<K
 }
 
 impl<'a> Bodies<'a> {
-    fn new(kernel: &mut KernelBuilder, problem: &'a Problem) -> Self {
+    fn new(kernel: &mut KernelBuilder, fusion: &Fusion, problem: &'a Problem) -> Self {
         let heroes = problem.hero_ids();
         let from = &problem.form.dims;
         let readings = problem.readings.iter().map(|part| Body {
@@ -75,7 +77,29 @@ impl<'a> Bodies<'a> {
             function: (part.instructions != heroes).then(|| kernel.epilogue(&part.instructions, &heroes)),
             index: reshape_map(&from, &part.dims),
         });
-        Bodies { problem, readings, writings: writings.collect() }
+        let writings = writings.collect();
+        let ids = fusion.computation().parameters();
+        let parameter =
+            |moved: &Moved| ids.iter().position(|&id| id == moved.operand).map(|number| kernel.parameters()[number]);
+        let parameters = problem.moved.iter().map(parameter).collect();
+        Bodies { problem, parameters, readings, writings }
+    }
+
+    /// For each moved array the parameter that it is and how to find its elements, if all are parameters that can be
+    /// read in vectors of so many lanes, and nothing else has to be computed while reading.
+    fn vectors(&self, lanes: i64) -> Option<Vec<(Value, &Body<'a>)>> {
+        let plain = |moved: &Moved| match moved.scalar {
+            Scalar::Int(bits) => bits % 8 == 0,
+            Scalar::Float(float) => float.bits() % 8 == 0,
+            _ => false,
+        };
+        let vector = |array: usize| {
+            let body = self.readings.iter().find(|body| body.part.moves.iter().any(|&(moved, _)| moved == array))?;
+            let fits = body.part.outputs.is_empty() && body.part.dims.last().is_some_and(|row| row % lanes == 0);
+            self.parameters[array].filter(|_| fits && plain(&self.problem.moved[array])).map(|it| (it, body))
+        };
+        let nothing_beside = self.readings.iter().all(|body| body.part.outputs.is_empty());
+        (0..self.problem.moved.len()).map(vector).collect::<Option<_>>().filter(|_| nothing_beside)
     }
 
     /// Computes what is read at an index of the operand, writes side outputs, and gives the moved arrays' elements.
@@ -120,6 +144,23 @@ fn through_tiles(
     let tiles: Vec<Value> = bodies.problem.moved.iter().map(|moved| b.allocate_shared(dims, moved.scalar)).collect();
     let mut state = [outputs, tiles].concat();
     for nest in &schedule.reading {
+        if let Some((map, lanes)) = nest.of_vectors()
+            && let Some(vectors) = bodies.vectors(lanes)
+        {
+            // Copies of a load and a store: the innermost loop is written out.
+            let innermost = [map.ranges.len() - 1];
+            state = b.indexed_loop(&map, point, &state, &innermost, |b, _, results, state| {
+                let (index, place) = results.split_at(rank);
+                let mut state = state.to_vec();
+                for (array, (parameter, body)) in vectors.iter().enumerate() {
+                    let index = b.apply_indexing(&body.index, index);
+                    let vector = b.vector_read(*parameter, &index, lanes);
+                    state[count + array] = b.vector_write(vector, state[count + array], place);
+                }
+                state
+            });
+            continue;
+        }
         state = b.indexed_loop(&nest.map, point, &state, &nest.unroll, |b, _, results, state| {
             let (index, place) = results.split_at(rank);
             let mut state = state.to_vec();

@@ -64,4 +64,27 @@ pub struct Nest {
     pub map: IndexingMap,
     /// The range variables to be unrolled.
     pub unroll: Vec<usize>,
+    /// The last range variable runs along rows of the operand as of the tile, from multiples of its size: its
+    /// elements may be moved as one vector.
+    pub along_rows: bool,
+}
+
+impl Nest {
+    /// A nest whose elements are visited one by one.
+    pub fn new(map: IndexingMap, unroll: Vec<usize>) -> Self {
+        Nest { map, unroll, along_rows: false }
+    }
+
+    /// The nest with whole vectors as points, and their lanes.
+    pub fn of_vectors(&self) -> Option<(IndexingMap, i64)> {
+        let mut map = self.map.clone();
+        let lanes = map.ranges.pop().filter(|_| self.along_rows)?.bounds.size() as i64;
+        let ranges: Vec<Expr> = (0..=map.ranges.len() as u32)
+            .map(|range| if range as usize == map.ranges.len() { Expr::constant(0) } else { Expr::range(range) })
+            .collect();
+        let dims: Vec<Expr> = (0..map.dims.len() as u32).map(Expr::dim).collect();
+        map.results.iter_mut().for_each(|result| *result = result.substitute(&dims, &ranges, &[]));
+        map.constraints.iter_mut().for_each(|c| c.expr = c.expr.substitute(&dims, &ranges, &[]));
+        Some((map, lanes))
+    }
 }

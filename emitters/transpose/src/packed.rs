@@ -126,7 +126,7 @@ impl Packed {
         map.constraints.extend(self.grid.constraints(&map.results));
         map.results[self.short] = map.results[self.short].clone() + Expr::range(2);
         map.results.push(place);
-        Nest { map, unroll: vec![1, 2] }
+        Nest::new(map, vec![1, 2])
     }
 
     /// Blocks of `V` by `V` elements: read as words along the operand's rows, written as words along the result's.
@@ -150,7 +150,7 @@ impl Packed {
         map.results[self.short] = map.results[self.short].clone() + Expr::range(1);
         map.results[self.long] = map.results[self.long].clone() + Expr::range(2);
         map.results.push(place);
-        Nest { map, unroll: vec![1, 2] }
+        Nest::new(map, vec![1, 2])
     }
 
     /// Where an element of the tile is: groups of `V` rows, then one word that nobody uses, so that the same word of

@@ -3,7 +3,7 @@
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, Interval};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
 
 use crate::grid::{Grid, Nest, map_over};
 use crate::index::ceil_div;
@@ -13,7 +13,9 @@ use crate::schedule::Schedule;
 
 /// Columns of a panel: as many as LLVM's vectoriser takes apart with one group of loads.
 const PANEL: i64 = 8;
-/// Bytes that are read or written in one go, so that the prefetchers of all levels get going.
+/// Rows that are read together.
+const ROWS_TOGETHER: i64 = 8;
+/// Bytes that are read in one go, so that the prefetchers of all levels get going; twice as many are written.
 const RUN_BYTES: i64 = 1024;
 /// Panels start this many bytes further than a power of two, lest they fall into the same sets of the caches.
 const SKEW_BYTES: i64 = 64;
@@ -106,10 +108,14 @@ impl Panels {
 
     /// Dimensions of the panels of one array.
     fn panel_dims(&self, problem: &Problem) -> Vec<i64> {
-        let short = self.grid.dims.len() - 1;
-        let full = self.grid.tile[short].min(self.full_columns(problem)) / self.width;
         let remains = i64::from(self.remaining(problem) > 0);
-        vec![full + remains, self.grid.tile[self.long] + self.skew, self.width]
+        vec![self.full_panels(problem) + remains, self.grid.tile[self.long] + self.skew, self.width]
+    }
+
+    /// Full panels of a tile.
+    fn full_panels(&self, problem: &Problem) -> i64 {
+        let short = self.grid.dims.len() - 1;
+        self.grid.tile[short].min(self.full_columns(problem)) / self.width
     }
 
     fn full_columns(&self, problem: &Problem) -> i64 {
@@ -124,28 +130,45 @@ impl Panels {
 
     fn nests(&self, problem: &Problem, by_rows: bool) -> Vec<Nest> {
         let full = self.full_columns(problem) > 0;
-        let full = full.then(|| self.full_panels(problem, by_rows));
+        let full = full.then(|| if by_rows { self.panels_by_rows(problem) } else { self.panels_by_columns(problem) });
         let remaining = (self.remaining(problem) > 0).then(|| self.last_columns(problem, by_rows));
         full.into_iter().chain(remaining).collect()
     }
 
-    /// All panels of [`PANEL`] columns that are within the operand.
-    fn full_panels(&self, problem: &Problem, by_rows: bool) -> Nest {
-        let short = self.grid.dims.len() - 1;
-        let (row, panel) = if by_rows { (0, 1) } else { (1, 0) };
-        let panels = self.panel_dims(problem)[0] - i64::from(self.remaining(problem) > 0);
-        let mut loops = [("", 0), ("", 0), ("column", self.width)];
-        loops[row as usize] = ("row", self.grid.tile[self.long]);
-        loops[panel as usize] = ("panel", panels);
+    /// All full panels, written: a panel at a time, along the result's rows.
+    fn panels_by_columns(&self, problem: &Problem) -> Nest {
+        let loops = [("panel", self.full_panels(problem)), ("row", self.grid.tile[self.long]), ("column", self.width)];
+        let map = map_over(1, self.blocks(), &loops);
+        Nest::new(self.placed(map, Expr::range(0), Expr::range(1)), vec![2])
+    }
+
+    /// All full panels, read: some rows at a time, which are whole cache lines of a panel.
+    fn panels_by_rows(&self, problem: &Problem) -> Nest {
+        let rows = self.grid.tile[self.long];
+        let together = ROWS_TOGETHER.min(rows);
+        let groups = ceil_div(rows, together);
+        let panels = self.full_panels(problem);
+        let loops = [("rows", groups), ("panel", panels), ("row", together), ("column", self.width)];
         let mut map = map_over(1, self.blocks(), &loops);
+        let row = Expr::range(0) * together + Expr::range(2);
+        if groups * together > rows {
+            map.constraints.push(Constraint::new(row.clone(), Interval::from_size(rows)));
+        }
+        Nest { map: self.placed(map, Expr::range(1), row), unroll: Vec::new(), along_rows: true }
+    }
+
+    /// The map with its results: the element of that panel and row, and of the column that is the last range variable.
+    fn placed(&self, mut map: IndexingMap, panel: Expr, row: Expr) -> IndexingMap {
+        let short = self.grid.dims.len() - 1;
+        let column = Expr::range(map.ranges.len() as u32 - 1);
         let mut within = vec![Expr::constant(0); self.grid.dims.len()];
-        within[short] = Expr::range(panel) * self.width;
-        within[self.long] = Expr::range(row);
+        within[short] = panel.clone() * self.width;
+        within[self.long] = row.clone();
         map.results = self.grid.index(&within);
-        map.constraints = self.grid.constraints(&map.results);
-        map.results[short] = map.results[short].clone() + Expr::range(2);
-        map.results.extend([Expr::range(panel), Expr::range(row), Expr::range(2)]);
-        Nest { map, unroll: if by_rows { Vec::new() } else { vec![2] } }
+        map.constraints.extend(self.grid.constraints(&map.results));
+        map.results[short] = map.results[short].clone() + column.clone();
+        map.results.extend([panel, row, column]);
+        map
     }
 
     /// The columns that remain at the end of the operand's rows: the last tile takes them as one more panel.
@@ -168,7 +191,7 @@ impl Panels {
         }
         let panel = Expr::constant(self.panel_dims(problem)[0] - 1);
         map.results = [index, vec![panel, Expr::range(0), Expr::range(1)]].concat();
-        Nest { map, unroll: if by_rows { Vec::new() } else { vec![1] } }
+        Nest::new(map, if by_rows { Vec::new() } else { vec![1] })
     }
 }
 
@@ -184,13 +207,15 @@ fn extents(
     let together = problem.bytes_together();
     let budget = i64::from(device.shared_bytes_per_block) / together;
     let full = (short / width * width).max(width);
-    let mut columns = run.min(full);
-    let mut rows = run.min(long);
     // What one side lacks is the other's.
-    rows = rows.max((run * run / columns).min(long).min(4 * run));
-    columns = columns.max((run * run / rows).min(full).min(4 * run) / width * width);
-    while columns > width && (columns + width) * (rows + skew) > budget {
-        columns = ceil_div(columns / 2, width) * width;
+    let mut columns = (2 * run * run / long.min(2 * run)).min(full).clamp(width, 4 * run) / width * width;
+    let mut rows = (2 * run * run / columns).min(long).min(8 * run);
+    while (columns + width) * (rows + skew) > budget && (rows > run || columns > width) {
+        if rows > run {
+            rows = ceil_div(rows, 2).max(run);
+        } else {
+            columns = ceil_div(columns / 2, width) * width;
+        }
     }
     rows = rows.min((budget / (columns + width) - skew).max(1));
     let wanted = i64::from(device.core_count) * BLOCKS_PER_CORE;

@@ -87,7 +87,7 @@ pub fn looped(
     Ok(Schedule {
         launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 },
         reading: Vec::new(),
-        writing: vec![Nest { map, unroll: Vec::new() }],
+        writing: vec![Nest::new(map, Vec::new())],
         tile: None,
         lanes: 1,
         alternatives: knobs.alternatives(others),
@@ -142,7 +142,7 @@ pub fn spread(
     Ok(Schedule {
         launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: threads as u32 },
         reading: Vec::new(),
-        writing: vec![Nest { map, unroll: vec![0, 1] }],
+        writing: vec![Nest::new(map, vec![0, 1])],
         tile: None,
         lanes,
         alternatives: knobs.alternatives(others),

@@ -108,7 +108,7 @@ impl Tiles {
         map.constraints.extend(self.grid.constraints(&map.results));
         let place = within.iter().zip(&self.strides).fold(Expr::constant(0), |sum, (at, &s)| sum + at.clone() * s);
         map.results.push(place);
-        Nest { map, unroll: vec![1] }
+        Nest::new(map, vec![1])
     }
 
     /// Pads the tile so that reading and writing it collide as little as possible.

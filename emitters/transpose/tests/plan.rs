@@ -2,7 +2,6 @@
 //! of them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use fusebox_core::device::DeviceDescription;
@@ -30,19 +29,19 @@ fn assert_covers(fusion: &Fusion, plan: &Plan, device: &DeviceDescription) {
     let roots = fusion.roots.iter().map(|&id| &fusion.computation().instruction(id).shape);
     for (shape, output) in roots.zip(&plan.outputs) {
         let Shape::Array(array) = shape else { panic!("{shape:?}") };
-        let mut seen: HashMap<Vec<i64>, u32> = HashMap::new();
+        let mut seen = vec![0u8; array.element_count() as usize];
         for map in &output.maps {
             let launch = [i64::from(plan.launch.threads_per_block), plan.launch.blocks as i64];
             assert_eq!([map.dims[0].bounds.upper + 1, map.dims[1].bounds.upper + 1], launch);
             let _ = map.for_each_point(|point| {
-                *seen.entry(point.results.to_vec()).or_insert(0) += 1;
+                let inside = point.results.iter().zip(&array.dims).all(|(i, size)| (0..*size).contains(i));
+                assert!(inside && point.results.len() == array.dims.len(), "{:?}: {map}", point.results);
+                let position = point.results.iter().zip(&array.dims).fold(0, |sum, (i, size)| sum * size + i);
+                seen[position as usize] += 1;
                 ControlFlow::Continue(())
             });
         }
-        assert!(seen.values().all(|&times| times == 1), "{:?}", output.maps);
-        assert_eq!(seen.len() as i64, array.element_count(), "{:?}", output.maps);
-        let inside = |index: &Vec<i64>| index.iter().zip(&array.dims).all(|(i, size)| (0..*size).contains(i));
-        assert!(seen.keys().all(inside), "{:?}", output.maps);
+        assert!(seen.iter().all(|&times| times == 1), "{:?}", output.maps);
     }
 }
 
@@ -71,10 +70,10 @@ fn plans_cover_on_every_device() {
         ("f64", &[5, 40, 9], &[0, 2, 1]),
         ("c64", &[17, 6, 10], &[2, 1, 0]),
         ("bf16", &[40, 3, 5, 7], &[1, 3, 0, 2]),
-        ("f32", &[20, 30, 64], &[1, 0, 2]),
+        ("f32", &[10, 12, 64], &[1, 0, 2]),
         ("u8", &[20, 30, 3], &[1, 0, 2]),
         ("c128", &[4, 12, 5], &[1, 0, 2]),
-        ("f32", &[2, 3, 2000], &[1, 0, 2]),
+        ("f32", &[2, 3, 1200], &[1, 0, 2]),
     ];
     for (element, dims, permutation) in cases {
         let fusion = plain(element, dims, permutation);
@@ -102,7 +101,7 @@ fn standard_tiles_have_known_launches() {
 #[test]
 fn large_panels_fit() {
     let device = DeviceDescription::cpu(2);
-    for (element, columns, rows) in [("f32", 128, 256), ("bf16", 128, 512), ("f64", 128, 128)] {
+    for (element, columns, rows) in [("f32", 256, 512), ("bf16", 512, 512), ("f64", 128, 256)] {
         let fusion = plain(element, &[4096, 4096], &[1, 0]);
         let plan = Transpose.plan(&fusion, &device, &Configuration::default()).unwrap();
         let expected = [("columns".to_owned(), columns), ("rows".to_owned(), rows)];
