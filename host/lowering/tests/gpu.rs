@@ -28,6 +28,55 @@ fn vectorized(elements: u64) -> KernelSource {
     source("scale", &text, &[4 * elements, 4 * elements], 1, 64, 128)
 }
 
+/// Elements of `bytes` bytes that each thread negates, sixteen bytes of them in a row.
+fn narrow(element: &str, bytes: u64, body: &str) -> KernelSource {
+    let lanes = 16 / bytes;
+    let text = format!(
+        r#"
+"func.func"() <{{function_type = (tensor<65536x{element}>, tensor<65536x{element}>) -> tensor<65536x{element}>, sym_name = "negate"}}> ({{
+^bb0(%a: tensor<65536x{element}>, %out: tensor<65536x{element}>):
+  %thread = "gpu.thread_id"() <{{dimension = #gpu<dim x>}}> : () -> index
+  %result = "xla_gpu.loop"(%thread, %out) ({{
+  ^bb1(%lane: index, %i: index, %state: tensor<65536x{element}>):
+    %x = "tensor.extract"(%a, %i) : (tensor<65536x{element}>, index) -> {element}
+    {body}
+    %next = "tensor.insert"(%y, %state, %i) : ({element}, tensor<65536x{element}>, index) -> tensor<65536x{element}>
+    "xla_gpu.yield"(%next) : (tensor<65536x{element}>) -> ()
+  }}) {{map = "(th)[s0] -> (th * {lanes} + s0), domain: th in [0, 127], s0 in [0, {last}]", unroll = array<i64: 0>}} : (index, tensor<65536x{element}>) -> tensor<65536x{element}>
+  "func.return"(%result) : (tensor<65536x{element}>) -> ()
+}}) {{fusebox.entry}} : () -> ()
+"#,
+        last = lanes - 1,
+    );
+    source("negate", &text, &[65536 * bytes, 65536 * bytes], 1, 1, 128)
+}
+
+#[test]
+fn narrow_lanes_that_are_written_one_by_one_are_moved_together() {
+    let subtract = |ty: &str| {
+        format!(
+            "%zero = \"arith.constant\"() <{{value = 0 : {ty}}}> : () -> {ty}\n\
+             %y = \"arith.subi\"(%zero, %x) : ({ty}, {ty}) -> {ty}"
+        )
+    };
+    let negate = |ty: &str| format!("%y = \"arith.negf\"(%x) : ({ty}) -> {ty}");
+    for (element, bytes, body) in [
+        ("bf16", 2, negate("bf16")),
+        ("f16", 2, negate("f16")),
+        ("f8E4M3FN", 1, negate("f8E4M3FN")),
+        ("i16", 2, subtract("i16")),
+        ("i8", 1, subtract("i8")),
+        ("i4", 1, subtract("i4")),
+    ] {
+        for capability in [80, 90] {
+            let text = ptx(&narrow(element, bytes, &body), capability, None);
+            contains_in_order(&text, &["ld.global.nc.v4.b32", "st.global.v4.b32"]);
+            assert_eq!(text.matches("st.global").count(), 1, "{element}:\n{text}");
+            assemble(&text, capability);
+        }
+    }
+}
+
 fn ptx(kernel: &KernelSource, capability: u32, ptx_version: Option<u32>) -> String {
     match compile(std::slice::from_ref(kernel), &Target::Nvptx { capability, ptx_version }, &mut NoStages) {
         Ok(Code::Ptx(text)) => text,

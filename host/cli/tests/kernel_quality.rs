@@ -1,0 +1,99 @@
+//! No kernel keeps registers in memory, by NVIDIA's assembler; over the corpus too, if `FUSEBOX_CORPUS` names it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod program;
+
+use std::path::{Path, PathBuf};
+
+use program::Workplace;
+
+/// The assembler, where it is installed.
+fn assembler() -> Option<PathBuf> {
+    let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas");
+    let program = std::env::var_os("FUSEBOX_PTXAS").map_or(fetched, Into::into);
+    if !program.exists() {
+        eprintln!("skipped: no ptxas at {}", program.display());
+        return None;
+    }
+    Some(program)
+}
+
+/// Kernels of a module that spill, as the report has them.
+fn spilling(place: &Workplace, assembler: &Path, module: &str) -> Vec<String> {
+    let environment = [("FUSEBOX_PTXAS", assembler.to_str().unwrap())];
+    let out = place.run_with_environment(&["explain", "--ptxas", "--json", module], &environment).succeeded();
+    let kernels: Vec<serde_json::Value> = serde_json::from_str(&out).unwrap();
+    let spills = |kernel: &&serde_json::Value| kernel["spill_stores"] != 0 || kernel["spill_loads"] != 0;
+    kernels.iter().filter(spills).map(|kernel| format!("{module}: {kernel}")).collect()
+}
+
+/// Each value is the sum of both neighbours' halves of the two before: what is left of a chain are calls of calls.
+fn shared_chain() -> String {
+    let mut text = String::from(
+        "HloModule chain
+ENTRY main {
+  a0 = f32[100] parameter(0)
+  a1 = f32[100] sine(a0)
+  zero = f32[] constant(0)
+  half = f32[] constant(0.5)
+  halves = f32[100] broadcast(half), dimensions={}
+",
+    );
+    for step in 2..22 {
+        let (old, new) = (step - 2, step - 1);
+        text += &format!(
+            "  l{step} = f32[99] slice(a{old}), slice={{[1:100]}}
+  p{step} = f32[100] pad(l{step}, zero), padding=0_1
+  x{step} = f32[100] multiply(p{step}, halves)
+  r{step} = f32[99] slice(a{new}), slice={{[0:99]}}
+  q{step} = f32[100] pad(r{step}, zero), padding=1_0
+  y{step} = f32[100] multiply(q{step}, halves)
+  a{step} = f32[100] add(x{step}, y{step})
+"
+        );
+    }
+    text + "  ROOT end = f32[100] add(a20, a21)\n}\n"
+}
+
+/// The gradient of a pooling whose windows overlap: nested loops over windows, each with branches.
+const OVERLAPPING_WINDOWS: &str = "HloModule pooling
+larger {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=GE
+}
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+ENTRY main {
+  x = f32[2,9,7,2] parameter(0)
+  y = f32[2,5,4,2] parameter(1)
+  gradient = f32[2,5,4,2] cosine(y)
+  lowest = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  padded = f32[2,11,9,2] pad(x, lowest), padding=0_0x1_1x1_1x0_0
+  all = f32[2,11,9,2] select-and-scatter(padded, gradient, zero), window={size=1x3x3x1 stride=1x2x2x1}, select=larger, scatter=sum
+  ROOT inner = f32[2,9,7,2] slice(all), slice={[0:2], [1:10], [1:8], [0:2]}
+}
+";
+
+#[test]
+fn kernels_do_not_spill() {
+    let Some(assembler) = assembler() else { return };
+    let place = Workplace::new();
+    for module in [shared_chain(), OVERLAPPING_WINDOWS.into()] {
+        place.write("m.hlo", module.as_bytes());
+        assert_eq!(spilling(&place, &assembler, "m.hlo"), [""; 0]);
+    }
+    let Some(corpus) = std::env::var_os("FUSEBOX_CORPUS") else { return };
+    let mut found = Vec::new();
+    for file in std::fs::read_dir(corpus).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "hlo") {
+            found.extend(spilling(&place, &assembler, path.to_str().unwrap()));
+        }
+    }
+    assert_eq!(found, [""; 0]);
+}
