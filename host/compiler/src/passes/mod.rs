@@ -9,6 +9,7 @@ mod batch_norm;
 mod canonical_ops;
 mod common_subexpressions;
 mod constant_folding;
+mod cumulative;
 mod dead_code;
 mod empty_arrays;
 mod four_bit_integers;
@@ -44,6 +45,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("tuples", |module, _| tuples::run(module)),
     ("empty-arrays", |module, _| empty_arrays::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),
+    ("cumulative", cumulative::run),
     ("split-reductions", split_reductions::run),
     ("common-subexpressions", |module, _| common_subexpressions::run(module)),
     ("dead-code", |module, _| dead_code::run(module)),

@@ -288,3 +288,57 @@ ENTRY main { x = f32[16,1048576] parameter(0)
     assert!(printed.contains("(f32[16,64], s32[16,64]) reduce("), "{printed}");
     assert_eq!(printed.matches(", inf, zero), dimensions=").count(), 2, "{printed}");
 }
+
+fn cumulative(ty: &str, dims: &[i64], window: &str, op: &str, initial: &str) -> String {
+    let dims: Vec<String> = dims.iter().map(i64::to_string).collect();
+    let shape = format!("{ty}[{}]", dims.join(","));
+    format!(
+        "HloModule m
+op {{ a = {ty}[] parameter(0)
+  b = {ty}[] parameter(1)
+  ROOT c = {ty}[] {op}(a, b) }}
+ENTRY main {{ x = {shape} parameter(0)
+  z = {ty}[] constant({initial})
+  ROOT r = {shape} reduce-window(x, z), window={{{window}}}, to_apply=op }}"
+    )
+}
+
+#[test]
+fn a_cumulative_reduction_reads_few_elements_per_result() {
+    let printed = apply("cumulative", &cumulative("f32", &[1000], "size=1000 pad=999_0", "add", "0")).unwrap();
+    assert!(printed.contains("window={size=1x16 pad=0_0x15_0}"), "{printed}");
+    assert!(!printed.contains("size=1000"), "{printed}");
+    assert_eq!(printed.matches("map(").count(), 2, "two levels, and zero is the identity: {printed}");
+}
+
+#[test]
+fn other_windows_stay() {
+    for window in ["size=1000 pad=998_1", "size=999 pad=998_0", "size=1000 pad=0_999 rhs_reversal=1"] {
+        let text = cumulative("f32", &[1000], window, "add", "0");
+        assert_eq!(apply("cumulative", &text).unwrap(), print_module(&module(&text)), "{window}");
+    }
+    let short = cumulative("f32", &[32], "size=32 pad=31_0", "add", "0");
+    assert_eq!(apply("cumulative", &short).unwrap(), print_module(&module(&short)));
+}
+
+#[test]
+fn a_cumulative_reduction_in_blocks_gives_the_same() {
+    for (dims, window) in [
+        (vec![1000], "size=1000 pad=999_0"),
+        (vec![5000], "size=5000 pad=0_4999"),
+        (vec![3, 40, 2], "size=1x40x1 pad=0_0x39_0x0_0"),
+        (vec![70, 3], "size=70x1 pad=0_69x0_0"),
+    ] {
+        for (op, initial) in [("add", "0"), ("add", "5"), ("maximum", "-2147483648"), ("multiply", "1"), ("xor", "9")] {
+            let text = cumulative("s32", &dims, window, op, initial);
+            let rewritten = apply("cumulative", &text).unwrap();
+            assert_ne!(rewritten, print_module(&module(&text)), "{window}");
+            let count: i64 = dims.iter().product();
+            let data: Vec<u8> = (0..count).flat_map(|i| ((i * 7919 % 23 - 11) as i32).to_le_bytes()).collect();
+            let input =
+                Literal::Array(ArrayLiteral { element_type: ElementType::S32, dims: dims.clone(), data: data.into() });
+            let run = |text: &str| fusebox_interpreter::evaluate(&module(text), std::slice::from_ref(&input)).unwrap();
+            assert_eq!(run(&rewritten), run(&text), "{op} {initial} {window}");
+        }
+    }
+}

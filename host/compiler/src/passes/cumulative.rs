@@ -1,0 +1,226 @@
+//! Cumulative reductions (a `reduce-window` whose window reaches to the edge), in blocks: linear instead of quadratic
+//! work.
+//!
+//! ```text
+//! x[n]  =>  s[m, b] = the same over blocks of b elements
+//!           e[m]    = what all blocks before make: the same again over the blocks' totals, moved by one
+//!           r[n]    = combiner(e, s)
+//! ```
+//!
+//! Blelloch, "Prefix sums and their applications" (1990). As in XLA, an initial value that is not known to be
+//! the combiner's identity takes part more than once, which HLO leaves open.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{
+    ArrayShape, Computation, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, PaddingDim, Shape,
+    SliceDim, Window, WindowDim,
+};
+
+use super::identity::identity_of;
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+
+/// Elements of a block, each of which reads up to as many.
+const BLOCK: i64 = 16;
+/// Windows up to this size are left as they are.
+const SHORT: i64 = 2 * BLOCK;
+
+/// Rewrites the long cumulative reductions of everything that thunks execute.
+pub fn run(module: &mut Module, _: &DeviceDescription) -> Result<(), CompileError> {
+    for sequence in in_role(module, Role::Sequence) {
+        let old = module.computation(sequence);
+        if !old.instructions.iter().any(|i| matches!(i.op, Op::ReduceWindow { .. })) {
+            continue;
+        }
+        let new = Rebuild::each(old, |rebuild, _, instruction| {
+            Ok::<_, CompileError>(rewrite(rebuild, module, old, instruction))
+        })?;
+        module.computations[sequence.index()] = new;
+    }
+    Ok(())
+}
+
+fn rewrite(rebuild: &mut Rebuild, module: &Module, old: &Computation, instruction: &Instruction) -> Option<InstrId> {
+    let Op::ReduceWindow { window, to_apply } = &instruction.op else { return None };
+    let [operand, initial] = instruction.operands[..] else { return None };
+    let shape = old.instruction(operand).shape.as_array()?;
+    let (dimension, direction) = cumulative(window, shape)?;
+    if shape.dims[dimension] <= SHORT {
+        return None;
+    }
+    let (value, initial) = (rebuild.mapped(operand), rebuild.mapped(initial));
+    let identity = identity_of(module.computation(*to_apply));
+    let mut scan = Scan { rebuild, origin: instruction, to_apply: *to_apply, dimension, direction, neutral: initial };
+    let Some(identity) = identity else { return Some(scan.inclusive(value)) };
+    let element = Shape::array(identity.element_type, Vec::new());
+    scan.neutral = scan.add(Op::Constant(Literal::Array(identity)), element, Vec::new());
+    let scanned = scan.inclusive(value);
+    Some(scan.with_initial_value(scanned, initial))
+}
+
+/// From where a cumulative reduction begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    /// From the first element.
+    Forward,
+    /// From the last.
+    Backward,
+}
+
+/// The dimension along which a window is cumulative, if it is no other window.
+fn cumulative(window: &Window, shape: &ArrayShape) -> Option<(usize, Direction)> {
+    let trivial = WindowDim::default();
+    let mut wide = (0..window.dims.len()).filter(|&d| window.dims[d] != trivial);
+    let (Some(dimension), None) = (wide.next(), wide.next()) else { return None };
+    let found = &window.dims[dimension];
+    let size = shape.dims[dimension];
+    let is_plain = found.size == size && found.stride == 1 && found.window_dilation == 1 && found.base_dilation == 1;
+    let direction = match (found.padding_low, found.padding_high) {
+        (low, 0) if low == size - 1 => Direction::Forward,
+        (0, high) if high == size - 1 => Direction::Backward,
+        _ => return None,
+    };
+    (is_plain && !found.reversal).then_some((dimension, direction))
+}
+
+/// A scan in the making.
+struct Scan<'r, 'o, 'i> {
+    rebuild: &'r mut Rebuild<'o>,
+    origin: &'i Instruction,
+    to_apply: ComputationId,
+    dimension: usize,
+    direction: Direction,
+    /// What fills up and begins.
+    neutral: InstrId,
+}
+
+impl Scan<'_, '_, '_> {
+    /// Element k of the result combines the elements up to and with k (or from k on).
+    fn inclusive(&mut self, value: InstrId) -> InstrId {
+        let (element_type, dims) = self.shape_of(value);
+        let size = dims[self.dimension];
+        if size <= SHORT {
+            return self.windows(value, self.dimension, size);
+        }
+        let blocks = (size + BLOCK - 1) / BLOCK;
+        let filled = self.padded(value, 0, blocks * BLOCK - size);
+        let blocked = self.reshape(filled, element_type, self.with_dims(&dims, &[blocks, BLOCK]));
+        let within = self.windows(blocked, self.dimension + 1, BLOCK);
+        let before = self.before_each_block(within, element_type, &dims, blocks);
+        let spread = self.with_dims(&dims, &[blocks, BLOCK]);
+        let dimensions = (0..spread.len() as i64).filter(|&d| d != self.dimension as i64 + 1).collect();
+        let before = self.add(Op::Broadcast { dimensions }, Shape::array(element_type, spread.clone()), vec![before]);
+        let combined = self.combine(before, within, Shape::array(element_type, spread));
+        let joined = self.reshape(combined, element_type, self.with_dims(&dims, &[blocks * BLOCK]));
+        self.first(joined, element_type, &dims)
+    }
+
+    /// For each block, what the blocks before it (behind it, when going backward) combine to.
+    fn before_each_block(&mut self, within: InstrId, ty: ElementType, dims: &[i64], blocks: i64) -> InstrId {
+        let total = match self.direction {
+            Direction::Forward => BLOCK - 1,
+            Direction::Backward => 0,
+        };
+        let whole = self.with_dims(dims, &[blocks, BLOCK]);
+        let mut slices: Vec<SliceDim> = whole.iter().map(|&limit| SliceDim { start: 0, limit, stride: 1 }).collect();
+        slices[self.dimension + 1] = SliceDim { start: total, limit: total + 1, stride: 1 };
+        let totals = Shape::array(ty, self.with_dims(dims, &[blocks, 1]));
+        let totals = self.add(Op::Slice { dims: slices }, totals, vec![within]);
+        let totals = self.reshape(totals, ty, self.with_dims(dims, &[blocks]));
+        let (low, high) = match self.direction {
+            Direction::Forward => (1, -1),
+            Direction::Backward => (-1, 1),
+        };
+        let moved = self.padded(totals, low, high);
+        self.inclusive(moved)
+    }
+
+    /// The cumulative reduction along a dimension as one window of that size.
+    fn windows(&mut self, value: InstrId, dimension: usize, size: i64) -> InstrId {
+        let shape = self.rebuild.instruction(value).shape.clone();
+        let dims = self.shape_of(value).1;
+        let mut window = Window { dims: vec![WindowDim::default(); dims.len()] };
+        let (padding_low, padding_high) = match self.direction {
+            Direction::Forward => (size - 1, 0),
+            Direction::Backward => (0, size - 1),
+        };
+        window.dims[dimension] = WindowDim { size, padding_low, padding_high, ..WindowDim::default() };
+        self.add(Op::ReduceWindow { window, to_apply: self.to_apply }, shape, vec![value, self.neutral])
+    }
+
+    fn combine(&mut self, before: InstrId, value: InstrId, shape: Shape) -> InstrId {
+        let rank = shape.as_array().map_or(0, ArrayShape::rank) as i64;
+        let operands = match self.direction {
+            Direction::Forward => vec![before, value],
+            Direction::Backward => vec![value, before],
+        };
+        self.add(Op::Map { dimensions: (0..rank).collect(), to_apply: self.to_apply }, shape, operands)
+    }
+
+    /// The initial value takes part once, unless it is the identity.
+    fn with_initial_value(&mut self, scanned: InstrId, initial: InstrId) -> InstrId {
+        let is_identity = self.rebuild.instruction(initial).op == self.rebuild.instruction(self.neutral).op;
+        if is_identity || self.is_zero_of_a_sum(initial) {
+            return scanned;
+        }
+        let shape = self.rebuild.instruction(scanned).shape.clone();
+        let spread = self.add(Op::Broadcast { dimensions: Vec::new() }, shape.clone(), vec![initial]);
+        self.combine(spread, scanned, shape)
+    }
+
+    /// Whether the initial value is +0 where the identity is the float −0: they differ in sums of −0 alone.
+    fn is_zero_of_a_sum(&self, initial: InstrId) -> bool {
+        let bytes = |id: InstrId| match &self.rebuild.instruction(id).op {
+            Op::Constant(literal) => literal.as_array().map(|array| array.data.to_vec()),
+            _ => None,
+        };
+        let (Some(initial), Some(mut neutral)) = (bytes(initial), bytes(self.neutral)) else { return false };
+        if let Some(last) = neutral.last_mut() {
+            *last &= 0x7f;
+        }
+        initial.iter().all(|&byte| byte == 0) && neutral.iter().all(|&byte| byte == 0)
+    }
+
+    fn padded(&mut self, value: InstrId, low: i64, high: i64) -> InstrId {
+        if (low, high) == (0, 0) {
+            return value;
+        }
+        let (element_type, mut dims) = self.shape_of(value);
+        let mut padding = vec![PaddingDim { low: 0, high: 0, interior: 0 }; dims.len()];
+        padding[self.dimension] = PaddingDim { low, high, interior: 0 };
+        dims[self.dimension] += low + high;
+        self.add(Op::Pad { dims: padding }, Shape::array(element_type, dims), vec![value, self.neutral])
+    }
+
+    fn reshape(&mut self, value: InstrId, element_type: ElementType, dims: Vec<i64>) -> InstrId {
+        self.add(Op::Reshape, Shape::array(element_type, dims), vec![value])
+    }
+
+    /// The first elements, as many as `dims` says.
+    fn first(&mut self, value: InstrId, element_type: ElementType, dims: &[i64]) -> InstrId {
+        if self.shape_of(value).1 == dims {
+            return value;
+        }
+        let slices = dims.iter().map(|&limit| SliceDim { start: 0, limit, stride: 1 }).collect();
+        self.add(Op::Slice { dims: slices }, Shape::array(element_type, dims.to_vec()), vec![value])
+    }
+
+    /// `dims` with others in place of the scanned dimension.
+    fn with_dims(&self, dims: &[i64], others: &[i64]) -> Vec<i64> {
+        [&dims[..self.dimension], others, &dims[self.dimension + 1..]].concat()
+    }
+
+    fn shape_of(&self, value: InstrId) -> (ElementType, Vec<i64>) {
+        match self.rebuild.instruction(value).shape.as_array() {
+            Some(array) => (array.element_type, array.dims.clone()),
+            None => (ElementType::F32, Vec::new()),
+        }
+    }
+
+    fn add(&mut self, op: Op, shape: Shape, operands: Vec<InstrId>) -> InstrId {
+        let mut instruction = Instruction::new(format!("{}.scan", self.origin.name), shape, op, operands);
+        instruction.span = self.origin.span;
+        self.rebuild.push(instruction)
+    }
+}
