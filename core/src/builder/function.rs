@@ -1,6 +1,7 @@
 //! Recording a function: values, operations, regions, errors.
 
 use std::fmt;
+use std::rc::Rc;
 
 use super::{Attribute, Type, print};
 
@@ -74,6 +75,8 @@ pub(super) struct Operation {
     pub(super) results: Vec<Value>,
     pub(super) attributes: Vec<(String, Attribute)>,
     pub(super) regions: Vec<Region>,
+    /// Name of the instruction it is for.
+    pub(super) place: Option<Rc<str>>,
 }
 
 /// A region of one block, made by [`FunctionBuilder::region`].
@@ -101,6 +104,7 @@ pub struct FunctionBuilder {
     open: Vec<Region>,
     error: Option<BuildError>,
     pub(super) fastmath: FastMath,
+    place: Option<Rc<str>>,
 }
 
 impl FunctionBuilder {
@@ -116,6 +120,7 @@ impl FunctionBuilder {
             open: vec![Region::default()],
             error: None,
             fastmath: FastMath::NONE,
+            place: None,
         }
     }
 
@@ -158,6 +163,11 @@ impl FunctionBuilder {
         self.fastmath = flags;
     }
 
+    /// From here on, accesses of tensors are for the HLO instruction of this name: diagnostics name it.
+    pub fn set_place(&mut self, instruction: Option<&str>) {
+        self.place = instruction.map(Rc::from);
+    }
+
     /// Type of a value. A value that stands in for a refused operation counts as `index`.
     pub fn type_of(&self, value: Value) -> &Type {
         const INDEX: &Type = &Type::INDEX;
@@ -184,7 +194,10 @@ impl FunctionBuilder {
         }
         let results: Vec<Value> = results.iter().map(|ty| self.define(ty.clone())).collect();
         let attributes = attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let is_access = matches!(name, "tensor.extract" | "tensor.insert");
+        let place = self.place.clone().filter(|_| is_access);
         self.record(Operation {
+            place,
             name: name.to_owned(),
             operands: operands.to_vec(),
             results: results.clone(),

@@ -74,6 +74,9 @@ impl Printer<'_> {
         let types = |values: &[Value]| -> Vec<&Type> { values.iter().map(|v| &self.types[v.0 as usize]).collect() };
         let (operands, results) = (types(&operation.operands), types(&operation.results));
         write_function_type(&mut self.text, operands.into_iter(), results.into_iter())?;
+        if let Some(place) = &operation.place {
+            write!(self.text, " loc(\"{}\")", place.escape_default())?;
+        }
         self.text.push('\n');
         Ok(())
     }

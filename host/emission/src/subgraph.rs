@@ -109,6 +109,7 @@ impl<'p, 'm> Writer<'p, 'm> {
                 Need::Index(index) => self.write_index(index)?,
             }
         }
+        self.b.set_place(None);
         let mut results = Vec::new();
         for read in self.partition.function(self.function).results.clone() {
             results.extend(self.fetch(&read)?);
@@ -123,6 +124,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         else {
             return Ok(());
         };
+        let name = self.partition.instruction(id).name.clone();
+        self.b.set_place(Some(&name));
         let mut operands = Vec::with_capacity(recipe.reads.len());
         for read in &recipe.reads {
             operands.push(self.fetch(read)?);
@@ -151,6 +154,8 @@ impl<'p, 'm> Writer<'p, 'm> {
     /// Reads an integer and clamps it in its own type, so that nothing is lost on the way to `index`.
     fn write_runtime(&mut self, runtime: Runtime) -> Result<Value, EmissionError> {
         let Runtime { instruction, at, scope, limit } = runtime;
+        let name = self.partition.instruction(instruction).name.clone();
+        self.b.set_place(Some(&name));
         let value = self.fetch(&Read { instruction, scope, token: at })?;
         let ty = self.partition.array(instruction)?.element_type;
         let Some(&value) = value.first().filter(|_| ty.is_integer()) else {

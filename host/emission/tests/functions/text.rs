@@ -27,7 +27,7 @@ fn a_pad_reads_only_inside() {
   %8 = "arith.cmpi"(%2, %7) {predicate = 3 : i64} : (index, index) -> i1
   %9 = "arith.andi"(%6, %8) : (i1, i1) -> i1
   %10 = "scf.if"(%9) ({
-    %4 = "tensor.extract"(%0, %2) : (tensor<4xf32>, index) -> f32
+    %4 = "tensor.extract"(%0, %2) : (tensor<4xf32>, index) -> f32 loc("r")
     "scf.yield"(%4) : (f32) -> ()
   }, {
     "scf.yield"(%3) : (f32) -> ()
@@ -52,7 +52,7 @@ fn a_reduction_is_a_loop_that_may_be_regrouped() {
   %4 = "arith.constant"() {value = 0x0 : f32} : () -> f32
   %7 = "xla_gpu.loop"(%4) ({
   ^bb0(%2: index, %3: f32):
-    %5 = "tensor.extract"(%0, %1, %2) : (tensor<4x16xf32>, index, index) -> f32
+    %5 = "tensor.extract"(%0, %1, %2) : (tensor<4x16xf32>, index, index) -> f32 loc("r")
     %6 = "arith.addf"(%3, %5) {fastmath = #arith.fastmath<reassoc>} : (f32, f32) -> f32
     "xla_gpu.yield"(%6) : (f32) -> ()
   }) {map = "()[s0] -> (), domain: s0 in [0, 15]", unroll = array<i64>} : (f32) -> f32
@@ -70,14 +70,14 @@ fn a_start_is_clamped_in_its_own_type() {
     assert_eq!(
         text,
         r#"^bb0(%0: tensor<20xf32>, %1: tensor<i32>, %2: index):
-  %3 = "tensor.extract"(%1) : (tensor<i32>) -> i32
+  %3 = "tensor.extract"(%1) : (tensor<i32>) -> i32 loc("i")
   %4 = "arith.constant"() {value = 0 : i32} : () -> i32
   %5 = "arith.maxsi"(%3, %4) : (i32, i32) -> i32
   %6 = "arith.constant"() {value = 15 : i32} : () -> i32
   %7 = "arith.minsi"(%5, %6) : (i32, i32) -> i32
   %8 = "arith.index_castui"(%7) : (i32) -> index
   %9 = "xla_gpu.apply_indexing"(%2, %8) {map = "(d0){rt0} -> (d0 + rt0), domain: d0 in [0, 4], rt0 in [0, 15]"} : (index, index) -> index
-  %10 = "tensor.extract"(%0, %9) : (tensor<20xf32>, index) -> f32
+  %10 = "tensor.extract"(%0, %9) : (tensor<20xf32>, index) -> f32 loc("r")
   "func.return"(%10) : (f32) -> ()"#
     );
 }
@@ -94,8 +94,8 @@ fn narrow_floats_are_rounded_once_per_operation() {
         text,
         r#"^bb0(%0: tensor<4xbf16>, %1: tensor<4xbf16>, %2: index, %3: index):
   %4 = "xla_gpu.apply_indexing"(%2, %3) {map = "(d0, d1) -> (d0 * 2 + d1), domain: d0 in [0, 1], d1 in [0, 1]"} : (index, index) -> index
-  %5 = "tensor.extract"(%0, %4) : (tensor<4xbf16>, index) -> bf16
-  %6 = "tensor.extract"(%1, %4) : (tensor<4xbf16>, index) -> bf16
+  %5 = "tensor.extract"(%0, %4) : (tensor<4xbf16>, index) -> bf16 loc("s")
+  %6 = "tensor.extract"(%1, %4) : (tensor<4xbf16>, index) -> bf16 loc("s")
   %7 = "arith.extf"(%5) : (bf16) -> f32
   %8 = "arith.extf"(%6) : (bf16) -> f32
   %9 = "arith.addf"(%7, %8) : (f32, f32) -> f32
@@ -118,10 +118,10 @@ fn a_concatenation_chooses_by_the_position() {
   %6 = "arith.constant"() {value = 2 : index} : () -> index
   %7 = "arith.cmpi"(%2, %6) {predicate = 2 : i64} : (index, index) -> i1
   %8 = "scf.if"(%7) ({
-    %4 = "tensor.extract"(%0, %2) : (tensor<2xf32>, index) -> f32
+    %4 = "tensor.extract"(%0, %2) : (tensor<2xf32>, index) -> f32 loc("r")
     "scf.yield"(%4) : (f32) -> ()
   }, {
-    %5 = "tensor.extract"(%1, %3) : (tensor<3xf32>, index) -> f32
+    %5 = "tensor.extract"(%1, %3) : (tensor<3xf32>, index) -> f32 loc("r")
     "scf.yield"(%5) : (f32) -> ()
   }) : (i1) -> f32
   "func.return"(%8) : (f32) -> ()"#
