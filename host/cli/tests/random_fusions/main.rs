@@ -1,0 +1,64 @@
+//! Random fusions, compiled by every emitter that takes them, on cpu and simt, against the reference interpreter.
+//!
+//! A fusion has a prologue of elementwise operations, one or several heroes (reductions, transposes, concatenations,
+//! slices, updates, pads, gathers, scatters, …), an epilogue, and side outputs; odd sizes, dimensions of size 1, types
+//! of 4 to 64 bits. Elements are small integers and operations are chosen so that no result depends on the order of
+//! summation: results are compared for equality.
+//!
+//! A seed makes a fusion. `FUSEBOX_FUSIONS` says how many there are and `FUSEBOX_FUSION_SEED` which is the first:
+//! `FUSEBOX_FUSION_SEED=1234 FUSEBOX_FUSIONS=1 cargo test -p fusebox --test random_fusions` repeats one.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod chance;
+mod combining;
+mod elementwise;
+mod graph;
+mod movement;
+mod recipe;
+mod run;
+mod types;
+
+use fusebox_lowering::Target;
+
+use run::{Case, Tally, check};
+
+/// Fusions that are compiled as one program.
+const PER_PROGRAM: u64 = 20;
+/// Faults after which no more are looked for.
+const MOST_FAULTS: usize = 5;
+
+#[test]
+fn random_fusions_first_half() {
+    let (first, count) = seeds();
+    check_all(first, count.div_ceil(2));
+}
+
+#[test]
+fn random_fusions_second_half() {
+    let (first, count) = seeds();
+    check_all(first + count.div_ceil(2), count / 2);
+}
+
+fn seeds() -> (u64, u64) {
+    let number = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
+    (number("FUSEBOX_FUSION_SEED", 1), number("FUSEBOX_FUSIONS", 400))
+}
+
+fn check_all(first: u64, count: u64) {
+    let (mut faults, mut tally) = (Vec::new(), Tally::new());
+    let mut seed = first;
+    while seed < first + count && faults.len() < MOST_FAULTS {
+        let end = (seed + PER_PROGRAM).min(first + count);
+        let cases: Vec<Result<Case, String>> = (seed..end).map(|seed| Case::new(recipe::fusion(seed))).collect();
+        faults.extend(cases.iter().filter_map(|case| case.as_ref().err().cloned()));
+        let cases: Vec<&Case> = cases.iter().filter_map(|case| case.as_ref().ok()).collect();
+        for target in [Target::Cpu, Target::Simt] {
+            faults.extend(check(&cases, &target, &mut tally));
+        }
+        seed = end;
+    }
+    // Seen with --nocapture.
+    println!("{tally:#?}");
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}

@@ -1,0 +1,107 @@
+//! Kinds of fusions: what is between the elementwise operations, and which values are results.
+
+use fusebox_core::hlo::ElementType;
+
+use crate::graph::{Fusion, Graph, MOST_ELEMENTS, Value};
+use crate::types;
+
+const SIZES: [i64; 18] = [1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 48, 64, 65, 100, 129];
+
+/// The fusion of a seed.
+pub fn fusion(seed: u64) -> Fusion {
+    let mut graph = Graph::new(seed);
+    let dims = graph.dims();
+    let ty = types::any(&mut graph.chance);
+    let start = graph.parameter_within(ty, &dims, None);
+    let before = graph.chain(start, 3);
+    let mut results = graph.heroes(&before);
+    let last = graph.chance.below(results.len() as i64) as usize;
+    results[last] = graph.chain(results[last].clone(), 3);
+    if graph.chance.once_in(6) && results[last].rank() > 0 {
+        // A second hero on the first one's result.
+        results = graph.heroes(&results[last].clone());
+    }
+    if graph.chance.once_in(4) {
+        // What the hero reads is a result too.
+        results.push(before);
+    }
+    graph.finish_with(seed, results)
+}
+
+impl Graph {
+    /// Up to four dimensions of all kinds of sizes, not too large together.
+    fn dims(&mut self) -> Vec<i64> {
+        let rank = self.chance.pick(&[1, 2, 2, 2, 3, 3, 4]);
+        let most = if self.chance.once_in(4) { MOST_ELEMENTS } else { 1500 };
+        let mut dims = Vec::new();
+        for _ in 0..rank {
+            let left = most / dims.iter().product::<i64>().max(1);
+            let fitting: Vec<i64> = SIZES.iter().copied().filter(|&size| size <= left).collect();
+            dims.push(self.chance.pick(&fitting));
+        }
+        let order = self.chance.permutation(dims.len());
+        order.into_iter().map(|d| dims[d]).collect()
+    }
+
+    /// One or several values that no elementwise operation gives.
+    fn heroes(&mut self, x: &Value) -> Vec<Value> {
+        if x.rank() == 0 {
+            return vec![self.broadcast(x)];
+        }
+        match self.chance.below(20) {
+            0..=2 => vec![self.reduce(x)],
+            3 => self.reductions_of_one(x),
+            4 => self.argmax(x),
+            5 => self.moments(x),
+            6..=7 => vec![self.transpose(x)],
+            8 => self.transposes_of_two(x),
+            9 => vec![self.concatenate(x)],
+            10..=11 => vec![self.dynamic_update_slice(x)],
+            12 => (0..2 + self.chance.below(2)).map(|_| self.slice(x)).collect(),
+            13 => vec![self.pad(x)],
+            14 => vec![self.scatter(x.ty, &x.dims)],
+            15 => vec![self.gather(x)],
+            16 => vec![self.reshape(x)],
+            17 => vec![self.broadcast(x)],
+            18 => vec![self.dynamic_slice(x)],
+            _ => vec![self.reverse(x)],
+        }
+    }
+
+    /// Two reductions over the same dimensions, of values that are made of the same.
+    fn reductions_of_one(&mut self, x: &Value) -> Vec<Value> {
+        let reduced = self.reduced_dims(x.rank());
+        let other = self.chain(x.clone(), 2);
+        vec![self.reduce_dims(x, &reduced), self.reduce_dims(&other, &reduced)]
+    }
+
+    /// Two transposes by one permutation, as results or combined.
+    fn transposes_of_two(&mut self, x: &Value) -> Vec<Value> {
+        let permutation = self.chance.permutation(x.rank());
+        let other = self.chain(x.clone(), 2);
+        let first = self.transpose_by(x, &permutation);
+        let second = self.transpose_by(&other, &permutation);
+        if first.ty == second.ty && first.ty != ElementType::C64 && self.chance.once_in(2) {
+            let operation = if first.ty == ElementType::Pred { "and" } else { "maximum" };
+            let bound = first.bound.max(second.bound);
+            let text = format!("{operation}({}, {})", first.name, second.name);
+            return vec![self.push(first.ty, &first.dims, bound, &text)];
+        }
+        vec![first, second]
+    }
+
+    /// Results that are computed: parameters and constants alone are not worth a kernel.
+    fn finish_with(mut self, seed: u64, mut results: Vec<Value>) -> Fusion {
+        results.dedup_by(|a, b| a.name == b.name);
+        for result in &mut results {
+            if self.is_given(result) {
+                *result = self.copied(&result.clone());
+            }
+        }
+        self.finish(seed, &results)
+    }
+
+    fn copied(&mut self, x: &Value) -> Value {
+        self.push(x.ty, &x.dims, x.bound, &format!("copy({})", x.name))
+    }
+}

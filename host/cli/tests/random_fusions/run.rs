@@ -1,0 +1,182 @@
+//! Compiles many fusions as one program, by each emitter that takes them, and compares results.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fusebox_compiler::{Compilation, Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{ArrayLiteral, Literal};
+use fusebox_lowering::Target;
+use fusebox_plugins::{Outcome, Override, Registry};
+use fusebox_runtime::{Program, ThreadOrder};
+
+use crate::graph::Fusion;
+use crate::types::equal;
+
+/// A fusion and what the interpreter says it gives.
+pub struct Case {
+    pub fusion: Fusion,
+    expected: Vec<ArrayLiteral>,
+}
+
+/// What was run: kernels by target and emitter.
+pub type Tally = BTreeMap<String, usize>;
+
+impl Case {
+    /// Asks the interpreter.
+    pub fn new(fusion: Fusion) -> Result<Case, String> {
+        let describe = |error: String| format!("seed {}: {error}\n{}", fusion.seed, fusion.text());
+        let module = Source::text("fusion.hlo", &fusion.text()).parse().map_err(|e| describe(e.to_string()))?;
+        let inputs: Vec<Literal> = fusion.parameters.iter().map(|(_, array)| Literal::Array(array.clone())).collect();
+        let value = fusebox_interpreter::evaluate(&module, &inputs).map_err(|e| describe(e.to_string()))?;
+        let expected = value.leaves().iter().filter_map(|leaf| leaf.as_array().cloned()).collect();
+        Ok(Case { fusion, expected })
+    }
+}
+
+impl Fusion {
+    /// As `fusebox run` takes it.
+    pub fn text(&self) -> String {
+        let combiners: String = self.combiners.iter().map(|(_, text)| text.as_str()).collect();
+        format!("{combiners}{}", self.computation)
+    }
+}
+
+/// Runs fusions on a target by the emitters that are chosen and by all others that take them. Gives what went wrong.
+pub fn check(cases: &[&Case], target: &Target, tally: &mut Tally) -> Vec<String> {
+    match all_emitters(cases, target, tally) {
+        Ok(()) => Vec::new(),
+        Err(reason) if cases.len() == 1 => {
+            let fusion = &cases[0].fusion;
+            vec![format!("seed {} for {target}, {reason}\n{}", fusion.seed, fusion.text())]
+        }
+        // Something is wrong with one of them: which?
+        Err(_) => cases.iter().flat_map(|case| check(&[case], target, &mut Tally::new())).collect(),
+    }
+}
+
+fn all_emitters(cases: &[&Case], target: &Target, tally: &mut Tally) -> Result<(), String> {
+    let made = run(cases, target, None).map_err(|e| format!("by the emitter chosen: {e}"))?;
+    let mut others: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let names: Vec<String> = registry()?.emitters().iter().map(|e| e.descriptor().name.clone()).collect();
+    for kernel in &made.kernels {
+        *tally.entry(format!("{target} {}", kernel.emitter.name)).or_default() += 1;
+        for record in &kernel.selection.records {
+            if let Outcome::Passed(_) = record.outcome {
+                others.entry(&names[record.emitter]).or_default().extend(kernel.unit.uses.iter().map(String::as_str));
+            }
+        }
+    }
+    for (emitter, taken) in others {
+        // The loop emitter looks at no operations, and a scatter has no elementwise form that it could be given.
+        let has_form = |case: &Case| emitter != "loop" || !case.fusion.computation.contains(" scatter(");
+        let takes = |case: &&&Case| taken.contains(call(&case.fusion).as_str()) && has_form(case);
+        let some: Vec<&Case> = cases.iter().filter(takes).copied().collect();
+        if !some.is_empty() {
+            run(&some, target, Some(emitter)).map_err(|e| format!("by {emitter}: {e}"))?;
+            *tally.entry(format!("{target} {emitter}, forced")).or_default() += some.len();
+        }
+    }
+    Ok(())
+}
+
+/// Compiles and runs fusions, by one emitter if it is named, and compares what they give.
+fn run(cases: &[&Case], target: &Target, emitter: Option<&str>) -> Result<Compilation, String> {
+    let tried = catch_unwind(AssertUnwindSafe(|| compile_and_run(cases, target, emitter)));
+    let (made, found) = tried.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(format!("panic: {}", text.unwrap_or_else(|| "without text".into())))
+    })?;
+    let leaves = found.leaves();
+    let mut leaves = leaves.iter().filter_map(|leaf| leaf.as_array());
+    for case in cases {
+        for (number, expected) in case.expected.iter().enumerate() {
+            let Some(found) = leaves.next() else { return Err("a result is missing".into()) };
+            if !equal(found, expected) {
+                return Err(format!("result {number} is {found:?} instead of {expected:?}"));
+            }
+        }
+    }
+    Ok(made)
+}
+
+fn compile_and_run(cases: &[&Case], target: &Target, emitter: Option<&str>) -> Result<(Compilation, Literal), String> {
+    let device = if *target == Target::Cpu { DeviceDescription::cpu(2) } else { DeviceDescription::simt() };
+    let options = Options {
+        target: target.clone(),
+        device,
+        emitters: emitters(emitter)?,
+        threads: 1,
+        until: Phase::Run,
+        stages: Vec::new(),
+        dump: Dump::default(),
+    };
+    let source = Source::text("fusions.hlo", &program(cases));
+    let mut made = compile(&source, &options).map_err(|e| e.to_string())?;
+    if !made.warnings.is_empty() {
+        return Err(made.warnings.join("\n"));
+    }
+    let executable = made.executable.take().ok_or("no executable")?;
+    let order = ThreadOrder::Seeded(cases[0].fusion.seed);
+    let mut program =
+        Program::load(executable, &fusebox_runtime::Options { threads: 1, order }).map_err(|e| e.to_string())?;
+    let inputs = cases.iter().flat_map(|case| case.fusion.parameters.iter().map(|(_, array)| array.clone()));
+    let found = program.run(&inputs.collect::<Vec<_>>()).map_err(|e| e.to_string())?;
+    Ok((made, found))
+}
+
+fn registry() -> Result<Registry, String> {
+    Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())
+}
+
+/// All emitters; if one is named, it is forced on every fusion.
+fn emitters(forced: Option<&str>) -> Result<Emitters, String> {
+    let registry = registry()?;
+    let number = |name: &str| registry.emitters().iter().position(|emitter| emitter.descriptor().name == name);
+    let overrides = match forced.and_then(number) {
+        None => Vec::new(),
+        Some(emitter) => {
+            let kinds = registry.emitters().iter().map(|emitter| emitter.descriptor().kind.clone());
+            kinds.map(|kind| Override { kind, emitter, spec: "the test".into() }).collect()
+        }
+    };
+    Ok(Emitters { registry, overrides })
+}
+
+fn call(fusion: &Fusion) -> String {
+    format!("call_{}", fusion.seed)
+}
+
+/// A program that calls each fusion on parameters of its own.
+fn program(cases: &[&Case]) -> String {
+    let mut combiners: BTreeMap<&str, &str> = BTreeMap::new();
+    let (mut computations, mut lines) = (String::new(), Vec::new());
+    let (mut shapes, mut names) = (Vec::new(), Vec::new());
+    let mut parameters = 0;
+    for Case { fusion, .. } in cases {
+        combiners.extend(fusion.combiners.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+        computations += &fusion.computation;
+        let mut operands = Vec::new();
+        for (shape, _) in &fusion.parameters {
+            operands.push(format!("p{parameters}"));
+            lines.push(format!("p{parameters} = {shape} parameter({parameters})"));
+            parameters += 1;
+        }
+        let (call, name) = (call(fusion), fusion.name());
+        lines.push(format!("{call} = {} fusion({}), kind=kLoop, calls={name}", fusion.result, operands.join(", ")));
+        if let [shape] = fusion.results.as_slice() {
+            shapes.push(shape.clone());
+            names.push(call);
+        } else {
+            for (number, shape) in fusion.results.iter().enumerate() {
+                let leaf = format!("r{}_{number}", fusion.seed);
+                lines.push(format!("{leaf} = {shape} get-tuple-element({call}), index={number}"));
+                shapes.push(shape.clone());
+                names.push(leaf);
+            }
+        }
+    }
+    lines.push(format!("ROOT all = ({}) tuple({})", shapes.join(", "), names.join(", ")));
+    let combiners: String = combiners.values().copied().collect();
+    format!("HloModule fusions\n{combiners}{computations}ENTRY main {{\n  {}\n}}\n", lines.join("\n  "))
+}
