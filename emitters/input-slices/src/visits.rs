@@ -63,11 +63,11 @@ pub fn visits(fusion: &Fusion, device: &DeviceDescription) -> Result<Vec<Visit>,
 fn belongs(computation: &Computation, cluster: &[Slice], slice: &Slice) -> bool {
     let above = worth_sharing(computation, slice.array);
     cluster.iter().any(|other| {
-        let meet = (0..slice.dims.len()).all(|d| slice.first[d] < other.end()[d] && other.first[d] < slice.end()[d]);
+        let meets = |d: usize| slice.first[d] < other.end()[d] && other.first[d] < slice.end()[d];
         other.dims == slice.dims
             && other.is_dense()
             && slice.is_dense()
-            && meet
+            && (0..slice.dims.len()).all(meets)
             && !worth_sharing(computation, other.array).is_disjoint(&above)
     })
 }

@@ -94,6 +94,22 @@ fn what_horizontal_fusion_makes() {
 }
 
 #[test]
+fn arrays_of_different_ranks() {
+    slices(
+        "fusion {
+  p = f32[6,7,8] parameter(0)
+  x = f32[6,7,8] negate(p)
+  y = f32[42,8] reshape(x)
+  a = f32[3,7,8] slice(x), slice={[0:3], [0:7], [0:8]}
+  b = f32[20,4] slice(y), slice={[1:21], [2:6]}
+  c = f32[2,2,2] slice(x), slice={[1:3], [1:3], [1:3]}
+  ROOT t = (f32[3,7,8], f32[20,4], f32[2,2,2]) tuple(a, b, c)
+}
+",
+    );
+}
+
+#[test]
 fn empty_slices_and_other_results() {
     slices(
         "fusion {
