@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-use super::cost::{LAUNCH, ROUND_TRIP, is_heavy, per_element};
+use super::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, is_heavy, per_element, per_repetition};
 use super::executor::{Executor, executor};
 use super::hero::{Claim, Zone, is_admitted, is_updated_in_place, zone_of_operands};
 use super::in_place::{initial_values, started_from};
@@ -204,7 +204,11 @@ impl Decider<'_> {
         if is_heavy(&instruction.op) && evaluations > count {
             return false;
         }
-        let repeated = (evaluations - count) * per_element(self.computation, instruction);
+        // A scalar does not depend on the index: it is computed once in a block, not for each of its elements.
+        if count == 1.0 && per_element(self.computation, instruction) <= CHEAP_SCALAR {
+            return placements.len() <= MOST_COPIES;
+        }
+        let repeated = (evaluations - count) * per_repetition(self.computation, instruction);
         (is_free || placements.len() <= MOST_COPIES) && repeated <= LAUNCH + ROUND_TRIP * count
     }
 

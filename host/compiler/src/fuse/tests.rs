@@ -524,3 +524,28 @@ fn rows_too_few_for_the_cores_or_too_long_for_a_cache_are_no_chain() {
         assert!(found.len() > 1, "{rows} rows of {length}: {found:?}");
     }
 }
+
+#[test]
+fn what_reads_no_memory_is_computed_where_it_is_used() {
+    let mask = "HloModule m
+ENTRY main { x = f32[16,512,512] parameter(0)
+  i = s32[512] iota(), iota_dimension=0
+  a = s32[512,512] broadcast(i), dimensions={0}
+  b = s32[512,512] broadcast(i), dimensions={1}
+  m = pred[512,512] compare(a, b), direction=GE
+  n = pred[16,512,512] broadcast(m), dimensions={1,2}
+  zero = f32[] constant(0)
+  z = f32[16,512,512] broadcast(zero), dimensions={}
+  ROOT r = f32[16,512,512] select(n, x, z) }";
+    assert_eq!(kernels(mask).len(), 1);
+    let scalars = "HloModule m
+ENTRY main { x = f32[512,512] parameter(0)
+  i = s32[] parameter(1)
+  zero = s32[] constant(0)
+  n = s32[] constant(512)
+  l = pred[] compare(i, zero), direction=LT
+  a = s32[] add(i, n)
+  s = s32[] select(l, a, i)
+  ROOT r = f32[16,512] dynamic-slice(x, s, zero), dynamic_slice_sizes={16,512} }";
+    assert_eq!(kernels(scalars).len(), 1);
+}

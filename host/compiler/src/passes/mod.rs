@@ -3,6 +3,7 @@
 //! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
 //! * every array row-major, no layouts, no dynamic sizes
 //! * no instruction without elements except constants
+//! * no reshapes, broadcasts or transposes in a row
 //! * no common subexpressions, no dead code
 
 mod batch_norm;
@@ -15,6 +16,7 @@ mod empty_arrays;
 mod four_bit_integers;
 mod identity;
 mod inline_calls;
+mod movements;
 mod row_major;
 mod split_reductions;
 mod supported;
@@ -43,6 +45,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("canonical-ops", |module, _| canonical_ops::run(module)),
     ("four-bit-integers", |module, _| four_bit_integers::run(module)),
     ("tuples", |module, _| tuples::run(module)),
+    ("movements", |module, _| movements::run(module)),
     ("empty-arrays", |module, _| empty_arrays::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),
     ("cumulative", cumulative::run),

@@ -342,3 +342,71 @@ fn a_cumulative_reduction_in_blocks_gives_the_same() {
         }
     }
 }
+
+#[test]
+fn movements_in_a_row_become_one() {
+    let cases = [
+        ("f32[6]", "a = f32[2,3] reshape(x)\n  ROOT r = f32[3,2] reshape(a)", "r = f32[3,2] reshape(x)"),
+        ("f32[6]", "a = f32[1,6] reshape(x)\n  b = f32[6] reshape(a)\n  ROOT r = f32[6] negate(b)", "negate(x)"),
+        (
+            "f32[]",
+            "a = f32[6] broadcast(x), dimensions={}\n  ROOT r = f32[2,3] reshape(a)",
+            "r = f32[2,3] broadcast(x)",
+        ),
+        (
+            "f32[3]",
+            "a = f32[3,4] broadcast(x), dimensions={0}\n  ROOT r = f32[3,2,4] broadcast(a), dimensions={0,2}",
+            "r = f32[3,2,4] broadcast(x), dimensions={0}",
+        ),
+        (
+            "f32[3]",
+            "a = f32[1,3,1] reshape(x)\n  ROOT r = f32[1,2,3,1] broadcast(a), dimensions={0,2,3}",
+            "r = f32[1,2,3,1] broadcast(x), dimensions={2}",
+        ),
+        (
+            "f32[2,3,4]",
+            "a = f32[3,4,2] transpose(x), dimensions={1,2,0}\n  ROOT r = f32[4,2,3] transpose(a), dimensions={1,2,0}",
+            "r = f32[4,2,3] transpose(x), dimensions={2,0,1}",
+        ),
+        ("f32[2,1,3]", "ROOT r = f32[1,2,3] transpose(x), dimensions={1,0,2}", "r = f32[1,2,3] reshape(x)"),
+        (
+            "f32[2,3]",
+            "a = f32[3,2] transpose(x), dimensions={1,0}\n  ROOT r = f32[3] reduce(a, zero), dimensions={1}, to_apply=add",
+            "r = f32[3] reduce(x, zero), dimensions={0}",
+        ),
+    ];
+    for (shape, body, expected) in cases {
+        let text = format!(
+            "HloModule m
+add {{ p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q) }}
+ENTRY main {{ x = {shape} parameter(0)
+  zero = f32[] constant(0)
+  {body} }}"
+        );
+        let lines = entry("movements", &text);
+        assert!(lines.iter().any(|line| line.starts_with("ROOT") && line.contains(expected)), "{lines:#?}");
+    }
+}
+
+#[test]
+fn a_reduction_before_its_transpose_gives_the_same() {
+    let text = "HloModule m
+add { p = s32[] parameter(0)
+  q = s32[] parameter(1)
+  ROOT s = s32[] add(p, q) }
+ENTRY main { x = s32[2,3,4,5] parameter(0)
+  zero = s32[] constant(0)
+  t = s32[5,3,2,4] transpose(x), dimensions={3,1,0,2}
+  ROOT r = s32[5,2,4] reduce(t, zero), dimensions={1}, to_apply=add }";
+    let (before, mut after) = (module(text), module(text));
+    let run = PASSES.iter().find(|(name, _)| *name == "movements").unwrap().1;
+    run(&mut after, &DeviceDescription::cpu(2)).unwrap();
+    verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
+    assert!(print_module(&after).contains("reduce(x, zero), dimensions={1}"), "{}", print_module(&after));
+    let data: Vec<u8> = (0..120i32).flat_map(|n| (n * n).to_le_bytes()).collect();
+    let input = ArrayLiteral { element_type: ElementType::S32, dims: vec![2, 3, 4, 5], data: data.into() };
+    let value = |module: &Module| fusebox_interpreter::evaluate(module, &[Literal::Array(input.clone())]).unwrap();
+    assert_eq!(value(&before), value(&after));
+}
