@@ -111,8 +111,7 @@ fn widest_accesses(ptx: &str, kernel: &str) -> (u32, u32) {
     let start = format!(".entry {kernel}(");
     let mut lines = ptx.lines().skip_while(|line| !line.contains(&start)).take_while(|line| *line != "}");
     lines.by_ref().fold((0, 0), |(read, write), line| {
-        let instruction = line.trim_start().trim_start_matches(|c| c == '@' || c == '!');
-        let instruction = instruction.split_whitespace().find(|word| word.contains(".global")).unwrap_or_default();
+        let instruction = line.split_whitespace().find(|word| word.contains(".global")).unwrap_or_default();
         match instruction.split('.').next() {
             Some("ld") => (read.max(bytes_of(instruction)), write),
             Some("st") => (read, write.max(bytes_of(instruction))),

@@ -286,3 +286,20 @@ fn tiles_are_carried_through_loops_and_branches() {
     compile_and_run(&kernel, &mut buffers);
     assert_eq!(buffers[1].values::<f32>()[0], 3.0 * 128.0);
 }
+
+#[test]
+fn shuffles_need_whole_warps() {
+    let target = Target::Nvptx { capability: 90, ptx_version: None };
+    let mut kernel = block_reduction("f32", 4, ADD_F32, 128);
+    kernel.launch.threads_per_block = 48;
+    let error = compile(std::slice::from_ref(&kernel), &target, &mut NoStages).unwrap_err();
+    contains_in_order(&error.to_string(), &["xla_gpu.shuffle_reduce", "48 threads is not made of warps of 32"]);
+    // A block smaller than a warp is one.
+    kernel.launch.threads_per_block = 16;
+    let error = compile(std::slice::from_ref(&kernel), &target, &mut NoStages).unwrap_err();
+    contains_in_order(&error.to_string(), &["distance of 16 reaches over more than the 16 lanes"]);
+    kernel.launch.threads_per_block = 32;
+    kernel.functions = kernel.functions.replace("max_distance = 16", "max_distance = 4");
+    kernel.launch.threads_per_block = 8;
+    contains_in_order(&ptx(&kernel, 90), &[", 4, 31, 255;", ", 2, 31, 255;", ", 1, 31, 255;"]);
+}

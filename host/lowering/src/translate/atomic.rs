@@ -192,10 +192,10 @@ impl Function<'_, '_, '_> {
                 let ty = self.type_of(&Type::Float(*part))?;
                 let shift = self.llvm().const_int(self.llvm().type_of(bits), i64::from(width / 2));
                 let high = self.llvm().binary(Op::LLVMLShr, bits, shift);
-                let [re, im] = [bits, high].map(|bits| self.from_bits(self.resized(bits, width / 2), ty));
+                let [re, im] = [bits, high].map(|bits| self.of_bits(self.resized(bits, width / 2), ty));
                 Slot::Complex(re, im)
             }
-            other => Slot::Plain(self.from_bits(bits, self.type_of(other)?)),
+            other => Slot::Plain(self.of_bits(bits, self.type_of(other)?)),
         })
     }
 

@@ -52,13 +52,13 @@ impl Function<'_, '_, '_> {
         let mut arguments = own.clone();
         for slot in own {
             let moved = match slot {
-                Slot::Plain(value) => Slot::Plain(self.from_lane(value, distance, lanes)?),
+                Slot::Plain(value) => Slot::Plain(self.of_lane(value, distance, lanes)?),
                 Slot::Complex(re, im) => {
-                    Slot::Complex(self.from_lane(re, distance, lanes)?, self.from_lane(im, distance, lanes)?)
+                    Slot::Complex(self.of_lane(re, distance, lanes)?, self.of_lane(im, distance, lanes)?)
                 }
                 Slot::Index(ix) => {
                     let value = self.index_value(ix, 64);
-                    let moved = self.from_lane(value, distance, lanes)?;
+                    let moved = self.of_lane(value, distance, lanes)?;
                     Slot::Index(self.leaf(moved, fusebox_core::indexing::Interval::ALL))
                 }
                 Slot::Tensor(_) | Slot::Splat(_) => return Unsupported::because("lanes do not exchange tensors"),
@@ -72,31 +72,31 @@ impl Function<'_, '_, '_> {
         Ok(results)
     }
 
-    fn from_lane(&mut self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
+    fn of_lane(&mut self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
         let ty = self.llvm().type_of(value);
-        let Some(width) = self.llvm().lanes(ty) else { return self.scalar_from_lane(value, distance, lanes) };
+        let Some(width) = self.llvm().lanes(ty) else { return self.scalar_of_lane(value, distance, lanes) };
         let mut moved = self.llvm().undefined(ty);
         for lane in 0..width {
             let position = self.llvm().const_int(self.llvm().int(32), i64::from(lane));
             let element = self.llvm().lane(value, position);
-            let element = self.scalar_from_lane(element, distance, lanes)?;
+            let element = self.scalar_of_lane(element, distance, lanes)?;
             moved = self.llvm().with_lane(moved, element, position);
         }
         Ok(moved)
     }
 
-    fn scalar_from_lane(&mut self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
+    fn scalar_of_lane(&mut self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
         let ty = self.llvm().type_of(value);
         let bits = self.as_bits(value);
         let width = self.llvm().int_bits(self.llvm().type_of(bits));
         if self.translation.target == Target::Simt {
             let moved = self.simulated_shuffle(bits, width, distance);
-            return Ok(self.from_bits(moved, ty));
+            return Ok(self.of_bits(moved, ty));
         }
         let llvm = self.llvm();
         let word = llvm.int(32);
         let moved = if width <= 32 {
-            let moved = self.word_from_lane(self.resized_as(bits, 32, false), distance, lanes)?;
+            let moved = self.word_of_lane(self.resized_as(bits, 32, false), distance, lanes)?;
             self.resized(moved, width)
         } else {
             let wide = llvm.int(64);
@@ -104,17 +104,17 @@ impl Function<'_, '_, '_> {
             let shift = llvm.const_int(wide, 32);
             let low = llvm.cast(Op::LLVMTrunc, bits, word);
             let high = llvm.cast(Op::LLVMTrunc, llvm.binary(Op::LLVMLShr, bits, shift), word);
-            let low = self.word_from_lane(low, distance, lanes)?;
-            let high = self.word_from_lane(high, distance, lanes)?;
+            let low = self.word_of_lane(low, distance, lanes)?;
+            let high = self.word_of_lane(high, distance, lanes)?;
             let high = llvm.binary(Op::LLVMShl, llvm.cast(Op::LLVMZExt, high, wide), shift);
             let both = llvm.binary(Op::LLVMOr, high, llvm.cast(Op::LLVMZExt, low, wide));
             self.resized(both, width)
         };
-        Ok(self.from_bits(moved, ty))
+        Ok(self.of_bits(moved, ty))
     }
 
     /// A word of the lane that is so far above this one.
-    fn word_from_lane(&self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
+    fn word_of_lane(&self, value: Val, distance: i64, lanes: u32) -> Done<Val> {
         let llvm = self.llvm();
         let word = llvm.int(32);
         let constant = |value: i64| llvm.const_int(word, value);
@@ -146,7 +146,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// The integer or float of these bits.
-    pub(super) fn from_bits(&self, bits: Val, ty: Ty) -> Val {
+    pub(super) fn of_bits(&self, bits: Val, ty: Ty) -> Val {
         let llvm = self.llvm();
         if ty == llvm.float() || ty == llvm.double() { llvm.cast(Op::LLVMBitCast, bits, ty) } else { bits }
     }
