@@ -97,7 +97,7 @@ impl History {
     fn conflict(&self, element: usize, kind: AccessKind, now: Event) -> Option<(AccessKind, Event)> {
         let out_of_order = |events: &Vec<u128>| {
             let earlier = self.event(events, element, now)?;
-            (!earlier.is_in_order_with(now) && !(earlier.atomic && now.atomic)).then_some(earlier)
+            if earlier.is_in_order_with(now) || (earlier.atomic && now.atomic) { None } else { Some(earlier) }
         };
         let write = self.writes.iter().find_map(out_of_order);
         let write = write.map(|event| (if event.atomic { AccessKind::Atomic } else { AccessKind::Write }, event));
