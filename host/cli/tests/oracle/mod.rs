@@ -5,7 +5,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
 use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
-use fusebox_runtime::Program;
+use fusebox_runtime::{Program, ThreadOrder};
 
 /// Compiles the fusion and compares its results on both targets; gives the name of the emitter that each target's
 /// kernel comes from. Values are small integers, so that results are exact.
@@ -42,6 +42,7 @@ fn run(
     inputs: &[ArrayLiteral],
 ) -> Result<(Compilation, Literal), String> {
     let registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?;
+    let is_simulated = target == Target::Simt;
     let options = Options {
         target,
         device,
@@ -53,9 +54,16 @@ fn run(
     };
     let mut made = compile(source, &options).map_err(|e| e.to_string())?;
     let executable = made.executable.take().ok_or("no executable")?;
-    let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 2, ..Default::default() })
-        .map_err(|e| e.to_string())?;
-    let found = program.run(inputs).map_err(|e| e.to_string())?;
+    // Results must not depend on the order in which simulated threads run.
+    let ordered = |order| {
+        let mut program = Program::load(executable.clone(), &fusebox_runtime::Options { threads: 2, order })
+            .map_err(|e| e.to_string())?;
+        program.run(inputs).map_err(|e| format!("{order:?}: {e}"))
+    };
+    let found = ordered(ThreadOrder::Forward)?;
+    if is_simulated && ordered(ThreadOrder::Reverse)? != found {
+        return Err("other results when threads run in reverse order".into());
+    }
     Ok((made, found))
 }
 
