@@ -2,10 +2,10 @@
 
 use fusebox_core::hlo::ElementType;
 
-use crate::graph::{Fusion, Graph, MOST_ELEMENTS, Value};
+use crate::graph::{Fusion, Graph, MOST_ELEMENTS, Value, list};
 use crate::types;
 
-const SIZES: [i64; 18] = [1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 48, 64, 65, 100, 129];
+const SIZES: [i64; 23] = [1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 48, 64, 65, 100, 128, 129, 256, 1000, 2049, 4100];
 
 /// The fusion of a seed.
 pub fn fusion(seed: u64) -> Fusion {
@@ -48,7 +48,7 @@ impl Graph {
         if x.rank() == 0 {
             return vec![self.broadcast(x)];
         }
-        match self.chance.below(20) {
+        match self.chance.below(25) {
             0..=2 => vec![self.reduce(x)],
             3 => self.reductions_of_one(x),
             4 => self.argmax(x),
@@ -64,8 +64,39 @@ impl Graph {
             16 => vec![self.reshape(x)],
             17 => vec![self.broadcast(x)],
             18 => vec![self.dynamic_slice(x)],
+            19..=20 => self.updates_of_a_parameter(x),
+            21..=22 => vec![self.normalised(x)],
+            23 => vec![self.narrow_transpose()],
             _ => vec![self.reverse(x)],
         }
+    }
+
+    /// Parts of one or two parameters replaced: what can be done in place.
+    fn updates_of_a_parameter(&mut self, x: &Value) -> Vec<Value> {
+        let count = 1 + i64::from(self.chance.once_in(3));
+        let updated = |this: &mut Self| {
+            let parameter = this.parameter_within(x.ty, &x.dims, None);
+            this.dynamic_update_slice(&parameter)
+        };
+        (0..count).map(|_| updated(self)).collect()
+    }
+
+    /// Rows or columns less their largest element, or what else a reduction of them is.
+    fn normalised(&mut self, x: &Value) -> Value {
+        let reduced = if self.chance.once_in(4) { 0 } else { x.rank() - 1 };
+        let of_row = self.reduce_dims(x, &[reduced]);
+        if of_row.rank() == x.rank() {
+            return of_row;
+        }
+        let kept: Vec<usize> = (0..x.rank()).filter(|&d| d != reduced).collect();
+        let text = format!("broadcast({}), dimensions={{{}}}", of_row.name, list(&kept));
+        let back = self.push(of_row.ty, &x.dims, of_row.bound, &text);
+        let operation = match x.ty {
+            ElementType::Pred => "xor",
+            _ if x.bound + of_row.bound <= types::order_free_up_to(x.ty) => "subtract",
+            _ => "maximum",
+        };
+        self.push(x.ty, &x.dims, x.bound + of_row.bound, &format!("{operation}({}, {})", x.name, back.name))
     }
 
     /// Two reductions over the same dimensions, of values that are made of the same.
@@ -73,6 +104,18 @@ impl Graph {
         let reduced = self.reduced_dims(x.rank());
         let other = self.chain(x.clone(), 2);
         vec![self.reduce_dims(x, &reduced), self.reduce_dims(&other, &reduced)]
+    }
+
+    /// A transpose of small elements, in rows that are whole words.
+    fn narrow_transpose(&mut self) -> Value {
+        use ElementType::{BF16, F16, Pred, S4, S8, U8};
+        let ty = self.chance.pick(&[BF16, F16, Pred, S4, S8, U8]);
+        let dims = self.chance.pick(&[vec![64, 64], vec![48, 128], vec![128, 32], vec![2, 64, 48], vec![36, 100]]);
+        let start = self.parameter_within(ty, &dims, None);
+        let x = self.chain(start, 2);
+        let mut permutation: Vec<usize> = (0..dims.len()).collect();
+        permutation[dims.len() - 2..].reverse();
+        self.transpose_by(&x, &permutation)
     }
 
     /// Two transposes by one permutation, as results or combined.
