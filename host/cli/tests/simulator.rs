@@ -17,9 +17,12 @@
 
 use std::path::{Path, PathBuf};
 
+use fusebox_compiler::{Dump, Emitters, Phase, Source};
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::LaunchDimensions;
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
 use fusebox_lowering::{Argument, Code, KernelSource, NoStages, Target, compile};
+use fusebox_plugins::Registry;
 use fusebox_runtime::{
     Access, Allocation, AllocationKind, Binding, CodeImage, Executable, KernelArgument, KernelImage, Options, Program,
     Slice, ThreadOrder, Thunk, ValueShape,
@@ -34,6 +37,32 @@ fn every_broken_kernel_is_caught_and_its_twin_is_not() {
     assert!(files.len() >= 20, "{} kernels", files.len());
     let failures: Vec<String> = files.iter().filter_map(|file| check(file).err()).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn a_report_names_what_the_program_calls_it() {
+    let text = "fusion {\n  p = f32[40] parameter(0)\n  ROOT twice = f32[40] add(p, p)\n}\n";
+    let registry = Registry::new(fusebox_bundle::emitters()).unwrap();
+    let options = fusebox_compiler::Options {
+        target: Target::Simt,
+        device: DeviceDescription::simt(),
+        emitters: Emitters { registry, overrides: Vec::new() },
+        threads: 1,
+        until: Phase::Run,
+        stages: Vec::new(),
+        dump: Dump::default(),
+    };
+    let made = fusebox_compiler::compile(&Source::text("m.hlo", text), &options).unwrap();
+    let mut executable = made.executable.unwrap();
+    // The kernel is told of a buffer that lacks the last element.
+    executable.kernels[0].arguments[0].bytes -= 4;
+    let Thunk::Kernel { arguments, .. } = &mut executable.thunks[0] else { panic!("no kernel") };
+    arguments[0].bytes -= 4;
+    let mut program = Program::load(executable, &Options::default()).unwrap();
+    let report = program.execute().unwrap_err().to_string();
+    for words in ["out of bounds", "parameter 0 (p)", "fusion: tensor.extract at twice", "of block 0"] {
+        assert!(report.contains(words), "`{words}` is not in {report}");
+    }
 }
 
 fn folder() -> PathBuf {
