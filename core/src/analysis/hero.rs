@@ -87,6 +87,10 @@ fn hero_of(computation: &Computation, root: InstrId) -> Hero {
                 format!("{} move their operands alike, and what follows works element by element", names.join(", "));
             Hero { root, instruction: *first, kind: HeroKind::Transpose, reason }
         }
+        several if let Some(hero) = nearest_concatenate(computation, several, root) => {
+            let reason = format!("{} is the nearest concatenate, the others are read where it is", name(hero));
+            Hero { root, instruction: hero, kind: HeroKind::Concatenate, reason }
+        }
         [first, second, ..] => own(format!("both {} and {} could be the hero", name(*first), name(*second))),
     }
 }
@@ -96,6 +100,14 @@ fn moved_alike(computation: &Computation, heroes: &[InstrId], root: InstrId) -> 
     let form = |id: InstrId| NormalTranspose::of(computation, computation.instruction(id));
     let first = heroes.first().and_then(|&id| form(id));
     first.is_some() && heroes.iter().all(|&id| form(id) == first && users_stay_elementwise(computation, id, root))
+}
+
+/// The first of several concatenates. One of them sets the iteration space; for the others the kernel has to choose
+/// between reads, which costs less than a kernel of their own.
+fn nearest_concatenate(computation: &Computation, heroes: &[InstrId], root: InstrId) -> Option<InstrId> {
+    let is_concatenate = |&id: &InstrId| kind_inside(computation.instruction(id)) == HeroKind::Concatenate;
+    let mut fitting = heroes.iter().copied().filter(|&id| users_stay_elementwise(computation, id, root));
+    heroes.iter().all(is_concatenate).then(|| fitting.next()).flatten()
 }
 
 /// The kind of hero that an instruction is as the root of a fusion.

@@ -143,6 +143,24 @@ fn several_concatenates() {
 }
 
 #[test]
+fn the_nearest_of_several_is_the_hero() {
+    // A shift in each direction: the borders of the second lie inside the operands of the first.
+    concatenates(
+        "fusion {
+  x = f32[40,90] parameter(0)
+  a = f32[40,87] slice(x), slice={[0:40], [3:90]}
+  b = f32[40,3] slice(x), slice={[0:40], [0:3]}
+  right = f32[40,90] concatenate(a, b), dimensions={1}
+  c = f32[5,90] slice(x), slice={[35:40], [0:90]}
+  d = f32[35,90] slice(x), slice={[0:35], [0:90]}
+  down = f32[40,90] concatenate(c, d), dimensions={0}
+  ROOT s = f32[40,90] add(right, down)
+}
+",
+    );
+}
+
+#[test]
 fn a_concatenate_below_something_that_moves_elements_is_not_taken() {
     let [cpu, simt] = check(
         "fusion {

@@ -82,8 +82,8 @@ pub fn is_admitted(computation: &Computation, producer: InstrId, zone: Zone, ker
     }
 }
 
-/// Whether one kernel serves both heroes: reductions of the same dimensions of equal arrays, or transposes that
-/// move alike.
+/// Whether one kernel serves both heroes: reductions of the same dimensions of equal arrays, transposes that
+/// move alike, or concatenates, of which one is the hero and the others choose between reads.
 fn go_together(computation: &Computation, a: InstrId, b: InstrId) -> bool {
     let (a, b) = (computation.instruction(a), computation.instruction(b));
     let dims = |reduce: &Instruction| {
@@ -97,6 +97,7 @@ fn go_together(computation: &Computation, a: InstrId, b: InstrId) -> bool {
             let form = NormalTranspose::of(computation, a);
             form.is_some() && form == NormalTranspose::of(computation, b)
         }
+        (Op::Concatenate { .. }, Op::Concatenate { .. }) => true,
         _ => false,
     }
 }
