@@ -4,6 +4,7 @@ use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Subgraph, Va
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::IndexingMap;
 
+use crate::grid::Nest;
 use crate::index::reshape_map;
 use crate::problem::{Moved, Part, Problem};
 use crate::schedule::Schedule;
@@ -174,15 +175,58 @@ fn through_tiles(
     let tiles = b.sync_threads(&state[count..count + arrays]);
     let mut outputs = state[..count].to_vec();
     for nest in &schedule.writing {
-        outputs = b.indexed_loop(&nest.map, point, &outputs, &nest.unroll, |b, _, results, outputs| {
-            let (index, place) = results.split_at(rank);
-            let mut outputs = outputs.to_vec();
-            let moved: Vec<Value> = tiles.iter().map(|&tile| b.extract(tile, place)).collect();
-            bodies.write(b, index, &moved, &mut outputs);
-            outputs
-        });
+        outputs = match &schedule.turned {
+            Some(dims) => turned(b, bodies, nest, dims, &tiles, point, &outputs),
+            None => b.indexed_loop(&nest.map, point, &outputs, &nest.unroll, |b, _, results, outputs| {
+                let (index, place) = results.split_at(rank);
+                let mut outputs = outputs.to_vec();
+                let moved: Vec<Value> = tiles.iter().map(|&tile| b.extract(tile, place)).collect();
+                bodies.write(b, index, &moved, &mut outputs);
+                outputs
+            }),
+        };
     }
     outputs
+}
+
+/// Writes a nest's results by way of small tiles: the last two variables' elements go there, then, with the variables
+/// swapped, through the epilogue to the outputs.
+fn turned(
+    b: &mut FunctionBuilder,
+    bodies: &Bodies,
+    nest: &Nest,
+    dims: &[i64],
+    tiles: &[Value],
+    point: &[Value],
+    outputs: &[Value],
+) -> Vec<Value> {
+    let rank = bodies.problem.form.dims.len();
+    let (outside, [turning, writing]) = nest.split();
+    let small = bodies.problem.moved.iter().map(|moved| b.allocate_shared(dims, moved.scalar));
+    let state: Vec<Value> = small.chain(outputs.iter().copied()).collect();
+    let arrays = tiles.len();
+    let state = b.indexed_loop(&outside, point, &state, &[], |b, outer, _, state| {
+        let point = [point, outer].concat();
+        // The columns of a panel are neighbours: one group of loads for all.
+        let small = b.indexed_loop(&turning, &point, &state[..arrays], &[1], |b, ranges, results, small| {
+            let place = [ranges[1], ranges[0]];
+            let pairs = tiles.iter().zip(small);
+            pairs
+                .map(|(&tile, &small)| {
+                    let element = b.extract(tile, &results[rank..]);
+                    b.insert(element, small, &place)
+                })
+                .collect()
+        });
+        let outputs = b.indexed_loop(&writing, &point, &state[arrays..], &[], |b, ranges, results, outputs| {
+            let moved: Vec<Value> = small.iter().map(|&small| b.extract(small, ranges)).collect();
+            let mut outputs = outputs.to_vec();
+            bodies.write(b, &results[..rank], &moved, &mut outputs);
+            outputs
+        });
+        [small, outputs].concat()
+    });
+    state[arrays..].to_vec()
 }
 
 /// Elements go straight from the operands to the results.

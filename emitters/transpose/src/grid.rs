@@ -75,6 +75,27 @@ impl Nest {
         Nest { map, unroll, along_rows: false }
     }
 
+    /// The nest in three: the variables but the last two; these two, in order and swapped, with the outer ones as
+    /// further dimensions.
+    pub fn split(&self) -> (IndexingMap, [IndexingMap; 2]) {
+        let outer = self.map.ranges.len().saturating_sub(2);
+        let (before, last) = self.map.ranges.split_at(outer);
+        let outside = IndexingMap { dims: self.map.dims.clone(), ranges: before.to_vec(), ..IndexingMap::default() };
+        let count = self.map.dims.len() as u32;
+        let dims: Vec<Expr> = (0..count).map(Expr::dim).collect();
+        let inside = |order: [u32; 2]| {
+            let further = (0..outer as u32).map(|range| Expr::dim(count + range));
+            let ranges: Vec<Expr> = further.chain(order.map(Expr::range)).collect();
+            let mut map = self.map.clone();
+            map.dims.extend(before.iter().cloned());
+            map.ranges = order.iter().filter_map(|&at| last.get(at as usize).cloned()).collect();
+            map.results.iter_mut().for_each(|result| *result = result.substitute(&dims, &ranges, &[]));
+            map.constraints.iter_mut().for_each(|c| c.expr = c.expr.substitute(&dims, &ranges, &[]));
+            map
+        };
+        (outside, [inside([0, 1]), inside([1, 0])])
+    }
+
     /// The nest with whole vectors as points, and their lanes.
     pub fn of_vectors(&self) -> Option<(IndexingMap, i64)> {
         let mut map = self.map.clone();

@@ -92,6 +92,7 @@ impl Packed {
             reading: vec![self.reading()],
             writing: vec![self.writing()],
             tile: Some(vec![self.size()]),
+            turned: None,
             lanes: self.word,
             alternatives: self
                 .knobs

@@ -15,6 +15,8 @@ use crate::schedule::Schedule;
 const PANEL: i64 = 8;
 /// Rows that are read together.
 const ROWS_TOGETHER: i64 = 8;
+/// An epilogue of more operations than this is not written out for each column of a panel.
+const MOST_COPIED_OPERATIONS: usize = 3;
 /// Bytes that are read in one go, so that the prefetchers of all levels get going; twice as many are written.
 const RUN_BYTES: i64 = 1024;
 /// Panels start this many bytes further than a power of two, lest they fall into the same sets of the caches.
@@ -61,8 +63,8 @@ impl Panels {
             Some(columns) => ceil_div(columns, width) * width,
             None => columns,
         };
-        // One panel more than full ones: for the columns that remain.
-        let panels = columns / width + 1;
+        // Two panels more than full ones: for the columns that remain, and one that is turned.
+        let panels = columns / width + 2;
         let most_rows = (budget / (panels * width) - skew).max(1);
         let rows = match knob(configuration, "rows", 1..=most_rows)? {
             Some(rows) => rows,
@@ -71,7 +73,11 @@ impl Panels {
         let mut tile = vec![1; form.dims.len()];
         tile[short] = columns;
         tile[long] = rows;
-        let knobs = Knobs::new(&[("columns", columns), ("rows", rows)]);
+        let turned = match knob(configuration, "turned", 0..=1)? {
+            Some(turned) => turned,
+            None => i64::from(problem.epilogue_operations > MOST_COPIED_OPERATIONS),
+        };
+        let knobs = Knobs::new(&[("columns", columns), ("rows", rows), ("turned", turned)]);
         // What remains at the end of a row belongs to the last tile: the grid counts full panels only.
         let mut dims = form.dims.clone();
         dims[short] = (dims[short] / width * width).max(1);
@@ -93,11 +99,14 @@ impl Panels {
             reading: self.nests(problem, true),
             writing: self.nests(problem, false),
             tile: Some(self.panel_dims(problem)),
+            turned: (self.knobs.get("turned") == 1).then_some([self.width, rows]),
             lanes: 1,
             knobs: self.knobs.clone(),
-            alternatives: self
-                .knobs
-                .alternatives(others.map(|(columns, rows)| self.knobs.with("columns", columns).with("rows", rows))),
+            alternatives: self.knobs.alternatives(
+                others
+                    .map(|(columns, rows)| self.knobs.with("columns", columns).with("rows", rows))
+                    .chain([self.knobs.with("turned", 1 - self.knobs.get("turned"))]),
+            ),
             notes: vec![format!("tiles of {columns} columns and {rows} rows, as panels of {} columns", self.width)],
         }
     }
@@ -210,14 +219,14 @@ fn extents(
     // What one side lacks is the other's.
     let mut columns = (2 * run * run / long.min(2 * run)).min(full).clamp(width, 4 * run) / width * width;
     let mut rows = (2 * run * run / columns).min(long).min(8 * run);
-    while (columns + width) * (rows + skew) > budget && (rows > run || columns > width) {
+    while (columns + 2 * width) * (rows + skew) > budget && (rows > run || columns > width) {
         if rows > run {
             rows = ceil_div(rows, 2).max(run);
         } else {
             columns = ceil_div(columns / 2, width) * width;
         }
     }
-    rows = rows.min((budget / (columns + width) - skew).max(1));
+    rows = rows.min((budget / (columns + 2 * width) - skew).max(1));
     let wanted = i64::from(device.core_count) * BLOCKS_PER_CORE;
     let batch = problem.form.element_count() / (short * long).max(1);
     let blocks = |columns: i64, rows: i64| batch * ceil_div(full, columns) * ceil_div(long, rows);

@@ -3,7 +3,7 @@
 use fusebox_core::analysis::{NormalTranspose, RootPlace, TransposeFusion};
 use fusebox_core::builder::Scalar;
 use fusebox_core::emitter::{Decline, Fusion};
-use fusebox_core::hlo::{ArrayShape, InstrId};
+use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 
 /// A fusion around transposes of one form.
 pub struct Problem {
@@ -19,6 +19,8 @@ pub struct Problem {
     pub writings: Vec<Part>,
     /// Number of outputs.
     pub outputs: usize,
+    /// Operations between the transposes and the results.
+    pub epilogue_operations: usize,
 }
 
 /// An array whose elements move.
@@ -61,6 +63,7 @@ impl Problem {
             readings: Vec::new(),
             writings: Vec::new(),
             outputs: fusion.roots.len(),
+            epilogue_operations: operations_behind(fusion, &found.heroes),
         };
         for &hero in &found.heroes {
             problem.add_hero(fusion, hero)?;
@@ -108,6 +111,22 @@ impl Problem {
     pub fn hero_ids(&self) -> Vec<InstrId> {
         self.heroes.iter().map(|&(hero, _)| hero).collect()
     }
+}
+
+/// Operations that compute something from what the transposes moved.
+fn operations_behind(fusion: &Fusion, heroes: &[InstrId]) -> usize {
+    let computation = fusion.computation();
+    let mut behind = vec![false; computation.instructions.len()];
+    heroes.iter().for_each(|hero| behind[hero.index()] = true);
+    let mut count = 0;
+    for id in computation.ids() {
+        let instruction = computation.instruction(id);
+        if instruction.operands.iter().any(|operand| behind[operand.index()]) {
+            behind[id.index()] = true;
+            count += usize::from(!matches!(instruction.op, Op::Tuple | Op::Reshape | Op::Bitcast | Op::Copy));
+        }
+    }
+    count
 }
 
 /// The part of these dimensions, and the number of the instruction in it.

@@ -21,6 +21,10 @@ pub struct Schedule {
     pub writing: Vec<Nest>,
     /// Dimensions of the tile of each moved array; none if elements go straight from operand to result.
     pub tile: Option<Vec<i64>>,
+    /// The loops that write are split in two behind their last but one variable: the elements first go to a small
+    /// tile of these dimensions, with the last two variables swapped, and from there through the epilogue, of which
+    /// there is one copy then. Only where a block is one thread.
+    pub turned: Option<[i64; 2]>,
     /// Elements of one vector access.
     pub lanes: i64,
     /// The knobs it was made with.
@@ -60,7 +64,8 @@ impl Schedule {
 
     /// Bytes of all tiles.
     pub fn shared_bytes(&self, problem: &Problem) -> i64 {
-        let elements: i64 = self.tile.iter().map(|dims| dims.iter().product::<i64>()).sum();
+        let product = |dims: &[i64]| dims.iter().product::<i64>();
+        let elements = self.tile.as_deref().map_or(0, product) + self.turned.as_ref().map_or(0, |dims| product(dims));
         elements.saturating_mul(problem.bytes_together())
     }
 

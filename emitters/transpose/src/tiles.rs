@@ -70,6 +70,7 @@ impl Tiles {
             reading: vec![self.nest(&identity(self.grid.dims.len()))],
             writing: vec![self.nest(&problem.form.permutation)],
             tile: Some(vec![self.size]),
+            turned: None,
             lanes: 1,
             alternatives: self
                 .knobs

@@ -97,6 +97,21 @@ fn standard_tiles_have_known_launches() {
     assert_eq!((plan.launch.blocks, plan.launch.threads_per_block), (4, 128));
 }
 
+/// A short epilogue is written out for each column of a panel, a long one is not.
+#[test]
+fn long_epilogues_are_turned_first() {
+    let device = DeviceDescription::cpu(2);
+    let turned = |operations: usize| {
+        let steps: String = (0..operations).map(|i| format!("e{} = f32[50,40] negate(e{i})\n ", i + 1)).collect();
+        let fusion = fusion(&format!(
+            "x = f32[40,50] parameter(0)\n e0 = f32[50,40] transpose(x), dimensions={{1,0}}
+             {steps} ROOT r = f32[50,40] abs(e{operations})"
+        ));
+        check(&Transpose, &fusion, &device).configuration.0["turned"]
+    };
+    assert_eq!([turned(0), turned(2), turned(3), turned(9)], [0, 0, 1, 1]);
+}
+
 /// Panels on the cpu hold long runs both ways, and fit.
 #[test]
 fn large_panels_fit() {
@@ -104,7 +119,7 @@ fn large_panels_fit() {
     for (element, columns, rows) in [("f32", 256, 512), ("bf16", 512, 512), ("f64", 128, 256)] {
         let fusion = plain(element, &[4096, 4096], &[1, 0]);
         let plan = Transpose.plan(&fusion, &device, &Configuration::default()).unwrap();
-        let expected = [("columns".to_owned(), columns), ("rows".to_owned(), rows)];
+        let expected = [("columns".to_owned(), columns), ("rows".to_owned(), rows), ("turned".to_owned(), 0)];
         assert_eq!(plan.configuration, Configuration(expected.into()), "{element}");
         assert!(plan.shared_bytes <= device.shared_bytes_per_block);
     }

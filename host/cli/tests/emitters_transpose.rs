@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod oracle;
+mod program;
 
 use oracle::check;
+use program::Workplace;
 
 /// `element[dims]` transposed, and who makes it on cpu and simt.
 fn plain(element: &str, dims: &[i64], permutation: &[usize]) -> [String; 2] {
@@ -96,6 +98,33 @@ fn epilogues_read_other_parameters_and_change_the_type() {
   b = f32[{columns},{rows}] broadcast(bias), dimensions={{1}}
   m = f32[{columns},{rows}] multiply(s, b)
   ROOT c = s32[{columns},{rows}] convert(m)
+}}
+"
+        ));
+    }
+}
+
+/// More operations than are written out for every column of a panel.
+#[test]
+fn long_epilogues() {
+    for (dims, result, permutation) in
+        [("40,50", "50,40", "1,0"), ("3,64,64", "3,64,64", "0,2,1"), ("300,20", "20,300", "1,0"), ("5,7", "7,5", "1,0")]
+    {
+        transposes(&format!(
+            "fusion {{
+  x = f32[{dims}] parameter(0)
+  y = f32[{result}] parameter(1)
+  z = s8[{dims}] parameter(2)
+  t = f32[{result}] transpose(x), dimensions={{{permutation}}}
+  u = s8[{result}] transpose(z), dimensions={{{permutation}}}
+  v = f32[{result}] convert(u)
+  a = f32[{result}] add(t, y)
+  m = f32[{result}] multiply(a, v)
+  s = f32[{result}] subtract(m, t)
+  p = pred[{result}] compare(s, y), direction=GT
+  c = f32[{result}] select(p, s, a)
+  n = f32[{dims}] negate(x)
+  ROOT r = (f32[{result}], pred[{result}], f32[{dims}]) tuple(c, p, n)
 }}
 "
         ));
@@ -209,4 +238,43 @@ fn what_is_no_tile_is_left_to_others() {
 }
 ";
     assert_eq!(check(reversed), ["loop", "loop"]);
+}
+
+/// Accesses of the PTX of a transpose: `ld.global.nc.b32` and the like, each once.
+fn accesses(element: &str, dims: &str, result: &str, permutation: &str) -> Vec<String> {
+    let place = Workplace::with_module(&format!(
+        "fusion {{
+  x = {element}[{dims}] parameter(0)
+  ROOT t = {element}[{result}] transpose(x), dimensions={{{permutation}}}
+}}
+"
+    ));
+    let ptx = place.run(&["compile", "m.hlo", "--target", "sm_90", "--emit", "ptx"]).succeeded();
+    let memory = |word: &str| word.contains(".global.") || word.contains(".shared.");
+    let words = ptx.lines().filter_map(|line| line.split_whitespace().next()).filter(|word| memory(word));
+    let mut found: Vec<String> = words.map(str::to_owned).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[test]
+fn narrow_elements_are_moved_as_words() {
+    let halves = accesses("bf16", "512,1024", "1024,512", "1,0");
+    assert!(halves.iter().all(|access| access.ends_with(".b32") || access.ends_with(".v2.b16")), "{halves:?}");
+    for element in ["s8", "u4", "pred"] {
+        let bytes = accesses(element, "512,1024", "1024,512", "1,0");
+        assert!(bytes.iter().all(|access| access.ends_with(".b32") || access.ends_with(".v4.b8")), "{bytes:?}");
+    }
+}
+
+#[test]
+fn rows_are_moved_as_the_widest_vectors() {
+    assert_eq!(accesses("f32", "64,32,64", "32,64,64", "1,0,2"), ["ld.global.nc.v4.b32", "st.global.v4.b32"]);
+}
+
+#[test]
+fn tiles_of_floats_have_one_access_an_element() {
+    let found = accesses("f32", "512,512", "512,512", "1,0");
+    assert_eq!(found, ["ld.global.nc.b32", "ld.shared.b32", "st.global.b32", "st.shared.b32"]);
 }
