@@ -1,4 +1,5 @@
-//! Random fusions, compiled by every emitter that takes them, on cpu and simt, against the reference interpreter.
+//! Random fusions, compiled by every emitter that takes them, in its first configuration and another, on cpu and simt,
+//! against the reference interpreter.
 //!
 //! A fusion has a prologue of elementwise operations, one or several heroes (reductions, transposes, concatenations,
 //! slices, updates, pads, gathers, scatters, …), an epilogue, and side outputs; odd sizes, dimensions of size 1, types

@@ -1,15 +1,18 @@
-//! Compiles many fusions as one program, by each emitter that takes them, and compares results.
+//! Compiles many fusions as one program, by each emitter that takes them and with other configurations than the
+//! first, and compares results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fusebox_compiler::{Compilation, Dump, Emitters, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{self, Configuration, Descriptor, EmitError, Emitter, Kernel, Plan, Verdict};
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 use fusebox_lowering::Target;
 use fusebox_plugins::{Outcome, Override, Registry};
 use fusebox_runtime::{Program, ThreadOrder};
 
+use crate::chance::Chance;
 use crate::graph::Fusion;
 use crate::types::equal;
 
@@ -56,11 +59,15 @@ pub fn check(cases: &[&Case], target: &Target, tally: &mut Tally) -> Vec<String>
 }
 
 fn all_emitters(cases: &[&Case], target: &Target, tally: &mut Tally) -> Result<(), String> {
-    let made = run(cases, target, None).map_err(|e| format!("by the emitter chosen: {e}"))?;
+    let made = run(cases, target, &Choice::Usual).map_err(|e| format!("by the emitter chosen: {e}"))?;
     let mut others: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut configurable = BTreeSet::new();
     let names: Vec<String> = registry()?.emitters().iter().map(|e| e.descriptor().name.clone()).collect();
     for kernel in &made.kernels {
         *tally.entry(format!("{target} {}", kernel.emitter.name)).or_default() += 1;
+        if !kernel.plan.alternatives.is_empty() {
+            configurable.extend(kernel.unit.uses.iter().map(String::as_str));
+        }
         for record in &kernel.selection.records {
             if let Outcome::Passed(_) = record.outcome {
                 others.entry(&names[record.emitter]).or_default().extend(kernel.unit.uses.iter().map(String::as_str));
@@ -73,16 +80,24 @@ fn all_emitters(cases: &[&Case], target: &Target, tally: &mut Tally) -> Result<(
         let takes = |case: &&&Case| taken.contains(call(&case.fusion).as_str()) && has_form(case);
         let some: Vec<&Case> = cases.iter().filter(takes).copied().collect();
         if !some.is_empty() {
-            run(&some, target, Some(emitter)).map_err(|e| format!("by {emitter}: {e}"))?;
+            run(&some, target, &Choice::Forced(emitter.into())).map_err(|e| format!("by {emitter}: {e}"))?;
             *tally.entry(format!("{target} {emitter}, forced")).or_default() += some.len();
+        }
+    }
+    let configurable = |case: &&&Case| configurable.contains(call(&case.fusion).as_str());
+    let some: Vec<&Case> = cases.iter().filter(configurable).copied().collect();
+    if !some.is_empty() {
+        let made = run(&some, target, &Choice::Alternative).map_err(|e| format!("otherwise configured: {e}"))?;
+        for kernel in &made.kernels {
+            *tally.entry(format!("{target} {}, otherwise configured", kernel.emitter.name)).or_default() += 1;
         }
     }
     Ok(())
 }
 
-/// Compiles and runs fusions, by one emitter if it is named, and compares what they give.
-fn run(cases: &[&Case], target: &Target, emitter: Option<&str>) -> Result<Compilation, String> {
-    let tried = catch_unwind(AssertUnwindSafe(|| compile_and_run(cases, target, emitter)));
+/// Compiles and runs fusions and compares what they give.
+fn run(cases: &[&Case], target: &Target, choice: &Choice) -> Result<Compilation, String> {
+    let tried = catch_unwind(AssertUnwindSafe(|| compile_and_run(cases, target, choice)));
     let (made, found) = tried.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         Err(format!("panic: {}", text.unwrap_or_else(|| "without text".into())))
@@ -100,12 +115,12 @@ fn run(cases: &[&Case], target: &Target, emitter: Option<&str>) -> Result<Compil
     Ok(made)
 }
 
-fn compile_and_run(cases: &[&Case], target: &Target, emitter: Option<&str>) -> Result<(Compilation, Literal), String> {
+fn compile_and_run(cases: &[&Case], target: &Target, choice: &Choice) -> Result<(Compilation, Literal), String> {
     let device = if *target == Target::Cpu { DeviceDescription::cpu(2) } else { DeviceDescription::simt() };
     let options = Options {
         target: target.clone(),
         device,
-        emitters: emitters(emitter)?,
+        emitters: emitters(choice)?,
         threads: 1,
         until: Phase::Run,
         stages: Vec::new(),
@@ -129,18 +144,67 @@ fn registry() -> Result<Registry, String> {
     Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())
 }
 
-/// All emitters; if one is named, it is forced on every fusion.
-fn emitters(forced: Option<&str>) -> Result<Emitters, String> {
-    let registry = registry()?;
-    let number = |name: &str| registry.emitters().iter().position(|emitter| emitter.descriptor().name == name);
-    let overrides = match forced.and_then(number) {
-        None => Vec::new(),
-        Some(emitter) => {
-            let kinds = registry.emitters().iter().map(|emitter| emitter.descriptor().kind.clone());
-            kinds.map(|kind| Override { kind, emitter, spec: "the test".into() }).collect()
-        }
+/// Who compiles, and how.
+enum Choice {
+    /// The emitter with the highest score.
+    Usual,
+    /// The emitter of this name.
+    Forced(String),
+    /// The one with the highest score, in another of the configurations that it offers.
+    Alternative,
+}
+
+fn emitters(choice: &Choice) -> Result<Emitters, String> {
+    let registry = match choice {
+        Choice::Alternative => Registry::new(fusebox_bundle::emitters().into_iter().map(Reconfigured::boxed).collect())
+            .map_err(|e| e.to_string())?,
+        _ => registry()?,
     };
+    let mut overrides = Vec::new();
+    if let Choice::Forced(name) = choice {
+        let emitter = registry.emitters().iter().position(|emitter| emitter.descriptor().name == *name).unwrap();
+        let kinds = registry.emitters().iter().map(|emitter| emitter.descriptor().kind.clone());
+        overrides.extend(kinds.map(|kind| Override { kind, emitter, spec: "the test".into() }));
+    }
     Ok(Emitters { registry, overrides })
+}
+
+/// An emitter that plans with one of the configurations it offers besides its first choice.
+struct Reconfigured(Box<dyn Emitter>);
+
+impl Reconfigured {
+    fn boxed(emitter: Box<dyn Emitter>) -> Box<dyn Emitter> {
+        Box::new(Reconfigured(emitter))
+    }
+}
+
+impl Emitter for Reconfigured {
+    fn descriptor(&self) -> Descriptor {
+        self.0.descriptor()
+    }
+
+    fn consider(&self, fusion: &emitter::Fusion, device: &DeviceDescription) -> Verdict {
+        self.0.consider(fusion, device)
+    }
+
+    fn plan(
+        &self,
+        fusion: &emitter::Fusion,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Plan, EmitError> {
+        let first = self.0.plan(fusion, device, configuration)?;
+        // Any will do, if it is always the same for a fusion.
+        let seed = fusion.name.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        match first.alternatives.as_slice() {
+            [] => Ok(first),
+            all => self.0.plan(fusion, device, &Chance::new(seed).pick(all)),
+        }
+    }
+
+    fn emit(&self, fusion: &emitter::Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        self.0.emit(fusion, device, plan)
+    }
 }
 
 fn call(fusion: &Fusion) -> String {
