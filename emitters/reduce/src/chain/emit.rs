@@ -67,7 +67,8 @@ impl Chain<'_> {
         let length = self.chain.space.length;
         let kept = self.phases.iter().flat_map(|phase| &phase.stored);
         let kept = kept.filter_map(|&id| Some((id, self.fusion.computation().instruction(id).shape.as_array()?)));
-        kept.map(|(id, array)| (id, b.empty(&[length], Type::of_element(array.element_type).element()))).collect()
+        kept.map(|(id, array)| (id, b.allocate_shared(&[length], Type::of_element(array.element_type).element())))
+            .collect()
     }
 
     fn row(&self, b: &mut FunctionBuilder, starts: &[Starts], mut row: Row) -> Vec<Value> {

@@ -101,19 +101,15 @@ pub fn plan(
         }
     }
     let most = wanted.unwrap_or(total);
-    // The knob is for each group; what several groups chose for themselves is no single number.
-    let chosen = wanted.or((counts.len() == 1).then_some(total));
+    let others = [most / 2, most * 2, 1].into_iter().filter(|&blocks| blocks > 0 && blocks != most);
     Ok(Plan {
         launch: LaunchDimensions { blocks: total as u64, threads_per_block: 1 },
         shared_bytes: 0,
         outputs: maps.into_iter().map(OutputPlan::unique).collect(),
         vector_lanes: 1,
-        configuration: chosen.map(|blocks| configuration(&[(BLOCKS, blocks)])).unwrap_or_default(),
-        alternatives: [most / 2, most * 2, 1]
-            .into_iter()
-            .filter(|&blocks| blocks > 0 && blocks != most)
-            .map(|blocks| configuration(&[(BLOCKS, blocks)]))
-            .collect(),
+        // Without a knob the number is chosen group by group, in `emit` as here.
+        configuration: wanted.map(|blocks| configuration(&[(BLOCKS, blocks)])).unwrap_or_default(),
+        alternatives: others.map(|blocks| configuration(&[(BLOCKS, blocks)])).collect(),
         notes: found.reasons.clone(),
     })
 }

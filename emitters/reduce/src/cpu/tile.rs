@@ -15,7 +15,7 @@ pub struct Tile {
 impl Tile {
     /// A tile with the same accumulators in all lanes.
     pub fn filled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar], start: &[Value]) -> Tile {
-        let tensors = types.iter().map(|&ty| b.empty(&[lanes], ty)).collect();
+        let tensors = types.iter().map(|&ty| b.allocate_shared(&[lanes], ty)).collect();
         let tile = Tile { lanes, tensors };
         tile.filled_again(b, start)
     }
