@@ -205,6 +205,7 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
         let bits = lanes.as_bits(value);
         let result = match format {
             FloatFormat::F8E8M0Fnu => narrow_to_exponent(&lanes, bits),
+            FloatFormat::Bf16 => narrow_to_half(&lanes, value, bits),
             _ => narrow_bits(&lanes, bits, Layout::of(format)),
         };
         self.resized_as(result, 8 * format.bytes(), false)
@@ -308,6 +309,17 @@ fn narrow_bits(lanes: &Lanes<'_, '_, '_, '_>, bits: Val, layout: Layout) -> Val 
             lanes.select(nan, lanes.constant(layout.nan()), code)
         }
     }
+}
+
+/// To the upper half of the bits: rounding carries into the exponent, and past the largest number into infinity.
+fn narrow_to_half(lanes: &Lanes<'_, '_, '_, '_>, value: Val, bits: Val) -> Val {
+    let upper = lanes.op(Op::LLVMLShr, bits, 16);
+    let last = lanes.op(Op::LLVMAnd, upper, 1);
+    // Just under half, and the rest of it if the last bit kept is one.
+    let rounded = lanes.op(Op::LLVMLShr, lanes.op(Op::LLVMAdd, lanes.both(Op::LLVMAdd, bits, last), 0x7fff), 16);
+    let nan = lanes.function.llvm().compare_float(LLVMRealPredicate::LLVMRealUNO, value, value);
+    let quiet = lanes.op(Op::LLVMOr, lanes.op(Op::LLVMAnd, upper, 0x8000), 0x7fc0);
+    lanes.select(nan, quiet, rounded)
 }
 
 /// Below the smallest normal number: the addition of a number whose last bit is worth as much as the format's
