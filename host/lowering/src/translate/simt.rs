@@ -51,7 +51,14 @@ impl Function<'_, '_, '_> {
         if !tensor.known.reported {
             return Ok(());
         }
-        for (dimension, (&ix, &size)) in indices.iter().zip(sizes).enumerate() {
+        let mut wanted: Vec<(usize, Ix)> = indices.iter().copied().enumerate().collect();
+        // Of elements in a row, the last one too.
+        if let (Some(last), Some(lanes)) = (indices.len().checked_sub(1), lanes_moved(op)) {
+            let beyond = self.indices.constant(i64::from(lanes) - 1);
+            wanted.push((last, self.indices.add(indices[last], beyond)));
+        }
+        for (dimension, ix) in wanted {
+            let size = sizes[dimension];
             let range = self.indices.range(ix);
             if range.lower >= 0 && range.upper < size {
                 continue;
@@ -142,5 +149,18 @@ impl Function<'_, '_, '_> {
             }
         };
         self.llvm().call(declared.signature, declared.function, arguments)
+    }
+}
+
+/// Elements that a transfer of a vector moves.
+fn lanes_moved(op: Operation) -> Option<u32> {
+    let vector = match op.name() {
+        "vector.transfer_read" => op.result(0).ty(),
+        "vector.transfer_write" => op.operand(0).ty(),
+        _ => return None,
+    };
+    match vector {
+        Type::Vector { lanes, .. } => Some(lanes),
+        _ => None,
     }
 }
