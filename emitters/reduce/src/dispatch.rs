@@ -34,6 +34,9 @@ fn range_exprs(map: &IndexingMap) -> Vec<Expr> {
     (0..map.ranges.len() as u32).map(Expr::range).collect()
 }
 
+/// What a block does: `body(builder, group, block within the group, outputs)` gives the outputs after it.
+pub type BlockBody<'a> = dyn FnMut(&mut FunctionBuilder, usize, Value, &[Value]) -> Vec<Value> + 'a;
+
 /// Runs `body(group, block within the group, outputs)` in the blocks of each group; all threads of a block take
 /// the same way.
 pub fn by_group(
@@ -41,7 +44,7 @@ pub fn by_group(
     block: Value,
     counts: &[i64],
     outputs: &[Value],
-    body: &mut dyn FnMut(&mut FunctionBuilder, usize, Value, &[Value]) -> Vec<Value>,
+    body: &mut BlockBody<'_>,
 ) -> Vec<Value> {
     from_group(b, block, counts, 0, outputs, body)
 }
@@ -52,7 +55,7 @@ fn from_group(
     counts: &[i64],
     group: usize,
     outputs: &[Value],
-    body: &mut dyn FnMut(&mut FunctionBuilder, usize, Value, &[Value]) -> Vec<Value>,
+    body: &mut BlockBody<'_>,
 ) -> Vec<Value> {
     let Some((&count, later)) = counts.split_first() else { return outputs.to_vec() };
     if later.is_empty() {

@@ -69,7 +69,7 @@ impl Tile {
     pub fn folded(
         self,
         b: &mut FunctionBuilder,
-        merge: &dyn Fn(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value>,
+        merge: impl Fn(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
         let mut tile = self;
         let mut half = tile.lanes / 2;
