@@ -6,6 +6,7 @@
 //! panels.rs    blocks of one thread: copied by rows, written by panels
 //! tiles.rs     many threads: tiles in shared memory
 //! packed.rs    many threads, narrow elements: tiles of 32-bit words
+//! thin.rs      blocks of one thread, one of the dimensions short: points along the other
 //! rows.rs      the minor dimension stays: rows go straight from operand to result
 //! schedule.rs  loops -> plan
 //! emit.rs      loops -> entry function
@@ -20,6 +21,7 @@ mod panels;
 mod problem;
 mod rows;
 mod schedule;
+mod thin;
 mod tiles;
 
 use fusebox_core::device::DeviceDescription;
@@ -137,6 +139,7 @@ fn schedule(
     if device.is_single_threaded_block() {
         return match rows {
             true => rows::looped(problem, device, configuration),
+            false if thin::applies(problem) => thin::looped(problem, device, configuration),
             false => Panels::new(problem, device, configuration)?.schedule(problem).check(problem, device),
         };
     }

@@ -1,0 +1,94 @@
+//! The schedule for blocks of one thread where one of the two dimensions that change places is short, like the channels
+//! of an image: points along the other one, each with all elements of the short one.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::indexing::Expr;
+
+use crate::grid::{Grid, Nest, map_over};
+use crate::index::ceil_div;
+use crate::knobs::{Knobs, knob};
+use crate::problem::Problem;
+use crate::schedule::Schedule;
+
+/// Most elements that LLVM's vectoriser takes apart or puts together with one group of accesses.
+const MOST_ELEMENTS: i64 = 8;
+/// Points below which a loop over them is not worth its start.
+const LEAST_POINTS: i64 = 16;
+/// An epilogue of more operations than this is not written out for each element of a point.
+const MOST_COPIED_OPERATIONS: usize = 3;
+/// Bytes that a block moves.
+const TILE_BYTES: i64 = 64 << 10;
+/// Blocks per core, so that an unlucky one does not matter.
+const BLOCKS_PER_CORE: i64 = 4;
+
+/// The dimensions that change places.
+struct Dims {
+    thin: usize,
+    points: usize,
+}
+
+/// The dimensions, if one of them is short and its elements lie next to each other, in the operand or in the result.
+fn dims(problem: &Problem) -> Option<Dims> {
+    let form = &problem.form;
+    let rank = form.dims.len();
+    let (short, long) = (rank - 1, *form.permutation.last()?);
+    let complex = problem.moved.iter().any(|moved| moved.access_bytes != moved.bytes);
+    let most = if complex { MOST_ELEMENTS / 2 } else { MOST_ELEMENTS };
+    let fits = |at: &Dims| form.dims[at.thin] <= most && form.dims[at.points] >= LEAST_POINTS;
+    let of_operand = (long + 1 == short).then_some(Dims { thin: short, points: long });
+    let of_result = (form.permutation[rank - 2] == short).then_some(Dims { thin: long, points: short });
+    of_operand.filter(fits).or(of_result.filter(fits))
+}
+
+/// Whether the schedule is for this fusion.
+pub fn applies(problem: &Problem) -> bool {
+    problem.epilogue_operations <= MOST_COPIED_OPERATIONS && dims(problem).is_some()
+}
+
+/// The loops. The schedule [applies].
+///
+/// # Errors
+/// If a knob has an impossible value.
+pub fn looped(
+    problem: &Problem,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Schedule, EmitError> {
+    let Some(at) = dims(problem) else {
+        return Err(EmitError { message: "no dimension that moves is short".into(), instruction: None });
+    };
+    let form = &problem.form;
+    let (thin, size) = (form.dims[at.thin], form.dims[at.points]);
+    let wanted = i64::from(device.core_count) * BLOCKS_PER_CORE;
+    let batch = (form.element_count() / (thin * size).max(1)).max(1);
+    let largest = TILE_BYTES / (thin * problem.bytes_together());
+    let even = ceil_div(size, ceil_div(wanted, batch)).max(1024);
+    let points = match knob(configuration, "points", 1..=size)? {
+        Some(points) => points,
+        None => largest.min(even).clamp(1, size),
+    };
+    let mut tile = vec![1; form.dims.len()];
+    tile[at.thin] = thin;
+    tile[at.points] = points;
+    let grid = Grid { dims: form.dims.clone(), tile };
+    let mut map = map_over(1, grid.blocks(), &[("point", points), ("element", thin)]);
+    let mut within = vec![Expr::constant(0); form.dims.len()];
+    within[at.points] = Expr::range(0);
+    within[at.thin] = Expr::range(1);
+    map.results = grid.index(&within);
+    map.constraints = grid.constraints(&map.results);
+    let knobs = Knobs::new(&[("points", points)]);
+    let others = [points / 2, points * 2].into_iter().filter(|points| (1..=size).contains(points));
+    Ok(Schedule {
+        launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 },
+        reading: Vec::new(),
+        writing: vec![Nest::new(map, vec![1])],
+        tile: None,
+        turned: None,
+        lanes: 1,
+        alternatives: knobs.alternatives(others.map(|points| knobs.with("points", points))),
+        knobs,
+        notes: vec![format!("{points} points of {thin} elements at a time")],
+    })
+}
