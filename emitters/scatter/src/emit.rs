@@ -19,6 +19,7 @@ pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<
         Schedule::Slabs(slabs) => slabs.emit(&mut kernel, &body, &outputs),
         Schedule::Updates(updates) => updates.emit(&mut kernel, &body, &outputs),
         Schedule::Runs(runs) => runs.emit(&mut kernel, &body, &outputs),
+        Schedule::Gathered(gathered) => gathered.emit(&mut kernel, &body, &outputs),
         Schedule::Owned(owned) => owned.emit(&mut kernel, &body, &outputs),
     };
     kernel.finish(&written)

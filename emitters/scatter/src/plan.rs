@@ -5,6 +5,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, Fusion, LaunchDimensions, OutputPlan, Plan};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable};
 
+use crate::gathered::Gathered;
 use crate::owned::Owned;
 use crate::problem::Problem;
 use crate::runs::{self, Runs};
@@ -27,6 +28,8 @@ pub enum Schedule {
     Updates(Updates),
     /// Many threads, each with the same few updates of several slices in a row.
     Runs(Runs),
+    /// Blocks that own rows and gather the slices that go there.
+    Gathered(Gathered),
     /// Many threads, each with an element of the output.
     Owned(Owned),
 }
@@ -50,7 +53,10 @@ impl Schedule {
             None => must_be_ordered(problem) || is_cheap_to_walk(problem),
         };
         if deterministic && !problem.is_order_free() {
-            return Ok(Schedule::Owned(Owned::new(problem, device)));
+            return Ok(match Gathered::new(problem, device) {
+                Some(gathered) if !is_cheap_to_walk(problem) => Schedule::Gathered(gathered),
+                _ => Schedule::Owned(Owned::new(problem, device)),
+            });
         }
         let is_possible = runs::is_possible(problem);
         let slices = match Runs::slices(configuration)? {
@@ -75,6 +81,7 @@ impl Schedule {
             Schedule::Slabs(slabs) => slabs.launch(),
             Schedule::Updates(updates) => updates.launch(),
             Schedule::Runs(runs) => runs.launch(),
+            Schedule::Gathered(gathered) => gathered.launch(),
             Schedule::Owned(owned) => owned.launch(),
         }
     }
@@ -84,6 +91,7 @@ impl Schedule {
             Schedule::Slabs(slabs) => OutputPlan::updates(slabs.map(shape), initial),
             Schedule::Updates(updates) => OutputPlan::updates(updates.map(shape), initial),
             Schedule::Runs(runs) => OutputPlan::updates(runs.map(shape), initial),
+            Schedule::Gathered(gathered) => OutputPlan::updates(gathered.map(shape), initial),
             Schedule::Owned(owned) => OutputPlan::in_place(owned.map(shape), initial),
         }
     }
@@ -93,6 +101,7 @@ impl Schedule {
             Schedule::Slabs(slabs) => slabs.configuration(),
             Schedule::Updates(updates) => updates.configuration(),
             Schedule::Runs(runs) => runs.configuration(),
+            Schedule::Gathered(gathered) => gathered.configuration(),
             Schedule::Owned(owned) => owned.configuration(),
         }
     }
@@ -103,8 +112,8 @@ impl Schedule {
         let mut all = match self {
             Schedule::Slabs(slabs) => return Ok(slabs.alternatives()),
             Schedule::Updates(updates) => updates.alternatives(),
-            Schedule::Runs(_) | Schedule::Owned(_) if must_be_ordered(problem) => Vec::new(),
-            Schedule::Runs(_) | Schedule::Owned(_) => vec![others.configuration()],
+            Schedule::Runs(_) | Schedule::Gathered(_) | Schedule::Owned(_) if must_be_ordered(problem) => Vec::new(),
+            Schedule::Runs(_) | Schedule::Gathered(_) | Schedule::Owned(_) => vec![others.configuration()],
         };
         if runs::is_possible(problem) && !problem.shape.unique {
             all.extend([4, 16].map(|slices| knobs(&[("deterministic", 0), ("slices", slices)])));
@@ -122,6 +131,7 @@ impl Schedule {
             Schedule::Slabs(slabs) => slabs.note(),
             Schedule::Updates(updates) => updates.note(),
             Schedule::Runs(runs) => runs.note(),
+            Schedule::Gathered(gathered) => gathered.note(),
             Schedule::Owned(_) => "each thread owns an element and walks all slices in order".into(),
         }
     }
@@ -135,18 +145,40 @@ pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configu
         launch: schedule.launch(),
         shared_bytes: match &schedule {
             Schedule::Slabs(slabs) => slabs.shared_bytes(&problem),
+            Schedule::Gathered(gathered) => gathered.shared_bytes(),
             _ => 0,
         },
         outputs: problem.initial.iter().map(|&initial| schedule.output(&problem.shape, initial)).collect(),
         vector_lanes: match &schedule {
             Schedule::Updates(updates) => updates.lanes() as u32,
             Schedule::Runs(runs) => runs.lanes() as u32,
-            Schedule::Slabs(_) | Schedule::Owned(_) => 1,
+            _ => 1,
         },
         configuration: schedule.configuration(),
         alternatives: schedule.alternatives(&problem, device)?,
         notes: vec![schedule.note()],
     })
+}
+
+/// The same, with the order of updates kept wherever it matters.
+pub fn plan_in_order(
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Plan, EmitError> {
+    let is_order_free = Problem::accepted(fusion)?.is_order_free();
+    let keeps = |configuration: &Configuration| is_order_free || configuration.0.get("deterministic") != Some(&0);
+    if !keeps(configuration) {
+        let message = "knob deterministic is 0, but this emitter keeps the order of updates".into();
+        return Err(EmitError { message, instruction: None });
+    }
+    let mut asked = configuration.clone();
+    if !is_order_free && !device.is_single_threaded_block() {
+        asked.0.insert("deterministic".into(), 1);
+    }
+    let mut plan = plan(fusion, device, &asked)?;
+    plan.alternatives.retain(keeps);
+    Ok(plan)
 }
 
 /// Whether updates of one element cannot be combined by an atomic operation.

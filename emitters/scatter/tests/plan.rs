@@ -5,7 +5,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict, WriteMode};
 use fusebox_core::hlo::parse_module;
 use fusebox_core::indexing::{Coverage, check_coverage};
-use fusebox_emitter_scatter::Scatter;
+use fusebox_emitter_scatter::{Scatter, ScatterInOrder};
 
 fn fusion(text: &str) -> Fusion {
     Fusion::new("kernel", parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}\n{text}", faults[0])))
@@ -121,9 +121,23 @@ fn the_order_of_updates_decides_the_schedule() {
     assert_eq!(knob(&small, "deterministic"), Some(1), "walking all slices costs little");
     let wide = check(&elements("c128", "multiply", [10_000, 100_000], ""), &gpu);
     assert_eq!(knob(&wide, "deterministic"), Some(1), "no atomic operation is that wide");
-    let asked = Configuration([("deterministic".to_owned(), 1)].into());
-    let plan = Scatter.plan(&rows("f32", "add", [10_000, 64, 10_000], ""), &gpu, &asked).unwrap();
-    assert_eq!(plan.outputs[0].mode, WriteMode::InPlace);
+    let walks = elements("f32", "add", [10, 100], "");
+    assert_eq!(check(&walks, &gpu).outputs[0].mode, WriteMode::InPlace, "each element is one thread's");
+}
+
+#[test]
+fn asked_to_keep_the_order_it_does() {
+    let gpu = DeviceDescription::sm(90);
+    let default = Configuration::default();
+    let sums = rows("f32", "add", [10_000, 64, 10_000], "");
+    let plan = ScatterInOrder.plan(&sums, &gpu, &default).unwrap();
+    assert_eq!((knob(&plan, "deterministic"), plan.shared_bytes), (Some(1), 10_240));
+    assert_eq!(plan.launch.blocks, 264, "two for each core");
+    assert!(plan.alternatives.is_empty(), "{:?}", plan.alternatives);
+    let racing = Configuration([("deterministic".to_owned(), 0)].into());
+    assert!(ScatterInOrder.plan(&sums, &gpu, &racing).is_err());
+    let counts = ScatterInOrder.plan(&rows("s32", "add", [10_000, 64, 10_000], ""), &gpu, &default).unwrap();
+    assert!(counts.notes.concat().contains("atomic"), "integers are summed in any order");
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub const ORDER: &[&str] = &[
     "scalar-reduce",
     "row-normalise",
     "scatter",
+    "scatter-in-order",
     "transpose",
     "packed-transpose",
 ];

@@ -30,15 +30,23 @@ impl Case {
     fn check_small(&self) {
         let gpu = DeviceDescription { core_count: 1, max_threads_per_core: 64, ..DeviceDescription::simt() };
         let text = self.text();
-        let emitters = check_on(&text, [(Target::Cpu, DeviceDescription::cpu(1)), (Target::Simt, gpu)]);
+        let emitters = check_on(&text, [(Target::Cpu, DeviceDescription::cpu(1)), (Target::Simt, gpu)], &[]);
         assert_eq!(emitters, ["scatter", "scatter"], "{text}");
     }
 
     /// The same for processors only: among many threads it is open which of several updates an element keeps.
     fn check_on_processors(&self) {
         let text = self.text();
-        let emitters = check_on(&text, [1, 2].map(|cores| (Target::Cpu, DeviceDescription::cpu(cores))));
+        let emitters = check_on(&text, [1, 2].map(|cores| (Target::Cpu, DeviceDescription::cpu(cores))), &[]);
         assert_eq!(emitters, ["scatter", "scatter"], "{text}");
+    }
+
+    /// The same with the emitter that keeps the order of updates.
+    fn check_in_order(&self) {
+        let gpu = DeviceDescription { core_count: 2, ..DeviceDescription::simt() };
+        let text = self.text();
+        let devices = [(Target::Cpu, DeviceDescription::cpu(3)), (Target::Simt, gpu)];
+        assert_eq!(check_on(&text, devices, &["scatter=scatter-in-order"]), ["scatter-in-order"; 2], "{text}");
     }
 
     /// The scatter emitter takes the fusion on both targets, and its results are right.
@@ -329,6 +337,34 @@ fn blocks_of_one_thread_share_the_work() {
     .check();
 }
 
+/// Updates are applied one after the other: a difference, or the last of several updates, shows any other order.
+#[test]
+fn in_order() {
+    // Enough slices that blocks list those of their rows.
+    for columns in [1, 3, 64, 300] {
+        let slices = 20_000_000 / (1000 * columns) + 1030;
+        rows(replace("f32"), "f32", [1000, columns, slices], "").check_in_order();
+    }
+    let spread = "  k = s32[20000] iota(), iota_dimension=0\n  c = s32[] constant(7)\n  b = s32[20000] broadcast(c), dimensions={}\n  \
+                  m = s32[20000] multiply(k, b)\n  d = s32[] constant(1009)\n  e = s32[20000] broadcast(d), dimensions={}\n  \
+                  i = s32[20000] remainder(m, e)";
+    elements(replace("s16"), "s16", [1000, 20_000], spread, "").check_in_order();
+    elements(combiner("f32", ADD), "f32", [1000, 20_000], spread, "").check_in_order();
+    elements(combiner("f32", "subtract"), "f32", [1000, 30], "  i = s32[30] negate(j)", "").check_in_order();
+    // Rows of two dimensions, in another order, with columns in between.
+    Case {
+        combiner: replace("f32"),
+        body: "  x = f32[40,20,30] parameter(0)\n  i = s32[5000,2] parameter(1)\n  u = f32[20,5000] parameter(2)"
+            .into(),
+        result: "f32[40,20,30]".into(),
+        operands: "x, i, u",
+        numbers:
+            "update_window_dims={0}, inserted_window_dims={0,2}, scatter_dims_to_operand_dims={2,0}, index_vector_dim=1"
+                .into(),
+    }
+    .check_in_order();
+}
+
 /// The larger value and where it comes from.
 const ARG_MAX: &str = "combine {
   v = f32[] parameter(0)
@@ -397,6 +433,44 @@ fn surroundings_are_other_kernels() {
     );
     // Both scatters are the same code.
     assert_eq!(check(&text), ["loop scatter loop", "loop scatter loop"]);
+}
+
+/// PTX of a case's kernel for sm_90, which NVIDIA's assembler takes for sm_80 too, if it is installed.
+fn ptx(case: &Case, choices: &[&str]) -> String {
+    oracle::ptx(&case.text(), choices)
+}
+
+#[test]
+fn nvidia_gets_native_atomics_and_wide_reads() {
+    let sum = ptx(&rows(combiner("f32", ADD), "f32", [1000, 256, 2000], ""), &[]);
+    assert!(sum.contains("ld.global.nc.v4.b32"), "{sum}");
+    assert_eq!(sum.matches("atom.global.add.f32").count(), 4, "{sum}");
+    for (element, op, instruction) in [
+        ("s32", "maximum", "atom.global.max.s32"),
+        ("u32", "minimum", "atom.global.min.u32"),
+        ("u64", "add", "atom.global.add.u64"),
+    ] {
+        let text = ptx(&rows(combiner(element, op), element, [9000, 64, 9000], ""), &[]);
+        assert!(text.contains(instruction), "{text}");
+    }
+    let product = ptx(&rows(combiner("f32", "multiply"), "f32", [9000, 64, 9000], ""), &[]);
+    assert!(product.contains("cas.b32"), "nothing native multiplies: {product}");
+}
+
+#[test]
+fn nvidia_gets_no_atomics_where_none_are_needed() {
+    let unique = ptx(&rows(combiner("f32", ADD), "f32", [9000, 256, 2000], ", unique_indices=true"), &[]);
+    assert!(unique.contains("st.global.v4.b32") && !unique.contains("atom"), "{unique}");
+    let in_order = ptx(&rows(combiner("f32", ADD), "f32", [9000, 256, 2000], ""), &["scatter=scatter-in-order"]);
+    assert!(in_order.contains("bar") && in_order.contains("ld.shared") && !in_order.contains("atom"), "{in_order}");
+}
+
+/// One atomic operation for a run of equal indices instead of one for each.
+#[test]
+fn nvidia_gets_runs_of_sorted_indices_in_registers() {
+    let sorted = rows(combiner("f32", ADD), "f32", [90_000, 256, 90_000], ", indices_are_sorted=true");
+    let text = ptx(&sorted, &[]);
+    assert!(text.matches("add.rn.f32").count() >= 4 && text.contains("ld.global.nc.v4.b32"), "{text}");
 }
 
 #[test]

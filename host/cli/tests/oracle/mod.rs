@@ -4,17 +4,17 @@ use fusebox_compiler::{Compilation, Dump, Emitters, Options, Phase, Source, comp
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
 use fusebox_lowering::Target;
-use fusebox_plugins::Registry;
+use fusebox_plugins::{Override, Registry, Spec};
 use fusebox_runtime::{Program, ThreadOrder};
 
 /// Compiles the fusion and compares its results on both targets; gives the name of the emitter that each target's
 /// kernel comes from. Values are small integers, so that results are exact.
 pub fn check(text: &str) -> [String; 2] {
-    check_on(text, [(Target::Cpu, DeviceDescription::cpu(2)), (Target::Simt, DeviceDescription::simt())])
+    check_on(text, [(Target::Cpu, DeviceDescription::cpu(2)), (Target::Simt, DeviceDescription::simt())], &[])
 }
 
-/// The same for devices of other sizes.
-pub fn check_on(text: &str, devices: [(Target, DeviceDescription); 2]) -> [String; 2] {
+/// The same for devices of other sizes, and with choices as `--emitter` makes them.
+pub fn check_on(text: &str, devices: [(Target, DeviceDescription); 2], choices: &[&str]) -> [String; 2] {
     let source = Source::text("fusion.hlo", text);
     let module = source.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
     let computation = module.entry_computation().unwrap();
@@ -25,7 +25,8 @@ pub fn check_on(text: &str, devices: [(Target, DeviceDescription); 2]) -> [Strin
     let expected = fusebox_interpreter::evaluate(&module, &literals).unwrap_or_else(|e| panic!("{e}\n{text}"));
     devices.map(|(target, device)| {
         let name = device.name.clone();
-        let (made, found) = run(&source, target, device, &inputs).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+        let (made, found) =
+            run(&source, target, device, choices, &inputs).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
         assert!(made.warnings.is_empty(), "{name}: {:?}\n{text}", made.warnings);
         for (leaf, (found, expected)) in found.leaves().iter().zip(expected.leaves()).enumerate() {
             assert!(**found == *expected, "{name}, result {leaf}: {found:?} instead of {expected:?}\n{text}");
@@ -39,14 +40,20 @@ fn run(
     source: &Source,
     target: Target,
     device: DeviceDescription,
+    choices: &[&str],
     inputs: &[ArrayLiteral],
 ) -> Result<(Compilation, Literal), String> {
     let registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?;
     let is_simulated = target == Target::Simt;
+    let mut overrides = Vec::new();
+    for choice in choices {
+        let spec: Spec = choice.parse().map_err(|e| format!("{e}"))?;
+        overrides.extend(Override::resolve(&registry, &spec).map_err(|e| e.to_string())?);
+    }
     let options = Options {
         target,
         device,
-        emitters: Emitters { registry, overrides: Vec::new() },
+        emitters: Emitters { registry, overrides },
         threads: 1,
         until: Phase::Run,
         stages: Vec::new(),

@@ -1,0 +1,331 @@
+//! The schedule for many threads that is deterministic where slices either coincide or do not meet: a block owns rows
+//! of the output, its threads together list the slices that go there, and apply them in order.
+//!
+//! Rows are counted by the dimensions that index vectors address. Each element of a row is always the same thread's,
+//! so that nothing but the lists is shared.
+
+use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, LaunchDimensions};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize, dim_exprs, linearize};
+
+use crate::body::Body;
+use crate::plan::{ceil_div, runtime_starts};
+use crate::problem::Problem;
+
+/// Threads of a block: a power of two.
+const THREADS: i64 = 256;
+/// Slices that each thread looks at in one turn.
+const LOOKS: i64 = 4;
+/// Blocks per core: one waits at a barrier while the other works.
+const BLOCKS_PER_CORE: i64 = 2;
+
+/// Rows dealt to blocks.
+pub struct Gathered {
+    /// Sizes of the dimensions that index vectors address, in order of components.
+    sizes: Vec<i64>,
+    /// Operand dimensions that updates span, in the order of the updates' dimensions, and their sizes.
+    window: Vec<(usize, i64)>,
+    rows: i64,
+    rows_per_block: i64,
+    slices: i64,
+    /// Elements of a row.
+    row: i64,
+}
+
+/// What threads share: running counts, twice over; and the list of slices, with their rows.
+#[derive(Clone, Copy)]
+struct Tiles {
+    counts: Value,
+    slices: Value,
+    rows: Value,
+}
+
+impl Gathered {
+    /// The schedule, if slices that meet coincide and the device is large enough.
+    pub fn new(problem: &Problem, device: &DeviceDescription) -> Option<Self> {
+        let shape = &problem.shape;
+        let is_row = |dim: &OperandDim| match dim.start {
+            SliceStart::Zero => true,
+            SliceStart::Component(_) => dim.window == 1,
+            SliceStart::Batch(_) => false,
+        };
+        let fits = i64::from(device.max_threads_per_block) >= THREADS
+            && i64::from(device.shared_bytes_per_block) >= shared_bytes()
+            && shape.slices() <= i64::from(i32::MAX)
+            && shape.operand_elements() <= i64::from(i32::MAX);
+        if !fits || shape.slices() == 0 || !shape.operand.iter().all(is_row) {
+            return None;
+        }
+        let sizes: Vec<i64> = shape.components.iter().map(|&dim| shape.operand[dim].size).collect();
+        let mut window_dims = shape.window_dims();
+        window_dims.sort_by_key(|&dim| shape.operand[dim].update_dim);
+        let rows: i64 = sizes.iter().product();
+        let blocks = rows.min(i64::from(device.core_count) * BLOCKS_PER_CORE).max(1);
+        Some(Gathered {
+            sizes,
+            window: window_dims.into_iter().map(|dim| (dim, shape.operand[dim].window)).collect(),
+            rows,
+            rows_per_block: ceil_div(rows, blocks).max(1),
+            slices: shape.slices(),
+            row: shape.window_elements(),
+        })
+    }
+
+    /// The grid.
+    pub fn launch(&self) -> LaunchDimensions {
+        let blocks = ceil_div(self.rows, self.rows_per_block).max(1);
+        LaunchDimensions { blocks: blocks as u64, threads_per_block: THREADS as u32 }
+    }
+
+    /// Bytes of the tiles.
+    pub fn shared_bytes(&self) -> u32 {
+        shared_bytes() as u32
+    }
+
+    /// The knobs' values.
+    pub fn configuration(&self) -> Configuration {
+        Configuration([("deterministic".to_owned(), 1)].into())
+    }
+
+    /// What happens, in words.
+    pub fn note(&self) -> String {
+        format!("a block owns {} rows, lists the slices that go there, and applies them in order", self.rows_per_block)
+    }
+
+    /// Threads that share a row, and rows that are worked on at a time.
+    fn groups(&self) -> (i64, i64) {
+        let lanes = self.row.clamp(1, THREADS);
+        (lanes, THREADS / lanes)
+    }
+
+    /// `(th, bl)[slice, step]{starts…} -> index of the output`: each update at the thread that applies it.
+    pub fn map(&self, shape: &ScatterShape) -> IndexingMap {
+        let (lanes, groups) = self.groups();
+        let steps = ceil_div(self.row, lanes);
+        let mut map = IndexingMap {
+            dims: vec![Variable::named("th", THREADS), Variable::named("bl", self.launch().blocks as i64)],
+            ranges: vec![Variable::named("slice", self.slices), Variable::named("step", steps)],
+            ..IndexingMap::default()
+        };
+        let starts = runtime_starts(&mut map, shape);
+        let element = Expr::range(1) * lanes + Expr::dim(0).modulo(lanes);
+        let own = linearize(&starts, &self.sizes) - Expr::dim(1) * self.rows_per_block;
+        let group = own.clone().modulo(groups) - Expr::dim(0).floor_div(lanes);
+        map.constraints.push(Constraint { expr: own, bounds: Interval::from_size(self.rows_per_block) });
+        map.constraints.push(Constraint { expr: group, bounds: Interval::from_size(1) });
+        map.constraints.push(Constraint { expr: element.clone(), bounds: Interval::from_size(self.row) });
+        map.results = shape.landing(&[], &self.coordinates(shape, &element), &starts);
+        map
+    }
+
+    /// Window coordinates of an element of a row, one per operand dimension.
+    fn coordinates(&self, shape: &ScatterShape, element: &Expr) -> Vec<Expr> {
+        let sizes: Vec<i64> = self.window.iter().map(|&(_, size)| size).collect();
+        let mut window = vec![Expr::constant(0); shape.operand.len()];
+        for (&(dim, _), coordinate) in self.window.iter().zip(delinearize(element, &sizes)) {
+            window[dim] = coordinate;
+        }
+        window
+    }
+
+    /// Writes the loops.
+    pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+        let (thread, block) = (kernel.thread(), kernel.block());
+        let tiles = Tiles {
+            counts: kernel.allocate_shared(&[2, THREADS], Scalar::I32),
+            slices: kernel.allocate_shared(&[THREADS * LOOKS], Scalar::I32),
+            rows: kernel.allocate_shared(&[THREADS * LOOKS], Scalar::I32),
+        };
+        let share = kernel.index(self.rows_per_block);
+        let first_row = kernel.muli(block, share);
+        let (zero, end, step) = (kernel.index(0), kernel.index(self.slices), kernel.index(THREADS * LOOKS));
+        let state = [tiles.all(), outputs.to_vec()].concat();
+        let state = kernel.scf_for(zero, end, step, &state, |b, first, state| {
+            let (tiles, outputs) = Tiles::split(state);
+            let (count, tiles) = self.list(b, body, (thread, first, first_row), tiles);
+            let outputs = self.apply(b, body, (thread, count, first_row), tiles, outputs);
+            // The lists are written again only after all have read them.
+            let tiles = b.sync_threads(&tiles.all());
+            [tiles, outputs].concat()
+        });
+        Tiles::split(&state).1.to_vec()
+    }
+
+    /// Lists which of the next slices go to the block's rows; gives their number.
+    fn list(
+        &self,
+        b: &mut FunctionBuilder,
+        body: &Body,
+        (thread, first, first_row): (Value, Value, Value),
+        tiles: Tiles,
+    ) -> (Value, Tiles) {
+        let (looks, zero, one) = (b.index(LOOKS), b.int(0, Scalar::I32), b.int(1, Scalar::I32));
+        let own = b.muli(thread, looks);
+        let own = b.addi(first, own);
+        let found: Vec<(Value, Value, Value)> =
+            (0..LOOKS).map(|look| self.look(b, body, own, look, first_row)).collect();
+        let mut count = zero;
+        for &(counts, ..) in &found {
+            let one = b.select(counts, one, zero);
+            count = b.addi(count, one);
+        }
+        let (before, total, counts) = running_total(b, thread, count, tiles.counts);
+        let (mut at, mut slices, mut rows) = (before, tiles.slices, tiles.rows);
+        for (counts, slice, row) in found {
+            let place = b.index_castui(at, Scalar::Index);
+            slices = b.predicated_insert(counts, slice, slices, &[place]);
+            rows = b.predicated_insert(counts, row, rows, &[place]);
+            let one = b.select(counts, one, zero);
+            at = b.addi(at, one);
+        }
+        let tiles = b.sync_threads(&[counts, slices, rows]);
+        (b.index_castui(total, Scalar::Index), Tiles { counts: tiles[0], slices: tiles[1], rows: tiles[2] })
+    }
+
+    /// Whether slice `first + look` is one of the block's; its number, its row among the block's.
+    fn look(
+        &self,
+        b: &mut FunctionBuilder,
+        body: &Body,
+        first: Value,
+        look: i64,
+        first_row: Value,
+    ) -> (Value, Value, Value) {
+        let look = b.index(look);
+        let (last, end) = (b.index(self.slices - 1), b.index(self.slices));
+        let number = b.addi(first, look);
+        let exists = b.cmpi(IntPredicate::Slt, number, end);
+        let number = b.minsi(number, last);
+        let slice = self.slice(b, body, number);
+        let vector = body.index_vector(b, &slice);
+        let fits = body.fits(b, &vector);
+        let starts = body.starts(b, &slice, &vector);
+        let starts: Vec<Value> = body.problem.shape.components.iter().map(|&dim| starts[dim]).collect();
+        let row = IndexingMap {
+            dims: self.sizes.iter().map(|&size| Variable::from_size(size)).collect(),
+            results: vec![linearize(&dim_exprs(self.sizes.len()), &self.sizes)],
+            ..IndexingMap::default()
+        };
+        let row = b.apply_indexing(&row, &starts)[0];
+        let row = b.subi(row, first_row);
+        let (zero, share) = (b.index(0), b.index(self.rows_per_block));
+        let (not_before, before) = (b.cmpi(IntPredicate::Sge, row, zero), b.cmpi(IntPredicate::Slt, row, share));
+        let mine = b.andi(not_before, before);
+        let mine = b.andi(mine, fits);
+        let mine = b.andi(mine, exists);
+        (mine, b.index_cast(number, Scalar::I32), b.index_cast(row, Scalar::I32))
+    }
+
+    /// Coordinates of a slice from its number.
+    fn slice(&self, b: &mut FunctionBuilder, body: &Body, number: Value) -> Vec<Value> {
+        let sizes: Vec<i64> = body.problem.shape.scatter_dims.iter().map(|&(_, size)| size).collect();
+        let map = IndexingMap {
+            dims: vec![Variable::from_size(self.slices)],
+            results: delinearize(&Expr::dim(0), &sizes),
+            ..IndexingMap::default()
+        };
+        b.apply_indexing(&map, &[number])
+    }
+
+    /// Applies the listed slices in order. A thread takes the elements of every `groups`-th row that are its own.
+    fn apply(
+        &self,
+        b: &mut FunctionBuilder,
+        body: &Body,
+        (thread, count, first_row): (Value, Value, Value),
+        tiles: Tiles,
+        outputs: &[Value],
+    ) -> Vec<Value> {
+        let (lanes, groups) = self.groups();
+        let (zero, one) = (b.index(0), b.index(1));
+        b.scf_for(zero, count, one, outputs, |b, entry, outputs| {
+            let number = b.extract(tiles.slices, &[entry]);
+            let row = b.extract(tiles.rows, &[entry]);
+            let (number, row) = (b.index_castui(number, Scalar::Index), b.index_castui(row, Scalar::Index));
+            let (number, row) = (self.below(b, number, self.slices), self.below(b, row, self.rows_per_block));
+            // What is not this thread's is skipped by the loop's constraints.
+            let map = IndexingMap {
+                dims: vec![Variable::named("th", THREADS), Variable::named("row", self.rows_per_block)],
+                ranges: vec![Variable::named("step", ceil_div(self.row, lanes))],
+                ..IndexingMap::default()
+            };
+            let element = Expr::range(0) * lanes + Expr::dim(0).modulo(lanes);
+            let group = Expr::dim(1).modulo(groups) - Expr::dim(0).floor_div(lanes);
+            let map = IndexingMap { results: self.coordinates(&body.problem.shape, &element), ..map }
+                .with_constraint(group, Interval::from_size(1))
+                .with_constraint(element, Interval::from_size(self.row));
+            let row_of_all = b.addi(first_row, row);
+            let starts = self.starts(b, body, row_of_all);
+            let slice = self.slice(b, body, number);
+            b.indexed_loop(&map, &[thread, row], outputs, &[], |b, _, window, outputs| {
+                let at = body.landing(b, &starts, window);
+                let updates = body.updates(b, &slice, window);
+                body.update(b, outputs, &at, &updates)
+            })
+        })
+    }
+
+    /// An index from a list, whose range the host is to know.
+    fn below(&self, b: &mut FunctionBuilder, index: Value, size: i64) -> Value {
+        let last = b.index(size - 1);
+        b.minsi(index, last)
+    }
+
+    /// Where the slices of a row start, per operand dimension.
+    fn starts(&self, b: &mut FunctionBuilder, body: &Body, row: Value) -> Vec<Value> {
+        let shape = &body.problem.shape;
+        let components = delinearize(&Expr::dim(0), &self.sizes);
+        let start = |dim: &OperandDim| match dim.start {
+            SliceStart::Component(component) => components[component].clone(),
+            _ => Expr::constant(0),
+        };
+        let map = IndexingMap {
+            dims: vec![Variable::from_size(self.rows)],
+            results: shape.operand.iter().map(start).collect(),
+            ..IndexingMap::default()
+        };
+        b.apply_indexing(&map, &[row])
+    }
+}
+
+/// The sum of the counts of all threads before this one, and of all. `tile` has two rows, written in turns, so that one
+/// barrier a step is enough.
+fn running_total(b: &mut FunctionBuilder, thread: Value, count: Value, tile: Value) -> (Value, Value, Value) {
+    let zero = b.int(0, Scalar::I32);
+    let mut total = count;
+    let mut tile = tile;
+    let mut turn = 0;
+    let mut distance = 1;
+    loop {
+        let place = b.index(turn);
+        tile = b.insert(total, tile, &[place, thread]);
+        tile = b.sync_threads(&[tile])[0];
+        if distance == THREADS {
+            let last = b.index(THREADS - 1);
+            let all = b.extract(tile, &[place, last]);
+            return (b.subi(total, count), all, tile);
+        }
+        let back = b.index(distance);
+        let exists = b.cmpi(IntPredicate::Sge, thread, back);
+        let other = b.subi(thread, back);
+        let other = b.predicated_extract(exists, zero, tile, &[place, other]);
+        total = b.addi(total, other);
+        (turn, distance) = (1 - turn, 2 * distance);
+    }
+}
+
+fn shared_bytes() -> i64 {
+    4 * (2 * THREADS + 2 * THREADS * LOOKS)
+}
+
+impl Tiles {
+    fn all(&self) -> Vec<Value> {
+        vec![self.counts, self.slices, self.rows]
+    }
+
+    fn split(state: &[Value]) -> (Tiles, &[Value]) {
+        (Tiles { counts: state[0], slices: state[1], rows: state[2] }, &state[3..])
+    }
+}
