@@ -435,9 +435,42 @@ fn surroundings_are_other_kernels() {
     assert_eq!(check(&text), ["loop scatter loop", "loop scatter loop"]);
 }
 
-/// PTX of a case's kernel for sm_90, which NVIDIA's assembler takes for sm_80 too, if it is installed.
+/// PTX of a case's kernel for sm_90, which NVIDIA's assembler, where it is installed, takes without spills; for sm_80
+/// likewise.
 fn ptx(case: &Case, choices: &[&str]) -> String {
-    oracle::ptx(&case.text(), choices)
+    let folder = tempfile::tempdir().unwrap();
+    let module = folder.path().join("case.hlo");
+    std::fs::write(&module, case.text()).unwrap();
+    let fusebox = |target: &str, arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fusebox"));
+        command.args(arguments).arg(&module).args(["--target", target]);
+        choices.iter().for_each(|choice| _ = command.args(["--emitter", choice]));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let texts = ["sm_80", "sm_90"].map(|target| {
+        let text = fusebox(target, &["compile", "--emit", "ptx"]);
+        assemble(&text, target);
+        text
+    });
+    texts[1].clone()
+}
+
+fn assemble(text: &str, target: &str) {
+    let fetched = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas");
+    let program = std::env::var_os("FUSEBOX_PTXAS").map_or(fetched, Into::into);
+    if !program.exists() {
+        eprintln!("skipped: no ptxas at {}", program.display());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel.ptx");
+    std::fs::write(&file, text).unwrap();
+    let mut command = std::process::Command::new(program);
+    let output = command.args(["-v", "-o", "/dev/null", &format!("-arch={target}")]).arg(&file).output().unwrap();
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && report.contains(" 0 bytes spill stores"), "{report}\n{text}");
 }
 
 #[test]
