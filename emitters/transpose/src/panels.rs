@@ -19,6 +19,8 @@ const ROWS_TOGETHER: i64 = 8;
 const MOST_COPIED_OPERATIONS: usize = 3;
 /// Bytes that are read in one go, so that the prefetchers of all levels get going; twice as many are written.
 const RUN_BYTES: i64 = 1024;
+/// Where the result's rows are shorter, a tile takes several, as many runs in all.
+const SPAN_RUNS: i64 = 2;
 /// Panels start this many bytes further than a power of two, lest they fall into the same sets of the caches.
 const SKEW_BYTES: i64 = 64;
 /// Blocks per core, so that an unlucky one does not matter.
@@ -32,6 +34,8 @@ pub struct Panels {
     grid: Grid,
     /// The operand's dimension that is minor in the result.
     long: usize,
+    /// The dimension that is second minor in the result, where a tile takes several of its rows.
+    span: Option<usize>,
     /// Columns of a panel.
     width: i64,
     knobs: Knobs,
@@ -73,6 +77,14 @@ impl Panels {
         let mut tile = vec![1; form.dims.len()];
         tile[short] = columns;
         tile[long] = rows;
+        let span = Some(form.permutation[short - 1]).filter(|&dim| dim != short && rows == form.dims[long]);
+        let span = span.filter(|&dim| {
+            let fits = (most_rows + skew) / (rows + skew);
+            let count =
+                (SPAN_RUNS * RUN_BYTES / problem.widest() / rows).min(fits).min(spare_blocks(problem, device, &tile));
+            tile[dim] = count.clamp(1, form.dims[dim]);
+            tile[dim] > 1
+        });
         let turned = match knob(configuration, "turned", 0..=1)? {
             Some(turned) => turned,
             None => i64::from(problem.epilogue_operations > MOST_COPIED_OPERATIONS),
@@ -81,7 +93,7 @@ impl Panels {
         // What remains at the end of a row belongs to the last tile: the grid counts full panels only.
         let mut dims = form.dims.clone();
         dims[short] = (dims[short] / width * width).max(1);
-        Ok(Panels { grid: Grid { dims, tile }, long, width, knobs, skew })
+        Ok(Panels { grid: Grid { dims, tile }, long, span, width, knobs, skew })
     }
 
     /// The loops.
@@ -107,7 +119,11 @@ impl Panels {
                     .map(|(columns, rows)| self.knobs.with("columns", columns).with("rows", rows))
                     .chain([self.knobs.with("turned", 1 - self.knobs.get("turned"))]),
             ),
-            notes: vec![format!("tiles of {columns} columns and {rows} rows, as panels of {} columns", self.width)],
+            notes: vec![format!(
+                "tiles of {columns} columns and {} times {rows} rows, as panels of {} columns",
+                self.spans(),
+                self.width
+            )],
         }
     }
 
@@ -118,7 +134,7 @@ impl Panels {
     /// Dimensions of the panels of one array.
     fn panel_dims(&self, problem: &Problem) -> Vec<i64> {
         let remains = i64::from(self.remaining(problem) > 0);
-        vec![self.full_panels(problem) + remains, self.grid.tile[self.long] + self.skew, self.width]
+        vec![self.full_panels(problem) + remains, self.spans() * self.grid.tile[self.long] + self.skew, self.width]
     }
 
     /// Full panels of a tile.
@@ -144,11 +160,21 @@ impl Panels {
         full.into_iter().chain(remaining).collect()
     }
 
+    /// Rows of the result's second minor dimension in a tile.
+    fn spans(&self) -> i64 {
+        self.span.map_or(1, |dim| self.grid.tile[dim])
+    }
+
     /// All full panels, written: a panel at a time, along the result's rows.
     fn panels_by_columns(&self, problem: &Problem) -> Nest {
-        let loops = [("panel", self.full_panels(problem)), ("row", self.grid.tile[self.long]), ("column", self.width)];
+        let loops = [
+            ("panel", self.full_panels(problem)),
+            ("span", self.spans()),
+            ("row", self.grid.tile[self.long]),
+            ("column", self.width),
+        ];
         let map = map_over(1, self.blocks(), &loops);
-        Nest::new(self.placed(map, Expr::range(0), Expr::range(1)), vec![2])
+        Nest::new(self.placed(map, Expr::range(0), Expr::range(1), Expr::range(2)), vec![3])
     }
 
     /// All full panels, read: some rows at a time, which are whole cache lines of a panel.
@@ -156,52 +182,76 @@ impl Panels {
         let rows = self.grid.tile[self.long];
         let together = ROWS_TOGETHER.min(rows);
         let groups = ceil_div(rows, together);
-        let panels = self.full_panels(problem);
-        let loops = [("rows", groups), ("panel", panels), ("row", together), ("column", self.width)];
+        let loops = [
+            ("span", self.spans()),
+            ("rows", groups),
+            ("panel", self.full_panels(problem)),
+            ("row", together),
+            ("column", self.width),
+        ];
         let mut map = map_over(1, self.blocks(), &loops);
-        let row = Expr::range(0) * together + Expr::range(2);
+        let row = Expr::range(1) * together + Expr::range(3);
         if groups * together > rows {
             map.constraints.push(Constraint::new(row.clone(), Interval::from_size(rows)));
         }
-        Nest { map: self.placed(map, Expr::range(1), row), unroll: Vec::new(), along_rows: true }
+        let map = self.placed(map, Expr::range(2), Expr::range(0), row);
+        Nest { map, unroll: Vec::new(), along_rows: true }
     }
 
-    /// The map with its results: the element of that panel and row, and of the column that is the last range variable.
-    fn placed(&self, mut map: IndexingMap, panel: Expr, row: Expr) -> IndexingMap {
+    /// The map with its results: the element of that panel, span and row, and of the column that is the last range
+    /// variable.
+    fn placed(&self, mut map: IndexingMap, panel: Expr, span: Expr, row: Expr) -> IndexingMap {
         let short = self.grid.dims.len() - 1;
         let column = Expr::range(map.ranges.len() as u32 - 1);
-        let mut within = vec![Expr::constant(0); self.grid.dims.len()];
-        within[short] = panel.clone() * self.width;
-        within[self.long] = row.clone();
-        map.results = self.grid.index(&within);
+        map.results = self.grid.index(&self.within(panel.clone() * self.width, &span, &row));
         map.constraints.extend(self.grid.constraints(&map.results));
         map.results[short] = map.results[short].clone() + column.clone();
-        map.results.extend([panel, row, column]);
+        map.results.extend([panel, self.row_of_panel(span, row), column]);
         map
     }
 
     /// The columns that remain at the end of the operand's rows: the last tile takes them as one more panel.
     fn last_columns(&self, problem: &Problem, by_rows: bool) -> Nest {
         let short = self.grid.dims.len() - 1;
-        let loops = [("row", self.grid.tile[self.long]), ("column", self.remaining(problem))];
+        let loops = [("span", self.spans()), ("row", self.grid.tile[self.long]), ("column", self.remaining(problem))];
         let mut map = map_over(1, self.blocks(), &loops);
         let tiles = self.grid.counts()[short];
-        let tile = self.grid.tile_of_block()[short].clone();
-        let mut within = vec![Expr::constant(0); self.grid.dims.len()];
-        within[self.long] = Expr::range(0);
-        let mut index = self.grid.index(&within);
-        index[short] = Expr::constant(self.full_columns(problem)) + Expr::range(1);
         if tiles > 1 {
-            map.constraints.push(Constraint::new(tile, Interval::point(tiles - 1)));
+            let last = self.grid.tile_of_block()[short].clone();
+            map.constraints.push(Constraint::new(last, Interval::point(tiles - 1)));
         }
-        let rows = &index[self.long];
-        if self.grid.dims[self.long] % self.grid.tile[self.long] != 0 {
-            map.constraints.push(Constraint::new(rows.clone(), Interval::from_size(self.grid.dims[self.long])));
-        }
+        let (span, row) = (Expr::range(0), Expr::range(1));
+        let mut index = self.grid.index(&self.within(Expr::constant(0), &span, &row));
+        // The grid does not count these columns: nothing sticks out but rows and spans.
+        index[short] = Expr::constant(0);
+        let constraints = self.grid.constraints(&index).into_iter();
+        map.constraints.extend(constraints.filter(|constraint| constraint.expr.as_constant().is_none()));
+        index[short] = Expr::constant(self.full_columns(problem)) + Expr::range(2);
         let panel = Expr::constant(self.panel_dims(problem)[0] - 1);
-        map.results = [index, vec![panel, Expr::range(0), Expr::range(1)]].concat();
-        Nest::new(map, if by_rows { Vec::new() } else { vec![1] })
+        map.results = [index, vec![panel, self.row_of_panel(span, row), Expr::range(2)]].concat();
+        Nest::new(map, if by_rows { Vec::new() } else { vec![2] })
     }
+
+    /// A position in the tile.
+    fn within(&self, column: Expr, span: &Expr, row: &Expr) -> Vec<Expr> {
+        let mut within = vec![Expr::constant(0); self.grid.dims.len()];
+        if let Some(dim) = self.span {
+            within[dim] = span.clone();
+        }
+        within[self.grid.dims.len() - 1] = column;
+        within[self.long] = row.clone();
+        within
+    }
+
+    fn row_of_panel(&self, span: Expr, row: Expr) -> Expr {
+        span * self.grid.tile[self.long] + row
+    }
+}
+
+/// How many times as large a tile may be with every core still busy.
+fn spare_blocks(problem: &Problem, device: &DeviceDescription, tile: &[i64]) -> i64 {
+    let blocks = Grid { dims: problem.form.dims.clone(), tile: tile.to_vec() }.blocks();
+    blocks / (i64::from(device.core_count) * BLOCKS_PER_CORE)
 }
 
 /// Columns and rows of a tile: runs of [`RUN_BYTES`] both ways if the operand has them and the panels fit.

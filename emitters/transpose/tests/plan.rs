@@ -61,7 +61,10 @@ fn check(emitter: &dyn Emitter, fusion: &Fusion, device: &DeviceDescription) -> 
 
 #[test]
 fn plans_cover_on_every_device() {
-    let cases: [(&str, &[i64], &[usize]); 12] = [
+    let cases: [(&str, &[i64], &[usize]); 15] = [
+        ("f32", &[20, 8, 9, 20], &[1, 3, 0, 2]),
+        ("u8", &[2, 30, 40, 3], &[0, 3, 1, 2]),
+        ("c64", &[2, 4, 30, 40], &[0, 2, 3, 1]),
         ("f32", &[96, 64], &[1, 0]),
         ("f32", &[33, 70], &[1, 0]),
         ("f32", &[3, 500], &[1, 0]),
