@@ -1,4 +1,4 @@
-//! The reduce emitters: one pass over the operands of reductions. See README.md.
+//! The reduce emitters: one pass over the operands of reductions. See README.md, and CPU.md for blocks of one thread.
 //!
 //! ```text
 //! form.rs      the five emitters, and which problems are whose
