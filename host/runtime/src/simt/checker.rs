@@ -44,23 +44,10 @@ enum Written {
 impl Checker {
     /// For a launch with these buffers.
     pub fn new(arguments: &[KernelArgument], addresses: &[*mut u8]) -> Checker {
-        let parameters = arguments.iter().filter(|argument| argument.access == Access::Read).count();
-        let memories = arguments.iter().zip(addresses).enumerate().map(|(number, (argument, &start))| {
-            let (written, initialised) = match argument.access {
-                Access::Read => (Written::Never, true),
-                Access::WriteOnce => (Written::Once, false),
-                Access::InPlace => (Written::Once, true),
-                Access::Update => (Written::Often, true),
-            };
-            let name = match argument.access {
-                Access::Read => Memory::Parameter(number),
-                _ => Memory::Output(number - parameters),
-            };
-            let rule = Rule { written, initialised };
-            Watched::new(name, start as u64, argument.bytes, argument.element_bytes, rule)
-        });
+        let all: Vec<(&KernelArgument, u64)> =
+            arguments.iter().zip(addresses.iter().map(|&start| start as u64)).collect();
         Checker {
-            memories: memories.collect(),
+            memories: (0..all.len()).filter_map(|number| Watched::argument(&all, number)).collect(),
             last: 0,
             now: Event { block: 0, thread: 0, epoch: 0, site: -1, atomic: false },
             faults: Faults::default(),
@@ -113,17 +100,11 @@ impl Checker {
         self.fault(FaultKind::Index { memory, dimension, index, size }, site);
     }
 
-    /// Of memories that share their start, the last: an output that replaces a parameter, not the parameter.
     fn find(&self, tensor: u64) -> Option<usize> {
-        if self.memories.get(self.last).is_some_and(|memory| memory.start == tensor) && !self.is_replaced(self.last) {
+        if self.memories.get(self.last).is_some_and(|memory| memory.start == tensor) {
             return Some(self.last);
         }
-        self.memories.iter().rposition(|memory| memory.start == tensor)
-    }
-
-    fn is_replaced(&self, index: usize) -> bool {
-        self.memories[index].rule.written == Written::Never
-            && self.memories[index + 1..].iter().any(|other| other.start == self.memories[index].start)
+        self.memories.iter().position(|memory| memory.start == tensor)
     }
 
     /// Records a fault of the running thread.
@@ -149,6 +130,29 @@ impl Checker {
 }
 
 impl Watched {
+    /// An argument's memory. Nothing if it is empty, which may start anywhere, or if a later argument is the same
+    /// memory: an output that replaces a parameter is what both are accessed as.
+    fn argument(all: &[(&KernelArgument, u64)], number: usize) -> Option<Watched> {
+        let (argument, start) = all[number];
+        let later = all[number + 1..].iter().any(|&(other, place)| other.bytes > 0 && place == start);
+        if argument.bytes == 0 || later {
+            return None;
+        }
+        let parameters = all.iter().filter(|(argument, _)| argument.access == Access::Read).count();
+        let (written, initialised) = match argument.access {
+            Access::Read => (Written::Never, true),
+            Access::WriteOnce => (Written::Once, false),
+            Access::InPlace => (Written::Once, true),
+            Access::Update => (Written::Often, true),
+        };
+        let name = match argument.access {
+            Access::Read => Memory::Parameter(number),
+            _ => Memory::Output(number - parameters),
+        };
+        let rule = Rule { written, initialised };
+        Some(Watched::new(name, start, argument.bytes, argument.element_bytes, rule))
+    }
+
     fn new(name: Memory, start: u64, bytes: u64, element_bytes: u32, rule: Rule) -> Watched {
         let element_bytes = u64::from(element_bytes.max(1));
         let elements = if rule.written == Written::Never { 0 } else { bytes.div_ceil(element_bytes) as usize };
@@ -250,6 +254,18 @@ mod tests {
         let start = buffers[0].as_ptr() as u64;
         assert!(!checker.access(start, start, 4, Write, 0));
         assert!(report(&checker).unwrap().contains("which is an input"));
+    }
+
+    #[test]
+    fn an_empty_buffer_replaces_nothing() {
+        let mut buffer = vec![0u8; 8];
+        let argument = |bytes, access| KernelArgument { bytes, element_bytes: 4, name: String::new(), access };
+        let address = buffer.as_mut_ptr();
+        let arguments = [argument(8, Access::Read), argument(0, Access::WriteOnce)];
+        let mut checker = Checker::new(&arguments, &[address, address]);
+        assert!(checker.access(address as u64, address as u64 + 4, 4, Read, 0));
+        checker.check_coverage();
+        assert_eq!(report(&checker), None);
     }
 
     #[test]
