@@ -21,6 +21,7 @@ mod row_major;
 mod split_reductions;
 mod supported;
 mod tuples;
+mod wide_sums;
 
 #[cfg(test)]
 mod tests;
@@ -47,6 +48,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("tuples", |module, _| tuples::run(module)),
     ("movements", |module, _| movements::run(module)),
     ("empty-arrays", |module, _| empty_arrays::run(module)),
+    ("wide-sums", |module, _| wide_sums::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),
     ("cumulative", cumulative::run),
     ("split-reductions", split_reductions::run),

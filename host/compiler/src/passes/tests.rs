@@ -410,3 +410,24 @@ ENTRY main { x = s32[2,3,4,5] parameter(0)
     let value = |module: &Module| fusebox_interpreter::evaluate(module, &[Literal::Array(input.clone())]).unwrap();
     assert_eq!(value(&before), value(&after));
 }
+
+#[test]
+fn sums_of_narrow_floats_are_rounded_once() {
+    let text = "HloModule m
+add { a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT s = bf16[] add(a, b) }
+max { a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT s = bf16[] maximum(a, b) }
+ENTRY main { x = bf16[8,16] parameter(0)
+  z = bf16[] constant(0)
+  r = bf16[8] reduce(x, z), dimensions={1}, to_apply=add
+  m = bf16[8] reduce(x, z), dimensions={1}, to_apply=max
+  ROOT t = (bf16[8], bf16[8]) tuple(r, m) }";
+    let lines = entry("wide-sums", text);
+    let reduces: Vec<&String> = lines.iter().filter(|line| line.contains("reduce(")).collect();
+    assert!(reduces[0].contains("f32[8]") && reduces[0].contains("to_apply=wide_sum"), "{lines:#?}");
+    assert!(reduces[1].contains("bf16[8]") && reduces[1].contains("to_apply=max"), "{lines:#?}");
+    assert_eq!(lines.iter().filter(|line| line.contains("convert(")).count(), 3, "{lines:#?}");
+}
