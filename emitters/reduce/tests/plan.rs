@@ -100,7 +100,7 @@ fn forms_follow_the_shape() {
 
 #[test]
 fn odd_sizes_are_covered() {
-    let sizes = [1, 2, 3, 5, 7, 31, 32, 33, 100, 1023];
+    let sizes = [1, 3, 32, 33, 100];
     let device = DeviceDescription::simt();
     for a in sizes {
         for b in sizes {

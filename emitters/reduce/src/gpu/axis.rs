@@ -18,9 +18,15 @@ pub struct Axis {
 
 impl Axis {
     /// With an unrolling of at most `unroll`; a thread that takes fewer positions unrolls them all.
+    ///
+    /// What is unrolled is in flight at once only where all of it exists. So the steps that all threads take should be
+    /// full turns: from half of `unroll` on, the number that leaves the fewest of them over.
     pub fn new(size: i64, threads: i64, unroll: i64) -> Self {
-        let steps = ceil_div(size, threads).max(1);
-        Axis { size, threads, unroll: unroll.clamp(1, steps) }
+        let full = (size / threads).max(1);
+        let most = unroll.clamp(1, full);
+        let left_over = |unroll: &i64| (full % unroll, -unroll);
+        let unroll = ((most + 1) / 2..=most).min_by_key(left_over).unwrap_or(1);
+        Axis { size, threads, unroll }
     }
 
     /// Positions of one thread, at most.

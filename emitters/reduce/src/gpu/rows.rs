@@ -83,7 +83,13 @@ fn natural_threads(limits: &Limits, vector: i64) -> i64 {
         return 1;
     }
     let line = power_of_two(ceil_div(LINE, vector * limits.element_bytes())).min(power_of_two(units));
-    power_of_two(ceil_div(work, each)).max(line).min(limits.most_threads)
+    nearest_power_of_two(work / each).max(line).min(limits.most_threads)
+}
+
+/// Up from three quarters of it, else down: a thread too many is as bad as a step too many.
+fn nearest_power_of_two(value: i64) -> i64 {
+    let up = power_of_two(value);
+    if 4 * value >= 3 * up { up } else { (up / 2).max(1) }
 }
 
 impl Numbers {

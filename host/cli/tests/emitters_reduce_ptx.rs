@@ -1,0 +1,102 @@
+//! Reductions as PTX: wide accesses, shuffles, barriers where they belong and nowhere else; NVIDIA's assembler takes
+//! them without spilling.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod program;
+
+use program::Workplace;
+
+/// What a kernel must contain: mnemonics with their number.
+struct Wanted {
+    text: String,
+    reads: (&'static str, usize),
+    shuffles: usize,
+    barriers: usize,
+}
+
+fn reduce(element: &str, dims: &str, reduced: &str, kept: &str) -> String {
+    format!(
+        "HloModule m\nadd {{\n  a = {element}[] parameter(0)\n  b = {element}[] parameter(1)
+  ROOT s = {element}[] add(a, b)\n}}\nENTRY e {{\n  x = {element}[{dims}] parameter(0)\n  z = {element}[] constant(0)
+  ROOT r = {element}[{kept}] reduce(x, z), dimensions={{{reduced}}}, to_apply=add\n}}\n"
+    )
+}
+
+fn check(wanted: &Wanted) {
+    let place = Workplace::with_module(&wanted.text);
+    for capability in ["80", "90"] {
+        let target = format!("sm_{capability}");
+        let ptx = place.run(&["compile", "m.hlo", "--target", &target, "--emit", "ptx"]).succeeded();
+        let count = |mnemonic: &str| ptx.lines().filter(|line| line.contains(mnemonic)).count();
+        let (read, number) = wanted.reads;
+        assert_eq!(count(read), number, "{read}\n{ptx}");
+        assert_eq!(count("ld.global"), number, "other reads than {read}\n{ptx}");
+        assert_eq!(count("shfl.sync.down"), wanted.shuffles, "{ptx}");
+        assert_eq!(count("bar.sync"), wanted.barriers, "{ptx}");
+        assert_eq!(count("atom.") + count("red.global") + count(".local."), 0, "{ptx}");
+        if let Some(report) = assembled(&place, &ptx, capability) {
+            assert!(report.contains(" 0 bytes spill stores, 0 bytes spill loads"), "{report}");
+        }
+    }
+}
+
+/// What NVIDIA's assembler says, where it is installed.
+fn assembled(place: &Workplace, ptx: &str, capability: &str) -> Option<String> {
+    let program = std::env::var_os("FUSEBOX_PTXAS").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas"),
+        std::path::PathBuf::from,
+    );
+    if !program.exists() {
+        eprintln!("skipped: no ptxas at {}", program.display());
+        return None;
+    }
+    place.write("k.ptx", ptx.as_bytes());
+    let architecture = format!("-arch=sm_{capability}");
+    let arguments = ["-v", &architecture, "-o", "/dev/null", "k.ptx"];
+    let output = std::process::Command::new(program).args(arguments).current_dir(place.folder()).output().unwrap();
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{report}\n{ptx}");
+    Some(report)
+}
+
+#[test]
+fn rows_are_read_in_vectors_and_meet_in_shared_memory() {
+    let text = reduce("f32", "4096,4096", "1", "4096");
+    check(&Wanted { text, reads: ("ld.global.nc.v4", 8), shuffles: 5 + 2, barriers: 1 });
+}
+
+#[test]
+fn a_warp_that_owns_a_row_needs_no_barrier() {
+    let text = reduce("f32", "65536,1024", "1", "65536");
+    check(&Wanted { text, reads: ("ld.global.nc.v4", 8), shuffles: 5, barriers: 0 });
+}
+
+#[test]
+fn short_rows_share_a_warp() {
+    let text = reduce("f32", "262144,32", "1", "262144");
+    check(&Wanted { text, reads: ("ld.global.nc.v4", 1), shuffles: 3, barriers: 0 });
+}
+
+#[test]
+fn tiny_rows_are_read_together() {
+    let text = reduce("f32", "1048576,3", "1", "1048576");
+    check(&Wanted { text, reads: ("ld.global.nc.v4", 3), shuffles: 0, barriers: 0 });
+}
+
+#[test]
+fn bytes_are_read_sixteen_at_a_time() {
+    let text = reduce("s8", "65536,2048", "1", "65536");
+    check(&Wanted { text, reads: ("ld.global.nc.v4", 8), shuffles: 4, barriers: 0 });
+}
+
+#[test]
+fn neighbouring_columns_are_read_together() {
+    let text = reduce("f32", "640,512,256", "1", "640,256");
+    check(&Wanted { text, reads: ("ld.global.nc.v4", 4), shuffles: 4 * 3, barriers: 1 });
+}
+
+#[test]
+fn few_columns_are_read_as_a_line() {
+    let text = reduce("f32", "500,2048,32", "1", "500,32");
+    check(&Wanted { text, reads: ("ld.global.nc.v4", 4), shuffles: 4 * 5, barriers: 1 });
+}
