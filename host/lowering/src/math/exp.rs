@@ -4,7 +4,8 @@
 //! bits of the sum; no float is converted to an integer, as that would be poison for NaN. `ln 2` is two
 //! numbers of which the first has trailing zeros, so `n · hi` is exact with or without FMA (Cody and Waite).
 //! `e^r` is a minimax polynomial; the power of two is applied as two factors, so that results overflow to
-//! infinity and fade into the denormals as they should.
+//! infinity and fade into the denormals as they should. What fades to zero is not computed: processors take a
+//! hundred times longer for a product that underflows, and masked attention is made of such.
 
 use super::code::Value;
 
@@ -94,18 +95,19 @@ pub(super) fn scale<'c>(x: Value<'c>, shifted: Value<'c>) -> Value<'c> {
 
 /// e^x.
 pub fn exp(x: Value<'_>) -> Value<'_> {
-    let x = x.at_most(x.choose(89.0, 710.0)).at_least(x.choose(-104.0, -746.0));
-    let Reduced { shifted, r } = reduce(x);
+    let faded = x.lt(x.choose(-104.0, -746.0));
+    let Reduced { shifted, r } = reduce(faded.select(0.0, x.at_most(x.choose(89.0, 710.0))));
     let tail = r.polynomial(x.choose(&EXP_TAIL_F32[..], &EXPM1_TAIL_F64));
-    scale(tail.mul_add(r * r, r) + 1.0, shifted)
+    faded.select(0.0, scale(tail.mul_add(r * r, r) + 1.0, shifted))
 }
 
 /// 2^x.
 pub fn exp2(x: Value<'_>) -> Value<'_> {
-    let x = x.at_most(x.choose(129.0, 1025.0)).at_least(x.choose(-151.0, -1076.0));
+    let faded = x.lt(x.choose(-150.0, -1075.0));
+    let x = faded.select(0.0, x.at_most(x.choose(129.0, 1025.0)));
     let shifted = x + rounder(x);
     let r = x - (shifted - rounder(x));
-    scale(exp2_of_remainder(r), shifted)
+    faded.select(0.0, scale(exp2_of_remainder(r), shifted))
 }
 
 /// 2^r for |r| ≤ 1/2.
