@@ -1,6 +1,7 @@
 //! Kernel IR as text, parsed and verified.
 
 use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 
 use melior::Context;
 use melior::diagnostic::DiagnosticSeverity;
@@ -11,9 +12,16 @@ use super::{Block, Operation, string_ref};
 use crate::dialect;
 use crate::error::Diagnostic;
 
+/// Contexts that no source is using; making one costs more than translating a small kernel.
+static CONTEXTS: Mutex<Vec<FreeContext>> = Mutex::new(Vec::new());
+
+/// A context that nothing refers to.
+struct FreeContext(Context);
+
+// SAFETY: a context without threads of its own may go from thread to thread as long as one at a time uses it.
+unsafe impl Send for FreeContext {}
+
 thread_local! {
-    /// MLIR's context with the dialects of the kernel IR; making one costs more than compiling a small kernel.
-    static CONTEXT: Context = new_context();
     /// What MLIR has reported on this thread since it was last asked.
     static REPORTED: RefCell<Vec<Diagnostic>> = const { RefCell::new(Vec::new()) };
 }
@@ -44,8 +52,17 @@ fn new_context() -> Context {
     context
 }
 
+fn take_context() -> Context {
+    let free = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    free.map_or_else(new_context, |free| free.0)
+}
+
 /// A parsed and verified module of `func.func` operations.
-pub(crate) struct Source(MlirOperation);
+pub(crate) struct Source {
+    operation: MlirOperation,
+    /// Given back when the operation is gone.
+    context: Option<Context>,
+}
 
 impl Source {
     /// Parses and verifies `text`; `name` stands for the file in locations.
@@ -54,25 +71,25 @@ impl Source {
         let name = name.replace('"', "");
         // The parser wants text and name terminated by a zero byte.
         let (terminated, name) = (format!("{wrapped}\0"), format!("{name}\0"));
-        CONTEXT.with(|context| {
-            REPORTED.with_borrow_mut(Vec::clear);
-            // SAFETY: the context is alive; both strings are zero-terminated beyond their length.
-            let raw = unsafe {
-                mlirOperationCreateParse(
-                    context.to_raw(),
-                    string_ref(&terminated[..wrapped.len()]),
-                    string_ref(&name[..name.len() - 1]),
-                )
-            };
-            if raw.ptr.is_null() {
-                return Err(REPORTED.with_borrow_mut(std::mem::take));
-            }
-            Ok(Source(raw))
-        })
+        let context = take_context();
+        REPORTED.with_borrow_mut(Vec::clear);
+        // SAFETY: the context is alive; both strings are zero-terminated beyond their length.
+        let operation = unsafe {
+            mlirOperationCreateParse(
+                context.to_raw(),
+                string_ref(&terminated[..wrapped.len()]),
+                string_ref(&name[..name.len() - 1]),
+            )
+        };
+        let source = Source { operation, context: Some(context) };
+        match source.operation.ptr.is_null() {
+            true => Err(REPORTED.with_borrow_mut(std::mem::take)),
+            false => Ok(source),
+        }
     }
 
     pub(crate) fn operation(&self) -> Operation {
-        Operation(self.0)
+        Operation(self.operation)
     }
 
     pub(crate) fn functions(&self) -> impl Iterator<Item = Operation> {
@@ -83,18 +100,16 @@ impl Source {
     /// own, so each gets a number.
     pub(crate) fn merge_equal_operations(&self) -> Result<(), Vec<Diagnostic>> {
         self.number_empty_tensors();
-        CONTEXT.with(|context| {
-            // SAFETY: the pass manager lives for this block and owns the pass; the module is alive.
-            let done = unsafe {
-                let manager = mlirPassManagerCreate(context.to_raw());
-                mlirPassManagerEnableVerifier(manager, false);
-                mlirPassManagerAddOwnedPass(manager, mlirCreateTransformsCSE());
-                let done = mlirPassManagerRunOnOp(manager, self.0);
-                mlirPassManagerDestroy(manager);
-                done
-            };
-            if done.value != 0 { Ok(()) } else { Err(REPORTED.with_borrow_mut(std::mem::take)) }
-        })
+        // SAFETY: the pass manager lives for this block and owns the pass; the module and its context are alive.
+        let done = unsafe {
+            let manager = mlirPassManagerCreate(mlirOperationGetContext(self.operation));
+            mlirPassManagerEnableVerifier(manager, false);
+            mlirPassManagerAddOwnedPass(manager, mlirCreateTransformsCSE());
+            let done = mlirPassManagerRunOnOp(manager, self.operation);
+            mlirPassManagerDestroy(manager);
+            done
+        };
+        if done.value != 0 { Ok(()) } else { Err(REPORTED.with_borrow_mut(std::mem::take)) }
     }
 
     fn number_empty_tensors(&self) {
@@ -110,7 +125,12 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        // SAFETY: this is the owner; handles are not used after it.
-        unsafe { mlirOperationDestroy(self.0) }
+        if !self.operation.ptr.is_null() {
+            // SAFETY: this is the owner; handles are not used after it.
+            unsafe { mlirOperationDestroy(self.operation) }
+        }
+        if let Some(context) = self.context.take() {
+            CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner).push(FreeContext(context));
+        }
     }
 }
