@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use super::{Fusion, Plan};
 use crate::device::DeviceDescription;
@@ -46,6 +47,36 @@ pub struct Decline {
 /// Values of an emitter's knobs: names to integers, in name order. Empty: the emitter chooses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Configuration(pub BTreeMap<String, i64>);
+
+impl Configuration {
+    /// The knob of that name, if it is set.
+    ///
+    /// # Errors
+    /// If its value is outside of `allowed`.
+    pub fn knob(&self, name: &str, allowed: RangeInclusive<i64>) -> Result<Option<i64>, EmitError> {
+        let wanted = || format!("{} to {}", allowed.start(), allowed.end());
+        self.checked_knob(name, wanted, |value| allowed.contains(&value))
+    }
+
+    /// The knob of that name, if it is set.
+    ///
+    /// # Errors
+    /// If its value is not `allowed`; `wanted` says in words what is.
+    pub fn checked_knob<W: fmt::Display>(
+        &self,
+        name: &str,
+        wanted: impl FnOnce() -> W,
+        allowed: impl FnOnce(i64) -> bool,
+    ) -> Result<Option<i64>, EmitError> {
+        match self.0.get(name) {
+            Some(&value) if !allowed(value) => {
+                let message = format!("knob {name} is {value}, it must be {}", wanted());
+                Err(EmitError { message, instruction: None })
+            }
+            value => Ok(value.copied()),
+        }
+    }
+}
 
 /// A subgraph function that a kernel calls and the host has to write.
 ///

@@ -163,8 +163,8 @@ pub(super) fn floor_mod(a: i64, b: i64) -> i64 {
     a.wrapping_sub(b.wrapping_mul(floor_div(a, b)))
 }
 
-/// `ceil(a / b)` for positive `b`.
-pub(super) fn ceil_div(a: i64, b: i64) -> i64 {
+/// `a / b` for positive `b`, rounded up.
+pub fn ceil_div(a: i64, b: i64) -> i64 {
     let quotient = floor_div(a, b);
     if floor_mod(a, b) == 0 { quotient } else { quotient + 1 }
 }

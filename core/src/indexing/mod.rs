@@ -41,7 +41,7 @@ pub use describe::describe;
 pub use domain::Point;
 pub use expr::{Expr, ExprKind};
 pub use fusion::{RootMaps, fusion_maps, maps_from};
-pub use interval::Interval;
+pub use interval::{Interval, ceil_div};
 pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, linearize};
 pub use of_op::{Indexing, Reading, RuntimeValue, input_to_output, output_to_input};
 pub use parse::TextError;

@@ -111,23 +111,3 @@ impl BlockRange {
         (if self.first == 0 { block } else { block - self.first }, constraint)
     }
 }
-
-/// The knob of that name, if the configuration sets it.
-fn knob(
-    configuration: &Configuration,
-    name: &str,
-    allowed: std::ops::RangeInclusive<i64>,
-) -> Result<Option<i64>, EmitError> {
-    match configuration.0.get(name) {
-        Some(value) if !allowed.contains(value) => Err(EmitError {
-            message: format!("knob {name} is {value}, it must be {} to {}", allowed.start(), allowed.end()),
-            instruction: None,
-        }),
-        value => Ok(value.copied()),
-    }
-}
-
-/// `a / b`, rounded up; both positive and far from overflow.
-fn ceil_div(a: i64, b: i64) -> i64 {
-    a / b + i64::from(a % b != 0)
-}

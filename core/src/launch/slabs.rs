@@ -1,10 +1,10 @@
 //! Blocks of one thread: each takes a contiguous part of a nest, row by row, so that the innermost loop runs along
 //! the last dimension without divisions.
 
-use super::{BlockRange, Dealing, Nest, Share, ceil_div, knob};
+use super::{BlockRange, Dealing, Nest, Share};
 use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
-use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 /// What a block should cost at least in bytes: below it, handing out costs more than it saves.
 const BYTES_PER_BLOCK: i64 = 128 << 10;
@@ -21,7 +21,7 @@ pub(super) fn deal(
     let bytes = nests.iter().fold(0i64, |sum, nest| sum.saturating_add(nest.bytes()));
     let points = nests.iter().fold(0i64, |sum, nest| sum.saturating_add(nest.points())).max(1);
     let most_blocks = (i64::from(device.core_count) * BLOCKS_PER_CORE).min(points);
-    let wanted = match knob(configuration, "blocks", 1..=points)? {
+    let wanted = match configuration.knob("blocks", 1..=points)? {
         Some(blocks) => blocks,
         None => (bytes / BYTES_PER_BLOCK).clamp(1, most_blocks),
     };

@@ -1,9 +1,9 @@
 //! Many threads: each takes `lanes` neighbouring points of its block's nest.
 
-use super::{BlockRange, Dealing, Nest, Share, ceil_div, knob};
+use super::{BlockRange, Dealing, Nest, Share};
 use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
-use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 /// Four warps: enough to hide latency, small enough that the last wave is short.
 const THREADS: i64 = 128;
@@ -19,7 +19,7 @@ pub(super) fn deal(
 ) -> Result<Dealing, EmitError> {
     let most_threads = i64::from(device.max_threads_per_block);
     let most_lanes = nests.iter().map(|nest| nest.lanes).max().unwrap_or(1).clamp(1, MOST_LANES);
-    let lanes = match knob(configuration, "lanes", 1..=most_lanes)? {
+    let lanes = match configuration.knob("lanes", 1..=most_lanes)? {
         Some(lanes) if !(lanes as u64).is_power_of_two() => {
             let message = format!("knob lanes is {lanes}, it must be a power of two");
             return Err(EmitError { message, instruction: None });
@@ -29,7 +29,7 @@ pub(super) fn deal(
     };
     let units = |nest: &Nest| ceil_div(nest.points(), lanes.min(nest.lanes).max(1));
     let most_units = nests.iter().map(units).max().unwrap_or(1).max(1);
-    let threads = match knob(configuration, "threads", 1..=most_threads)? {
+    let threads = match configuration.knob("threads", 1..=most_threads)? {
         Some(threads) => threads,
         None => THREADS.min(most_threads).min(most_units),
     };

@@ -91,26 +91,3 @@ fn notes(groups: &[Group]) -> Vec<String> {
     }
     notes
 }
-
-/// The knob of that name, if the configuration sets it.
-///
-/// # Errors
-/// If the value is outside of `allowed`.
-pub fn knob(
-    configuration: &Configuration,
-    name: &str,
-    allowed: std::ops::RangeInclusive<i64>,
-) -> Result<Option<i64>, EmitError> {
-    match configuration.0.get(name) {
-        Some(value) if !allowed.contains(value) => Err(EmitError {
-            message: format!("knob {name} is {value}, it must be {} to {}", allowed.start(), allowed.end()),
-            instruction: None,
-        }),
-        value => Ok(value.copied()),
-    }
-}
-
-/// `a / b`, rounded up; both positive and far from overflow.
-pub fn ceil_div(a: i64, b: i64) -> i64 {
-    a / b + i64::from(a % b != 0)
-}

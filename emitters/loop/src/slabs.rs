@@ -3,9 +3,8 @@
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, Fusion, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-use crate::plan::{ceil_div, knob};
 use crate::roots::{Group, arithmetic_per_point, is_elementwise, output_shapes, parameter_shapes};
 
 /// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
@@ -66,7 +65,7 @@ impl Slabs {
         let bytes = shapes.fold(0i64, |sum, shape| sum.saturating_add(shape.byte_size()));
         let work = bytes.saturating_add(points.saturating_mul(arithmetic_per_point(fusion)));
         let most_blocks = (i64::from(device.core_count) * BLOCKS_PER_CORE).min(points.max(1));
-        let wanted_blocks = match knob(configuration, "blocks", 1..=points.max(1))? {
+        let wanted_blocks = match configuration.knob("blocks", 1..=points.max(1))? {
             Some(blocks) => blocks,
             None => (work / BYTES_PER_BLOCK).clamp(1, most_blocks),
         };

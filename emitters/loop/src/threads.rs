@@ -3,9 +3,8 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, Fusion, LaunchDimensions};
 use fusebox_core::hlo::ArrayShape;
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-use crate::plan::{ceil_div, knob};
 use crate::roots::{Group, output_shapes, parameter_shapes, reads_per_point};
 
 /// Four warps: enough to hide latency, small enough that the last wave is short.
@@ -37,7 +36,7 @@ impl Threads {
         let most_threads = i64::from(device.max_threads_per_block);
         let points = groups.iter().map(Group::element_count).max().unwrap_or(0);
         let most_lanes = most_lanes(fusion, groups, device);
-        let lanes = match knob(configuration, "lanes", 1..=most_lanes)? {
+        let lanes = match configuration.knob("lanes", 1..=most_lanes)? {
             Some(lanes) if most_lanes % lanes != 0 => {
                 let message = format!("knob lanes is {lanes}, it must divide {most_lanes}");
                 return Err(EmitError { message, instruction: None });
@@ -46,7 +45,7 @@ impl Threads {
             None => default_lanes(fusion, device, points, most_lanes),
         };
         let units = ceil_div(points, lanes);
-        let threads = match knob(configuration, "threads", 1..=most_threads)? {
+        let threads = match configuration.knob("threads", 1..=most_threads)? {
             Some(threads) => threads,
             None => THREADS.min(most_threads).min(units.max(1)),
         };

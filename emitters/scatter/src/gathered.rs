@@ -8,10 +8,12 @@ use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize, dim_exprs, linearize};
+use fusebox_core::indexing::{
+    Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, dim_exprs, linearize,
+};
 
 use crate::body::Body;
-use crate::plan::{ceil_div, runtime_starts};
+use crate::plan::runtime_starts;
 use crate::problem::Problem;
 
 /// Threads of a block: a power of two.

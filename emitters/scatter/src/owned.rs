@@ -5,10 +5,10 @@ use fusebox_core::analysis::{ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use crate::body::{Body, nest};
-use crate::plan::{MOST_BLOCKS, THREADS, ceil_div};
+use crate::plan::{MOST_BLOCKS, THREADS};
 use crate::problem::Problem;
 
 /// Elements dealt to threads: element `thread + threads * (block + blocks * chunk)`.

@@ -44,7 +44,7 @@ impl Schedule {
         if device.is_single_threaded_block() {
             return Slabs::new(problem, device, configuration).map(Schedule::Slabs);
         }
-        let deterministic = match knob(configuration, "deterministic", 0..=1)? {
+        let deterministic = match configuration.knob("deterministic", 0..=1)? {
             Some(0) if must_be_ordered(problem) => {
                 let message = "knob deterministic is 0, but no atomic operation does what these updates need".into();
                 return Err(EmitError { message, instruction: None });
@@ -198,27 +198,4 @@ pub fn runtime_starts(map: &mut IndexingMap, shape: &ScatterShape) -> Vec<Expr> 
         Expr::runtime(number as u32)
     };
     shape.components.iter().enumerate().map(start).collect()
-}
-
-/// The knob of that name, if the configuration sets it.
-///
-/// # Errors
-/// If the value is outside of `allowed`.
-pub fn knob(
-    configuration: &Configuration,
-    name: &str,
-    allowed: std::ops::RangeInclusive<i64>,
-) -> Result<Option<i64>, EmitError> {
-    match configuration.0.get(name) {
-        Some(value) if !allowed.contains(value) => Err(EmitError {
-            message: format!("knob {name} is {value}, it must be {} to {}", allowed.start(), allowed.end()),
-            instruction: None,
-        }),
-        value => Ok(value.copied()),
-    }
-}
-
-/// `a / b`, rounded up; both positive and far from overflow.
-pub fn ceil_div(a: i64, b: i64) -> i64 {
-    a / b + i64::from(a % b != 0)
 }

@@ -9,10 +9,10 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
 use fusebox_core::hlo::ElementType;
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use crate::body::Body;
-use crate::plan::{MOST_BLOCKS, THREADS, ceil_div, knob, runtime_starts};
+use crate::plan::{MOST_BLOCKS, THREADS, runtime_starts};
 use crate::problem::Problem;
 use crate::updates::most_lanes;
 
@@ -84,7 +84,7 @@ impl Runs {
 
     /// Reads the knob.
     pub fn slices(configuration: &Configuration) -> Result<Option<i64>, EmitError> {
-        knob(configuration, "slices", 1..=MOST_SLICES)
+        configuration.knob("slices", 1..=MOST_SLICES)
     }
 
     /// The grid.

@@ -5,11 +5,11 @@ use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::body::{Body, nest};
 use crate::filter::{list_bytes, walk_own};
-use crate::plan::{ceil_div, knob, runtime_starts};
+use crate::plan::runtime_starts;
 use crate::problem::Problem;
 
 /// Bytes a block should touch at least: a task that runs shorter costs more to hand out than it saves.
@@ -51,7 +51,7 @@ impl Slabs {
         let traffic = problem.update_elements().saturating_mul(2 * problem.widest_element() * shape.arrays as i64);
         let work = traffic.saturating_add(shape.slices().saturating_mul(BYTES_PER_SLICE));
         let most_blocks = i64::from(device.core_count) * 4;
-        let wanted_blocks = match knob(configuration, "blocks", 1..=most_blocks)? {
+        let wanted_blocks = match configuration.knob("blocks", 1..=most_blocks)? {
             Some(blocks) => blocks,
             None => (work / BYTES_PER_BLOCK).clamp(1, device.core_count.into()),
         };

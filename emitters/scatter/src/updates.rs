@@ -4,10 +4,10 @@ use fusebox_core::analysis::ScatterShape;
 use fusebox_core::builder::{KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use crate::body::Body;
-use crate::plan::{MOST_BLOCKS, THREADS, ceil_div, knob, runtime_starts};
+use crate::plan::{MOST_BLOCKS, THREADS, runtime_starts};
 use crate::problem::Problem;
 
 /// Updates dealt to threads: unit `thread + threads * (block + blocks * chunk)` is the `lanes` next ones.
@@ -32,7 +32,7 @@ impl Updates {
     ) -> Result<Self, EmitError> {
         let (most_lanes, lane_dim) = most_lanes(problem, device);
         let updates = problem.update_elements();
-        let lanes = match knob(configuration, "lanes", 1..=most_lanes)? {
+        let lanes = match configuration.knob("lanes", 1..=most_lanes)? {
             Some(lanes) if most_lanes % lanes != 0 => {
                 let message = format!("knob lanes is {lanes}, it must divide {most_lanes}");
                 return Err(EmitError { message, instruction: None });

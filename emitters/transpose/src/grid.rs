@@ -1,8 +1,6 @@
 //! Blocks and the tiles of the operand that they take.
 
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, delinearize};
-
-use crate::index::ceil_div;
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 /// The operand's dimensions cut into tiles, one to a block, counted in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -35,11 +35,6 @@ pub fn reshape_map(from: &[i64], to: &[i64]) -> IndexingMap {
     IndexingMap { dims, results: reshaped(&index, from, to), ..IndexingMap::default() }
 }
 
-/// `a / b`, rounded up; both positive and far from overflow.
-pub fn ceil_div(a: i64, b: i64) -> i64 {
-    a / b + i64::from(a % b != 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

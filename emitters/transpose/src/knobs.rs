@@ -1,6 +1,6 @@
 //! Knobs: what a configuration may set.
 
-use fusebox_core::emitter::{Configuration, EmitError};
+use fusebox_core::emitter::Configuration;
 
 /// The values with which a schedule was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,23 +37,5 @@ impl Knobs {
     /// The value of a knob.
     pub fn get(&self, name: &str) -> i64 {
         self.0.iter().find(|(known, _)| *known == name).map_or(0, |&(_, value)| value)
-    }
-}
-
-/// The knob of that name, if the configuration sets it.
-///
-/// # Errors
-/// If the value is outside of `allowed`.
-pub fn knob(
-    configuration: &Configuration,
-    name: &str,
-    allowed: std::ops::RangeInclusive<i64>,
-) -> Result<Option<i64>, EmitError> {
-    match configuration.0.get(name) {
-        Some(value) if !allowed.contains(value) => Err(EmitError {
-            message: format!("knob {name} is {value}, it must be {} to {}", allowed.start(), allowed.end()),
-            instruction: None,
-        }),
-        value => Ok(value.copied()),
     }
 }

@@ -3,11 +3,10 @@
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, Interval, delinearize};
+use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::index::ceil_div;
-use crate::knobs::{Knobs, knob};
+use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -72,9 +71,9 @@ impl Packed {
         let short = form.dims.len() - 1;
         let long = form.permutation[short];
         let word = (WORD / problem.widest()).max(1);
-        let words = knob(configuration, "words", 4..=64)?.unwrap_or(i64::from(device.warp_size));
+        let words = configuration.knob("words", 4..=64)?.unwrap_or(i64::from(device.warp_size));
         let most = i64::from(device.max_threads_per_block);
-        let threads = knob(configuration, "threads", 1..=most)?.unwrap_or(THREADS.min(most));
+        let threads = configuration.knob("threads", 1..=most)?.unwrap_or(THREADS.min(most));
         let mut tile = vec![1; form.dims.len()];
         tile[short] = form.dims[short].min(words * word);
         tile[long] = form.dims[long].min(words * word);

@@ -3,11 +3,10 @@
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::index::ceil_div;
-use crate::knobs::{Knobs, knob};
+use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -63,14 +62,14 @@ impl Panels {
         let budget = i64::from(device.shared_bytes_per_block) / problem.bytes_together();
         let (columns, rows) = extents(problem, device, (form.dims[short], form.dims[long]), width, skew);
         let most_columns = (budget / (1 + skew)).max(width);
-        let columns = match knob(configuration, "columns", 1..=most_columns)? {
+        let columns = match configuration.knob("columns", 1..=most_columns)? {
             Some(columns) => ceil_div(columns, width) * width,
             None => columns,
         };
         // Two panels more than full ones: for the columns that remain, and one that is turned.
         let panels = columns / width + 2;
         let most_rows = (budget / (panels * width) - skew).max(1);
-        let rows = match knob(configuration, "rows", 1..=most_rows)? {
+        let rows = match configuration.knob("rows", 1..=most_rows)? {
             Some(rows) => rows,
             None => rows.min(most_rows),
         };
@@ -85,7 +84,7 @@ impl Panels {
             tile[dim] = count.clamp(1, form.dims[dim]);
             tile[dim] > 1
         });
-        let turned = match knob(configuration, "turned", 0..=1)? {
+        let turned = match configuration.knob("turned", 0..=1)? {
             Some(turned) => turned,
             None => i64::from(problem.epilogue_operations > MOST_COPIED_OPERATIONS),
         };

@@ -3,11 +3,10 @@
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, Interval, delinearize};
+use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::index::ceil_div;
-use crate::knobs::{Knobs, knob};
+use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -66,7 +65,7 @@ pub fn looped(
         grid.tile[cut] = ceil_div(grid.tile[cut], 2);
     }
     for (name, dim) in [("rows", at.long), ("columns", at.short)] {
-        if let Some(value) = knob(configuration, name, 1..=dims[dim])? {
+        if let Some(value) = configuration.knob(name, 1..=dims[dim])? {
             grid.tile[dim] = value;
         }
     }
@@ -109,7 +108,7 @@ pub fn spread(
     let at = Dims::of(problem);
     let dims = &problem.form.dims;
     let most_lanes = most_lanes(problem, device, dims[at.minor]);
-    let lanes = match knob(configuration, "lanes", 1..=most_lanes)? {
+    let lanes = match configuration.knob("lanes", 1..=most_lanes)? {
         Some(lanes) if most_lanes % lanes != 0 => {
             let message = format!("knob lanes is {lanes}, it must divide {most_lanes}");
             return Err(EmitError { message, instruction: None });
@@ -118,7 +117,7 @@ pub fn spread(
         None => most_lanes,
     };
     let threads = THREADS.min(i64::from(device.max_threads_per_block));
-    let steps = knob(configuration, "steps", 1..=16)?.unwrap_or(STEPS);
+    let steps = configuration.knob("steps", 1..=16)?.unwrap_or(STEPS);
     let mut tile = vec![1; dims.len()];
     tile[at.minor] = dims[at.minor].min(threads * steps * lanes);
     tile[at.long] = (threads * steps * lanes / tile[at.minor]).clamp(1, dims[at.long]);

@@ -3,11 +3,10 @@
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
-use fusebox_core::indexing::Expr;
+use fusebox_core::indexing::{Expr, ceil_div};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::index::ceil_div;
-use crate::knobs::{Knobs, knob};
+use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -64,7 +63,7 @@ pub fn looped(
     let batch = (form.element_count() / (thin * size).max(1)).max(1);
     let largest = TILE_BYTES / (thin * problem.bytes_together());
     let even = ceil_div(size, ceil_div(wanted, batch)).max(1024);
-    let points = match knob(configuration, "points", 1..=size)? {
+    let points = match configuration.knob("points", 1..=size)? {
         Some(points) => points,
         None => largest.min(even).clamp(1, size),
     };

@@ -4,11 +4,10 @@
 use fusebox_core::analysis::{TileAccess, bank_conflicts};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
-use fusebox_core::indexing::{Constraint, Expr, Interval, delinearize};
+use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::index::ceil_div;
-use crate::knobs::{Knobs, knob};
+use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -45,11 +44,11 @@ impl Tiles {
         configuration: &Configuration,
     ) -> Result<Self, EmitError> {
         let warp = i64::from(device.warp_size);
-        let edge = knob(configuration, "edge", 4..=128)?.unwrap_or(EDGE);
+        let edge = configuration.knob("edge", 4..=128)?.unwrap_or(EDGE);
         let tile = tile(problem, edge);
         let elements: i64 = tile.iter().product();
         let most = i64::from(device.max_threads_per_block);
-        let threads = match knob(configuration, "threads", 1..=most)? {
+        let threads = match configuration.knob("threads", 1..=most)? {
             Some(threads) => threads,
             None => THREADS.min(ceil_div(elements, warp) * warp).min(most),
         };

@@ -17,9 +17,9 @@ use fusebox_core::emitter::{
     Plan, Verdict,
 };
 use fusebox_core::hlo::{ArrayShape, Shape};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-use crate::knobs::{ceil_div, configuration, knob};
+use crate::knobs::configuration;
 
 /// Above the reduce emitters, which compute the inner reductions of a chain once per element.
 const SCORE: u32 = 800;
@@ -122,7 +122,7 @@ impl Shares {
         let walks = (chain.phases.len() as i64 + 1).saturating_mul(WEIGHT);
         let work = bytes.saturating_add(chain.space.element_count().saturating_mul(walks));
         let most = i64::from(device.core_count) * BLOCKS_PER_CORE;
-        let wanted = match knob(knobs, BLOCKS, "positive", |blocks| blocks > 0)? {
+        let wanted = match knobs.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)? {
             Some(blocks) => blocks,
             None => (work / BYTES_PER_BLOCK).clamp(1, most),
         };

@@ -23,7 +23,7 @@ use fusebox_core::indexing::IndexingMap;
 
 use crate::body::Body;
 use crate::dispatch::{by_group, first_blocks, over_all_blocks};
-use crate::knobs::{configuration, knob};
+use crate::knobs::configuration;
 use crate::{Form, decline};
 pub use accumulate::Accumulators;
 use group::Group;
@@ -80,7 +80,7 @@ pub fn plan(
     device: &DeviceDescription,
     knobs: &Configuration,
 ) -> Result<Plan, EmitError> {
-    let wanted = knob(knobs, BLOCKS, "positive", |blocks| blocks > 0)?;
+    let wanted = knobs.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
     let tilings = tilings(fusion, found, device, wanted);
     let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();
     let (first, total) = first_blocks(&counts);
@@ -122,7 +122,7 @@ pub fn emit(
     device: &DeviceDescription,
     plan: &Plan,
 ) -> Result<Kernel, EmitError> {
-    let wanted = knob(&plan.configuration, BLOCKS, "positive", |blocks| blocks > 0)?;
+    let wanted = plan.configuration.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
     let tilings = tilings(fusion, found, device, wanted);
     let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();
     let mut kernel = KernelBuilder::new(fusion);

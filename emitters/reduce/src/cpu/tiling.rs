@@ -4,9 +4,7 @@ use fusebox_core::analysis::{ReductionGroup, ReductionKind, ReductionProblem};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{BinaryOp, Op, UnaryOp};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
-
-use crate::knobs::ceil_div;
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 /// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
 const BYTES_PER_BLOCK: i64 = 128 << 10;

@@ -1,8 +1,6 @@
 //! How one dimension is shared by threads.
 
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
-
-use crate::knobs::ceil_div;
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 /// A dimension of `size` positions, of which a thread takes every `threads`-th; `unroll` of them are in flight at once.
 ///

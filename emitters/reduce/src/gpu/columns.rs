@@ -11,13 +11,12 @@
 //! tile is written transposed, so that the parts of a result lie side by side for a warp to read.
 
 use fusebox_core::emitter::{Configuration, EmitError};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
 use super::axis::Axis;
 use super::banks::padded;
 use super::limits::Limits;
 use super::schedule::{Schedule, Tile, block, demand, lane, thread, thread_map};
-use crate::knobs::{ceil_div, knob};
 
 /// Threads of a block where each result has one thread.
 const BLOCK: i64 = 128;
@@ -49,14 +48,14 @@ impl Numbers {
         let [a, b, c] = limits.group.problem.dims;
         let widest = limits.vector_of(c, limits.lanes);
         let wanted = format!("a power of two up to {widest}");
-        let vector = knob(configuration, "vector", &wanted, |v| v >= 1 && v <= widest && v & (v - 1) == 0)?;
+        let vector = configuration.checked_knob("vector", || &wanted, |v| v >= 1 && v <= widest && v & (v - 1) == 0)?;
         let vector = vector.unwrap_or_else(|| natural_vector(limits, widest));
         let most_down = limits.warp.min(limits.most_threads / limits.warp);
         let wanted = format!("a power of two up to {most_down}");
-        let down = knob(configuration, "down", &wanted, |v| v >= 1 && v <= most_down && v & (v - 1) == 0)?;
+        let down = configuration.checked_knob("down", || &wanted, |v| v >= 1 && v <= most_down && v & (v - 1) == 0)?;
         let down = down.unwrap_or_else(|| natural_down(limits, a * c / vector, b, most_down));
         let down = fitting(limits, vector, down);
-        let unroll = knob(configuration, "unroll", "1 to 16", |v| (1..=16).contains(&v))?;
+        let unroll = configuration.checked_knob("unroll", || "1 to 16", |v| (1..=16).contains(&v))?;
         let unroll = unroll.unwrap_or_else(|| limits.unroll(vector));
         let across = if down == 1 { BLOCK.min(limits.most_threads) } else { limits.warp };
         Ok(Numbers { vector, down, across, unroll })

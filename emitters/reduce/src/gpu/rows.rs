@@ -8,13 +8,12 @@
 //! ```
 
 use fusebox_core::emitter::{Configuration, EmitError};
-use fusebox_core::indexing::{Constraint, Expr, Interval, Variable};
+use fusebox_core::indexing::{Constraint, Expr, Interval, Variable, ceil_div};
 
 use super::axis::Axis;
 use super::limits::Limits;
 use super::schedule::{Schedule, Tile, block, demand, lane, power_of_two, thread, thread_map};
 use crate::Form;
-use crate::knobs::{ceil_div, knob};
 
 /// Threads of a block that holds several rows.
 const BLOCK: i64 = 256;
@@ -96,10 +95,13 @@ impl Numbers {
     fn new(form: Form, limits: &Limits, configuration: &Configuration) -> Result<Self, EmitError> {
         let [a, b, c] = limits.group.problem.dims;
         let widest = limits.vector_of(c, i64::MAX);
-        let vector = knob(configuration, "vector", &format!("a power of two up to {widest}"), |v| {
-            v >= 1 && v <= widest && v & (v - 1) == 0
-        })?
-        .unwrap_or(widest);
+        let vector = configuration
+            .checked_knob(
+                "vector",
+                || format!("a power of two up to {widest}"),
+                |v| v >= 1 && v <= widest && v & (v - 1) == 0,
+            )?
+            .unwrap_or(widest);
         let units = c / vector;
         let most = power_of_two(a) * power_of_two(units);
         let allowed = match form {
@@ -108,16 +110,19 @@ impl Numbers {
         };
         let natural = natural_threads(limits, vector).clamp(*allowed.start(), *allowed.end());
         let wanted = format!("a power of two from {} to {}", allowed.start(), allowed.end());
-        let threads = knob(configuration, "threads", &wanted, |v| allowed.contains(&v) && v & (v - 1) == 0)?;
+        let threads =
+            configuration.checked_knob("threads", || &wanted, |v| allowed.contains(&v) && v & (v - 1) == 0)?;
         let threads = threads.unwrap_or(natural);
         let together = match threads {
             1 => rows_together(limits, b, c),
             _ => 1,
         };
         let most_rows = (limits.most_threads / threads).max(1);
-        let rows = knob(configuration, "rows", &format!("1 to {most_rows}"), |v| v >= 1 && v <= most_rows)?
+        let rows = configuration
+            .checked_knob("rows", || format!("1 to {most_rows}"), |v| v >= 1 && v <= most_rows)?
             .unwrap_or_else(|| natural_rows(limits, threads, ceil_div(b, together)));
-        let unroll = knob(configuration, "unroll", "1 to 16", |v| (1..=16).contains(&v))?
+        let unroll = configuration
+            .checked_knob("unroll", || "1 to 16", |v| (1..=16).contains(&v))?
             .unwrap_or_else(|| limits.unroll(vector));
         Ok(Numbers { vector, together, threads, rows, unroll })
     }

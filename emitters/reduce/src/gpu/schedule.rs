@@ -7,9 +7,7 @@
 //! kept      who has a complete result applies the epilogue and writes
 //! ```
 
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
-
-use crate::knobs::ceil_div;
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 /// The schedule of one group.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,13 +8,12 @@
 //! then has A * V / c parts of each column.
 
 use fusebox_core::emitter::{Configuration, EmitError};
-use fusebox_core::indexing::{Constraint, Expr, Interval, Variable};
+use fusebox_core::indexing::{Constraint, Expr, Interval, Variable, ceil_div};
 
 use super::axis::Axis;
 use super::banks::padded;
 use super::limits::Limits;
 use super::schedule::{Schedule, Tile, block, demand, lane, power_of_two, thread, thread_map};
-use crate::knobs::{ceil_div, knob};
 
 /// Threads of a block.
 const BLOCK: i64 = 256;
@@ -56,14 +55,15 @@ impl Numbers {
         let [_, b, c] = limits.group.problem.dims;
         let widest = limits.vector_of(b * c, limits.lanes);
         let wanted = format!("a power of two up to {widest}");
-        let vector = knob(configuration, "vector", &wanted, |v| v >= 1 && v <= widest && v & (v - 1) == 0)?;
+        let vector = configuration.checked_knob("vector", || &wanted, |v| v >= 1 && v <= widest && v & (v - 1) == 0)?;
         let vector = vector.unwrap_or(widest);
         let most = limits.most_threads;
         let wanted = format!("a multiple of {} up to {most}", limits.warp);
-        let threads = knob(configuration, "threads", &wanted, |v| v >= 1 && v <= most && v % limits.warp == 0)?;
+        let threads =
+            configuration.checked_knob("threads", || &wanted, |v| v >= 1 && v <= most && v % limits.warp == 0)?;
         let threads = threads
             .unwrap_or_else(|| power_of_two(ceil_div(b * c / vector, MOST_UNITS)).clamp(limits.warp, BLOCK.min(most)));
-        let unroll = knob(configuration, "unroll", "1 to 16", |v| (1..=16).contains(&v))?;
+        let unroll = configuration.checked_knob("unroll", || "1 to 16", |v| (1..=16).contains(&v))?;
         let unroll = unroll.unwrap_or_else(|| limits.unroll(vector));
         let mut numbers = Numbers { vector, threads, active: active(threads, vector, c), unroll };
         while numbers.threads > limits.warp
