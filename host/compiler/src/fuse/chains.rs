@@ -187,7 +187,9 @@ impl<'m> Search<'m> {
 
     fn is_cheap(&self, instruction: &Instruction) -> bool {
         let has_elements = elements(instruction) == self.space.element_count();
-        keeps_positions(self.computation, instruction)
+        // A part of a tuple that something else made comes into the kernel as an array.
+        !matches!(instruction.op, Op::GetTupleElement { .. })
+            && keeps_positions(self.computation, instruction)
             && !is_heavy(&instruction.op)
             && (has_elements || per_element(self.computation, instruction) <= CHEAP)
     }

@@ -466,6 +466,13 @@ const SOFTMAX: &str = "m = f32[512] reduce(x, low), dimensions={1}, to_apply=max
 
 /// Kernels of a program for blocks of one thread: number of results, number of reductions.
 fn chains(parameters: &str, body: &str) -> Vec<(usize, usize)> {
+    let module = with_chains(parameters, body);
+    let reduces = |fused: &Computation| opcodes(fused).iter().filter(|&&op| op == Opcode::Reduce).count();
+    fusions(&module).into_iter().map(|fused| (fused.root_instruction().shape.leaves().len(), reduces(fused))).collect()
+}
+
+/// A program fused for blocks of one thread.
+fn with_chains(parameters: &str, body: &str) -> Module {
     let text = format!(
         "HloModule m
 add {{ a = f32[] parameter(0)
@@ -479,9 +486,19 @@ ENTRY main {{ {parameters}
   low = f32[] constant(-inf)
   {body} }}"
     );
-    let module = fused_for(&text, DeviceDescription::cpu(2));
-    let reduces = |fused: &Computation| opcodes(fused).iter().filter(|&&op| op == Opcode::Reduce).count();
-    fusions(&module).into_iter().map(|fused| (fused.root_instruction().shape.leaves().len(), reduces(fused))).collect()
+    fused_for(&text, DeviceDescription::cpu(2))
+}
+
+#[test]
+fn parts_of_tuples_come_into_a_chain_as_arrays() {
+    let body = format!("{SOFTMAX}\n  ROOT r = f32[512,512] negate(p)");
+    let state = "s0 = (s32[], f32[512,512]) parameter(0)\n  x = f32[512,512] get-tuple-element(s0), index=1";
+    let module = with_chains(state, &body);
+    for fused in fusions(&module) {
+        let opcodes = opcodes(fused);
+        assert!(!opcodes.contains(&Opcode::GetTupleElement), "{opcodes:?}");
+    }
+    assert_eq!(chains(state, &body), [(1, 2)]);
 }
 
 #[test]
