@@ -153,6 +153,12 @@ fn mistakes_name_the_operation() {
         b.vector_read(t, &[i, i], 4);
     });
     assert_eq!(row, "function f: vector.transfer_read: there are no 4 lanes in a row of tensor<8x2xf32>");
+    let chosen = mistake(|b| {
+        let x = b.float(1.0, Scalar::F32);
+        let (four, two) = (b.vector_broadcast(x, 4), b.vector_broadcast(x, 2));
+        b.vector_shuffle(four, two, &[0, 5]);
+    });
+    assert_eq!(chosen, "function f: vector.shuffle: vector<4xf32> and vector<2xf32> do not have the lanes [0, 5]");
     let combined = mistake(|b| {
         let x = b.float(1.0, Scalar::F32);
         let vector = b.vector_broadcast(x, 4);

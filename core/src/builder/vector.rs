@@ -6,6 +6,9 @@
 
 use super::{Attribute, FunctionBuilder, Scalar, Type, Value};
 
+/// Marks writes past the caches.
+const PAST_CACHES: &str = "fusebox.past_caches";
+
 /// How `vector.reduction` combines lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are MLIR's")]
@@ -75,16 +78,31 @@ impl FunctionBuilder {
 
     /// `vector.transfer_write`: the tensor with the vector's elements, the first of them at these indices.
     pub fn vector_write(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
+        self.write_row(vector, tensor, indices, None)
+    }
+
+    /// As [`vector_write`](Self::vector_write), of elements that nobody reads soon: where the machine can, they go to
+    /// memory past the caches. That pays for whole cache lines, of more data than the caches hold.
+    pub fn vector_write_past_caches(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
+        self.write_row(vector, tensor, indices, Some((PAST_CACHES, Attribute::Unit)))
+    }
+
+    fn write_row(
+        &mut self,
+        vector: Value,
+        tensor: Value,
+        indices: &[Value],
+        further: Option<(&'static str, Attribute)>,
+    ) -> Value {
         const NAME: &str = "vector.transfer_write";
         if Self::any_poison(&[vector]) {
             return tensor;
         }
-        let found = self.type_of(vector).as_vector().map(|(dims, element)| (dims.to_vec(), element));
-        let Some((dims, element)) = found.filter(|(dims, _)| dims.len() == 1) else {
+        let Some((lanes, element)) = self.row_of_lanes(vector) else {
             let message = format!("the operand is {}, it must be a vector", self.type_of(vector));
             return self.refuse(NAME, message);
         };
-        match self.check_row(NAME, tensor, indices, dims[0]) {
+        match self.check_row(NAME, tensor, indices, lanes) {
             Ok(wanted) if wanted != element => {
                 self.refuse(NAME, format!("the vector holds {element}, the tensor {wanted}"))
             }
@@ -92,9 +110,40 @@ impl FunctionBuilder {
                 let operands = [&[vector, tensor], indices].concat();
                 let segments = format!("array<i32: 1, 1, {}, 0>", indices.len());
                 let ty = self.type_of(tensor).clone();
-                self.op1(NAME, &operands, transfer(segments, indices.len()), ty)
+                let attributes = transfer(segments, indices.len()).into_iter().chain(further).collect();
+                self.op1(NAME, &operands, attributes, ty)
             }
             Err(poison) => poison,
+        }
+    }
+
+    /// `vector.shuffle`: lanes of two vectors of one type, chosen by number; the second vector's follow the first's.
+    pub fn vector_shuffle(&mut self, first: Value, second: Value, lanes: &[i64]) -> Value {
+        const NAME: &str = "vector.shuffle";
+        if Self::any_poison(&[first, second]) {
+            return first;
+        }
+        match (self.row_of_lanes(first), self.row_of_lanes(second)) {
+            (Some((count, element)), Some(other))
+                if other == (count, element)
+                    && !lanes.is_empty()
+                    && lanes.iter().all(|lane| (0..2 * count).contains(lane)) =>
+            {
+                let mask = vec![("mask", Attribute::I64Array(lanes.to_vec()))];
+                self.op1(NAME, &[first, second], mask, Type::vector(&[lanes.len() as i64], element))
+            }
+            _ => {
+                let [first, second] = [first, second].map(|vector| self.type_of(vector).to_string());
+                self.refuse(NAME, format!("{first} and {second} do not have the lanes {lanes:?}"))
+            }
+        }
+    }
+
+    /// Lanes and element of a vector of one dimension.
+    fn row_of_lanes(&self, vector: Value) -> Option<(i64, Scalar)> {
+        match self.type_of(vector).as_vector() {
+            Some((&[lanes], element)) => Some((lanes, element)),
+            _ => None,
         }
     }
 

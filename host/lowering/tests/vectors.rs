@@ -156,6 +156,46 @@ fn lanes_are_taken_and_replaced() {
     assert_eq!(buffers[1].values::<f32>(), [4.0, 2.0, 3.0, 1.0]);
 }
 
+/// Sixteen numbers with both halves interleaved, written past the caches or not.
+fn interleaved(past_caches: bool) -> KernelSource {
+    let mut b = FunctionBuilder::new("interleaved");
+    let ty = Type::tensor(&[16], Scalar::F32);
+    let (input, output) = (b.argument(ty.clone()), b.argument(ty));
+    let (zero, eight) = (b.index(0), b.index(8));
+    let (first, second) = (b.vector_read(input, &[zero], 8), b.vector_read(input, &[eight], 8));
+    let lanes: Vec<i64> = (0..8).flat_map(|lane| [lane, 8 + lane]).collect();
+    let all = b.vector_shuffle(first, second, &lanes);
+    let write = if past_caches { FunctionBuilder::vector_write_past_caches } else { FunctionBuilder::vector_write };
+    let written = write(&mut b, all, output, &[zero]);
+    b.ret(&[written]);
+    source("interleaved", &b.finish().unwrap(), &[64, 64], 1, 1, 1)
+}
+
+#[test]
+fn lanes_of_two_vectors_are_chosen() {
+    let values: Vec<f32> = (0..16).map(|i| i as f32).collect();
+    let mut buffers = [Buffer::of(&values), Buffer::of(&[0f32; 16])];
+    compile_and_run(&interleaved(false), &mut buffers);
+    let wanted: Vec<f32> = (0..8).flat_map(|i| [i as f32, (8 + i) as f32]).collect();
+    assert_eq!(buffers[1].values::<f32>(), wanted);
+}
+
+/// Writes past the caches are seen late, so the kernel waits for them, on the cpu. Elsewhere they are plain.
+#[test]
+fn writes_past_the_caches_end_with_a_fence() {
+    let (_, stages) = stages_of(&interleaved(true), &Target::Cpu).unwrap();
+    contains_in_order(stages.get(Stage::Llvm), &["store <16 x float>", "!nontemporal", "fence seq_cst", "ret void"]);
+    for (past_caches, target) in [(false, Target::Cpu), (true, Target::Simt)] {
+        let (_, stages) = stages_of(&interleaved(past_caches), &target).unwrap();
+        let llvm = stages.get(Stage::Llvm);
+        assert!(!llvm.contains("!nontemporal") && !llvm.contains("fence"), "{llvm}");
+    }
+    let mut buffers = [Buffer::of(&[1f32; 16]), Buffer::of(&[0f32; 16])];
+    compile_and_run(&interleaved(true), &mut buffers);
+    assert_eq!(buffers[1].values::<f32>(), [1f32; 16]);
+    ptx(interleaved(true), 90);
+}
+
 #[test]
 fn transfers_beyond_the_contract_are_refused() {
     let text = r#"

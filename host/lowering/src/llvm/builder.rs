@@ -119,11 +119,24 @@ impl Module {
         }
     }
 
-    pub(crate) fn store(&self, value: Val, pointer: Val, alignment: u32) {
+    pub(crate) fn store(&self, value: Val, pointer: Val, alignment: u32) -> Val {
         unsafe {
             let store = LLVMBuildStore(self.builder, value.0, pointer.0);
             LLVMSetAlignment(store, alignment);
+            Val(store)
         }
+    }
+
+    /// Lets a store go to memory without a place in the caches. Such stores are seen late: see
+    /// [`Module::settle_stores`].
+    pub(crate) fn mark_past_caches(&self, store: Val) {
+        self.set_metadata(store, "nontemporal", &[self.const_int(self.int(32), 1)]);
+    }
+
+    /// Waits until other threads see every store before, also those past the caches.
+    pub(crate) fn settle_stores(&self) {
+        let ordering = llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent;
+        unsafe { LLVMBuildFence(self.builder, ordering, 0, NAME) };
     }
 
     /// The address of element `index` of an array of `element` in bounds.
@@ -218,6 +231,15 @@ impl Module {
 
     pub(crate) fn lane(&self, vector: Val, index: Val) -> Val {
         unsafe { Val(LLVMBuildExtractElement(self.builder, vector.0, index.0, NAME)) }
+    }
+
+    /// Lanes of two vectors of one type, by number; the second's follow the first's.
+    pub(crate) fn shuffled(&self, first: Val, second: Val, lanes: &[i64]) -> Val {
+        let mut numbers: Vec<LLVMValueRef> = lanes.iter().map(|&lane| self.const_int(self.int(32), lane).0).collect();
+        unsafe {
+            let mask = LLVMConstVector(numbers.as_mut_ptr(), numbers.len() as c_uint);
+            Val(LLVMBuildShuffleVector(self.builder, first.0, second.0, mask, NAME))
+        }
     }
 
     pub(crate) fn with_lane(&self, vector: Val, value: Val, index: Val) -> Val {

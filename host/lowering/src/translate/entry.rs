@@ -45,6 +45,7 @@ fn on_host(translation: &mut Translation, kernel: &mut Kernel<'_>, op: Operation
     llvm.add_attribute(inner, u32::MAX, "alwaysinline", 0);
     llvm.add_attribute(inner, u32::MAX, "nounwind", 0);
     let (block, thread) = (llvm.parameter(inner, count), llvm.parameter(inner, count + 1));
+    translation.past_caches = false;
     define_body(translation, kernel, op, body, inner, block, thread)?;
     match translation.target {
         Target::Simt => simt_wrapper(translation, kernel.name, count, signature, inner),
@@ -89,6 +90,9 @@ fn cpu_wrapper(translation: &Translation, kernel: &Kernel<'_>, count: usize, sig
     llvm.add_incoming(block, llvm.binary_nsw(Op::LLVMAdd, block, constant(1)), next);
     llvm.branch(head);
     llvm.position_at_end(done);
+    if translation.past_caches {
+        llvm.settle_stores();
+    }
     llvm.return_value(None);
 }
 

@@ -124,9 +124,10 @@ impl Function<'_, '_, '_> {
             (Slot::Complex(re, im), Type::Complex(part)) => {
                 let (at_re, at_im) = self.parts(place, *part)?;
                 self.write_plain(&at_re, re, &Type::Float(*part))?;
-                self.write_plain(&at_im, im, &Type::Float(*part))
+                self.write_plain(&at_im, im, &Type::Float(*part))?;
+                Ok(())
             }
-            (Slot::Plain(value), element) => self.write_plain(place, value, element),
+            (Slot::Plain(value), element) => self.write_plain(place, value, element).map(|_| ()),
             _ => Unsupported::because("what it writes is no element"),
         }
     }
@@ -195,14 +196,14 @@ impl Function<'_, '_, '_> {
         })
     }
 
-    pub(super) fn write_plain(&mut self, place: &Place, value: Val, element: &Type) -> Done {
+    /// Writes an integer, a float or a vector of them; gives the store.
+    pub(super) fn write_plain(&mut self, place: &Place, value: Val, element: &Type) -> Done<Val> {
         let ty = self.memory_type(element)?;
         let value = match integer_bits(element) {
             Some(_) => self.resized_as(value, self.llvm().int_bits(ty), false),
             None => value,
         };
-        self.llvm().store(value, place.pointer, place.alignment);
-        Ok(())
+        Ok(self.llvm().store(value, place.pointer, place.alignment))
     }
 
     /// Where real and imaginary part are.

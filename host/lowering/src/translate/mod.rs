@@ -45,6 +45,8 @@ pub(crate) struct Translation {
     wanted: BTreeSet<&'static str>,
     /// Places of memory accesses, for the simulator.
     pub(crate) sites: Vec<String>,
+    /// The kernel being translated writes past the caches.
+    past_caches: bool,
     fast_math: HashMap<*const std::ffi::c_void, FastMath>,
 }
 
@@ -114,6 +116,7 @@ impl Translation {
             functions: HashMap::new(),
             wanted: BTreeSet::new(),
             sites: Vec::new(),
+            past_caches: false,
             fast_math: HashMap::new(),
         }
     }

@@ -4,6 +4,7 @@ use super::function::{Done, Function};
 use super::memory::static_tensor;
 use super::simt::AccessKind;
 use super::slot::float_format;
+use crate::Target;
 use crate::error::Unsupported;
 use crate::llvm::Val;
 use crate::mlir::{Operation, Type};
@@ -30,6 +31,15 @@ impl Function<'_, '_, '_> {
                 let (value, vector) = (self.plain(op.operand(0))?, self.plain(op.operand(1))?);
                 let position = self.position(op, 2)?;
                 self.llvm().with_lane(vector, value, position)
+            }
+            "vector.shuffle" => {
+                let (first, second) = (self.plain(op.operand(0))?, self.plain(op.operand(1))?);
+                let lanes = op.attribute("mask").and_then(|it| it.integers()).unwrap_or_default();
+                // A lane that nothing is promised about would be -1.
+                if lanes.is_empty() || lanes.iter().any(|&lane| lane < 0) {
+                    return Unsupported::because("its lanes are not all given");
+                }
+                self.llvm().shuffled(first, second, &lanes)
             }
             "vector.fma" => {
                 let operands = op.operands().map(|operand| self.plain(operand)).collect::<Done<Vec<Val>>>()?;
@@ -61,7 +71,12 @@ impl Function<'_, '_, '_> {
         }
         self.report(op, &place, &element, lanes, AccessKind::Write);
         let vector = self.plain(op.operand(0))?;
-        self.write_plain(&place, vector, &op.operand(0).ty())?;
+        let store = self.write_plain(&place, vector, &op.operand(0).ty())?;
+        // On a GPU the caches hold what threads share, and on the simulator nothing is gained.
+        if self.translation.target == Target::Cpu && op.attribute("fusebox.past_caches").is_some() {
+            self.llvm().mark_past_caches(store);
+            self.translation.past_caches = true;
+        }
         let tensor = self.slot(op.operand(1))?;
         self.bind(op.result(0), tensor);
         Ok(())
