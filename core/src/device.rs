@@ -19,6 +19,10 @@ pub struct DeviceDescription {
     pub registers_per_thread: u32,
     /// Widest load or store of one thread, in bytes (16 on NVIDIA; the vector register on the cpu).
     pub vector_bytes: u32,
+    /// What memory and caches exchange at once, in bytes.
+    pub cache_line_bytes: u32,
+    /// Cache that one core has for itself, in bytes.
+    pub core_cache_bytes: u64,
     /// Size of the last-level cache in bytes.
     pub last_level_cache_bytes: u64,
     /// Memory bandwidth in bytes per second, for the cost model.
@@ -43,6 +47,8 @@ impl DeviceDescription {
             shared_bytes_per_block: 576 << 10,
             registers_per_thread: 512,
             vector_bytes: 32,
+            cache_line_bytes: 64,
+            core_cache_bytes: 2 << 20,
             last_level_cache_bytes: 32 << 20,
             memory_bandwidth: 25e9 * f64::from(threads.max(1)),
             flops: 50e9 * f64::from(threads.max(1)),
@@ -68,12 +74,20 @@ impl DeviceDescription {
             shared_bytes_per_block: 48 << 10,
             registers_per_thread: 255,
             vector_bytes: 16,
+            cache_line_bytes: 128,
+            core_cache_bytes: if hopper { 256 << 10 } else { 192 << 10 },
             last_level_cache_bytes: if hopper { 50 << 20 } else { 40 << 20 },
             memory_bandwidth: if hopper { 4.0e12 } else { 1.55e12 },
             flops: if hopper { 60e12 } else { 19.5e12 },
             native_atomic_add_f32: true,
             native_bf16: capability >= 90,
         }
+    }
+
+    /// Whether a launch that reads and writes so many bytes has to go to memory, or to a cache all cores share,
+    /// because those of single cores do not hold them.
+    pub fn exceeds_core_caches(&self, bytes: u64) -> bool {
+        bytes > self.core_cache_bytes.saturating_mul(u64::from(self.core_count))
     }
 
     /// Whether a block runs as one thread that loops, as on the cpu.

@@ -129,6 +129,10 @@ pub struct Device {
     pub native_atomic_add_f32: bool,
     #[prost(bool, tag = "13")]
     pub native_bf16: bool,
+    #[prost(uint32, tag = "14")]
+    pub cache_line_bytes: u32,
+    #[prost(uint64, tag = "15")]
+    pub core_cache_bytes: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -1,11 +1,12 @@
 //! The entry function: the schedule's loops around calls of what is read, moved and written.
 
-use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Subgraph, Value};
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::grid::Nest;
 use crate::index::reshape_map;
+use crate::lines::Unit;
 use crate::problem::{Moved, Part, Problem};
 use crate::schedule::Schedule;
 
@@ -89,15 +90,10 @@ impl<'a> Bodies<'a> {
     /// For each moved array the parameter that it is and how to find its elements, if all are parameters that can be
     /// read in vectors of so many lanes, and nothing else has to be computed while reading.
     fn vectors(&self, lanes: i64) -> Option<Vec<(Value, &Body<'a>)>> {
-        let plain = |moved: &Moved| match moved.scalar {
-            Scalar::Int(bits) => bits % 8 == 0,
-            Scalar::Float(float) => float.bits() % 8 == 0,
-            _ => false,
-        };
         let vector = |array: usize| {
             let body = self.readings.iter().find(|body| body.part.moves.iter().any(|&(moved, _)| moved == array))?;
             let fits = body.part.outputs.is_empty() && body.part.dims.last().is_some_and(|row| row % lanes == 0);
-            self.parameters[array].filter(|_| fits && plain(&self.problem.moved[array])).map(|it| (it, body))
+            self.parameters[array].filter(|_| fits && self.problem.moved[array].fits_vectors()).map(|it| (it, body))
         };
         let nothing_beside = self.readings.iter().all(|body| body.part.outputs.is_empty());
         (0..self.problem.moved.len()).map(vector).collect::<Option<_>>().filter(|_| nothing_beside)
@@ -127,6 +123,28 @@ impl<'a> Bodies<'a> {
         for body in &self.writings {
             let (index, values) = body.values(b, &index, &heroes);
             body.write(b, &index, &values, outputs);
+        }
+    }
+
+    /// Writes lines of the transposes, which are the results. The index is the operand's.
+    fn write_lines(
+        &self,
+        b: &mut FunctionBuilder,
+        index: &[Value],
+        lines: &[Value],
+        past_caches: bool,
+        outputs: &mut [Value],
+    ) {
+        let index: Vec<Value> = self.problem.form.permutation.iter().map(|&dim| index[dim]).collect();
+        for body in &self.writings {
+            let index = b.apply_indexing(&body.index, &index);
+            for &(output, hero) in &body.part.outputs {
+                let line = lines[self.problem.heroes[hero].1];
+                outputs[output] = match past_caches {
+                    true => b.vector_write_past_caches(line, outputs[output], &index),
+                    false => b.vector_write(line, outputs[output], &index),
+                };
+            }
         }
     }
 }
@@ -175,9 +193,10 @@ fn through_tiles(
     let tiles = b.sync_threads(&state[count..count + arrays]);
     let mut outputs = state[..count].to_vec();
     for nest in &schedule.writing {
-        outputs = match &schedule.turned {
-            Some(dims) => turned(b, bodies, nest, dims, &tiles, point, &outputs),
-            None => b.indexed_loop(&nest.map, point, &outputs, &nest.unroll, |b, _, results, outputs| {
+        outputs = match (&schedule.turned, &schedule.unit) {
+            (_, Some(unit)) => in_units(b, bodies, nest, unit, &tiles, point, &outputs),
+            (Some(dims), None) => turned(b, bodies, nest, dims, &tiles, point, &outputs),
+            (None, None) => b.indexed_loop(&nest.map, point, &outputs, &nest.unroll, |b, _, results, outputs| {
                 let (index, place) = results.split_at(rank);
                 let mut outputs = outputs.to_vec();
                 let moved: Vec<Value> = tiles.iter().map(|&tile| b.extract(tile, place)).collect();
@@ -227,6 +246,33 @@ fn turned(
         [small, outputs].concat()
     });
     state[arrays..].to_vec()
+}
+
+/// Writes a nest's results, which are the transposes, in units that are turned in registers.
+fn in_units(
+    b: &mut FunctionBuilder,
+    bodies: &Bodies,
+    nest: &Nest,
+    unit: &Unit,
+    tiles: &[Value],
+    point: &[Value],
+    outputs: &[Value],
+) -> Vec<Value> {
+    let rank = bodies.problem.form.dims.len();
+    let width = nest.map.ranges.iter().rev().nth(1).map_or(0, |columns| columns.bounds.size() as i64);
+    b.indexed_loop(&nest.at_first(2), point, outputs, &[], |b, _, results, outputs| {
+        let (index, place) = results.split_at(rank);
+        let mut outputs = outputs.to_vec();
+        let columns: Vec<Vec<Value>> = tiles.iter().map(|&tile| unit.columns(b, tile, place)).collect();
+        for column in 0..width {
+            let mut index = index.to_vec();
+            let offset = b.index(column);
+            index[rank - 1] = b.addi(index[rank - 1], offset);
+            let lines: Vec<Value> = columns.iter().map(|columns| columns[column as usize]).collect();
+            bodies.write_lines(b, &index, &lines, unit.past_caches, &mut outputs);
+        }
+        outputs
+    })
 }
 
 /// Elements go straight from the operands to the results.

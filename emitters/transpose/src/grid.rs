@@ -96,14 +96,20 @@ impl Nest {
 
     /// The nest with whole vectors as points, and their lanes.
     pub fn of_vectors(&self) -> Option<(IndexingMap, i64)> {
+        let lanes = self.map.ranges.last().filter(|_| self.along_rows)?.bounds.size() as i64;
+        Some((self.at_first(1), lanes))
+    }
+
+    /// The nest at the first value of its last `count` range variables, which no constraint asks about.
+    pub fn at_first(&self, count: usize) -> IndexingMap {
         let mut map = self.map.clone();
-        let lanes = map.ranges.pop().filter(|_| self.along_rows)?.bounds.size() as i64;
-        let ranges: Vec<Expr> = (0..=map.ranges.len() as u32)
-            .map(|range| if range as usize == map.ranges.len() { Expr::constant(0) } else { Expr::range(range) })
-            .collect();
+        let kept = map.ranges.len().saturating_sub(count);
+        let range = |at: usize| if at < kept { Expr::range(at as u32) } else { Expr::constant(0) };
+        let ranges: Vec<Expr> = (0..map.ranges.len()).map(range).collect();
         let dims: Vec<Expr> = (0..map.dims.len() as u32).map(Expr::dim).collect();
+        map.ranges.truncate(kept);
         map.results.iter_mut().for_each(|result| *result = result.substitute(&dims, &ranges, &[]));
         map.constraints.iter_mut().for_each(|c| c.expr = c.expr.substitute(&dims, &ranges, &[]));
-        Some((map, lanes))
+        map
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! problem.rs   fusion -> what moves, what is read and written beside it
+//! lines.rs     blocks of one thread, results of whole cache lines: units turned in registers
 //! panels.rs    blocks of one thread: copied by rows, written by panels
 //! tiles.rs     many threads: tiles in shared memory
 //! packed.rs    many threads, narrow elements: tiles of 32-bit words
@@ -16,6 +17,7 @@ mod emit;
 mod grid;
 mod index;
 mod knobs;
+mod lines;
 mod packed;
 mod panels;
 mod problem;
@@ -29,6 +31,7 @@ use fusebox_core::emitter::{
     Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict,
 };
 
+use crate::lines::Unit;
 use crate::packed::Packed;
 use crate::panels::Panels;
 use crate::problem::Problem;
@@ -137,10 +140,11 @@ fn schedule(
     let rows = problem.form.keeps_minor();
     let short_rows = problem.form.dims.last().is_some_and(|&row| row * problem.widest() <= SHORT_ROW_BYTES);
     if device.is_single_threaded_block() {
-        return match rows {
-            true => rows::looped(problem, device, configuration),
-            false if thin::applies(problem) => thin::looped(problem, device, configuration),
-            false => Panels::new(problem, device, configuration)?.schedule(problem).check(problem, device),
+        return match Unit::of(problem, device) {
+            _ if rows => rows::looped(problem, device, configuration),
+            _ if thin::applies(problem) => thin::looped(problem, device, configuration),
+            Some(unit) => lines::looped(problem, unit, configuration)?.check(problem, device),
+            None => Panels::new(problem, device, configuration)?.schedule(problem).check(problem, device),
         };
     }
     match rows && !short_rows {

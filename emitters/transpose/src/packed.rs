@@ -92,6 +92,7 @@ impl Packed {
             writing: vec![self.writing()],
             tile: Some(vec![self.size()]),
             turned: None,
+            unit: None,
             lanes: self.word,
             alternatives: self
                 .knobs

@@ -111,6 +111,7 @@ impl Panels {
             writing: self.nests(problem, false),
             tile: Some(self.panel_dims(problem)),
             turned: (self.knobs.get("turned") == 1).then_some([self.width, rows]),
+            unit: None,
             lanes: 1,
             knobs: self.knobs.clone(),
             alternatives: self.knobs.alternatives(

@@ -28,12 +28,25 @@ pub struct Problem {
 pub struct Moved {
     /// The transposes' operand.
     pub operand: InstrId,
+    /// Whether it is a parameter of the fusion.
+    pub is_parameter: bool,
     /// Its elements.
     pub scalar: Scalar,
     /// Bytes of one of them.
     pub bytes: i64,
     /// Bytes that are accessed at once: the parts of a complex number are accessed one by one.
     pub access_bytes: i64,
+}
+
+impl Moved {
+    /// Whether vectors hold its elements as memory does.
+    pub fn fits_vectors(&self) -> bool {
+        match self.scalar {
+            Scalar::Int(bits) => bits.is_multiple_of(8),
+            Scalar::Float(float) => float.bits().is_multiple_of(8),
+            _ => false,
+        }
+    }
 }
 
 /// Instructions of equal dimensions whose values are computed together.
@@ -93,7 +106,8 @@ impl Problem {
         let scalar = Scalar::of_element(shape.element_type);
         let access_bytes = if matches!(scalar, Scalar::Complex(_)) { bytes / 2 } else { bytes };
         self.heroes.push((hero, self.moved.len()));
-        self.moved.push(Moved { operand, scalar, bytes, access_bytes });
+        let is_parameter = fusion.computation().parameters().contains(&operand);
+        self.moved.push(Moved { operand, is_parameter, scalar, bytes, access_bytes });
         Ok(())
     }
 

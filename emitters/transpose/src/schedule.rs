@@ -8,6 +8,7 @@ use fusebox_core::indexing::IndexingMap;
 use crate::grid::Nest;
 use crate::index::reshaped;
 use crate::knobs::Knobs;
+use crate::lines::Unit;
 use crate::problem::{Part, Problem};
 
 /// A schedule, as loops.
@@ -25,6 +26,9 @@ pub struct Schedule {
     /// tile of these dimensions, with the last two variables swapped, and from there through the epilogue, of which
     /// there is one copy then. Only where a block is one thread.
     pub turned: Option<[i64; 2]>,
+    /// The tiles are written as units that are turned in registers, which the last two variables of the loops that
+    /// write run through. Only where a block is one thread.
+    pub unit: Option<Unit>,
     /// Elements of one vector access.
     pub lanes: i64,
     /// The knobs it was made with.

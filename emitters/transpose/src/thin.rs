@@ -85,6 +85,7 @@ pub fn looped(
         writing: vec![Nest::new(map, vec![1])],
         tile: None,
         turned: None,
+        unit: None,
         lanes: 1,
         alternatives: knobs.alternatives(others.map(|points| knobs.with("points", points))),
         knobs,

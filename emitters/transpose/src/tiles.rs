@@ -70,6 +70,7 @@ impl Tiles {
             writing: vec![self.nest(&problem.form.permutation)],
             tile: Some(vec![self.size]),
             turned: None,
+            unit: None,
             lanes: 1,
             alternatives: self
                 .knobs

@@ -120,11 +120,58 @@ fn long_epilogues_are_turned_first() {
 fn large_panels_fit() {
     let device = DeviceDescription::cpu(2);
     for (element, columns, rows) in [("f32", 256, 512), ("bf16", 512, 512), ("f64", 128, 256)] {
-        let fusion = plain(element, &[4096, 4096], &[1, 0]);
+        let fusion = plain(element, &[4095, 4096], &[1, 0]);
         let plan = Transpose.plan(&fusion, &device, &Configuration::default()).unwrap();
         let expected = [("columns".to_owned(), columns), ("rows".to_owned(), rows), ("turned".to_owned(), 0)];
         assert_eq!(plan.configuration, Configuration(expected.into()), "{element}");
         assert!(plan.shared_bytes <= device.shared_bytes_per_block);
+    }
+}
+
+/// Where the result's rows are whole cache lines, tiles are two lines high and wide, and lines go past the caches if
+/// these do not hold what the kernel moves.
+#[test]
+fn results_of_whole_lines_are_written_by_lines() {
+    let device = DeviceDescription::cpu(2);
+    for (element, line) in [("u8", 64), ("f8e5m2", 64), ("bf16", 32), ("f32", 16), ("f64", 8)] {
+        for (dims, past) in [([4096, 4096], true), ([4096, 4095], true), ([4096, 4], false), ([256, 128], false)] {
+            let fusion = plain(element, &dims, &[1, 0]);
+            let plan = Transpose.plan(&fusion, &device, &Configuration::default()).unwrap();
+            if dims[1] == 4 {
+                assert!(!plan.configuration.0.contains_key("rows"), "{plan:?}");
+                continue;
+            }
+            let expected = [("columns".to_owned(), 2 * line), ("rows".to_owned(), 2 * line)];
+            assert_eq!(plan.configuration, Configuration(expected.into()), "{element}");
+            assert_eq!(plan.notes[0].ends_with(", past the caches"), past, "{:?}", plan.notes);
+            let kernel = Transpose.emit(&fusion, &device, &plan).unwrap();
+            assert_eq!(kernel.mlir.contains("past_caches"), past);
+        }
+    }
+}
+
+/// Plans of lines cover with every remainder: rows and columns that do not fill a tile, a unit or a vector.
+#[test]
+fn plans_by_lines_cover() {
+    let cases: [(&str, &[i64], &[usize]); 13] = [
+        ("f32", &[48, 37], &[1, 0]),
+        ("f32", &[16, 9], &[1, 0]),
+        ("f32", &[80, 70], &[1, 0]),
+        ("bf16", &[96, 200], &[1, 0]),
+        ("bf16", &[32, 129], &[1, 0]),
+        ("u8", &[64, 45], &[1, 0]),
+        ("s8", &[192, 260], &[1, 0]),
+        ("f64", &[24, 33], &[1, 0]),
+        ("s64", &[8, 10], &[1, 0]),
+        ("f32", &[3, 32, 50], &[0, 2, 1]),
+        ("f32", &[48, 5, 20], &[2, 1, 0]),
+        ("bf16", &[2, 32, 3, 24], &[3, 0, 2, 1]),
+        ("u16", &[4, 2, 64, 3, 11], &[4, 3, 0, 1, 2]),
+    ];
+    let device = DeviceDescription::cpu(2);
+    for (element, dims, permutation) in cases {
+        let plan = check(&Transpose, &plain(element, dims, permutation), &device);
+        assert!(plan.notes[0].contains("written as lines"), "{element} {dims:?}: {:?}", plan.notes);
     }
 }
 

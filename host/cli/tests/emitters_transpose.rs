@@ -81,6 +81,45 @@ fn elements_of_every_size() {
     }
 }
 
+/// On the cpu, results whose rows are whole cache lines: columns that fill a tile, a unit, a vector, or nothing.
+#[test]
+fn results_of_whole_lines() {
+    for (element, line) in [("u8", 64), ("f8e5m2", 64), ("bf16", 32), ("s16", 32), ("f32", 16), ("u32", 16), ("f64", 8)]
+    {
+        for (lines, columns) in [(1, 9), (1, line), (2, 2 * line), (3, 2 * line + 1), (5, 37), (4, 5 * line + 24)] {
+            plain(element, &[lines * line, columns], &[1, 0]);
+        }
+        plain(element, &[3, 2 * line, 20], &[0, 2, 1]);
+        plain(element, &[line, 5, 3, 12], &[3, 1, 2, 0]);
+        plain(element, &[2, 3, line, 2, 18], &[4, 3, 0, 1, 2]);
+    }
+}
+
+/// Past the caches: more than those of the cores hold.
+#[test]
+fn results_larger_than_the_caches() {
+    plain("f32", &[16, 64 << 10, 3], &[2, 1, 0]);
+    plain("f32", &[1040, 1500], &[1, 0]);
+    plain("bf16", &[64, 1030, 33], &[1, 2, 0]);
+}
+
+/// Parameters are read as vectors; what is computed, and side outputs, element by element.
+#[test]
+fn whole_lines_of_computed_operands() {
+    transposes(
+        "fusion {
+  x = f32[32,75] parameter(0)
+  y = f32[32,75] parameter(1)
+  s = f32[32,75] subtract(x, y)
+  t = f32[75,32] transpose(s), dimensions={1,0}
+  u = s32[32,75] bitcast-convert(y)
+  v = s32[75,32] transpose(u), dimensions={1,0}
+  ROOT all = (f32[75,32], f32[32,75], s32[75,32]) tuple(t, s, v)
+}
+",
+    );
+}
+
 #[test]
 fn packed_tiles_that_stick_out() {
     for dims in [[300, 64], [64, 300], [44, 1000], [132, 132], [260, 256]] {

@@ -1,0 +1,208 @@
+//! The schedule for blocks of one thread where the result's rows are whole cache lines: small tiles are copied to the
+//! stack row by row, then turned in registers, so that each store is a whole line. See README.md for the picture.
+
+use fusebox_core::builder::{FunctionBuilder, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
+
+use crate::grid::{Grid, Nest, map_over};
+use crate::knobs::Knobs;
+use crate::problem::{Part, Problem};
+use crate::schedule::Schedule;
+
+/// Cache lines of a tile's rows, and of its columns: processors fetch lines in pairs, and more of them would lie in
+/// more sets of the first cache than it has where rows are powers of two apart.
+const LINES: i64 = 2;
+/// Bytes within which a processor shuffles elements of any size at the cost of one instruction, however wide its
+/// vectors are.
+const LANE_BYTES: i64 = 16;
+
+/// Units of `line` rows by `lane` columns that are turned in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// Elements of [`LANE_BYTES`].
+    pub lane: i64,
+    /// Elements of a cache line.
+    pub line: i64,
+    /// Lines are written past the caches, which do not hold the result anyway.
+    pub past_caches: bool,
+}
+
+impl Unit {
+    /// What fits a fusion, if the schedule is for it: arrays of one element size that a vector holds, results of
+    /// whole lines that are the transposes themselves.
+    pub fn of(problem: &Problem, device: &DeviceDescription) -> Option<Unit> {
+        let form = &problem.form;
+        let bytes = problem.widest();
+        let (lane, line) = (LANE_BYTES / bytes, i64::from(device.cache_line_bytes) / bytes);
+        let powers = [lane, line].iter().all(|&count| count > 1 && (count as u64).is_power_of_two());
+        let vectors = problem.moved.iter().all(|moved| moved.bytes == bytes && moved.fits_vectors());
+        let heroes = problem.hero_ids();
+        let long = form.dims[*form.permutation.last()?];
+        let whole_lines =
+            |part: &Part| part.instructions == heroes && part.dims.last().is_some_and(|&row| row % line == 0);
+        let applies = powers && lane <= line && vectors && long % line == 0 && problem.writings.iter().all(whole_lines);
+        let moved = 2 * form.element_count() * problem.bytes_together();
+        applies.then(|| Unit { lane, line, past_caches: device.exceeds_core_caches(moved as u64) })
+    }
+
+    /// The columns of a unit whose first element is at this place of a tile, as vectors of a line each.
+    ///
+    /// Lane `l` of register `k` starts as row `k + l * lane` of the unit. Each turn interleaves, lane by lane, the
+    /// first half of the registers with the second (a perfect shuffle): after as many turns as a lane's elements have
+    /// bits of their number, register `k` holds column `k`, rows in order.
+    pub fn columns(&self, b: &mut FunctionBuilder, tile: Value, place: &[Value]) -> Vec<Value> {
+        let (lane, line) = (self.lane, self.line);
+        let mut registers: Vec<Value> = (0..lane).map(|first| self.rows(b, tile, place, first)).collect();
+        let half = |second: bool| -> Vec<i64> {
+            let within = if second { lane / 2..lane } else { 0..lane / 2 };
+            let lanes = (0..line / lane).map(|number| number * lane);
+            lanes.flat_map(|start| within.clone().flat_map(move |at| [start + at, line + start + at])).collect()
+        };
+        let halves = [half(false), half(true)];
+        for _ in 0..lane.ilog2() {
+            let (first, second) = registers.split_at(registers.len() / 2);
+            let pairs = first.iter().zip(second);
+            registers = pairs.flat_map(|(&x, &y)| halves.each_ref().map(|half| b.vector_shuffle(x, y, half))).collect();
+        }
+        registers
+    }
+
+    /// Rows `first`, `first + lane`, … of a unit, a lane of each.
+    fn rows(&self, b: &mut FunctionBuilder, tile: Value, place: &[Value], first: i64) -> Value {
+        let row = |b: &mut FunctionBuilder, number: i64| {
+            let offset = b.index(number);
+            let row = b.addi(place[0], offset);
+            b.vector_read(tile, &[row, place[1]], self.lane)
+        };
+        let numbers = (first..self.line).step_by(self.lane as usize);
+        let mut parts: Vec<Value> = numbers.map(|number| row(b, number)).collect();
+        let mut width = self.lane;
+        while parts.len() > 1 {
+            width *= 2;
+            let all: Vec<i64> = (0..width).collect();
+            parts = parts.chunks(2).map(|pair| b.vector_shuffle(pair[0], pair[1], &all)).collect();
+        }
+        parts[0]
+    }
+}
+
+/// The loops. The unit is the fusion's.
+///
+/// # Errors
+/// If a knob has an impossible value.
+pub fn looped(problem: &Problem, unit: Unit, configuration: &Configuration) -> Result<Schedule, EmitError> {
+    let dims = &problem.form.dims;
+    let short = dims.len() - 1;
+    let long = problem.form.permutation[short];
+    let (lane, line) = (unit.lane, unit.line);
+    // Vectors that rows of the operand are made of.
+    let vector = 1 << dims[short].trailing_zeros().min(line.ilog2());
+    let step = lane.max(vector);
+    let most = |size: i64, step: i64| (ceil_div(size, step) * step).min(64 * line);
+    let columns = configuration.knob("columns", 1..=most(dims[short], step))?.unwrap_or(LINES * line);
+    let rows = configuration.knob("rows", 1..=most(dims[long], line))?.unwrap_or(LINES * line);
+    let columns = (ceil_div(columns, step) * step).min(most(dims[short], step));
+    let rows = (ceil_div(rows, line) * line).min(most(dims[long], line));
+    let mut tile = vec![1; dims.len()];
+    (tile[short], tile[long]) = (columns, rows);
+    let tiles = Tiles { grid: Grid { dims: dims.clone(), tile }, short, long, unit };
+    let as_vectors = vector >= lane && problem.moved.iter().all(|moved| moved.is_parameter);
+    let knobs = Knobs::new(&[("columns", columns), ("rows", rows)]);
+    let others = [(columns / 2, rows), (columns * 2, rows), (columns, rows / 2), (columns, rows * 2)];
+    let others = others.into_iter().filter(|&(columns, rows)| {
+        let fits = |size: i64, step: i64, dim: usize| size > 0 && size % step == 0 && size <= most(dims[dim], step);
+        fits(columns, step, short) && fits(rows, line, long)
+    });
+    let past = if unit.past_caches { ", past the caches" } else { "" };
+    Ok(Schedule {
+        launch: LaunchDimensions { blocks: tiles.grid.blocks() as u64, threads_per_block: 1 },
+        reading: vec![tiles.reading(if as_vectors { vector } else { 1 })],
+        writing: tiles.writing(),
+        tile: Some(vec![rows, columns]),
+        turned: None,
+        unit: Some(unit),
+        lanes: line,
+        alternatives: knobs
+            .alternatives(others.map(|(columns, rows)| knobs.with("columns", columns).with("rows", rows))),
+        knobs,
+        notes: vec![format!("tiles of {rows} rows by {columns} columns, written as lines of {line} elements{past}")],
+    })
+}
+
+struct Tiles {
+    grid: Grid,
+    /// The operand's minor dimension.
+    short: usize,
+    /// The operand's dimension that is minor in the result.
+    long: usize,
+    unit: Unit,
+}
+
+impl Tiles {
+    /// All rows of a tile, along the operand's.
+    fn reading(&self, vector: i64) -> Nest {
+        let (rows, columns) = (self.grid.tile[self.long], self.grid.tile[self.short]);
+        let loops = [("row", rows), ("vector", columns / vector), ("lane", vector)];
+        let mut map = map_over(1, self.grid.blocks(), &loops);
+        let (row, column) = (Expr::range(0), Expr::range(1) * vector);
+        map.results = self.grid.index(&self.within(&row, &column));
+        map.constraints = self.grid.constraints(&map.results);
+        map.results[self.short] = map.results[self.short].clone() + Expr::range(2);
+        map.results.extend([row, column + Expr::range(2)]);
+        Nest { map, unroll: Vec::new(), along_rows: vector > 1 }
+    }
+
+    /// All units of a tile, the last two variables run within a unit. Columns that do not fill a lane are units of
+    /// the last tile.
+    fn writing(&self) -> Vec<Nest> {
+        let columns = self.grid.dims[self.short];
+        let (full, remaining) = (columns / self.unit.lane, columns % self.unit.lane);
+        let panels = (self.grid.tile[self.short] / self.unit.lane).min(full);
+        let mut nests = Vec::new();
+        if panels > 0 {
+            let places = Interval::new(0, columns - self.unit.lane);
+            nests.push(self.units(panels, self.unit.lane, 0, places));
+        }
+        if remaining > 0 {
+            let start = full * self.unit.lane;
+            let first = start % self.grid.tile[self.short];
+            nests.push(self.units(1, remaining, first, Interval::point(start)));
+        }
+        nests
+    }
+
+    /// Units of `width` columns, `panels` of them side by side from the tile's column `first` on: those whose first
+    /// column is at one of these places in the operand.
+    ///
+    /// One loop, along lines first: two loops, of which the inner is short, would be written out.
+    fn units(&self, panels: i64, width: i64, first: i64, places: Interval) -> Nest {
+        let line = self.unit.line;
+        let lines = self.grid.tile[self.long] / line;
+        let mut map = map_over(1, self.grid.blocks(), &[("unit", panels * lines), ("column", width), ("row", line)]);
+        let within = delinearize(&Expr::range(0), &[panels, lines]);
+        let (row, column) = (within[1].clone() * line, within[0].clone() * self.unit.lane + first);
+        map.results = self.grid.index(&self.within(&row, &column));
+        let start = map.results[self.short].clone();
+        let (columns, rows) = (self.grid.dims[self.short], self.grid.dims[self.long]);
+        if self.grid.counts()[self.short] > 1 && columns % self.grid.tile[self.short] != 0 {
+            map.constraints.push(Constraint::new(start, places));
+        }
+        if rows % self.grid.tile[self.long] != 0 {
+            map.constraints.push(Constraint::new(map.results[self.long].clone(), Interval::from_size(rows)));
+        }
+        map.results[self.short] = map.results[self.short].clone() + Expr::range(1);
+        map.results[self.long] = map.results[self.long].clone() + Expr::range(2);
+        map.results.extend([row + Expr::range(2), column + Expr::range(1)]);
+        Nest::new(map, Vec::new())
+    }
+
+    /// A position in the tile.
+    fn within(&self, row: &Expr, column: &Expr) -> Vec<Expr> {
+        let mut within = vec![Expr::constant(0); self.grid.dims.len()];
+        within[self.short] = column.clone();
+        within[self.long] = row.clone();
+        within
+    }
+}
