@@ -17,18 +17,9 @@ pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> 
     match instruction.op {
         Op::Reshape | Op::Bitcast | Op::Copy | Op::GetTupleElement { .. } => true,
         Op::BitcastConvert => instruction.operands.iter().all(operand_matches),
-        Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Compare { .. }
-        | Op::Select
-        | Op::Clamp
-        | Op::Convert
-        | Op::ReducePrecision { .. }
-        | Op::StochasticConvert
-        | Op::Map { .. } => instruction.operands.iter().all(operand_matches),
         // Only dimensions of one element move.
         Op::Transpose { .. } => kind_inside(instruction) == HeroKind::None,
-        _ => false,
+        ref op => op.is_elementwise() && instruction.operands.iter().all(operand_matches),
     }
 }
 

@@ -514,6 +514,24 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether an element of the result is a function of the elements of the operands at the same position, where
+    /// an operand of one element is taken at every position.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(
+            self,
+            Op::Unary(_)
+                | Op::Binary(_)
+                | Op::Compare { .. }
+                | Op::Select
+                | Op::Clamp
+                | Op::Convert
+                | Op::StochasticConvert
+                | Op::ReducePrecision { .. }
+                | Op::Map { .. }
+                | Op::Copy
+        )
+    }
+
     /// The opcode.
     pub fn opcode(&self) -> Opcode {
         match self {

@@ -190,14 +190,7 @@ pub fn is_row_major(computation: &Computation, from: &[InstrId]) -> bool {
             Op::Parameter { .. } | Op::Constant(_) | Op::Concatenate { .. } => true,
             Op::Broadcast { dimensions } => dimensions.is_empty(),
             Op::Reshape | Op::Bitcast => true,
-            Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare { .. }
-            | Op::Select
-            | Op::Clamp
-            | Op::Convert
-            | Op::Copy
-            | Op::ReducePrecision { .. } => {
+            op if op.is_elementwise() => {
                 let fits = |&operand: &InstrId| dims(operand).is_some_and(|d| d.is_empty() || Some(d) == dims(id));
                 instruction.operands.iter().all(fits)
             }

@@ -83,7 +83,8 @@ fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: 
         && instruction.operands[0] == target.operands[0]
         && instruction.operands[1..] == target.operands[2..]
         && dims(computation, reader) == Some(&update.dims);
-    let keeps = |id: InstrId| is_elementwise(computation, id) && dims(computation, id) == Some(&update.dims);
+    let keeps =
+        |id: InstrId| computation.instruction(id).op.is_elementwise() && dims(computation, id) == Some(&update.dims);
     // The starts must not depend on it: they are needed for every element.
     same_slice
         && leads_only_to(computation, users, reader, update, keeps)
@@ -129,22 +130,6 @@ fn starts_depend_on(computation: &Computation, update: &Update, on: InstrId) -> 
         pending.extend(computation.instruction(id).operands.iter().filter(|operand| seen.insert(**operand)));
     }
     false
-}
-
-fn is_elementwise(computation: &Computation, id: InstrId) -> bool {
-    matches!(
-        computation.instruction(id).op,
-        Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare { .. }
-            | Op::Select
-            | Op::Clamp
-            | Op::Convert
-            | Op::Copy
-            | Op::ReducePrecision { .. }
-            | Op::StochasticConvert
-            | Op::Map { .. }
-    )
 }
 
 fn dims(computation: &Computation, id: InstrId) -> Option<&Vec<i64>> {

@@ -113,14 +113,7 @@ pub fn is_elementwise(fusion: &Fusion) -> bool {
         match &instruction.op {
             Op::Parameter { .. } | Op::Constant(_) => scalar || same,
             Op::Broadcast { dimensions } => dimensions.is_empty() && same,
-            Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare { .. }
-            | Op::Select
-            | Op::Clamp
-            | Op::Convert
-            | Op::Copy
-            | Op::ReducePrecision { .. } => scalar || same,
+            op if op.is_elementwise() => scalar || same,
             Op::BitcastConvert => {
                 (scalar || same) && instruction.operands.iter().all(|&operand| dims(operand) == dims(id))
             }

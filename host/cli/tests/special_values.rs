@@ -53,7 +53,8 @@ impl Case {
     }
 
     fn text(&self) -> String {
-        let names: Vec<String> = (0..self.types.len()).map(|i| format!("r{i}")).collect();
+        let names = self.lines.iter().filter_map(|line| Some(line.trim().split_once(" = ")?.0));
+        let names: Vec<&str> = names.collect();
         let (element, count) = (self.element, self.count);
         format!(
             "HloModule m\nENTRY main {{\n  x = {element}[{count}] parameter(0)\n  y = {element}[{count}] parameter(1)\n{}\n  ROOT t = ({}) tuple({})\n}}\n",
@@ -231,6 +232,12 @@ fn check_float(ty: &'static str) {
     case.convert(&[
         "pred", "s4", "u4", "s8", "u8", "s32", "u32", "s64", "u64", "f16", "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2",
     ]);
+    let bits = if ty == "bf16" { "u16".to_owned() } else { ty.replace('f', "u") };
+    case.lines.push(format!("  bits = {bits}[{}] bitcast-convert(y)", case.count));
+    case.types.push(format!("{bits}[{}]", case.count));
+    for to in ["s8", "s16", "s32", "s64"] {
+        case.result(to, "stochastic-convert(x, bits)");
+    }
     for (exponent, mantissa) in [(5, 10), (8, 7), (4, 3), (8, 23)] {
         case.result(ty, &format!("reduce-precision(x), exponent_bits={exponent}, mantissa_bits={mantissa}"));
     }

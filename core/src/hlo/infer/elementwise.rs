@@ -147,7 +147,9 @@ pub(super) fn stochastic_convert(site: &Site) -> Inferred {
         && random.element_type.bits() == operand.element_type.bits();
     ensure!(fits, "stochastic-convert of {operand} needs unsigned bits of its width and shape, found {random}");
     ensure!(operand.element_type.is_float(), "stochastic-convert needs a float type, its operand is {operand}");
-    array(result.element_type, operand.dims.clone())
+    let to = result.element_type;
+    ensure!(to.is_signed_integer(), "stochastic-convert makes signed integers, the result declared is {result}");
+    array(to, operand.dims.clone())
 }
 
 pub(super) fn reduce_precision(site: &Site, exponent_bits: i64, mantissa_bits: i64) -> Inferred {

@@ -94,18 +94,8 @@ fn through_call(module: &Module, callee: ComputationId, leaf: usize, count: usiz
 fn of_operand(site: Site, operand: usize, leaf: usize) -> Found {
     let one = |reading: Result<Reading, Reason>| reading.map(|r| vec![r]);
     match &site.instruction.op {
-        Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Compare { .. }
-        | Op::Select
-        | Op::Clamp
-        | Op::Convert
-        | Op::StochasticConvert
-        | Op::ReducePrecision { .. }
-        | Op::Map { .. }
-        | Op::Copy
-        | Op::Rng { .. }
-        | Op::SetDimensionSize { .. } => one(elementwise(site, operand, leaf)),
+        Op::Rng { .. } | Op::SetDimensionSize { .. } => one(elementwise(site, operand, leaf)),
+        op if op.is_elementwise() => one(elementwise(site, operand, leaf)),
         Op::BitcastConvert => one(shape::bitcast_convert(site)),
         Op::Broadcast { dimensions } => one(shape::broadcast(site, dimensions)),
         Op::Reshape => one(shape::reshape(site)),

@@ -29,16 +29,9 @@ pub fn executor(instruction: &Instruction) -> Executor {
 
 /// Operations that the elemental lowering knows, and scatter, which has an emitter of its own.
 fn has_kernel(op: &Op) -> bool {
-    matches!(
+    let has_lowering = matches!(
         op,
-        Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare { .. }
-            | Op::Select
-            | Op::Clamp
-            | Op::Convert
-            | Op::BitcastConvert
-            | Op::ReducePrecision { .. }
+        Op::BitcastConvert
             | Op::Iota { .. }
             | Op::Broadcast { .. }
             | Op::Reshape
@@ -54,11 +47,11 @@ fn has_kernel(op: &Op) -> bool {
             | Op::SelectAndScatter { .. }
             | Op::Reduce { .. }
             | Op::ReduceWindow { .. }
-            | Op::Map { .. }
             | Op::Dot(_)
             | Op::Convolution(_)
             | Op::Fusion { .. }
-    )
+    );
+    has_lowering || op.is_elementwise()
 }
 
 fn is_array_or_variadic(shape: &Shape) -> bool {

@@ -21,8 +21,8 @@ pub fn read(computation: &Computation, instruction: &Instruction, position: usiz
         return elsewhere(instruction, position, 1.0);
     };
     match &instruction.op {
-        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Convert | Op::BitcastConvert => pointwise(from, to),
-        Op::ReducePrecision { .. } | Op::Map { .. } | Op::Select | Op::Clamp => pointwise(from, to),
+        Op::BitcastConvert => pointwise(from, to),
+        op if op.is_elementwise() => pointwise(from, to),
         Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } | Op::Reverse { .. } | Op::Slice { .. } => {
             Read { factor: 1.0, index: Some(format!("{:?} {:?} {:?}", instruction.op, from.dims, to.dims)) }
         }

@@ -543,6 +543,16 @@ fn rows_too_few_for_the_cores_or_too_long_for_a_cache_are_no_chain() {
 }
 
 #[test]
+fn rounding_at_random_is_done_by_a_kernel() {
+    let text = "HloModule m
+ENTRY main { x = f32[64] parameter(0)
+  bits = u32[64] parameter(1)
+  d = f32[64] add(x, x)
+  ROOT r = s8[64] stochastic-convert(d, bits) }";
+    assert_eq!(kernels(text).len(), 1);
+}
+
+#[test]
 fn what_reads_no_memory_is_computed_where_it_is_used() {
     let mask = "HloModule m
 ENTRY main { x = f32[16,512,512] parameter(0)

@@ -47,20 +47,15 @@ fn is_small(instruction: &Instruction) -> bool {
 
 /// Operations whose value depends on the operands alone. A `broadcast` is worth more as it is.
 fn is_foldable(op: &Op) -> bool {
-    matches!(
+    let moves = matches!(
         op,
-        Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare { .. }
-            | Op::Select
-            | Op::Clamp
-            | Op::Convert
-            | Op::BitcastConvert
+        Op::BitcastConvert
             | Op::Reshape
             | Op::Slice { .. }
             | Op::Concatenate { .. }
             | Op::Pad { .. }
             | Op::Transpose { .. }
             | Op::Reverse { .. }
-    )
+    );
+    moves || op.is_elementwise()
 }

@@ -50,17 +50,8 @@ impl Partition<'_> {
     /// Notes what an instruction at its site reads.
     pub fn recipe(&mut self, id: InstrId, site: &Site) -> Result<Recipe, EmissionError> {
         match &self.instruction(id).op {
-            Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare { .. }
-            | Op::Select
-            | Op::Clamp
-            | Op::Convert
-            | Op::StochasticConvert
-            | Op::ReducePrecision { .. }
-            | Op::Copy
-            | Op::OptBarrier
-            | Op::Map { .. } => self.elementwise(id, site),
+            Op::OptBarrier => self.elementwise(id, site),
+            op if op.is_elementwise() => self.elementwise(id, site),
             Op::BitcastConvert => self.bitcast_convert(id, site),
             Op::GetTupleElement { index } => self.tuple_element(id, *index, site),
             Op::Broadcast { dimensions } => self.broadcast(id, dimensions, site),
