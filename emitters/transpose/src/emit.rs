@@ -194,7 +194,7 @@ fn through_tiles(
     let mut outputs = state[..count].to_vec();
     for nest in &schedule.writing {
         outputs = match (&schedule.turned, &schedule.unit) {
-            (_, Some(unit)) => in_units(b, bodies, nest, unit, &tiles, point, &outputs),
+            (_, Some(unit)) => in_units(b, bodies, schedule, (nest, unit), &tiles, point, &outputs),
             (Some(dims), None) => turned(b, bodies, nest, dims, &tiles, point, &outputs),
             (None, None) => b.indexed_loop(&nest.map, point, &outputs, &nest.unroll, |b, _, results, outputs| {
                 let (index, place) = results.split_at(rank);
@@ -252,8 +252,8 @@ fn turned(
 fn in_units(
     b: &mut FunctionBuilder,
     bodies: &Bodies,
-    nest: &Nest,
-    unit: &Unit,
+    schedule: &Schedule,
+    (nest, unit): (&Nest, &Unit),
     tiles: &[Value],
     point: &[Value],
     outputs: &[Value],
@@ -269,7 +269,7 @@ fn in_units(
             let offset = b.index(column);
             index[rank - 1] = b.addi(index[rank - 1], offset);
             let lines: Vec<Value> = columns.iter().map(|columns| columns[column as usize]).collect();
-            bodies.write_lines(b, &index, &lines, unit.past_caches, &mut outputs);
+            bodies.write_lines(b, &index, &lines, schedule.past_caches, &mut outputs);
         }
         outputs
     })
@@ -284,6 +284,22 @@ fn straight(
     mut outputs: Vec<Value>,
 ) -> Vec<Value> {
     for nest in &schedule.writing {
+        if schedule.past_caches
+            && let Some((map, lanes)) = nest.of_vectors()
+            && let Some(vectors) = bodies.vectors(lanes)
+        {
+            outputs = b.indexed_loop(&map, point, &outputs, &[], |b, _, index, outputs| {
+                let mut outputs = outputs.to_vec();
+                let read = |(parameter, body): &(Value, &Body)| {
+                    let index = b.apply_indexing(&body.index, index);
+                    b.vector_read(*parameter, &index, lanes)
+                };
+                let lines: Vec<Value> = vectors.iter().map(read).collect();
+                bodies.write_lines(b, index, &lines, true, &mut outputs);
+                outputs
+            });
+            continue;
+        }
         outputs = b.indexed_loop(&nest.map, point, &outputs, &nest.unroll, |b, _, index, outputs| {
             let mut outputs = outputs.to_vec();
             let moved = bodies.read(b, index, &mut outputs);

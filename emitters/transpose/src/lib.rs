@@ -143,7 +143,7 @@ fn schedule(
         return match Unit::of(problem, device) {
             _ if rows => rows::looped(problem, device, configuration),
             _ if thin::applies(problem) => thin::looped(problem, device, configuration),
-            Some(unit) => lines::looped(problem, unit, configuration)?.check(problem, device),
+            Some(unit) => lines::looped(problem, unit, device, configuration)?.check(problem, device),
             None => Panels::new(problem, device, configuration)?.schedule(problem).check(problem, device),
         };
     }

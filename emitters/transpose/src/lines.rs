@@ -8,7 +8,7 @@ use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
 use crate::knobs::Knobs;
-use crate::problem::{Part, Problem};
+use crate::problem::Problem;
 use crate::schedule::Schedule;
 
 /// Cache lines of a tile's rows, and of its columns: processors fetch lines in pairs, and more of them would lie in
@@ -25,8 +25,6 @@ pub struct Unit {
     pub lane: i64,
     /// Elements of a cache line.
     pub line: i64,
-    /// Lines are written past the caches, which do not hold the result anyway.
-    pub past_caches: bool,
 }
 
 impl Unit {
@@ -38,13 +36,9 @@ impl Unit {
         let (lane, line) = (LANE_BYTES / bytes, i64::from(device.cache_line_bytes) / bytes);
         let powers = [lane, line].iter().all(|&count| count > 1 && (count as u64).is_power_of_two());
         let vectors = problem.moved.iter().all(|moved| moved.bytes == bytes && moved.fits_vectors());
-        let heroes = problem.hero_ids();
         let long = form.dims[*form.permutation.last()?];
-        let whole_lines =
-            |part: &Part| part.instructions == heroes && part.dims.last().is_some_and(|&row| row % line == 0);
-        let applies = powers && lane <= line && vectors && long % line == 0 && problem.writings.iter().all(whole_lines);
-        let moved = 2 * form.element_count() * problem.bytes_together();
-        applies.then(|| Unit { lane, line, past_caches: device.exceeds_core_caches(moved as u64) })
+        let applies = powers && lane <= line && vectors && long % line == 0 && problem.results_are_lines(line);
+        applies.then_some(Unit { lane, line })
     }
 
     /// The columns of a unit whose first element is at this place of a tile, as vectors of a line each.
@@ -92,7 +86,12 @@ impl Unit {
 ///
 /// # Errors
 /// If a knob has an impossible value.
-pub fn looped(problem: &Problem, unit: Unit, configuration: &Configuration) -> Result<Schedule, EmitError> {
+pub fn looped(
+    problem: &Problem,
+    unit: Unit,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Schedule, EmitError> {
     let dims = &problem.form.dims;
     let short = dims.len() - 1;
     let long = problem.form.permutation[short];
@@ -115,7 +114,8 @@ pub fn looped(problem: &Problem, unit: Unit, configuration: &Configuration) -> R
         let fits = |size: i64, step: i64, dim: usize| size > 0 && size % step == 0 && size <= most(dims[dim], step);
         fits(columns, step, short) && fits(rows, line, long)
     });
-    let past = if unit.past_caches { ", past the caches" } else { "" };
+    let past_caches = device.exceeds_core_caches(problem.traffic());
+    let past = if past_caches { ", past the caches" } else { "" };
     Ok(Schedule {
         launch: LaunchDimensions { blocks: tiles.grid.blocks() as u64, threads_per_block: 1 },
         reading: vec![tiles.reading(if as_vectors { vector } else { 1 })],
@@ -123,6 +123,7 @@ pub fn looped(problem: &Problem, unit: Unit, configuration: &Configuration) -> R
         tile: Some(vec![rows, columns]),
         turned: None,
         unit: Some(unit),
+        past_caches,
         lanes: line,
         alternatives: knobs
             .alternatives(others.map(|(columns, rows)| knobs.with("columns", columns).with("rows", rows))),

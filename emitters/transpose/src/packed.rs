@@ -93,6 +93,7 @@ impl Packed {
             tile: Some(vec![self.size()]),
             turned: None,
             unit: None,
+            past_caches: false,
             lanes: self.word,
             alternatives: self
                 .knobs

@@ -112,6 +112,7 @@ impl Panels {
             tile: Some(self.panel_dims(problem)),
             turned: (self.knobs.get("turned") == 1).then_some([self.width, rows]),
             unit: None,
+            past_caches: false,
             lanes: 1,
             knobs: self.knobs.clone(),
             alternatives: self.knobs.alternatives(

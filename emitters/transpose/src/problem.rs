@@ -121,6 +121,24 @@ impl Problem {
         self.moved.iter().map(|moved| moved.bytes).max().unwrap_or(1)
     }
 
+    /// Bytes that are read and written, where nothing but the transposes is.
+    pub fn traffic(&self) -> u64 {
+        (2 * self.form.element_count() * self.bytes_together()) as u64
+    }
+
+    /// Whether the results are the transposes themselves, in rows of whole lines of so many elements.
+    pub fn results_are_lines(&self, line: i64) -> bool {
+        let heroes = self.hero_ids();
+        let lines = |part: &Part| part.instructions == heroes && part.dims.last().is_some_and(|&row| row % line == 0);
+        self.writings.iter().all(lines)
+    }
+
+    /// Whether nothing but parameters is read, in rows of whole lines, and nothing written while reading.
+    pub fn operands_are_lines(&self, line: i64) -> bool {
+        let lines = |part: &Part| part.outputs.is_empty() && part.dims.last().is_some_and(|&row| row % line == 0);
+        self.moved.iter().all(|moved| moved.is_parameter && moved.fits_vectors()) && self.readings.iter().all(lines)
+    }
+
     /// The transposes.
     pub fn hero_ids(&self) -> Vec<InstrId> {
         self.heroes.iter().map(|&(hero, _)| hero).collect()

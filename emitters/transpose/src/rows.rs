@@ -69,15 +69,22 @@ pub fn looped(
             grid.tile[dim] = value;
         }
     }
+    let line = line_past_caches(problem, device);
+    let vector = line.unwrap_or(1);
+    grid.tile[at.minor] = ceil_div(grid.tile[at.minor], vector) * vector;
     let knobs = Knobs::new(&[("rows", grid.tile[at.long]), ("columns", grid.tile[at.short])]);
-    let loops = [("column", grid.tile[at.short]), ("row", grid.tile[at.long]), ("element", grid.tile[at.minor])];
+    let elements = grid.tile[at.minor] / vector;
+    let loops =
+        [("column", grid.tile[at.short]), ("row", grid.tile[at.long]), ("vector", elements), ("element", vector)];
     let mut map = map_over(1, grid.blocks(), &loops);
     let mut within = vec![Expr::constant(0); dims.len()];
     within[at.short] = Expr::range(0);
     within[at.long] = Expr::range(1);
-    within[at.minor] = Expr::range(2);
+    within[at.minor] = Expr::range(2) * vector;
     map.results = grid.index(&within);
     map.constraints = grid.constraints(&map.results);
+    map.results[at.minor] = map.results[at.minor].clone() + Expr::range(3);
+    let past = if line.is_some() { ", past the caches" } else { "" };
     let others = [(at.long, 2, 1), (at.long, 1, 2), (at.short, 2, 1), (at.short, 1, 2)];
     let others = others.into_iter().filter_map(|(dim, times, by)| {
         let value = grid.tile[dim] * times / by;
@@ -86,15 +93,26 @@ pub fn looped(
     Ok(Schedule {
         launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 },
         reading: Vec::new(),
-        writing: vec![Nest::new(map, Vec::new())],
+        writing: vec![Nest { map, unroll: Vec::new(), along_rows: line.is_some() }],
         tile: None,
         turned: None,
         unit: None,
+        past_caches: line.is_some(),
         lanes: 1,
         alternatives: knobs.alternatives(others),
         knobs,
-        notes: vec![format!("rows of {} elements stay together", dims[at.minor])],
+        notes: vec![format!("rows of {} elements stay together{past}", dims[at.minor])],
     })
+}
+
+/// Elements of a cache line, if that is how rows are best moved: they are whole lines, and too many for the caches.
+fn line_past_caches(problem: &Problem, device: &DeviceDescription) -> Option<i64> {
+    let line = i64::from(device.cache_line_bytes) / problem.widest();
+    let lines = problem.moved.iter().all(|moved| moved.bytes == problem.widest())
+        && line > 1
+        && problem.operands_are_lines(line)
+        && problem.results_are_lines(line);
+    (lines && device.exceeds_core_caches(problem.traffic())).then_some(line)
 }
 
 /// Threads along rows, each a few vectors.
@@ -147,6 +165,7 @@ pub fn spread(
         tile: None,
         turned: None,
         unit: None,
+        past_caches: false,
         lanes,
         alternatives: knobs.alternatives(others),
         knobs,

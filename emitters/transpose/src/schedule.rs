@@ -29,6 +29,8 @@ pub struct Schedule {
     /// The tiles are written as units that are turned in registers, which the last two variables of the loops that
     /// write run through. Only where a block is one thread.
     pub unit: Option<Unit>,
+    /// Lines are written past the caches, which do not hold the results anyway.
+    pub past_caches: bool,
     /// Elements of one vector access.
     pub lanes: i64,
     /// The knobs it was made with.

@@ -86,6 +86,7 @@ pub fn looped(
         tile: None,
         turned: None,
         unit: None,
+        past_caches: false,
         lanes: 1,
         alternatives: knobs.alternatives(others.map(|points| knobs.with("points", points))),
         knobs,

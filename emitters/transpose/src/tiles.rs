@@ -71,6 +71,7 @@ impl Tiles {
             tile: Some(vec![self.size]),
             turned: None,
             unit: None,
+            past_caches: false,
             lanes: 1,
             alternatives: self
                 .knobs

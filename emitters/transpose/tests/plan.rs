@@ -150,6 +150,26 @@ fn results_of_whole_lines_are_written_by_lines() {
     }
 }
 
+/// Rows that stay and are whole lines go past the caches, if these do not hold them; others and what is computed do not.
+#[test]
+fn rows_of_whole_lines_go_past_the_caches() {
+    let device = DeviceDescription { core_cache_bytes: 8 << 10, ..DeviceDescription::cpu(2) };
+    let past = |fusion: &Fusion| {
+        let plan = check(&Transpose, fusion, &device);
+        let kernel = Transpose.emit(fusion, &device, &plan).unwrap();
+        assert_eq!(kernel.mlir.contains("past_caches"), plan.notes[0].ends_with("past the caches"));
+        kernel.mlir.contains("past_caches")
+    };
+    assert!(past(&plain("bf16", &[10, 12, 64], &[1, 0, 2])));
+    assert!(past(&plain("f64", &[3, 2, 1032], &[1, 0, 2])));
+    assert!(!past(&plain("f32", &[10, 12, 65], &[1, 0, 2])));
+    assert!(!past(&plain("f32", &[5, 6, 64], &[1, 0, 2])));
+    assert!(!past(&fusion(
+        "x = f32[10,12,64] parameter(0)\n t = f32[12,10,64] transpose(x), dimensions={1,0,2}
+         ROOT n = f32[12,10,64] negate(t)"
+    )));
+}
+
 /// Plans of lines cover with every remainder: rows and columns that do not fill a tile, a unit or a vector.
 #[test]
 fn plans_by_lines_cover() {
