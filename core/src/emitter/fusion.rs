@@ -1,6 +1,6 @@
 //! A fusion as an emitter sees it.
 
-use crate::hlo::{Computation, ComputationId, InstrId, Module};
+use crate::hlo::{Computation, ComputationId, InstrId, Module, Shape};
 
 /// A fused computation: what one kernel is to compute.
 ///
@@ -36,6 +36,12 @@ impl Fusion {
     /// The fused computation.
     pub fn computation(&self) -> &Computation {
         self.module.computation(self.entry)
+    }
+
+    /// The shapes of the kernel's outputs, in order.
+    pub fn output_shapes(&self) -> Vec<&Shape> {
+        let computation = self.computation();
+        self.roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves()).collect()
     }
 
     /// Its id in [`Fusion::module`].

@@ -14,10 +14,10 @@ mod threads;
 mod work;
 
 use crate::device::DeviceDescription;
-use crate::emitter::{Configuration, EmitError, LaunchDimensions};
+use crate::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval};
 
-pub use work::{lanes_along, work_per_point, worth_sharing};
+pub use work::{elements_read, lanes_along, work_per_point, worth_sharing};
 
 /// More points than any memory holds; below it, no count in a plan overflows.
 pub const MOST_POINTS: i64 = 1 << 48;
@@ -92,6 +92,20 @@ impl Dealing {
         match device.is_single_threaded_block() {
             true => slabs::deal(nests, device, configuration),
             false => threads::deal(nests, device, configuration),
+        }
+    }
+
+    /// The plan of a kernel that writes every element of every output exactly once, at the results of the output's
+    /// maps.
+    pub fn plan(self, outputs: Vec<Vec<IndexingMap>>, notes: Vec<String>) -> Plan {
+        Plan {
+            launch: self.launch,
+            shared_bytes: 0,
+            outputs: outputs.into_iter().map(OutputPlan::unique_parts).collect(),
+            vector_lanes: self.lanes as u32,
+            configuration: self.configuration,
+            alternatives: self.alternatives,
+            notes,
         }
     }
 }

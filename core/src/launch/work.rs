@@ -22,7 +22,7 @@ pub fn work_per_point(computation: &Computation, values: &[InstrId]) -> i64 {
         let instruction = computation.instruction(id);
         work = work.saturating_add(match &instruction.op {
             Op::Parameter { .. } => bytes(id),
-            op => arithmetic(op).saturating_mul(reads(computation, id)),
+            op => arithmetic(op).saturating_mul(elements_read(computation, id)),
         });
         pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
     }
@@ -67,18 +67,26 @@ fn arithmetic(op: &Op) -> i64 {
     }
 }
 
-/// Elements of its operands that an element takes: above 1 where something is reduced.
-fn reads(computation: &Computation, id: InstrId) -> i64 {
+/// Elements of its operands that an element of the instruction takes: above 1 where something is reduced.
+pub fn elements_read(computation: &Computation, id: InstrId) -> i64 {
     let instruction = computation.instruction(id);
-    let operand = instruction.operands.first().and_then(|&id| computation.instruction(id).shape.as_array());
+    let operand = |position: usize| {
+        let operand = instruction.operands.get(position)?;
+        computation.instruction(*operand).shape.as_array()
+    };
     let product = |sizes: &mut dyn Iterator<Item = i64>| sizes.fold(1i64, |n, size| n.saturating_mul(size.max(1)));
-    match (&instruction.op, operand) {
-        (Op::Reduce { dimensions, .. }, Some(operand)) => {
-            product(&mut dimensions.iter().filter_map(|&d| operand.dims.get(d as usize).copied()))
-        }
-        (Op::ReduceWindow { window, .. }, _) => product(&mut window.dims.iter().map(|dim| dim.size)),
-        (Op::Dot(dims), Some(operand)) => {
-            product(&mut dims.lhs_contracting.iter().filter_map(|&d| operand.dims.get(d as usize).copied()))
+    let of_dimensions = |dimensions: &[i64]| {
+        let dims = operand(0).map(|operand| operand.dims.as_slice()).unwrap_or_default();
+        product(&mut dimensions.iter().filter_map(|&d| dims.get(d as usize).copied()))
+    };
+    match &instruction.op {
+        Op::Reduce { dimensions, .. } => of_dimensions(dimensions),
+        Op::Dot(dims) => of_dimensions(&dims.lhs_contracting),
+        Op::ReduceWindow { window, .. } => product(&mut window.dims.iter().map(|dim| dim.size)),
+        Op::Convolution(attributes) => {
+            let feature = attributes.dims.kernel_input_feature as usize;
+            let features = operand(1).and_then(|kernel| kernel.dims.get(feature).copied());
+            product(&mut attributes.window.dims.iter().map(|dim| dim.size).chain(features))
         }
         _ => 1,
     }

@@ -1,7 +1,7 @@
 //! What the kernel will do.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, Fusion, OutputPlan, Plan};
+use fusebox_core::emitter::{Configuration, EmitError, Fusion, Plan};
 use fusebox_core::indexing::{Expr, IndexingMap, dim_exprs};
 use fusebox_core::launch::{Dealing, Nest};
 
@@ -23,9 +23,7 @@ pub fn dealt(
 /// Launch, maps and knobs.
 pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
     let (work, dealing) = dealt(fusion, device, configuration)?;
-    let computation = fusion.computation();
-    let outputs: usize = fusion.roots.iter().map(|&root| computation.instruction(root).shape.leaves().len()).sum();
-    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); outputs];
+    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); fusion.output_shapes().len()];
     for (visit, share) in work.visits.iter().zip(&dealing.shares) {
         for bundle in &visit.bundles {
             let to_value = share.then(&bundle.index)?;
@@ -36,15 +34,7 @@ pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configu
             }
         }
     }
-    Ok(Plan {
-        launch: dealing.launch,
-        shared_bytes: 0,
-        outputs: maps.into_iter().map(OutputPlan::unique_parts).collect(),
-        vector_lanes: dealing.lanes as u32,
-        configuration: dealing.configuration,
-        alternatives: dealing.alternatives,
-        notes: notes(&work),
-    })
+    Ok(dealing.plan(maps, notes(&work)))
 }
 
 /// The outputs that a value goes to, and at which index each, from the map to the value's index.

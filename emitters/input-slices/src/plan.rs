@@ -1,7 +1,7 @@
 //! What the kernel will do.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, Fusion, OutputPlan, Plan};
+use fusebox_core::emitter::{Configuration, EmitError, Fusion, Plan};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::launch::{Dealing, Nest};
 
@@ -22,9 +22,7 @@ pub fn dealt(
 /// Launch, maps and knobs.
 pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
     let (visits, dealing) = dealt(fusion, device, configuration)?;
-    let computation = fusion.computation();
-    let outputs: usize = fusion.roots.iter().map(|&root| computation.instruction(root).shape.leaves().len()).sum();
-    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); outputs];
+    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); fusion.output_shapes().len()];
     for (visit, share) in visits.iter().zip(&dealing.shares) {
         for member in &visit.members {
             let to_slice = share.then(&member.from_point)?;
@@ -34,13 +32,5 @@ pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configu
         }
     }
     let slices: usize = visits.iter().map(|visit| visit.members.len()).sum();
-    Ok(Plan {
-        launch: dealing.launch,
-        shared_bytes: 0,
-        outputs: maps.into_iter().map(OutputPlan::unique_parts).collect(),
-        vector_lanes: dealing.lanes as u32,
-        configuration: dealing.configuration,
-        alternatives: dealing.alternatives,
-        notes: vec![format!("{slices} slices in {} loop nests", visits.len())],
-    })
+    Ok(dealing.plan(maps, vec![format!("{slices} slices in {} loop nests", visits.len())]))
 }

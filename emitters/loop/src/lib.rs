@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! accept.rs  fusion -> verdict
-//! plan.rs    fusion, device, configuration -> schedule -> launch and indexing maps
-//! emit.rs    schedule -> entry function
+//! visits.rs  fusion -> loop nests
+//! plan.rs    loop nests, device, configuration -> launch and indexing maps
+//! emit.rs    loop nests -> entry function
 //! ```
 
 mod accept;
 mod emit;
 mod plan;
 mod roots;
-mod slabs;
-mod threads;
+mod visits;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict};

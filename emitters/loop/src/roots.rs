@@ -1,10 +1,7 @@
 //! The results of a fusion, grouped by dimensions: one loop body computes a group.
 
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{ArrayShape, BinaryOp, InstrId, Op, Shape, UnaryOp};
-
-/// Weight of a function that takes some twenty instructions, in [`arithmetic_per_point`].
-const SLOW: i64 = 12;
+use fusebox_core::hlo::{ArrayShape, InstrId, Op, Shape};
 
 /// Roots of equal dimensions.
 pub struct Group {
@@ -51,55 +48,6 @@ pub fn groups(fusion: &Fusion) -> Vec<Group> {
     groups
 }
 
-/// Number of outputs of the kernel.
-pub fn output_count(groups: &[Group]) -> usize {
-    groups.iter().map(|group| group.outputs.len()).sum()
-}
-
-/// Shapes of the fusion's outputs.
-pub fn output_shapes(fusion: &Fusion) -> Vec<&ArrayShape> {
-    fusion.roots.iter().flat_map(|&id| leaf_arrays(&fusion.computation().instruction(id).shape)).collect()
-}
-
-/// Shapes of the fusion's parameters.
-pub fn parameter_shapes(fusion: &Fusion) -> Vec<&ArrayShape> {
-    let computation = fusion.computation();
-    computation.parameters().into_iter().flat_map(|id| leaf_arrays(&computation.instruction(id).shape)).collect()
-}
-
-/// A guess at how many operand elements one point reads: above 1 if the fusion reduces.
-pub fn reads_per_point(fusion: &Fusion) -> i64 {
-    let computation = fusion.computation();
-    let reads = computation.instructions.iter().map(|instruction| {
-        let operand = instruction.operands.first().and_then(|&id| computation.instruction(id).shape.as_array());
-        match (&instruction.op, operand) {
-            (Op::Reduce { dimensions, .. }, Some(operand)) => {
-                product(dimensions.iter().filter_map(|&d| operand.dims.get(d as usize)))
-            }
-            (Op::ReduceWindow { window, .. }, _) => product(window.dims.iter().map(|dim| &dim.size)),
-            (Op::Dot(dims), Some(operand)) => {
-                product(dims.lhs_contracting.iter().filter_map(|&d| operand.dims.get(d as usize)))
-            }
-            _ => 1,
-        }
-    });
-    reads.max().unwrap_or(1).max(1)
-}
-
-/// A guess at the arithmetic of one point, in bytes of memory traffic that take as long.
-pub fn arithmetic_per_point(fusion: &Fusion) -> i64 {
-    let weight = |op: &Op| match op {
-        Op::Parameter { .. } | Op::Constant(_) | Op::Tuple => 0,
-        Op::Unary(UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Floor | UnaryOp::Ceil) => 1,
-        Op::Binary(BinaryOp::Atan2 | BinaryOp::Power | BinaryOp::Divide | BinaryOp::Remainder) => SLOW,
-        // Mostly polynomials.
-        Op::Unary(_) => SLOW,
-        _ => 1,
-    };
-    let sum: i64 = fusion.computation().instructions.iter().map(|instruction| weight(&instruction.op)).sum();
-    sum.saturating_mul(reads_per_point(fusion))
-}
-
 /// Whether every instruction works point by point on one and the same index, so that dimensions
 /// may be taken as one.
 pub fn is_elementwise(fusion: &Fusion) -> bool {
@@ -121,10 +69,6 @@ pub fn is_elementwise(fusion: &Fusion) -> bool {
             _ => false,
         }
     })
-}
-
-fn product<'a>(sizes: impl Iterator<Item = &'a i64>) -> i64 {
-    sizes.fold(1, |n, &size| n.saturating_mul(size.max(1)))
 }
 
 fn leaf_arrays(shape: &Shape) -> Vec<&ArrayShape> {

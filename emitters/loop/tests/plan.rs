@@ -64,15 +64,17 @@ fn assert_covers(fusion: &Fusion, plan: &Plan) {
     assert_eq!(shapes.len(), plan.outputs.len());
     for (shape, output) in shapes.iter().zip(&plan.outputs) {
         let mut seen = BTreeMap::new();
-        for index in points(&output.maps[0]) {
-            let inside = index.iter().zip(&shape.dims).all(|(i, size)| (0..*size).contains(i));
-            assert!(inside && index.len() == shape.dims.len(), "{index:?} of {:?}: {}", shape.dims, output.maps[0]);
-            *seen.entry(index).or_insert(0) += 1;
+        for map in &output.maps {
+            for index in points(map) {
+                let inside = index.iter().zip(&shape.dims).all(|(i, size)| (0..*size).contains(i));
+                assert!(inside && index.len() == shape.dims.len(), "{index:?} of {:?}: {map}", shape.dims);
+                *seen.entry(index).or_insert(0) += 1;
+            }
+            assert_eq!(map.dims[1].bounds.upper + 1, plan.launch.blocks as i64);
+            assert_eq!(map.dims[0].bounds.upper + 1, i64::from(plan.launch.threads_per_block));
         }
-        assert_eq!(seen.len() as i64, shape.element_count(), "{:?}: {}", shape.dims, output.maps[0]);
-        assert!(seen.values().all(|&times| times == 1), "{:?}: {}", shape.dims, output.maps[0]);
-        assert_eq!(output.maps[0].dims[1].bounds.upper + 1, plan.launch.blocks as i64);
-        assert_eq!(output.maps[0].dims[0].bounds.upper + 1, i64::from(plan.launch.threads_per_block));
+        assert_eq!(seen.len() as i64, shape.element_count(), "{:?}: {:?}", shape.dims, output.maps);
+        assert!(seen.values().all(|&times| times == 1), "{:?}: {:?}", shape.dims, output.maps);
     }
 }
 

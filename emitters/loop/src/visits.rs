@@ -1,0 +1,94 @@
+//! Which results are computed together, and over which points.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{InstrId, Shape};
+use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
+use fusebox_core::launch::{Nest, elements_read, work_per_point};
+
+use crate::roots::{Group, groups, is_elementwise};
+
+/// A thread that reads more elements than this per point gains nothing from several points.
+const MOST_READS_WITH_LANES: i64 = 8;
+/// Vectors of the widest type one thread may hold per operand.
+const MOST_VECTORS: i64 = 4;
+/// Where blocks are one thread, an elementwise fusion with rows shorter than this is treated as one row.
+const SHORT_ROW: i64 = 64;
+
+/// A loop nest, and the results that are computed at each of its points.
+pub struct Visit {
+    /// Its points.
+    pub nest: Nest,
+    /// The results.
+    pub members: Vec<Member>,
+}
+
+/// Results of one shape.
+pub struct Member {
+    /// The results.
+    pub group: Group,
+    /// From a point to their index.
+    pub from_point: IndexingMap,
+}
+
+/// The loop nests of a fusion. Where a block has many threads, results of equally many elements share one: what they
+/// have in common is computed once. Where it is one thread, index arithmetic has no place in the innermost loop.
+pub fn visits(fusion: &Fusion, device: &DeviceDescription) -> Vec<Visit> {
+    let groups = groups(fusion);
+    let has_one_row = device.is_single_threaded_block() && groups.len() == 1 && is_elementwise(fusion);
+    let mut together: Vec<Vec<Group>> = Vec::new();
+    for group in groups.into_iter().filter(|group| group.element_count() > 0) {
+        let fits = |others: &&mut Vec<Group>| {
+            !device.is_single_threaded_block() && others[0].element_count() == group.element_count()
+        };
+        match together.iter_mut().find(fits) {
+            Some(others) => others.push(group),
+            None => together.push(vec![group]),
+        }
+    }
+    together.into_iter().map(|groups| visit(fusion, groups, has_one_row, device)).collect()
+}
+
+fn visit(fusion: &Fusion, groups: Vec<Group>, has_one_row: bool, device: &DeviceDescription) -> Visit {
+    let points = groups[0].element_count();
+    let lanes = lanes(fusion, &groups, device);
+    let dims = match (groups.as_slice(), groups[0].dims.last()) {
+        ([group], Some(&row)) if row % lanes == 0 && !(has_one_row && row < SHORT_ROW) => group.dims.clone(),
+        ([_], None) => Vec::new(),
+        _ => vec![points],
+    };
+    let values: Vec<InstrId> = groups.iter().flat_map(|group| group.instructions.iter().copied()).collect();
+    let nest = Nest { work: work_per_point(fusion.computation(), &values), lanes, dims };
+    let member = |group: Group| Member { from_point: from_point(&nest.dims, &group.dims), group };
+    let members = groups.into_iter().map(member).collect();
+    Visit { nest, members }
+}
+
+fn from_point(nest: &[i64], dims: &[i64]) -> IndexingMap {
+    match nest == dims {
+        true => IndexingMap::identity(dims),
+        false => IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), dims), nest, &[]),
+    }
+}
+
+/// The largest power of two that divides the number of points and makes accesses to the smallest type one full vector
+/// wide, and to the widest not more than a few.
+fn lanes(fusion: &Fusion, groups: &[Group], device: &DeviceDescription) -> i64 {
+    let computation = fusion.computation();
+    let most_reads = computation.ids().map(|id| elements_read(computation, id)).max().unwrap_or(1);
+    if device.is_single_threaded_block() || most_reads > MOST_READS_WITH_LANES {
+        return 1;
+    }
+    let points = groups[0].element_count();
+    let parameters = computation.parameters().into_iter().map(|id| &computation.instruction(id).shape);
+    let of_points = parameters.chain(fusion.output_shapes()).flat_map(Shape::leaves).filter_map(Shape::as_array);
+    let sizes: Vec<i64> = of_points
+        .filter(|array| array.element_count() == points)
+        .map(|array| array.element_type.byte_size() as i64)
+        .collect();
+    let (Some(&smallest), Some(&widest)) = (sizes.iter().min(), sizes.iter().max()) else { return 1 };
+    let vector = i64::from(device.vector_bytes).max(1);
+    let limit = (vector / smallest).min(MOST_VECTORS * vector / widest).max(1);
+    let fits = |&lanes: &i64| lanes <= limit && points % lanes == 0;
+    (0..7).map(|exponent| 1 << exponent).take_while(fits).last().unwrap_or(1)
+}
