@@ -532,6 +532,38 @@ impl Op {
         )
     }
 
+    /// Whether an element of the result can be computed by itself from elements of the operands, which is what emitters
+    /// may leave to subgraph functions. Elements of a scatter, a sort or an FFT come about together.
+    pub fn is_elemental(&self) -> bool {
+        let moves_or_combines = matches!(
+            self,
+            Op::Parameter { .. }
+                | Op::Constant(_)
+                | Op::Iota { .. }
+                | Op::BitcastConvert
+                | Op::Bitcast
+                | Op::Broadcast { .. }
+                | Op::Reshape
+                | Op::Transpose { .. }
+                | Op::Reverse { .. }
+                | Op::Slice { .. }
+                | Op::Concatenate { .. }
+                | Op::Pad { .. }
+                | Op::DynamicSlice { .. }
+                | Op::DynamicUpdateSlice
+                | Op::Gather(_)
+                | Op::Reduce { .. }
+                | Op::ReduceWindow { .. }
+                | Op::SelectAndScatter { .. }
+                | Op::Dot(_)
+                | Op::Convolution(_)
+                | Op::GetDimensionSize { .. }
+                | Op::GetTupleElement { .. }
+                | Op::OptBarrier
+        );
+        moves_or_combines || self.is_elementwise()
+    }
+
     /// The opcode.
     pub fn opcode(&self) -> Opcode {
         match self {

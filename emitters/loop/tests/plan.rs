@@ -182,10 +182,20 @@ fn an_impossible_knob_is_an_error() {
 }
 
 #[test]
-fn tokens_and_absurd_sizes_are_declined() {
+fn tokens_absurd_sizes_and_sorts_are_declined() {
     let token = fusion(vec![Instruction::new("t", Shape::Token, Op::AfterAll, vec![])]);
     let absurd = negate(ElementType::U8, &[1 << 62]);
-    for fusion in [token, absurd] {
+    let shape = Shape::array(ElementType::F32, [8]);
+    let sort = fusion(vec![
+        Instruction::new("p", shape.clone(), Op::Parameter { number: 0 }, vec![]),
+        Instruction::new(
+            "s",
+            shape,
+            Op::Sort { dimension: 0, is_stable: true, to_apply: ComputationId(0) },
+            vec![InstrId(0)],
+        ),
+    ]);
+    for fusion in [token, absurd, sort] {
         let Verdict::Decline(decline) = Loop.consider(&fusion, &small_gpu()) else { panic!("accepted") };
         assert!(decline.instruction.is_some(), "{}", decline.reason);
     }

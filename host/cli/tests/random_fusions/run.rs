@@ -75,9 +75,7 @@ fn all_emitters(cases: &[&Case], target: &Target, tally: &mut Tally) -> Result<(
         }
     }
     for (emitter, taken) in others {
-        // The loop emitter looks at no operations, and a scatter has no elementwise form that it could be given.
-        let has_form = |case: &Case| emitter != "loop" || !case.fusion.computation.contains(" scatter(");
-        let takes = |case: &&&Case| taken.contains(call(&case.fusion).as_str()) && has_form(case);
+        let takes = |case: &&&Case| taken.contains(call(&case.fusion).as_str());
         let some: Vec<&Case> = cases.iter().filter(takes).copied().collect();
         if !some.is_empty() {
             run(&some, target, &Choice::Forced(emitter.into())).map_err(|e| format!("by {emitter}: {e}"))?;

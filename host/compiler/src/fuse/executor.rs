@@ -22,36 +22,10 @@ pub fn executor(instruction: &Instruction) -> Executor {
             Executor::Alias
         }
         Op::While { .. } | Op::Conditional { .. } => Executor::Control,
-        op if has_kernel(op) && is_array_or_variadic(&instruction.shape) => Executor::Kernel,
+        Op::Scatter { .. } | Op::Fusion { .. } if is_array_or_variadic(&instruction.shape) => Executor::Kernel,
+        op if op.is_elemental() && is_array_or_variadic(&instruction.shape) => Executor::Kernel,
         _ => Executor::Host,
     }
-}
-
-/// Operations that the elemental lowering knows, and scatter, which has an emitter of its own.
-fn has_kernel(op: &Op) -> bool {
-    let has_lowering = matches!(
-        op,
-        Op::BitcastConvert
-            | Op::Iota { .. }
-            | Op::Broadcast { .. }
-            | Op::Reshape
-            | Op::Transpose { .. }
-            | Op::Reverse { .. }
-            | Op::Concatenate { .. }
-            | Op::Slice { .. }
-            | Op::Pad { .. }
-            | Op::DynamicSlice { .. }
-            | Op::DynamicUpdateSlice
-            | Op::Gather(_)
-            | Op::Scatter { .. }
-            | Op::SelectAndScatter { .. }
-            | Op::Reduce { .. }
-            | Op::ReduceWindow { .. }
-            | Op::Dot(_)
-            | Op::Convolution(_)
-            | Op::Fusion { .. }
-    );
-    has_lowering || op.is_elementwise()
 }
 
 fn is_array_or_variadic(shape: &Shape) -> bool {
