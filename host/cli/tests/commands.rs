@@ -122,6 +122,9 @@ ENTRY main {
     let json: serde_json::Value =
         serde_json::from_str(&place.run(&["explain", "m.hlo", "--json"]).succeeded()).unwrap();
     assert_eq!(json[0]["emitter"], "loop");
+    assert_eq!(json[0]["heroes"][0]["root"], "e");
+    assert_eq!(json[0]["heroes"][0]["kind"], "none");
+    assert_eq!(json[0]["knobs"]["blocks"], 1);
 }
 
 #[test]

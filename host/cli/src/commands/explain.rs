@@ -1,6 +1,8 @@
 //! `fusebox explain`: which emitter makes which kernel, and why.
 
 use fusebox_compiler::{Compilation, Phase, Selected, Source, report};
+use fusebox_core::analysis::{Hero, heroes};
+use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
 use serde_json::json;
 
@@ -101,9 +103,22 @@ fn describe(kernel: &Selected) -> serde_json::Value {
         .iter()
         .map(|record| json!({"emitter": record.identity, "outcome": report::outcome(&record.outcome)}))
         .collect();
+    let fusion = &kernel.unit.fusion;
+    let name = |id: InstrId| fusion.computation().instruction(id).name.clone();
+    let heroes: Vec<_> = heroes(fusion)
+        .into_iter()
+        .map(|hero| {
+            let Hero { root, instruction, kind, reason } = hero;
+            json!({
+                "root": name(root), "instruction": name(instruction), "kind": kind.to_string(), "reason": reason,
+            })
+        })
+        .collect();
     json!({
-        "fusion": kernel.unit.fusion.name,
+        "fusion": fusion.name,
         "uses": kernel.unit.uses,
+        "roots": fusion.roots.iter().map(|&root| name(root)).collect::<Vec<_>>(),
+        "heroes": heroes,
         "emitter": kernel.emitter.name,
         "version": kernel.emitter.version,
         "candidates": candidates,
@@ -111,6 +126,8 @@ fn describe(kernel: &Selected) -> serde_json::Value {
         "threads_per_block": kernel.plan.launch.threads_per_block,
         "shared_bytes": kernel.plan.shared_bytes,
         "vector_lanes": kernel.plan.vector_lanes,
+        "knobs": kernel.plan.configuration.0,
+        "notes": kernel.plan.notes,
         "outputs": kernel.plan.outputs.iter().map(report::maps).collect::<Vec<_>>(),
         "bytes_read": kernel.prediction.read,
         "bytes_written": kernel.prediction.written,
