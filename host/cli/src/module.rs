@@ -4,8 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use fusebox_compiler::{Compilation, Dump, Format, Options, Phase, Source};
-use fusebox_lowering::{Stage, WarmUp};
-use fusebox_runtime::Executable;
+use fusebox_lowering::Stage;
 
 use crate::arguments::Common;
 use crate::exit::Failure;
@@ -41,12 +40,6 @@ pub fn dump_to(folder: Option<&Path>) -> Result<Dump, Failure> {
         Some(folder) => Ok(Dump::to(folder)?),
         None => Ok(Dump::default()),
     }
-}
-
-/// Code generation for the cpu warming up while the module is parsed, where code for it will be generated.
-pub fn warm_up(source: &Source, common: &Common) -> Option<WarmUp> {
-    let is_compiled = !Executable::is_executable(&source.bytes);
-    (is_compiled && matches!(common.target.as_str(), "cpu" | "simt")).then(WarmUp::begin)
 }
 
 /// Compiles as the command line says, up to a phase; warnings go to standard error.

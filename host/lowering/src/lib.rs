@@ -17,13 +17,11 @@ mod pipeline;
 mod ptx;
 mod symbols;
 mod translate;
-mod warm_up;
 
 use std::fmt;
 
 pub use error::{Diagnostic, LoweringError};
 pub use pipeline::{compile, verify};
-pub use warm_up::WarmUp;
 
 /// The machine to compile for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -13,7 +13,6 @@ use crate::{module, target};
 /// Measures and prints.
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let source = module::read(&arguments.common.module)?;
-    let _warm_up = module::warm_up(&source, &arguments.common);
     let begin = Instant::now();
     let made = module::compile(&source, &arguments.common, None, Phase::Run, Vec::new())?;
     let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;

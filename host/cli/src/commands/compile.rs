@@ -16,7 +16,6 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
     let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.target));
     check(emit, &arguments.common.target)?;
     let stages = stage(emit).into_iter().collect();
-    let _warm_up = (last_phase(emit) > Phase::Emit).then(|| module::warm_up(&source, &arguments.common));
     let made = module::compile(&source, &arguments.common, arguments.ptx_version, last_phase(emit), stages)?;
     write(arguments, &output(emit, &made)?)
 }

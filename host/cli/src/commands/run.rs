@@ -14,10 +14,7 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     let source = module::read(&arguments.common.module)?;
     let result = match arguments.interpreter {
         true => interpret(arguments, &source)?,
-        false => {
-            let _warm_up = module::warm_up(&source, &arguments.common);
-            execute(arguments, &source)?
-        }
+        false => execute(arguments, &source)?,
     };
     let dump = module::dump(&arguments.common)?;
     dump.write(Phase::Run, "", "txt", || results::describe(&result, true).into_bytes())?;

@@ -1,7 +1,7 @@
 //! Target machines: optimisation and code generation.
 
 use std::ffi::{CStr, c_char};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMConsumeError, LLVMDisposeErrorMessage, LLVMGetErrorMessage};
@@ -17,6 +17,8 @@ use crate::Target;
 pub(crate) struct Machine {
     raw: LLVMTargetMachineRef,
     triple: String,
+    /// The processor to tune for, if it is not the one to generate code for.
+    tuned_for: Option<&'static str>,
 }
 
 /// What to generate.
@@ -28,10 +30,13 @@ pub(crate) enum FileKind {
 
 impl Machine {
     pub(crate) fn new(target: &Target) -> Result<Machine, String> {
+        let mut tuned_for = None;
         let (triple, processor, features) = match target {
             Target::Cpu | Target::Simt => {
                 initialize_host();
-                host()
+                let Host { triple, base, features, processor } = host();
+                tuned_for = Some(processor.as_str());
+                (triple.clone(), base.clone(), features.clone())
             }
             Target::Nvptx { capability, ptx_version } => {
                 initialize_nvptx();
@@ -60,7 +65,7 @@ impl Machine {
                 LLVMCodeModel::LLVMCodeModelDefault,
             )
         };
-        if raw.is_null() { Err("LLVM has no machine for it".into()) } else { Ok(Machine { raw, triple }) }
+        if raw.is_null() { Err("LLVM has no machine for it".into()) } else { Ok(Machine { raw, triple, tuned_for }) }
     }
 
     /// Gives the module the target's triple and data layout; before any instruction is made.
@@ -76,6 +81,9 @@ impl Machine {
 
     /// Runs a pass pipeline in LLVM's notation.
     pub(crate) fn optimize(&self, module: &Module, passes: &str) -> Result<(), String> {
+        if let Some(processor) = self.tuned_for {
+            module.functions().for_each(|function| module.add_string_attribute(function, "tune-cpu", processor));
+        }
         // SAFETY: options are disposed of; an error is turned into its message, which frees it.
         unsafe {
             let options = LLVMCreatePassBuilderOptions();
@@ -125,19 +133,39 @@ impl Drop for Machine {
     }
 }
 
-/// Triple, processor and features of this machine. The name of the processor only steers scheduling: on
-/// virtual machines it can promise instructions that the features lack.
-fn host() -> (String, String, String) {
-    // SAFETY: all three hand over zero-terminated strings.
-    unsafe {
-        let triple = message(LLVMGetDefaultTargetTriple());
-        (triple, message(LLVMGetHostCPUName()), message(LLVMGetHostCPUFeatures()))
-    }
+/// This machine, as LLVM names it.
+struct Host {
+    triple: String,
+    /// What every machine of the architecture has.
+    base: String,
+    /// What this one has besides.
+    features: String,
+    /// The processor to tune for. It only steers costs and scheduling: on virtual machines its name can promise
+    /// instructions that the features lack.
+    processor: String,
+}
+
+/// Asked for once: each question for a feature is one to the hypervisor.
+fn host() -> &'static Host {
+    static HOST: OnceLock<Host> = OnceLock::new();
+    HOST.get_or_init(|| {
+        // SAFETY: all three hand over zero-terminated strings.
+        let (triple, processor, features) = unsafe {
+            (message(LLVMGetDefaultTargetTriple()), message(LLVMGetHostCPUName()), message(LLVMGetHostCPUFeatures()))
+        };
+        if cfg!(target_arch = "x86_64") {
+            // From the base upwards the list needs nothing that is absent, and LLVM takes time for each entry.
+            let present: Vec<&str> = features.split(',').filter(|feature| feature.starts_with('+')).collect();
+            Host { triple, base: "x86-64".into(), features: present.join(","), processor }
+        } else {
+            Host { triple, base: processor.clone(), features, processor }
+        }
+    })
 }
 
 /// Whether this machine has a feature, by LLVM's name.
 pub(crate) fn host_has(feature: &str) -> bool {
-    host().2.split(',').any(|known| known.strip_prefix('+') == Some(feature))
+    host().features.split(',').any(|known| known.strip_prefix('+') == Some(feature))
 }
 
 fn initialize_host() {

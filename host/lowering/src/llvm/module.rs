@@ -7,7 +7,6 @@ use std::ffi::{CStr, CString, c_char, c_uint};
 use llvm_sys::LLVMLinkage;
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::core::*;
-use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::prelude::*;
 
 use super::{Bb, Ty, Val};
@@ -50,28 +49,6 @@ impl Module {
             let module = LLVMModuleCreateWithNameInContext(c_string(name).as_ptr(), context);
             let builder = LLVMCreateBuilderInContext(context);
             Module { context, module, builder, intrinsics: RefCell::default() }
-        }
-    }
-
-    /// Reads LLVM IR.
-    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let (name, text) = (c_string(name), c_string(text));
-        // SAFETY: the buffer copies its bytes and is disposed of after it was read; the rest is created and disposed of
-        // together.
-        unsafe {
-            let context = LLVMContextCreate();
-            let builder = LLVMCreateBuilderInContext(context);
-            let bytes = text.as_bytes().len();
-            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text.as_ptr(), bytes, name.as_ptr());
-            let (mut module, mut error) = (std::ptr::null_mut(), std::ptr::null_mut());
-            let failed = LLVMParseIRInContext2(context, buffer, &mut module, &mut error) != 0;
-            LLVMDisposeMemoryBuffer(buffer);
-            if failed {
-                LLVMDisposeBuilder(builder);
-                LLVMContextDispose(context);
-                return Err(message(error));
-            }
-            Ok(Module { context, module, builder, intrinsics: RefCell::default() })
         }
     }
 
@@ -196,6 +173,22 @@ impl Module {
             }
             Val(function)
         }
+    }
+
+    /// All functions that have a body.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = Val> {
+        // SAFETY: the module is alive; null ends the list.
+        let mut next = unsafe { LLVMGetFirstFunction(self.module) };
+        std::iter::from_fn(move || {
+            let current = next;
+            if current.is_null() {
+                return None;
+            }
+            next = unsafe { LLVMGetNextFunction(current) };
+            Some(current)
+        })
+        .filter(|&function| unsafe { LLVMIsDeclaration(function) == 0 })
+        .map(Val)
     }
 
     pub(crate) fn parameter(&self, function: Val, index: usize) -> Val {

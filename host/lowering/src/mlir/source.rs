@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use melior::Context;
 use melior::diagnostic::DiagnosticSeverity;
-use melior::dialect::DialectHandle;
 use mlir_sys::*;
 
 use super::{Block, Operation, string_ref};
@@ -26,18 +25,28 @@ thread_local! {
     static REPORTED: RefCell<Vec<Diagnostic>> = const { RefCell::new(Vec::new()) };
 }
 
+/// The parser loads a dialect when it meets one of its operations: loading all of them takes longer than parsing a small
+/// kernel.
 fn new_context() -> Context {
     let context = Context::new_with_threading(false);
-    DialectHandle::func().load_dialect(&context);
-    DialectHandle::scf().load_dialect(&context);
-    DialectHandle::arith().load_dialect(&context);
-    DialectHandle::tensor().load_dialect(&context);
-    DialectHandle::gpu().load_dialect(&context);
-    // SAFETY: the context is alive; these handles have no wrapper.
+    // SAFETY: registry and context are alive; the context copies what the registry holds; these handles have no
+    // wrapper.
     unsafe {
-        mlirDialectHandleLoadDialect(mlirGetDialectHandle__math__(), context.to_raw());
-        mlirDialectHandleLoadDialect(mlirGetDialectHandle__complex__(), context.to_raw());
-        mlirDialectHandleLoadDialect(mlirGetDialectHandle__vector__(), context.to_raw());
+        let registry = mlirDialectRegistryCreate();
+        for dialect in [
+            mlirGetDialectHandle__func__(),
+            mlirGetDialectHandle__scf__(),
+            mlirGetDialectHandle__arith__(),
+            mlirGetDialectHandle__tensor__(),
+            mlirGetDialectHandle__gpu__(),
+            mlirGetDialectHandle__math__(),
+            mlirGetDialectHandle__complex__(),
+            mlirGetDialectHandle__vector__(),
+        ] {
+            mlirDialectHandleInsertDialect(dialect, registry);
+        }
+        mlirContextAppendDialectRegistry(context.to_raw(), registry);
+        mlirDialectRegistryDestroy(registry);
     }
     dialect::register(&context);
     context.attach_diagnostic_handler(|diagnostic| {

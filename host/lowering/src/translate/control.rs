@@ -188,7 +188,8 @@ impl Function<'_, '_, '_> {
         self.loop_blocks(head, inits, types, |this, variable, state| body(this, Slot::Plain(variable), state))
     }
 
-    /// `for ix in (lower..upper).step_by(step)`; `body` takes the state and gives the next.
+    /// `for ix in (lower..upper).step_by(step)`; `body` takes the state and gives the next. A loop whose bounds are a
+    /// constant apart counts from zero: LLVM then knows how often it turns and writes no loops for a remainder.
     pub(super) fn counted(
         &mut self,
         bounds: Bounds,
@@ -196,6 +197,7 @@ impl Function<'_, '_, '_> {
         types: &[Type],
         body: impl FnOnce(&mut Self, Ix, Vec<Slot>) -> Done<Vec<Slot>>,
     ) -> Done<Vec<Slot>> {
+        let (base, bounds) = self.from_zero(bounds);
         let (low, high) = (self.indices.range(bounds.lower), self.indices.range(bounds.upper));
         if high.upper <= low.lower {
             return Ok(inits);
@@ -206,7 +208,8 @@ impl Function<'_, '_, '_> {
             && range.upper.checked_sub(range.lower).is_some_and(|span| span < step)
             && high.lower > low.upper
         {
-            return body(self, bounds.lower, inits);
+            let ix = self.indices.add(base, bounds.lower);
+            return body(self, ix, inits);
         }
         // The variable is compared with the bound after it has gone one step too far.
         let far = Interval::new(range.lower, range.upper.saturating_add(step));
@@ -222,9 +225,20 @@ impl Function<'_, '_, '_> {
             turns: Some((range.upper.saturating_sub(range.lower) / step.max(1)).saturating_add(1)),
         };
         self.loop_blocks(head, inits, types, |this, variable, state| {
-            let ix = this.leaf(variable, range);
+            let turn = this.leaf(variable, range);
+            let ix = this.indices.add(base, turn);
             body(this, ix, state)
         })
+    }
+
+    /// Bounds that are a constant apart as a base and bounds from zero.
+    fn from_zero(&mut self, bounds: Bounds) -> (Ix, Bounds) {
+        let zero = self.indices.constant(0);
+        let distance = self.indices.sub(bounds.upper, bounds.lower);
+        match self.indices.as_constant(distance) {
+            Some(_) => (bounds.lower, Bounds { lower: zero, upper: distance, ..bounds }),
+            None => (zero, bounds),
+        }
     }
 
     fn loop_blocks(

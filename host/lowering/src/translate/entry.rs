@@ -6,7 +6,7 @@ use super::function::{Done, Function};
 use super::slot::{Slot, Tensor};
 use super::{Kernel, Known, Reach, Translation};
 use crate::error::{LoweringError, Unsupported};
-use crate::llvm::{IntPredicate, Op, Ty, Val};
+use crate::llvm::{Bb, IntPredicate, Op, Ty, Val};
 use crate::mlir::{Block, Operation, Type};
 use crate::{Argument, Target};
 
@@ -60,8 +60,7 @@ fn cpu_wrapper(translation: &Translation, kernel: &Kernel<'_>, count: usize, sig
     let (pointer, word) = (llvm.pointer(0), llvm.int(64));
     let outer = llvm.add_function(kernel.name, llvm.signature(llvm.void(), &[pointer, word, word]), true);
     llvm.add_attribute(outer, u32::MAX, "nounwind", 0);
-    let [entry, head, block_body, thread_head, thread_body, next, done] = [(); 7].map(|()| llvm.add_block(outer));
-    let constant = |value| llvm.const_int(word, value);
+    let [entry, head, inside, done] = [(); 4].map(|()| llvm.add_block(outer));
     llvm.position_at_end(entry);
     let mut arguments = load_arguments(translation, outer, count);
     let (first, end) = (llvm.parameter(outer, 1), llvm.parameter(outer, 2));
@@ -70,30 +69,46 @@ fn cpu_wrapper(translation: &Translation, kernel: &Kernel<'_>, count: usize, sig
     llvm.position_at_end(head);
     let block = llvm.phi(word);
     llvm.add_incoming(block, first, entry);
-    llvm.branch_if(llvm.compare_int(IntPredicate::LLVMIntSLT, block, end), block_body, done);
+    llvm.branch_if(llvm.compare_int(IntPredicate::LLVMIntSLT, block, end), inside, done);
 
-    llvm.position_at_end(block_body);
-    llvm.branch(thread_head);
-    llvm.position_at_end(thread_head);
-    let thread = llvm.phi(word);
-    llvm.add_incoming(thread, constant(0), block_body);
-    let threads = constant(i64::from(kernel.threads));
-    llvm.branch_if(llvm.compare_int(IntPredicate::LLVMIntSLT, thread, threads), thread_body, next);
-
-    llvm.position_at_end(thread_body);
-    arguments.extend([block, thread]);
-    llvm.call(signature, inner, &arguments);
-    llvm.add_incoming(thread, llvm.binary_nsw(Op::LLVMAdd, thread, constant(1)), thread_body);
-    llvm.branch(thread_head);
-
-    llvm.position_at_end(next);
-    llvm.add_incoming(block, llvm.binary_nsw(Op::LLVMAdd, block, constant(1)), next);
+    llvm.position_at_end(inside);
+    arguments.push(block);
+    let next = each_thread(translation, kernel, outer, |thread| {
+        arguments.push(thread);
+        llvm.call(signature, inner, &arguments);
+    });
+    llvm.add_incoming(block, llvm.binary_nsw(Op::LLVMAdd, block, llvm.const_int(word, 1)), next);
     llvm.branch(head);
     llvm.position_at_end(done);
     if translation.past_caches {
         llvm.settle_stores();
     }
     llvm.return_value(None);
+}
+
+/// `body` for each thread of a block; gives the block that comes after. One thread, the rule here, needs no loop.
+fn each_thread(translation: &Translation, kernel: &Kernel<'_>, outer: Val, body: impl FnOnce(Val)) -> Bb {
+    let llvm = &translation.llvm;
+    let constant = |value| llvm.const_int(llvm.int(64), value);
+    if kernel.threads == 1 {
+        body(constant(0));
+        return llvm.current_block();
+    }
+    let before = llvm.current_block();
+    let [head, inside, next] = [(); 3].map(|()| llvm.add_block(outer));
+    llvm.branch(head);
+    llvm.position_at_end(head);
+    let thread = llvm.phi(llvm.int(64));
+    llvm.add_incoming(thread, constant(0), before);
+    let threads = constant(i64::from(kernel.threads));
+    llvm.branch_if(llvm.compare_int(IntPredicate::LLVMIntSLT, thread, threads), inside, next);
+
+    llvm.position_at_end(inside);
+    body(thread);
+    llvm.add_incoming(thread, llvm.binary_nsw(Op::LLVMAdd, thread, constant(1)), inside);
+    llvm.branch(head);
+    llvm.position_at_end(next);
+    next
 }
 
 /// `void kernel(void *const *args, int64_t block, int64_t thread)`.
@@ -189,7 +204,7 @@ fn define_body_after(
     function: Val,
     block: Val,
     thread: Val,
-) -> Result<crate::llvm::Bb, (Operation, Unsupported)> {
+) -> Result<Bb, (Operation, Unsupported)> {
     let (arguments, blocks, threads) = (kernel.arguments, kernel.blocks, kernel.threads);
     let reported = translation.traits.reports_accesses;
     let synchronises = translation.target != Target::Cpu && synchronises(op);
