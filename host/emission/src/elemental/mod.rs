@@ -45,8 +45,9 @@ pub fn emit(
         Op::Concatenate { .. } => shape::concatenate(writer, id, recipe, operands),
         Op::Pad { .. } => shape::pad(writer, id, recipe, operands),
         Op::DynamicUpdateSlice => shape::dynamic_update_slice(writer, id, recipe, operands),
-        Op::Reduce { to_apply, .. } => reduce::reduce(writer, id, *to_apply, recipe, operands),
-        Op::ReduceWindow { to_apply, .. } => reduce::reduce_window(writer, id, *to_apply, recipe, operands),
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => {
+            reduce::reduce(writer, id, *to_apply, recipe, operands)
+        }
         Op::SelectAndScatter { select, scatter, .. } => {
             window::select_and_scatter(writer, *select, *scatter, recipe, operands)
         }

@@ -26,7 +26,8 @@ fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: Computation
     (is_narrow(element) && combiner::single_operation(partition.module, to_apply).is_some()).then_some(element)
 }
 
-/// Operands: the initial values, then, unless nothing is reduced, the elements.
+/// A `reduce` or `reduce-window`. Operands: the initial values, then, unless nothing is reduced, the elements; those of a
+/// window that may lie outside stand behind the recipe's branch.
 pub fn reduce(
     writer: &mut Writer<'_, '_>,
     id: InstrId,
@@ -39,29 +40,9 @@ pub fn reduce(
         return Ok(initial);
     }
     let initial = enter(writer, id, to_apply, &initial);
-    let results =
-        writer.loop_over(recipe.loops[0], &initial, |writer, state| combine(writer, id, to_apply, state, &elements))?;
-    Ok(leave(writer, id, to_apply, results))
-}
-
-/// As [`reduce`], with the elements behind the branch.
-pub fn reduce_window(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    to_apply: ComputationId,
-    recipe: &Recipe,
-    operands: &[Vec<Value>],
-) -> Result<Vec<Value>, EmissionError> {
-    let (initial, elements) = split(writer, id, operands);
-    if elements.is_empty() {
-        return Ok(initial);
-    }
-    let initial = enter(writer, id, to_apply, &initial);
-    let branch = &recipe.branches[0];
+    let may_be_outside = recipe.branches.first().filter(|branch| !branch.conditions.is_empty());
     let results = writer.loop_over(recipe.loops[0], &initial, |writer, state| {
-        if branch.conditions.is_empty() {
-            return combine(writer, id, to_apply, state, &elements);
-        }
+        let Some(branch) = may_be_outside else { return combine(writer, id, to_apply, state, &elements) };
         let types = writer.b.types_of(state);
         let condition = writer.holds(&branch.conditions);
         let skipped = writer.yielding(state);
