@@ -123,7 +123,8 @@ impl<'t> Cursor<'t> {
             let belongs = match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => true,
                 b'-' => next != Some(b'>'),
-                b'.' => next != Some(b'.'),
+                // XLA makes names like `constant.3..sunk`; numbers have no two points, and `...` is no word.
+                b'.' => next != Some(b'.') || (end > start && !numeric),
                 b'+' => numeric && end > start && matches!(bytes[end - 1], b'e' | b'E'),
                 _ => false,
             };
@@ -425,6 +426,7 @@ mod tests {
         );
         assert_eq!(words("b01f_01io->b01f"), ["b01f_01io"]);
         assert_eq!(words("a+b"), ["a"]);
+        assert_eq!(words("constant.3..sunk.2 ..."), ["constant.3..sunk.2"]);
     }
 
     #[test]
