@@ -22,7 +22,7 @@ enum Reference {
 
 /// Operation, what it should give, and the largest error allowed, in ulps of f32 and of f64.
 const CASES: &[(&str, Reference, f64, f64)] = &[
-    ("math.exp", Reference::One(libm::exp), 1.04, 0.96),
+    ("math.exp", Reference::One(libm::exp), 0.91, 0.96),
     ("math.exp2", Reference::One(libm::exp2), 0.88, 0.88),
     ("math.expm1", Reference::One(libm::expm1), 1.44, 1.9),
     ("math.log", Reference::One(libm::log), 0.93, 0.82),
@@ -34,7 +34,7 @@ const CASES: &[(&str, Reference, f64, f64)] = &[
     ("math.tan", Reference::One(libm::tan), 1.97, 2.1),
     ("math.sinh", Reference::One(libm::sinh), 1.6, 1.5),
     ("math.cosh", Reference::One(libm::cosh), 1.58, 1.5),
-    ("math.tanh", Reference::One(libm::tanh), 1.8, 2.5),
+    ("math.tanh", Reference::One(libm::tanh), 2.61, 2.5),
     ("math.asin", Reference::One(libm::asin), 1.2, 1.2),
     ("math.acos", Reference::One(libm::acos), 1.08, 1.1),
     ("math.atan", Reference::One(libm::atan), 1.25, 1.85),

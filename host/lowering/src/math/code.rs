@@ -391,7 +391,7 @@ impl<'c> Value<'c> {
         }
     }
 
-    /// False if either is NaN, as all comparisons here but [`Self::ne`]; signed on integers.
+    /// False if either is NaN, as all comparisons here but [`Self::ne`] and [`Self::not_below`]; signed on integers.
     pub fn lt(self, other: impl Operand<'c>) -> Value<'c> {
         self.compare("olt", "slt", other.beside(self))
     }
@@ -402,6 +402,11 @@ impl<'c> Value<'c> {
 
     pub fn ge(self, other: impl Operand<'c>) -> Value<'c> {
         self.compare("oge", "sge", other.beside(self))
+    }
+
+    /// True if either is NaN.
+    pub fn not_below(self, other: impl Operand<'c>) -> Value<'c> {
+        self.compare("uge", "sge", other.beside(self))
     }
 
     pub fn eq(self, other: impl Operand<'c>) -> Value<'c> {

@@ -4,8 +4,9 @@
 //! bits of the sum; no float is converted to an integer, as that would be poison for NaN. `ln 2` is two
 //! numbers of which the first has trailing zeros, so `n · hi` is exact with or without FMA (Cody and Waite).
 //! `e^r` is a minimax polynomial; the power of two is applied as two factors, so that results overflow to
-//! infinity and fade into the denormals as they should. What fades to zero is not computed: processors take a
-//! hundred times longer for a product that underflows, and masked attention is made of such.
+//! infinity and fade into the denormals as they should. The second is one of two constants, by the sign of `x`: the first
+//! is then in the range of normal numbers. What fades to zero is not computed: processors take a hundred times longer
+//! for a product that underflows, and masked attention is made of such.
 
 use super::code::Value;
 
@@ -36,7 +37,7 @@ const EXPM1_TAIL_F64: [f64; 11] = [
     2.092483530451071e-09,
 ];
 /// `(2^r - 1) / r` on |r| ≤ 1/2.
-pub(super) const EXP2_F32: [f64; 6] = [
+const EXP2_F32: [f64; 6] = [
     0.6931471824645996,
     0.24022650718688965,
     0.05550359562039375,
@@ -59,6 +60,10 @@ const EXP2_F64: [f64; 12] = [
     2.574181348282624e-11,
 ];
 
+/// ln 2 in two parts, the first with 10 bits.
+pub(super) const LN_2_HIGH_F32: f64 = 0.693359375;
+pub(super) const LN_2_LOW_F32: f64 = -2.12194440e-4;
+
 /// Sum of a float and this: the float's integer part in the low bits.
 pub(super) fn rounder(x: Value<'_>) -> f64 {
     x.choose(12582912.0, 6755399441055744.0)
@@ -72,11 +77,16 @@ pub(super) struct Reduced<'c> {
 }
 
 /// For |x| up to some 700 only.
-pub(super) fn reduce<'c>(x: Value<'c>) -> Reduced<'c> {
-    let shifted = x.mul_add(std::f64::consts::LOG2_E, rounder(x));
-    let n = shifted - rounder(x);
-    let high = x.choose(0.693359375, 6.93147180369123816490e-01);
-    let low = x.choose(-2.12194440e-4, 1.90821492927058770002e-10);
+pub(super) fn reduce(x: Value<'_>) -> Reduced<'_> {
+    reduce_onto(x, x.number(rounder(x)))
+}
+
+/// The same with a [`rounder`] that some integer was added to.
+fn reduce_onto<'c>(x: Value<'c>, rounder: Value<'c>) -> Reduced<'c> {
+    let shifted = x.mul_add(std::f64::consts::LOG2_E, rounder);
+    let n = shifted - rounder;
+    let high = x.choose(LN_2_HIGH_F32, 6.93147180369123816490e-01);
+    let low = x.choose(LN_2_LOW_F32, 1.90821492927058770002e-10);
     Reduced { shifted, r: n.mul_add(-low, n.mul_add(-high, x)) }
 }
 
@@ -93,21 +103,42 @@ pub(super) fn scale<'c>(x: Value<'c>, shifted: Value<'c>) -> Value<'c> {
     x * power_of_two(half) * power_of_two(bits - half)
 }
 
+/// A power of two in two factors: `2^(n + c)`, for which `c` is added to the rounder, and `2^-c`.
+struct TwoFactors<'c> {
+    rounder: Value<'c>,
+    second: Value<'c>,
+}
+
+impl<'c> TwoFactors<'c> {
+    /// For powers of the sign of `x` down to half the smallest number and up to twice the largest.
+    fn by_sign(x: Value<'c>) -> TwoFactors<'c> {
+        let negative = x.lt(0.0);
+        let raised = x.choose(25, 64);
+        let rounder = negative.select(rounder(x) + f64::from(raised), x.number(rounder(x) - 1.0));
+        TwoFactors { rounder, second: negative.select(2f64.powi(-raised), x.number(2.0)) }
+    }
+}
+
 /// e^x.
 pub fn exp(x: Value<'_>) -> Value<'_> {
-    let faded = x.lt(x.choose(-104.0, -746.0));
-    let Reduced { shifted, r } = reduce(faded.select(0.0, x.at_most(x.choose(89.0, 710.0))));
+    let counts = x.not_below(x.choose(-104.0, -746.0));
+    let power = TwoFactors::by_sign(x);
+    let x = counts.select(x.at_most(x.choose(89.0, 710.0)), x.number(0.0));
+    let Reduced { shifted, r } = reduce_onto(x, power.rounder);
     let tail = r.polynomial(x.choose(&EXP_TAIL_F32[..], &EXPM1_TAIL_F64));
-    faded.select(0.0, scale(tail.mul_add(r * r, r) + 1.0, shifted))
+    let result = tail.mul_add(r, 1.0).mul_add(r, 1.0) * power_of_two(shifted.to_bits()) * power.second;
+    counts.select(result, x.number(0.0))
 }
 
 /// 2^x.
 pub fn exp2(x: Value<'_>) -> Value<'_> {
-    let faded = x.lt(x.choose(-150.0, -1075.0));
-    let x = faded.select(0.0, x.at_most(x.choose(129.0, 1025.0)));
-    let shifted = x + rounder(x);
-    let r = x - (shifted - rounder(x));
-    faded.select(0.0, scale(exp2_of_remainder(r), shifted))
+    let counts = x.not_below(x.choose(-150.0, -1075.0));
+    let power = TwoFactors::by_sign(x);
+    let x = counts.select(x.at_most(x.choose(129.0, 1025.0)), x.number(0.0));
+    let shifted = x + power.rounder;
+    let r = x - (shifted - power.rounder);
+    let result = exp2_of_remainder(r) * power_of_two(shifted.to_bits()) * power.second;
+    counts.select(result, x.number(0.0))
 }
 
 /// 2^r for |r| ≤ 1/2.
