@@ -3,7 +3,9 @@
 
 mod jit;
 
-use jit::elementwise::apply;
+use fusebox_lowering::{Stage, Target};
+use jit::elementwise::{apply, apply2, kernel};
+use jit::stages_of;
 
 /// A format by its fields: exponent, mantissa, bias, and what the codes at the top mean.
 #[derive(Clone, Copy)]
@@ -228,4 +230,60 @@ fn the_bare_exponent_rounds_ties_up() {
     let found: Vec<f32> = apply("f8E8M0FNU", "f32", "%r = \"arith.extf\"(%x0) : (f8E8M0FNU) -> f32", &codes);
     assert!((0..255).all(|code| f64::from(found[code]) == 2f64.powi(code as i32 - 127)));
     assert!(found[255].is_nan());
+}
+
+#[test]
+fn extrema_of_bf16_are_not_rounded() {
+    let body = "%a = \"arith.extf\"(%x0) : (bf16) -> f32
+    %b = \"arith.extf\"(%x1) : (bf16) -> f32
+    %m = \"arith.maximumf\"(%a, %b) : (f32, f32) -> f32
+    %t = \"arith.negf\"(%m) : (f32) -> f32
+    %r = \"arith.truncf\"(%t) : (f32) -> bf16";
+    let left: Vec<u16> = (0..=u16::MAX).collect();
+    let right: Vec<u16> = left.iter().map(|code| code.wrapping_mul(0x9e37)).collect();
+    let value = |code: u16| f32::from_bits(u32::from(code) << 16);
+    let found: Vec<u16> = apply2("bf16", "bf16", body, &left, &right);
+    for ((&a, &b), &found) in left.iter().zip(&right).zip(&found) {
+        let (a, b) = (value(a), value(b));
+        if a.is_nan() || b.is_nan() {
+            assert!(value(found).is_nan(), "{a:?} {b:?}");
+        } else {
+            assert_eq!(value(found), -a.max(b));
+        }
+    }
+    let source = kernel("extrema", &[("bf16", 2), ("bf16", 2)], ("bf16", 2), 4096, body);
+    let (_, stages) = stages_of(&source, &Target::Cpu).unwrap();
+    assert!(!stages.get(Stage::Llvm).contains("32767"), "adds what rounds");
+}
+
+#[test]
+fn nan_stays_nan_whatever_its_bits() {
+    let nans = [0x7fff_ffff, 0x7f80_0001, 0xffff_ffff, 0xff80_ffff, 0x7fc0_0000u32].map(f32::from_bits);
+    let found: Vec<u16> = apply("f32", "bf16", "%r = \"arith.truncf\"(%x0) : (f32) -> bf16", &nans);
+    assert!(found.iter().all(|code| code & 0x7fff > 0x7f80), "{found:x?}");
+    // Where the operands were read as bf16, the rounding does not look for NaN.
+    let every: Vec<u16> = (0..=u16::MAX).step_by(13).collect();
+    let other = [0x0000, 0x3f80, 0x7f80, 0xff80, 0x7fff, 0xff81, 0x0001, 0x7f7f];
+    let value = |code: u16| f32::from_bits(u32::from(code) << 16);
+    for (op, meaning) in [
+        ("addf", (|a, b| a + b) as fn(f32, f32) -> f32),
+        ("subf", |a, b| a - b),
+        ("mulf", |a, b| a * b),
+        ("divf", |a, b| a / b),
+    ] {
+        let body = format!(
+            "%a = \"arith.extf\"(%x0) : (bf16) -> f32
+    %b = \"arith.extf\"(%x1) : (bf16) -> f32
+    %m = \"arith.{op}\"(%a, %b) : (f32, f32) -> f32
+    %r = \"arith.truncf\"(%m) : (f32) -> bf16"
+        );
+        for b in other {
+            let found: Vec<u16> = apply2("bf16", "bf16", &body, &every, &vec![b; every.len()]);
+            for (&a, &found) in every.iter().zip(&found) {
+                let wanted = FORMATS[1].nearest(f64::from(meaning(value(a), value(b))));
+                let both_nan = value(found).is_nan() && value(wanted as u16).is_nan();
+                assert!(both_nan || u32::from(found) == wanted, "{op} of {a:x} and {b:x}: {found:x}, not {wanted:x}");
+            }
+        }
+    }
 }

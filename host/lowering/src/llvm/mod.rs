@@ -20,7 +20,7 @@ pub(crate) use module::Module;
 pub(crate) struct Ty(pub(crate) LLVMTypeRef);
 
 /// A value: a constant, an argument, the result of an instruction, a function.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Val(pub(crate) LLVMValueRef);
 
 /// A basic block.

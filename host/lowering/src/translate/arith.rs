@@ -145,7 +145,11 @@ impl Function<'_, '_, '_> {
                 let value = self.llvm().select(condition, left, right);
                 Slot::Index(self.leaf(value, range))
             }
-            (Slot::Plain(a), Slot::Plain(b)) => Slot::Plain(self.llvm().select(condition, a, b)),
+            (Slot::Plain(a), Slot::Plain(b)) => {
+                let value = self.llvm().select(condition, a, b);
+                self.rounding.follow(op.name(), &[a, b], value);
+                Slot::Plain(value)
+            }
             (Slot::Complex(re, im), Slot::Complex(other_re, other_im)) => {
                 let llvm = self.llvm();
                 Slot::Complex(llvm.select(condition, re, other_re), llvm.select(condition, im, other_im))

@@ -19,6 +19,7 @@ impl Function<'_, '_, '_> {
         }
         let flags = self.fast_math(op);
         let value = self.wide_arithmetic(op, &operands, flags)?;
+        self.rounding.follow(op.name(), &operands, value);
         self.bind_plain(op, value);
         Ok(())
     }
@@ -32,8 +33,9 @@ impl Function<'_, '_, '_> {
         if !exact {
             return Unsupported::because("arithmetic below f32 is written as extf, the operation, and truncf");
         }
-        let wide: Vec<Val> = operands.iter().map(|&operand| self.widened(operand, format)).collect();
+        let wide: Vec<Val> = operands.iter().map(|&operand| self.widened_from(operand, format)).collect();
         let value = self.wide_arithmetic(op, &wide, FastMath::default())?;
+        self.rounding.follow(op.name(), &wide, value);
         let value = if op.name() == "arith.cmpf" { value } else { self.narrowed(value, format) };
         self.bind_plain(op, value);
         Ok(())
@@ -106,8 +108,15 @@ impl Function<'_, '_, '_> {
         llvm.shaped_like(scalar, llvm.type_of(like))
     }
 
+    /// As [`Self::widened`], remembering where the number is from.
+    fn widened_from(&mut self, bits: Val, format: FloatFormat) -> Val {
+        let wide = self.widened(bits, format);
+        self.rounding.set_format(wide, format);
+        wide
+    }
+
     fn refloated(&mut self, value: Val, from: FloatFormat, to: FloatFormat) -> Val {
-        let wide = if kept_as_bits(from) { self.widened(value, from) } else { value };
+        let wide = if kept_as_bits(from) { self.widened_from(value, from) } else { value };
         let wide_is_double = from == FloatFormat::F64;
         match to {
             FloatFormat::F64 if !wide_is_double => {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use fusebox_core::indexing::Interval;
 
+use super::rounding::Rounding;
 use super::slot::{Shape, Slot, Tensor};
 use super::splitting::Splitting;
 use super::{Declared, Kernel, Known, Reach, Translation, Variant};
@@ -40,6 +41,7 @@ pub(super) struct Function<'t, 'k, 's> {
     pub(super) splitting: Splitting,
     /// Tiles by the value that stands for them when they are made; one, however often it is met.
     pub(super) tiles: HashMap<ValueKey, Tensor>,
+    pub(super) rounding: Rounding,
 }
 
 impl<'t, 'k, 's> Function<'t, 'k, 's> {
@@ -63,6 +65,7 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
             copies: 1,
             splitting: Splitting::default(),
             tiles: HashMap::new(),
+            rounding: Rounding::default(),
         }
     }
 

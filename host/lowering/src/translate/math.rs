@@ -21,6 +21,7 @@ impl Function<'_, '_, '_> {
             Some(value) => self.llvm().with_flags(value, flags),
             None => self.library_call(op, format, &operands, flags)?,
         };
+        self.rounding.follow(op.name(), &operands, value);
         self.bind_plain(op, value);
         Ok(())
     }

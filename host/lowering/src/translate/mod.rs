@@ -16,6 +16,7 @@ mod math;
 mod memory;
 mod narrow;
 mod numbers;
+mod rounding;
 mod shuffle;
 mod simt;
 mod slot;

@@ -205,7 +205,11 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
         let bits = lanes.as_bits(value);
         let result = match format {
             FloatFormat::F8E8M0Fnu => narrow_to_exponent(&lanes, bits),
-            FloatFormat::Bf16 => narrow_to_half(&lanes, value, bits),
+            FloatFormat::Bf16 if self.rounding.is_exact(value) => lanes.op(Op::LLVMLShr, bits, 16),
+            FloatFormat::Bf16 => {
+                let checks_nan = !(traits.makes_short_nans && self.rounding.has_short_nans(value));
+                narrow_to_half(&lanes, value, bits, checks_nan)
+            }
             _ => narrow_bits(&lanes, bits, Layout::of(format)),
         };
         self.resized_as(result, 8 * format.bytes(), false)
@@ -312,14 +316,16 @@ fn narrow_bits(lanes: &Lanes<'_, '_, '_, '_>, bits: Val, layout: Layout) -> Val 
 }
 
 /// To the upper half of the bits: rounding carries into the exponent, and past the largest number into infinity.
-fn narrow_to_half(lanes: &Lanes<'_, '_, '_, '_>, value: Val, bits: Val) -> Val {
-    let upper = lanes.op(Op::LLVMLShr, bits, 16);
-    let last = lanes.op(Op::LLVMAnd, upper, 1);
+/// Past infinity it carries only if the lower half of a NaN is not zero.
+fn narrow_to_half(lanes: &Lanes<'_, '_, '_, '_>, value: Val, bits: Val, checks_nan: bool) -> Val {
+    let last = lanes.op(Op::LLVMAnd, lanes.op(Op::LLVMLShr, bits, 16), 1);
     // Just under half, and the rest of it if the last bit kept is one.
-    let rounded = lanes.op(Op::LLVMLShr, lanes.op(Op::LLVMAdd, lanes.both(Op::LLVMAdd, bits, last), 0x7fff), 16);
-    let nan = lanes.function.llvm().compare_float(LLVMRealPredicate::LLVMRealUNO, value, value);
-    let quiet = lanes.op(Op::LLVMOr, lanes.op(Op::LLVMAnd, upper, 0x8000), 0x7fc0);
-    lanes.select(nan, quiet, rounded)
+    let mut rounded = lanes.op(Op::LLVMAdd, lanes.both(Op::LLVMAdd, bits, last), 0x7fff);
+    if checks_nan {
+        let nan = lanes.function.llvm().compare_float(LLVMRealPredicate::LLVMRealUNO, value, value);
+        rounded = lanes.select(nan, lanes.op(Op::LLVMOr, bits, 0x0040_0000), rounded);
+    }
+    lanes.op(Op::LLVMLShr, rounded, 16)
 }
 
 /// Below the smallest normal number: the addition of a number whose last bit is worth as much as the format's

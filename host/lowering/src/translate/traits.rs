@@ -18,6 +18,8 @@ pub(crate) struct Traits {
     pub(crate) converts_f16: bool,
     /// Whether conversions from f32 to bf16 are instructions that round to nearest even.
     pub(crate) converts_bf16: bool,
+    /// Whether the NaN that arithmetic makes of numbers has zeros in the lower half of its bits.
+    pub(crate) makes_short_nans: bool,
     /// Whether multiply-add is one instruction.
     pub(crate) fused_multiply_add: bool,
     /// LLVM's number of the address space that a block's threads share.
@@ -55,6 +57,7 @@ impl Traits {
             global_space: 0,
             converts_f16: crate::llvm::host_has("f16c"),
             converts_bf16: false,
+            makes_short_nans: true,
             fused_multiply_add: crate::llvm::host_has("fma"),
             shared_space: 0,
             most_copies: 32,
@@ -69,6 +72,7 @@ impl Traits {
             marks_invariant_loads: true,
             global_space: 1,
             converts_f16: true,
+            makes_short_nans: false,
             fused_multiply_add: true,
             shared_space: 3,
             most_copies: 8,
