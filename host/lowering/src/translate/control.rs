@@ -197,7 +197,7 @@ impl Function<'_, '_, '_> {
         types: &[Type],
         body: impl FnOnce(&mut Self, Ix, Vec<Slot>) -> Done<Vec<Slot>>,
     ) -> Done<Vec<Slot>> {
-        let (base, bounds) = self.from_zero(bounds);
+        let (base, bounds) = self.counting_from_zero(bounds);
         let (low, high) = (self.indices.range(bounds.lower), self.indices.range(bounds.upper));
         if high.upper <= low.lower {
             return Ok(inits);
@@ -232,7 +232,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// Bounds that are a constant apart as a base and bounds from zero.
-    fn from_zero(&mut self, bounds: Bounds) -> (Ix, Bounds) {
+    fn counting_from_zero(&mut self, bounds: Bounds) -> (Ix, Bounds) {
         let zero = self.indices.constant(0);
         let distance = self.indices.sub(bounds.upper, bounds.lower);
         match self.indices.as_constant(distance) {
