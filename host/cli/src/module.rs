@@ -52,6 +52,9 @@ pub fn compile(
 ) -> Result<Compilation, Failure> {
     let threads = target::threads(common.threads);
     let (target, device) = target::parse(&common.target, threads, ptx_version)?;
+    if until > Phase::Emit {
+        fusebox_lowering::dedicate(&target);
+    }
     let emitters = emitters::choose(&common.emitters)?;
     let options = Options { target, device, emitters, threads, until, stages, dump: dump(common)? };
     let made = fusebox_compiler::compile(source, &options)?;

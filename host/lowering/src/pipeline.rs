@@ -36,6 +36,14 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
     generate(translation, &machine, target, stages)
 }
 
+/// Says that this process will generate code for no other target, once and before anything is compiled. Some of LLVM's
+/// settings hold for the whole process; without this they suit all targets.
+pub fn dedicate(target: &Target) {
+    if matches!(target, Target::Cpu | Target::Simt) {
+        crate::llvm::disable_strength_reduction();
+    }
+}
+
 /// Parses and verifies a kernel's IR, as [`compile`] does before anything else: for whoever wants to know early
 /// whether the writer of `functions` is at fault.
 ///

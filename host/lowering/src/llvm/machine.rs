@@ -189,11 +189,21 @@ fn initialize_host() {
 /// of an expression's depth. The pipeline's own option for it has no effect in LLVM 22.
 fn disable_straight_line_vectorizer() {
     static ONCE: Once = Once::new();
-    let arguments = [c"fusebox".as_ptr(), c"-vectorize-slp=false".as_ptr()];
+    ONCE.call_once(|| set_option(c"-vectorize-slp=false"));
+}
+
+/// Turns loop strength reduction off, for all targets: it has no switch but this. It is a sixth of code generation, and
+/// two thirds where a loop reads at many places; x86's ways to address do most of what it is for.
+pub(crate) fn disable_strength_reduction() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| set_option(c"-disable-lsr"));
+}
+
+/// Sets an option of LLVM for the whole process. Each may be set once.
+fn set_option(option: &CStr) {
+    let arguments = [c"fusebox".as_ptr(), option.as_ptr()];
     // SAFETY: zero-terminated strings that outlive the call, and their number.
-    ONCE.call_once(|| unsafe {
-        llvm_sys::support::LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null());
-    });
+    unsafe { llvm_sys::support::LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null()) };
 }
 
 fn initialize_nvptx() {

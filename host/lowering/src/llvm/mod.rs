@@ -12,7 +12,7 @@ use llvm_sys::prelude::*;
 
 pub(crate) use atomic::AtomicOp;
 pub(crate) use builder::{FastMath, IntPredicate, Op, Unrolling};
-pub(crate) use machine::{FileKind, Machine, host_has};
+pub(crate) use machine::{FileKind, Machine, disable_strength_reduction, host_has};
 pub(crate) use module::Module;
 
 /// A type.
