@@ -48,10 +48,6 @@ impl Function<'_, '_, '_> {
             "math.cttz" => with_flag("llvm.cttz"),
             "math.absi" => with_flag("llvm.abs"),
             "math.round" => Some(self.round_half_away(a, ty)),
-            "math.rsqrt" => {
-                let root = llvm.call_intrinsic("llvm.sqrt", &[ty], &[a]);
-                Some(llvm.binary(Op::LLVMFDiv, llvm.const_float(ty, 1.0), root))
-            }
             "math.isnan" => Some(llvm.compare_float(LLVMRealPredicate::LLVMRealUNO, a, a)),
             "math.isinf" => Some(self.compare_magnitude(a, ty, LLVMRealPredicate::LLVMRealOEQ)),
             "math.isfinite" => Some(self.compare_magnitude(a, ty, LLVMRealPredicate::LLVMRealONE)),
