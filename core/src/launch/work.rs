@@ -9,22 +9,30 @@ use crate::hlo::{BinaryOp, Computation, InstrId, Op, Shape, UnaryOp};
 const SLOW: i64 = 12;
 
 /// A guess at what computing one element of each of `values` costs, in bytes of memory traffic that take as long: what
-/// is read and written, and the arithmetic of everything above.
+/// is read and written, and the arithmetic of everything above. Under a reduction both count once per element reduced.
 pub fn work_per_point(computation: &Computation, values: &[InstrId]) -> i64 {
-    let mut seen: HashSet<InstrId> = values.iter().copied().collect();
-    let mut pending: Vec<InstrId> = seen.iter().copied().collect();
     let bytes = |id: InstrId| {
         let arrays = computation.instruction(id).shape.leaves().into_iter().filter_map(|leaf| leaf.as_array());
         arrays.filter(|array| array.rank() > 0).map(|array| array.element_type.byte_size() as i64).sum::<i64>()
     };
     let mut work: i64 = values.iter().map(|&id| bytes(id)).sum();
-    while let Some(id) = pending.pop() {
+    // How many elements of an instruction are computed for one point.
+    let mut times = vec![0i64; computation.instructions.len()];
+    values.iter().for_each(|id| times[id.index()] = 1);
+    for id in computation.ids().rev() {
+        let own = times[id.index()];
+        if own == 0 {
+            continue;
+        }
         let instruction = computation.instruction(id);
+        let read = own.saturating_mul(elements_read(computation, id));
         work = work.saturating_add(match &instruction.op {
-            Op::Parameter { .. } => bytes(id),
-            op => arithmetic(op).saturating_mul(elements_read(computation, id)),
+            Op::Parameter { .. } => own.saturating_mul(bytes(id)),
+            op => arithmetic(op).saturating_mul(read),
         });
-        pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
+        for operand in &instruction.operands {
+            times[operand.index()] = times[operand.index()].max(read);
+        }
     }
     work
 }
