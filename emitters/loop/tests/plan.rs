@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict};
 use fusebox_core::hlo::{
-    BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape, Span, UnaryOp,
+    BinaryOp, Computation, ComputationId, DotDims, ElementType, InstrId, Instruction, Module, Op, Shape, Span, UnaryOp,
 };
 use fusebox_core::indexing::{IndexingMap, Proof, covers_exactly_once};
 use fusebox_emitter_loop::Loop;
@@ -169,6 +169,21 @@ fn a_small_fusion_is_one_block_of_the_cpu() {
     assert_eq!(check(&negate(ElementType::F32, &[100, 7]), &cpu).launch.blocks, 1);
     let large = Loop.plan(&negate(ElementType::F32, &[4096, 4096]), &cpu, &Configuration::default()).unwrap();
     assert_eq!(large.launch.blocks, 128);
+}
+
+/// A vector times a matrix: few results, each of which reads much.
+#[test]
+fn what_reads_much_is_shared_out() {
+    let array = |dims: &[i64]| Shape::array(ElementType::F32, dims);
+    let dims = DotDims { lhs_contracting: vec![0], rhs_contracting: vec![0], ..DotDims::default() };
+    let product = fusion(vec![
+        Instruction::new("v", array(&[512]), Op::Parameter { number: 0 }, vec![]),
+        Instruction::new("m", array(&[512, 1024]), Op::Parameter { number: 1 }, vec![]),
+        Instruction::new("d", array(&[1024]), Op::Dot(dims), vec![InstrId(0), InstrId(1)]),
+    ]);
+    let cpu = DeviceDescription::cpu(8);
+    assert_eq!(check(&negate(ElementType::F32, &[1024]), &cpu).launch.blocks, 1);
+    assert!(check(&product, &cpu).launch.blocks >= 8);
 }
 
 #[test]
