@@ -1,27 +1,48 @@
-//! Internal consistency of an executable: every index in range, every slice inside its allocation.
+//! What running relies on, checked for an executable that anybody may have written: every index in range, every
+//! slice inside its allocation, every size the one that is expected. What the machine code does is not checked.
 
-use crate::{AllocationKind, Binding, Executable, Slice, Thunk};
+use crate::memory::ALIGNMENT;
+use crate::nesting::{DEEPEST, too_deep};
+use crate::{Access, Allocation, AllocationKind, Binding, Executable, KernelImage, Slice, Thunk, ValueShape};
+
+/// Threads of a block: no GPU has more.
+const MOST_THREADS: u32 = 1024;
 
 impl Executable {
-    /// Checks what running relies on, so that a damaged file is an error and not a crash.
+    /// Checks the executable.
+    ///
+    /// # Errors
+    /// In words, what makes no sense.
     pub(crate) fn check(&self) -> Result<(), String> {
-        for allocation in &self.allocations {
-            if let AllocationKind::Constant(data) = &allocation.kind
-                && data.len() as u64 != allocation.bytes
-            {
-                return Err("a constant's size differs from its allocation's".into());
+        self.allocations.iter().try_for_each(check_allocation)?;
+        self.kernels.iter().try_for_each(|kernel| self.check_kernel(kernel))?;
+        for parameter in &self.parameters {
+            self.check_binding(parameter)?;
+            let leaves = &mut parameter.leaves.iter();
+            if !leaves.all(|leaf| self.kind(leaf) == Some(&AllocationKind::Parameter)) {
+                return Err("a parameter's memory is used for something else".into());
             }
         }
-        for kernel in &self.kernels {
-            in_range("code image", kernel.code, self.code.len())?;
+        self.check_binding(&self.result)?;
+        self.check_thunks(&self.thunks, 0)
+    }
+
+    fn check_kernel(&self, kernel: &KernelImage) -> Result<(), String> {
+        in_range("code image", kernel.code, self.code.len())?;
+        let most_blocks = if self.target == "cpu" { i64::MAX as u64 } else { i32::MAX as u64 };
+        if kernel.blocks > most_blocks || !(1..=MOST_THREADS).contains(&kernel.threads_per_block) {
+            let (blocks, threads) = (kernel.blocks, kernel.threads_per_block);
+            return Err(format!("kernel {} is launched with {blocks} blocks of {threads} threads", kernel.symbol));
         }
-        for binding in self.parameters.iter().chain([&self.result]) {
-            self.check_binding(binding)?;
+        let is_whole = |bytes: u64, element: u32| element > 0 && bytes.is_multiple_of(u64::from(element));
+        match kernel.arguments.iter().position(|it| !is_whole(it.bytes, it.element_bytes)) {
+            Some(number) => Err(format!("argument {number} of kernel {} is no array of its elements", kernel.symbol)),
+            None => Ok(()),
         }
-        self.check_thunks(&self.thunks)
     }
 
     fn check_binding(&self, binding: &Binding) -> Result<(), String> {
+        check_depth(&binding.shape, 0)?;
         let shape = binding.shape.to_shape().ok_or("an interface shape is invalid")?;
         let sizes: Vec<u64> =
             shape.leaves().iter().filter_map(|s| s.as_array()).map(|a| a.byte_size() as u64).collect();
@@ -37,11 +58,14 @@ impl Executable {
         Ok(())
     }
 
-    fn check_thunks(&self, thunks: &[Thunk]) -> Result<(), String> {
+    fn check_thunks(&self, thunks: &[Thunk], depth: usize) -> Result<(), String> {
+        if depth > DEEPEST {
+            return Err(too_deep());
+        }
         for thunk in thunks {
             self.check_thunk(thunk)?;
             for (_, nested) in thunk.nested() {
-                self.check_thunks(nested)?;
+                self.check_thunks(nested, depth + 1)?;
             }
         }
         Ok(())
@@ -56,11 +80,20 @@ impl Executable {
                 arguments.iter().try_for_each(|s| self.check_slice(s))?;
                 results.iter().try_for_each(|s| self.check_written(s))
             }
-            Thunk::While { predicate, .. } => self.check_slice(predicate),
-            Thunk::Conditional { index, branches, .. } if branches.is_empty() => {
-                Err(format!("a conditional on {index} has no branches"))
+            Thunk::While { name, predicate, .. } => {
+                self.check_slice(predicate)?;
+                match predicate.bytes {
+                    1 => Ok(()),
+                    bytes => Err(format!("the predicate of loop {name} has {bytes} bytes")),
+                }
             }
-            Thunk::Conditional { index, .. } => self.check_slice(index),
+            Thunk::Conditional { name, index, branches } => {
+                self.check_slice(index)?;
+                match (index.bytes, branches.len()) {
+                    (1, 2) | (4, 1..) => Ok(()),
+                    (bytes, count) => Err(format!("conditional {name} chooses by {bytes} bytes of {count} branches")),
+                }
+            }
         }
     }
 
@@ -75,8 +108,8 @@ impl Executable {
                 return Err("a launch has an argument of the wrong size".into());
             }
             match argument.access {
-                crate::Access::Read => self.check_slice(slice)?,
-                _ => self.check_written(slice)?,
+                Access::Read => self.check_slice(slice)?,
+                Access::WriteOnce | Access::InPlace | Access::Update => self.check_written(slice)?,
             }
         }
         Ok(())
@@ -93,8 +126,8 @@ impl Executable {
 
     fn check_written(&self, slice: &Slice) -> Result<(), String> {
         self.check_slice(slice)?;
-        match self.allocations[slice.allocation as usize].kind {
-            AllocationKind::Temporary => Ok(()),
+        match self.kind(slice) {
+            Some(AllocationKind::Temporary) => Ok(()),
             _ => Err("a step writes to a parameter or a constant".into()),
         }
     }
@@ -105,7 +138,31 @@ impl Executable {
         if end > self.allocations[slice.allocation as usize].bytes {
             return Err("a slice leaves its allocation".into());
         }
-        Ok(())
+        match slice.offset.is_multiple_of(ALIGNMENT as u64) {
+            true => Ok(()),
+            false => Err("a slice is not aligned".into()),
+        }
+    }
+
+    fn kind(&self, slice: &Slice) -> Option<&AllocationKind> {
+        self.allocations.get(slice.allocation as usize).map(|allocation| &allocation.kind)
+    }
+}
+
+fn check_allocation(allocation: &Allocation) -> Result<(), String> {
+    match &allocation.kind {
+        AllocationKind::Constant(data) if data.len() as u64 != allocation.bytes => {
+            Err("a constant's size differs from its allocation's".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_depth(shape: &ValueShape, depth: usize) -> Result<(), String> {
+    match shape {
+        _ if depth > DEEPEST => Err(too_deep()),
+        ValueShape::Tuple(elements) => elements.iter().try_for_each(|element| check_depth(element, depth + 1)),
+        ValueShape::Array(..) | ValueShape::Token => Ok(()),
     }
 }
 

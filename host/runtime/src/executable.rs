@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ValueShape;
+use crate::nesting::one_deeper;
 
-/// A compiled program.
+/// A compiled program. Its code is run as it is: one from a file is to be trusted like a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Executable {
     /// Name of the HLO module.
@@ -175,10 +176,12 @@ pub enum Thunk {
         /// Name of the instruction.
         name: String,
         /// Computes the predicate.
+        #[serde(deserialize_with = "one_deeper")]
         condition: Vec<Thunk>,
         /// One `pred`.
         predicate: Slice,
         /// Computes the next state.
+        #[serde(deserialize_with = "one_deeper")]
         body: Vec<Thunk>,
     },
     /// Executes one branch.
@@ -188,6 +191,7 @@ pub enum Thunk {
         /// A `pred` (true takes branch 0) or an `s32` (out of range takes the last branch).
         index: Slice,
         /// The branches.
+        #[serde(deserialize_with = "one_deeper")]
         branches: Vec<Vec<Thunk>>,
     },
 }

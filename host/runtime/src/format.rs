@@ -1,11 +1,28 @@
-//! An executable as bytes: magic, version, target, then the data.
+//! An executable as bytes.
+//!
+//! ```text
+//! FUSEBOX\n   8 bytes   magic
+//! version     4 bytes   little-endian, like all numbers
+//! length      8 bytes   of the data
+//! digest     32 bytes   SHA-256 of everything else: magic, version, length, data
+//! data                  the executable, in postcard's encoding
+//! ```
+//!
+//! The digest finds damage; it is checked before anything of the data is believed. It does not tell who made the
+//! file: an executable holds machine code, which is run as it is, so a file is to be trusted like a program. A
+//! signature beside it (see `fusebox run --require-signature`) can say whose it is.
 
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::Executable;
+use crate::nesting::too_deep;
 
 const MAGIC: &[u8; 8] = b"FUSEBOX\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// Bytes of magic, version and length.
+const PREFIX: usize = 20;
+const DIGEST: usize = 32;
 
 /// Why bytes are not an executable of this version.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -19,9 +36,20 @@ pub enum FormatError {
         /// The version in the file.
         found: u32,
     },
-    /// Truncated or altered.
-    #[error("damaged executable: {0}")]
-    Damaged(String),
+    /// Its length is not the one it claims.
+    #[error("damaged executable: it should have {wanted} bytes and has {found}; copy it or compile the module again")]
+    Length {
+        /// Bytes that the file says it has.
+        wanted: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// Bytes have changed since it was made.
+    #[error("damaged executable: its digest does not fit its content; copy it or compile the module again")]
+    Digest,
+    /// The digest fits, but the content makes no sense: no version of the compiler wrote this.
+    #[error("invalid executable: {0}; compile the module again")]
+    Invalid(String),
 }
 
 impl Executable {
@@ -37,22 +65,57 @@ impl Executable {
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatError> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
-        postcard::to_extend(&self, bytes).map_err(|e| FormatError::Damaged(e.to_string()))
+        bytes.resize(PREFIX + DIGEST, 0);
+        let mut bytes = postcard::to_extend(&self, bytes).map_err(|e| FormatError::Invalid(e.to_string()))?;
+        let length = (bytes.len() - PREFIX - DIGEST) as u64;
+        bytes[PREFIX - 8..PREFIX].copy_from_slice(&length.to_le_bytes());
+        let digest = digest(&bytes[..PREFIX], &bytes[PREFIX + DIGEST..]);
+        bytes[PREFIX..PREFIX + DIGEST].copy_from_slice(&digest);
+        Ok(bytes)
     }
 
-    /// From bytes, with all indices checked.
+    /// From bytes: the digest is checked first, then every index, size and place that running relies on.
     ///
     /// # Errors
-    /// If the bytes are no executable, of another version, or damaged.
+    /// If the bytes are no executable, of another version, damaged, or make no sense.
     pub fn from_bytes(bytes: &[u8]) -> Result<Executable, FormatError> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or(FormatError::Magic)?;
-        let (version, data) = rest.split_first_chunk::<4>().ok_or(FormatError::Damaged("it ends early".into()))?;
-        let found = u32::from_le_bytes(*version);
-        if found != VERSION {
-            return Err(FormatError::Version { found });
+        let data = intact_data(bytes)?;
+        let invalid = |error: postcard::Error| match error {
+            // The one fault that the data's own types report, and postcard keeps no words.
+            postcard::Error::SerdeDeCustom => FormatError::Invalid(too_deep()),
+            other => FormatError::Invalid(other.to_string()),
+        };
+        let (executable, rest): (Executable, _) = postcard::take_from_bytes(data).map_err(invalid)?;
+        if !rest.is_empty() {
+            return Err(FormatError::Invalid(format!("{} bytes follow its end", rest.len())));
         }
-        let executable: Executable = postcard::from_bytes(data).map_err(|e| FormatError::Damaged(e.to_string()))?;
-        executable.check().map_err(FormatError::Damaged)?;
+        executable.check().map_err(FormatError::Invalid)?;
         Ok(executable)
     }
+}
+
+/// The data of a file whose digest fits.
+fn intact_data(bytes: &[u8]) -> Result<&[u8], FormatError> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or(FormatError::Magic)?;
+    let cut_off = FormatError::Length { wanted: (PREFIX + DIGEST) as u64, found: bytes.len() as u64 };
+    let Some((version, rest)) = rest.split_first_chunk::<4>() else { return Err(cut_off) };
+    let found = u32::from_le_bytes(*version);
+    if found != VERSION {
+        return Err(FormatError::Version { found });
+    }
+    let Some((length, rest)) = rest.split_first_chunk::<8>() else { return Err(cut_off) };
+    let Some((stored, data)) = rest.split_first_chunk::<DIGEST>() else { return Err(cut_off) };
+    let length = u64::from_le_bytes(*length);
+    if length != data.len() as u64 {
+        let wanted = length.saturating_add((PREFIX + DIGEST) as u64);
+        return Err(FormatError::Length { wanted, found: bytes.len() as u64 });
+    }
+    match digest(&bytes[..PREFIX], data) == *stored {
+        true => Ok(data),
+        false => Err(FormatError::Digest),
+    }
+}
+
+fn digest(prefix: &[u8], data: &[u8]) -> [u8; DIGEST] {
+    Sha256::new().chain_update(prefix).chain_update(data).finalize().into()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fusebox_core::hlo::{ArrayLiteral, Diagnostic, ElementType, Literal, Module, Shape, parse_module};
 
-use crate::{HostOp, LoadError, RunError};
+use crate::{HostOp, LoadError, RunError, Slice, Thunk};
 
 /// A host operation ready to be executed.
 #[derive(Debug)]
@@ -12,6 +12,7 @@ pub struct LoadedHostOp {
     name: String,
     module: Module,
     parameters: Vec<Shape>,
+    result: Shape,
 }
 
 impl LoadedHostOp {
@@ -24,7 +25,25 @@ impl LoadedHostOp {
         let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
         let entry = module.entry_computation().ok_or_else(|| fail("it has no computation".into()))?;
         let parameters = entry.parameters().iter().map(|&id| entry.instruction(id).shape.clone()).collect();
-        Ok(LoadedHostOp { name: op.name.clone(), module, parameters })
+        let result = entry.root_instruction().shape.clone();
+        Ok(LoadedHostOp { name: op.name.clone(), module, parameters, result })
+    }
+
+    /// Whether a step hands over as many bytes as the operation reads and writes.
+    fn check_step(&self, arguments: &[Slice], results: &[Slice]) -> Result<(), LoadError> {
+        let fits = |shapes: &[Shape], slices: &[Slice]| {
+            let leaves = shapes.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
+            leaves.map(|leaf| leaf.byte_size() as u64).eq(slices.iter().map(|slice| slice.bytes))
+        };
+        let wrong = |what: &str| {
+            let reason = format!("a step has {what} of other sizes than the operation");
+            Err(LoadError::HostOp { name: self.name.clone(), reason })
+        };
+        match (fits(&self.parameters, arguments), fits(std::slice::from_ref(&self.result), results)) {
+            (false, _) => wrong("arguments"),
+            (_, false) => wrong("results"),
+            (true, true) => Ok(()),
+        }
     }
 
     /// Executes it on the bytes of the operands' leaves; gives the bytes of the result's leaves.
@@ -42,6 +61,17 @@ impl LoadedHostOp {
 
 fn first(faults: &[Diagnostic]) -> String {
     faults.first().map_or_else(|| "unreadable".into(), Diagnostic::to_string)
+}
+
+/// Checks that all steps of a program hand over as many bytes as their host operations read and write.
+///
+/// # Errors
+/// Names the first operation for which they do not.
+pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadError> {
+    thunks.iter().try_for_each(|thunk| match thunk {
+        Thunk::HostOp { op, arguments, results } => ops[*op as usize].check_step(arguments, results),
+        _ => thunk.nested().into_iter().try_for_each(|(_, nested)| check_steps(nested, ops)),
+    })
 }
 
 /// The bytes of a literal. Kernels leave open what stands above the bits of a narrow integer.

@@ -9,6 +9,7 @@
 mod check;
 mod executable;
 mod format;
+mod nesting;
 mod value;
 
 mod loader;

@@ -7,7 +7,7 @@ use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
 
 use crate::cuda::Cuda;
 use crate::host::Host;
-use crate::host_op::{LoadedHostOp, assemble};
+use crate::host_op::{LoadedHostOp, assemble, check_steps};
 use crate::value::describe;
 use crate::{Executable, LoadError, RunError, Slice, ThreadOrder};
 
@@ -42,6 +42,7 @@ impl Program {
     pub fn load(executable: Executable, options: &Options) -> Result<Program, LoadError> {
         executable.check().map_err(LoadError::Object)?;
         let host_ops = executable.host_ops.iter().map(LoadedHostOp::new).collect::<Result<Vec<_>, _>>()?;
+        check_steps(&executable.thunks, &host_ops)?;
         let place = match executable.target.as_str() {
             "cpu" => Place::Host(Host::load(&executable, host_ops, Some(Host::pool(options)?), options.order)?),
             "simt" => Place::Host(Host::load(&executable, host_ops, None, options.order)?),

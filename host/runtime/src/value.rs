@@ -3,13 +3,15 @@
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
 use serde::{Deserialize, Serialize};
 
+use crate::nesting::one_deeper;
+
 /// A shape without layout, in a form that can be stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ValueShape {
     /// A dense array: name of the element type, sizes.
     Array(String, Vec<i64>),
     /// A tuple.
-    Tuple(Vec<ValueShape>),
+    Tuple(#[serde(deserialize_with = "one_deeper")] Vec<ValueShape>),
     /// A token.
     Token,
 }

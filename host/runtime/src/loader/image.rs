@@ -1,6 +1,7 @@
 //! Lays an object out in memory and finds its functions.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use memmap2::{Mmap, MmapMut};
 use object::{Object, ObjectSection, ObjectSymbol, SectionIndex, SectionKind, SymbolIndex};
@@ -10,6 +11,8 @@ use crate::LoadError;
 
 /// Bytes of the jump through a table entry: `jmp *[rip + 2]`, padding, address.
 const STUB_BYTES: usize = 16;
+/// No object is larger: code reaches its constants over at most 2 GiB.
+const MOST_BYTES: usize = i32::MAX as usize;
 
 /// An object in executable memory. Dropping it unmaps the code, so it must outlive every call.
 #[derive(Debug)]
@@ -45,13 +48,14 @@ impl LoadedObject {
 
     /// Address of a function; `None` if the object has none of that name.
     pub fn function(&self, name: &str) -> Option<*const u8> {
-        self.functions.get(name).map(|&offset| self.mapping[offset..].as_ptr())
+        let &offset = self.functions.get(name)?;
+        self.mapping.get(offset..).map(<[u8]>::as_ptr)
     }
 }
 
 /// Where everything goes, as offsets into the mapping.
 pub struct Layout {
-    sections: HashMap<SectionIndex, usize>,
+    sections: HashMap<SectionIndex, Range<usize>>,
     /// Per undefined symbol, the offset of its stub; the 8 bytes at [`Layout::slot`] hold its address.
     stubs: HashMap<SymbolIndex, usize>,
     addresses: HashMap<SymbolIndex, u64>,
@@ -70,8 +74,9 @@ impl Layout {
             bytes: 0,
         };
         for section in file.sections().filter(|s| is_loaded(s.kind())) {
-            let offset = layout.reserve(section.size() as usize, section.align().max(1) as usize);
-            layout.sections.insert(section.index(), offset);
+            let bytes = usize::try_from(section.size()).map_err(|_| too_large())?;
+            let offset = layout.reserve(bytes, section.align().max(1))?;
+            layout.sections.insert(section.index(), offset..offset + bytes);
         }
         for symbol in file.symbols() {
             layout.place_symbol(&symbol)?;
@@ -88,27 +93,31 @@ impl Layout {
             let address = symbols::address(name).ok_or_else(|| {
                 LoadError::Object(format!("it refers to the symbol {name}, which this runtime does not provide"))
             })?;
-            let stub = self.reserve(STUB_BYTES, 16);
+            let stub = self.reserve(STUB_BYTES, 16)?;
             self.stubs.insert(symbol.index(), stub);
             self.addresses.insert(symbol.index(), address);
         } else {
-            let slot = self.reserve(8, 8);
+            let slot = self.reserve(8, 8)?;
             self.slots.insert(symbol.index(), slot);
         }
         Ok(())
     }
 
-    fn reserve(&mut self, bytes: usize, alignment: usize) -> usize {
-        let offset = self.bytes.next_multiple_of(alignment);
-        self.bytes = offset + bytes;
-        offset
+    fn reserve(&mut self, bytes: usize, alignment: u64) -> Result<usize, LoadError> {
+        let alignment = usize::try_from(alignment).map_err(|_| too_large())?;
+        let offset = self.bytes.checked_next_multiple_of(alignment).ok_or_else(too_large)?;
+        self.bytes = offset.checked_add(bytes).filter(|&end| end <= MOST_BYTES).ok_or_else(too_large)?;
+        Ok(offset)
     }
 
     fn fill(&self, file: &object::File, memory: &mut [u8]) -> Result<(), LoadError> {
         for section in file.sections() {
-            let Some(&offset) = self.sections.get(&section.index()) else { continue };
+            let Some(place) = self.sections.get(&section.index()) else { continue };
             let data = section.data().map_err(|e| LoadError::Object(e.to_string()))?;
-            memory[offset..offset + data.len()].copy_from_slice(data);
+            if data.len() != place.len() {
+                return Err(LoadError::Object("a section has another size than it claims".into()));
+            }
+            memory[place.clone()].copy_from_slice(data);
         }
         for (symbol, &stub) in &self.stubs {
             memory[stub..stub + 8].copy_from_slice(&[0xff, 0x25, 2, 0, 0, 0, 0xcc, 0xcc]);
@@ -123,14 +132,14 @@ impl Layout {
         Ok(())
     }
 
-    /// Offset of a section's first byte; `None` if the section is not loaded.
-    pub fn section(&self, index: SectionIndex) -> Option<usize> {
-        self.sections.get(&index).copied()
+    /// Where a section is; `None` if it is not loaded.
+    pub fn section(&self, index: SectionIndex) -> Option<&Range<usize>> {
+        self.sections.get(&index)
     }
 
     /// All loaded sections.
-    pub fn sections(&self) -> impl Iterator<Item = (SectionIndex, usize)> {
-        self.sections.iter().map(|(&index, &offset)| (index, offset))
+    pub fn sections(&self) -> impl Iterator<Item = (SectionIndex, &Range<usize>)> {
+        self.sections.iter().map(|(&index, place)| (index, place))
     }
 
     /// Offset at which code finds the symbol: its place, or the stub that jumps to it.
@@ -144,13 +153,20 @@ impl Layout {
     }
 
     fn defined<'a>(&self, symbol: &impl ObjectSymbol<'a>) -> Option<usize> {
-        Some(self.section(symbol.section_index()?)? + symbol.address() as usize)
+        let section = self.section(symbol.section_index()?)?;
+        // The end of a section is a place too.
+        let offset = usize::try_from(symbol.address()).ok().filter(|&offset| offset <= section.len())?;
+        Some(section.start + offset)
     }
 
     fn functions(&self, file: &object::File) -> HashMap<String, usize> {
         let global = file.symbols().filter(|s| s.is_global() && s.is_definition());
         global.filter_map(|s| Some((s.name().ok()?.to_string(), self.defined(&s)?))).collect()
     }
+}
+
+fn too_large() -> LoadError {
+    LoadError::Object(format!("the object takes more than {MOST_BYTES} bytes"))
 }
 
 /// Code and constants; not unwind tables, notes, debug information.

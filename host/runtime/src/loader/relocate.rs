@@ -7,10 +7,11 @@ use crate::LoadError;
 
 /// Applies the relocations of every loaded section.
 pub fn apply(file: &object::File, layout: &Layout, memory: &mut [u8]) -> Result<(), LoadError> {
-    for (index, start) in layout.sections() {
+    for (index, section_place) in layout.sections() {
         let section = file.section_by_index(index).map_err(|e| LoadError::Object(e.to_string()))?;
         for (offset, relocation) in section.relocations() {
-            let place = start + offset as usize;
+            let offset = usize::try_from(offset).ok().filter(|&offset| offset < section_place.len());
+            let place = section_place.start + offset.ok_or_else(outside)?;
             let RelocationFlags::Elf { r_type } = relocation.flags() else {
                 return Err(LoadError::Object("a relocation is not an ELF one".into()));
             };
@@ -37,7 +38,7 @@ impl Target {
                 Ok(Target { place, slot: layout.slot(index) })
             }
             RelocationTarget::Section(index) => {
-                Ok(Target { place: layout.section(index).ok_or_else(unresolved)?, slot: None })
+                Ok(Target { place: layout.section(index).ok_or_else(unresolved)?.start, slot: None })
             }
             _ => Err(unresolved()),
         }
@@ -62,10 +63,7 @@ fn patch(
             let address = (base + target.place as u64).wrapping_add_signed(addend);
             write(memory, place, &address.to_le_bytes())
         }
-        elf::R_X86_64_PC64 => {
-            let distance = target.place as i64 + addend - place as i64;
-            write(memory, place, &distance.to_le_bytes())
-        }
+        elf::R_X86_64_PC64 => write(memory, place, &distance(place, target.place, addend)?.to_le_bytes()),
         other => Err(LoadError::Object(format!(
             "relocation type {other} is not supported; compile as position-independent code"
         ))),
@@ -73,15 +71,25 @@ fn patch(
 }
 
 fn relative(memory: &mut [u8], place: usize, target: usize, addend: i64) -> Result<(), LoadError> {
-    let distance = target as i64 + addend - place as i64;
-    let distance = i32::try_from(distance).map_err(|_| LoadError::Object("the object is larger than 2 GiB".into()))?;
+    let distance = i32::try_from(distance(place, target, addend)?).map_err(|_| too_far())?;
     write(memory, place, &distance.to_le_bytes())
 }
 
+/// From one offset to another, which are both below 2 GiB; the addend may be anything.
+fn distance(place: usize, target: usize, addend: i64) -> Result<i64, LoadError> {
+    (target as i64 - place as i64).checked_add(addend).ok_or_else(too_far)
+}
+
+fn too_far() -> LoadError {
+    LoadError::Object("a relocation reaches further than 2 GiB".into())
+}
+
+fn outside() -> LoadError {
+    LoadError::Object("a relocation lies outside its section".into())
+}
+
 fn write(memory: &mut [u8], place: usize, bytes: &[u8]) -> Result<(), LoadError> {
-    let target = memory
-        .get_mut(place..place + bytes.len())
-        .ok_or_else(|| LoadError::Object("a relocation lies outside its section".into()))?;
+    let target = memory.get_mut(place..place + bytes.len()).ok_or_else(outside)?;
     target.copy_from_slice(bytes);
     Ok(())
 }

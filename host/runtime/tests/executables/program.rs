@@ -1,13 +1,10 @@
 //! Executables made by hand: loading, linking, thunks, simulation, storage.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod assembler;
-
-use assembler::*;
+use super::assembler::*;
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
 use fusebox_runtime::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, FormatError, HostOp, KernelArgument,
-    KernelImage, LoadError, Options, Program, RunError, Slice, Thunk, ValueShape,
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, HostOp, KernelArgument, KernelImage, LoadError,
+    Options, Program, RunError, Slice, Thunk, ValueShape,
 };
 
 /// An executable without parameters whose result is its last allocation.
@@ -46,7 +43,7 @@ fn launch(executable: &mut Executable, name: &str, blocks: u64, threads: u32, ar
             .map(|(s, access)| KernelArgument {
                 name: String::new(),
                 bytes: s.bytes,
-                element_bytes: 4,
+                element_bytes: s.bytes.min(4) as u32,
                 access: *access,
             })
             .collect(),
@@ -72,17 +69,18 @@ fn run(executable: &Executable) -> Result<Vec<u8>, RunError> {
 #[test]
 fn calls_table_entries_and_constants_are_linked() {
     let mut exe = executable("cpu", &[COPY_16, STORE_CONSTANT, FILL_4]);
-    let (a, b) = (temporary(&mut exe, 16), temporary(&mut exe, 16));
-    let (low, high) = (Slice { bytes: 4, ..a }, Slice { bytes: 4, offset: 8, ..a });
+    let (a, b) = (temporary(&mut exe, 128), temporary(&mut exe, 128));
+    let [part, other_part] = [0, 64].map(|offset| move |of: Slice, bytes| Slice { offset, bytes, ..of });
     exe.thunks = vec![
-        launch(&mut exe, "store_constant", 1, 1, &[(low, Access::WriteOnce)]),
-        launch(&mut exe, "fill_4", 1, 1, &[(high, Access::WriteOnce)]),
-        launch(&mut exe, "copy_16", 1, 1, &[(a, Access::Read), (b, Access::WriteOnce)]),
+        launch(&mut exe, "store_constant", 1, 1, &[(part(a, 4), Access::WriteOnce)]),
+        launch(&mut exe, "fill_4", 1, 1, &[(other_part(a, 4), Access::WriteOnce)]),
+        launch(&mut exe, "copy_16", 1, 1, &[(part(a, 16), Access::Read), (part(b, 16), Access::WriteOnce)]),
+        launch(&mut exe, "copy_16", 1, 1, &[(other_part(a, 16), Access::Read), (other_part(b, 16), Access::WriteOnce)]),
     ];
     result(&mut exe, "u32", b);
-    let mut expected = [0; 16];
+    let mut expected = [0; 128];
     expected[..4].copy_from_slice(&CONSTANT.to_le_bytes());
-    expected[8..12].fill(0x55);
+    expected[64..68].fill(0x55);
     assert_eq!(run(&exe).unwrap(), expected);
 }
 
@@ -132,7 +130,8 @@ fn branches_are_chosen_by_predicate_and_by_index() {
             (1..=3u8).map(|v| allocation(&mut exe, 1, AllocationKind::Constant(vec![v]))).collect();
         let choice = allocation(&mut exe, bytes.len() as u64, AllocationKind::Constant(bytes.to_vec()));
         let out = temporary(&mut exe, 1);
-        let branches = values.iter().map(|&from| vec![Thunk::Copy { from, to: out }]).collect();
+        let count = if bytes.len() == 1 { 2 } else { 3 };
+        let branches = values[..count].iter().map(|&from| vec![Thunk::Copy { from, to: out }]).collect();
         exe.thunks = vec![Thunk::Conditional { name: "choose".into(), index: choice, branches }];
         result(&mut exe, "u8", out);
         run(&exe).unwrap()[0]
@@ -205,24 +204,6 @@ fn a_stored_executable_comes_back() {
     let bytes = exe.to_bytes().unwrap();
     assert!(Executable::is_executable(&bytes));
     assert_eq!(Executable::from_bytes(&bytes).unwrap(), exe);
-}
-
-#[test]
-fn damaged_executables_are_refused() {
-    let mut exe = executable("cpu", &[COPY_16]);
-    let (a, b) = (temporary(&mut exe, 16), temporary(&mut exe, 16));
-    exe.thunks = vec![launch(&mut exe, "copy_16", 1, 1, &[(a, Access::Read), (b, Access::WriteOnce)])];
-    let bytes = exe.to_bytes().unwrap();
-    assert_eq!(Executable::from_bytes(b"HloModule x"), Err(FormatError::Magic));
-    let mut newer = bytes.clone();
-    newer[8] = 99;
-    assert_eq!(Executable::from_bytes(&newer), Err(FormatError::Version { found: 99 }));
-    for length in 12..bytes.len() {
-        assert!(Executable::from_bytes(&bytes[..length]).is_err(), "cut to {length} bytes");
-    }
-    exe.thunks = vec![Thunk::Copy { from: a, to: Slice { offset: 8, ..b } }];
-    let error = Executable::from_bytes(&exe.to_bytes().unwrap()).unwrap_err();
-    assert!(error.to_string().contains("leaves its allocation"), "{error}");
 }
 
 #[test]
