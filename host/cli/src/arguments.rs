@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fusebox_run::inputs::InputChoice;
+use fusebox_run::stored::Trust;
 
 /// Compiles and runs HLO; its code generators are plugins.
 #[derive(Debug, Parser)]
@@ -68,6 +69,8 @@ pub struct EmitterChoice {
 pub struct Run {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub trust: Trust,
     #[command(flatten)]
     pub inputs: InputChoice,
     /// Write the results here, as inputs are read

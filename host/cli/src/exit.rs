@@ -5,6 +5,7 @@ use std::panic::{UnwindSafe, catch_unwind};
 
 use fusebox_compiler::CompileError;
 use fusebox_run::inputs::InputError;
+use fusebox_run::stored::StoredError;
 use fusebox_runtime::{FormatError, LoadError, RunError};
 
 /// Why the program ends without having done its work.
@@ -56,6 +57,12 @@ impl From<RunError> for Failure {
 
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Self {
+        Failure::input(error)
+    }
+}
+
+impl From<StoredError> for Failure {
+    fn from(error: StoredError) -> Self {
         Failure::input(error)
     }
 }

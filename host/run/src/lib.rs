@@ -4,6 +4,7 @@
 pub mod inputs;
 mod numbers;
 pub mod results;
+pub mod stored;
 
 use fusebox_runtime::Timing;
 use serde_json::{Value, json};

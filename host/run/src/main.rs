@@ -6,16 +6,18 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use fusebox_run::{inputs, results, timing_json};
-use fusebox_runtime::{Effort, Executable, LoadError, Options, Program, describe_gpu, measure};
+use fusebox_run::{inputs, results, stored, timing_json};
+use fusebox_runtime::{Effort, Options, Program, describe_gpu, measure};
 
-/// Run an executable compiled by fusebox
+/// Run an executable compiled by fusebox. It is machine code: trust its file like a program
 #[derive(Parser)]
 #[command(name = "fusebox-run", version)]
 struct Arguments {
     /// What `fusebox compile --emit executable` made
     #[arg(required_unless_present = "device")]
     executable: Option<PathBuf>,
+    #[command(flatten)]
+    trust: stored::Trust,
     #[command(flatten)]
     inputs: inputs::InputChoice,
     /// Write the results here, as inputs are read
@@ -41,16 +43,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
-            ExitCode::from(exit_code(error.as_ref()))
+            ExitCode::FAILURE
         }
-    }
-}
-
-/// 3 where an executable that was read well cannot be linked: that is the compiler's fault.
-fn exit_code(error: &(dyn Error + 'static)) -> u8 {
-    match error.downcast_ref::<LoadError>() {
-        Some(LoadError::Object(_) | LoadError::HostOp { .. }) => 3,
-        _ => 1,
     }
 }
 
@@ -59,7 +53,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         return print_device();
     };
     let bytes = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-    let executable = Executable::from_bytes(&bytes)?;
+    let executable = stored::read(path, &bytes, &arguments.trust)?;
     let target = executable.target.clone();
     let begin = Instant::now();
     let mut program = Program::load(executable, &Options { threads: arguments.threads, ..Options::default() })?;

@@ -74,3 +74,19 @@ fn what_cannot_run_here_says_so() {
         assert!(failed("gpu.fusebox", &copy("sm_90").to_bytes().unwrap()).contains("no CUDA driver"));
     }
 }
+
+#[test]
+fn a_required_signature_is_looked_for_beside_the_executable() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write("copy.fusebox", &copy("cpu").to_bytes().unwrap());
+    write("key.pub", b"untrusted comment: a key\nRWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3\n");
+    let refused = |words: &str| {
+        let output = run(folder.path(), &["copy.fusebox", "--require-signature", "key.pub"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && said.contains(words), "{said}");
+    };
+    refused("cannot read signature copy.fusebox.minisig");
+    write("copy.fusebox.minisig", b"no signature");
+    refused("cannot read signature copy.fusebox.minisig");
+}

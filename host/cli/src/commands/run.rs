@@ -2,7 +2,7 @@
 
 use fusebox_compiler::{Phase, Source};
 use fusebox_core::hlo::{Literal, Shape};
-use fusebox_run::{inputs, results};
+use fusebox_run::{inputs, results, stored};
 use fusebox_runtime::{Executable, Options, Program};
 
 use crate::arguments::Run;
@@ -13,6 +13,9 @@ use crate::{module, target};
 pub fn run(arguments: &Run) -> Result<(), Failure> {
     let source = module::read(&arguments.common.module)?;
     let result = match arguments.interpreter {
+        true if is_stored(arguments, &source)? => {
+            return Err(Failure::usage("an executable is machine code: the interpreter needs the module"));
+        }
         true => interpret(arguments, &source)?,
         false => execute(arguments, &source)?,
     };
@@ -35,16 +38,27 @@ fn interpret(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
 }
 
 fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
-    let executable = match Executable::is_executable(&source.bytes) {
-        true => Executable::from_bytes(&source.bytes)?,
-        false => compile(arguments, source)?,
+    let options = Options { threads: target::threads(arguments.common.threads), ..Options::default() };
+    let mut program = match is_stored(arguments, source)? {
+        true => {
+            let path = &arguments.common.module;
+            let executable = stored::read(path, &source.bytes, &arguments.trust)?;
+            // Whatever is wrong with it is a fault of the file, not of this compiler.
+            Program::load(executable, &options).map_err(Failure::input)?
+        }
+        false => Program::load(compile(arguments, source)?, &options)?,
     };
-    let mut program = Program::load(
-        executable,
-        &Options { threads: target::threads(arguments.common.threads), ..Options::default() },
-    )?;
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     Ok(program.run(&inputs::arrays(&values))?)
+}
+
+/// Whether this is an executable and not a module.
+fn is_stored(arguments: &Run, source: &Source) -> Result<bool, Failure> {
+    let is_stored = Executable::is_executable(&source.bytes);
+    match arguments.trust.require_signature.is_some() && !is_stored {
+        true => Err(Failure::input(format!("{}: --require-signature is for executables, this is none", source.name))),
+        false => Ok(is_stored),
+    }
 }
 
 fn compile(arguments: &Run, source: &Source) -> Result<Executable, Failure> {

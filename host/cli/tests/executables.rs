@@ -1,0 +1,115 @@
+//! Executables as files: damaged ones, signed ones, ones of somebody else.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod program;
+
+use program::Workplace;
+
+/// A kernel, a loop with a predicate, a host operation and a constant.
+const PROGRAM: &str = "HloModule m
+less {
+  p = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+next {
+  p = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[64] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f32[64] sine(x)
+  ROOT t = (s32[], f32[64]) tuple(j, y)
+}
+ascending {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+ENTRY main {
+  x = f32[64] parameter(0)
+  zero = s32[] constant(0)
+  start = (s32[], f32[64]) tuple(zero, x)
+  loop = (s32[], f32[64]) while(start), condition=less, body=next
+  y = f32[64] get-tuple-element(loop), index=1
+  ROOT s = f32[64] sort(y), dimensions={0}, to_apply=ascending
+}
+";
+
+fn with_executable(target: &str) -> Workplace {
+    let place = Workplace::with_module(PROGRAM);
+    place.run(&["compile", "m.hlo", "--target", target, "--emit", "executable", "-o", "m.fusebox"]).succeeded();
+    place
+}
+
+#[test]
+fn a_damaged_executable_is_never_run() {
+    let place = with_executable("cpu");
+    let whole = std::fs::read(place.path("m.fusebox")).unwrap();
+    let expected = place.run(&["run", "m.fusebox"]).succeeded();
+    assert_eq!(expected, place.run(&["run", "m.hlo"]).succeeded());
+    // Spread over header, code, steps and constants.
+    for number in 0..60 {
+        let at = if number < 20 { number * 3 } else { whole.len() * (number - 20) / 40 };
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1 << (number % 8);
+        place.write("damaged.fusebox", &damaged);
+        let ran = place.run(&["run", "damaged.fusebox"]);
+        assert_eq!(ran.code, Some(1), "byte {at}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.out, "", "byte {at}");
+        assert!(ran.err.contains("damaged.fusebox"), "byte {at}: {}", ran.err);
+    }
+    place.write("cut.fusebox", &whole[..whole.len() - 1]);
+    place.run(&["run", "cut.fusebox"]).failed(1, &["cut.fusebox", "damaged executable", "compile the module again"]);
+}
+
+#[test]
+fn an_executable_of_another_format_says_what_to_do() {
+    let place = Workplace::new();
+    place.write("e.fusebox", b"FUSEBOX\n\x63\0\0\0rest");
+    place.run(&["run", "e.fusebox"]).failed(1, &["e.fusebox", "format 99", "compile the module again"]);
+}
+
+#[test]
+fn an_executable_is_not_interpreted() {
+    with_executable("cpu").run(&["run", "--interpreter", "m.fusebox"]).failed(2, &["machine code"]);
+}
+
+/// A key pair whose public half is written to a file.
+fn key(place: &Workplace, file: &str) -> minisign::KeyPair {
+    let pair = minisign::KeyPair::generate_unencrypted_keypair().unwrap();
+    place.write(file, &pair.pk.to_box().unwrap().to_bytes());
+    pair
+}
+
+fn sign(place: &Workplace, pair: &minisign::KeyPair, file: &str) {
+    let data = std::fs::File::open(place.path(file)).unwrap();
+    let signature = minisign::sign(Some(&pair.pk), &pair.sk, data, None, None).unwrap();
+    place.write(&format!("{file}.minisig"), &signature.to_bytes());
+}
+
+#[test]
+fn only_what_the_key_has_signed_is_run_where_a_signature_is_required() {
+    let place = with_executable("cpu");
+    let (ours, theirs) = (key(&place, "ours.pub"), key(&place, "theirs.pub"));
+    let run = |arguments: &[&str]| place.run(&[&["run", "--require-signature"], arguments].concat());
+    run(&["ours.pub", "m.fusebox"]).failed(1, &["m.fusebox.minisig"]);
+    sign(&place, &ours, "m.fusebox");
+    run(&["ours.pub", "m.fusebox"]).succeeded();
+    run(&["theirs.pub", "m.fusebox"]).failed(1, &["m.fusebox", "theirs.pub", "minisign -Sm"]);
+    run(&["none.pub", "m.fusebox"]).failed(1, &["none.pub"]);
+    place.write("garbage.pub", b"no key");
+    run(&["garbage.pub", "m.fusebox"]).failed(1, &["garbage.pub"]);
+
+    // Another executable, whole and well-formed, under the same signature.
+    let other = Workplace::with_module(&PROGRAM.replace("sine", "cosine"));
+    other.run(&["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox"]).succeeded();
+    place.write("m.fusebox", &std::fs::read(other.path("m.fusebox")).unwrap());
+    place.run(&["run", "m.fusebox"]).succeeded();
+    run(&["ours.pub", "m.fusebox"]).failed(1, &["m.fusebox", "ours.pub"]);
+    sign(&place, &theirs, "m.fusebox");
+    run(&["theirs.pub", "m.fusebox"]).succeeded();
+
+    run(&["ours.pub", "m.hlo"]).failed(1, &["--require-signature is for executables"]);
+}

@@ -1,0 +1,97 @@
+//! Executables from files: whose they are, whether they are whole.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fusebox_runtime::{Executable, FormatError};
+use minisign_verify::{PublicKey, Signature};
+
+/// Whose executables are run.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Trust {
+    /// Only run an executable that this minisign public key has signed; FILE's signature is FILE.minisig
+    #[arg(long, value_name = "KEYFILE")]
+    pub require_signature: Option<PathBuf>,
+}
+
+/// Why an executable is not run.
+#[derive(Debug, thiserror::Error)]
+pub enum StoredError {
+    /// The file is damaged, or no executable of this version.
+    #[error("{}: {source}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: FormatError,
+    },
+    /// The key or the signature cannot be read.
+    #[error("cannot read {what} {}: {reason}", path.display())]
+    Unreadable {
+        /// Which of the two.
+        what: &'static str,
+        /// Its file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// The signature is another's, or of another file.
+    #[error(
+        "{} is not what the key in {} has signed: {reason}; get the file and its signature again, or sign it with \
+         `minisign -Sm {}`",
+        path.display(), key.display(), path.display()
+    )]
+    Signature {
+        /// The executable.
+        path: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+        /// What differs.
+        reason: String,
+    },
+    /// There is no file that a signature could stand beside.
+    #[error("a signature is required, but the executable comes from standard input: name its file")]
+    NoFile,
+}
+
+/// The executable in a file's bytes. If a signature is required, it is checked before anything of them is read.
+///
+/// # Errors
+/// If the signature is missing or does not fit, or the bytes are no whole executable.
+pub fn read(path: &Path, bytes: &[u8], trust: &Trust) -> Result<Executable, StoredError> {
+    if let Some(key) = &trust.require_signature {
+        check_signature(path, bytes, key)?;
+    }
+    Executable::from_bytes(bytes).map_err(|source| StoredError::Format { path: path.into(), source })
+}
+
+fn check_signature(path: &Path, bytes: &[u8], key_file: &Path) -> Result<(), StoredError> {
+    if path.as_os_str() == "-" {
+        return Err(StoredError::NoFile);
+    }
+    let key = PublicKey::decode(&text("public key", key_file)?);
+    let key = key.map_err(|error| unreadable("public key", key_file, error.to_string()))?;
+    let signature_file = beside(path);
+    let signature = Signature::decode(&text("signature", &signature_file)?);
+    let signature = signature.map_err(|error| unreadable("signature", &signature_file, error.to_string()))?;
+    key.verify(bytes, &signature, false).map_err(|error| StoredError::Signature {
+        path: path.into(),
+        key: key_file.into(),
+        reason: error.to_string(),
+    })
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".minisig");
+    name.into()
+}
+
+fn text(what: &'static str, path: &Path) -> Result<String, StoredError> {
+    std::fs::read_to_string(path).map_err(|error| unreadable(what, path, error.to_string()))
+}
+
+fn unreadable(what: &'static str, path: &Path, reason: String) -> StoredError {
+    StoredError::Unreadable { what, path: path.into(), reason }
+}
