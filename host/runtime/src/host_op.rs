@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fusebox_core::hlo::{ArrayLiteral, Diagnostic, ElementType, Literal, Module, Shape, parse_module};
+use fusebox_core::hlo::{ArrayLiteral, Diagnostic, ElementType, Literal, Module, Shape, parse_module, verify};
 
 use crate::{HostOp, LoadError, RunError, Slice, Thunk};
 
@@ -23,6 +23,7 @@ impl LoadedHostOp {
     pub fn new(op: &HostOp) -> Result<LoadedHostOp, LoadError> {
         let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
         let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
+        verify(&module).map_err(|faults| fail(first(&faults)))?;
         let entry = module.entry_computation().ok_or_else(|| fail("it has no computation".into()))?;
         let parameters = entry.parameters().iter().map(|&id| entry.instruction(id).shape.clone()).collect();
         let result = entry.root_instruction().shape.clone();

@@ -97,6 +97,11 @@ impl<'t> Attributes<'t> {
         self.needed(name, |value| value.integer("an integer"))
     }
 
+    /// An integer that a serialised module has 32 bits for.
+    pub(crate) fn integer32(&mut self, name: &str) -> Parse<i64> {
+        self.needed(name, |value| value.integer32(name))
+    }
+
     pub(crate) fn integer_or(&mut self, name: &str, default: i64) -> Parse<i64> {
         Ok(self.optional(name, |value| value.integer("an integer"))?.unwrap_or(default))
     }

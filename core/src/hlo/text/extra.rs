@@ -121,8 +121,8 @@ fn metadata(value: &mut Cursor) -> Parse<Metadata> {
             "op_type" => metadata.op_type = field.read(|value| value.string("the type"))?,
             "op_name" => metadata.op_name = field.read(|value| value.string("the name"))?,
             "source_file" => metadata.source_file = field.read(|value| value.string("the file"))?,
-            "source_line" => metadata.source_line = field.read(|value| value.integer("the line"))?,
-            "stack_frame_id" => metadata.stack_frame_id = field.read(|value| value.integer("the frame"))?,
+            "source_line" => metadata.source_line = field.read(|value| value.integer32("the line"))?,
+            "stack_frame_id" => metadata.stack_frame_id = field.read(|value| value.integer32("the frame"))?,
             "source_end_line" | "source_column" | "source_end_column" | "profile_type" | "deduplicated_name"
             | "scheduling_name" | "metadata_payload" | "preserve_layout" | "profile_info" => {
                 metadata.other.push((field.name.to_owned(), field.raw()));

@@ -125,7 +125,7 @@ fn rows<'t, T>(cursor: &mut Cursor<'t>, mut row: impl FnMut(&mut Cursor<'t>) -> 
 fn integer_fields<'t>(cursor: &mut Cursor<'t>, mut set: impl FnMut(&str, i64) -> bool) -> Parse<()> {
     for field in fields(cursor)? {
         let Attribute { name, at, .. } = field;
-        let number = field.read(|value| value.integer("an integer"))?;
+        let number = field.read(|value| value.integer32("the column"))?;
         if !set(name, number) {
             return Err(Fault::new(at, format!("this table has no column `{name}`")));
         }

@@ -174,6 +174,16 @@ impl<'t> Cursor<'t> {
         parse_integer(word).ok_or_else(|| Fault::new(at, format!("expected {what} (a 64-bit integer), found `{word}`")))
     }
 
+    /// An integer that a serialised module has 32 bits for.
+    pub(crate) fn integer32(&mut self, what: &str) -> Parse<i64> {
+        let at = self.at();
+        let number = self.integer(what)?;
+        match i32::try_from(number) {
+            Ok(_) => Ok(number),
+            Err(_) => Err(Fault::new(at, format!("{what} is {number}, which has more than 32 bits"))),
+        }
+    }
+
     /// `{1,2,3}`, possibly empty.
     pub(crate) fn integers(&mut self, what: &str) -> Parse<Vec<i64>> {
         self.expect(b'{', &format!("before {what}"))?;

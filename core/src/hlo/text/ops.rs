@@ -38,8 +38,8 @@ impl<'t> Parser<'t> {
             Opcode::BitcastConvert => Op::BitcastConvert,
             Opcode::StochasticConvert => Op::StochasticConvert,
             Opcode::ReducePrecision => Op::ReducePrecision {
-                exponent_bits: a.integer("exponent_bits")?,
-                mantissa_bits: a.integer("mantissa_bits")?,
+                exponent_bits: a.integer32("exponent_bits")?,
+                mantissa_bits: a.integer32("mantissa_bits")?,
             },
             Opcode::Iota => Op::Iota { dimension: a.integer("iota_dimension")? },
             Opcode::Broadcast => Op::Broadcast { dimensions: a.integers_or_empty("dimensions")? },

@@ -1,0 +1,46 @@
+//! Compiling as `fusebox` does.
+
+use fusebox_compiler::{CompileError, Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_core::device::DeviceDescription;
+use fusebox_lowering::Target;
+use fusebox_plugins::Registry;
+use fusebox_runtime::Executable;
+
+/// Targets that run here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// This machine.
+    Cpu,
+    /// The simulator.
+    Simt,
+}
+
+/// The emitters linked in.
+///
+/// # Errors
+/// If one cannot describe itself.
+pub fn registry() -> Result<Registry, String> {
+    Registry::new(fusebox_bundle::emitters()).map_err(|error| error.to_string())
+}
+
+/// The executable of a module.
+///
+/// # Errors
+/// What the compiler says.
+pub fn executable(source: &Source, place: Place, registry: &Registry) -> Result<Executable, CompileError> {
+    let (target, device) = match place {
+        Place::Cpu => (Target::Cpu, DeviceDescription::cpu(1)),
+        Place::Simt => (Target::Simt, DeviceDescription::simt()),
+    };
+    let options = Options {
+        target,
+        device,
+        emitters: Emitters { registry: registry.clone(), overrides: Vec::new() },
+        threads: 1,
+        until: Phase::Run,
+        stages: Vec::new(),
+        dump: Dump::default(),
+    };
+    let nothing = || CompileError::Internal { phase: "run", message: "the compiler made no executable".into() };
+    compile(source, &options)?.executable.ok_or_else(nothing)
+}

@@ -1,0 +1,131 @@
+//! Starts workers and judges what cannot be judged from inside: signals, and silence.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use crate::worker::{COUNTS, Cases, FOUND};
+
+/// A case that takes longer hangs. Cases take milliseconds; the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Findings after which a target is given up.
+const MOST_FINDINGS: usize = 10;
+
+/// What a run over one target came to.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Cases run.
+    pub cases: u64,
+    /// How often each outcome was seen. The cases of a worker that ended in a finding are not in it.
+    pub outcomes: BTreeMap<String, u64>,
+    /// Number of the case and what happened.
+    pub findings: Vec<(u64, String)>,
+}
+
+/// Runs a target in processes of `program`, which must be this crate's binary.
+///
+/// # Errors
+/// If a process cannot be started, or the folder for inputs of findings not be made.
+pub fn run(program: &Path, cases: &Cases, findings: &Path) -> std::io::Result<Report> {
+    run_with_patience(program, cases, findings, PATIENCE)
+}
+
+/// The same with another time after which a case is said to hang.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_patience(
+    program: &Path,
+    cases: &Cases,
+    findings: &Path,
+    patience: Duration,
+) -> std::io::Result<Report> {
+    std::fs::create_dir_all(findings)?;
+    let (start, mut report) = (Instant::now(), Report::default());
+    let mut rest = cases.clone();
+    loop {
+        rest.time = cases.time.saturating_sub(start.elapsed());
+        let input = findings.join(format!("{}-{}-{}.input", cases.target, cases.seed, rest.first));
+        let ended = run_worker(program, &rest, &input, patience)?;
+        report.cases += ended.cases;
+        for (outcome, count) in ended.outcomes {
+            *report.outcomes.entry(outcome).or_default() += count;
+        }
+        let Some((case, what)) = ended.finding else { return Ok(report) };
+        if input.exists() {
+            let named = findings.join(format!("{}-{}-{case}.input", cases.target, cases.seed));
+            std::fs::rename(&input, named)?;
+        }
+        report.findings.push((case, what));
+        rest.most = rest.most.saturating_sub(ended.cases);
+        rest.first = case + 1;
+        if report.findings.len() == MOST_FINDINGS || start.elapsed() >= cases.time || rest.most == 0 {
+            return Ok(report);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Ended {
+    cases: u64,
+    outcomes: Vec<(String, u64)>,
+    finding: Option<(u64, String)>,
+}
+
+fn run_worker(program: &Path, cases: &Cases, input: &Path, patience: Duration) -> std::io::Result<Ended> {
+    let mut child = Command::new(program)
+        .args(["--worker", &cases.target, "--seed", &cases.seed.to_string()])
+        .args(["--first", &cases.first.to_string(), "--cases", &cases.most.to_string()])
+        .args(["--seconds", &cases.time.as_secs_f64().to_string()])
+        .arg("--input-file")
+        .arg(input)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let lines = lines_of(&mut child);
+    let mut ended = Ended::default();
+    let mut case = cases.first;
+    let found = loop {
+        match lines.recv_timeout(patience) {
+            Ok(line) => {
+                if let Some(counts) = line.strip_prefix(COUNTS) {
+                    let count = |text: &str| text.split_once('=').map(|(k, n)| (k.to_owned(), n.parse().unwrap_or(0)));
+                    ended.outcomes = counts.split_whitespace().filter_map(count).collect();
+                } else if let Some(what) = line.strip_prefix(FOUND) {
+                    break Some(what.replace('\u{2028}', "\n"));
+                } else if let Ok(number) = line.parse() {
+                    case = number;
+                    ended.cases += 1;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => break Some(format!("no end after {} s", patience.as_secs_f64())),
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = child.wait()?;
+                break (!status.success()).then(|| format!("the process ended: {status}"));
+            }
+        }
+    };
+    // It has ended, or is to.
+    _ = child.kill();
+    child.wait()?;
+    ended.finding = found.map(|what| (case, what));
+    Ok(ended)
+}
+
+fn lines_of(child: &mut Child) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    if let Some(output) = child.stdout.take() {
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    receiver
+}

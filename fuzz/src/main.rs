@@ -1,0 +1,78 @@
+//! `fusebox-fuzz`: runs targets for a time, and says what it found.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use fusebox_fuzz::worker::Cases;
+use fusebox_fuzz::{driver, targets, worker};
+
+/// Feeds broken and misleading input to every door of fusebox
+#[derive(Parser)]
+struct Arguments {
+    /// What to feed; all by default
+    #[arg(value_parser = targets::NAMES)]
+    targets: Vec<String>,
+    /// Seconds for each target
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Decides all cases
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Number of the first case
+    #[arg(long, default_value_t = 0)]
+    first: u64,
+    /// At most so many cases of each target
+    #[arg(long, default_value_t = u64::MAX)]
+    cases: u64,
+    /// Inputs of findings are written here
+    #[arg(long, default_value = "findings")]
+    findings: PathBuf,
+    /// Runs cases of this target in this process: what the program starts itself
+    #[arg(long, hide = true)]
+    worker: Option<String>,
+    /// Where a worker writes the input of its finding
+    #[arg(long, hide = true)]
+    input_file: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> std::io::Result<bool> {
+    let cases = |target: &str| Cases {
+        target: target.to_owned(),
+        seed: arguments.seed,
+        first: arguments.first,
+        most: arguments.cases,
+        time: Duration::from_secs_f64(arguments.seconds.clamp(0.0, 1e9)),
+    };
+    if let Some(target) = &arguments.worker {
+        return worker::run(&cases(target), arguments.input_file.as_deref());
+    }
+    let program = std::env::current_exe()?;
+    let all = || targets::NAMES.map(str::to_owned).to_vec();
+    let wanted = if arguments.targets.is_empty() { all() } else { arguments.targets.clone() };
+    let mut is_clean = true;
+    for target in wanted {
+        let report = driver::run(&program, &cases(&target), &arguments.findings)?;
+        let outcomes: Vec<String> = report.outcomes.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        let (cases, outcomes) = (report.cases, outcomes.join(", "));
+        println!("{target}: seed {}, {cases} cases ({outcomes}), {} findings", arguments.seed, report.findings.len());
+        for (case, what) in &report.findings {
+            println!("  case {case}: {what}");
+        }
+        is_clean &= report.findings.is_empty();
+    }
+    Ok(is_clean)
+}

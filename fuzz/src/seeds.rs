@@ -1,0 +1,45 @@
+//! What is mutated.
+
+use std::path::{Path, PathBuf};
+
+use fusebox_core::hlo::{Module, parse_module};
+
+/// No seed is larger: mutations of small texts matter more often.
+const LARGEST: u64 = 64 << 10;
+
+/// HLO texts.
+#[derive(Clone, Debug)]
+pub struct Seeds {
+    /// The texts, in order of their files' names.
+    pub texts: Vec<String>,
+}
+
+impl Seeds {
+    /// Modules of this repository, and of the folder that `FUSEBOX_CORPUS` names.
+    ///
+    /// # Errors
+    /// If a folder cannot be read.
+    pub fn read() -> std::io::Result<Seeds> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut folders = vec![here.join("../benches/programs"), here.join("seeds")];
+        folders.extend(std::env::var_os("FUSEBOX_CORPUS").map(PathBuf::from));
+        let mut texts = Vec::new();
+        for folder in folders {
+            let files = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+            let mut files: Vec<PathBuf> = files.into_iter().map(|file| file.path()).collect();
+            files.retain(|file| file.extension().is_some_and(|extension| extension == "hlo"));
+            files.sort();
+            for file in files {
+                if std::fs::metadata(&file)?.len() <= LARGEST {
+                    texts.push(std::fs::read_to_string(file)?);
+                }
+            }
+        }
+        Ok(Seeds { texts })
+    }
+
+    /// The modules that the texts are.
+    pub fn modules(&self) -> Vec<Module> {
+        self.texts.iter().filter_map(|text| parse_module(text, "seed").ok()).collect()
+    }
+}

@@ -1,0 +1,162 @@
+//! Executables: damaged ones, and ones whose digest fits.
+//!
+//! A damaged one must be refused. One that is made to mislead must be refused or loaded; it is not run, since its
+//! machine code may do anything.
+
+use fusebox_compiler::Source;
+use fusebox_runtime::{Executable, Options, Program};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::compiled::{Place, executable, registry};
+use crate::random::Random;
+use crate::seeds::Seeds;
+use crate::{Finding, Outcome, Target, mutate};
+
+/// Modules compiled at the start.
+const MOST_SEEDS: usize = 8;
+/// Bytes before the data: magic, version, length; then the digest. See `host/runtime/src/format.rs`.
+const PREFIX: usize = 20;
+const HEADER: usize = PREFIX + 32;
+
+/// Files that the compiler made, changed.
+pub struct Executables {
+    seeds: Vec<Executable>,
+    pool: Vec<Vec<u8>>,
+    input: Vec<u8>,
+}
+
+impl Executables {
+    /// Of small modules, for both targets.
+    ///
+    /// # Errors
+    /// If one does not compile.
+    pub fn new(seeds: &Seeds) -> Result<Executables, String> {
+        let registry = registry()?;
+        let mut texts: Vec<&String> = seeds.texts.iter().collect();
+        texts.sort_by_key(|text| text.len());
+        // A few of each size.
+        let step = (texts.len() / MOST_SEEDS).max(1);
+        let mut made = Vec::new();
+        for text in texts.into_iter().step_by(step) {
+            for place in [Place::Cpu, Place::Simt] {
+                made.extend(executable(&Source::text("seed.hlo", text), place, &registry));
+            }
+        }
+        if made.is_empty() {
+            return Err("no seed compiles".into());
+        }
+        let pool = made.iter().map(|it| it.to_bytes().map_err(|error| error.to_string()));
+        let pool = pool.collect::<Result<Vec<_>, String>>()?;
+        Ok(Executables { seeds: made, pool, input: Vec::new() })
+    }
+
+    fn damaged(&mut self, random: &mut Random) -> Result<Outcome, String> {
+        let Some(whole) = random.pick(&self.pool) else { return Ok("nothing") };
+        self.input = whole.clone();
+        mutate::bytes(&mut self.input, &self.pool, random);
+        match Executable::from_bytes(&self.input) {
+            Err(_) => Ok("damaged"),
+            Ok(_) if self.pool.contains(&self.input) => Ok("unchanged"),
+            Ok(_) => Err("a damaged file is taken for whole".into()),
+        }
+    }
+
+    fn resealed(&mut self, random: &mut Random) -> Result<Outcome, String> {
+        let Some(whole) = random.pick(&self.pool) else { return Ok("nothing") };
+        self.input = whole[HEADER..].to_vec();
+        mutate::bytes(&mut self.input, &self.pool, random);
+        self.input.splice(..0, whole[..HEADER].iter().copied());
+        seal(&mut self.input);
+        Ok(load(Executable::from_bytes(&self.input).ok()))
+    }
+
+    /// Well-formed, but with other numbers and parts in other places.
+    fn misleading(&mut self, random: &mut Random) -> Result<Outcome, String> {
+        let Some(seed) = random.pick(&self.seeds) else { return Ok("nothing") };
+        let mut value = serde_json::to_value(seed).map_err(|error| error.to_string())?;
+        for _ in 0..=random.below(3) {
+            change(&mut value, random);
+        }
+        let Ok(changed) = serde_json::from_value::<Executable>(value) else { return Ok("none") };
+        self.input = changed.to_bytes().map_err(|error| error.to_string())?;
+        Ok(load(Executable::from_bytes(&self.input).ok()))
+    }
+}
+
+impl Target for Executables {
+    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
+        let outcome = match random.below(3) {
+            0 => self.damaged(random),
+            1 => self.resealed(random),
+            _ => self.misleading(random),
+        };
+        outcome.map_err(|what| Finding { what, input: self.input.clone() })
+    }
+
+    fn input(&self) -> &[u8] {
+        &self.input
+    }
+}
+
+fn load(executable: Option<Executable>) -> Outcome {
+    let Some(executable) = executable else { return "refused" };
+    match Program::load(executable, &Options { threads: 1, ..Options::default() }) {
+        Ok(_) => "loaded",
+        Err(_) => "unloadable",
+    }
+}
+
+fn seal(bytes: &mut [u8]) {
+    let length = (bytes.len() - HEADER) as u64;
+    bytes[PREFIX - 8..PREFIX].copy_from_slice(&length.to_le_bytes());
+    let digest = Sha256::new().chain_update(&bytes[..PREFIX]).chain_update(&bytes[HEADER..]).finalize();
+    bytes[PREFIX..HEADER].copy_from_slice(&digest);
+}
+
+/// Walks to some place and changes a number, a text or a list there.
+fn change(value: &mut Value, random: &mut Random) {
+    match value {
+        Value::Object(fields) => {
+            let which = random.below(fields.len());
+            if let Some(field) = fields.values_mut().nth(which) {
+                change(field, random);
+            }
+        }
+        Value::Array(items) if items.is_empty() || random.once_in(4) => change_list(items, random),
+        Value::Array(items) => {
+            let which = random.below(items.len());
+            change(&mut items[which], random);
+        }
+        Value::Number(number) => *value = change_number(number.as_u64().unwrap_or(0), random).into(),
+        Value::String(text) => {
+            let kept = random.below(text.len());
+            *text = text.chars().take(kept).collect();
+        }
+        Value::Bool(_) | Value::Null => {}
+    }
+}
+
+fn change_list(items: &mut Vec<Value>, random: &mut Random) {
+    let at = random.below(items.len());
+    match random.below(4) {
+        _ if items.is_empty() => {}
+        0 => drop(items.remove(at)),
+        1 => items.push(items[at].clone()),
+        2 => items.swap(0, at),
+        _ => items.truncate(at),
+    }
+}
+
+fn change_number(number: u64, random: &mut Random) -> u64 {
+    match random.below(8) {
+        0 => number.wrapping_add(1),
+        1 => number.wrapping_sub(1),
+        2 => 0,
+        3 => number ^ (1 << random.below(64)),
+        4 => u64::from(u32::MAX),
+        5 => random.below(256) as u64,
+        6 => number << random.below(40),
+        _ => u64::MAX >> random.below(33),
+    }
+}

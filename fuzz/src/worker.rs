@@ -1,0 +1,88 @@
+//! One process that runs case after case.
+//!
+//! It says the number of each case on standard output before it begins it, so whoever started it knows which one
+//! ended in a signal or never ended.
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::random::Random;
+use crate::seeds::Seeds;
+use crate::{Finding, Outcome, targets};
+
+/// Which cases a worker runs.
+#[derive(Clone, Debug)]
+pub struct Cases {
+    /// Name of the target.
+    pub target: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// Number of the first case.
+    pub first: u64,
+    /// At most so many.
+    pub most: u64,
+    /// For about so long.
+    pub time: Duration,
+}
+
+/// Begins the line that counts outcomes.
+pub const COUNTS: &str = "counts ";
+/// Begins the line that tells a finding.
+pub const FOUND: &str = "found ";
+
+/// What the last panic said.
+static PANIC: Mutex<String> = Mutex::new(String::new());
+
+/// Runs cases until one is a finding. The input of a finding is written to `input_file`.
+///
+/// # Errors
+/// If seeds cannot be read or standard output cannot be written.
+pub fn run(cases: &Cases, input_file: Option<&Path>) -> std::io::Result<bool> {
+    limit_memory();
+    std::panic::set_hook(Box::new(|panic| {
+        *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
+    }));
+    let mut target = targets::open(&cases.target, &Seeds::read()?).map_err(std::io::Error::other)?;
+    let (start, mut out) = (Instant::now(), std::io::stdout());
+    let mut counts: Vec<(Outcome, u64)> = Vec::new();
+    for case in cases.first..cases.first.saturating_add(cases.most) {
+        if start.elapsed() >= cases.time {
+            break;
+        }
+        writeln!(out, "{case}")?;
+        let mut random = Random::new(cases.seed, case);
+        let outcome = catch_unwind(AssertUnwindSafe(|| target.run(&mut random))).unwrap_or_else(|_| {
+            let what = PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            Err(Finding { what, input: target.input().to_vec() })
+        });
+        match outcome {
+            Ok(outcome) => match counts.iter_mut().find(|(known, _)| *known == outcome) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((outcome, 1)),
+            },
+            Err(finding) => {
+                if let Some(file) = input_file {
+                    std::fs::write(file, &finding.input)?;
+                }
+                writeln!(out, "{FOUND}{}", finding.what.replace('\n', "\u{2028}"))?;
+                return Ok(false);
+            }
+        }
+    }
+    let counts: Vec<String> = counts.iter().map(|(outcome, count)| format!("{outcome}={count}")).collect();
+    writeln!(out, "{COUNTS}{}", counts.join(" "))?;
+    Ok(true)
+}
+
+/// What wants more memory than any case should ends in a finding, not in a machine without memory.
+fn limit_memory() {
+    const MOST: Option<u64> = Some(12 << 30);
+    // Where the system refuses, its own limits hold.
+    _ = rustix::process::setrlimit(
+        rustix::process::Resource::As,
+        rustix::process::Rlimit { current: MOST, maximum: MOST },
+    );
+}
