@@ -10,6 +10,8 @@ add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b)
 max { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] maximum(b, a) }
 mean { n = f32[] parameter(0)\n s = f32[] parameter(1)\n m = f32[] parameter(2)\n t = f32[] parameter(3)
   u = f32[] add(n, m)\n v = f32[] add(s, t)\n ROOT r = (f32[], f32[]) tuple(u, v) }
+wide { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = f64[] convert(a)\n d = f64[] convert(b)
+  e = f64[] add(c, d)\n ROOT s = f32[] convert(e) }
 mixed { a = f32[] parameter(0)\n b = bf16[] parameter(1)\n c = f32[] convert(b)\n ROOT s = f32[] add(a, c) }
 ";
 
@@ -121,6 +123,7 @@ fn initial_values_that_change_the_result_are_kept_apart() {
     assert_eq!(start("constant(0)", "add"), Start::Initial);
     assert_eq!(start("constant(2)", "add"), Start::Neutral(BinaryOp::Add));
     assert_eq!(start("parameter(1)", "add"), Start::Neutral(BinaryOp::Add));
+    assert_eq!(start("parameter(1)", "wide"), Start::Neutral(BinaryOp::Add));
     assert_eq!(start("parameter(1)", "max"), Start::Initial);
 }
 

@@ -125,6 +125,8 @@ fn combiners_and_initial_values() {
             ("s32", "xor", "constant(12)"),
             ("s32", "and", "constant(-1)"),
             ("u8", "or", "parameter(1)"),
+            ("s4", "add", "parameter(1)"),
+            ("u4", "multiply", "constant(3)"),
             ("pred", "and", "constant(true)"),
         ] {
             let case = Case { combiner, initial, ..Case::sum(element, dims, reduced) };

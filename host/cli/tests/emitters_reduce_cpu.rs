@@ -96,7 +96,9 @@ fn every_type_and_operation() {
 #[test]
 fn initial_values_that_matter() {
     for (dims, reduced) in [(&[5, 333][..], &[1][..]), (&[2, 40_000], &[1]), (&[333, 5], &[0]), (&[333, 100], &[0])] {
-        for (element, combiner) in [("s32", "add"), ("f32", "add"), ("s32", "multiply"), ("s32", "xor")] {
+        for (element, combiner) in
+            [("s32", "add"), ("f32", "add"), ("s32", "multiply"), ("s32", "xor"), ("s4", "add"), ("u4", "xor")]
+        {
             agrees(&reduction(element, dims, reduced, combiner, "5"));
         }
     }

@@ -91,8 +91,9 @@ pub(in crate::analysis) fn hero(
         return Err(format!("{} has no elements to reduce", instruction.name));
     }
     let (problem, to_operand) = canonical(dims, dimensions);
-    let operation = single_operation(module.computation(*to_apply));
-    let start = start(computation, instruction, operation);
+    let applied = module.computation(*to_apply);
+    let operation = single_operation(applied);
+    let start = start(computation, instruction, operation.or_else(|| converted_operation(applied)));
     Ok(ReductionHero { instruction: id, values, operation, start, problem, to_operand })
 }
 
@@ -123,16 +124,33 @@ fn start(computation: &Computation, reduce: &Instruction, operation: Option<Bina
 
 /// The operation, if the computation applies it to its two parameters and does nothing else.
 fn single_operation(applied: &Computation) -> Option<BinaryOp> {
-    let root = applied.root_instruction();
-    let parameter = |id: &InstrId| match applied.instruction(*id).op {
+    of_both_parameters(applied, applied.root_instruction(), Some)
+}
+
+/// The operation of an instruction whose operands come, each by one step, from the two parameters.
+fn of_both_parameters(
+    applied: &Computation,
+    instruction: &Instruction,
+    step: impl Fn(InstrId) -> Option<InstrId>,
+) -> Option<BinaryOp> {
+    let parameter = |&id: &InstrId| match applied.instruction(step(id)?).op {
         Op::Parameter { number } => Some(number),
         _ => None,
     };
-    let operands: Vec<Option<i64>> = root.operands.iter().map(parameter).collect();
-    match root.op {
+    let operands: Vec<Option<i64>> = instruction.operands.iter().map(parameter).collect();
+    match instruction.op {
         Op::Binary(op) if matches!(operands.as_slice(), [Some(0), Some(1)] | [Some(1), Some(0)]) => Some(op),
         _ => None,
     }
+}
+
+/// The operation, if the computation applies it to its two parameters in another type, as arithmetic of few bits is done.
+fn converted_operation(applied: &Computation) -> Option<BinaryOp> {
+    let converted = |id: InstrId| match applied.instruction(id).op {
+        Op::Convert => applied.instruction(id).operands.first().copied(),
+        _ => None,
+    };
+    of_both_parameters(applied, applied.instruction(converted(applied.root)?), converted)
 }
 
 /// Whether a constant is known not to change what it is combined with. Saying no is never wrong.
