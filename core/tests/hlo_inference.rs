@@ -174,3 +174,33 @@ fn windows_do_not_overflow() {
     assert_eq!(window_output_size(10, &window(3, 1, i64::MAX)), None);
     assert_eq!(window_output_size(i64::MAX, &WindowDim { base_dilation: 2, ..window(1, 1, 0) }), None);
 }
+
+/// Operand shapes, operation, what the message says.
+const REFUSED: &[(&[&str], &str, &str)] = &[
+    (
+        &["s8[1,3,1]", "u8[3,1,1]"],
+        "f32[1,1,1] convolution(p0, p1), window={size=3}, dim_labels=b0f_0io->b0f",
+        "only if one type holds all values of the other",
+    ),
+    (
+        &["c64[1,3,1]", "f64[3,1,1]"],
+        "c64[1,1,1] convolution(p0, p1), window={size=3}, dim_labels=b0f_0io->b0f",
+        "only if one type holds all values of the other",
+    ),
+    (&["c64[2]", "c64[2]"], "compare(p0, p1), direction=LT, type=TOTALORDER", "does not suit operands of type c64"),
+    (&["c64[2]", "c64[2]"], "remainder(p0, p1)", "remainder needs integer or float types"),
+    (&["pred[2]", "pred[2]"], "remainder(p0, p1)", "remainder needs integer or float types"),
+    (&["pred[2]", "pred[2]"], "divide(p0, p1)", "divide needs number types"),
+    (&["pred[2]", "pred[2]"], "power(p0, p1)", "power needs number types"),
+];
+
+#[test]
+fn operations_that_a_type_does_not_have_are_refused() {
+    for (parameters, operation, message) in REFUSED {
+        let found = inferred(parameters, operation).unwrap_err();
+        assert!(found.contains(message), "{operation}: {found}");
+    }
+    let mixed = ["s16[1,3,1]", "u8[3,1,1]"];
+    let convolution = "f32[1,1,1] convolution(p0, p1), window={size=3}, dim_labels=b0f_0io->b0f";
+    assert_eq!(inferred(&mixed, convolution).unwrap(), "f32[1,1,1]");
+}

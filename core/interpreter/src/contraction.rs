@@ -1,6 +1,6 @@
 //! `dot`, `ragged-dot` and `scaled-dot`.
 
-use fusebox_core::hlo::{DotDims, ElementType};
+use fusebox_core::hlo::{DotDims, ElementType, accumulation_type};
 
 use crate::error::{Outcome, malformed};
 use crate::gather::others;
@@ -12,8 +12,9 @@ use crate::value::{Array, Data, Scalar, element_count, is_int_kind};
 /// Sums of products over the contracting dimensions. Integers wrap; floats are summed in `f64`, `f64`
 /// in twice its precision, and rounded once.
 pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
-    let lhs = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, ty)?;
-    let rhs = Side::new(rhs, &numbers.rhs_batch, &numbers.rhs_contracting, ty)?;
+    let sums = Sums::of(lhs.ty, rhs.ty, ty);
+    let lhs = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, sums)?;
+    let rhs = Side::new(rhs, &numbers.rhs_batch, &numbers.rhs_contracting, sums)?;
     if lhs.batch != rhs.batch || lhs.contracted != rhs.contracted {
         return malformed("the batch or contracting dimensions of the operands differ in size");
     }
@@ -28,15 +29,14 @@ pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, 
     for b in 0..batches {
         for i in b * rows..(b + 1) * rows {
             for j in b * columns..(b + 1) * columns {
-                let sum = inner_product(Sum::of(ty), &lhs.data, i * length, &rhs.data, j * length, length)?;
-                data.push(rounded(ty, sum))?;
+                data.push(sums.inner_product(&lhs.data, i * length, &rhs.data, j * length, length)?)?;
             }
         }
     }
     Ok(Array::new(ty, dims, data))
 }
 
-/// One operand of a dot: batch, then free, then contracting dimensions, of the result's kind.
+/// One operand of a dot: batch, then free, then contracting dimensions, of the kind in which is summed.
 struct Side {
     batch: Vec<usize>,
     free: Vec<usize>,
@@ -45,7 +45,7 @@ struct Side {
 }
 
 impl Side {
-    fn new(x: &Array, batch: &[i64], contracting: &[i64], ty: ElementType) -> Outcome<Self> {
+    fn new(x: &Array, batch: &[i64], contracting: &[i64], sums: Sums) -> Outcome<Self> {
         let batch = dimension_numbers(batch, x.rank())?;
         let contracting = dimension_numbers(contracting, x.rank())?;
         let mut order = batch.clone();
@@ -55,85 +55,85 @@ impl Side {
         if order.len() != x.rank() {
             return malformed("a dimension of dot is both batch and contracting, or named twice");
         }
-        let data = as_kind_of(ty, transpose_by(x, &order)?);
+        let data = sums.operand(transpose_by(x, &order)?);
         Ok(Side { batch: permuted(&x.dims, &batch), free, contracted: permuted(&x.dims, &contracting), data })
     }
 }
 
-/// The elements in the kind of `ty`, unrounded.
-pub(crate) fn as_kind_of(ty: ElementType, x: Array) -> Data {
-    let exact = if is_int_kind(ty) {
-        ElementType::S64
-    } else if ty.is_complex() {
-        ElementType::C128
-    } else {
-        ElementType::F64
-    };
-    match (&x.data, exact) {
-        (Data::Int(_), ElementType::S64) | (Data::Float(_), ElementType::F64) | (Data::Complex(_), _) => x.data,
-        (data, _) => {
-            let mut converted = Data::with_capacity(exact, data.len());
-            for i in 0..data.len() {
-                // The kinds agree, so pushing cannot fail.
-                let _ = converted.push(number::convert(x.ty, exact, data.get(i)));
+/// In which type a dot or convolution adds, and what type it gives.
+#[derive(Clone, Copy)]
+pub(crate) struct Sums {
+    /// The type in which products are added.
+    pub accumulation: ElementType,
+    result: ElementType,
+}
+
+impl Sums {
+    /// For operands and a result of these types.
+    pub fn of(lhs: ElementType, rhs: ElementType, result: ElementType) -> Self {
+        Sums { accumulation: accumulation_type(lhs, rhs, result), result }
+    }
+
+    /// An operand in the kind of the accumulation. Within a kind nothing needs to be converted: integers wrap
+    /// at the end, and floats are never wider than the sum.
+    pub fn operand(self, x: Array) -> Data {
+        let to = self.accumulation;
+        let same_kind = match &x.data {
+            Data::Int(_) => is_int_kind(to),
+            Data::Float(_) => to.is_float(),
+            Data::Complex(_) => to.is_complex(),
+        };
+        if same_kind {
+            return x.data;
+        }
+        let mut converted = Data::with_capacity(to, x.len());
+        for i in 0..x.len() {
+            // `convert` gives the kind of its target, so pushing cannot fail.
+            let _ = converted.push(number::convert(x.ty, to, x.data.get(i)));
+        }
+        converted
+    }
+
+    /// The sum of products of two runs of elements, as an element of the result.
+    pub fn inner_product(self, lhs: &Data, lhs_at: usize, rhs: &Data, rhs_at: usize, length: usize) -> Outcome<Scalar> {
+        Ok(self.finish(self.unrounded(lhs, lhs_at, rhs, rhs_at, length)?))
+    }
+
+    /// The sum of products of two runs of elements of the accumulation's kind, not yet rounded or wrapped.
+    pub fn unrounded(self, lhs: &Data, lhs_at: usize, rhs: &Data, rhs_at: usize, length: usize) -> Outcome<Scalar> {
+        match (lhs, rhs) {
+            (Data::Int(a), Data::Int(b)) => {
+                let pairs = a[lhs_at..lhs_at + length].iter().zip(&b[rhs_at..rhs_at + length]);
+                Ok(Scalar::Int(pairs.fold(0i64, |sum, (&x, &y)| sum.wrapping_add(x.wrapping_mul(y)))))
             }
-            converted
+            (Data::Float(a), Data::Float(b)) => {
+                let (a, b) = (&a[lhs_at..lhs_at + length], &b[rhs_at..rhs_at + length]);
+                // Products of narrower types are exact in `f64`.
+                Ok(Scalar::Float(if self.accumulation == ElementType::F64 { long_sum(a, b) } else { plain_sum(a, b) }))
+            }
+            (Data::Complex(a), Data::Complex(b)) => {
+                Ok(Scalar::Complex(complex_sum(&a[lhs_at..lhs_at + length], &b[rhs_at..rhs_at + length])))
+            }
+            _ => malformed("the operands differ in kind"),
         }
     }
-}
 
-/// How carefully floats are summed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sum {
-    /// In `f64`: enough for narrower types, whose products are exact in it.
-    Plain,
-    /// In twice the precision of `f64`.
-    Long,
-}
-
-impl Sum {
-    /// What a result of that type needs.
-    pub fn of(ty: ElementType) -> Self {
-        if matches!(ty, ElementType::F64 | ElementType::C128) { Sum::Long } else { Sum::Plain }
-    }
-}
-
-/// A sum of products brought to the element type.
-pub(crate) fn rounded(ty: ElementType, sum: Scalar) -> Scalar {
-    match sum {
-        Scalar::Int(x) => Scalar::Int(number::wrap(ty, x)),
-        Scalar::Float(x) => Scalar::Float(number::round(ty, x)),
-        Scalar::Complex(z) => Scalar::Complex(number::round_complex(ty, z)),
-    }
-}
-
-/// The sum of products of two runs of elements of the same kind, not yet rounded or wrapped.
-pub(crate) fn inner_product(
-    how: Sum,
-    lhs: &Data,
-    lhs_at: usize,
-    rhs: &Data,
-    rhs_at: usize,
-    length: usize,
-) -> Outcome<Scalar> {
-    match (lhs, rhs) {
-        (Data::Int(a), Data::Int(b)) => {
-            let pairs = a[lhs_at..lhs_at + length].iter().zip(&b[rhs_at..rhs_at + length]);
-            Ok(Scalar::Int(pairs.fold(0i64, |sum, (&x, &y)| sum.wrapping_add(x.wrapping_mul(y)))))
-        }
-        (Data::Float(a), Data::Float(b)) => {
-            let (a, b) = (&a[lhs_at..lhs_at + length], &b[rhs_at..rhs_at + length]);
-            Ok(Scalar::Float(if how == Sum::Long { long_sum(a, b) } else { plain_sum(a, b) }))
-        }
-        (Data::Complex(a), Data::Complex(b)) => {
-            Ok(Scalar::Complex(complex_sum(&a[lhs_at..lhs_at + length], &b[rhs_at..rhs_at + length])))
-        }
-        _ => malformed("the operands differ in kind"),
+    /// A sum converted to the result's type. To a float it is rounded only once; what follows from it by more than
+    /// rounding (an integer, a truth value) follows from a number of the accumulation's type.
+    pub fn finish(self, sum: Scalar) -> Scalar {
+        let rounds_only = self.result.is_float() || self.result.is_complex();
+        let sum = match sum {
+            Scalar::Int(x) => Scalar::Int(number::wrap(self.accumulation, x)),
+            Scalar::Float(x) if !rounds_only => Scalar::Float(number::round(self.accumulation, x)),
+            Scalar::Complex(z) if !rounds_only => Scalar::Complex(number::round_complex(self.accumulation, z)),
+            sum => sum,
+        };
+        number::convert(self.accumulation, self.result, sum)
     }
 }
 
 fn plain_sum(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+    a.iter().zip(b).fold(0.0, |sum, (x, y)| sum + x * y)
 }
 
 fn long_sum(a: &[f64], b: &[f64]) -> f64 {
@@ -222,8 +222,9 @@ fn ragged_rows(
     let mut rhs_numbers = numbers.clone();
     rhs_numbers.rhs_batch.push(group);
     // Every group's whole product, the group as last batch dimension of the right side.
-    let left = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, ty)?;
-    let right = Side::new(rhs, &rhs_numbers.rhs_batch, &numbers.rhs_contracting, ty)?;
+    let sums = Sums::of(lhs.ty, rhs.ty, ty);
+    let left = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, sums)?;
+    let right = Side::new(rhs, &rhs_numbers.rhs_batch, &numbers.rhs_contracting, sums)?;
     let groups_count = right.batch.last().copied().unwrap_or(0);
     let groups = Groups::new(sizes, &left.batch)?;
     let ragged_at = {
@@ -247,7 +248,7 @@ fn ragged_rows(
                 data.push(match weights {
                     Some(g) => {
                         let start = (b * rows + i) * length;
-                        rounded(ty, inner_product(Sum::of(ty), &left.data, start, &right.data, at(g), length)?)
+                        sums.inner_product(&left.data, start, &right.data, at(g), length)?
                     }
                     None => Data::zeros(ty, 1).get(0),
                 })?;
@@ -273,8 +274,9 @@ fn ragged_contracting(
     if !numbers.lhs_batch.is_empty() || numbers.lhs_contracting.len() != 1 {
         return crate::error::unsupported("ragged-dot with a ragged contracting dimension and batch dimensions");
     }
-    let left = Side::new(lhs, &[], &[ragged], ty)?;
-    let right = Side::new(rhs, &[], &numbers.rhs_contracting, ty)?;
+    let sums = Sums::of(lhs.ty, rhs.ty, ty);
+    let left = Side::new(lhs, &[], &[ragged], sums)?;
+    let right = Side::new(rhs, &[], &numbers.rhs_contracting, sums)?;
     let length = left.contracted[0];
     let of_element = Groups::new(sizes, &[])?.of_batch(0, length)?;
     let (rows, columns): (usize, usize) = (left.free.iter().product(), right.free.iter().product());
@@ -285,7 +287,7 @@ fn ragged_contracting(
         for i in 0..rows {
             for j in 0..columns {
                 let (a, b) = (i * length + start, j * length + start);
-                data.push(rounded(ty, inner_product(Sum::of(ty), &left.data, a, &right.data, b, run)?))?;
+                data.push(sums.inner_product(&left.data, a, &right.data, b, run)?)?;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{ConvolutionAttrs, ElementType};
 
-use crate::contraction::{Sum, as_kind_of, inner_product, rounded};
+use crate::contraction::Sums;
 use crate::error::{Outcome, malformed};
 use crate::movement::{dimension_numbers, transpose_by};
 use crate::number::{LongSum, complex};
@@ -31,9 +31,10 @@ pub(crate) fn convolution(
     };
     let output_dims = permuted(&dims, &output_order);
     let shape = Shape::new(&input_order.dims, &kernel_order.dims, &output_dims, attrs)?;
-    let (input, kernel) = (as_kind_of(ty, input_order), as_kind_of(ty, kernel_order));
+    let sums = Sums::of(input.ty, kernel.ty, ty);
+    let (input, kernel) = (sums.operand(input_order), sums.operand(kernel_order));
     let mut data = Data::with_capacity(ty, element_count(&output_dims)?);
-    for_each_index(&output_dims, |index| data.push(shape.output_element(ty, &input, &kernel, index)?))?;
+    for_each_index(&output_dims, |index| data.push(shape.output_element(sums, &input, &kernel, index)?))?;
     let output = Array::new(ty, output_dims, data);
     let mut inverse = vec![0; output_order.len()];
     output_order.iter().enumerate().for_each(|(at, &d)| inverse[d] = at);
@@ -107,7 +108,7 @@ impl Shape {
     }
 
     /// One output element; `index` is batch, space, feature.
-    fn output_element(&self, ty: ElementType, input: &Data, kernel: &Data, index: &[usize]) -> Outcome<Scalar> {
+    fn output_element(&self, sums: Sums, input: &Data, kernel: &Data, index: &[usize]) -> Outcome<Scalar> {
         let spatial = self.taps.len();
         let out = index[spatial + 1];
         let batch = out / self.outputs_per_batch_group * self.output_batch + index[0];
@@ -116,7 +117,7 @@ impl Shape {
         let kernel_base = out * self.kernel_steps[0] as usize;
         let lines: Vec<&[(usize, usize)]> = (0..spatial).map(|d| self.taps[d][index[d + 1]].as_slice()).collect();
         let line_lengths: Vec<usize> = lines.iter().map(|line| line.len()).collect();
-        let mut sum = Total::new(ty);
+        let mut sum = Total::default();
         for_each_index(&line_lengths, |at| {
             let (mut kernel_at, mut input_at) = (kernel_base, input_base);
             for (d, (&i, line)) in at.iter().zip(&lines).enumerate() {
@@ -124,27 +125,24 @@ impl Shape {
                 kernel_at += kernel_place * self.kernel_steps[d + 1] as usize;
                 input_at += input_place * self.input_steps[d + 1] as usize;
             }
-            sum.add(input, input_at, kernel, kernel_at, self.features)
+            sum.add(sums.unrounded(input, input_at, kernel, kernel_at, self.features)?);
+            Outcome::Ok(())
         })?;
-        Ok(sum.value())
+        Ok(sums.finish(sum.value(sums.accumulation)))
     }
 }
 
-/// A sum of inner products, rounded at the end.
+/// A sum of inner products, all of one kind.
+#[derive(Default)]
 struct Total {
-    ty: ElementType,
     int: i64,
     re: LongSum,
     im: LongSum,
 }
 
 impl Total {
-    fn new(ty: ElementType) -> Self {
-        Total { ty, int: 0, re: LongSum::default(), im: LongSum::default() }
-    }
-
-    fn add(&mut self, a: &Data, a_at: usize, b: &Data, b_at: usize, length: usize) -> Outcome<()> {
-        match inner_product(Sum::of(self.ty), a, a_at, b, b_at, length)? {
+    fn add(&mut self, term: Scalar) {
+        match term {
             Scalar::Int(x) => self.int = self.int.wrapping_add(x),
             Scalar::Float(x) => self.re.add(x),
             Scalar::Complex(z) => {
@@ -152,15 +150,14 @@ impl Total {
                 self.im.add(z.im);
             }
         }
-        Ok(())
     }
 
-    fn value(&self) -> Scalar {
-        let sum = match () {
-            () if self.ty.is_float() => Scalar::Float(self.re.value()),
-            () if self.ty.is_complex() => Scalar::Complex(complex(self.re.value(), self.im.value())),
+    /// As a number of the accumulation's kind.
+    fn value(&self, accumulation: ElementType) -> Scalar {
+        match () {
+            () if accumulation.is_float() => Scalar::Float(self.re.value()),
+            () if accumulation.is_complex() => Scalar::Complex(complex(self.re.value(), self.im.value())),
             () => Scalar::Int(self.int),
-        };
-        rounded(self.ty, sum)
+        }
     }
 }

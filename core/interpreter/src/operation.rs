@@ -4,7 +4,7 @@ use fusebox_core::hlo::{ArrayShape, Computation, ElementType, Instruction, Op, S
 
 use crate::error::{Outcome, malformed, unsupported};
 use crate::evaluator::Evaluator;
-use crate::value::{Array, Data, Scalar, Value, dims_of};
+use crate::value::{Array, Data, Scalar, Value, dims_of, is_int_kind};
 use crate::{
     batch_norm, collective, contraction, convolution, custom_call, elementwise, fft, gather, int4, linalg, movement,
     random, reduce, scan, scatter, sort, window,
@@ -124,8 +124,11 @@ fn array_result(
         }
         Op::Map { to_apply, .. } => reduce::map(evaluator, &operands.0, *to_apply, ty),
         Op::Dot(numbers) => {
-            let wide = int4::computing_type(&instruction.op, ty);
-            let result = contraction::dot(operands.array(0)?, operands.array(1)?, numbers, wide, dims)?;
+            let [lhs, rhs] = operands.arrays()?;
+            // Products of floats are not computed in four bits; their sum is converted to them.
+            let integers = [lhs, rhs].iter().all(|x| is_int_kind(x.ty));
+            let wide = if integers { int4::computing_type(&instruction.op, ty) } else { ty };
+            let result = contraction::dot(lhs, rhs, numbers, wide, dims)?;
             Ok(Array { ty, ..result })
         }
         Op::RaggedDot { dims: numbers, lhs_ragged_dims, rhs_group_dims } => {

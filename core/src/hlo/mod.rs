@@ -7,6 +7,8 @@
 //! A [`Module`] owns [`Computation`]s, a computation owns [`Instruction`]s in a topological order
 //! (operands before users), and both are named by dense indices ([`ComputationId`], [`InstrId`]).
 
+mod accumulation;
+mod conversion;
 mod element_type;
 mod infer;
 mod literal;
@@ -19,6 +21,7 @@ mod span;
 pub mod text;
 mod verify;
 
+pub use accumulation::accumulation_type;
 pub use element_type::ElementType;
 pub use infer::{Signature, infer_shape, window_output_size};
 pub use literal::{ArrayLiteral, Literal};

@@ -55,6 +55,8 @@ pub(super) fn binary(site: &Site, op: BinaryOp) -> Inferred {
         }
         BinaryOp::Complex => (matches!(element_type, ElementType::F32 | ElementType::F64), "f32 or f64"),
         BinaryOp::Atan2 => (is_float_or_complex(element_type), "float or complex types"),
+        BinaryOp::Divide | BinaryOp::Power => (is_number(element_type), "number types"),
+        BinaryOp::Remainder => (is_number(element_type) && !element_type.is_complex(), "integer or float types"),
         _ => (true, ""),
     };
     ensure!(allowed, "{} needs {wanted}, its operands are {operand}", site.name());
@@ -71,7 +73,8 @@ pub(super) fn compare(site: &Site, order: Option<ComparisonType>) -> Inferred {
     let element_type = operand.element_type;
     let fits = match order {
         None => true,
-        Some(ComparisonType::Float | ComparisonType::TotalOrder) => is_float_or_complex(element_type),
+        Some(ComparisonType::Float) => is_float_or_complex(element_type),
+        Some(ComparisonType::TotalOrder) => element_type.is_float(),
         Some(ComparisonType::Signed) => element_type.is_signed_integer(),
         Some(ComparisonType::Unsigned) => element_type.is_unsigned_integer() || element_type == ElementType::Pred,
     };

@@ -76,6 +76,12 @@ pub(super) fn select_and_scatter(
 pub(super) fn convolution(site: &Site, attrs: &ConvolutionAttrs) -> Inferred {
     site.operand_count(2)?;
     let (input, kernel) = (site.array(0)?, site.array(1)?);
+    let (left, right) = (input.element_type, kernel.element_type);
+    let fits = left.holds_values_of(right) || right.holds_values_of(left);
+    ensure!(
+        fits,
+        "convolution takes {input} and {kernel} only if one type holds all values of the other; convert one of them"
+    );
     let dims = &attrs.dims;
     let rank = dims.input_spatial.len() + 2;
     let sides = [

@@ -32,7 +32,11 @@ fn in_eight_bits(rebuild: &mut Rebuild, instruction: &Instruction, cuts: &mut Ha
         let uncut = *rebuild.instruction(*operand).operands.first()?;
         return (rebuild.instruction(uncut).shape == instruction.shape).then_some(uncut);
     }
-    let wide = wide_type(shape.element_type).filter(|_| is_widened(&instruction.op))?;
+    let element = |id: &InstrId| rebuild.instruction(*id).shape.as_array().map(|array| array.element_type);
+    // A dot of floats is computed as such and only its sum converted to four bits.
+    let integers = |ty: ElementType| ty.is_integer() || ty == ElementType::Pred;
+    let of_integers = operands.iter().all(|id| element(id).is_some_and(integers));
+    let wide = wide_type(shape.element_type).filter(|_| of_integers && is_widened(&instruction.op))?;
     let widened: Vec<InstrId> = operands.iter().map(|&o| convert(rebuild, instruction, o, wide)).collect();
     let result = rebuild.add(instruction, instruction.op.clone(), with_type(&instruction.shape, wide), widened);
     let cut = rebuild.add(instruction, Op::Convert, instruction.shape.clone(), vec![result]);

@@ -112,7 +112,7 @@ impl Partition<'_> {
     }
 
     fn sum_loop(&mut self, id: InstrId, site: &Site, sizes: Vec<i64>) -> Result<ScopeId, EmissionError> {
-        let state = vec![Type::of_element(accumulator(self.array(id)?.element_type))];
+        let state = vec![Type::of_element(accumulator(self, id)?)];
         Ok(self.add_scope(site.scope, ScopeKind::Loop { sizes, state }))
     }
 }

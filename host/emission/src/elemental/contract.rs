@@ -1,17 +1,19 @@
 //! Dots and convolutions, element by element: a loop that sums products.
 
 use fusebox_core::builder::{FastMath, Value};
-use fusebox_core::hlo::{BinaryOp, ElementType, InstrId};
+use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, accumulation_type};
 
 use super::binary::binary;
 use super::convert::convert;
 use crate::EmissionError;
 use crate::access::Recipe;
+use crate::partition::Partition;
 use crate::subgraph::Writer;
 
-/// The type in which products of a result type are summed: narrow floats in `f32`.
-pub fn accumulator(result: ElementType) -> ElementType {
-    super::float_types::computed_in(result)
+/// The type in which the products of an instruction are summed.
+pub fn accumulator(partition: &Partition<'_>, id: InstrId) -> Result<ElementType, EmissionError> {
+    let (left, right) = (partition.operand_array(id, 0)?, partition.operand_array(id, 1)?);
+    Ok(accumulation_type(left.element_type, right.element_type, partition.array(id)?.element_type))
 }
 
 /// Operands: left, right; none if nothing is contracted.
@@ -41,7 +43,7 @@ fn sum_of_products(
     operands: &[Vec<Value>],
 ) -> Result<Vec<Value>, EmissionError> {
     let result = writer.partition.array(id)?.element_type;
-    let sum_type = accumulator(result);
+    let sum_type = accumulator(writer.partition, id)?;
     let zero = writer.b.zero(&fusebox_core::builder::Type::of_element(sum_type));
     let sum = match operands {
         [left, right] => {

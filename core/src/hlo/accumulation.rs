@@ -1,0 +1,82 @@
+//! The type in which `dot` and `convolution` multiply and add.
+
+use super::ElementType;
+
+/// Kinds of numbers, each of which holds the ones before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Pred,
+    Integer,
+    Float,
+    Complex,
+}
+
+impl Kind {
+    fn of(element_type: ElementType) -> Kind {
+        match element_type {
+            ElementType::Pred => Kind::Pred,
+            _ if element_type.is_integer() => Kind::Integer,
+            _ if element_type.is_float() => Kind::Float,
+            _ => Kind::Complex,
+        }
+    }
+}
+
+/// The type to which operands of a `dot` or `convolution` are converted before they are multiplied and added; the
+/// sum is converted to the type of the result once.
+///
+/// It holds the operands and, as far as it is of their kind or a higher one, the result: integers wrap in the
+/// result's type, narrow floats are summed in `f32`, floats next to a 64-bit one or to integers that `f32`
+/// does not hold in `f64`. A result of a lower kind (`c64` to `s32`) takes nothing from operands: those
+/// are multiplied and added as what they are.
+pub fn accumulation_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
+    let operands = Kind::of(lhs).max(Kind::of(rhs));
+    match operands.max(Kind::of(result)) {
+        Kind::Pred => ElementType::Pred,
+        Kind::Integer if result.is_integer() => result,
+        Kind::Integer if rhs.is_integer() && (lhs == ElementType::Pred || rhs.bits() > lhs.bits()) => rhs,
+        Kind::Integer => lhs,
+        Kind::Float if needs_f64(lhs, rhs, result) => ElementType::F64,
+        Kind::Float => ElementType::F32,
+        Kind::Complex if needs_f64(lhs, rhs, result) => ElementType::C128,
+        Kind::Complex => ElementType::C64,
+    }
+}
+
+fn needs_f64(lhs: ElementType, rhs: ElementType, result: ElementType) -> bool {
+    let is_double = |ty: ElementType| ty.real_part() == ElementType::F64;
+    let is_long = |ty: ElementType| ty.is_integer() && ty.bits() >= 32;
+    [lhs, rhs].into_iter().any(|ty| is_double(ty) || is_long(ty)) || is_double(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_holds_the_operands_and_the_result() {
+        let cases = [
+            ("c128", "c128", "f32", "c128"),
+            ("c64", "c64", "s32", "c64"),
+            ("f64", "c64", "f32", "c128"),
+            ("f32", "f32", "u32", "f32"),
+            ("bf16", "bf16", "u32", "f32"),
+            ("bf16", "bf16", "bf16", "f32"),
+            ("f64", "f64", "f32", "f64"),
+            ("f32", "f32", "f64", "f64"),
+            ("f64", "f64", "c64", "c128"),
+            ("s8", "s8", "f32", "f32"),
+            ("s32", "f32", "f32", "f64"),
+            ("s8", "u8", "s32", "s32"),
+            ("s32", "s32", "s8", "s8"),
+            ("u8", "s16", "pred", "s16"),
+            ("pred", "s8", "pred", "s8"),
+            ("pred", "pred", "pred", "pred"),
+            ("pred", "pred", "f16", "f32"),
+        ];
+        for (lhs, rhs, result, expected) in cases {
+            let [lhs, rhs, result, expected] = [lhs, rhs, result, expected].map(|name| name.parse().unwrap());
+            assert_eq!(accumulation_type(lhs, rhs, result), expected, "{lhs} times {rhs} to {result}");
+        }
+    }
+}
