@@ -96,10 +96,10 @@ pub(crate) fn bitcast_convert(x: &Array, to: ElementType, dims: Vec<usize>) -> O
 
 /// Rounds to a narrower format, keeping the type.
 pub(crate) fn reduce_precision(x: &Array, exponent_bits: i64, mantissa_bits: i64) -> Outcome<Array> {
-    if !(1..=11).contains(&exponent_bits) || !(0..=52).contains(&mantissa_bits) {
-        return malformed(format!("e{exponent_bits}m{mantissa_bits} is no floating-point format"));
-    }
-    let round = |v| number::reduce_precision(x.ty, exponent_bits as u32, mantissa_bits as u32, v);
+    // Beyond the widest type's own bits there is nothing to reduce.
+    let bits = |count: i64, least| count.clamp(least, 64) as u32;
+    let (exponent_bits, mantissa_bits) = (bits(exponent_bits, 1), bits(mantissa_bits, 0));
+    let round = |v| number::reduce_precision(x.ty, exponent_bits, mantissa_bits, v);
     let data = x.floats()?.iter().map(|&v| round(v)).collect();
     Ok(Array::new(x.ty, x.dims.clone(), Data::Float(data)))
 }

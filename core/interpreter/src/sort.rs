@@ -91,7 +91,7 @@ pub(crate) fn topk(x: &Array, k: i64, largest: bool) -> Outcome<Value> {
     let keys: Vec<i64> = match &x.data {
         Data::Int(v) if x.ty == ElementType::U64 => v.iter().map(|&i| i ^ i64::MIN).collect(),
         Data::Int(v) => v.clone(),
-        Data::Float(v) => v.iter().map(|&f| total_order(f)).collect(),
+        Data::Float(v) => v.iter().map(|&f| total_order(x.ty, f)).collect(),
         Data::Complex(_) => return unsupported("topk of complex numbers"),
     };
     let lines: usize = outer.iter().product();

@@ -1,6 +1,6 @@
 //! Complex numbers in `f64`; the caller rounds the parts to the element type.
 
-use fusebox_core::hlo::{BinaryOp, UnaryOp};
+use fusebox_core::hlo::{BinaryOp, Comparison, UnaryOp};
 
 use super::elementary::{LongSum, two_product};
 
@@ -57,8 +57,25 @@ pub(super) fn binary(op: BinaryOp, a: Complex, b: Complex) -> Option<Complex> {
         BinaryOp::Divide => a.divide(b),
         BinaryOp::Power => a.power(b),
         BinaryOp::Atan2 => a.atan2(b),
+        BinaryOp::Maximum if compare(Comparison::Ge, a, b) => a,
+        BinaryOp::Minimum if compare(Comparison::Le, a, b) => a,
+        BinaryOp::Maximum | BinaryOp::Minimum => b,
         _ => return None,
     })
+}
+
+/// By the real parts, then by the imaginary ones. Numbers with a NaN where it counts are in no order.
+#[inline]
+pub(super) fn compare(direction: Comparison, a: Complex, b: Complex) -> bool {
+    let tied = a.re == b.re;
+    match direction {
+        Comparison::Eq => a == b,
+        Comparison::Ne => a != b,
+        Comparison::Lt => a.re < b.re || tied && a.im < b.im,
+        Comparison::Le => a.re < b.re || tied && a.im <= b.im,
+        Comparison::Gt => a.re > b.re || tied && a.im > b.im,
+        Comparison::Ge => a.re > b.re || tied && a.im >= b.im,
+    }
 }
 
 impl Complex {
@@ -149,7 +166,7 @@ impl Complex {
         if self.im == 0.0 {
             return complex(self.re.exp(), self.im);
         }
-        if self.re == f64::NEG_INFINITY {
+        if self.re == f64::NEG_INFINITY && !self.im.is_finite() {
             return complex(0.0, 0.0);
         }
         // Beyond the range of exp the factors may still bring the product back into range.
@@ -166,6 +183,10 @@ impl Complex {
 
     /// Natural logarithm, branch cut along the negative real axis.
     pub fn ln(self) -> Complex {
+        if self.re.is_nan() || self.im.is_nan() {
+            // Next to an infinite part the absolute value is infinite even so.
+            return complex(self.abs(), f64::NAN);
+        }
         let (x, y) = (self.re.abs().max(self.im.abs()), self.re.abs().min(self.im.abs()));
         let re = if x > 0.5 && x < 2.0 && y < 2.0 { HALF * norm_minus_one(x, y).ln_1p() } else { self.ln_abs() };
         complex(re, self.im.atan2(self.re))
@@ -257,10 +278,18 @@ impl Complex {
         complex(self.re.cosh() * cosine, im)
     }
 
+    /// As C's Annex G has it: 1 at an infinite real part whatever the imaginary one is, and NaN where the angle is
+    /// undefined at a finite one.
     fn tanh(self) -> Complex {
-        if self.re.abs() > 22.0 {
+        if self.im == 0.0 {
+            return complex(self.re.tanh(), self.im);
+        }
+        if self.re.is_infinite() && !self.im.is_finite() {
+            return complex(1f64.copysign(self.re), 0.0);
+        }
+        if self.re.abs() > 22.0 && self.im.is_finite() {
             let im = 4.0 * self.im.sin() * self.im.cos() * (-2.0 * self.re.abs()).exp();
-            return complex(1f64.copysign(self.re), if im.is_nan() && self.im.is_infinite() { 0.0 } else { im });
+            return complex(1f64.copysign(self.re), im);
         }
         let tangent = self.im.tan();
         let sine = self.re.sinh();
@@ -272,18 +301,23 @@ impl Complex {
         complex(beta * (1.0 + sine * sine).sqrt() * sine / denominator, tangent / denominator)
     }
 
+    /// `sqrt(1 - z)` and `sqrt(1 + z)`; the sign of a zero imaginary part names the side of a branch cut.
+    fn roots(self) -> (Complex, Complex) {
+        (complex(1.0 - self.re, -self.im).sqrt(), complex(1.0 + self.re, self.im).sqrt())
+    }
+
     fn asin(self) -> Complex {
-        let (below, above) = (ONE.subtract(self).sqrt(), ONE.add(self).sqrt());
+        let (below, above) = self.roots();
         complex(self.re.atan2(below.multiply(above).re), libm::asinh(below.conjugate().multiply(above).im))
     }
 
     fn acos(self) -> Complex {
-        let (below, above) = (ONE.subtract(self).sqrt(), ONE.add(self).sqrt());
+        let (below, above) = self.roots();
         complex(2.0 * below.re.atan2(above.re), libm::asinh(above.conjugate().multiply(below).im))
     }
 
     fn acosh(self) -> Complex {
-        let (below, above) = (self.subtract(ONE).sqrt(), self.add(ONE).sqrt());
+        let (below, above) = (complex(self.re - 1.0, self.im).sqrt(), complex(self.re + 1.0, self.im).sqrt());
         complex(libm::asinh(below.conjugate().multiply(above).re), 2.0 * below.im.atan2(above.re))
     }
 

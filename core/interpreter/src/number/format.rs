@@ -11,7 +11,7 @@ enum Special {
     Nan,
     /// No infinities, no negative zero; NaN stands in its place. Overflow gives NaN.
     NanAtNegativeZero,
-    /// Neither infinities nor NaN. Overflow saturates; NaN becomes zero.
+    /// Neither infinities nor NaN. Overflow saturates; NaN becomes negative zero.
     Finite,
     /// Powers of two only, unsigned; NaN is all ones.
     PowerOfTwo,
@@ -150,9 +150,10 @@ impl FloatFormat {
         if rounded == 0.0 && self.special == Special::NanAtNegativeZero { 0.0 } else { rounded.copysign(x) }
     }
 
+    /// Without a NaN it becomes negative zero, whatever its sign: that means nothing.
     fn round_nan(self, x: f64) -> f64 {
         match self.special {
-            Special::Finite => 0f64.copysign(-1f64.copysign(x)),
+            Special::Finite => -0.0,
             _ => x,
         }
     }

@@ -20,7 +20,7 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
             // These change bits only, and must keep a NaN's payload.
             UnaryOp::Real => Some(Scalar::Float(x)),
             UnaryOp::Abs | UnaryOp::Negate if negate_is_exact(ty) => real::unary(op, x).map(Scalar::Float),
-            _ => real::unary(op, x).map(|y| Scalar::Float(round(result, y))),
+            _ => real::unary(op, x).map(|y| Scalar::Float(round_computed(result, y))),
         },
         Scalar::Complex(z) => match op {
             UnaryOp::IsFinite => Some(Scalar::Int(i64::from(z.re.is_finite() && z.im.is_finite()))),
@@ -36,17 +36,24 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
     }
 }
 
+/// The result of an operation in its type. Narrow floats are computed in `f32`, whose range shows only where the
+/// narrow type has no zero: what `f32` does not tell from 0 is NaN there.
+#[inline]
+fn round_computed(ty: ElementType, x: f64) -> f64 {
+    if ty == ElementType::F8E8M0FNU { round(ty, round(ElementType::F32, x)) } else { round(ty, x) }
+}
+
 /// [`unary`] for many elements at once, where operand and result are floats; `None` if they are not.
 pub(crate) fn unary_floats(op: UnaryOp, ty: ElementType, values: &[f64]) -> Option<Vec<f64>> {
     if matches!(op, UnaryOp::Real | UnaryOp::Abs | UnaryOp::Negate) {
         return None;
     }
-    values.iter().map(|&x| real::unary(op, x).map(|y| round(ty, y))).collect()
+    values.iter().map(|&x| real::unary(op, x).map(|y| round_computed(ty, y))).collect()
 }
 
 /// [`binary`] for many floats at once; `None` if the operation does not give floats.
 pub(crate) fn binary_floats(op: BinaryOp, ty: ElementType, a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
-    a.iter().zip(b).map(|(&a, &b)| real::binary(op, a, b).map(|x| round(ty, x))).collect()
+    a.iter().zip(b).map(|(&a, &b)| real::binary(op, a, b).map(|x| round_computed(ty, x))).collect()
 }
 
 /// [`binary`] for many integers at once; `None` if the operation does not exist on integers.
@@ -56,10 +63,11 @@ pub(crate) fn binary_ints(op: BinaryOp, ty: ElementType, a: &[i64], b: &[i64]) -
 
 /// Whether the type has a sign bit that can simply be changed.
 pub(crate) fn negate_is_exact(ty: ElementType) -> bool {
-    !matches!(
-        ty,
-        ElementType::F8E8M0FNU | ElementType::F8E4M3FNUZ | ElementType::F8E5M2FNUZ | ElementType::F8E4M3B11FNUZ
-    )
+    ty != ElementType::F8E8M0FNU && !has_nan_for_negative_zero(ty)
+}
+
+fn has_nan_for_negative_zero(ty: ElementType) -> bool {
+    matches!(ty, ElementType::F8E4M3FNUZ | ElementType::F8E5M2FNUZ | ElementType::F8E4M3B11FNUZ)
 }
 
 /// Applies a binary operation to elements of type `ty`.
@@ -68,7 +76,7 @@ pub(crate) fn binary(op: BinaryOp, ty: ElementType, a: Scalar, b: Scalar) -> Out
     let value = match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => int::binary(op, ty, a, b).map(Scalar::Int),
         (Scalar::Float(re), Scalar::Float(im)) if op == BinaryOp::Complex => Some(Scalar::Complex(Complex { re, im })),
-        (Scalar::Float(a), Scalar::Float(b)) => real::binary(op, a, b).map(|x| Scalar::Float(round(ty, x))),
+        (Scalar::Float(a), Scalar::Float(b)) => real::binary(op, a, b).map(|x| Scalar::Float(round_computed(ty, x))),
         (Scalar::Complex(a), Scalar::Complex(b)) => {
             complex::binary(op, a, b).map(|x| Scalar::Complex(round_complex(ty, x)))
         }
@@ -101,15 +109,11 @@ pub(crate) fn compare(
     match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => Ok(by_order(direction, int::less(ty, a, b), a == b)),
         (Scalar::Float(a), Scalar::Float(b)) if order == Some(ComparisonType::TotalOrder) => {
-            let (a, b) = (total_order(a), total_order(b));
+            let (a, b) = (total_order(ty, a), total_order(ty, b));
             Ok(by_order(direction, a < b, a == b))
         }
         (Scalar::Float(a), Scalar::Float(b)) => Ok(by_ieee(direction, a, b)),
-        (Scalar::Complex(a), Scalar::Complex(b)) => match direction {
-            Comparison::Eq => Ok(a == b),
-            Comparison::Ne => Ok(a != b),
-            _ => unsupported(format!("compare of {ty} with direction {direction}")),
-        },
+        (Scalar::Complex(a), Scalar::Complex(b)) => Ok(complex::compare(direction, a, b)),
         _ => malformed("the operands of compare differ in type"),
     }
 }
@@ -136,8 +140,12 @@ fn by_ieee(direction: Comparison, a: f64, b: f64) -> bool {
     }
 }
 
-/// An integer that orders floats as -NaN < -inf < … < -0 < +0 < … < inf < NaN.
-pub(crate) fn total_order(x: f64) -> i64 {
+/// An integer that orders floats of type `ty` as -NaN < -inf < … < -0 < +0 < … < inf < NaN. The one NaN of the types
+/// that have it in place of negative zero is a negative one.
+pub(crate) fn total_order(ty: ElementType, x: f64) -> i64 {
+    if x.is_nan() && has_nan_for_negative_zero(ty) {
+        return i64::MIN;
+    }
     let bits = x.to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
@@ -145,6 +153,6 @@ pub(crate) fn total_order(x: f64) -> i64 {
 /// `x` held between the bounds.
 #[inline]
 pub(crate) fn clamp(ty: ElementType, low: Scalar, x: Scalar, high: Scalar) -> Outcome<Scalar> {
-    let at_least = binary(BinaryOp::Maximum, ty, low, x)?;
-    binary(BinaryOp::Minimum, ty, high, at_least)
+    let at_least = binary(BinaryOp::Maximum, ty, x, low)?;
+    binary(BinaryOp::Minimum, ty, at_least, high)
 }

@@ -6,14 +6,16 @@ use super::{float_format, round, wrap};
 
 /// Rounds the mantissa to even, then turns exponents beyond the range into infinity and those below
 /// it into zero: on the bits of the type, as XLA defines it.
+/// NaN stays, also without a mantissa.
+///
+/// Types of 8 bits and fewer, of which some have no infinities, are reduced as `f32`.
 pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bits: u32, x: f64) -> f64 {
     if ty.bits() <= 8 {
-        // Formats without infinities overflow in their own way.
         return round(ty, reduce_precision(ElementType::F32, exponent_bits, mantissa_bits, x));
     }
     let format = float_format(ty);
     if x.is_nan() {
-        return if mantissa_bits > 0 { x } else { f64::INFINITY.copysign(x) };
+        return x;
     }
     let source_mantissa = format.mantissa_bits();
     let mut bits = format.encode(x);

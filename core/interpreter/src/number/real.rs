@@ -32,6 +32,7 @@ pub(super) fn unary(op: UnaryOp, x: f64) -> Option<f64> {
         UnaryOp::Asin => x.asin(),
         UnaryOp::Acos => x.acos(),
         UnaryOp::Asinh => libm::asinh(x),
+        UnaryOp::Acosh if x < 1.0 => f64::NAN,
         UnaryOp::Acosh => libm::acosh(x),
         UnaryOp::Atanh => libm::atanh(x),
         UnaryOp::Erf => libm::erf(x),

@@ -3,8 +3,8 @@
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType};
 
-use super::complex;
 use super::float_types::widened;
+use super::{bits, complex};
 
 /// The operation on two values of type `ty`.
 pub fn binary(b: &mut FunctionBuilder, op: BinaryOp, ty: ElementType, x: Value, y: Value) -> Result<Value, String> {
@@ -128,7 +128,7 @@ fn multiply_high(b: &mut FunctionBuilder, ty: ElementType, x: Value, y: Value) -
     let mut extend = |v| if ty.is_signed_integer() { b.extsi(v, wide) } else { b.extui(v, wide) };
     let (x, y) = (extend(x), extend(y));
     let product = b.muli(x, y);
-    let width = b.int(i64::from(ty.bits()), wide);
+    let width = bits::constant(b, ty.bits(), wide);
     let high = b.shrui(product, width);
     b.trunci(high, Scalar::of_element(ty))
 }

@@ -1,9 +1,9 @@
 //! Operations on bit patterns.
 
 use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Value};
-use fusebox_core::hlo::ElementType;
+use fusebox_core::hlo::{ElementType, FloatFormat};
 
-use super::float_types::widen;
+use super::float_types::{narrow, widen};
 use crate::access::bitcast_bits;
 
 /// The same bits as another type of equal width, where `pred` is a byte of 0 or 1.
@@ -15,14 +15,31 @@ pub fn reinterpret(b: &mut FunctionBuilder, from: ElementType, to: ElementType, 
     from_bits(b, to, bits)
 }
 
-/// The bits of a value as an integer of its width.
+/// The bits of a value as an integer of its width; of a complex number the real part's are the low ones.
 pub fn to_bits(b: &mut FunctionBuilder, from: ElementType, x: Value) -> Result<Value, String> {
     match from {
         ElementType::Pred => Ok(b.extui(x, Scalar::I8)),
-        _ if from.is_complex() => Err("bitcast-convert is not defined on complex numbers".into()),
+        _ if from.is_complex() => {
+            let (part, wide) = (from.real_part(), Scalar::Int(from.bits()));
+            let (re, im) = (b.re(x), b.im(x));
+            let (re, im) = (to_bits(b, part, re)?, to_bits(b, part, im)?);
+            let (low, high) = (b.extui(re, wide), b.extui(im, wide));
+            let half = constant(b, part.bits(), wide);
+            let high = b.shli(high, half);
+            Ok(b.ori(low, high))
+        }
         _ if from.is_float() => Ok(b.bitcast(x, Scalar::Int(from.bits()))),
         _ => Ok(x),
     }
+}
+
+/// A number as an integer of any width: constants have at most 64 bits.
+pub fn constant(b: &mut FunctionBuilder, value: u32, ty: Scalar) -> Value {
+    if ty.bits() <= 64 {
+        return b.int(i64::from(value), ty);
+    }
+    let narrow = b.int(i64::from(value), Scalar::I64);
+    b.extui(narrow, ty)
 }
 
 /// The value whose bits are given as an integer of its width.
@@ -32,28 +49,22 @@ pub fn from_bits(b: &mut FunctionBuilder, to: ElementType, bits: Value) -> Resul
             let zero = b.int(0, Scalar::I8);
             Ok(b.cmpi(IntPredicate::Ne, bits, zero))
         }
-        _ if to.is_complex() => Err("bitcast-convert is not defined on complex numbers".into()),
+        _ if to.is_complex() => {
+            let (part, wide) = (to.real_part(), Scalar::Int(to.bits()));
+            let half = constant(b, part.bits(), wide);
+            let high = b.shrui(bits, half);
+            let (re, im) = (b.trunci(bits, Scalar::Int(part.bits())), b.trunci(high, Scalar::Int(part.bits())));
+            let (re, im) = (from_bits(b, part, re)?, from_bits(b, part, im)?);
+            Ok(b.complex(re, im))
+        }
         _ if to.is_float() => Ok(b.bitcast(bits, Scalar::of_element(to))),
         _ => Ok(bits),
     }
 }
 
-/// Bits of exponent and mantissa of an IEEE-like type.
-fn exponent_and_mantissa(ty: ElementType) -> Option<(u32, u32)> {
-    match ty {
-        ElementType::F16 => Some((5, 10)),
-        ElementType::BF16 => Some((8, 7)),
-        ElementType::F32 => Some((8, 23)),
-        ElementType::F64 => Some((11, 52)),
-        ElementType::F8E5M2 => Some((5, 2)),
-        ElementType::F8E4M3 => Some((4, 3)),
-        ElementType::F8E3M4 => Some((3, 4)),
-        _ => None,
-    }
-}
-
 /// `reduce-precision`: the mantissa rounded to nearest even, what is too large made infinite, what is too
-/// small for the exponent made zero, NaN kept.
+/// small for the exponent made zero, NaN kept. Types of 8 bits and fewer, of which some have no infinities, are
+/// reduced as `f32`.
 pub fn reduce_precision(
     b: &mut FunctionBuilder,
     ty: ElementType,
@@ -61,9 +72,16 @@ pub fn reduce_precision(
     mantissa_bits: i64,
     x: Value,
 ) -> Result<Value, String> {
-    let (exponent, mantissa) =
-        exponent_and_mantissa(ty).ok_or_else(|| format!("reduce-precision of {ty} is not supported"))?;
-    let (exponent_bits, mantissa_bits) = (exponent_bits as u32, mantissa_bits as u32);
+    if ty.bits() <= 8 {
+        let wide = widen(b, ty, x);
+        let reduced = reduce_precision(b, ElementType::F32, exponent_bits, mantissa_bits, wide)?;
+        return Ok(narrow(b, ty, reduced));
+    }
+    let format = FloatFormat::of(ty).ok_or_else(|| format!("reduce-precision is not defined on {ty}"))?;
+    let (exponent, mantissa) = (format.exponent_bits, format.mantissa_bits);
+    // Beyond the type's own bits there is nothing to reduce.
+    let bits = |count: i64, least| count.clamp(least, 64) as u32;
+    let (exponent_bits, mantissa_bits) = (bits(exponent_bits, 1), bits(mantissa_bits, 0));
     let scalar = Scalar::of_element(ty);
     let integer = Scalar::Int(ty.bits());
     let mut bits = b.bitcast(x, integer);
@@ -122,10 +140,15 @@ pub fn part(
     part: Value,
 ) -> Result<Value, String> {
     let bits = to_bits(b, from, x)?;
-    let (wide, width) = (Scalar::Int(from.bits()), bitcast_bits(to));
+    let (wide, width) = (Scalar::Int(bitcast_bits(from)), bitcast_bits(to));
     let width_value = b.index(i64::from(width));
     let amount = b.muli(part, width_value);
-    let amount = b.index_castui(amount, wide);
+    let amount = if wide.bits() <= 64 {
+        b.index_castui(amount, wide)
+    } else {
+        let amount = b.index_castui(amount, Scalar::I64);
+        b.extui(amount, wide)
+    };
     let shifted = b.shrui(bits, amount);
     let cut = b.trunci(shifted, Scalar::Int(width));
     from_bits(b, to, cut)
@@ -133,13 +156,13 @@ pub fn part(
 
 /// The value of type `to` whose parts, from the low bits up, are given.
 pub fn joined(b: &mut FunctionBuilder, from: ElementType, to: ElementType, parts: &[Value]) -> Result<Value, String> {
-    let wide = Scalar::Int(to.bits());
+    let wide = Scalar::Int(bitcast_bits(to));
     let width = bitcast_bits(from);
-    let mut all = b.int(0, wide);
+    let mut all = constant(b, 0, wide);
     for (k, &part) in parts.iter().enumerate() {
         let bits = to_bits(b, from, part)?;
         let bits = b.extui(bits, wide);
-        let amount = b.int(k as i64 * i64::from(width), wide);
+        let amount = constant(b, k as u32 * width, wide);
         let bits = b.shli(bits, amount);
         all = b.ori(all, bits);
     }

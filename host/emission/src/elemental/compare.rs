@@ -1,7 +1,7 @@
 //! Comparisons.
 
 use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Value};
-use fusebox_core::hlo::{Comparison, ComparisonType, ElementType};
+use fusebox_core::hlo::{Comparison, ComparisonType, ElementType, FloatFormat, Specials};
 
 use super::float_types::widen;
 
@@ -21,8 +21,9 @@ pub fn compare(
         return Ok(b.cmpi(integer_predicate(direction, ty.is_signed_integer()), x, y));
     }
     if order == Some(ComparisonType::TotalOrder) {
+        let signed = ty != ElementType::F8E8M0FNU;
         let (x, y) = (ordered_bits(b, ty, x), ordered_bits(b, ty, y));
-        return Ok(b.cmpi(integer_predicate(direction, true), x, y));
+        return Ok(b.cmpi(integer_predicate(direction, signed), x, y));
     }
     let (x, y) = (widen(b, ty, x), widen(b, ty, y));
     Ok(b.cmpf(float_predicate(direction), x, y))
@@ -55,14 +56,25 @@ fn float_predicate(direction: Comparison) -> FloatPredicate {
     }
 }
 
-/// The bits as a signed integer in total order: -NaN < -inf < … < -0 < +0 < … < +NaN.
+/// The bits as an integer in total order: -NaN < -inf < … < -0 < +0 < … < +NaN. Signed, unless the type has no sign.
 fn ordered_bits(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
     let scalar = Scalar::Int(ty.bits());
     let bits = b.bitcast(x, scalar);
+    if ty == ElementType::F8E8M0FNU {
+        return bits;
+    }
     let (zero, all_but_sign) = (b.int(0, scalar), b.int(i64::MAX >> (64 - ty.bits()), scalar));
     let flipped = b.xori(bits, all_but_sign);
     let negative = b.cmpi(IntPredicate::Slt, bits, zero);
-    b.select(negative, flipped, bits)
+    if FloatFormat::of(ty).is_none_or(|format| format.specials != Specials::NanNegativeZero) {
+        return b.select(negative, flipped, bits);
+    }
+    // The code of negative zero is the type's one NaN, a negative one: it stays the smallest.
+    let smallest = b.int(i64::MIN >> (64 - ty.bits()), scalar);
+    let is_number = b.cmpi(IntPredicate::Ne, bits, smallest);
+    let negative = b.andi(negative, is_number);
+    let negated = b.subi(smallest, bits);
+    b.select(negative, negated, bits)
 }
 
 /// Equality of both parts; order by the real part, then the imaginary one.

@@ -200,8 +200,7 @@ fn sign(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let size = magnitude(b, x);
     let quotient = Parts { re: b.divf(x.re, size), im: b.divf(x.im, size) };
     let zero = is_zero(b, x);
-    let nothing = constant(b, 0.0);
-    choose(b, zero, nothing, quotient)
+    choose(b, zero, x, quotient)
 }
 
 fn logistic(b: &mut FunctionBuilder, x: Parts) -> Parts {

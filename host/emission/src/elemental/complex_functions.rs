@@ -29,9 +29,12 @@ pub fn exp(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let on_axis = b.cmpf(FloatPredicate::Oeq, x.im, zero);
     let whole = b.mulf(e, scale);
     let result = choose(b, on_axis, Parts { re: whole, im: x.im }, Parts { re, im });
-    // e^-inf is 0 in every direction, also in none.
+    // e^-inf is 0 also in no direction.
     let lowest = real_like(b, x.re, f64::NEG_INFINITY);
     let vanishes = b.cmpf(FloatPredicate::Oeq, x.re, lowest);
+    let nowhere = b.subf(x.im, x.im);
+    let undirected = b.cmpf(FloatPredicate::Uno, nowhere, nowhere);
+    let vanishes = b.andi(vanishes, undirected);
     choose(b, vanishes, Parts { re: zero, im: zero }, result)
 }
 
@@ -121,9 +124,10 @@ pub fn sqrt(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let sum = b.addf(re, size);
     let sum = b.mulf(sum, half);
     let t = function(b, "math.sqrt", sum);
-    let usable = b.cmpf(FloatPredicate::Ogt, t, zero);
+    let vanishes = b.cmpf(FloatPredicate::Oeq, t, zero);
     let twice = b.addf(t, t);
-    let divisor = b.select(usable, twice, one);
+    // Only 0 has a root of size 0; that of NaN stays NaN.
+    let divisor = b.select(vanishes, one, twice);
     let other = b.divf(scaled.im, divisor);
     let (t, other) = (b.mulf(t, back), b.mulf(other, back));
     let other_size = function(b, "math.absf", other);
@@ -136,17 +140,18 @@ pub fn sqrt(b: &mut FunctionBuilder, x: Parts) -> Parts {
     sqrt_of_infinity(b, x, result)
 }
 
-/// An infinite imaginary part wins; on an infinite real one the other part vanishes.
+/// An infinite imaginary part wins; on an infinite real one the other part vanishes, or is NaN if the imaginary one is.
 fn sqrt_of_infinity(b: &mut FunctionBuilder, x: Parts, result: Parts) -> Parts {
     let (zero, infinity) = (real(b, 0.0), real(b, f64::INFINITY));
     let small = b.float_binary("math.copysign", zero, x.im);
     let large = b.float_binary("math.copysign", infinity, x.im);
-    let finite_im = b.cmpf(FloatPredicate::Ord, x.im, x.im);
+    let undirected = b.cmpf(FloatPredicate::Uno, x.im, x.im);
+    let rest = b.select(undirected, x.im, zero);
+    let small = b.select(undirected, x.im, small);
     let (re_infinite, im_infinite) = (is_infinite(b, x.re), is_infinite(b, x.im));
     let negative = b.cmpf(FloatPredicate::Olt, x.re, zero);
-    let along = choose(b, negative, Parts { re: zero, im: large }, Parts { re: infinity, im: small });
-    let re_only = b.andi(re_infinite, finite_im);
-    let result = choose(b, re_only, along, result);
+    let along = choose(b, negative, Parts { re: rest, im: large }, Parts { re: infinity, im: small });
+    let result = choose(b, re_infinite, along, result);
     choose(b, im_infinite, Parts { re: infinity, im: x.im }, result)
 }
 
@@ -167,6 +172,18 @@ fn hyperbolic(b: &mut FunctionBuilder, x: Value) -> Circular {
     circular(b, x, "math.sinh", "math.cosh")
 }
 
+/// A number whose hyperbolic functions do not overflow, and the factor by which they are too small. Beyond 40, sinh and
+/// cosh are `e^|x| / 2`, so that a part of `x` can be taken out as a factor.
+fn without_overflow(b: &mut FunctionBuilder, x: Value) -> (Value, Value) {
+    let (limit, part) = (real(b, 700.0), real(b, 660.0));
+    let size = function(b, "math.absf", x);
+    let large = b.cmpf(FloatPredicate::Ogt, size, limit);
+    let rest = b.subf(size, part);
+    let rest = b.float_binary("math.copysign", rest, x);
+    let (one, factor) = (real(b, 1.0), real(b, 660f64.exp()));
+    (b.select(large, rest, x), b.select(large, factor, one))
+}
+
 /// `-i sinh(i x)`
 pub fn sin(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let turned = times_i(b, x);
@@ -183,23 +200,28 @@ pub fn cos(b: &mut FunctionBuilder, x: Parts) -> Parts {
 /// `sinh re cos im + i cosh re sin im`; on the axes the part that is 0 stays what it is.
 pub fn sinh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let zero = real(b, 0.0);
-    let (h, t) = (hyperbolic(b, x.re), trigonometric(b, x.im));
+    let (reduced, factor) = without_overflow(b, x.re);
+    let (h, t) = (hyperbolic(b, reduced), trigonometric(b, x.im));
     let (re, im) = (b.mulf(h.sin, t.cos), b.mulf(h.cos, t.sin));
+    let (re, im) = (b.mulf(re, factor), b.mulf(im, factor));
     let on_imaginary = b.cmpf(FloatPredicate::Oeq, x.re, zero);
     let re = b.select(on_imaginary, x.re, re);
     let on_real = b.cmpf(FloatPredicate::Oeq, x.im, zero);
-    choose(b, on_real, Parts { re: h.sin, im: x.im }, Parts { re, im })
+    let whole = b.mulf(h.sin, factor);
+    choose(b, on_real, Parts { re: whole, im: x.im }, Parts { re, im })
 }
 
 /// `cosh re cos im + i sinh re sin im`; on the axes the imaginary part is 0.
 pub fn cosh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let zero = real(b, 0.0);
-    let (h, t) = (hyperbolic(b, x.re), trigonometric(b, x.im));
-    let im = b.mulf(h.sin, t.sin);
+    let (reduced, factor) = without_overflow(b, x.re);
+    let (h, t) = (hyperbolic(b, reduced), trigonometric(b, x.im));
+    let (re, im) = (b.mulf(h.cos, t.cos), b.mulf(h.sin, t.sin));
+    let (re, im) = (b.mulf(re, factor), b.mulf(im, factor));
     let nothing = b.mulf(x.re, x.im);
     let (a, c) = (b.cmpf(FloatPredicate::Oeq, x.re, zero), b.cmpf(FloatPredicate::Oeq, x.im, zero));
     let on_axis = b.ori(a, c);
-    Parts { re: b.mulf(h.cos, t.cos), im: b.select(on_axis, nothing, im) }
+    Parts { re, im: b.select(on_axis, nothing, im) }
 }
 
 /// `i x`
@@ -230,9 +252,13 @@ pub fn tanh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let decay = function(b, "math.exp", doubled);
     let im = b.mulf(four, turn);
     let im = b.mulf(im, decay);
-    let undirected = is_infinite(b, x.im);
-    let far_value = Parts { re: b.float_binary("math.copysign", one, x.re), im: b.select(undirected, zero, im) };
+    let far_value = Parts { re: b.float_binary("math.copysign", one, x.re), im };
     let value = choose(b, far, far_value, near);
+    // Without an angle: 1 at an infinite real part, NaN at a finite one.
+    let (infinite, nowhere) = (is_infinite(b, x.re), b.subf(x.im, x.im));
+    let undirected = b.cmpf(FloatPredicate::Uno, nowhere, nowhere);
+    let limit = Parts { re: b.select(infinite, far_value.re, nowhere), im: b.select(infinite, zero, nowhere) };
+    let value = choose(b, undirected, limit, value);
     let on_axis = b.cmpf(FloatPredicate::Oeq, x.im, zero);
     Parts { re: value.re, im: b.select(on_axis, x.im, value.im) }
 }

@@ -34,9 +34,9 @@ pub fn operation(
     }
 }
 
-/// `min(max(low, x), high)`
+/// `min(max(x, low), high)`
 fn clamp(b: &mut FunctionBuilder, ty: ElementType, low: Value, x: Value, high: Value) -> Result<Value, String> {
     use fusebox_core::hlo::BinaryOp;
-    let x = binary::binary(b, BinaryOp::Maximum, ty, low, x)?;
+    let x = binary::binary(b, BinaryOp::Maximum, ty, x, low)?;
     binary::binary(b, BinaryOp::Minimum, ty, x, high)
 }

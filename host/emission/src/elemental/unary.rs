@@ -4,14 +4,18 @@ use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scala
 use fusebox_core::hlo::{ElementType, UnaryOp};
 
 use super::complex;
-use super::float_types::{computed_in, widen, widened};
+use super::float_types::{computed_in, narrow, widen, widened};
 
 /// The operation on a value of type `ty`.
 pub fn unary(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> Result<Value, String> {
     match (op, ty) {
         (_, ty) if ty.is_complex() => complex::unary(b, op, ty, x),
         (UnaryOp::Real, _) => Ok(x),
-        (UnaryOp::Imag, _) => Ok(b.zero(&Scalar::of_element(ty).into())),
+        (UnaryOp::Imag, _) => {
+            // Rounded like any other result: a type without zero has NaN there.
+            let zero = b.float(0.0, Scalar::of_element(computed_in(ty)));
+            Ok(narrow(b, ty, zero))
+        }
         (UnaryOp::IsFinite, ty) if ty.is_float() => Ok(is_finite(b, ty, x)),
         (_, ty) if ty.is_float() => widened(b, ty, [x], |b, [x]| float(b, op, computed_in(ty), x)),
         (_, ElementType::Pred) => pred(b, op, x),

@@ -1,0 +1,50 @@
+//! When two results count as equal, and how elements are shown.
+
+use fusebox_core::hlo::{ElementType, FloatFormat};
+
+/// Numbers of a value: two for complex ones, none for integers.
+fn decode(ty: ElementType, bytes: &[u8]) -> Vec<f64> {
+    let part = ty.real_part();
+    let Some(format) = FloatFormat::of(part) else { return Vec::new() };
+    let number = |bytes: &[u8]| {
+        let mut wide = [0; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        format.decode(u64::from_le_bytes(wide))
+    };
+    bytes.chunks(part.byte_size()).map(number).collect()
+}
+
+/// The value in decimal, or integers in hexadecimal.
+pub fn show(ty: ElementType, bytes: &[u8]) -> String {
+    match decode(ty, bytes).as_slice() {
+        [] => bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect(),
+        [re, im] => format!("{re:?}{im:+?}i"),
+        numbers => format!("{:?}", numbers[0]),
+    }
+}
+
+/// Integers exactly; floats of 8 bits and fewer exactly; others to some units in the last place, complex numbers
+/// relative to their size, and numbers below the smallest normal one absolutely. Infinities, NaN (not its sign and
+/// payload) and the signs of zeros are always exact.
+pub fn is_close(ty: ElementType, found: &[u8], expected: &[u8]) -> bool {
+    if found == expected {
+        return true;
+    }
+    let (relative, absolute) = match ty.real_part() {
+        // The error of a complex power grows with the size of the exponent.
+        ElementType::F64 if ty.is_complex() => (4e-15, 1e-307),
+        ElementType::F64 => (2e-15, 1e-307),
+        ElementType::F32 => (5e-7, 1.2e-38),
+        ElementType::F16 => (1e-3, 6e-8),
+        ElementType::BF16 => (8e-3, 1.2e-38),
+        part if part.is_float() => (0.0, 0.0),
+        _ => return false,
+    };
+    let (found, expected) = (decode(ty, found), decode(ty, expected));
+    let size = expected.iter().filter(|x| x.is_finite()).fold(0f64, |size, x| size.max(x.abs()));
+    found.iter().zip(&expected).all(|(&a, &b)| match (a.is_nan(), b.is_nan()) {
+        (false, false) if a == 0.0 && b == 0.0 => a.is_sign_negative() == b.is_sign_negative(),
+        (false, false) => a == b || (a - b).abs() <= relative * if ty.is_complex() { size } else { b.abs() } + absolute,
+        (a, b) => a == b,
+    })
+}

@@ -1,0 +1,144 @@
+//! Elementwise operations on the values where definitions matter: zeros with their signs, infinities, NaN, the
+//! smallest and the largest of each type, divisors of 0, shifts beyond the width. Every operation that the
+//! verifier lets a type do is computed by kernels for the cpu, by simulated ones, by the reference interpreter and by
+//! constant folding, which agree except where `exceptions.rs` says why not.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod cases;
+mod closeness;
+#[path = "../compiled/mod.rs"]
+mod compiled;
+mod engines;
+mod exceptions;
+mod folding;
+mod products;
+mod refusals;
+mod values;
+
+use std::ops::Range;
+
+use fusebox_core::hlo::{ArrayLiteral, ElementType};
+
+use cases::{Case, Step, Values};
+use closeness::{is_close, show};
+use engines::Engine;
+use exceptions::EXCEPTIONS;
+
+/// What was found out about a type.
+struct Report {
+    case: Case,
+    faults: Vec<String>,
+    excused: Vec<bool>,
+}
+
+impl Report {
+    /// Compares a result with what it should be. `places` are those of the elements among the operands.
+    fn compare(&mut self, who: &str, number: usize, places: Range<usize>, found: &[u8], expected: &[u8]) {
+        let step = &self.case.steps[number];
+        let ty = step.result;
+        let pairs = found.chunks(ty.byte_size()).zip(expected.chunks(ty.byte_size()));
+        let parts = step.parts.unwrap_or(1) as usize;
+        let wrong = pairs.enumerate().filter(|(_, (a, b))| !is_close(ty, a, b));
+        // One operation tends to fail for many operands in the same way.
+        let wrong: Vec<_> = wrong.take(3).collect();
+        if wrong.is_empty() {
+            return;
+        }
+        if let Some(exception) = EXCEPTIONS.iter().position(|exception| exception.covers(self.case.element, step)) {
+            self.excused[exception] = true;
+            return;
+        }
+        self.faults.extend(wrong.into_iter().map(|(i, (a, b))| {
+            let operands = operands(&self.case, step, places.start + i / parts);
+            format!("{who}: {ty} {} of {operands}: {} instead of {}", step.operation, show(ty, a), show(ty, b))
+        }));
+    }
+
+    fn compare_all(&mut self, who: &str, found: &[ArrayLiteral], expected: &[ArrayLiteral]) {
+        for (number, (found, expected)) in found.iter().zip(expected).enumerate() {
+            self.compare(who, number, 0..0, &found.data, &expected.data);
+        }
+    }
+
+    /// Compares what is folded with what the kernels compute.
+    fn compare_folded(&mut self, computed: &[ArrayLiteral]) {
+        for folded in folding::fold(&self.case) {
+            for (number, computed) in computed.iter().enumerate() {
+                let Some(found) = &folded.results[number] else { continue };
+                let places = folded.places(self.case.steps[number].values);
+                let size = found.element_type.byte_size();
+                let expected = &computed.data[places.start * size..places.end * size];
+                self.compare("Folding", number, places, &found.data, expected);
+            }
+        }
+    }
+}
+
+/// The operands of an element of a result, as text.
+fn operands(case: &Case, step: &Step, place: usize) -> String {
+    let at = |k: usize| {
+        let input = &case.inputs[k];
+        let bytes = input.data.chunks(input.element_type.byte_size()).nth(place).unwrap_or_default();
+        show(input.element_type, bytes)
+    };
+    match step.values {
+        Values::Single => format!("u = {}", at(0)),
+        Values::Paired => format!("x = {}, y = {}, z = {}", at(1), at(2), at(3)),
+    }
+}
+
+/// Computes everything there is on the type and compares.
+fn check(element: ElementType) {
+    let case = Case::all(element);
+    let text = case.text();
+    let [expected, on_cpu, simulated] =
+        [Engine::Interpreter, Engine::Cpu, Engine::Simt].map(|engine| engine.run(&text, &case.inputs));
+    let mut report = Report { case, faults: Vec::new(), excused: vec![false; EXCEPTIONS.len()] };
+    report.compare_all("Cpu", &on_cpu, &expected);
+    report.compare_all("Simt", &simulated, &expected);
+    report.compare_folded(&on_cpu);
+    let Report { mut faults, excused, .. } = report;
+    for (exception, excused) in EXCEPTIONS.iter().zip(excused) {
+        if exception.element == element.name() && !excused {
+            faults.push(format!("{exception:?} no longer occurs; take it off the list"));
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "{element}: {} differences\n{}",
+        faults.len(),
+        faults[..faults.len().min(60)].join("\n")
+    );
+}
+
+macro_rules! tests {
+    ($($name:ident: $($ty:literal),+;)*) => {
+        $(#[test]
+        fn $name() {
+            [$($ty),+].iter().for_each(|ty| check(ty.parse().unwrap()));
+        })*
+
+        #[test]
+        fn every_type_is_among_them() {
+            let tested = [$($($ty),+),*];
+            for ty in ElementType::ALL {
+                assert!(tested.contains(&ty.name()), "{ty}");
+            }
+        }
+    };
+}
+
+tests! {
+    f64: "f64";
+    f32: "f32";
+    f16: "f16";
+    bf16: "bf16";
+    c64: "c64";
+    c128: "c128";
+    eight_bit_floats_with_infinities: "f8e3m4", "f8e4m3", "f8e5m2";
+    eight_bit_floats_with_nan_alone: "f8e4m3fn", "f8e4m3b11fnuz", "f8e4m3fnuz", "f8e5m2fnuz", "f8e8m0fnu";
+    narrower_floats: "f4e2m1fn", "f6e2m3fn", "f6e3m2fn";
+    signed_integers: "s8", "s16", "s32", "s64";
+    unsigned_integers: "u8", "u16", "u32", "u64";
+    narrow_integers: "pred", "s1", "s2", "s4", "u1", "u2", "u4";
+}
