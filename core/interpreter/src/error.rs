@@ -1,6 +1,6 @@
 //! What can go wrong, and where it did.
 
-use fusebox_core::hlo::{Computation, Diagnostic, InstrId, Module, Opcode, Span};
+use fusebox_core::hlo::{Computation, Diagnostic, InstrId, Module, Opcode, Span, verify};
 use thiserror::Error;
 
 /// Why a module could not be evaluated.
@@ -50,7 +50,7 @@ pub enum Fault {
     /// Nothing in the interpreter does this.
     #[error("not supported by the interpreter: {0}")]
     Unsupported(String),
-    /// The instruction contradicts itself or its operands; the verifier would have said so.
+    /// The instruction contradicts itself or its operands, in a module that the verifier refuses.
     #[error("malformed: {0}; run the verifier on the module first")]
     Malformed(String),
     /// The array would not fit.
@@ -80,10 +80,14 @@ pub(crate) fn malformed<T>(what: impl Into<String>) -> Outcome<T> {
 }
 
 impl InstructionError {
-    /// Gives a fault its place. A fault of a called instruction keeps the place it has.
+    /// Gives a fault its place. A fault of a called instruction keeps the place it has. What contradicts itself in a
+    /// module that the verifier lets pass (a custom call's operands, say) is a limit of the interpreter.
     pub(crate) fn locate(module: &Module, computation: &Computation, id: InstrId, fault: Fault) -> Self {
         match fault {
             Fault::Called(inner) => *inner,
+            Fault::Malformed(what) if verify(module).is_ok() => {
+                Self::locate(module, computation, id, Fault::Unsupported(what))
+            }
             fault => {
                 let instruction = computation.instruction(id);
                 InstructionError {

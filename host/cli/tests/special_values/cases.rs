@@ -219,9 +219,11 @@ fn literal(ty: ElementType, bytes: &[u8]) -> String {
     let bits = u128::from_le_bytes(wide);
     let float = |format: FloatFormat, bits: u128| {
         let x = format.decode(bits as u64);
+        let payload = bits & ((1 << format.mantissa_bits) - 1);
+        let sign = if x.is_sign_negative() { "-" } else { "" };
         match () {
-            () if x.is_nan() && x.is_sign_negative() => "-nan".to_owned(),
-            () if x.is_nan() => "nan".to_owned(),
+            () if x.is_nan() && format.has_infinity() => format!("{sign}nan({payload:#x})"),
+            () if x.is_nan() => format!("{sign}nan"),
             () => format!("{x:?}"),
         }
     };
