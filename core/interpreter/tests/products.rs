@@ -62,8 +62,15 @@ fn four_bits_are_cut_from_the_sum_of_floats() {
 
 #[test]
 fn convolutions_follow_the_same_rule() {
-    let text = "x = c64[1,3,1] parameter(0)\ny = c64[3,1,1] parameter(1)\n\
-        ROOT r = f32[1,1,1] convolution(x, y), window={size=3}, dim_labels=b0f_0io->b0f";
     let numbers = [(1f32, 2f32), (3.0, -1.0), (0.5, 4.0)];
-    assert_eq!(values::<f32>(&body(text, &[array(&[1, 3, 1], &numbers), array(&[3, 1, 1], &numbers)])), [-10.75]);
+    let inputs = [array(&[1, 3, 1], &numbers), array(&[3, 1, 1], &numbers)];
+    let to = |ty: &str| {
+        let text = format!(
+            "x = c64[1,3,1] parameter(0)\ny = c64[3,1,1] parameter(1)\n\
+             ROOT r = {ty}[1,1,1] convolution(x, y), window={{size=3}}, dim_labels=b0f_0io->b0f"
+        );
+        body(&text, &inputs)
+    };
+    assert_eq!(values::<f32>(&to("f32")), [-10.75]);
+    assert_eq!(values::<i32>(&to("s32")), [-10]);
 }
