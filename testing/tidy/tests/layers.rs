@@ -41,12 +41,14 @@ fn members() -> BTreeMap<String, (PathBuf, BTreeSet<String>)> {
 /// The crates of this workspace that a crate may depend on.
 fn allowed(name: &str) -> &'static [&'static str] {
     match name {
-        "fusebox-core" | "fusebox-tidy" => &[],
-        "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" | "fusebox-plugins" => &["fusebox-core"],
-        "fusebox-runtime" => &["fusebox-core", "fusebox-interpreter"],
-        "fusebox-run" => &["fusebox-core", "fusebox-runtime"],
+        "fusebox-core" | "fusebox-files" | "fusebox-tidy" => &[],
+        "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" => &["fusebox-core"],
+        "fusebox-plugins" => &["fusebox-core", "fusebox-files"],
+        "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-interpreter"],
+        "fusebox-run" => &["fusebox-core", "fusebox-files", "fusebox-runtime"],
         "fusebox-compiler" => &[
             "fusebox-core",
+            "fusebox-files",
             "fusebox-interpreter",
             "fusebox-emission",
             "fusebox-lowering",

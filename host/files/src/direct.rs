@@ -1,0 +1,32 @@
+//! Writes to what cannot be replaced: FIFOs, devices, files without a name.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use crate::replace::Fill;
+use crate::{FileKind, WriteError};
+
+/// Composes the content in a file without a name, then sends it: who writes may seek, a FIFO cannot.
+pub(crate) fn write<E: Into<io::Error>>(path: &Path, kind: FileKind, fill: impl Fill<E>) -> Result<(), WriteError> {
+    let draft = |step| move |source| WriteError::Draft { path: path.into(), step, source };
+    let mut content = tempfile::tempfile().map_err(draft("making a temporary file"))?;
+    fill(&mut content).map_err(|error| draft("writing a temporary file")(error.into()))?;
+    content.rewind().map_err(draft("reading a temporary file"))?;
+    send(&mut content, path).map_err(|source| WriteError::Stream { path: path.into(), kind, source })
+}
+
+fn send(content: &mut File, path: &Path) -> io::Result<()> {
+    let mut stream = OpenOptions::new().write(true).truncate(true).open(path)?;
+    io::copy(content, &mut stream)?;
+    stream.flush()?;
+    match stream.sync_all() {
+        // What has no disk behind it says so in one of these ways.
+        Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOTSUP | Errno::ROFS)) => {
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}

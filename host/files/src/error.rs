@@ -1,0 +1,139 @@
+//! Why a file was not read or not written.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::{FileKind, SizeLimit};
+
+/// Why a file was not read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// There is no such file.
+    #[error("cannot read {}: there is no such file", path.display())]
+    NotFound {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Only regular files are opened: a FIFO may block for ever, a device may never end.
+    #[error("cannot read {}: it is {kind}, and only regular files are read{}", path.display(), stream_advice(*kind))]
+    NotRegular {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        kind: FileKind,
+    },
+    /// It is larger than allowed.
+    #[error("cannot read {}: it is larger than {limit} bytes; {} SIZE raises the limit, `none` lifts it",
+        path.display(), SizeLimit::FLAG)]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Most bytes allowed.
+        limit: u64,
+    },
+    /// It does not fit into memory.
+    #[error("cannot read {}: memory is short after {bytes} bytes", path.display())]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// Bytes held, or asked for.
+        bytes: u64,
+    },
+    /// The system refused.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+fn stream_advice(kind: FileKind) -> &'static str {
+    if kind.is_stream() { "; where `-` is taken, send it to standard input" } else { "" }
+}
+
+/// Why a file was not written. What stood under the name before is untouched, unless the variant says otherwise.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// The name is a directory's.
+    #[error("cannot write {}: it is a directory; name a file in it", path.display())]
+    Directory {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is one of the inputs of the same run.
+    #[error("{} is the same file as the input {}; name another file for the output", path.display(), input.display())]
+    IsInput {
+        /// The output.
+        path: PathBuf,
+        /// The input.
+        input: PathBuf,
+    },
+    /// The name leads nowhere: a folder is missing, links go round in circles.
+    #[error("cannot write {}: {source}", path.display())]
+    Path {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The file exists and may not be written.
+    #[error("cannot write {}: {source}; the file was left as it is", path.display())]
+    Protected {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// No new file can be made beside it.
+    #[error("cannot write {}: no file can be made in the directory {}: {source}", path.display(), folder.display())]
+    Folder {
+        /// The file.
+        path: PathBuf,
+        /// Its directory.
+        folder: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The new file could not be completed; it is gone again.
+    #[error("cannot write {}: {source} ({step}); what was there before is untouched", path.display())]
+    Draft {
+        /// The file.
+        path: PathBuf,
+        /// What was being done.
+        step: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The new file is in place, but the disk does not confirm it.
+    #[error("{} is written, but {} could not be saved to disk: {source}; a power cut may undo it", path.display(),
+        folder.display())]
+    Unconfirmed {
+        /// The file.
+        path: PathBuf,
+        /// Its directory.
+        folder: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A FIFO or device did not take all of it; part may have gone out.
+    #[error("cannot write {}, which is {kind}: {source}", path.display())]
+    Stream {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        kind: FileKind,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl WriteError {
+    /// Whether the command line is at fault, not the file system.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, WriteError::IsInput { .. })
+    }
+}

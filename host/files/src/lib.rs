@@ -1,0 +1,27 @@
+//! The user's files: the only crate of fusebox that opens them and that writes any.
+//!
+//! What is read is a regular file of bounded size, so that nothing blocks and nothing fills memory. What is written
+//! replaces the old file as a whole or not at all.
+//!
+//! ```text
+//! limit     how large a file may be           replace   the new file beside the old one, then in its place
+//! kind      FIFO, device, directory, …        direct    FIFOs and devices, which cannot be replaced
+//! read      open, read, read a stream         place     where a name leads
+//! ```
+#![deny(missing_docs)]
+
+mod direct;
+mod error;
+mod kind;
+mod limit;
+mod place;
+mod read;
+mod replace;
+mod same;
+
+pub use error::{ReadError, WriteError};
+pub use kind::FileKind;
+pub use limit::{BadSize, SizeLimit};
+pub use read::{open, read, read_stream};
+pub use replace::{replace, write};
+pub use same::refuse_inputs;

@@ -1,0 +1,101 @@
+//! How large a file may be that is read.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The largest size, in bytes, of a file that is read; or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeLimit(Option<u64>);
+
+impl SizeLimit {
+    /// The flag of every program that lifts the limit.
+    pub const FLAG: &str = "--file-limit";
+
+    /// Files of at most so many bytes.
+    pub const fn bytes(most: u64) -> SizeLimit {
+        SizeLimit(Some(most))
+    }
+
+    /// Files of any size.
+    pub const fn none() -> SizeLimit {
+        SizeLimit(None)
+    }
+
+    /// The most bytes allowed, if there is a limit.
+    pub fn most(self) -> Option<u64> {
+        self.0
+    }
+
+    /// Whether a file of that many bytes may be read.
+    pub fn allows(self, bytes: u64) -> bool {
+        self.0.is_none_or(|most| bytes <= most)
+    }
+}
+
+impl Default for SizeLimit {
+    /// 2 GiB: more than any module of those known by a factor of ten.
+    fn default() -> Self {
+        SizeLimit::bytes(2 << 30)
+    }
+}
+
+/// Letters for powers of 1024.
+const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
+
+impl fmt::Display for SizeLimit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Some(most) = self.0 else { return f.write_str("none") };
+        match UNITS.iter().find(|(_, shift)| most != 0 && most.trailing_zeros() >= *shift) {
+            Some((letter, shift)) => write!(f, "{}{letter}", most >> shift),
+            None => write!(f, "{most}"),
+        }
+    }
+}
+
+/// The text is no size.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no size: write bytes like 1000000, or 64K, 512M, 4G, or `none`")]
+pub struct BadSize(String);
+
+impl FromStr for SizeLimit {
+    type Err = BadSize;
+
+    /// Reads `512M`, `4G`, `1000000`, `none`; the letters stand for powers of 1024.
+    fn from_str(text: &str) -> Result<SizeLimit, BadSize> {
+        if text.eq_ignore_ascii_case("none") {
+            return Ok(SizeLimit::none());
+        }
+        let unit = UNITS.iter().find_map(|&(letter, shift)| {
+            let digits = text.strip_suffix([letter, letter.to_ascii_lowercase()])?;
+            Some((digits, shift))
+        });
+        let (digits, shift) = unit.unwrap_or((text, 0));
+        let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
+        let bytes = number.and_then(|number| number.checked_mul(1 << shift));
+        bytes.map(SizeLimit::bytes).ok_or_else(|| BadSize(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_printed() {
+        for (text, most) in [("0", 0), ("1000000", 1_000_000), ("64K", 65536), ("512m", 512 << 20), ("4G", 4 << 30)] {
+            let limit: SizeLimit = text.parse().unwrap();
+            assert_eq!(limit.most(), Some(most), "{text}");
+            assert_eq!(limit.to_string().parse(), Ok(limit), "{text}");
+        }
+        assert_eq!("none".parse(), Ok(SizeLimit::none()));
+        assert_eq!(SizeLimit::default().to_string(), "2G");
+        for text in ["", "G", "-1", "+1", "1.5G", "1 G", "4GG", "many", "99999999999T", "18446744073709551616"] {
+            assert!(text.parse::<SizeLimit>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_limit_includes_its_bound() {
+        assert!(SizeLimit::bytes(3).allows(3) && !SizeLimit::bytes(3).allows(4) && SizeLimit::none().allows(u64::MAX));
+    }
+}

@@ -1,0 +1,83 @@
+//! Opens and reads files without blocking and within limits.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::{FileKind, ReadError, SizeLimit};
+
+/// Opens a regular file for reading; links are followed. Returns at once whatever the name stands for.
+///
+/// # Errors
+/// If there is no such file, it is no regular file, it is larger than the limit, or the system refuses.
+pub fn open(path: &Path, limit: SizeLimit) -> Result<File, ReadError> {
+    // Asked before opening, since opening alone makes some devices act.
+    check(path, std::fs::metadata(path).map_err(|source| failed(path, source))?, limit)?;
+    // And again afterwards, since the name may stand for something else by now: a FIFO must not block.
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let file = opened.map_err(|source| failed(path, source))?;
+    check(path, file.metadata().map_err(|source| failed(path, source))?, limit)?;
+    let flags = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags - OFlags::NONBLOCK));
+    flags.map_err(|error| failed(path, error.into()))?;
+    Ok(file)
+}
+
+/// Reads a whole file, as [`open`] opens it.
+///
+/// # Errors
+/// As [`open`]; and if the file grows beyond the limit while it is read, or memory is short.
+pub fn read(path: &Path, limit: SizeLimit) -> Result<Vec<u8>, ReadError> {
+    let file = open(path, limit)?;
+    let size = file.metadata().map_err(|source| failed(path, source))?.len();
+    read_all(path, file, size, limit)
+}
+
+/// Reads a stream to its end, such as standard input; `name` stands for it in messages.
+///
+/// # Errors
+/// If it is longer than the limit, memory is short, or the system refuses.
+pub fn read_stream(name: &str, stream: impl Read, limit: SizeLimit) -> Result<Vec<u8>, ReadError> {
+    read_all(Path::new(name), stream, 0, limit)
+}
+
+fn check(path: &Path, found: std::fs::Metadata, limit: SizeLimit) -> Result<(), ReadError> {
+    let path = path.to_path_buf();
+    match (FileKind::of(found.file_type()), limit.most()) {
+        (FileKind::Regular, Some(limit)) if found.len() > limit => Err(ReadError::TooLarge { path, limit }),
+        (FileKind::Regular, _) => Ok(()),
+        (kind, _) => Err(ReadError::NotRegular { path, kind }),
+    }
+}
+
+fn read_all(path: &Path, source: impl Read, expected: u64, limit: SizeLimit) -> Result<Vec<u8>, ReadError> {
+    let short = |bytes: u64| ReadError::Memory { path: path.into(), bytes };
+    let mut bytes = Vec::new();
+    // One byte more, so that the end is noticed without asking for more memory.
+    let wanted = usize::try_from(expected).ok().and_then(|n| n.checked_add(1)).ok_or_else(|| short(expected))?;
+    bytes.try_reserve_exact(wanted).map_err(|_| short(expected))?;
+    // One byte more than allowed tells what is too long. `read_to_end` asks for memory without insisting.
+    let most = limit.most().map_or(u64::MAX, |most| most.saturating_add(1));
+    let outcome = source.take(most).read_to_end(&mut bytes);
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::OutOfMemory => Err(short(bytes.len() as u64)),
+        Err(error) => Err(failed(path, error)),
+        Ok(_) => match limit.most() {
+            Some(limit) if bytes.len() as u64 > limit => Err(ReadError::TooLarge { path: path.into(), limit }),
+            _ => Ok(bytes),
+        },
+    }
+}
+
+fn failed(path: &Path, source: io::Error) -> ReadError {
+    match source.kind() {
+        io::ErrorKind::NotFound => ReadError::NotFound { path: path.into() },
+        _ => ReadError::Io { path: path.into(), source },
+    }
+}
+
+#[cfg(test)]
+mod tests;

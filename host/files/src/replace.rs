@@ -1,0 +1,193 @@
+//! Writes a file as a whole: beside its place, then into it.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, OFlags, linkat};
+use rustix::io::Errno;
+use tempfile::{NamedTempFile, TempPath};
+
+use crate::WriteError;
+use crate::direct;
+use crate::place::{self, Place, folder_of};
+
+/// Writes content into an empty file that can be sought in.
+pub(crate) trait Fill<E>: FnOnce(&mut File) -> Result<(), E> {}
+impl<E, F: FnOnce(&mut File) -> Result<(), E>> Fill<E> for F {}
+
+/// Replaces a file, or makes it. Whoever opens the name sees the old file or the new one, whole, also after a kill or a
+/// power cut; after an error it is the old one.
+///
+/// Symbolic links stay and what they point to is replaced. Permissions of an existing file are kept, and its owner where
+/// the system allows; other hard links to it keep the old content. A FIFO or device is written to as it is, after the
+/// content is complete.
+///
+/// # Errors
+/// If the name is a directory's, the file may not be written, or `fill` or the file system fails.
+pub fn replace<E: Into<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), WriteError> {
+    match place::find(path)? {
+        Place::Stream(kind) => direct::write(path, kind, fill),
+        Place::File { path: place, old } => {
+            let draft = Draft::beside(&place).map_err(|source| no_draft(path, &place, source))?;
+            finish(path, &place, old.as_ref(), draft, fill)
+        }
+    }
+}
+
+/// Replaces a file by these bytes, as [`replace`] does.
+///
+/// # Errors
+/// As [`replace`].
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    replace(path, |file| file.write_all(bytes))
+}
+
+fn no_draft(path: &Path, place: &Path, source: io::Error) -> WriteError {
+    match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => WriteError::Path { path: path.into(), source },
+        _ => WriteError::Folder { path: path.into(), folder: folder_of(place).into(), source },
+    }
+}
+
+/// Fills a draft and puts it in place; on any error the draft is gone.
+fn finish<E: Into<io::Error>>(
+    path: &Path,
+    place: &Path,
+    old: Option<&Metadata>,
+    mut draft: Draft,
+    fill: impl Fill<E>,
+) -> Result<(), WriteError> {
+    let failed = |step| move |source| WriteError::Draft { path: path.into(), step, source };
+    fill(draft.file()).map_err(|error| failed("writing the new file")(error.into()))?;
+    if let Some(old) = old {
+        keep_rights(draft.file(), old).map_err(failed("giving the new file the old one's permissions"))?;
+    }
+    draft.file().sync_all().map_err(failed("saving the new file to disk"))?;
+    draft.put(place, old.is_some()).map_err(failed("putting the new file in place"))?;
+    let folder = folder_of(place);
+    sync_folder(folder).map_err(|source| WriteError::Unconfirmed { path: path.into(), folder: folder.into(), source })
+}
+
+/// A new file that is not in its place yet.
+enum Draft {
+    /// Without a name: whatever ends the process, nothing is left.
+    Unnamed(File),
+    /// For file systems that know no others.
+    Named(NamedTempFile),
+}
+
+impl Draft {
+    /// Made where it will stand, since a file cannot move between file systems.
+    fn beside(place: &Path) -> io::Result<Draft> {
+        let unnamed = Draft::unnamed(folder_of(place));
+        let not_here = |error: &io::Error| {
+            matches!(Errno::from_io_error(error), Some(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT))
+        };
+        match unnamed {
+            Err(error) if not_here(&error) => Draft::named(place),
+            outcome => outcome,
+        }
+    }
+
+    fn unnamed(folder: &Path) -> io::Result<Draft> {
+        let flags = OFlags::TMPFILE.bits() as i32;
+        let file = OpenOptions::new().read(true).write(true).custom_flags(flags).mode(NEW_FILE).open(folder)?;
+        // Without /proc it could not be given a name.
+        fs::metadata(name_of_open(&file))?;
+        Ok(Draft::Unnamed(file))
+    }
+
+    fn named(place: &Path) -> io::Result<Draft> {
+        let (prefix, suffix) = name_parts(place);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(suffix).permissions(Permissions::from_mode(NEW_FILE));
+        builder.tempfile_in(folder_of(place)).map(Draft::Named)
+    }
+
+    fn file(&mut self) -> &mut File {
+        match self {
+            Draft::Unnamed(file) => file,
+            Draft::Named(file) => file.as_file_mut(),
+        }
+    }
+
+    /// Gives it its final name.
+    fn put(self, place: &Path, replaces: bool) -> io::Result<()> {
+        let named: TempPath = match self {
+            Draft::Named(file) => file.into_temp_path(),
+            Draft::Unnamed(file) => {
+                if !replaces {
+                    match link(&file, place) {
+                        // Someone was faster.
+                        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                        outcome => return outcome,
+                    }
+                }
+                // A name cannot be taken from another file, only from another name.
+                let (prefix, suffix) = name_parts(place);
+                let mut builder = tempfile::Builder::new();
+                builder.prefix(&prefix).suffix(suffix);
+                builder.make_in(folder_of(place), |name| link(&file, name))?.into_temp_path()
+            }
+        };
+        named.persist(place).map_err(|refused| refused.error)
+    }
+}
+
+/// Reading and writing for all, less what the user's umask takes away.
+const NEW_FILE: u32 = 0o666;
+
+/// What a draft's name begins and ends with.
+fn name_parts(place: &Path) -> (std::ffi::OsString, &'static str) {
+    // Names have at most 255 bytes.
+    const MOST: usize = 200;
+    let name = place.file_name().unwrap_or_default().as_bytes();
+    let mut prefix = std::ffi::OsString::from(".");
+    prefix.push(OsStr::from_bytes(&name[..name.len().min(MOST)]));
+    prefix.push(".");
+    (prefix, ".partial")
+}
+
+fn name_of_open(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+fn link(file: &File, name: &Path) -> io::Result<()> {
+    Ok(linkat(CWD, name_of_open(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// Owner first: changing it takes rights away.
+fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        match fchown(file, Some(old.uid()), Some(old.gid())) {
+            // Only root gives files away; another's file that we may write becomes ours.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            outcome => outcome?,
+        }
+    }
+    file.set_permissions(Permissions::from_mode(old.mode() & 0o777))
+}
+
+/// Makes the new name last.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    match synced {
+        // A directory that may be written but not read, or a file system that has nothing to save.
+        Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::ACCESS | Errno::INVAL | Errno::NOTSUP)) => {
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}
+
+#[cfg(test)]
+mod tests;
