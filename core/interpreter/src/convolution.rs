@@ -4,11 +4,12 @@ use fusebox_core::hlo::{ConvolutionAttrs, ElementType};
 
 use crate::contraction::Sums;
 use crate::error::{Outcome, malformed};
+use crate::memory;
 use crate::movement::{dimension_numbers, transpose_by};
 use crate::number::{LongSum, complex};
 use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count};
-use crate::window::{covered, window_count};
+use crate::window::{bytes_of_places, covered, window_count};
 
 /// Slides the kernel over the input's spatial dimensions. Sums as in a dot.
 pub(crate) fn convolution(
@@ -78,6 +79,7 @@ impl Shape {
                 return malformed("the window has another size than the kernel");
             }
             let count = window_count(input[d + 1], window)?;
+            memory::ensure(bytes_of_places(count, window.size))?;
             // A reversed window reads the kernel backwards over an unreversed stretch of input.
             let line = |at| {
                 let places = covered(input[d + 1], &fusebox_core::hlo::WindowDim { reversal: false, ..*window }, at);

@@ -61,6 +61,18 @@ pub enum Fault {
         /// Elements allowed.
         limit: i64,
     },
+    /// Memory is short.
+    #[error("{bytes} bytes of memory are not available")]
+    Memory {
+        /// How much was asked for.
+        bytes: u64,
+    },
+    /// More would be evaluated than anyone waits for.
+    #[error("calls nest so deeply that more than {limit} instructions would be evaluated")]
+    TooManyCalls {
+        /// Instructions allowed.
+        limit: u64,
+    },
     /// A called instruction failed; it carries its own place.
     #[error("{0}")]
     Called(Box<InstructionError>),

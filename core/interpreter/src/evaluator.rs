@@ -7,6 +7,7 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Literal, Module, Op
 
 use crate::error::{Fault, InstructionError, Outcome, malformed};
 use crate::int4;
+use crate::memory;
 use crate::operation;
 use crate::plan::Plan;
 use crate::program::Program;
@@ -69,6 +70,7 @@ impl<'m> Evaluator<'m> {
     pub fn instruction(&mut self, id: ComputationId, instr: InstrId, mut operands: Vec<Value>) -> Outcome<Value> {
         let computation = self.module.computation(id);
         let instruction = computation.instruction(instr);
+        memory::ensure_for(instruction, &operands)?;
         int4::cut_operands(instruction, &mut operands);
         let value = match &instruction.op {
             Op::Constant(literal) => self.constant(id, instr, literal)?,

@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use fusebox_core::hlo::{ElementType, FftType};
 
 use crate::error::{Outcome, malformed};
+use crate::memory;
 use crate::number::{self, Complex, complex};
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Data, element_count};
@@ -38,20 +39,20 @@ pub(crate) fn fft(x: &Array, kind: FftType, length: &[i64], ty: ElementType, dim
     let inverse = matches!(kind, FftType::Ifft | FftType::Irfft);
     let mut current = x.dims.clone();
     if kind == FftType::Rfft {
-        transform_dimension(&mut values, &current, rank - 1, false);
+        transform_dimension(&mut values, &current, rank - 1, false)?;
         values = crop_lines(&values, last, half);
         current[rank - 1] = half;
     }
     for d in first..rank - 1 {
-        transform_dimension(&mut values, &current, d, inverse);
+        transform_dimension(&mut values, &current, d, inverse)?;
     }
     match kind {
-        FftType::Fft | FftType::Ifft => transform_dimension(&mut values, &current, rank - 1, inverse),
+        FftType::Fft | FftType::Ifft => transform_dimension(&mut values, &current, rank - 1, inverse)?,
         FftType::Rfft => {}
         FftType::Irfft => {
             values = mirror_lines(&values, half, last);
             current[rank - 1] = last;
-            transform_dimension(&mut values, &current, rank - 1, true);
+            transform_dimension(&mut values, &current, rank - 1, true)?;
         }
     }
     let data = if ty.is_complex() {
@@ -76,8 +77,9 @@ fn mirror_lines(values: &[Complex], half: usize, length: usize) -> Vec<Complex> 
     values.chunks(half).flat_map(whole).collect()
 }
 
-fn transform_dimension(values: &mut [Complex], dims: &[usize], d: usize, inverse: bool) {
+fn transform_dimension(values: &mut [Complex], dims: &[usize], d: usize, inverse: bool) -> Outcome<()> {
     let (steps, n) = (strides(dims), dims[d]);
+    memory::ensure(bytes_of_transform(n))?;
     let transform = Transform::new(n, inverse);
     let mut line_starts = dims.to_vec();
     line_starts[d] = line_starts[d].min(1);
@@ -89,6 +91,7 @@ fn transform_dimension(values: &mut [Complex], dims: &[usize], d: usize, inverse
         Ok(())
     };
     let Ok(()) = for_each_index(&line_starts, each_line);
+    Ok(())
 }
 
 /// A discrete Fourier transform of one length.
@@ -110,6 +113,13 @@ struct Chirp {
 
 /// Largest prime factor that is transformed directly.
 const DIRECT: usize = 64;
+
+/// Bytes that transforming lines of that length takes: roots, and per step of the recursion its parts.
+fn bytes_of_transform(length: usize) -> u64 {
+    const COPIES: u64 = 10;
+    let copies = if largest_prime_factor(length) > DIRECT { 8 * COPIES } else { COPIES };
+    (length as u64).saturating_mul(copies * size_of::<Complex>() as u64)
+}
 
 impl Transform {
     fn new(length: usize, inverse: bool) -> Self {

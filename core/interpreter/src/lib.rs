@@ -11,6 +11,7 @@
 //! ```text
 //! lib, evaluator      computations, control flow        value     arrays, literals
 //! operation           opcode -> function                number    one element
+//! plan                what is known before it runs      memory    whether there is enough
 //! movement … linalg   the operations                    program   scalar computations
 //! ```
 #![deny(missing_docs)]
@@ -28,6 +29,7 @@ mod function;
 mod gather;
 mod int4;
 mod linalg;
+mod memory;
 mod movement;
 mod number;
 mod operation;
@@ -66,11 +68,16 @@ pub fn evaluate(module: &Module, inputs: &[Literal]) -> Result<Literal, EvalErro
 /// If the arguments do not fit the parameters, or an instruction cannot be evaluated.
 pub fn evaluate_computation(module: &Module, id: ComputationId, arguments: &[Literal]) -> Result<Literal, EvalError> {
     check_arguments(module, id, arguments)?;
+    plan::check_calls(module, id)?;
+    let computation = module.computation(id);
     on_deep_stack(plan::nesting_depth(module), || {
-        let in_message = |fault: Fault| arguments_error(module, fault.to_string());
-        let values = arguments.iter().map(|a| Value::from_literal(a).map_err(in_message)).collect::<Result<_, _>>()?;
+        let at = |instruction| move |fault| InstructionError::locate(module, computation, instruction, fault);
+        let parameters = computation.parameters();
+        let values =
+            arguments.iter().zip(parameters).map(|(a, parameter)| Value::from_literal(a).map_err(at(parameter)));
+        let values = values.collect::<Result<_, _>>()?;
         let result = Evaluator::new(module).computation(id, values)?;
-        result.to_literal().map_err(in_message)
+        Ok(result.to_literal().map_err(at(computation.root))?)
     })
 }
 
@@ -84,6 +91,7 @@ pub fn evaluate_instruction(
     instruction: InstrId,
     operands: &[Literal],
 ) -> Result<Literal, EvalError> {
+    plan::check_calls(module, computation)?;
     on_deep_stack(plan::nesting_depth(module), || {
         let located = |fault| InstructionError::locate(module, module.computation(computation), instruction, fault);
         let values = operands.iter().map(Value::from_literal).collect::<Result<_, _>>().map_err(located)?;

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use fusebox_core::hlo::{Computation, InstrId, Module, Op, Opcode};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, Opcode};
+
+use crate::error::{Fault, InstructionError};
 
 /// Which instructions of a computation to evaluate, and when their values may be given away. Giving
 /// away lets a loop update its arrays in place.
@@ -73,6 +75,47 @@ fn takes_element(computation: &Computation, live: &[bool]) -> Vec<bool> {
         }
     }
     takes
+}
+
+/// Most instructions evaluated if every call is followed and every loop runs once. Calls of calls can double at each
+/// level; nobody waits for what is beyond.
+const MOST_INSTRUCTIONS: u64 = 10_000_000;
+
+/// Refuses a computation whose calls multiply beyond what can be evaluated.
+///
+/// # Errors
+/// At the innermost instruction with which it is too much.
+pub(crate) fn check_calls(module: &Module, id: ComputationId) -> Result<(), InstructionError> {
+    let mut sizes: Vec<u64> = Vec::with_capacity(module.computations.len());
+    for computation in &module.computations {
+        let size = computation.instructions.iter().map(|i| size_of(&i.op, &sizes)).fold(0, u64::saturating_add);
+        sizes.push(size);
+    }
+    let is_too_large = |id: ComputationId| sizes.get(id.index()).is_some_and(|&size| size > MOST_INSTRUCTIONS);
+    if !is_too_large(id) {
+        return Ok(());
+    }
+    let mut computation = module.computation(id);
+    loop {
+        let mut size = 0u64;
+        let breaks = |i: &InstrId| {
+            size = size.saturating_add(size_of(&computation.instruction(*i).op, &sizes));
+            size > MOST_INSTRUCTIONS
+        };
+        let instruction = computation.ids().find(breaks).unwrap_or(computation.root);
+        match computation.instruction(instruction).op.called().into_iter().find(|&called| is_too_large(called)) {
+            Some(called) => computation = module.computation(called),
+            None => {
+                let fault = Fault::TooManyCalls { limit: MOST_INSTRUCTIONS };
+                return Err(InstructionError::locate(module, computation, instruction, fault));
+            }
+        }
+    }
+}
+
+/// Instructions evaluated for one. Callees stand before callers.
+fn size_of(op: &Op, sizes: &[u64]) -> u64 {
+    op.called().into_iter().filter_map(|id| sizes.get(id.index())).fold(1, |sum, &size| sum.saturating_add(size))
 }
 
 /// How deep calls nest in the module. Callees stand before callers.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
 
 use crate::error::{Fault, Outcome, malformed, unsupported};
+use crate::memory;
 use crate::number::{Complex, float_format};
 
 /// Most elements one array may have: 8 GiB of `f64`.
@@ -241,12 +242,14 @@ impl Array {
         if literal.data.len() != count * literal.element_type.byte_size() {
             return malformed(format!("a literal has {} bytes", literal.data.len()));
         }
+        memory::ensure(memory::bytes_of_elements(literal.element_type, count as u64))?;
         Ok(Array::new(literal.element_type, dims, decode(literal.element_type, &literal.data)))
     }
 
     /// To a literal's bytes.
     pub fn to_literal(&self) -> Outcome<ArrayLiteral> {
         let dims = self.dims.iter().map(|&d| d as i64).collect();
+        memory::ensure((self.len() * self.ty.byte_size()) as u64)?;
         ArrayLiteral::new(self.ty, dims, encode(self.ty, &self.data))
             .or_else(|bytes| malformed(format!("an array does not have the {bytes} bytes of its shape")))
     }

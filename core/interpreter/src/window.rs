@@ -5,6 +5,7 @@ use fusebox_core::hlo::{ComputationId, ElementType, Window, WindowDim};
 use crate::error::{Outcome, malformed};
 use crate::evaluator::Evaluator;
 use crate::function::{Accumulator, Function};
+use crate::memory;
 use crate::number;
 use crate::reduce::{arrays_and_initial, one_or_tuple};
 use crate::strided::{for_each_index, position, strides};
@@ -36,6 +37,13 @@ pub(crate) fn covered(size: usize, window: &WindowDim, at: usize) -> Vec<Option<
     (0..window.size).map(element).collect()
 }
 
+/// Bytes of the table of what every window position along a dimension covers, and of making it.
+pub(crate) fn bytes_of_places(count: usize, window: i64) -> u64 {
+    // A pair of places each, in a vector that grows.
+    const PLACE: u64 = 64;
+    (count as u64).saturating_mul(window.unsigned_abs().saturating_add(1)).saturating_mul(PLACE)
+}
+
 /// Offsets of the elements each window position covers, padding left out, per dimension.
 struct Cover {
     /// Per dimension and window position: positions in the array times the stride.
@@ -43,13 +51,15 @@ struct Cover {
 }
 
 impl Cover {
-    fn new(dims: &[usize], window: &[WindowDim], counts: &[usize]) -> Self {
+    fn new(dims: &[usize], window: &[WindowDim], counts: &[usize]) -> Outcome<Self> {
+        let sizes = counts.iter().zip(window).map(|(&count, window)| bytes_of_places(count, window.size));
+        memory::ensure(sizes.fold(0, u64::saturating_add))?;
         let steps = strides(dims);
         let line = |d: usize| {
             let inside = |at| covered(dims[d], &window[d], at).into_iter().flatten();
             (0..counts[d]).map(|at| inside(at).map(|i| i * steps[d] as usize).collect()).collect()
         };
-        Cover { offsets: (0..dims.len()).map(line).collect() }
+        Ok(Cover { offsets: (0..dims.len()).map(line).collect() })
     }
 
     /// Calls `visit` with the position of each covered element, row-major in the window.
@@ -91,11 +101,11 @@ pub(crate) fn reduce_window(
             vec![running(array, d, from_end, ty, Accumulator::new(op, initial[0]))?]
         }
         (Some((op, ty)), [array], None) => {
-            let cover = Cover::new(&array.dims, &window, &dims);
+            let cover = Cover::new(&array.dims, &window, &dims)?;
             vec![by_operation(array, &cover, &dims, ty, Accumulator::new(op, initial[0]))?]
         }
         _ => {
-            let cover = Cover::new(&arrays[0].dims, &window, &dims);
+            let cover = Cover::new(&arrays[0].dims, &window, &dims)?;
             by_function(evaluator, &mut function, &arrays, &initial, &cover, &dims)?
         }
     };
@@ -204,7 +214,7 @@ pub(crate) fn select_and_scatter(
     if counts != source.dims {
         return malformed(format!("the source is {:?}, the window has {counts:?} positions", source.dims));
     }
-    let cover = Cover::new(&array.dims, &window, &counts);
+    let cover = Cover::new(&array.dims, &window, &counts)?;
     let mut select = Function::new(evaluator, select)?;
     let mut scatter = Function::new(evaluator, scatter)?;
     let ty = source.ty;

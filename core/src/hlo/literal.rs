@@ -1,8 +1,6 @@
 //! Values on the host: constants, inputs, results.
 
-use std::sync::Arc;
-
-use super::{ArrayShape, ElementType, Shape};
+use super::{ArrayShape, Bytes, ElementType, Shape};
 
 /// A dense array on the host. Elements are little-endian, row-major by *logical* index whatever
 /// layout the shape names, [`ElementType::byte_size`] bytes each. `pred` is 0 or 1. Sub-byte
@@ -16,7 +14,7 @@ pub struct ArrayLiteral {
     pub dims: Vec<i64>,
     /// The elements; the length is the element count times the byte size. Shared, as constants are
     /// copied with the instructions that hold them.
-    pub data: Arc<[u8]>,
+    pub data: Bytes,
 }
 
 impl ArrayLiteral {
@@ -24,7 +22,7 @@ impl ArrayLiteral {
     ///
     /// # Errors
     /// Returns the expected number of bytes if `data` has another length.
-    pub fn new(element_type: ElementType, dims: Vec<i64>, data: impl Into<Arc<[u8]>>) -> Result<Self, i64> {
+    pub fn new(element_type: ElementType, dims: Vec<i64>, data: impl Into<Bytes>) -> Result<Self, i64> {
         let data = data.into();
         let expected = ArrayShape::new(element_type, dims.clone()).byte_size();
         if data.len() as i64 == expected { Ok(ArrayLiteral { element_type, dims, data }) } else { Err(expected) }

@@ -8,6 +8,7 @@
 //! (operands before users), and both are named by dense indices ([`ComputationId`], [`InstrId`]).
 
 mod accumulation;
+mod bytes;
 mod conversion;
 mod element_type;
 mod infer;
@@ -22,6 +23,7 @@ pub mod text;
 mod verify;
 
 pub use accumulation::accumulation_type;
+pub use bytes::Bytes;
 pub use element_type::ElementType;
 pub use infer::{Signature, infer_shape, window_output_size};
 pub use literal::{ArrayLiteral, Literal};
