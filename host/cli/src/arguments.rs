@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fusebox_files::SizeLimit;
 use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 
@@ -40,6 +41,9 @@ pub enum Command {
 pub struct Common {
     /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
     pub module: PathBuf,
+    /// Largest module that is read: bytes, or 512M, 4G, none
+    #[arg(long, value_name = "SIZE", default_value_t)]
+    pub file_limit: SizeLimit,
     /// cpu, simt, cuda, sm_80, sm_90, gfx942, …
     #[arg(long, default_value = "cpu")]
     pub target: String,
@@ -160,6 +164,9 @@ pub struct Explain {
 pub struct Indexing {
     /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
     pub module: PathBuf,
+    /// Largest module that is read: bytes, or 512M, 4G, none
+    #[arg(long, value_name = "SIZE", default_value_t)]
+    pub file_limit: SizeLimit,
     /// From inputs to outputs instead of from outputs to inputs
     #[arg(long)]
     pub inverse: bool,

@@ -4,8 +4,10 @@ use std::fmt;
 use std::panic::{UnwindSafe, catch_unwind};
 
 use fusebox_compiler::CompileError;
+use fusebox_files::{ReadError, WriteError};
 use fusebox_run::inputs::InputError;
 use fusebox_run::stored::StoredError;
+use fusebox_run::terminal::{self, PrintError};
 use fusebox_runtime::{FormatError, LoadError, RunError};
 
 /// Why the program ends without having done its work.
@@ -73,6 +75,24 @@ impl From<FormatError> for Failure {
     }
 }
 
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Failure::input(error)
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        if error.is_usage() { Failure::usage(error) } else { Failure::input(error) }
+    }
+}
+
+impl From<PrintError> for Failure {
+    fn from(error: PrintError) -> Self {
+        Failure::input(error)
+    }
+}
+
 /// Does the work and ends the process as its outcome says.
 pub fn after(work: impl FnOnce() -> Result<(), Failure> + UnwindSafe) -> ! {
     report_bugs();
@@ -82,7 +102,7 @@ pub fn after(work: impl FnOnce() -> Result<(), Failure> + UnwindSafe) -> ! {
         Err(Failure::Input(message)) => say(&message, 1),
         Err(Failure::Usage(message)) => say(&format!("{message}\n\nSee `fusebox --help`."), 2),
         Err(Failure::Bug(message)) => {
-            eprintln!("error: {message}\n{}", how_to_report());
+            terminal::complain(&format!("error: {message}\n{}", how_to_report()));
             3
         }
     };
@@ -93,9 +113,9 @@ fn say(message: &str, code: i32) -> i32 {
     // Diagnostics already say where and that they are errors.
     let has_place = message.lines().next().is_some_and(|line| line.contains(": error: "));
     if has_place {
-        eprintln!("{message}")
+        terminal::complain(message);
     } else {
-        eprintln!("error: {message}")
+        terminal::complain(&format!("error: {message}"));
     }
     code
 }
@@ -106,7 +126,7 @@ fn report_bugs() {
         if fusebox_compiler::is_in_emitter() {
             return;
         }
-        eprintln!("internal error: {panic}\n{}", how_to_report());
+        terminal::complain(&format!("internal error: {panic}\n{}", how_to_report()));
     }));
 }
 

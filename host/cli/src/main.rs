@@ -10,12 +10,14 @@ mod module;
 mod ptxas;
 mod target;
 
-use clap::Parser;
-
 use arguments::{Arguments, Command};
+use fusebox_run::terminal;
 
 fn main() {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = match terminal::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => std::process::exit(code.into()),
+    };
     exit::after(move || match &arguments.command {
         Command::Run(run) => commands::run::run(run),
         Command::Bench(bench) => commands::bench::run(bench),

@@ -1,32 +1,35 @@
 //! Reads modules from files and standard input.
 
-use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fusebox_compiler::{Compilation, Dump, Format, Options, Phase, Source};
+use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
+use fusebox_run::terminal;
 
 use crate::arguments::Common;
 use crate::exit::Failure;
 use crate::{emitters, target};
 
 /// The module's bytes and form.
-pub fn read(path: &Path) -> Result<Source, Failure> {
+pub fn read(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
     if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map_err(|e| Failure::input(format!("standard input: {e}")))?;
+        let bytes = fusebox_files::read_stream("standard input", std::io::stdin().lock(), limit)?;
         return Ok(Source { name: "<stdin>".into(), bytes, format: Format::Text });
     }
     let format = match path.extension().and_then(|e| e.to_str()) {
         Some("pb") => Format::Proto,
         _ => Format::Text,
     };
-    Ok(Source { name: path.display().to_string(), bytes: read_file(path)?, format })
+    Ok(Source { name: path.display().to_string(), bytes: fusebox_files::read(path, limit)?, format })
 }
 
-/// The bytes of a file.
-pub fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|e| Failure::input(format!("cannot read {}: {e}", path.display())))
+/// Refuses an output that is one of the files read, before any work is done.
+pub fn check_output(output: Option<&PathBuf>, common: &Common, inputs: Option<&PathBuf>) -> Result<(), Failure> {
+    match output {
+        Some(output) => Ok(fusebox_files::refuse_inputs(output, [Some(&common.module), inputs].into_iter().flatten())?),
+        None => Ok(()),
+    }
 }
 
 /// Where dumps go.
@@ -58,6 +61,6 @@ pub fn compile(
     let emitters = emitters::choose(&common.emitters)?;
     let options = Options { target, device, emitters, threads, until, stages, dump: dump(common)? };
     let made = fusebox_compiler::compile(source, &options)?;
-    made.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    made.warnings.iter().for_each(|warning| terminal::complain(&format!("warning: {warning}")));
     Ok(made)
 }

@@ -1,5 +1,6 @@
 //! Writes what each phase made to numbered files.
 
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use crate::{CompileError, Phase};
@@ -17,7 +18,8 @@ impl Dump {
     /// If the folder cannot be made.
     pub fn to(folder: impl Into<PathBuf>) -> Result<Dump, CompileError> {
         let folder = folder.into();
-        std::fs::create_dir_all(&folder).map_err(|source| failed(&folder, source))?;
+        let failed = |source| CompileError::DumpFolder { path: folder.display().to_string(), source };
+        std::fs::create_dir_all(&folder).map_err(failed)?;
         Ok(Dump { folder: Some(folder) })
     }
 
@@ -37,12 +39,26 @@ impl Dump {
         extension: &str,
         text: impl FnOnce() -> Vec<u8>,
     ) -> Result<(), CompileError> {
+        self.stream(phase, part, extension, |out| out.write_all(&text()))
+    }
+
+    /// Writes one file, if active, as `write` makes it: for what is too large to be held as text.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn stream(
+        &self,
+        phase: Phase,
+        part: &str,
+        extension: &str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CompileError> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let path = folder.join(phase.file_name(part, extension));
-        std::fs::write(&path, text()).map_err(|source| failed(&path, source))
+        Ok(fusebox_files::replace(&path, |file| {
+            let mut out = BufWriter::new(file);
+            write(&mut out)?;
+            out.flush()
+        })?)
     }
-}
-
-fn failed(path: &std::path::Path, source: std::io::Error) -> CompileError {
-    CompileError::Dump { path: path.display().to_string(), source }
 }

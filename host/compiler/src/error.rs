@@ -1,6 +1,7 @@
 //! What can go wrong between text and executable.
 
 use fusebox_core::hlo::{Computation, Diagnostic, Instruction, Module};
+use fusebox_files::WriteError;
 use thiserror::Error;
 
 /// Why a module was not compiled.
@@ -16,9 +17,12 @@ pub enum CompileError {
     #[error("{0}")]
     Choice(String),
     /// A dump could not be written.
-    #[error("cannot write {path}: {source}")]
-    Dump {
-        /// The file.
+    #[error(transparent)]
+    Dump(#[from] WriteError),
+    /// The folder for dumps could not be made.
+    #[error("cannot make the directory {path}: {source}")]
+    DumpFolder {
+        /// The folder.
         path: String,
         /// The system's answer.
         source: std::io::Error,

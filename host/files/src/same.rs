@@ -10,13 +10,16 @@ use crate::WriteError;
 ///
 /// # Errors
 /// [`WriteError::IsInput`].
-pub fn refuse_inputs<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), WriteError> {
+pub fn refuse_inputs<'a>(
+    output: &Path,
+    inputs: impl IntoIterator<Item = &'a (impl AsRef<Path> + ?Sized + 'a)>,
+) -> Result<(), WriteError> {
     let Some(written) = identity(output) else { return Ok(()) };
     let is_written = |input: &&Path| match input.to_str() {
         Some("-") => identity(Path::new("/dev/stdin")) == Some(written),
         _ => identity(input) == Some(written),
     };
-    match inputs.into_iter().find(is_written) {
+    match inputs.into_iter().map(AsRef::as_ref).find(is_written) {
         Some(input) => Err(WriteError::IsInput { path: output.into(), input: input.into() }),
         None => Ok(()),
     }

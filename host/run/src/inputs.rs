@@ -26,12 +26,15 @@ pub enum InputError {
     /// More than a machine would want to make up.
     #[error("the module's parameters take {0} bytes, too many for random inputs")]
     TooMany(i64),
+    /// Memory is short.
+    #[error("{0} bytes of memory for random inputs are not available")]
+    Memory(i64),
 }
 
 /// One value per parameter.
 ///
 /// # Errors
-/// If the file cannot be read or does not fit the parameters, or random inputs would be too many.
+/// If the file cannot be read or does not fit the parameters, random inputs would be too many, or memory is short.
 pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, InputError> {
     match &choice.inputs {
         Some(path) => Ok(read_inputs(path, parameters)?),
@@ -55,24 +58,28 @@ fn random(parameters: &[Shape], seed: u64) -> Result<Vec<Literal>, InputError> {
         return Err(InputError::TooMany(bytes));
     }
     let mut random = Random(seed ^ 0x9e37_79b9_7f4a_7c15);
-    Ok(parameters.iter().map(|shape| random_value(shape, &mut random)).collect())
+    parameters.iter().map(|shape| random_value(shape, &mut random)).collect()
 }
 
-fn random_value(shape: &Shape, random: &mut Random) -> Literal {
-    match shape {
-        Shape::Array(array) => Literal::Array(random_array(array, random)),
-        Shape::Tuple(elements) => Literal::Tuple(elements.iter().map(|e| random_value(e, random)).collect()),
+fn random_value(shape: &Shape, random: &mut Random) -> Result<Literal, InputError> {
+    Ok(match shape {
+        Shape::Array(array) => Literal::Array(random_array(array, random)?),
+        Shape::Tuple(elements) => {
+            Literal::Tuple(elements.iter().map(|element| random_value(element, random)).collect::<Result<_, _>>()?)
+        }
         Shape::Token | Shape::Opaque => Literal::Token,
-    }
+    })
 }
 
-fn random_array(shape: &ArrayShape, random: &mut Random) -> ArrayLiteral {
-    let mut data = Vec::with_capacity(shape.byte_size().max(0) as usize);
+fn random_array(shape: &ArrayShape, random: &mut Random) -> Result<ArrayLiteral, InputError> {
+    let mut data = Vec::new();
+    let bytes = shape.byte_size().max(0);
+    data.try_reserve_exact(bytes as usize).map_err(|_| InputError::Memory(bytes))?;
     let scalars = if shape.element_type.is_complex() { 2 } else { 1 };
     for _ in 0..shape.element_count() * scalars {
         data.extend_from_slice(&random.element(shape.element_type.real_part()));
     }
-    ArrayLiteral { element_type: shape.element_type, dims: shape.dims.clone(), data: data.into() }
+    Ok(ArrayLiteral { element_type: shape.element_type, dims: shape.dims.clone(), data: data.into() })
 }
 
 /// SplitMix64.

@@ -1,10 +1,11 @@
-//! Inputs and results of a run, as every program that runs something reads and prints them; and, as a
+//! Inputs, results and messages of a run, as every program that runs something reads and prints them; and, as a
 //! program, what runs a compiled executable where the compiler is not.
 
 pub mod inputs;
 mod numbers;
 pub mod results;
 pub mod stored;
+pub mod terminal;
 
 use fusebox_runtime::Timing;
 use serde_json::{Value, json};

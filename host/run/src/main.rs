@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use fusebox_run::{inputs, results, stored, timing_json};
+use fusebox_files::{SizeLimit, WriteError};
+use fusebox_run::{inputs, results, stored, terminal, timing_json};
 use fusebox_runtime::{Effort, Options, Program, describe_gpu, measure};
 
 /// Run an executable compiled by fusebox. It is machine code: trust its file like a program
@@ -20,6 +21,9 @@ struct Arguments {
     trust: stored::Trust,
     #[command(flatten)]
     inputs: inputs::InputChoice,
+    /// Largest executable that is read: bytes, or 512M, 4G, none
+    #[arg(long, value_name = "SIZE", default_value_t)]
+    file_limit: SizeLimit,
     /// Write the results here, as inputs are read
     #[arg(long, value_name = "OUT.npz")]
     outputs: Option<PathBuf>,
@@ -38,21 +42,33 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = match terminal::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code.into(),
+    };
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
+            terminal::complain(&format!("error: {error}"));
+            ExitCode::from(exit_code(error.as_ref()))
         }
     }
+}
+
+/// 2 where what is asked for cannot be meant; whatever else goes wrong is a fault of a file or of the machine.
+fn exit_code(error: &(dyn Error + 'static)) -> u8 {
+    if error.downcast_ref().is_some_and(WriteError::is_usage) { 2 } else { 1 }
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Some(path) = arguments.executable.as_ref().filter(|_| !arguments.device) else {
         return print_device();
     };
-    let bytes = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    if let Some(outputs) = &arguments.outputs {
+        let read = [Some(path), arguments.inputs.inputs.as_ref(), arguments.trust.require_signature.as_ref()];
+        fusebox_files::refuse_inputs(outputs, read.into_iter().flatten())?;
+    }
+    let bytes = fusebox_files::read(path, arguments.file_limit)?;
     let executable = stored::read(path, &bytes, &arguments.trust)?;
     let target = executable.target.clone();
     let begin = Instant::now();
@@ -61,7 +77,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     program.set_inputs(&inputs::arrays(&inputs::load(&arguments.inputs, &program.parameter_shapes())?))?;
     if arguments.bench {
         let timing = measure(&mut program, Effort::default())?;
-        println!("{}", timing_json(load_ms, &timing, &target));
+        terminal::print_text(&format!("{}\n", timing_json(load_ms, &timing, &target)))?;
         return Ok(());
     }
     program.execute()?;
@@ -69,17 +85,15 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if let Some(path) = &arguments.outputs {
         fusebox_runtime::npz::write_outputs(path, &result)?;
     }
-    print!("{}", results::describe(&result, arguments.print));
-    Ok(())
+    Ok(terminal::print(|out| results::write(out, &result, arguments.print))?)
 }
 
 fn print_device() -> Result<(), Box<dyn Error>> {
     let (capability, device) = describe_gpu()?;
-    println!(
-        "sm_{capability}: {} multiprocessors, {} MiB last-level cache, {:.0} GB/s",
+    Ok(terminal::print_text(&format!(
+        "sm_{capability}: {} multiprocessors, {} MiB last-level cache, {:.0} GB/s\n",
         device.core_count,
         device.last_level_cache_bytes >> 20,
         device.memory_bandwidth / 1e9
-    );
-    Ok(())
+    ))?)
 }

@@ -1,24 +1,33 @@
 //! Elements of arrays as numbers, for people.
 
+use std::io::{self, Write};
+
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
-/// All elements as text, as HLO would write them.
-pub fn texts(array: &ArrayLiteral) -> Vec<String> {
+/// Writes one element as HLO would.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_element(out: &mut dyn Write, array: &ArrayLiteral, index: usize) -> io::Result<()> {
     let scalar = array.element_type.real_part();
-    let scalars: Vec<String> = array.data.chunks_exact(scalar.byte_size()).map(|b| text(scalar, b)).collect();
-    match array.element_type.is_complex() {
-        true => scalars.chunks_exact(2).map(|pair| format!("({}, {})", pair[0], pair[1])).collect(),
-        false => scalars,
+    let part = |number: usize| &array.data[number * scalar.byte_size()..(number + 1) * scalar.byte_size()];
+    if !array.element_type.is_complex() {
+        return write_scalar(out, scalar, part(index));
     }
+    out.write_all(b"(")?;
+    write_scalar(out, scalar, part(2 * index))?;
+    out.write_all(b", ")?;
+    write_scalar(out, scalar, part(2 * index + 1))?;
+    out.write_all(b")")
 }
 
-fn text(element_type: ElementType, bytes: &[u8]) -> String {
+fn write_scalar(out: &mut dyn Write, element_type: ElementType, bytes: &[u8]) -> io::Result<()> {
     match element_type {
-        ElementType::Pred => (bytes[0] != 0).to_string(),
-        ElementType::F32 => f32::from_bits(unsigned(bytes) as u32).to_string(),
-        t if t.is_float() => value(t, bytes).to_string(),
-        t if t.is_signed_integer() => signed(bytes).to_string(),
-        _ => unsigned(bytes).to_string(),
+        ElementType::Pred => write!(out, "{}", bytes[0] != 0),
+        ElementType::F32 => write!(out, "{}", f32::from_bits(unsigned(bytes) as u32)),
+        t if t.is_float() => write!(out, "{}", value(t, bytes)),
+        t if t.is_signed_integer() => write!(out, "{}", signed(bytes)),
+        _ => write!(out, "{}", unsigned(bytes)),
     }
 }
 

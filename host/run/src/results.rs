@@ -1,22 +1,29 @@
-//! Results in words: shape, smallest, largest, mean, checksum; or all values.
+//! Results in words: shape, smallest, largest, mean, checksum; or all values. Written as they are worked out, since a
+//! text of all values takes many times the memory of the values.
+
+use std::io::{self, Write};
 
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 
 use crate::numbers;
 
-/// One line per array of a result, and its values if they are wanted.
-pub fn describe(result: &Literal, with_values: bool) -> String {
-    let leaves = result.leaves().into_iter().enumerate();
-    leaves.map(|(index, leaf)| describe_leaf(index, leaf, with_values)).collect()
-}
-
-fn describe_leaf(index: usize, leaf: &Literal, with_values: bool) -> String {
-    let Literal::Array(array) = leaf else { return format!("result {index}: token\n") };
-    let line = format!("result {index}: {} {} checksum {:016x}\n", shape(array), summary(array), checksum(&array.data));
-    match with_values {
-        true => format!("{line}{}\n", nested(&numbers::texts(array), &array.dims)),
-        false => line,
+/// Writes one line per array of a result, and its values if they are wanted.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(out: &mut dyn Write, result: &Literal, with_values: bool) -> io::Result<()> {
+    for (index, leaf) in result.leaves().into_iter().enumerate() {
+        let Literal::Array(array) = leaf else {
+            writeln!(out, "result {index}: token")?;
+            continue;
+        };
+        writeln!(out, "result {index}: {} {} checksum {:016x}", shape(array), summary(array), checksum(&array.data))?;
+        if with_values {
+            write_values(out, array)?;
+            writeln!(out)?;
+        }
     }
+    Ok(())
 }
 
 fn shape(array: &ArrayLiteral) -> String {
@@ -25,15 +32,16 @@ fn shape(array: &ArrayLiteral) -> String {
 }
 
 fn summary(array: &ArrayLiteral) -> String {
-    let scalar = array.element_type.real_part();
-    let values: Vec<f64> =
-        array.data.chunks_exact(scalar.byte_size()).map(|bytes| numbers::value(scalar, bytes)).collect();
-    if values.is_empty() {
+    if array.data.is_empty() {
         return "empty".into();
     }
-    let smallest = values.iter().copied().fold(f64::NAN, f64::min);
-    let largest = values.iter().copied().fold(f64::NAN, f64::max);
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let scalar = array.element_type.real_part();
+    let values = array.data.chunks_exact(scalar.byte_size()).map(|bytes| numbers::value(scalar, bytes));
+    let count = values.len();
+    let (smallest, largest, sum) = values.fold((f64::NAN, f64::NAN, -0.0), |(smallest, largest, sum), value| {
+        (f64::min(smallest, value), f64::max(largest, value), sum + value)
+    });
+    let mean = sum / count as f64;
     let parts = if array.element_type.is_complex() { "parts: " } else { "" };
     format!("{parts}min {smallest} max {largest} mean {mean}")
 }
@@ -43,14 +51,73 @@ fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn nested(elements: &[String], dims: &[i64]) -> String {
-    match dims {
-        [] => elements.first().cloned().unwrap_or_default(),
-        [_] => format!("{{{}}}", elements.join(", ")),
-        [first, rest @ ..] => {
-            let size = elements.len() / (*first).max(1) as usize;
-            let parts: Vec<String> = elements.chunks(size.max(1)).map(|part| nested(part, rest)).collect();
-            format!("{{{}}}", parts.join(",\n "))
+/// Writes the elements in braces, a line for each of the innermost dimension.
+fn write_values(out: &mut dyn Write, array: &ArrayLiteral) -> io::Result<()> {
+    let count = array.element_count();
+    let repeat = |out: &mut dyn Write, brace: &str, times: usize| write!(out, "{}", brace.repeat(times));
+    // An array without elements has no braces inside.
+    let rank = if count == 0 { array.dims.len().min(1) } else { array.dims.len() };
+    repeat(out, "{", rank)?;
+    for index in 0..count {
+        match ended_dimensions(index, &array.dims) {
+            _ if index == 0 => {}
+            0 => out.write_all(b", ")?,
+            ended => {
+                repeat(out, "}", ended)?;
+                out.write_all(b",\n ")?;
+                repeat(out, "{", ended)?;
+            }
         }
+        numbers::write_element(out, array, index)?;
+    }
+    repeat(out, "}", rank)
+}
+
+/// How many of the dimensions, from the innermost on, end before the element of that number.
+fn ended_dimensions(index: usize, dims: &[i64]) -> usize {
+    let sizes = dims.iter().rev().scan(1usize, |size, &dim| {
+        *size = size.saturating_mul(dim as usize);
+        Some(*size)
+    });
+    sizes.take_while(|&size| size > 0 && index.is_multiple_of(size)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::ElementType;
+
+    use super::*;
+
+    fn values(dims: &[i64]) -> String {
+        let count = dims.iter().product::<i64>() as u8;
+        let array = ArrayLiteral::new(ElementType::U8, dims.to_vec(), (1..=count).collect::<Vec<u8>>()).unwrap();
+        let mut text = Vec::new();
+        write_values(&mut text, &array).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn values_are_nested_like_dimensions() {
+        assert_eq!(values(&[]), "1");
+        assert_eq!(values(&[3]), "{1, 2, 3}");
+        assert_eq!(values(&[2, 2]), "{{1, 2},\n {3, 4}}");
+        assert_eq!(values(&[2, 1]), "{{1},\n {2}}");
+        assert_eq!(values(&[1, 2]), "{{1, 2}}");
+        assert_eq!(values(&[2, 1, 2]), "{{{1, 2}},\n {{3, 4}}}");
+        assert_eq!(values(&[2, 2, 1]), "{{{1},\n {2}},\n {{3},\n {4}}}");
+        for empty in [&[0][..], &[0, 2], &[2, 0], &[2, 0, 3]] {
+            assert_eq!(values(empty), "{}", "{empty:?}");
+        }
+    }
+
+    #[test]
+    fn complex_values_are_pairs() {
+        let parts = [1f32, -2.5, 0.0, 3.0].iter().flat_map(|part| part.to_le_bytes()).collect::<Vec<u8>>();
+        let array = Literal::Array(ArrayLiteral::new(ElementType::C64, vec![2], parts).unwrap());
+        let mut text = Vec::new();
+        write(&mut text, &array, true).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.starts_with("result 0: c64[2] parts: min -2.5 max 3 mean 0.375 checksum "), "{text}");
+        assert!(text.ends_with("\n{(1, -2.5), (0, 3)}\n"), "{text}");
     }
 }

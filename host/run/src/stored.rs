@@ -4,8 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fusebox_files::{ReadError, SizeLimit};
 use fusebox_runtime::{Executable, FormatError};
 use minisign_verify::{PublicKey, Signature};
+
+/// Keys and signatures are a few hundred bytes.
+const LONGEST_TEXT: u64 = 64 << 10;
 
 /// Whose executables are run.
 #[derive(Clone, Debug, Default, Args)]
@@ -26,14 +30,22 @@ pub enum StoredError {
         /// What is wrong with it.
         source: FormatError,
     },
-    /// The key or the signature cannot be read.
-    #[error("cannot read {what} {}: {reason}", path.display())]
+    /// The file of the key or of the signature cannot be read.
+    #[error("{what}: {source}")]
     Unreadable {
+        /// Which of the two.
+        what: &'static str,
+        /// Why not.
+        source: ReadError,
+    },
+    /// It is no key, or no signature.
+    #[error("{} is no minisign {what}: {reason}", path.display())]
+    Meaningless {
         /// Which of the two.
         what: &'static str,
         /// Its file.
         path: PathBuf,
-        /// Why not.
+        /// What is wrong with it.
         reason: String,
     },
     /// The signature is another's, or of another file.
@@ -71,10 +83,10 @@ fn check_signature(path: &Path, bytes: &[u8], key_file: &Path) -> Result<(), Sto
         return Err(StoredError::NoFile);
     }
     let key = PublicKey::decode(&text("public key", key_file)?);
-    let key = key.map_err(|error| unreadable("public key", key_file, error.to_string()))?;
+    let key = key.map_err(|error| meaningless("public key", key_file, error.to_string()))?;
     let signature_file = beside(path);
     let signature = Signature::decode(&text("signature", &signature_file)?);
-    let signature = signature.map_err(|error| unreadable("signature", &signature_file, error.to_string()))?;
+    let signature = signature.map_err(|error| meaningless("signature", &signature_file, error.to_string()))?;
     key.verify(bytes, &signature, false).map_err(|error| StoredError::Signature {
         path: path.into(),
         key: key_file.into(),
@@ -89,9 +101,11 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 fn text(what: &'static str, path: &Path) -> Result<String, StoredError> {
-    std::fs::read_to_string(path).map_err(|error| unreadable(what, path, error.to_string()))
+    let bytes = fusebox_files::read(path, SizeLimit::bytes(LONGEST_TEXT));
+    let bytes = bytes.map_err(|source| StoredError::Unreadable { what, source })?;
+    String::from_utf8(bytes).map_err(|_| meaningless(what, path, "it is not text".into()))
 }
 
-fn unreadable(what: &'static str, path: &Path, reason: String) -> StoredError {
-    StoredError::Unreadable { what, path: path.into(), reason }
+fn meaningless(what: &'static str, path: &Path, reason: String) -> StoredError {
+    StoredError::Meaningless { what, path: path.into(), reason }
 }

@@ -86,7 +86,7 @@ fn a_required_signature_is_looked_for_beside_the_executable() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(1) && said.contains(words), "{said}");
     };
-    refused("cannot read signature copy.fusebox.minisig");
+    refused("signature: cannot read copy.fusebox.minisig");
     write("copy.fusebox.minisig", b"no signature");
-    refused("cannot read signature copy.fusebox.minisig");
+    refused("copy.fusebox.minisig is no minisign signature");
 }

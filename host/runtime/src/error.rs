@@ -64,6 +64,12 @@ pub enum RunError {
         /// What the interpreter says.
         reason: String,
     },
+    /// Memory for a value cannot be had.
+    #[error("{bytes} bytes of memory are not available")]
+    Memory {
+        /// How much was asked for.
+        bytes: u64,
+    },
     /// The GPU or its driver failed.
     #[error("{0}")]
     Device(String),

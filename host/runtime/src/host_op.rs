@@ -1,8 +1,6 @@
 //! Operations executed by the reference interpreter.
 
-use std::sync::Arc;
-
-use fusebox_core::hlo::{ArrayLiteral, Diagnostic, ElementType, Literal, Module, Shape, parse_module, verify};
+use fusebox_core::hlo::{ArrayLiteral, Bytes, Diagnostic, ElementType, Literal, Module, Shape, parse_module, verify};
 
 use crate::{HostOp, LoadError, RunError, Slice, Thunk};
 
@@ -53,7 +51,8 @@ impl LoadedHostOp {
     /// If the interpreter refuses.
     pub fn execute(&self, arguments: &[&[u8]]) -> Result<Vec<ArrayLiteral>, RunError> {
         let mut leaves = arguments.iter();
-        let inputs: Vec<Literal> = self.parameters.iter().map(|shape| assemble(shape, &mut leaves)).collect();
+        let inputs = self.parameters.iter().map(|shape| assemble(shape, &mut leaves));
+        let inputs = inputs.collect::<Result<Vec<Literal>, RunError>>()?;
         let result = fusebox_interpreter::evaluate(&self.module, &inputs)
             .map_err(|e| RunError::HostOp { name: self.name.clone(), reason: e.to_string() })?;
         Ok(result.leaves().into_iter().filter_map(|leaf| leaf.as_array().cloned()).collect())
@@ -76,26 +75,37 @@ pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadErr
 }
 
 /// The bytes of a literal. Kernels leave open what stands above the bits of a narrow integer.
-fn canonical(ty: ElementType, bytes: &[u8]) -> Arc<[u8]> {
-    if !ty.is_integer() || ty.bits() >= 8 {
-        return bytes.into();
+fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Bytes, RunError> {
+    let mut literal = Vec::new();
+    literal.try_reserve_exact(bytes.len()).map_err(|_| RunError::Memory { bytes: bytes.len() as u64 })?;
+    literal.extend_from_slice(bytes);
+    if ty.is_integer() && ty.bits() < 8 {
+        let unused = 8 - ty.bits();
+        match ty.is_signed_integer() {
+            true => literal.iter_mut().for_each(|byte| *byte = ((*byte << unused) as i8 >> unused) as u8),
+            false => literal.iter_mut().for_each(|byte| *byte = *byte << unused >> unused),
+        }
     }
-    let unused = 8 - ty.bits();
-    match ty.is_signed_integer() {
-        true => bytes.iter().map(|&byte| ((byte << unused) as i8 >> unused) as u8).collect(),
-        false => bytes.iter().map(|&byte| byte << unused >> unused).collect(),
-    }
+    Ok(literal.into())
 }
 
 /// A value of that shape from the bytes of its array leaves.
-pub fn assemble<'a>(shape: &Shape, leaves: &mut impl Iterator<Item = &'a &'a [u8]>) -> Literal {
-    match shape {
+///
+/// # Errors
+/// If memory is short.
+pub fn assemble<'a>(shape: &Shape, leaves: &mut impl Iterator<Item = &'a &'a [u8]>) -> Result<Literal, RunError> {
+    Ok(match shape {
         Shape::Array(array) => Literal::Array(ArrayLiteral {
             element_type: array.element_type,
             dims: array.dims.clone(),
-            data: leaves.next().map_or_else(|| [].into(), |bytes| canonical(array.element_type, bytes)),
+            data: match leaves.next() {
+                Some(bytes) => canonical(array.element_type, bytes)?,
+                None => Bytes::default(),
+            },
         }),
-        Shape::Tuple(elements) => Literal::Tuple(elements.iter().map(|e| assemble(e, leaves)).collect()),
+        Shape::Tuple(elements) => {
+            Literal::Tuple(elements.iter().map(|element| assemble(element, leaves)).collect::<Result<_, _>>()?)
+        }
         Shape::Token | Shape::Opaque => Literal::Token,
-    }
+    })
 }

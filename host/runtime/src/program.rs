@@ -101,13 +101,13 @@ impl Program {
     /// The result of the last execution.
     ///
     /// # Errors
-    /// If a GPU does not deliver it.
+    /// If memory is short, or a GPU does not deliver it.
     pub fn result(&self) -> Result<Literal, RunError> {
         let binding = &self.executable.result;
         let leaves = binding.leaves.iter().map(|s| self.place.read(s)).collect::<Result<Vec<_>, _>>()?;
         let leaves: Vec<&[u8]> = leaves.iter().map(|bytes| bytes.as_ref()).collect();
         let shape = binding.shape.to_shape().unwrap_or(Shape::Token);
-        Ok(assemble(&shape, &mut leaves.iter()))
+        assemble(&shape, &mut leaves.iter())
     }
 
     /// Sets the inputs, executes, and gives the result.

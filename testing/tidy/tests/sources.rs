@@ -74,3 +74,52 @@ fn no_absolute_paths_of_a_developers_machine() {
         }
     }
 }
+
+/// The lines of code in a crate's own sources, without tests: file, number, text.
+fn code_lines(folders: &[&str]) -> Vec<(String, usize, String)> {
+    let is_own = |file: &String| {
+        folders.iter().any(|folder| file.starts_with(folder)) && file.contains("/src/") && !file.ends_with("/tests.rs")
+    };
+    let lines = |file: String| {
+        let text = read(&file);
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("").lines().enumerate();
+        let code: Vec<_> = code.map(|(at, line)| (file.clone(), at + 1, line.trim().to_string())).collect();
+        code
+    };
+    let lines = rust_files().into_iter().filter(is_own).flat_map(lines);
+    lines.filter(|(_, _, line)| !line.starts_with("//")).collect()
+}
+
+fn assert_only_in(owners: &[&str], folders: &[&str], calls: &[&str], instead: &str) {
+    let stray: Vec<_> = code_lines(folders)
+        .into_iter()
+        .filter(|(file, _, line)| {
+            !owners.iter().any(|owner| file.starts_with(owner)) && calls.iter().any(|call| line.contains(call))
+        })
+        .map(|(file, number, line)| format!("{file}:{number}: {line}"))
+        .collect();
+    assert!(stray.is_empty(), "{instead}:\n{}", stray.join("\n"));
+}
+
+/// A file is written as a whole or not at all, and there is one place that knows how.
+#[test]
+fn only_host_files_writes_files() {
+    let calls = ["fs::write(", "File::create", "OpenOptions", "File::options", "fs::rename(", "fs::copy("];
+    assert_only_in(&["host/files/"], &["host/", "core/"], &calls, "write through fusebox_files::replace");
+}
+
+/// What is read is a regular file of bounded size. Libraries are the loader's to open.
+#[test]
+fn only_host_files_opens_the_users_files() {
+    let calls = ["fs::read(", "fs::read_to_string(", "File::open("];
+    let owners = ["host/files/", "host/plugins/"];
+    assert_only_in(&owners, &["host/", "core/"], &calls, "read through fusebox_files");
+}
+
+/// `println!` panics where standard output is full or closed, and `eprintln!` in a panic ends the process.
+#[test]
+fn only_the_terminal_prints() {
+    let calls = ["println!(", "print!(", "io::stderr().write", "writeln!(io::std", "dbg!("];
+    let instead = "print through fusebox_run::terminal";
+    assert_only_in(&["host/run/src/terminal.rs"], &["host/", "core/"], &calls, instead);
+}

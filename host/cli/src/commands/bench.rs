@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use fusebox_compiler::Phase;
-use fusebox_run::{inputs, timing_json};
+use fusebox_run::{inputs, terminal, timing_json};
 use fusebox_runtime::{Effort, Options, Program, measure};
 
 use crate::arguments::Bench;
@@ -12,7 +12,7 @@ use crate::{module, target};
 
 /// Measures and prints.
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
-    let source = module::read(&arguments.common.module)?;
+    let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     let begin = Instant::now();
     let made = module::compile(&source, &arguments.common, None, Phase::Run, Vec::new())?;
     let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
@@ -25,12 +25,12 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     program.set_inputs(&inputs::arrays(&values))?;
     let timing = measure(&mut program, Effort::default())?;
     let line = timing_json(compile_ms, &timing, &arguments.common.target);
-    match arguments.json {
-        true => println!("{line}"),
-        false => println!(
+    Ok(terminal::print(|out| match arguments.json {
+        true => writeln!(out, "{line}"),
+        false => writeln!(
+            out,
             "compile {:.1} ms, run median {:.1} us, min {:.1} us, {} runs on {}",
             compile_ms, timing.median_us, timing.min_us, timing.runs, arguments.common.target
         ),
-    }
-    Ok(())
+    })?)
 }

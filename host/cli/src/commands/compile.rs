@@ -1,10 +1,9 @@
 //! `fusebox compile`: stops at a stage and prints or writes it.
 
-use std::io::Write;
-
 use fusebox_compiler::{Compilation, Phase};
 use fusebox_core::hlo::print_module;
 use fusebox_lowering::Stage;
+use fusebox_run::terminal;
 
 use crate::arguments::{Compile, Emit};
 use crate::exit::Failure;
@@ -12,7 +11,8 @@ use crate::module;
 
 /// Compiles and writes.
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
-    let source = module::read(&arguments.common.module)?;
+    module::check_output(arguments.output.as_ref(), &arguments.common, None)?;
+    let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.target));
     check(emit, &arguments.common.target)?;
     let stages = stage(emit).into_iter().collect();
@@ -73,10 +73,8 @@ fn output(emit: Emit, made: &Compilation) -> Result<Vec<u8>, Failure> {
 }
 
 fn write(arguments: &Compile, bytes: &[u8]) -> Result<(), Failure> {
-    let result = match &arguments.output {
-        Some(path) => std::fs::write(path, bytes),
-        None => std::io::stdout().write_all(bytes),
-    };
-    let name = arguments.output.as_ref().map_or("standard output".into(), |p| p.display().to_string());
-    result.map_err(|e| Failure::input(format!("cannot write {name}: {e}")))
+    match &arguments.output {
+        Some(path) => Ok(fusebox_files::write(path, bytes)?),
+        None => Ok(terminal::print(|out| out.write_all(bytes))?),
+    }
 }

@@ -1,7 +1,10 @@
 //! `fusebox emitters`: every emitter found.
 
+use std::io::{self, Write};
+
 use fusebox_core::emitter::INTERFACE_VERSION;
 use fusebox_plugins::LoadedEmitter;
+use fusebox_run::terminal;
 use serde_json::{Value, json};
 
 use crate::arguments::EmittersList;
@@ -12,18 +15,17 @@ use crate::exit::Failure;
 pub fn run(arguments: &EmittersList) -> Result<(), Failure> {
     let emitters = emitters::choose(&arguments.emitters)?;
     let found = emitters.registry.emitters();
-    match arguments.json {
-        true => println!("{}", Value::Array(found.iter().map(describe).collect())),
-        false => found.iter().for_each(print),
-    }
-    Ok(())
+    Ok(terminal::print(|out| match arguments.json {
+        true => writeln!(out, "{}", Value::Array(found.iter().map(describe).collect())),
+        false => found.iter().try_for_each(|emitter| print(out, emitter)),
+    })?)
 }
 
-fn print(emitter: &LoadedEmitter) {
+fn print(out: &mut dyn Write, emitter: &LoadedEmitter) -> io::Result<()> {
     let descriptor = emitter.descriptor();
     let (major, minor) = (INTERFACE_VERSION / 1000, INTERFACE_VERSION % 1000);
     let (kind, name, version) = (&descriptor.kind, &descriptor.name, &descriptor.version);
-    println!("{kind:<12} {name:<16} {version:<10} interface {major}.{minor}  {}", emitter.origin());
+    writeln!(out, "{kind:<12} {name:<16} {version:<10} interface {major}.{minor}  {}", emitter.origin())
 }
 
 fn describe(emitter: &LoadedEmitter) -> Value {

@@ -1,9 +1,12 @@
 //! `fusebox explain`: which emitter makes which kernel, and why.
 
+use std::io::{self, Write};
+
 use fusebox_compiler::{Compilation, Phase, Selected, Source, report};
 use fusebox_core::analysis::{Hero, heroes};
 use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
+use fusebox_run::terminal;
 use serde_json::json;
 
 use crate::arguments::{Common, Explain};
@@ -13,16 +16,15 @@ use crate::{module, ptxas};
 
 /// Explains.
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
-    let source = module::read(&arguments.common.module)?;
+    let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     if arguments.ptxas {
         return kernel_quality(&source, arguments);
     }
     let made = module::compile(&source, &arguments.common, None, Phase::Emit, Vec::new())?;
-    match arguments.json {
-        true => println!("{}", serde_json::Value::Array(made.kernels.iter().map(describe).collect())),
-        false => print(&made),
-    }
-    Ok(())
+    Ok(terminal::print(|out| match arguments.json {
+        true => writeln!(out, "{}", serde_json::Value::Array(made.kernels.iter().map(describe).collect())),
+        false => print(out, &made),
+    })?)
 }
 
 /// What NVIDIA's assembler makes of the kernels.
@@ -45,13 +47,13 @@ fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
             all.extend(kernels.into_iter().map(|kernel| (target.to_owned(), emitter_of(&kernel.kernel), kernel)));
         }
     }
-    if arguments.json {
-        let rows = all.iter().map(|(target, emitter, quality)| quality_json(target, emitter, quality));
-        println!("{}", serde_json::Value::Array(rows.collect()));
-    } else {
-        print_quality(&all);
-    }
-    Ok(())
+    Ok(terminal::print(|out| match arguments.json {
+        true => {
+            let rows = all.iter().map(|(target, emitter, quality)| quality_json(target, emitter, quality));
+            writeln!(out, "{}", serde_json::Value::Array(rows.collect()))
+        }
+        false => print_quality(out, &all),
+    })?)
 }
 
 fn quality_json(target: &str, emitter: &str, quality: &Quality) -> serde_json::Value {
@@ -69,31 +71,31 @@ fn quality_json(target: &str, emitter: &str, quality: &Quality) -> serde_json::V
     })
 }
 
-fn print_quality(all: &[(String, String, Quality)]) {
+fn print_quality(out: &mut dyn Write, all: &[(String, String, Quality)]) -> io::Result<()> {
     let longest = all.iter().map(|(_, _, quality)| quality.kernel.len()).max().unwrap_or(0).max(6);
-    println!(
+    writeln!(
+        out,
         "{:<6} {:<longest$} {:<22} {:>9} {:>6} {:>6} {:>6} {:>4} {:>5}",
         "target", "kernel", "emitter", "registers", "spills", "stack", "shared", "read", "write"
-    );
+    )?;
     for (target, emitter, quality) in all {
         let Quality { kernel, registers, spill_stores, spill_loads, stack, shared, widest_read, widest_write } =
             quality;
         let spills = spill_stores + spill_loads;
-        println!(
+        writeln!(
+            out,
             "{target:<6} {kernel:<longest$} {emitter:<22} {registers:>9} {spills:>6} {stack:>6} {shared:>6} \
              {widest_read:>4} {widest_write:>5}"
-        );
+        )?;
     }
+    Ok(())
 }
 
-fn print(made: &Compilation) {
+fn print(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
     for kernel in &made.kernels {
-        print!("{}", report::kernel(kernel));
-        println!();
+        writeln!(out, "{}", report::kernel(kernel))?;
     }
-    for line in report::host_operations(&made.fused) {
-        println!("{line}");
-    }
+    report::host_operations(&made.fused).into_iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 fn describe(kernel: &Selected) -> serde_json::Value {

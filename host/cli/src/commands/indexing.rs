@@ -3,6 +3,7 @@
 use fusebox_compiler::Phase;
 use fusebox_core::hlo::print_module;
 use fusebox_core::indexing::describe;
+use fusebox_run::terminal;
 
 use crate::arguments::Indexing;
 use crate::exit::Failure;
@@ -10,10 +11,9 @@ use crate::module::{dump_to, read};
 
 /// Prints them.
 pub fn run(arguments: &Indexing) -> Result<(), Failure> {
-    let source = read(&arguments.module)?;
+    let source = read(&arguments.module, arguments.file_limit)?;
     let module = source.parse()?;
     let dump = dump_to(arguments.dump_to.as_deref())?;
     dump.write(Phase::Parse, "", "hlo", || print_module(&module).into_bytes())?;
-    print!("{}", describe(&module, arguments.inverse));
-    Ok(())
+    Ok(terminal::print_text(&describe(&module, arguments.inverse))?)
 }

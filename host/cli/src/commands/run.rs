@@ -2,7 +2,7 @@
 
 use fusebox_compiler::{Phase, Source};
 use fusebox_core::hlo::{Literal, Shape};
-use fusebox_run::{inputs, results, stored};
+use fusebox_run::{inputs, results, stored, terminal};
 use fusebox_runtime::{Executable, Options, Program};
 
 use crate::arguments::Run;
@@ -11,7 +11,11 @@ use crate::{module, target};
 
 /// Runs it.
 pub fn run(arguments: &Run) -> Result<(), Failure> {
-    let source = module::read(&arguments.common.module)?;
+    module::check_output(arguments.outputs.as_ref(), &arguments.common, arguments.inputs.inputs.as_ref())?;
+    if let Some(output) = &arguments.outputs {
+        fusebox_files::refuse_inputs(output, &arguments.trust.require_signature)?;
+    }
+    let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     let result = match arguments.interpreter {
         true if is_stored(arguments, &source)? => {
             return Err(Failure::usage("an executable is machine code: the interpreter needs the module"));
@@ -20,12 +24,11 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
         false => execute(arguments, &source)?,
     };
     let dump = module::dump(&arguments.common)?;
-    dump.write(Phase::Run, "", "txt", || results::describe(&result, true).into_bytes())?;
+    dump.stream(Phase::Run, "", "txt", |out| results::write(out, &result, true))?;
     if let Some(path) = &arguments.outputs {
-        fusebox_runtime::npz::write_outputs(path, &result).map_err(Failure::input)?;
+        fusebox_runtime::npz::write_outputs(path, &result)?;
     }
-    print!("{}", results::describe(&result, arguments.print));
-    Ok(())
+    Ok(terminal::print(|out| results::write(out, &result, arguments.print))?)
 }
 
 fn interpret(arguments: &Run, source: &Source) -> Result<Literal, Failure> {

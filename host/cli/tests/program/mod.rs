@@ -65,17 +65,44 @@ impl Workplace {
         self.run_with(arguments, input, &[])
     }
 
-    fn run_with(&self, arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> Ran {
+    /// The program with these arguments, to be run in some particular way.
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fusebox"));
         command.args(arguments).current_dir(self.folder()).env_remove("FUSEBOX_EMITTER_PATH");
+        command
+    }
+
+    /// Runs the program from a shell: `line` begins with what is set up first, and has `"$@"` where the program stands.
+    pub fn shell(&self, line: &str, arguments: &[&str]) -> Ran {
+        let mut command = Command::new("sh");
+        command.args(["-c", line, "sh", env!("CARGO_BIN_EXE_fusebox")]).args(arguments);
+        command.current_dir(self.folder()).env_remove("FUSEBOX_EMITTER_PATH").stdin(Stdio::null());
+        Ran::from(command.output().unwrap())
+    }
+
+    /// Names of the files in the folder.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> Ran {
+        let mut command = self.command(arguments);
         command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // A program that does not read its input closes the pipe: no fault of the test.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        Ran::from(child.wait_with_output().unwrap())
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ran { code: status.code(), out: text(stdout), err: text(stderr) }
+        Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 }
 

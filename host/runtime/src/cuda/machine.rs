@@ -56,7 +56,9 @@ impl Cuda {
     /// # Errors
     /// If the driver does not deliver: also when a kernel failed before.
     pub fn read(&self, slice: &Slice) -> Result<Vec<u8>, RunError> {
-        let mut bytes = vec![0; slice.bytes as usize];
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(slice.bytes as usize).map_err(|_| RunError::Memory { bytes: slice.bytes })?;
+        bytes.resize(slice.bytes as usize, 0);
         self.read_into(slice, &mut bytes)?;
         Ok(bytes)
     }

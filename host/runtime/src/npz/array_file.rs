@@ -17,7 +17,7 @@ pub(super) fn read(source: &mut impl Read, header: &Header, shape: &ArrayShape) 
         return Err(NpzFault::Dimensions { found: header.dims.clone(), wanted: shape.dims.clone() });
     }
     let wanted = u64::try_from(shape.byte_size()).unwrap_or(u64::MAX);
-    // Memory grows with what is really there, never with what the shape claims.
+    // Memory grows with what is really there, never with what the shape claims, and is asked for without insisting.
     let mut data = Vec::new();
     source.take(wanted).read_to_end(&mut data).map_err(|error| read_error(error, data.len() as u64, wanted))?;
     if (data.len() as u64) < wanted {
@@ -27,7 +27,7 @@ pub(super) fn read(source: &mut impl Read, header: &Header, shape: &ArrayShape) 
         return Err(NpzFault::TooLong { wanted });
     }
     if header.fortran_order {
-        data = row_major(&data, shape);
+        data = row_major(&data, shape).ok_or(NpzFault::Memory { bytes: wanted })?;
     }
     if shape.element_type.byte_size() == 1 {
         data.iter_mut().for_each(|byte| *byte = dtype::canonical(shape.element_type, *byte));
@@ -40,15 +40,17 @@ pub(super) fn read(source: &mut impl Read, header: &Header, shape: &ArrayShape) 
 fn read_error(error: std::io::Error, found: u64, wanted: u64) -> NpzFault {
     match error.kind() {
         std::io::ErrorKind::UnexpectedEof => NpzFault::Truncated { found, wanted },
+        std::io::ErrorKind::OutOfMemory => NpzFault::Memory { bytes: wanted },
         _ => NpzFault::Io(error),
     }
 }
 
-/// From first-dimension-fastest to last-dimension-fastest.
-fn row_major(data: &[u8], shape: &ArrayShape) -> Vec<u8> {
+/// From first-dimension-fastest to last-dimension-fastest; `None` if memory is short.
+fn row_major(data: &[u8], shape: &ArrayShape) -> Option<Vec<u8>> {
     let size = shape.element_type.byte_size();
     let dims: Vec<usize> = shape.dims.iter().map(|&d| d as usize).collect();
-    let mut result = Vec::with_capacity(data.len());
+    let mut result = Vec::new();
+    result.try_reserve_exact(data.len()).ok()?;
     let mut index = vec![0usize; dims.len()];
     for _ in 0..data.len() / size {
         let position = index.iter().zip(&dims).rev().fold(0, |at, (&i, &d)| at * d + i);
@@ -61,5 +63,5 @@ fn row_major(data: &[u8], shape: &ArrayShape) -> Vec<u8> {
             index[d] = 0;
         }
     }
-    result
+    Some(result)
 }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use fusebox_files::ReadError;
 use thiserror::Error;
 
 /// A fault of an `.npz` file, with its place.
 #[derive(Debug, Error)]
-#[error("{}{}: {fault}", path.display(), array.map(|k| format!(", arr_{k}")).unwrap_or_default())]
+#[error("{}{fault}", place(path, *array, fault))]
 pub struct NpzError {
     /// The file.
     pub path: PathBuf,
@@ -23,9 +24,21 @@ impl NpzError {
     }
 }
 
+/// A file that was not read names itself.
+fn place(path: &Path, array: Option<usize>, fault: &NpzFault) -> String {
+    match (fault, array) {
+        (NpzFault::Read(_), _) => String::new(),
+        (_, Some(array)) => format!("{}, arr_{array}: ", path.display()),
+        (_, None) => format!("{}: ", path.display()),
+    }
+}
+
 /// What is wrong with an `.npz` file.
 #[derive(Debug, Error)]
 pub enum NpzFault {
+    /// The file was not opened.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// The file system failed.
     #[error("{0}")]
     Io(#[from] std::io::Error),
@@ -78,6 +91,12 @@ pub enum NpzFault {
         found: u64,
         /// Bytes the shape needs.
         wanted: u64,
+    },
+    /// Memory is short.
+    #[error("{bytes} bytes of memory are not available")]
+    Memory {
+        /// How much was asked for.
+        bytes: u64,
     },
     /// An array has more bytes than its shape needs.
     #[error("there is more data than the {wanted} bytes of the shape")]

@@ -6,11 +6,12 @@ mod dtype;
 mod error;
 mod header;
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use fusebox_core::hlo::{ArrayShape, Literal, Shape};
+use fusebox_files::{SizeLimit, WriteError};
+use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -22,7 +23,8 @@ pub use error::{NpzError, NpzFault};
 /// If the file cannot be read or does not hold exactly the arrays the parameters want.
 pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, NpzError> {
     let located = |fault: NpzFault| NpzError::new(path, None, fault);
-    let file = File::open(path).map_err(|error| located(error.into()))?;
+    // Of any size: memory is taken for what the parameters want only.
+    let file = fusebox_files::open(path, SizeLimit::none()).map_err(|error| located(error.into()))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| located(error.into()))?;
     let wanted: usize = parameters.iter().map(|p| p.leaves().iter().filter(|l| l.as_array().is_some()).count()).sum();
     check_names(&archive, wanted).map_err(located)?;
@@ -33,21 +35,22 @@ pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, Np
 /// Writes the arrays of a result. Tokens leave no trace.
 ///
 /// # Errors
-/// If the file cannot be written.
-pub fn write_outputs(path: &Path, result: &Literal) -> Result<(), NpzError> {
-    let located = |fault: NpzFault| NpzError::new(path, None, fault);
-    let file = File::create(path).map_err(|error| located(error.into()))?;
-    let mut archive = ZipWriter::new(BufWriter::new(file));
+/// If the file cannot be written; what it held before is then untouched.
+pub fn write_outputs(path: &Path, result: &Literal) -> Result<(), WriteError> {
+    fusebox_files::replace(path, |file| write_archive(BufWriter::new(file), result))
+}
+
+fn write_archive(file: impl Write + Seek, result: &Literal) -> Result<(), ZipError> {
+    let mut archive = ZipWriter::new(file);
     let leaves = result.leaves();
     for (number, array) in leaves.into_iter().filter_map(Literal::as_array).enumerate() {
         let large = array.data.len() > u32::MAX as usize - (1 << 20);
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(large);
-        archive.start_file(member(number), options).map_err(|error| located(error.into()))?;
-        let written = archive.write_all(&header::write(array)).and_then(|()| archive.write_all(&array.data));
-        written.map_err(|error| NpzError::new(path, Some(number), error.into()))?;
+        archive.start_file(member(number), options)?;
+        archive.write_all(&header::write(array))?;
+        archive.write_all(&array.data)?;
     }
-    let mut file = archive.finish().map_err(|error| located(error.into()))?;
-    file.flush().map_err(|error| located(error.into()))
+    Ok(archive.finish()?.flush()?)
 }
 
 fn member(number: usize) -> String {
@@ -55,7 +58,7 @@ fn member(number: usize) -> String {
 }
 
 /// The file must hold `arr_0` to `arr_{wanted - 1}` and nothing else.
-fn check_names<R: Read + std::io::Seek>(archive: &ZipArchive<R>, wanted: usize) -> Result<(), NpzFault> {
+fn check_names<R: Read + Seek>(archive: &ZipArchive<R>, wanted: usize) -> Result<(), NpzFault> {
     let found = archive.len();
     if found != wanted {
         return Err(NpzFault::Count { found, wanted });
@@ -66,7 +69,7 @@ fn check_names<R: Read + std::io::Seek>(archive: &ZipArchive<R>, wanted: usize) 
     }
 }
 
-fn read_value<R: Read + std::io::Seek>(
+fn read_value<R: Read + Seek>(
     path: &Path,
     archive: &mut ZipArchive<R>,
     shape: &Shape,
@@ -87,7 +90,7 @@ fn read_value<R: Read + std::io::Seek>(
     }
 }
 
-fn read_array<R: Read + std::io::Seek>(
+fn read_array<R: Read + Seek>(
     archive: &mut ZipArchive<R>,
     number: usize,
     shape: &ArrayShape,

@@ -205,5 +205,5 @@ fn broken_containers_are_errors_wherever_they_break() {
         }
     }
     let error = read_inputs(&folder.0.path().join("absent.npz"), &[shape]).unwrap_err();
-    assert!(matches!(*error.fault, NpzFault::Io(_)) && error.to_string().contains("absent.npz"));
+    assert!(matches!(*error.fault, NpzFault::Read(_)) && error.to_string().contains("absent.npz"));
 }

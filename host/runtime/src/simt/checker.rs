@@ -1,7 +1,7 @@
 //! Decides whether accesses are right.
 
 use super::fault::{Fault, FaultKind, Faults, Memory};
-use super::history::{AccessKind, Event, History};
+use super::history::{AccessKind, Event, History, Short};
 use crate::{Access, KernelArgument};
 
 /// Watches the accesses of one grid.
@@ -12,6 +12,8 @@ pub struct Checker {
     last: usize,
     /// The running thread and the barriers its block has passed.
     pub now: Event,
+    /// Set when there was no memory to watch an access with.
+    pub short: Option<Short>,
     faults: Faults,
 }
 
@@ -50,6 +52,7 @@ impl Checker {
             memories: (0..all.len()).filter_map(|number| Watched::argument(&all, number)).collect(),
             last: 0,
             now: Event { block: 0, thread: 0, epoch: 0, site: -1, atomic: false },
+            short: None,
             faults: Faults::default(),
         }
     }
@@ -87,8 +90,12 @@ impl Checker {
             return false;
         }
         for element in first..first + bytes.div_ceil(memory.element_bytes) as usize {
-            if let Some(kind) = memory.access_element(element, kind, now) {
-                self.faults.add(Fault { kind, at: now });
+            match memory.access_element(element, kind, now) {
+                Ok(fault) => fault.into_iter().for_each(|kind| self.faults.add(Fault { kind, at: now })),
+                Err(short) => {
+                    self.short = Some(short);
+                    return false;
+                }
             }
         }
         true
@@ -160,11 +167,11 @@ impl Watched {
         Watched { name, start, bytes, element_bytes, rule, history }
     }
 
-    fn access_element(&mut self, element: usize, kind: AccessKind, now: Event) -> Option<FaultKind> {
+    fn access_element(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Option<FaultKind>, Short> {
         let memory = self.name;
         let earlier = self.history.write_of(element, now);
-        let conflict = self.history.record(element, kind, now);
-        match earlier {
+        let conflict = self.history.record(element, kind, now)?;
+        Ok(match earlier {
             None if kind != AccessKind::Write && !self.rule.initialised => {
                 Some(FaultKind::Uninitialised { memory, element })
             }
@@ -172,10 +179,9 @@ impl Watched {
                 Some(FaultKind::WrittenTwice { memory, element, earlier })
             }
             _ => {
-                let (earlier_kind, earlier) = conflict?;
-                Some(FaultKind::Race { memory, element, kind, earlier_kind, earlier })
+                conflict.map(|(earlier_kind, earlier)| FaultKind::Race { memory, element, kind, earlier_kind, earlier })
             }
-        }
+        })
     }
 }
 

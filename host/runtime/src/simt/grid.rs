@@ -10,12 +10,15 @@ use crate::kernel::LoadedKernel;
 /// Runs a kernel, block by block.
 ///
 /// # Errors
-/// If a thread did what it must not, or an output element was not written exactly once.
+/// If a thread did what it must not, or an output element was not written exactly once; or memory is short.
 pub fn run_grid(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder) -> Result<(), RunError> {
     let simulator = Simulator::new(kernel, addresses, order);
     let before = CURRENT.replace(&raw const simulator);
     let done = run_blocks(kernel, &simulator, order);
     CURRENT.set(before);
+    if let Some(short) = simulator.checker.borrow().short {
+        return Err(RunError::Memory { bytes: short.bytes });
+    }
     let faulty = |report| RunError::Kernel { kernel: kernel.image.symbol.clone(), report };
     match done {
         Ok(()) => simulator.checker.borrow_mut().check_coverage(),

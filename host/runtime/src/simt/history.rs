@@ -4,6 +4,8 @@
 //! Blocks are never in order, although the simulator runs them one after the other. Two accesses of one element that
 //! are not in order are a race if one of them writes and not both are atomic.
 
+use crate::memory::Buffer;
+
 /// What a thread does to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
@@ -55,15 +57,49 @@ impl Event {
     }
 }
 
+/// An earlier access that another is in conflict with, and what it did.
+type Conflict = Option<(AccessKind, Event)>;
+
+/// There is no memory for the history of a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Short {
+    /// Bytes asked for.
+    pub bytes: u64,
+}
+
+/// One event per element, or none yet.
+#[derive(Debug, Default)]
+struct Events(Option<Buffer>);
+
+impl Events {
+    const SIZE: usize = size_of::<u128>();
+
+    fn get(&self, element: usize) -> Option<Event> {
+        let bytes = self.0.as_ref()?.as_slice().get(element * Self::SIZE..)?;
+        Event::unpacked(u128::from_ne_bytes(*bytes.first_chunk()?))
+    }
+
+    /// Sets the event of one of `elements`. Memory of zeros is had without touching it, so what no thread accesses
+    /// costs nothing.
+    fn set(&mut self, elements: usize, element: usize, event: Event) -> Result<(), Short> {
+        let bytes = elements.saturating_mul(Self::SIZE);
+        let buffer = match &mut self.0 {
+            Some(buffer) => buffer,
+            none => none.insert(Buffer::zeroed(bytes).ok_or(Short { bytes: bytes as u64 })?),
+        };
+        let start = element * Self::SIZE;
+        buffer.as_mut_slice()[start..start + Self::SIZE].copy_from_slice(&event.packed().to_ne_bytes());
+        Ok(())
+    }
+}
+
 /// Per element of a memory, the accesses that a later one may be in conflict with: of two threads at most, which is
 /// enough to find one that a third is not in order with.
-///
-/// Memory of zeros is had without touching it, so what no thread accesses costs nothing.
 #[derive(Debug)]
 pub struct History {
     elements: usize,
-    writes: [Vec<u128>; 2],
-    reads: [Vec<u128>; 2],
+    writes: [Events; 2],
+    reads: [Events; 2],
     /// Whether every block has a memory of its own: what other blocks did does not count.
     of_block: bool,
 }
@@ -71,7 +107,7 @@ pub struct History {
 impl History {
     /// Of a memory that all blocks share, or of one that each has for itself.
     pub fn new(elements: usize, of_block: bool) -> History {
-        History { elements, writes: [vec![0; elements], Vec::new()], reads: [Vec::new(), Vec::new()], of_block }
+        History { elements, writes: Default::default(), reads: Default::default(), of_block }
     }
 
     /// The last write of an element, or one of the last.
@@ -81,21 +117,22 @@ impl History {
 
     /// The first element that was never written.
     pub fn first_unwritten(&self) -> Option<usize> {
-        self.writes[0].iter().position(|&write| write == 0)
+        (0..self.elements).find(|&element| self.writes[0].get(element).is_none())
     }
 
     /// Records an access; gives an earlier one it is in conflict with, and what that did.
-    pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Option<(AccessKind, Event)> {
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Conflict, Short> {
         let conflict = self.conflict(element, kind, now);
-        match kind {
-            AccessKind::Read => Self::remember(&mut self.reads, self.elements, element, now, self.of_block),
-            _ => Self::remember(&mut self.writes, self.elements, element, now, self.of_block),
-        }
-        conflict
+        let events = if kind == AccessKind::Read { &mut self.reads } else { &mut self.writes };
+        Self::remember(events, self.elements, element, now, self.of_block)?;
+        Ok(conflict)
     }
 
-    fn conflict(&self, element: usize, kind: AccessKind, now: Event) -> Option<(AccessKind, Event)> {
-        let out_of_order = |events: &Vec<u128>| {
+    fn conflict(&self, element: usize, kind: AccessKind, now: Event) -> Conflict {
+        let out_of_order = |events: &Events| {
             let earlier = self.event(events, element, now)?;
             if earlier.is_in_order_with(now) || (earlier.atomic && now.atomic) { None } else { Some(earlier) }
         };
@@ -107,26 +144,23 @@ impl History {
         self.reads.iter().find_map(out_of_order).map(|event| (AccessKind::Read, event))
     }
 
-    fn event(&self, events: &[u128], element: usize, now: Event) -> Option<Event> {
-        let event = Event::unpacked(*events.get(element)?)?;
-        (!self.of_block || event.block == now.block).then_some(event)
+    fn event(&self, events: &Events, element: usize, now: Event) -> Option<Event> {
+        events.get(element).filter(|event| !self.of_block || event.block == now.block)
     }
 
-    fn remember([first, second]: &mut [Vec<u128>; 2], elements: usize, element: usize, now: Event, of_block: bool) {
-        if first.is_empty() {
-            *first = vec![0; elements];
-        }
-        let known = Event::unpacked(first[element]).filter(|event| !of_block || event.block == now.block);
+    fn remember(
+        [first, second]: &mut [Events; 2],
+        elements: usize,
+        element: usize,
+        now: Event,
+        of_block: bool,
+    ) -> Result<(), Short> {
+        let known = first.get(element).filter(|event| !of_block || event.block == now.block);
         match known {
             // Out of order with everything that is still to come.
-            Some(event) if event.block != now.block => {}
-            Some(event) if event.epoch == now.epoch && event.thread != now.thread => {
-                if second.is_empty() {
-                    *second = vec![0; elements];
-                }
-                second[element] = now.packed();
-            }
-            _ => first[element] = now.packed(),
+            Some(event) if event.block != now.block => Ok(()),
+            Some(event) if event.epoch == now.epoch && event.thread != now.thread => second.set(elements, element, now),
+            _ => first.set(elements, element, now),
         }
     }
 }
@@ -145,7 +179,7 @@ mod tests {
         let mut history = History::new(1, of_block);
         let mut last = None;
         for &(kind, block, thread, epoch) in accesses {
-            last = history.record(0, kind, event(block, thread, epoch, kind));
+            last = history.record(0, kind, event(block, thread, epoch, kind)).unwrap();
         }
         last.is_some()
     }

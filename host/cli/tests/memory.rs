@@ -1,0 +1,84 @@
+//! Little memory: an error, never an abort; and large results need little more than themselves.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod program;
+
+use program::{Ran, Workplace};
+
+/// Runs with so many MiB of address space. The program itself takes less than 400.
+fn within(place: &Workplace, mebibytes: u64, arguments: &[&str]) -> Ran {
+    place.shell(&format!("ulimit -v {}; exec \"$@\" --threads 1", mebibytes << 10), arguments)
+}
+
+/// A module whose result is one repeated element.
+fn filled(shape: &str) -> String {
+    let ty = shape.split('[').next().unwrap();
+    format!(
+        "HloModule m\nENTRY main {{\n  z = {ty}[] constant(3)\n  ROOT r = {shape} broadcast(z), dimensions={{}}\n}}\n"
+    )
+}
+
+/// Its values as numbers of eight bytes would be 512 MiB.
+#[test]
+fn a_summary_needs_no_memory_of_its_own() {
+    let place = Workplace::with_module(&filled("s8[67108864]"));
+    let out = within(&place, 700, &["run", "m.hlo"]).succeeded();
+    assert!(out.contains("s8[67108864] min 3 max 3 mean 3 checksum"), "{out}");
+}
+
+/// A text of its own for every value would be gigabytes.
+#[test]
+fn values_are_printed_as_they_are_made() {
+    let place = Workplace::with_module(&filled("s8[16777216]"));
+    let arguments = ["run", "m.hlo", "--print", "--outputs", "out.npz"];
+    let line = "ulimit -v 614400; \"$@\" --threads 1 | wc -c";
+    let printed: usize = place.shell(line, &arguments).succeeded().trim().parse().unwrap();
+    assert!(printed > 3 * 16777216, "{printed}");
+    // The same into a file of the dumps.
+    place.shell("ulimit -v 614400; exec \"$@\" --threads 1", &["run", "m.hlo", "--dump-to", "d"]).succeeded();
+    assert!(std::fs::metadata(place.path("d/10-result.txt")).unwrap().len() > 3 * 16777216);
+}
+
+#[test]
+fn what_does_not_fit_is_an_error_that_says_so() {
+    let place = Workplace::with_module(&filled("f32[100000,100000]"));
+    for flags in [&[][..], &["--target", "simt"], &["--print"], &["--outputs", "out.npz"]] {
+        let arguments = [&["run", "m.hlo"], flags].concat();
+        within(&place, 2000, &arguments).failed(1, &["bytes of memory", "not available"]);
+    }
+    within(&place, 2000, &["run", "m.hlo", "--interpreter"]).failed(1, &["m.hlo:4:", "`r`", "too large"]);
+    assert_eq!(place.names(), ["m.hlo"], "nothing is left behind");
+}
+
+/// Buffers fit, the history that the simulator keeps of every element does not.
+#[test]
+fn the_simulator_needs_memory_for_its_checks() {
+    let place = Workplace::with_module(&filled("s8[67108864]"));
+    let ran = within(&place, 700, &["run", "m.hlo", "--target", "simt"]);
+    ran.failed(1, &["1073741824 bytes of memory are not available"]);
+}
+
+#[test]
+fn the_interpreter_names_the_instruction_that_memory_is_short_for() {
+    let text = "HloModule m
+ENTRY main {
+  x = f32[67108864] iota(), iota_dimension=0
+  y = f32[67108864] negate(x)
+  ROOT t = f32[67108864] add(x, y)
+}
+";
+    let place = Workplace::with_module(text);
+    // Elements take eight bytes there.
+    within(&place, 700, &["run", "m.hlo", "--interpreter"]).failed(1, &["m.hlo:3:", "`x`", "bytes of memory"]);
+    within(&place, 2000, &["run", "m.hlo", "--interpreter"]).failed(1, &["m.hlo:4:", "`y`", "bytes of memory"]);
+}
+
+#[test]
+fn inputs_that_do_not_fit_are_an_error() {
+    let place = Workplace::with_module(&filled("s8[400000000]"));
+    place.run(&["run", "m.hlo", "--outputs", "in.npz"]).succeeded();
+    place.write("take.hlo", b"HloModule t\nENTRY main { x = s8[400000000] parameter(0)\n  z = s8[1] slice(x), slice={[0:1]}\n  ROOT r = s8[1] add(z, z) }");
+    within(&place, 1000, &["run", "take.hlo"]).failed(1, &["400000000 bytes of memory for random inputs"]);
+    let ran = within(&place, 1000, &["run", "take.hlo", "--inputs", "in.npz"]);
+    ran.failed(1, &["in.npz, arr_0: 400000000 bytes of memory are not available"]);
+}
