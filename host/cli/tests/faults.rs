@@ -59,6 +59,30 @@ fn broken_inputs_are_refused() {
     place.run(&["run", "m.hlo", "--inputs", "cut.npz"]).failed(1, &["cut.npz"]);
 }
 
+/// Computations each of which calls the one before, `calls` times.
+fn tower(levels: usize, calls: usize) -> String {
+    let mut text = "HloModule m\nc0 { p = s32[] parameter(0)\n  ROOT r = s32[] add(p, p) }\n".to_string();
+    for level in 1..=levels {
+        let line = |call: usize| match call {
+            0 => format!("  x0 = s32[] call(p), to_apply=c{}\n", level - 1),
+            _ => format!("  x{call} = s32[] call(x{}), to_apply=c{}\n", call - 1, level - 1),
+        };
+        let lines: String = (0..calls).map(line).collect();
+        text += &format!("c{level} {{ p = s32[] parameter(0)\n{lines}  ROOT r = s32[] copy(x{}) }}\n", calls - 1);
+    }
+    text + &format!("ENTRY main {{ p = s32[] parameter(0)\n  ROOT r = s32[] call(p), to_apply=c{levels} }}\n")
+}
+
+#[test]
+fn calls_that_multiply_are_refused_and_deep_ones_are_not() {
+    let doubling = Workplace::with_module(&tower(40, 2));
+    let deep = Workplace::with_module(&tower(300, 1));
+    for command in [&["run", "m.hlo"][..], &["run", "--interpreter", "m.hlo"]] {
+        doubling.run(command).failed(1, &["m.hlo:", "calls nest so deeply that more than"]);
+        deep.run(command).succeeded();
+    }
+}
+
 #[test]
 fn wrong_usage_has_code_2() {
     let place = Workplace::with_module(ADD);

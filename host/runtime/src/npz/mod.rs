@@ -5,6 +5,7 @@ mod array_file;
 mod dtype;
 mod error;
 mod header;
+mod patient;
 
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
@@ -16,6 +17,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 pub use error::{NpzError, NpzFault};
+use patient::Patient;
 
 /// Reads one literal per parameter.
 ///
@@ -41,7 +43,7 @@ pub fn write_outputs(path: &Path, result: &Literal) -> Result<(), WriteError> {
 }
 
 fn write_archive(file: impl Write + Seek, result: &Literal) -> Result<(), ZipError> {
-    let mut archive = ZipWriter::new(file);
+    let mut archive = ZipWriter::new(Patient::new(file));
     let leaves = result.leaves();
     for (number, array) in leaves.into_iter().filter_map(Literal::as_array).enumerate() {
         let large = array.data.len() > u32::MAX as usize - (1 << 20);
@@ -50,7 +52,9 @@ fn write_archive(file: impl Write + Seek, result: &Literal) -> Result<(), ZipErr
         archive.write_all(&header::write(array))?;
         archive.write_all(&array.data)?;
     }
-    Ok(archive.finish()?.flush()?)
+    let mut file = archive.finish()?;
+    file.flush()?;
+    Ok(file.finish()?)
 }
 
 fn member(number: usize) -> String {

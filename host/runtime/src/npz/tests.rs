@@ -1,6 +1,6 @@
 //! Files as numpy writes them, and broken ones.
 
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::path::PathBuf;
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, Shape};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::{NpzFault, read_inputs, write_outputs};
+use super::{NpzFault, read_inputs, write_archive, write_outputs};
 
 /// A header as numpy writes it, version 1.
 fn header(dict: &str) -> Vec<u8> {
@@ -69,6 +69,38 @@ fn every_type_survives_the_way_through_a_file() {
         let value = literal(ty, &[2, 3], &data);
         write_outputs(&folder.path(), &value).unwrap();
         assert_eq!(read_inputs(&folder.path(), &[Shape::array(ty, [2, 3])]).unwrap(), [value], "{ty}");
+    }
+}
+
+/// Wherever the disk is full, that is what is said; the library that writes archives does not get confused.
+#[test]
+fn a_full_disk_is_told_wherever_it_is_full() {
+    struct Full {
+        file: std::io::Cursor<Vec<u8>>,
+        room: usize,
+    }
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.file.position() as usize + bytes.len() > self.room {
+                return Err(std::io::ErrorKind::StorageFull.into());
+            }
+            self.file.write(bytes)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    impl Seek for Full {
+        fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
+            self.file.seek(to)
+        }
+    }
+    let two = Literal::Tuple(vec![literal(ElementType::U8, &[100], &[7; 100]); 2]);
+    let mut whole = std::io::Cursor::new(Vec::new());
+    write_archive(&mut whole, &two).unwrap();
+    for room in 0..whole.get_ref().len() {
+        let error = std::io::Error::from(write_archive(Full { file: Default::default(), room }, &two).unwrap_err());
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull, "room for {room} bytes: {error}");
     }
 }
 

@@ -1,0 +1,102 @@
+//! The program is killed at random moments: results under their name are always whole.
+//!
+//! `FUSEBOX_KILLS` says how often, `FUSEBOX_PROGRAM` which program (by default the one just built).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod program;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use program::Workplace;
+
+/// A result of 8 MiB of that value.
+fn module(value: u8) -> String {
+    format!(
+        "HloModule m\nENTRY main {{\n  z = u8[] constant({value})\n  ROOT r = u8[8388608] broadcast(z), dimensions={{}}\n}}\n"
+    )
+}
+
+/// SplitMix64: a number below `limit`.
+fn random(state: &mut u64, limit: u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) % limit
+}
+
+struct Runs {
+    place: Workplace,
+    program: Option<std::ffi::OsString>,
+}
+
+impl Runs {
+    fn command(&self, module: &str, output: &str) -> Command {
+        let arguments = ["run", module, "--threads", "1", "--outputs", output];
+        let mut command = match &self.program {
+            Some(program) => Command::new(program),
+            None => self.place.command(&[]),
+        };
+        command.args(arguments).current_dir(self.place.folder()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// A whole run: the result's bytes and the time it takes.
+    fn whole(&self, module: &str) -> (Vec<u8>, Duration) {
+        let begin = Instant::now();
+        assert!(self.command(module, "whole.npz").status().unwrap().success());
+        (std::fs::read(self.place.path("whole.npz")).unwrap(), begin.elapsed())
+    }
+}
+
+#[test]
+fn results_are_whole_whenever_the_program_is_killed() {
+    let kills = std::env::var("FUSEBOX_KILLS").map_or(40, |text| text.parse().expect("FUSEBOX_KILLS is a number"));
+    let runs = Runs { place: Workplace::new(), program: std::env::var_os("FUSEBOX_PROGRAM") };
+    runs.place.write("a.hlo", module(1).as_bytes());
+    runs.place.write("b.hlo", module(2).as_bytes());
+    let ((a, _), (b, time)) = (runs.whole("a.hlo"), runs.whole("b.hlo"));
+    let mut state = 1;
+    // Ended before the kill, killed; found afterwards: nothing, the result of a, of b; litter.
+    let (mut ended, mut killed, mut found, mut litter) = (0, 0, [0, 0, 0], 0);
+    for turn in 0..kills {
+        let name = if turn % 2 == 0 { "a.hlo" } else { "b.hlo" };
+        let signal = [Signal::KILL, Signal::TERM, Signal::INT][turn % 3];
+        let mut child = runs.command(name, "out.npz").spawn().unwrap();
+        std::thread::sleep(Duration::from_nanos(random(&mut state, time.as_nanos() as u64 * 11 / 10)));
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        match child.wait().unwrap().code() {
+            Some(code) => {
+                assert_eq!(code, 0);
+                ended += 1;
+            }
+            None => killed += 1,
+        }
+        match std::fs::read(runs.place.path("out.npz")) {
+            Err(_) => {
+                assert_eq!(found[1] + found[2], 0, "turn {turn}: the result is gone");
+                found[0] += 1;
+            }
+            Ok(bytes) if bytes == a => found[1] += 1,
+            Ok(bytes) if bytes == b => found[2] += 1,
+            Ok(bytes) => panic!("turn {turn}, {signal:?}: {} bytes that are neither result", bytes.len()),
+        }
+        for name in runs.place.names().into_iter().filter(|name| name.contains("partial")) {
+            // Between getting a name and taking the place of the old file; complete by then.
+            let bytes = std::fs::read(runs.place.path(&name)).unwrap();
+            assert!(bytes == a || bytes == b, "{name} has {} bytes", bytes.len());
+            std::fs::remove_file(runs.place.path(&name)).unwrap();
+            litter += 1;
+        }
+    }
+    println!(
+        "{kills} runs of {} ms: {killed} killed, {ended} ended before; then no result {}, either whole result {}; {litter} \
+         complete drafts left",
+        time.as_millis(),
+        found[0],
+        found[1] + found[2]
+    );
+    assert!(killed > kills / 3 && litter <= 1 + kills / 100, "{killed} killed, {litter} left behind");
+}
