@@ -35,9 +35,10 @@ impl Failure {
 
 impl From<CompileError> for Failure {
     fn from(error: CompileError) -> Self {
-        match error.is_internal() {
-            true => Failure::Bug(error.to_string()),
-            false => Failure::input(error),
+        match error {
+            CompileError::Dump(error) => error.into(),
+            error if error.is_internal() => Failure::Bug(error.to_string()),
+            error => Failure::input(error),
         }
     }
 }

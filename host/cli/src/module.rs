@@ -25,22 +25,26 @@ pub fn read(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
 }
 
 /// Refuses an output that is one of the files read, before any work is done.
-pub fn check_output(output: Option<&PathBuf>, common: &Common, inputs: Option<&PathBuf>) -> Result<(), Failure> {
+pub fn check_output<'a>(
+    output: Option<&PathBuf>,
+    common: &'a Common,
+    others: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), Failure> {
     match output {
-        Some(output) => Ok(fusebox_files::refuse_inputs(output, [Some(&common.module), inputs].into_iter().flatten())?),
+        Some(output) => Ok(fusebox_files::refuse_inputs(output, others.into_iter().chain([&common.module]))?),
         None => Ok(()),
     }
 }
 
 /// Where dumps go.
 pub fn dump(common: &Common) -> Result<Dump, Failure> {
-    dump_to(common.dump_to.as_deref())
+    dump_to(common.dump_to.as_deref(), &common.module)
 }
 
 /// Dumps into a folder, or nowhere.
-pub fn dump_to(folder: Option<&Path>) -> Result<Dump, Failure> {
+pub fn dump_to(folder: Option<&Path>, module: &Path) -> Result<Dump, Failure> {
     match folder {
-        Some(folder) => Ok(Dump::to(folder)?),
+        Some(folder) => Ok(Dump::to(folder, vec![module.into()])?),
         None => Ok(Dump::default()),
     }
 }

@@ -83,6 +83,9 @@ fn an_input_named_as_output_is_refused_whatever_it_is_called() {
     for output in ["m.hlo", "m.link", "m.hard"] {
         place.run(&["compile", "m.hlo", "-o", output]).failed(2, &[output, "the same file as the input m.hlo"]);
     }
+    place.write("01-parsed.hlo", MODULE.as_bytes());
+    place.run(&["run", "01-parsed.hlo", "--dump-to", "."]).failed(2, &["the same file as the input 01-parsed.hlo"]);
+    place.run(&["indexing", "01-parsed.hlo", "--dump-to", "."]).failed(2, &["the same file as the input"]);
     place.shell("\"$@\" < m.hlo", &["compile", "-", "-o", "m.hlo"]).failed(2, &["the same file as the input -"]);
     assert_eq!(before, (std::fs::read(place.path("m.hlo")).unwrap(), std::fs::read(place.path("in.npz")).unwrap()));
 }

@@ -11,7 +11,7 @@ use crate::module;
 
 /// Compiles and writes.
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
-    module::check_output(arguments.output.as_ref(), &arguments.common, None)?;
+    module::check_output(arguments.output.as_ref(), &arguments.common, [])?;
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.target));
     check(emit, &arguments.common.target)?;

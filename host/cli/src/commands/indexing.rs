@@ -13,7 +13,7 @@ use crate::module::{dump_to, read};
 pub fn run(arguments: &Indexing) -> Result<(), Failure> {
     let source = read(&arguments.module, arguments.file_limit)?;
     let module = source.parse()?;
-    let dump = dump_to(arguments.dump_to.as_deref())?;
+    let dump = dump_to(arguments.dump_to.as_deref(), &arguments.module)?;
     dump.write(Phase::Parse, "", "hlo", || print_module(&module).into_bytes())?;
     Ok(terminal::print_text(&describe(&module, arguments.inverse))?)
 }

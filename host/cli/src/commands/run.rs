@@ -11,7 +11,7 @@ use crate::{module, target};
 
 /// Runs it.
 pub fn run(arguments: &Run) -> Result<(), Failure> {
-    module::check_output(arguments.outputs.as_ref(), &arguments.common, arguments.inputs.inputs.as_ref())?;
+    module::check_output(arguments.outputs.as_ref(), &arguments.common, &arguments.inputs.inputs)?;
     if let Some(output) = &arguments.outputs {
         fusebox_files::refuse_inputs(output, &arguments.trust.require_signature)?;
     }
