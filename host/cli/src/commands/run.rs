@@ -11,10 +11,8 @@ use crate::{module, target};
 
 /// Runs it.
 pub fn run(arguments: &Run) -> Result<(), Failure> {
-    module::check_output(arguments.outputs.as_ref(), &arguments.common, &arguments.inputs.inputs)?;
-    if let Some(output) = &arguments.outputs {
-        fusebox_files::refuse_inputs(output, &arguments.trust.require_signature)?;
-    }
+    let others = [&arguments.inputs.inputs, &arguments.trust.require_signature];
+    module::check_output(arguments.outputs.as_ref(), &arguments.common, others.into_iter().flatten())?;
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     let result = match arguments.interpreter {
         true if is_stored(arguments, &source)? => {
