@@ -57,22 +57,31 @@ fn results_are_whole_whenever_the_program_is_killed() {
     let runs = Runs { place: Workplace::new(), program: std::env::var_os("FUSEBOX_PROGRAM") };
     runs.place.write("a.hlo", module(1).as_bytes());
     runs.place.write("b.hlo", module(2).as_bytes());
-    let ((a, _), (b, time)) = (runs.whole("a.hlo"), runs.whole("b.hlo"));
+    let ((a, _), (b, mut time)) = (runs.whole("a.hlo"), runs.whole("b.hlo"));
     let mut state = 1;
     // Ended before the kill, killed; found afterwards: nothing, the result of a, of b; litter.
     let (mut ended, mut killed, mut found, mut litter) = (0, 0, [0, 0, 0], 0);
-    for turn in 0..kills {
+    for turn in 0.. {
+        if killed == kills {
+            break;
+        }
+        assert!(turn < 100 + 10 * kills, "{killed} killed in {turn} runs");
         let name = if turn % 2 == 0 { "a.hlo" } else { "b.hlo" };
         let signal = [Signal::KILL, Signal::TERM, Signal::INT][turn % 3];
         let mut child = runs.command(name, "out.npz").spawn().unwrap();
-        std::thread::sleep(Duration::from_nanos(random(&mut state, time.as_nanos() as u64 * 11 / 10)));
+        std::thread::sleep(Duration::from_nanos(random(&mut state, time.as_nanos() as u64)));
         kill_process(Pid::from_child(&child), signal).unwrap();
         match child.wait().unwrap().code() {
             Some(code) => {
                 assert_eq!(code, 0);
                 ended += 1;
+                time = time * 19 / 20;
             }
-            None => killed += 1,
+            // How long a run takes depends on what else the machine does: a few should end by themselves.
+            None => {
+                killed += 1;
+                time = time * 101 / 100;
+            }
         }
         match std::fs::read(runs.place.path("out.npz")) {
             Err(_) => {
@@ -92,11 +101,9 @@ fn results_are_whole_whenever_the_program_is_killed() {
         }
     }
     println!(
-        "{kills} runs of {} ms: {killed} killed, {ended} ended before; then no result {}, either whole result {}; {litter} \
-         complete drafts left",
-        time.as_millis(),
+        "{killed} killed, {ended} ended before; then no result {}, a whole one {}; {litter} complete drafts left",
         found[0],
         found[1] + found[2]
     );
-    assert!(killed > kills / 3 && litter <= 1 + kills / 100, "{killed} killed, {litter} left behind");
+    assert!(litter <= 1 + kills / 100, "{litter} left behind");
 }
