@@ -1,6 +1,7 @@
 //! `fusebox-run`: runs what `fusebox compile --emit executable` made, without MLIR and LLVM.
 
 use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -46,12 +47,18 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(code) => return code.into(),
     };
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+    std::panic::set_hook(Box::new(|panic| {
+        terminal::complain(&format!(
+            "internal error: {panic}\nThis is a bug in fusebox. Please report it with the executable."
+        ));
+    }));
+    match catch_unwind(AssertUnwindSafe(|| run(&arguments))) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
             terminal::complain(&format!("error: {error}"));
             ExitCode::from(exit_code(error.as_ref()))
         }
+        Err(_) => ExitCode::from(3),
     }
 }
 
