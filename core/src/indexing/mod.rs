@@ -44,7 +44,7 @@ pub use fusion::{RootMaps, fusion_maps, maps_from};
 pub use interval::{Interval, ceil_div};
 pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, linearize};
 pub use of_op::{Indexing, Reading, RuntimeValue, input_to_output, output_to_input};
-pub use parse::TextError;
+pub use parse::{MAX_DEPTH, MAX_VARIABLES, TextError};
 pub use program::Program;
 pub use range::{Bounds, range_of};
 pub use simplify::{simplify_expr, simplify_exprs};

@@ -6,7 +6,9 @@ use super::text::{Names, default_name, default_variable, is_free_name, variables
 use super::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
 /// Deeper expressions are rejected: every later stage recurses over them.
-const MAX_DEPTH: u32 = 200;
+pub const MAX_DEPTH: u32 = 200;
+/// More variables of a kind, or more constraints, are rejected: each is compared with all others.
+pub const MAX_VARIABLES: usize = 1024;
 
 /// Why a text is not an expression or map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +88,9 @@ impl<'a> Parser<'a> {
             if !list.is_empty() {
                 self.expect(",")?;
             }
+            if list.len() >= MAX_VARIABLES {
+                return Err(self.error(&format!("more than {MAX_VARIABLES} variables")));
+            }
             let start = self.position;
             let name = self.word()?;
             let variable = kind(list.len() as u32);
@@ -140,6 +145,9 @@ impl<'a> Parser<'a> {
                 Some(variable) => {
                     variable.bounds = bounds;
                     bounded.push(expr.kind().clone());
+                }
+                None if map.constraints.len() >= MAX_VARIABLES => {
+                    return Err(self.error(&format!("more than {MAX_VARIABLES} constraints")));
                 }
                 None => map.constraints.push(Constraint { expr, bounds }),
             }

@@ -11,6 +11,7 @@
 //! The host's side is `host/plugins`.
 
 pub mod convert;
+pub mod limits;
 mod root;
 pub mod schema;
 mod serve;

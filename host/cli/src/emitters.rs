@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fusebox_compiler::Emitters;
-use fusebox_plugins::{Override, Registry, SEARCH_PATH, Spec, Target};
+use fusebox_plugins::{Override, ProcessLimits, Registry, SEARCH_PATH, Spec, Target};
 
 use crate::arguments::EmitterChoice;
 use crate::exit::Failure;
 
 /// Time an isolated emitter has for one answer.
-const ISOLATED_TIMEOUT: Duration = Duration::from_secs(20);
+const ISOLATED_TIME: Duration = Duration::from_secs(20);
 
 /// All emitters, and which the user chose.
 pub fn choose(choice: &EmitterChoice) -> Result<Emitters, Failure> {
@@ -18,7 +18,7 @@ pub fn choose(choice: &EmitterChoice) -> Result<Emitters, Failure> {
     let specs = specs.collect::<Result<Vec<Spec>, Failure>>()?;
     let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| Failure::Bug(e.to_string()))?;
     for library in libraries(&specs)? {
-        load(&mut registry, &library, choice.isolate)?;
+        load(&mut registry, &library, choice)?;
     }
     let mut overrides = Vec::new();
     for spec in &specs {
@@ -40,10 +40,11 @@ fn libraries(specs: &[Spec]) -> Result<Vec<PathBuf>, Failure> {
     Ok(libraries)
 }
 
-fn load(registry: &mut Registry, library: &Path, isolate: bool) -> Result<(), Failure> {
-    if !isolate {
+fn load(registry: &mut Registry, library: &Path, choice: &EmitterChoice) -> Result<(), Failure> {
+    if !choice.isolate {
         return registry.load_library(library).map_err(Failure::input);
     }
     let program = std::env::current_exe().map_err(|e| Failure::input(format!("cannot find this program: {e}")))?;
-    registry.load_isolated(library, &program, ISOLATED_TIMEOUT).map_err(Failure::input)
+    let limits = ProcessLimits { time: ISOLATED_TIME, memory: choice.isolate_memory };
+    registry.load_isolated(library, &program, limits).map_err(Failure::input)
 }

@@ -7,9 +7,13 @@ use std::sync::Arc;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict};
 use fusebox_core::plugin::convert::{WireError, decode_kernel, encode_fusion};
+use fusebox_core::plugin::limits;
 use fusebox_core::plugin::schema::{self, Fault, Question, Request, Response};
 use prost::Message;
 
+use crate::answer_check::{
+    check_descriptors, check_kernel_size, check_plan_size, shortened, shortened_error, shortened_verdict,
+};
 use crate::failure::{Failure, FailureKind, Stage};
 use crate::library::PluginLibrary;
 use crate::process::PluginProcess;
@@ -34,24 +38,38 @@ enum Carrier {
 pub(crate) enum ByteCarrier {
     Library(PluginLibrary),
     Process(Arc<PluginProcess>),
+    Answers(Answers),
 }
+
+/// A plugin's side of the border as a function, from the bytes of a request to those of an answer.
+pub type Answers = Arc<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
 
 impl ByteCarrier {
     fn ask(&self, request: &Request) -> Result<Response, FailureKind> {
+        let most = match request.question() {
+            Question::Emit => limits::MOST_KERNEL_BYTES,
+            _ => limits::MOST_ANSWER_BYTES,
+        };
         let request = request.encode_to_vec();
         let answer = match self {
             ByteCarrier::Library(library) => library.call(&request),
-            ByteCarrier::Process(process) => process.call(&request)?,
+            ByteCarrier::Process(process) => process.call(&request, most)?,
+            ByteCarrier::Answers(answers) => answers(&request),
         };
+        if answer.len() > most {
+            let (found, most) = (answer.len() as u64, most as u64);
+            return Err(FailureKind::Limit { what: "the bytes of its answer", found, most });
+        }
         let response = Response::decode(&*answer).map_err(|error| FailureKind::Malformed(error.to_string()))?;
         match response.failure {
             None => Ok(response),
             Some(failure) => Err(match failure.fault() {
-                Fault::Panicked => FailureKind::Panicked(failure.message),
-                Fault::Malformed => FailureKind::NotUnderstood(failure.message),
-                Fault::Refused => {
-                    FailureKind::Refused(EmitError { message: failure.message, instruction: failure.instruction })
-                }
+                Fault::Panicked => FailureKind::Panicked(shortened(failure.message)),
+                Fault::Malformed => FailureKind::NotUnderstood(shortened(failure.message)),
+                Fault::Refused => FailureKind::Refused(shortened_error(EmitError {
+                    message: failure.message,
+                    instruction: failure.instruction,
+                })),
             }),
         }
     }
@@ -59,7 +77,9 @@ impl ByteCarrier {
     /// The descriptors of the plugin's emitters.
     pub(crate) fn describe(&self) -> Result<Vec<Descriptor>, FailureKind> {
         let response = self.ask(&Request { question: Question::Describe.into(), ..Request::default() })?;
-        Ok(response.emitters.into_iter().map(Into::into).collect())
+        let descriptors: Vec<Descriptor> = response.emitters.into_iter().map(Into::into).collect();
+        check_descriptors(&descriptors)?;
+        Ok(descriptors)
     }
 }
 
@@ -107,7 +127,7 @@ impl LoadedEmitter {
                 response.and_then(|response| response.verdict.map(Into::into).ok_or_else(|| lacks("verdict")))
             }
         };
-        verdict.map_err(|kind| self.failure(Stage::Consider, fusion, kind))
+        verdict.map(shortened_verdict).map_err(|kind| self.failure(Stage::Consider, fusion, kind))
     }
 
     /// Asks for a plan. It is not checked yet: see [`produce`](crate::produce).
@@ -133,6 +153,7 @@ impl LoadedEmitter {
                 })
             }
         };
+        let plan = plan.and_then(|plan| check_plan_size(&plan).map(|()| plan));
         plan.map_err(|kind| self.failure(Stage::Plan, fusion, kind))
     }
 
@@ -151,6 +172,7 @@ impl LoadedEmitter {
                 })
             }
         };
+        let kernel = kernel.and_then(|kernel| check_kernel_size(&kernel, fusion).map(|()| kernel));
         kernel.map_err(|kind| self.failure(Stage::Emit, fusion, kind))
     }
 
@@ -175,16 +197,16 @@ fn lacks(what: &str) -> FailureKind {
 }
 
 fn malformed(error: WireError) -> FailureKind {
-    FailureKind::Malformed(error.0)
+    FailureKind::Malformed(shortened(error.0))
 }
 
 fn catch_result<T>(ask: impl FnOnce() -> Result<T, EmitError>) -> Result<T, FailureKind> {
-    catch(ask)?.map_err(FailureKind::Refused)
+    catch(ask)?.map_err(|error| FailureKind::Refused(shortened_error(error)))
 }
 
 /// A linked emitter shares the host's panic machinery: what it panics with is caught here.
 fn catch<T>(ask: impl FnOnce() -> T) -> Result<T, FailureKind> {
-    catch_unwind(AssertUnwindSafe(ask)).map_err(|payload| FailureKind::Panicked(text_of(&*payload)))
+    catch_unwind(AssertUnwindSafe(ask)).map_err(|payload| FailureKind::Panicked(shortened(text_of(&*payload))))
 }
 
 fn text_of(payload: &(dyn Any + Send)) -> String {

@@ -163,17 +163,42 @@ pub enum FailureKind {
     #[error("it could not read the question: {0}")]
     NotUnderstood(String),
     /// Its process ended.
-    #[error("its process died ({0})")]
-    Died(String),
+    #[error("its process died ({how}){}", memory_hint(*.memory))]
+    Died {
+        /// By which signal, or with which exit code.
+        how: String,
+        /// Bytes of memory it was allowed, if it may be for lack of them that it died.
+        memory: Option<u64>,
+    },
     /// Its process did not answer.
     #[error("its process did not answer within {} s and was ended", .0.as_secs_f32())]
     TimedOut(Duration),
+    /// It gave more than is taken.
+    #[error("{what}: {found}; {most} is the limit")]
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there is.
+        found: u64,
+        /// How much there may be.
+        most: u64,
+    },
     /// The plan is wrong.
     #[error("its plan is wrong: {0}")]
     Plan(Box<PlanFault>),
     /// The kernel is wrong.
     #[error("its kernel is wrong: {0}")]
     Kernel(String),
+}
+
+fn memory_hint(memory: Option<u64>) -> String {
+    match memory {
+        None => String::new(),
+        Some(bytes) => format!(
+            "; it had {:.1} GiB of memory, which it may have used up: `--isolate-memory` sets another limit",
+            bytes as f64 / f64::from(1 << 30)
+        ),
+    }
 }
 
 impl fmt::Display for Failure {

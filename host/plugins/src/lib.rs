@@ -9,6 +9,7 @@
 //! Whatever a plugin does, the caller gets a value or an error that names the plugin: panics, malformed answers
 //! and dead child processes included.
 
+mod answer_check;
 mod carrier;
 mod failure;
 mod kernel_check;
@@ -21,10 +22,10 @@ mod registry;
 mod select;
 mod spec;
 
-pub use carrier::LoadedEmitter;
+pub use carrier::{Answers, LoadedEmitter};
 pub use failure::{Failure, FailureKind, LoadError, Stage};
 pub use plan_check::{PlanFault, check_plan};
-pub use process::{SERVE_COMMAND, ServeError, serve_library};
+pub use process::{ProcessLimits, SERVE_COMMAND, ServeError, serve_library};
 pub use produce::{Produced, produce};
 pub use registry::{Origin, Registry, SEARCH_PATH};
 pub use select::{Outcome, Override, OverrideError, Record, SelectError, Selection, select};

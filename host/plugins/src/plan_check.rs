@@ -5,13 +5,13 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, OutputPlan, Plan, WriteMode};
 use fusebox_core::hlo::{ArrayShape, Shape};
 use fusebox_core::indexing::{Coverage, IndexingMap, Interval, Violation, check_joint_coverage};
+use fusebox_core::plugin::limits;
 
 /// A grid dimension holds so many blocks.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
-/// Expressions of an honest map are far smaller.
-const MOST_NODES: usize = 10_000;
-/// An output made of more parts is not checked in reasonable time.
-const MOST_MAPS: usize = 1024;
+
+/// A map of more points is checked by samples, if it must be tried at all.
+const MOST_POINTS: u64 = 1 << 22;
 
 /// What is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -90,10 +90,6 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
         return Err(PlanFault::Outputs { found: plan.outputs.len(), wanted: shapes.len() });
     }
     for (number, (output, shape)) in plan.outputs.iter().zip(shapes).enumerate() {
-        if output.maps.len() > MOST_MAPS {
-            let reason = format!("{} maps, {MOST_MAPS} are the most", output.maps.len());
-            return Err(PlanFault::Variables { output: number, reason, map: "not shown".into() });
-        }
         output.maps.iter().try_for_each(|map| check_variables(number, map, plan))?;
         check_initial(number, output, shape, fusion)?;
         check_elements(number, output, shape)?;
@@ -111,10 +107,6 @@ fn in_range(what: &'static str, found: u64, most: u64) -> Result<(), PlanFault> 
 /// Thread and block must be those of the launch: what lies beyond a narrower range would run unplanned.
 fn check_variables(number: usize, map: &IndexingMap, plan: &Plan) -> Result<(), PlanFault> {
     let fault = |reason: String| PlanFault::Variables { output: number, reason, map: map.to_string() };
-    if map.node_count() > MOST_NODES {
-        let reason = format!("the map's expressions have {} parts, {MOST_NODES} are the most", map.node_count());
-        return Err(PlanFault::Variables { output: number, reason, map: "not shown".into() });
-    }
     let wanted = [
         ("thread", Interval::from_size(plan.launch.threads_per_block.into())),
         ("block", Interval::from_size(plan.launch.blocks as i64)),
@@ -149,6 +141,12 @@ fn check_initial(number: usize, output: &OutputPlan, shape: &ArrayShape, fusion:
 }
 
 fn check_elements(number: usize, output: &OutputPlan, shape: &ArrayShape) -> Result<(), PlanFault> {
+    let evaluations = |map: &IndexingMap| map.box_size().min(MOST_POINTS).saturating_mul(map.node_count() as u64);
+    let evaluations = output.maps.iter().map(evaluations).fold(0, u64::saturating_add);
+    if evaluations > limits::MOST_EVALUATIONS {
+        let reason = format!("its maps take {evaluations} steps to check, {} are the most", limits::MOST_EVALUATIONS);
+        return Err(PlanFault::Variables { output: number, reason, map: "not shown".into() });
+    }
     let coverage = match output.mode {
         WriteMode::Unique => Coverage::ExactlyOnce,
         WriteMode::InPlace => Coverage::AtMostOnce,

@@ -3,16 +3,15 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use fusebox_core::emitter::{Descriptor, Emitter};
 use semver::Version;
 
-use crate::carrier::{ByteCarrier, LoadedEmitter};
+use crate::carrier::{Answers, ByteCarrier, LoadedEmitter};
 use crate::failure::{Failure, LoadError};
 use crate::library::{PluginLibrary, canonical};
 use crate::note;
-use crate::process::PluginProcess;
+use crate::process::{PluginProcess, ProcessLimits};
 
 /// Environment variable with directories and libraries to load emitters from, separated by `:`.
 pub const SEARCH_PATH: &str = "FUSEBOX_EMITTER_PATH";
@@ -90,15 +89,23 @@ impl Registry {
     ///
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
-    pub fn load_isolated(&mut self, path: &Path, program: &Path, timeout: Duration) -> Result<(), LoadError> {
+    pub fn load_isolated(&mut self, path: &Path, program: &Path, limits: ProcessLimits) -> Result<(), LoadError> {
         let path = canonical(path)?;
         if self.has(&Origin::Process(path.clone())) {
             return Ok(());
         }
         // The same refusals as in this process, and nothing is started for nothing.
         note::read(&path)?;
-        let process = PluginProcess::new(program.into(), path.clone(), timeout);
+        let process = PluginProcess::new(program.into(), path.clone(), limits);
         self.add(Origin::Process(path), ByteCarrier::Process(Arc::new(process)))
+    }
+
+    /// Adds what answers like the library of that path would, without a library: for tests and fuzzing.
+    ///
+    /// # Errors
+    /// See [`LoadError`]; the registry is as before.
+    pub fn add_answers(&mut self, path: &Path, answers: Answers) -> Result<(), LoadError> {
+        self.add(Origin::Library(path.into()), ByteCarrier::Answers(answers))
     }
 
     /// The libraries that a search path in the form of [`SEARCH_PATH`] names: files as they are, of

@@ -15,7 +15,7 @@ use fusebox_core::emitter::{
     Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan, Plan,
     SubgraphCall, SubgraphKind, Verdict,
 };
-use fusebox_core::indexing::{Expr, IndexingMap, Variable};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
 /// Misbehaves.
 struct Hostile;
@@ -50,6 +50,8 @@ impl Emitter for Hostile {
             "abort" => std::process::abort(),
             "hang" => std::thread::sleep(std::time::Duration::from_secs(3600)),
             "print" => println!("a line on standard output"),
+            "hoard" => hoard(),
+            "orphan" => leave_an_orphan(),
             _ => (),
         }
         Verdict::Accept { score: 900 }
@@ -73,6 +75,7 @@ impl Emitter for Hostile {
                 let error = EmitError { message: "not today".into(), instruction: Some("root".into()) };
                 return Err(error);
             }
+            "long_refusal" => return Err(EmitError { message: "no ".repeat(1 << 20), instruction: None }),
             "out_of_bounds" => map.results = vec![Expr::dim(0) + 1],
             "overlap" => map.results = vec![Expr::dim(0).floor_div(2)],
             "gap" => map.results = vec![Expr::dim(0) * 2],
@@ -82,6 +85,26 @@ impl Emitter for Hostile {
             "too_many_threads" => launch.threads_per_block = 1 << 20,
             "no_blocks" => launch.blocks = 0,
             "too_much_shared" => shared_bytes = u32::MAX,
+            "many_variables" => map.ranges = vec![Variable::named("s", 1); 1000],
+            "many_constraints" => {
+                map.constraints =
+                    vec![Constraint { expr: Expr::dim(0) * Expr::dim(1), bounds: Interval::point(0) }; 1000];
+            }
+            "long_map" => map.results = vec![(0..1000).fold(Expr::dim(0), |sum, i| sum + i)],
+            "slow_map" => {
+                // Too intricate to be inverted, and of many points.
+                let part = |i: i64| (Expr::dim(0) * (i + 3)).floor_div(i + 2).modulo(7 + i) * Expr::range(0);
+                map.ranges = vec![Variable::named("a", 1 << 16)];
+                map.results = (0..150).map(part).reduce(|a, b| a + b).into_iter().collect();
+            }
+            _ => (),
+        }
+        let (mut notes, mut alternatives) = (vec![], vec![]);
+        match fusion.name.as_str() {
+            "many_notes" => notes = vec![String::new(); 1000],
+            "long_note" => notes = vec!["x".repeat(1 << 20)],
+            "many_alternatives" => alternatives = vec![Configuration::default(); 10_000],
+            "huge_plan" => notes = vec!["x".repeat(8 << 20)],
             _ => (),
         }
         let outputs = match fusion.name.as_str() {
@@ -94,8 +117,8 @@ impl Emitter for Hostile {
             outputs,
             vector_lanes: 1,
             configuration: Configuration::default(),
-            alternatives: vec![],
-            notes: vec![],
+            alternatives,
+            notes,
         })
     }
 
@@ -110,6 +133,17 @@ impl Emitter for Hostile {
             "empty" => return kernel("", "empty.f"),
             "foreign_symbol" => return kernel("\"func.func\"()", "someone_else.f"),
             "invalid_ir" => return kernel("this is not MLIR", "invalid_ir.f"),
+            "deep_regions" => {
+                let (open, close) = ("\"scf.execute_region\"() ({\n", "}) : () -> ()\n");
+                return kernel(&(open.repeat(200_000) + &close.repeat(200_000)), "deep_regions.f");
+            }
+            "huge_text" => return kernel(&" ".repeat(40 << 20), "huge_text.f"),
+            "long_symbol" => return kernel("x", &format!("long_symbol.{}", "f".repeat(100_000))),
+            "many_calls" => {
+                let call = |i: usize| SubgraphCall { symbol: format!("many_calls.f{i}"), kind: values.clone() };
+                return Ok(Kernel { mlir: "x".into(), calls: (0..100_000).map(call).collect() });
+            }
+            "unrolled" => return unrolled(fusion),
             _ => (),
         }
         let mut kernel = KernelBuilder::new(fusion);
@@ -125,6 +159,47 @@ impl Emitter for Hostile {
         let _ = plan;
         kernel.finish(&[written])
     }
+}
+
+/// Takes all the memory there is.
+fn hoard() -> ! {
+    let mut hoard = Vec::new();
+    loop {
+        hoard.push(vec![1u8; 16 << 20]);
+    }
+}
+
+unsafe extern "C" {
+    fn fork() -> i32;
+}
+
+/// Dies, and leaves a process behind that has all its pipes.
+fn leave_an_orphan() -> ! {
+    // SAFETY: the new process does nothing but sleep.
+    if unsafe { fork() } == 0 {
+        loop {
+            std::thread::sleep(std::time::Duration::from_secs(60));
+        }
+    }
+    std::process::abort()
+}
+
+/// A loop whose body is to be written a billion times.
+fn unrolled(fusion: &Fusion) -> Result<Kernel, EmitError> {
+    let mut kernel = KernelBuilder::new(fusion);
+    let root = kernel.values(&fusion.roots);
+    let index = kernel.thread();
+    let value = kernel.call_subgraph(&root, &[index], &[]);
+    let output = kernel.outputs()[0];
+    let map = IndexingMap {
+        ranges: vec![Variable::named("a", 1 << 15), Variable::named("b", 1 << 15)],
+        results: vec![Expr::range(0)],
+        ..IndexingMap::default()
+    };
+    let written = kernel.indexed_loop(&map, &[], &[output], &[0, 1], |kernel, _, _, state| {
+        vec![kernel.insert(value[0], state[0], &[index])]
+    });
+    kernel.finish(&written)
 }
 
 impl Emitter for Twin {

@@ -5,5 +5,5 @@ use crate::exit::Failure;
 
 /// Serves until the parent closes the pipe.
 pub fn run(arguments: &ServeEmitter) -> Result<(), Failure> {
-    fusebox_plugins::serve_library(&arguments.library).map_err(Failure::input)
+    fusebox_plugins::serve_library(&arguments.library, arguments.memory).map_err(Failure::input)
 }

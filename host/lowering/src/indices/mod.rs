@@ -54,6 +54,8 @@ struct Node {
     range: Interval,
     /// Nesting depth of the innermost leaf.
     depth: u32,
+    /// Largest number that divides every value; 0 if it is always 0.
+    divisibility: u64,
 }
 
 /// All expressions of one function.
@@ -165,7 +167,13 @@ impl Indices {
 
     /// Largest number that divides every value of the expression; 0 if it is always 0.
     pub(crate) fn divisibility(&self, ix: Ix) -> u64 {
-        match &*self.kind(ix) {
+        self.nodes[ix.0 as usize].divisibility
+    }
+
+    /// The same of an expression that is not interned yet. Its parts are, and know theirs: chains that use each part twice
+    /// would take time exponential in their length.
+    fn divisibility_of(&self, kind: &Kind) -> u64 {
+        match kind {
             Kind::Sum(sum) => sum.terms.iter().fold(sum.constant.unsigned_abs(), |divisor, &(term, coefficient)| {
                 let of_term = self.divisibility(term);
                 gcd(divisor, coefficient.unsigned_abs().saturating_mul(of_term.max(1)))
@@ -179,9 +187,10 @@ impl Indices {
 
     fn push(&mut self, kind: Kind, range: Interval, depth: u32) -> Ix {
         let ix = Ix(self.nodes.len() as u32);
+        let divisibility = self.divisibility_of(&kind);
         let kind = Rc::new(kind);
         self.interned.insert(Rc::clone(&kind), ix);
-        self.nodes.push(Node { kind, range, depth });
+        self.nodes.push(Node { kind, range, depth, divisibility });
         ix
     }
 

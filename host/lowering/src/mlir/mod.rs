@@ -4,7 +4,10 @@
 //! its thread. Nothing outside this crate sees one.
 
 mod attribute;
+mod grammar;
+mod sizes;
 pub(crate) mod source;
+mod tokens;
 mod types;
 
 use std::ffi::c_void;

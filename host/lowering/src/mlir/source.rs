@@ -14,6 +14,9 @@ use crate::error::Diagnostic;
 /// Contexts that no source is using; making one costs more than translating a small kernel.
 static CONTEXTS: Mutex<Vec<FreeContext>> = Mutex::new(Vec::new());
 
+/// What stands before the functions of a kernel.
+pub(super) const PROLOGUE: &str = "module {";
+
 /// A context that nothing refers to.
 struct FreeContext(Context);
 
@@ -74,9 +77,17 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Parses and verifies `text`; `name` stands for the file in locations.
+    /// Parses and verifies a kernel, whoever wrote it; `name` stands for the file in locations.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Source, Vec<Diagnostic>> {
-        let wrapped = format!("module {{{text}\n}}\n");
+        super::grammar::check(name, text).map_err(|fault| vec![fault])?;
+        let source = Source::parse_own(name, text)?;
+        super::sizes::check(&source).map_err(|fault| vec![fault])?;
+        Ok(source)
+    }
+
+    /// Parses and verifies text that fusebox itself has written.
+    pub(crate) fn parse_own(name: &str, text: &str) -> Result<Source, Vec<Diagnostic>> {
+        let wrapped = format!("{PROLOGUE}{text}\n}}\n");
         let name = name.replace('"', "");
         // The parser wants text and name terminated by a zero byte.
         let (terminated, name) = (format!("{wrapped}\0"), format!("{name}\0"));

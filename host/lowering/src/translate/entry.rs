@@ -3,6 +3,7 @@
 use fusebox_core::indexing::Interval;
 
 use super::function::{Done, Function};
+use super::memory::tensor_bytes;
 use super::slot::{Slot, Tensor};
 use super::{Kernel, Known, Reach, Translation};
 use crate::error::{LoweringError, Unsupported};
@@ -267,11 +268,10 @@ fn check_arguments(kernel: &Kernel<'_>, body: Block) -> Done {
         return Unsupported::because("the alignment of an argument is not a power of two");
     }
     for (value, argument) in body.arguments().zip(kernel.arguments) {
-        let Type::Tensor { shape, element } = value.ty() else {
+        if !matches!(value.ty(), Type::Tensor { .. }) {
             return Unsupported::because("an argument of the entry function is no tensor");
-        };
-        let bytes = element.element_bytes().map(|bytes| i64::from(bytes) * shape.iter().product::<i64>());
-        if bytes.is_none_or(|bytes| bytes < 0 || bytes as u64 > argument.bytes) {
+        }
+        if tensor_bytes(&value.ty())? > argument.bytes {
             return Unsupported::because(format!(
                 "an argument is {:?}, which its {} bytes do not hold",
                 value.ty(),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use fusebox_core::indexing::Interval;
+use fusebox_core::plugin::limits::MOST_WRITTEN;
 
 use super::rounding::Rounding;
 use super::slot::{Shape, Slot, Tensor};
@@ -396,7 +397,19 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
     /// Translates one operation.
     pub(super) fn single(&mut self, op: Operation) -> Done {
         self.current = Some(op);
+        self.count(lanes_of(op))?;
         self.operation(op)
+    }
+
+    /// Counts what is written: unrolled loops and combiners are written many times.
+    pub(super) fn count(&mut self, operations: u64) -> Done {
+        self.kernel.written = self.kernel.written.saturating_add(operations);
+        if self.kernel.written > MOST_WRITTEN {
+            return Unsupported::because(format!(
+                "with this the kernel has more than {MOST_WRITTEN} operations, loops unrolled and functions inlined"
+            ));
+        }
+        Ok(())
     }
 
     /// The slots of what a block's terminator hands on.
@@ -451,4 +464,16 @@ impl<'t, 'k, 's> Function<'t, 'k, 's> {
         self.bind(op.result(0), Slot::Index(ix));
         Ok(())
     }
+}
+
+/// What an operation counts: as much as its vectors have lanes.
+fn lanes_of(op: Operation) -> u64 {
+    let lanes = |value: Value| match value.ty() {
+        Type::Vector { lanes, .. } => u64::from(lanes),
+        _ => 1,
+    };
+    if op.name().starts_with("vector.") || op.name() == "arith.constant" {
+        return op.results().map(lanes).max().unwrap_or(1);
+    }
+    1
 }

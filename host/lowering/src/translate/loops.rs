@@ -210,7 +210,7 @@ impl Function<'_, '_, '_> {
         Ok(self
             .indices
             .without_term(ix, probe)
-            .filter(|&(rest, factor)| factor != 0 && self.indices.depth(rest) < depth))
+            .filter(|&(rest, factor)| factor != 0 && factor != i64::MIN && self.indices.depth(rest) < depth))
     }
 
     /// Whether a point satisfies a constraint.
@@ -274,6 +274,7 @@ impl Function<'_, '_, '_> {
         let Interval { lower, upper } = nest.bounds(progress.ranges.len());
         let mut state = progress.state.clone();
         for value in lower..=upper {
+            self.count(1)?;
             let mut copy = Progress { state, ..progress.clone() };
             let variable = self.indices.constant(value);
             copy.ranges.push(variable);

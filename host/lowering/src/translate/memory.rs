@@ -1,5 +1,7 @@
 //! Tensors become memory.
 
+use fusebox_core::plugin::limits::MOST_STACK_BYTES;
+
 use super::function::{Done, Function};
 use super::simt::AccessKind;
 use super::slot::{Slot, Tensor, integer_bits};
@@ -40,19 +42,26 @@ impl Function<'_, '_, '_> {
 
     fn empty_tensor(&mut self, op: Operation) -> Done {
         let bytes = tensor_bytes(&op.result(0).ty())?;
-        let tensor = self.stack_tensor(bytes);
+        let tensor = self.stack_tensor(bytes)?;
         self.bind(op.result(0), Slot::Tensor(tensor));
         Ok(())
     }
 
     /// Memory of this thread's own.
-    pub(super) fn stack_tensor(&mut self, bytes: u64) -> Tensor {
+    pub(super) fn stack_tensor(&mut self, bytes: u64) -> Done<Tensor> {
+        self.kernel.stack_taken = self.kernel.stack_taken.saturating_add(bytes);
+        if self.kernel.stack_taken > MOST_STACK_BYTES {
+            return Unsupported::because(format!(
+                "a thread's own tensors up to this one take {} bytes; kernels have at most {MOST_STACK_BYTES}",
+                self.kernel.stack_taken
+            ));
+        }
         let pointer = self.in_reservations(|this| {
             let byte = this.llvm().int(8);
             this.llvm().stack_array(byte, bytes, STACK_ALIGNMENT)
         });
         let (alignment, reach) = (STACK_ALIGNMENT, Reach::Thread);
-        Tensor::new(pointer, Known { alignment, invariant: false, reported: false, reach })
+        Ok(Tensor::new(pointer, Known { alignment, invariant: false, reported: false, reach }))
     }
 
     pub(super) fn predicated_extract(&mut self, op: Operation) -> Done {

@@ -106,6 +106,10 @@ struct Kernel<'s> {
     /// Shared memory that the plan asks for, in bytes, and what tiles take of it.
     shared_bytes: u64,
     shared_taken: u64,
+    /// Bytes of tensors on the stack of a thread.
+    stack_taken: u64,
+    /// Operations that have been written, each as often as it is.
+    written: u64,
 }
 
 impl Translation {
@@ -143,6 +147,8 @@ impl Translation {
             threads: kernel.launch.threads_per_block,
             shared_bytes: u64::from(kernel.shared_bytes),
             shared_taken: 0,
+            stack_taken: 0,
+            written: 0,
         };
         entry::translate(self, &mut state, entry)?;
         self.add_pending(&mut state)
@@ -156,7 +162,7 @@ impl Translation {
         let wanted = std::mem::take(&mut self.wanted);
         let text = library::definitions(wanted.iter().copied(), self.traits.fused_multiply_add)
             .map_err(|error| LoweringError::Llvm(error.to_string()))?;
-        let source = Source::parse("math library", &text)
+        let source = Source::parse_own("math library", &text)
             .map_err(|diagnostics| LoweringError::Invalid { kernel: "math library".into(), diagnostics })?;
         let symbols = symbols_of(&source);
         let pending =
@@ -170,6 +176,8 @@ impl Translation {
             threads: 1,
             shared_bytes: 0,
             shared_taken: 0,
+            stack_taken: 0,
+            written: 0,
         };
         self.add_pending(&mut state)
     }

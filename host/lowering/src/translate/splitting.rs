@@ -274,7 +274,10 @@ impl Function<'_, '_, '_> {
         };
         let (a, b) = (self.known_index(op.operand(0), scan)?, self.known_index(op.operand(1), scan)?);
         let difference = self.indices.sub(a, b);
-        let (rest, factor) = self.indices.without_term(difference, scan.variable).filter(|(_, factor)| *factor != 0)?;
+        let (rest, factor) = self.indices.without_term(difference, scan.variable)?;
+        if factor == 0 || factor == i64::MIN {
+            return None;
+        }
         let within = |this: &Self, at: Ix| {
             let (at, variable) = (this.indices.range(at), this.indices.range(scan.variable));
             at.upper > variable.lower && at.lower <= variable.upper

@@ -40,9 +40,9 @@ impl Function<'_, '_, '_> {
     fn new_tile(&mut self, op: Operation) -> Done<Tensor> {
         let bytes = tensor_bytes(&op.result(0).ty())?;
         if self.is_single_thread()? {
-            return Ok(self.stack_tensor(bytes));
+            return self.stack_tensor(bytes);
         }
-        let taken = self.kernel.shared_taken + bytes;
+        let taken = self.kernel.shared_taken.saturating_add(bytes);
         if taken > self.kernel.shared_bytes {
             return Unsupported::because(format!(
                 "the tiles up to this one take {taken} bytes of shared memory, the plan asks for {}",

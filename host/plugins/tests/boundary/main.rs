@@ -3,6 +3,7 @@
 
 mod built;
 mod carriers;
+mod isolation;
 mod misbehaviour;
 mod refusals;
 mod selection;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::parse_module;
-use fusebox_plugins::Registry;
+use fusebox_plugins::{ProcessLimits, Registry};
 
 /// `root = f32[64] negate(p)`, as a fusion of that name.
 pub fn fusion_named(name: &str) -> Fusion {
@@ -29,7 +30,12 @@ pub fn registry_of(library: &Path) -> Registry {
 
 /// The same, in a process of its own.
 pub fn isolated_registry_of(library: &Path, timeout: Duration) -> Registry {
+    isolated_registry_within(library, ProcessLimits { time: timeout, memory: None })
+}
+
+/// The same, with these limits.
+pub fn isolated_registry_within(library: &Path, limits: ProcessLimits) -> Registry {
     let mut registry = Registry::default();
-    registry.load_isolated(library, Path::new(env!("CARGO_BIN_EXE_serve-emitter")), timeout).unwrap();
+    registry.load_isolated(library, Path::new(env!("CARGO_BIN_EXE_serve-emitter")), limits).unwrap();
     registry
 }

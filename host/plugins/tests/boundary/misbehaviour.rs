@@ -22,7 +22,7 @@ fn complaint(registry: &Registry, name: &str) -> String {
     message
 }
 
-const COMPLAINTS: [(&str, &str); 19] = [
+const COMPLAINTS: [(&str, &str); 30] = [
     ("panic_in_consider", "while considering fusion panic_in_consider: it panicked: considered and found wanting"),
     ("panic_in_plan", "while planning fusion panic_in_plan: it panicked: index out of bounds"),
     ("panic_in_emit", "while emitting fusion panic_in_emit: it panicked: a value that is no text"),
@@ -39,6 +39,17 @@ const COMPLAINTS: [(&str, &str); 19] = [
     ("no_outputs", "0 output maps, the fusion has 1 outputs"),
     ("empty", "its kernel is wrong: it has no text"),
     ("foreign_symbol", "function `someone_else.f`: the name must be `foreign_symbol.`"),
+    ("long_refusal", "… (cut)"),
+    ("many_variables", "the variables of a map: 1002; 256 is the limit"),
+    ("many_constraints", "the constraints of a map: 1000; 256 is the limit"),
+    ("slow_map", "steps to check"),
+    ("many_notes", "the number of the plan's remarks: 1000; 256 is the limit"),
+    ("long_note", "the bytes of a remark: 1048576; 16384 is the limit"),
+    ("many_alternatives", "the number of alternative configurations: 10000; 4096 is the limit"),
+    ("huge_text", "; 33554432 is the limit"),
+    ("long_symbol", "the bytes of a function's name: 100001; 256 is the limit"),
+    ("many_calls", "the number of functions that the kernel calls: 100000; 65536 is the limit"),
+    ("huge_plan", "the bytes of its answer: "),
     // Twice the same: nothing is left behind by the first time.
     ("panic_in_plan", "it panicked: index out of bounds: the len is 0 but the index is 1 (at src/lib.rs:"),
     ("overlap", "is reached twice"),

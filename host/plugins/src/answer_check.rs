@@ -1,0 +1,138 @@
+//! Whether an answer is of a size that the host can deal with: before anything else looks at it, whatever carried it.
+//!
+//! The limits and their reasons are in [`limits`].
+
+use std::collections::HashSet;
+
+use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Fusion, Kernel, Plan, SubgraphKind, Verdict};
+use fusebox_core::hlo::InstrId;
+use fusebox_core::indexing::IndexingMap;
+use fusebox_core::plugin::limits;
+
+use crate::failure::FailureKind;
+
+type Checked = Result<(), FailureKind>;
+
+fn at_most(what: &'static str, found: usize, most: usize) -> Checked {
+    match found <= most {
+        true => Ok(()),
+        false => Err(FailureKind::Limit { what, found: found as u64, most: most as u64 }),
+    }
+}
+
+/// A text that is shown to the user, cut where it gets too long.
+pub fn shortened(mut text: String) -> String {
+    if text.len() > limits::MOST_MESSAGE_BYTES {
+        let end = (0..=limits::MOST_MESSAGE_BYTES).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str(" … (cut)");
+    }
+    text
+}
+
+/// The same for a refusal.
+pub fn shortened_error(error: EmitError) -> EmitError {
+    EmitError { message: shortened(error.message), instruction: error.instruction.map(shortened) }
+}
+
+/// Checks what a library says of itself.
+pub fn check_descriptors(descriptors: &[Descriptor]) -> Checked {
+    at_most("the number of emitters", descriptors.len(), limits::MOST_EMITTERS)?;
+    descriptors.iter().try_for_each(|Descriptor { kind, name, version }| {
+        [&kind.0, name, version]
+            .into_iter()
+            .try_for_each(|text| at_most("the bytes of a name", text.len(), limits::MOST_NAME_BYTES))
+    })
+}
+
+/// A verdict whose texts are not too long.
+pub fn shortened_verdict(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Accept { .. } => verdict,
+        Verdict::Decline(mut decline) => {
+            decline.reason = shortened(decline.reason);
+            decline.instruction = decline.instruction.map(shortened);
+            Verdict::Decline(decline)
+        }
+    }
+}
+
+/// Checks the size of all that a plan is made of.
+pub fn check_plan_size(plan: &Plan) -> Checked {
+    at_most("the number of the plan's remarks", plan.notes.len(), limits::MOST_NOTES)?;
+    for note in &plan.notes {
+        at_most("the bytes of a remark", note.len(), limits::MOST_MESSAGE_BYTES)?;
+    }
+    at_most("the number of alternative configurations", plan.alternatives.len(), limits::MOST_ALTERNATIVES)?;
+    std::iter::once(&plan.configuration).chain(&plan.alternatives).try_for_each(check_configuration)?;
+    let mut nodes = 0;
+    for output in &plan.outputs {
+        at_most("the number of an output's maps", output.maps.len(), limits::MOST_MAPS)?;
+        for map in &output.maps {
+            nodes += check_map(map)?;
+        }
+    }
+    at_most("the parts of the plan's maps", nodes, limits::MOST_PLAN_NODES)
+}
+
+fn check_configuration(configuration: &Configuration) -> Checked {
+    at_most("the number of knobs", configuration.0.len(), limits::MOST_KNOBS)?;
+    let mut names = configuration.0.keys();
+    names.try_for_each(|name| at_most("the bytes of a knob's name", name.len(), limits::MOST_NAME_BYTES))
+}
+
+/// Gives the number of nodes.
+fn check_map(map: &IndexingMap) -> Result<usize, FailureKind> {
+    let variables = map.dims.len() + map.ranges.len() + map.runtime.len();
+    at_most("the variables of a map", variables, limits::MOST_VARIABLES)?;
+    at_most("the constraints of a map", map.constraints.len(), limits::MOST_CONSTRAINTS)?;
+    let nodes = map.node_count();
+    at_most("the parts of a map", nodes, limits::MOST_MAP_NODES)?;
+    let exprs = map.results.iter().chain(map.constraints.iter().map(|constraint| &constraint.expr));
+    let depth = exprs.map(fusebox_core::indexing::Expr::depth).max().unwrap_or(0);
+    at_most("the depth of a map's expressions", depth as usize, limits::MOST_EXPRESSION_DEPTH as usize)?;
+    Ok(nodes)
+}
+
+/// Checks the size of a kernel and of the functions it calls.
+pub fn check_kernel_size(kernel: &Kernel, fusion: &Fusion) -> Checked {
+    at_most("the bytes of the kernel's text", kernel.mlir.len(), limits::MOST_KERNEL_BYTES)?;
+    at_most("the number of functions that the kernel calls", kernel.calls.len(), limits::MOST_CALLS)?;
+    let mut instructions = 0;
+    for call in &kernel.calls {
+        let own = call.symbol.len().saturating_sub(fusion.name.len());
+        at_most("the bytes of a function's name", own, limits::MOST_SYMBOL_BYTES)?;
+        let what = "the instructions of all functions that the kernel calls";
+        at_most(what, listed(&call.kind), limits::MOST_CALLED_INSTRUCTIONS)?;
+        instructions += reached(&call.kind, fusion);
+        at_most(what, instructions, limits::MOST_CALLED_INSTRUCTIONS)?;
+    }
+    Ok(())
+}
+
+fn listed(kind: &SubgraphKind) -> usize {
+    match kind {
+        SubgraphKind::Values { instructions } => instructions.len(),
+        SubgraphKind::Epilogue { roots, heroes } => roots.len() + heroes.len(),
+        SubgraphKind::Combiner { .. } => 1,
+    }
+}
+
+/// Number of instructions that such a function computes, down to parameters and what is given.
+fn reached(kind: &SubgraphKind, fusion: &Fusion) -> usize {
+    let (roots, given) = match kind {
+        SubgraphKind::Values { instructions } => (instructions.as_slice(), [].as_slice()),
+        SubgraphKind::Epilogue { roots, heroes } => (roots.as_slice(), heroes.as_slice()),
+        SubgraphKind::Combiner { .. } => return 1,
+    };
+    let computation = fusion.computation();
+    let mut seen: HashSet<InstrId> = given.iter().copied().collect();
+    let mut open: Vec<InstrId> = roots.to_vec();
+    let mut count = listed(kind);
+    while let Some(id) = open.pop() {
+        let Some(instruction) = computation.instructions.get(id.index()).filter(|_| seen.insert(id)) else { continue };
+        count += 1;
+        open.extend(&instruction.operands);
+    }
+    count
+}

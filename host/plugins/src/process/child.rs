@@ -1,0 +1,103 @@
+//! The child's side: serves a library over standard input and output.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Resource, Rlimit, Signal, getpgrp, getpid, kill_current_process_group, setrlimit};
+
+use crate::failure::LoadError;
+use crate::library::PluginLibrary;
+
+/// The hidden subcommand under which the program serves a library:
+/// `<program> <SERVE_COMMAND> <library> [--memory <bytes>]`.
+pub const SERVE_COMMAND: &str = "serve-emitter";
+
+/// Why a child stopped serving.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The library was refused.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A pipe broke, or the system refused a limit.
+    #[error("the pipe to the host: {0}")]
+    Pipe(#[from] io::Error),
+}
+
+/// Serves a library over standard input and output until the input ends, with so many bytes of address space.
+///
+/// # Errors
+/// If the library cannot be loaded, or a pipe breaks.
+pub fn serve_library(library: &Path, memory: Option<u64>) -> Result<(), ServeError> {
+    // What a plugin prints must not get between the frames: it goes to standard error.
+    let output = rustix::io::dup(io::stdout()).map_err(io::Error::from)?;
+    let mut output = File::from(output);
+    rustix::stdio::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
+    end_with_the_host()?;
+    limit_memory(memory)?;
+    let library = match PluginLibrary::open(library) {
+        Ok(library) => library,
+        Err(error) => {
+            write_frame(&mut output, error.to_string().as_bytes())?;
+            return Err(error.into());
+        }
+    };
+    write_frame(&mut output, &[])?;
+    let mut input = io::stdin().lock();
+    loop {
+        match read_frame(&mut input) {
+            Ok(request) => write_frame(&mut output, &library.call(&request))?,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Ends this process, and all that the plugin started, as soon as nobody holds the other end of standard input: the host
+/// has left, whatever the plugin is doing meanwhile. (The system's own signal for the death of a parent comes when the
+/// thread ends that started this process, which may be long before the host does.)
+fn end_with_the_host() -> io::Result<()> {
+    let watch = || {
+        let input = io::stdin();
+        loop {
+            let mut ends = [PollFd::new(&input, PollFlags::empty())];
+            match poll(&mut ends, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(_) => return,
+                Ok(_) => break,
+            }
+        }
+        // Nobody is left to read an answer. A group of another leader is not this process's to end.
+        if getpgrp() == getpid() {
+            _ = kill_current_process_group(Signal::KILL);
+        }
+        std::process::exit(0);
+    };
+    std::thread::Builder::new().stack_size(64 << 10).spawn(watch).map(drop)
+}
+
+fn limit_memory(bytes: Option<u64>) -> io::Result<()> {
+    match bytes {
+        None => Ok(()),
+        Some(_) => Ok(setrlimit(Resource::As, Rlimit { current: bytes, maximum: bytes })?),
+    }
+}
+
+fn read_frame(input: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut length = [0; 4];
+    input.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length);
+    let mut frame = Vec::new();
+    match input.take(length.into()).read_to_end(&mut frame)? == length as usize {
+        true => Ok(frame),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+fn write_frame(output: &mut impl Write, frame: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(frame.len()).map_err(io::Error::other)?;
+    output.write_all(&length.to_le_bytes())?;
+    output.write_all(frame)?;
+    output.flush()
+}

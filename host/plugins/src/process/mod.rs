@@ -1,0 +1,196 @@
+//! Plugins in a process of their own: the program starts itself again as a server of one library.
+//!
+//! Both directions carry frames: four bytes of length, little-endian, then the bytes of a request or answer. The
+//! child begins with an empty frame, or with one that says why it cannot serve.
+//!
+//! The child is the leader of a process group, with whatever it starts. One deadline holds for a request and its answer
+//! together, however slowly they come; when it is over, or the child is gone, the group is ended. So nothing that a
+//! plugin starts, holds open or leaves unread makes the host wait longer.
+
+mod child;
+mod pipe;
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use crate::failure::FailureKind;
+pub use child::{SERVE_COMMAND, ServeError, serve_library};
+use pipe::{Broken, Pipe};
+
+/// What a plugin may use up in a process of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessLimits {
+    /// Time for one answer, and for starting.
+    pub time: Duration,
+    /// Bytes of address space; `None` for all there is.
+    pub memory: Option<u64>,
+}
+
+/// A library in a child process. The child is started when it is first asked, and again after it died.
+pub struct PluginProcess {
+    program: PathBuf,
+    library: PathBuf,
+    limits: ProcessLimits,
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    child: Child,
+    input: Pipe<ChildStdin>,
+    output: Pipe<ChildStdout>,
+}
+
+impl PluginProcess {
+    /// `program` serves `library` under [`SERVE_COMMAND`].
+    pub fn new(program: PathBuf, library: PathBuf, limits: ProcessLimits) -> Self {
+        PluginProcess { program, library, limits, running: Mutex::new(None) }
+    }
+
+    /// Asks the plugin; its answer has at most `most` bytes.
+    ///
+    /// # Errors
+    /// If the child cannot be started, dies, answers too much, or does not answer in time; then it is ended.
+    pub fn call(&self, request: &[u8], most: usize) -> Result<Vec<u8>, FailureKind> {
+        let mut slot = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = match slot.take() {
+            Some(running) => running,
+            None => self.start()?,
+        };
+        match running.exchange(request, most, Instant::now() + self.limits.time) {
+            Ok(answer) => {
+                *slot = Some(running);
+                Ok(answer)
+            }
+            Err(broken) => Err(self.failed(running, broken)),
+        }
+    }
+
+    fn start(&self) -> Result<Running, FailureKind> {
+        let cannot = |error: io::Error| FailureKind::Died {
+            how: format!("{} cannot be started: {error}", self.program.display()),
+            memory: None,
+        };
+        let mut command = Command::new(&self.program);
+        command.arg(SERVE_COMMAND).arg(&self.library);
+        if let Some(memory) = self.limits.memory {
+            command.arg("--memory").arg(memory.to_string());
+        }
+        let deadline = Instant::now() + self.limits.time;
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn();
+        let mut running = Running::of(spawned.map_err(cannot)?).map_err(cannot)?;
+        // The first frame is empty if the library was loaded, else it says why not.
+        match running.answer(MOST_REFUSAL_BYTES, deadline) {
+            Ok(refusal) if refusal.is_empty() => Ok(running),
+            Ok(refusal) => {
+                _ = running.end(Patience::None);
+                Err(FailureKind::Died { how: String::from_utf8_lossy(&refusal).into_owned(), memory: None })
+            }
+            Err(broken) => Err(self.failed(running, broken)),
+        }
+    }
+
+    /// Ends the child and says why.
+    fn failed(&self, running: Running, broken: Broken) -> FailureKind {
+        match broken {
+            Broken::Late => {
+                _ = running.end(Patience::None);
+                FailureKind::TimedOut(self.limits.time)
+            }
+            Broken::TooLong { bytes, most } => {
+                _ = running.end(Patience::None);
+                FailureKind::Limit { what: "the bytes of its answer", found: bytes as u64, most: most as u64 }
+            }
+            Broken::Closed => match running.end(Patience::Some) {
+                Ok(status) => {
+                    // A process without memory aborts, or touches what it did not get.
+                    let starved = matches!(status.signal(), Some(4 | 6 | 7 | 9 | 11)) || status.code() == Some(101);
+                    FailureKind::Died { how: describe(status), memory: self.limits.memory.filter(|_| starved) }
+                }
+                Err(error) => FailureKind::Died { how: error.to_string(), memory: None },
+            },
+        }
+    }
+}
+
+/// Bytes of the message with which a child refuses to serve.
+const MOST_REFUSAL_BYTES: usize = fusebox_core::plugin::limits::MOST_MESSAGE_BYTES;
+
+/// Whether to wait for a child to leave by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// It is to be ended.
+    None,
+    /// It has closed its pipe and is about to leave; how it leaves is worth a moment.
+    Some,
+}
+
+impl Running {
+    fn of(mut child: Child) -> io::Result<Running> {
+        let pipes = match (child.stdin.take(), child.stdout.take()) {
+            (Some(input), Some(output)) => Pipe::new(input).and_then(|input| Ok((input, Pipe::new(output)?))),
+            _ => Err(io::Error::other("its pipes are missing")),
+        };
+        match pipes {
+            Ok((input, output)) => Ok(Running { child, input, output }),
+            Err(error) => {
+                _ = child.kill();
+                _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    fn exchange(&mut self, request: &[u8], most: usize, deadline: Instant) -> Result<Vec<u8>, Broken> {
+        let Running { child, input, .. } = self;
+        input.write_frame(request, deadline, &mut || is_gone(child))?;
+        self.answer(most, deadline)
+    }
+
+    fn answer(&mut self, most: usize, deadline: Instant) -> Result<Vec<u8>, Broken> {
+        let Running { child, output, .. } = self;
+        output.read_frame(most, deadline, &mut || is_gone(child))
+    }
+
+    /// Ends the child with all its group, and says how it ended.
+    fn end(mut self, patience: Patience) -> io::Result<ExitStatus> {
+        for _ in 0..50 {
+            if patience == Patience::None || is_gone(&self.child) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Before the child is waited for: until then its number, which is the group's, is nobody else's.
+        _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        _ = self.child.kill();
+        self.child.wait()
+    }
+}
+
+/// Whether the child has ended. It stays there to be waited for.
+fn is_gone(child: &Child) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::Pid(Pid::from_child(child)), options), Ok(None))
+}
+
+impl Drop for PluginProcess {
+    fn drop(&mut self) {
+        let slot = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = slot.take() {
+            _ = running.end(Patience::None);
+        }
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("signal {signal}"),
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => "no exit code".into(),
+    }
+}

@@ -1,0 +1,145 @@
+//! The host's ends of the pipes to a child: frames, each whole by a deadline or not at all.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+/// How often it is asked whether the child still lives. Most deaths show at once, as the pipe closes; not where a
+/// process that the child has started holds it open.
+const LOOK: Duration = Duration::from_millis(20);
+/// Bytes read at a time: what a frame's length promises is not believed before it comes.
+const CHUNK: usize = 64 << 10;
+
+/// One end of a pipe, which never blocks.
+pub struct Pipe<T>(T);
+
+/// Why a frame did not get through.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// The other side is gone.
+    Closed,
+    /// The deadline has passed.
+    Late,
+    /// The frame is longer than is read.
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// The most there may be.
+        most: usize,
+    },
+}
+
+impl<T: AsFd> Pipe<T> {
+    /// # Errors
+    /// If the system does not let the pipe be used without blocking.
+    pub fn new(end: T) -> io::Result<Self> {
+        let flags = fcntl_getfl(&end)?;
+        fcntl_setfl(&end, flags | OFlags::NONBLOCK)?;
+        Ok(Pipe(end))
+    }
+
+    /// Waits until the pipe is ready for this.
+    fn wait(&self, for_what: PollFlags, deadline: Instant, is_gone: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
+        // What the other side wrote before it died is still read.
+        let mut was_gone = false;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let time = if was_gone { Duration::ZERO } else { left.min(LOOK) };
+            let mut ends = [PollFd::new(&self.0, for_what)];
+            let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
+            match poll(&mut ends, Some(&time)) {
+                Ok(0) if was_gone => return Err(Broken::Closed),
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(_) => return Err(Broken::Closed),
+            }
+            if left.is_zero() {
+                return Err(Broken::Late);
+            }
+            was_gone = is_gone();
+        }
+    }
+}
+
+impl<T: AsFd + Write> Pipe<T> {
+    /// Writes a frame. `is_gone` says whether the other side has ended.
+    pub fn write_frame(
+        &mut self,
+        frame: &[u8],
+        deadline: Instant,
+        is_gone: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Broken> {
+        let most = u32::MAX as usize;
+        let length = u32::try_from(frame.len()).map_err(|_| Broken::TooLong { bytes: frame.len(), most })?;
+        for mut rest in [&length.to_le_bytes(), frame] {
+            while !rest.is_empty() {
+                self.wait(PollFlags::OUT, deadline, is_gone)?;
+                match self.0.write(rest) {
+                    Ok(0) => return Err(Broken::Closed),
+                    Ok(written) => rest = &rest[written..],
+                    Err(error) if passes(&error) => {}
+                    Err(_) => return Err(Broken::Closed),
+                }
+                check(deadline)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: AsFd + Read> Pipe<T> {
+    /// Reads a frame of at most `most` bytes. `is_gone` says whether the other side has ended.
+    pub fn read_frame(
+        &mut self,
+        most: usize,
+        deadline: Instant,
+        is_gone: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<u8>, Broken> {
+        let length = self.read_bytes(4, deadline, is_gone)?;
+        let bytes = length.iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte));
+        if bytes > most {
+            return Err(Broken::TooLong { bytes, most });
+        }
+        self.read_bytes(bytes, deadline, is_gone)
+    }
+
+    fn read_bytes(
+        &mut self,
+        count: usize,
+        deadline: Instant,
+        is_gone: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<u8>, Broken> {
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            self.wait(PollFlags::IN, deadline, is_gone)?;
+            let start = bytes.len();
+            bytes.resize(count.min(start + CHUNK), 0);
+            let read = self.0.read(&mut bytes[start..]);
+            bytes.truncate(start + read.as_ref().map_or(0, |&read| read));
+            match read {
+                Ok(0) => return Err(Broken::Closed),
+                Ok(_) => {}
+                Err(error) if passes(&error) => {}
+                Err(_) => return Err(Broken::Closed),
+            }
+            check(deadline)?;
+        }
+        Ok(bytes)
+    }
+}
+
+/// Whether the same may succeed a moment later.
+fn passes(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// A byte at a time is progress, but not without end.
+fn check(deadline: Instant) -> Result<(), Broken> {
+    match Instant::now() > deadline {
+        true => Err(Broken::Late),
+        false => Ok(()),
+    }
+}

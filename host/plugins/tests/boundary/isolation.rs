@@ -1,0 +1,155 @@
+//! An isolated plugin takes no more time and memory than it is given, whatever it does with its pipes and processes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Fusion};
+use fusebox_core::hlo::parse_module;
+use fusebox_core::plugin::schema::{Descriptor, Response};
+use fusebox_plugins::{ProcessLimits, Registry, produce};
+use prost::Message;
+
+use crate::built::{hostile, simple_loop};
+use crate::{fusion_named, isolated_registry_within};
+
+const TIME: Duration = Duration::from_secs(2);
+
+fn limits(time: Duration) -> ProcessLimits {
+    ProcessLimits { time, memory: None }
+}
+
+/// Waits until the description, and then something else, has been asked for.
+const ASKED: &str = "head -c 6 >/dev/null; head -c 1 >/dev/null";
+
+/// A program that the host takes for one that serves a plugin: it begins as it should, and then runs this shell script.
+struct Impostor {
+    _folder: tempfile::TempDir,
+    program: PathBuf,
+}
+
+impl Impostor {
+    fn new(script: &str) -> Impostor {
+        let folder = tempfile::tempdir().unwrap();
+        let descriptor = Descriptor { kind: "loop".into(), name: "impostor".into(), version: "1.0.0".into() };
+        let description = Response { emitters: vec![descriptor], ..Response::default() }.encode_to_vec();
+        let mut frames = vec![0; 4];
+        frames.extend((description.len() as u32).to_le_bytes());
+        frames.extend(description);
+        std::fs::write(folder.path().join("frames"), frames).unwrap();
+        let program = folder.path().join("program");
+        let text = format!("#!/bin/sh\ncat {}\n{script}\n", folder.path().join("frames").display());
+        // Written by another process: one of this process that is just starting must not have it open.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "printf %s \"$1\" > \"$2\" && chmod +x \"$2\"", "sh", &text]).arg(&program);
+        assert!(shell.status().unwrap().success());
+        Impostor { _folder: folder, program }
+    }
+
+    /// What is said when it is asked about a fusion, and how long that took.
+    fn complaint(&self, fusion: &Fusion) -> (String, Duration) {
+        let mut registry = Registry::default();
+        registry.load_isolated(&simple_loop(), &self.program, limits(TIME)).unwrap();
+        let start = Instant::now();
+        let failure = registry.emitters()[0].consider(fusion, &DeviceDescription::simt()).unwrap_err();
+        (failure.to_string(), start.elapsed())
+    }
+}
+
+/// A fusion whose text is longer than a pipe holds.
+fn long_fusion() -> Fusion {
+    let lines: String =
+        (1..4000).map(|i| format!("  p{i} = f32[64] negate(p{})\n", i - 1)).collect::<Vec<_>>().join("");
+    let text = format!("ENTRY fused {{\n  p0 = f32[64] parameter(0)\n{lines}  ROOT r = f32[64] negate(p3999)\n}}\n");
+    Fusion::new("long", parse_module(&text, "test").unwrap()).unwrap()
+}
+
+#[test]
+fn one_that_never_reads_is_ended() {
+    let (message, time) = Impostor::new("exec sleep 60").complaint(&long_fusion());
+    assert!(message.contains("did not answer within 2 s and was ended"), "{message}");
+    assert!(time < TIME * 3, "{time:?}");
+}
+
+#[test]
+fn one_that_answers_byte_by_byte_is_ended() {
+    let slow = "printf '\\377\\377\\000\\000'\nwhile :; do printf x; sleep 0.05; done";
+    let (message, time) = Impostor::new(slow).complaint(&fusion_named("f"));
+    assert!(message.contains("did not answer within 2 s and was ended"), "{message}");
+    assert!(time < TIME * 3, "{time:?}");
+}
+
+#[test]
+fn one_that_prints_without_end_is_ended() {
+    let (message, _) = Impostor::new("while :; do echo x >/dev/null; done").complaint(&fusion_named("f"));
+    assert!(message.contains("did not answer within 2 s and was ended"), "{message}");
+}
+
+#[test]
+fn a_frame_that_announces_too_much_is_not_read() {
+    let (message, time) = Impostor::new("printf '\\000\\000\\000\\100'\nsleep 60").complaint(&fusion_named("f"));
+    assert!(message.contains("the bytes of its answer: 1073741824; 4194304 is the limit"), "{message}");
+    assert!(time < TIME, "{time:?}");
+}
+
+#[test]
+fn a_process_it_leaves_behind_is_not_waited_for() {
+    let (message, time) = Impostor::new(&format!("{ASKED}; sleep 60 &\nexit 7")).complaint(&fusion_named("f"));
+    assert!(message.contains("its process died (exit code 7)"), "{message}");
+    assert!(time < TIME, "{time:?}");
+
+    let registry = isolated_registry_within(&hostile(""), limits(Duration::from_secs(60)));
+    let start = Instant::now();
+    let failure = registry.emitters()[0].consider(&fusion_named("orphan"), &DeviceDescription::simt()).unwrap_err();
+    assert!(failure.to_string().contains("its process died (signal 6)"), "{failure}");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
+fn what_it_started_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let script = format!("{ASKED}; sleep 1234 &\necho $! > {}\nexit 7", pid.display());
+    let _ = Impostor::new(&script).complaint(&fusion_named("f"));
+    let pid = std::fs::read_to_string(&pid).unwrap();
+    assert!(ends(pid.trim()), "{pid}");
+}
+
+/// Whether a process is gone, or about to be.
+fn ends(pid: &str) -> bool {
+    let gone = || {
+        let status = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
+        status.is_empty() || status.contains(") Z ")
+    };
+    (0..200).any(|_| {
+        gone() || {
+            std::thread::sleep(Duration::from_millis(25));
+            false
+        }
+    })
+}
+
+#[test]
+fn one_that_takes_all_memory_meets_its_limit() {
+    let limits = ProcessLimits { time: Duration::from_secs(60), memory: Some(1 << 30) };
+    let registry = isolated_registry_within(&hostile(""), limits);
+    let (emitter, device) = (&registry.emitters()[0], DeviceDescription::simt());
+    let failure = emitter.consider(&fusion_named("hoard"), &device).unwrap_err().to_string();
+    assert!(failure.contains("its process died (signal 6); it had 1.0 GiB of memory"), "{failure}");
+    assert!(failure.contains("--isolate-memory"), "{failure}");
+    produce(emitter, &fusion_named("fine"), &device, &Configuration::default()).unwrap();
+}
+
+#[test]
+fn it_ends_when_the_host_does() {
+    // A host that dies without a word while its plugin hangs: this shell, whose end of the pipe goes with it.
+    let serve = env!("CARGO_BIN_EXE_serve-emitter");
+    let script = "mkfifo in; \"$1\" serve-emitter \"$2\" < in > out & echo $! > pid; exec 3> in; sleep 1; kill -9 $$";
+    let folder = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh", serve]).arg(simple_loop()).current_dir(folder.path());
+    assert!(!shell.status().unwrap().success());
+    let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+    assert!(ends(pid.trim()), "{pid}");
+}
