@@ -45,8 +45,8 @@ pub const MOST_CALLED_INSTRUCTIONS: usize = 1 << 22;
 /// Bytes of a function's name after the kernel's own.
 pub const MOST_SYMBOL_BYTES: usize = 256;
 
-/// Bytes of a kernel's text with its subgraph functions. A fusion of 40,000 instructions has 10 million.
-pub const MOST_TEXT_BYTES: usize = 256 << 20;
+/// Bytes of a kernel's text with its subgraph functions, which name all parameters each: 400 of either make 14 million.
+pub const MOST_TEXT_BYTES: usize = 1 << 30;
 /// Operations of a kernel's text. Each takes some 200 bytes in MLIR, and more than that in LLVM.
 pub const MOST_OPERATIONS: usize = 4 << 20;
 /// Regions within regions, and parentheses of types and attributes: MLIR's parser, verifier and printer recurse over them,
@@ -68,5 +68,7 @@ pub const MOST_TOTAL_LANES: u64 = 16 << 20;
 pub const MOST_DIMENSIONS: usize = 64;
 /// Operations of a kernel after loops are unrolled and subgraph functions are put where they are called.
 pub const MOST_WRITTEN: u64 = 8 << 20;
-/// Bytes that the tensors of a thread's own take. They are on its stack.
-pub const MOST_STACK_BYTES: u64 = 256 << 10;
+/// Bytes that the tensors of a thread's own take. They are on its stack, of 2 MiB on the cpu.
+pub const MOST_STACK_BYTES: u64 = 1 << 20;
+/// The same in the simulator, whose threads are coroutines with stacks of 256 KiB.
+pub const MOST_SIMULATED_STACK_BYTES: u64 = 128 << 10;

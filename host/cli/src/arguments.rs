@@ -66,9 +66,9 @@ pub struct EmitterChoice {
     /// Run every emitter in a process of its own
     #[arg(long)]
     pub isolate: bool,
-    /// Memory of such a process: bytes, or with K, M, G; `none` for all there is
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = memory)]
-    pub isolate_memory: Memory,
+    /// Memory of such a process: bytes, or 512M, 4G, none
+    #[arg(long, value_name = "SIZE", default_value_t = SizeLimit::bytes(4 << 30))]
+    pub isolate_memory: SizeLimit,
 }
 
 /// `fusebox run`
@@ -186,20 +186,4 @@ pub struct ServeEmitter {
     /// Bytes of memory it may take
     #[arg(long)]
     pub memory: Option<u64>,
-}
-
-/// An amount of memory; `None` for all there is.
-pub type Memory = Option<u64>;
-
-fn memory(text: &str) -> Result<Memory, String> {
-    if text == "none" {
-        return Ok(None);
-    }
-    let unit = |letter: char| "KMGT".find(letter.to_ascii_uppercase()).map(|power| 1u64 << (10 * (power + 1)));
-    let (number, unit) = match text.chars().last().and_then(unit) {
-        Some(unit) => (&text[..text.len() - 1], unit),
-        None => (text, 1),
-    };
-    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).filter(|&bytes| bytes > 0);
-    bytes.map(Some).ok_or_else(|| "write a number of bytes, 512M, 4G or none".into())
 }

@@ -1,10 +1,11 @@
 //! The emitters of a run: bundled, from the search path, and those the user named.
 
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use fusebox_compiler::Emitters;
-use fusebox_plugins::{Override, ProcessLimits, Registry, SEARCH_PATH, Spec, Target};
+use fusebox_plugins::{FoundLibrary, LoadError, Override, ProcessLimits, Registry, SEARCH_PATH, Spec, Target};
 
 use crate::arguments::EmitterChoice;
 use crate::exit::Failure;
@@ -17,8 +18,14 @@ pub fn choose(choice: &EmitterChoice) -> Result<Emitters, Failure> {
     let specs = choice.emitters.iter().map(|text| text.parse::<Spec>().map_err(Failure::usage));
     let specs = specs.collect::<Result<Vec<Spec>, Failure>>()?;
     let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| Failure::Bug(e.to_string()))?;
-    for library in libraries(&specs)? {
-        load(&mut registry, &library, choice)?;
+    for FoundLibrary { path, in_folder } in libraries(&specs)? {
+        match load(&mut registry, &path, choice) {
+            // Whatever else lies in a folder of plugins is no reason to do nothing.
+            Err(error) if in_folder && error.is_of_another_kind() => {
+                _ = writeln!(std::io::stderr(), "warning: skipped: {error}");
+            }
+            done => done.map_err(Failure::input)?,
+        }
     }
     let mut overrides = Vec::new();
     for spec in &specs {
@@ -28,23 +35,27 @@ pub fn choose(choice: &EmitterChoice) -> Result<Emitters, Failure> {
 }
 
 /// Libraries of the search path, then those that specs name.
-fn libraries(specs: &[Spec]) -> Result<Vec<PathBuf>, Failure> {
+fn libraries(specs: &[Spec]) -> Result<Vec<FoundLibrary>, Failure> {
     let mut libraries = match std::env::var_os(SEARCH_PATH) {
         Some(path) => Registry::libraries_of_search_path(&path).map_err(Failure::input)?,
         None => Vec::new(),
     };
     libraries.extend(specs.iter().filter_map(|spec| match &spec.target {
-        Target::File(path) => Some(path.clone()),
+        Target::File(path) => Some(FoundLibrary { path: path.clone(), in_folder: false }),
         Target::Name { .. } => None,
     }));
     Ok(libraries)
 }
 
-fn load(registry: &mut Registry, library: &Path, choice: &EmitterChoice) -> Result<(), Failure> {
+fn load(registry: &mut Registry, library: &Path, choice: &EmitterChoice) -> Result<(), LoadError> {
     if !choice.isolate {
-        return registry.load_library(library).map_err(Failure::input);
+        return registry.load_library(library);
     }
-    let program = std::env::current_exe().map_err(|e| Failure::input(format!("cannot find this program: {e}")))?;
-    let limits = ProcessLimits { time: ISOLATED_TIME, memory: choice.isolate_memory };
-    registry.load_isolated(library, &program, limits).map_err(Failure::input)
+    let cannot = |error: std::io::Error| LoadError::Unreadable {
+        path: library.into(),
+        reason: format!("cannot find this program, which is to serve it: {error}"),
+    };
+    let program = std::env::current_exe().map_err(cannot)?;
+    let limits = ProcessLimits { time: ISOLATED_TIME, memory: choice.isolate_memory.most() };
+    registry.load_isolated(library, &program, limits)
 }

@@ -81,12 +81,16 @@ fn a_strangers_emitter_gives_the_right_results() {
     }
 }
 
-const MISDEEDS: [(&str, &str); 5] = [
+const MISDEEDS: [(&str, &str); 9] = [
     ("panic_in_plan", "it panicked: index out of bounds"),
     ("panic_in_emit", "it panicked"),
     ("overlap", "is reached twice"),
     ("out_of_bounds", "is outside of [64]"),
     ("invalid_ir", "the emitted IR is invalid"),
+    ("deep_regions", "regions within each other; kernels have at most"),
+    ("unrolled", "operations; kernels have at most"),
+    ("huge_text", "is the limit"),
+    ("many_variables", "the variables of a map: 1002; 256 is the limit"),
 ];
 
 #[test]
@@ -127,6 +131,18 @@ fn a_library_that_aborts_is_survived_in_isolation() {
 }
 
 #[test]
+fn memory_of_an_isolated_library_is_limited() {
+    let place = Workplace::with_module(&hostile_module("hoard"));
+    let library = format!("loop={}", built::hostile("").display());
+    let run =
+        |memory: &str| place.run(&["run", "m.hlo", "--emitter", &library, "--isolate", "--isolate-memory", memory]);
+    let ran = run("1G");
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(ran.err.contains("it had 1.0 GiB of memory"), "{}", ran.err);
+    assert_eq!(run("much").code, Some(2));
+}
+
+#[test]
 fn a_truncated_library_is_an_error_of_the_user() {
     let place = Workplace::with_module(MODULE);
     let whole = std::fs::read(built::bundled_loop()).unwrap();
@@ -134,4 +150,32 @@ fn a_truncated_library_is_an_error_of_the_user() {
     let ran = place.run(&["run", "m.hlo", "--emitter", "./cut.so"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("cut.so: not a complete shared library"), "{}", ran.err);
+}
+
+#[test]
+fn what_lies_in_a_folder_of_plugins_and_is_none_is_skipped_with_a_warning() {
+    let place = Workplace::with_module(MODULE);
+    let folder = place.path("plugins");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::copy(built::simple_loop(), folder.join("a.so")).unwrap();
+    std::fs::write(folder.join("b.so"), "no library").unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(folder.join("c.so")).status().unwrap().success());
+    for isolate in [&["--isolate"][..], &[]] {
+        let ran = place.run_with_environment(
+            &[&["emitters"], isolate].concat(),
+            &[("FUSEBOX_EMITTER_PATH", folder.to_str().unwrap())],
+        );
+        for warning in ["b.so: not a complete shared library", "c.so: it is a FIFO"] {
+            assert!(ran.err.contains("warning: skipped: ") && ran.err.contains(warning), "{}", ran.err);
+        }
+        assert!(succeeded(ran).contains("simple-loop"));
+        for named in ["b.so", "c.so"] {
+            let path = folder.join(named);
+            let of_spec = place.run(&[&["run", "m.hlo", "--emitter", path.to_str().unwrap()], isolate].concat());
+            assert_eq!(of_spec.code, Some(1), "{}", of_spec.err);
+            let of_path =
+                place.run_with_environment(&["emitters"], &[("FUSEBOX_EMITTER_PATH", path.to_str().unwrap())]);
+            assert_eq!(of_path.code, Some(1), "{}", of_path.err);
+        }
+    }
 }

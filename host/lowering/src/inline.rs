@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::Target;
-use crate::mlir::{Operation, Value, ValueKey, source::Source};
+use crate::mlir::{Block, Operation, Type, Value, ValueKey, source::Source};
 
 /// Functions of at most so many operations are copied into every caller.
 const SMALL: usize = 40;
@@ -93,7 +93,8 @@ impl Graph {
 
     fn consider(&mut self, caller: usize, call: Operation, callee: usize, small: usize) {
         let Some(body) = self.functions[callee].block(0) else { return };
-        let fits = call.operands().map(|value| value.ty()).eq(body.arguments().map(|value| value.ty()));
+        let fits = call.operands().map(|value| value.ty()).eq(body.arguments().map(|value| value.ty()))
+            && returned(body).eq(&call.results().map(|value| value.ty()).collect::<Vec<_>>());
         let size = self.sizes[callee];
         let once = self.uses[callee] == 1;
         if !fits || !(once || size <= small) || self.sizes[caller] + size > LARGEST && !once {
@@ -103,6 +104,12 @@ impl Graph {
         self.sizes[caller] += size;
         self.uses[callee] -= 1;
     }
+}
+
+/// Types of what a function returns.
+fn returned(body: Block) -> Vec<Type> {
+    let end = body.terminator().filter(|end| end.name() == "func.return");
+    end.map(|end| end.operands().map(|value| value.ty()).collect()).unwrap_or_default()
 }
 
 /// Copies the callee's body to before the call, which goes away.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fusebox_core::emitter::{EmitError, INTERFACE_VERSION};
+use fusebox_files::FileKind;
 
 use crate::plan_check::PlanFault;
 
@@ -18,6 +19,14 @@ pub enum LoadError {
         path: PathBuf,
         /// The system's words.
         reason: String,
+    },
+    /// Not a regular file: a FIFO may block for ever, a device may never end.
+    #[error("emitter library {}: it is {kind}, and only regular files are loaded", path.display())]
+    NotRegular {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        kind: FileKind,
     },
     /// The file is no shared library for this machine, or part of it is missing.
     #[error(
@@ -87,6 +96,13 @@ pub enum LoadError {
         /// Where the second is from.
         second: String,
     },
+}
+
+impl LoadError {
+    /// Whether the file is something else than a library of emitters, as it may lie in any folder.
+    pub fn is_of_another_kind(&self) -> bool {
+        matches!(self, LoadError::NotRegular { .. } | LoadError::NotALibrary { .. } | LoadError::NoEmitters { .. })
+    }
 }
 
 struct Wanted;

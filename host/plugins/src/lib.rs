@@ -27,6 +27,6 @@ pub use failure::{Failure, FailureKind, LoadError, Stage};
 pub use plan_check::{PlanFault, check_plan};
 pub use process::{ProcessLimits, SERVE_COMMAND, ServeError, serve_library};
 pub use produce::{Produced, produce};
-pub use registry::{Origin, Registry, SEARCH_PATH};
+pub use registry::{FoundLibrary, Origin, Registry, SEARCH_PATH};
 pub use select::{Outcome, Override, OverrideError, Record, SelectError, Selection, select};
 pub use spec::{Spec, SpecError, Target};

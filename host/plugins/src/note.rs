@@ -4,11 +4,15 @@ use std::path::Path;
 
 use fusebox_core::emitter::INTERFACE_VERSION;
 use fusebox_core::plugin::{NOTE_PREFIX, Note, ROOT_PREFIX};
+use fusebox_files::{ReadError, SizeLimit};
 use object::elf;
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection, ObjectSymbol};
 
 use crate::failure::LoadError;
+
+/// Largest library that is looked at. One with debug information has some ten million.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// What a note says.
 pub struct PluginNote {
@@ -23,8 +27,7 @@ pub struct PluginNote {
 /// # Errors
 /// If the file is no complete library, has no note, or is of another interface version.
 pub fn read(path: &Path) -> Result<PluginNote, LoadError> {
-    let data =
-        std::fs::read(path).map_err(|error| LoadError::Unreadable { path: path.into(), reason: error.to_string() })?;
+    let data = fusebox_files::read(path, SizeLimit::bytes(MOST_BYTES)).map_err(unreadable)?;
     let not_a_library = |reason: String| LoadError::NotALibrary { path: path.into(), reason };
     let file: ElfFile64 = ElfFile64::parse(&*data).map_err(|error| not_a_library(error.to_string()))?;
     check_kind(&file).map_err(&not_a_library)?;
@@ -49,6 +52,18 @@ pub fn read(path: &Path) -> Result<PluginNote, LoadError> {
         });
     }
     Ok(PluginNote { package: package.into(), root_symbol: format!("{ROOT_PREFIX}{suffix}") })
+}
+
+fn unreadable(error: ReadError) -> LoadError {
+    match error {
+        ReadError::NotRegular { path, kind } => LoadError::NotRegular { path, kind },
+        ReadError::TooLarge { path, limit } => {
+            LoadError::NotALibrary { path, reason: format!("it is larger than {limit} bytes") }
+        }
+        ReadError::Io { path, source } => LoadError::Unreadable { path, reason: source.to_string() },
+        ReadError::NotFound { path } => LoadError::Unreadable { path, reason: "there is no such file".into() },
+        ReadError::Memory { path, .. } => LoadError::Unreadable { path, reason: "memory is short".into() },
+    }
 }
 
 /// Within a major version the interface only grows: an older plugin is welcome, a newer one may want what is

@@ -47,6 +47,16 @@ impl fmt::Display for Origin {
     }
 }
 
+/// A file of a search path that should be a library of emitters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundLibrary {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether the path names only the folder that it is in. Then it may be something else; see
+    /// [`LoadError::is_of_another_kind`].
+    pub in_folder: bool,
+}
+
 /// The emitters, in a fixed order: those linked in, in their order, then libraries as they were loaded.
 ///
 /// Two emitters of one name and version are an error, unless one is linked in and the other comes from a library:
@@ -113,12 +123,12 @@ impl Registry {
     ///
     /// # Errors
     /// If an entry does not exist.
-    pub fn libraries_of_search_path(search_path: &std::ffi::OsStr) -> Result<Vec<PathBuf>, LoadError> {
+    pub fn libraries_of_search_path(search_path: &std::ffi::OsStr) -> Result<Vec<FoundLibrary>, LoadError> {
         let mut libraries = Vec::new();
         for entry in std::env::split_paths(search_path).filter(|entry| !entry.as_os_str().is_empty()) {
             let entry = canonical(&entry)?;
             if !entry.is_dir() {
-                libraries.push(entry);
+                libraries.push(FoundLibrary { path: entry, in_folder: false });
                 continue;
             }
             let unreadable =
@@ -127,7 +137,7 @@ impl Registry {
             let mut files: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
             files.retain(|file| file.extension().is_some_and(|extension| extension == "so"));
             files.sort();
-            libraries.extend(files);
+            libraries.extend(files.into_iter().map(|path| FoundLibrary { path, in_folder: true }));
         }
         Ok(libraries)
     }

@@ -109,14 +109,14 @@ fn text_length(bytes: &[u8]) -> Option<usize> {
 
 /// A number's exponent may have a sign.
 fn word_length(bytes: &[u8]) -> usize {
-    let number = bytes[0].is_ascii_digit();
+    let number = bytes[0].is_ascii_digit() && !bytes.starts_with(b"0x");
     let mut length = 1;
     while let Some(&byte) = bytes.get(length) {
         let exponent = matches!(bytes[length - 1], b'e' | b'E') && matches!(byte, b'+' | b'-');
-        if !is_name(byte) && !(number && exponent && !bytes.starts_with(b"0x")) {
-            break;
+        match is_name(byte) || number && exponent {
+            true => length += 1,
+            false => break,
         }
-        length += 1;
     }
     length
 }

@@ -1,11 +1,12 @@
 //! Tensors become memory.
 
-use fusebox_core::plugin::limits::MOST_STACK_BYTES;
+use fusebox_core::plugin::limits::{MOST_SIMULATED_STACK_BYTES, MOST_STACK_BYTES};
 
 use super::function::{Done, Function};
 use super::simt::AccessKind;
 use super::slot::{Slot, Tensor, integer_bits};
 use super::{Known, Reach};
+use crate::Target;
 use crate::error::Unsupported;
 use crate::indices::Ix;
 use crate::llvm::{IntPredicate, Ty, Val};
@@ -50,9 +51,13 @@ impl Function<'_, '_, '_> {
     /// Memory of this thread's own.
     pub(super) fn stack_tensor(&mut self, bytes: u64) -> Done<Tensor> {
         self.kernel.stack_taken = self.kernel.stack_taken.saturating_add(bytes);
-        if self.kernel.stack_taken > MOST_STACK_BYTES {
+        let most = match self.translation.target {
+            Target::Simt => MOST_SIMULATED_STACK_BYTES,
+            _ => MOST_STACK_BYTES,
+        };
+        if self.kernel.stack_taken > most {
             return Unsupported::because(format!(
-                "a thread's own tensors up to this one take {} bytes; kernels have at most {MOST_STACK_BYTES}",
+                "a thread's own tensors up to this one take {} bytes; kernels have at most {most}",
                 self.kernel.stack_taken
             ));
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fusebox_core::plugin::Note;
-use fusebox_plugins::Registry;
+use fusebox_plugins::{FoundLibrary, ProcessLimits, Registry};
 
 use crate::built::{hostile, simple_loop};
 use crate::registry_of;
@@ -133,7 +133,24 @@ fn a_search_path_names_files_and_folders() {
     file(&folder, "readme.txt", b"");
     let path = std::env::join_paths([folder.path().as_os_str(), hostile("").as_os_str()]).unwrap();
     let libraries = Registry::libraries_of_search_path(&path).unwrap();
-    let canonical = |path: &Path| std::fs::canonicalize(path).unwrap();
-    assert_eq!(libraries, [canonical(&a), canonical(&b), canonical(&hostile(""))]);
+    let found = |path: &Path, in_folder| FoundLibrary { path: std::fs::canonicalize(path).unwrap(), in_folder };
+    assert_eq!(libraries, [found(&a, true), found(&b, true), found(&hostile(""), false)]);
     assert!(Registry::libraries_of_search_path("/nowhere".as_ref()).is_err());
+}
+
+#[test]
+fn only_regular_files_are_looked_into() {
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("fifo.so");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    assert!(refusal(&fifo).contains("fifo.so: it is a FIFO, and only regular files are loaded"), "{}", refusal(&fifo));
+    assert!(refusal(Path::new("/dev/zero")).contains("only regular files are loaded"));
+    let limits = ProcessLimits { time: std::time::Duration::from_secs(1), memory: None };
+    let isolated = Registry::default().load_isolated(&fifo, Path::new("/bin/false"), limits).unwrap_err();
+    assert!(isolated.is_of_another_kind(), "{isolated}");
+    // Three gigabytes, of which one byte takes place.
+    let mut vast = std::fs::File::create(folder.path().join("vast.so")).unwrap();
+    std::io::Seek::seek(&mut vast, std::io::SeekFrom::Start(3 << 30)).unwrap();
+    std::io::Write::write_all(&mut vast, b"x").unwrap();
+    assert!(refusal(&folder.path().join("vast.so")).contains("larger than"));
 }
