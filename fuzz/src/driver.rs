@@ -7,10 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::worker::{COUNTS, Cases, FOUND};
+use crate::worker::{COUNTS, Cases, FOUND, RUNS};
 
 /// A case that takes longer hangs. Cases take milliseconds; the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for code made of damaged text.
+const PATIENCE_WITH_DAMAGED_CODE: Duration = Duration::from_secs(5);
 /// Findings after which a target is given up.
 const MOST_FINDINGS: usize = 10;
 
@@ -19,7 +21,7 @@ const MOST_FINDINGS: usize = 10;
 pub struct Report {
     /// Cases run.
     pub cases: u64,
-    /// How often each outcome was seen. The cases of a worker that ended in a finding are not in it.
+    /// How often each outcome was seen. The last cases of a worker that ended in a finding are not in it.
     pub outcomes: BTreeMap<String, u64>,
     /// Number of the case and what happened.
     pub findings: Vec<(u64, String)>,
@@ -54,12 +56,12 @@ pub fn run_with_patience(
         for (outcome, count) in ended.outcomes {
             *report.outcomes.entry(outcome).or_default() += count;
         }
-        let Some((case, what)) = ended.finding else { return Ok(report) };
+        let Some(case) = ended.finding.as_ref().map(|(case, _)| *case).or(ended.broken_off) else { return Ok(report) };
         if input.exists() {
             let named = findings.join(format!("{}-{}-{case}.input", cases.target, cases.seed));
             std::fs::rename(&input, named)?;
         }
-        report.findings.push((case, what));
+        report.findings.extend(ended.finding);
         rest.most = rest.most.saturating_sub(ended.cases);
         rest.first = case + 1;
         if report.findings.len() == MOST_FINDINGS || start.elapsed() >= cases.time || rest.most == 0 {
@@ -73,6 +75,8 @@ struct Ended {
     cases: u64,
     outcomes: Vec<(String, u64)>,
     finding: Option<(u64, String)>,
+    /// The case in which the worker ended without a finding.
+    broken_off: Option<u64>,
 }
 
 fn run_worker(program: &Path, cases: &Cases, input: &Path, patience: Duration) -> std::io::Result<Ended> {
@@ -89,12 +93,15 @@ fn run_worker(program: &Path, cases: &Cases, input: &Path, patience: Duration) -
     let lines = lines_of(&mut child);
     let mut ended = Ended::default();
     let mut case = cases.first;
+    let mut runs_damaged_code = false;
     let found = loop {
+        let patience = if runs_damaged_code { patience.min(PATIENCE_WITH_DAMAGED_CODE) } else { patience };
         match lines.recv_timeout(patience) {
             Ok(line) => {
+                runs_damaged_code = line == RUNS;
                 if let Some(counts) = line.strip_prefix(COUNTS) {
                     let count = |text: &str| text.split_once('=').map(|(k, n)| (k.to_owned(), n.parse().unwrap_or(0)));
-                    ended.outcomes = counts.split_whitespace().filter_map(count).collect();
+                    ended.outcomes.extend(counts.split_whitespace().filter_map(count));
                 } else if let Some(what) = line.strip_prefix(FOUND) {
                     break Some(what.replace('\u{2028}', "\n"));
                 } else if let Ok(number) = line.parse() {
@@ -112,7 +119,13 @@ fn run_worker(program: &Path, cases: &Cases, input: &Path, patience: Duration) -
     // It has ended, or is to.
     _ = child.kill();
     child.wait()?;
-    ended.finding = found.map(|what| (case, what));
+    match found {
+        Some(_) if runs_damaged_code => {
+            ended.outcomes.push(("damaged-code-ended".into(), 1));
+            ended.broken_off = Some(case);
+        }
+        found => ended.finding = found.map(|what| (case, what)),
+    }
     Ok(ended)
 }
 

@@ -2,18 +2,14 @@
 
 use crate::random::Random;
 
-/// Changes bytes in a few places. `pool` gives the pieces that are spliced in.
-pub fn bytes(input: &mut Vec<u8>, pool: &[Vec<u8>], random: &mut Random) {
-    for _ in 0..=random.below(6) {
-        change_bytes(input, pool, random);
-    }
-}
-
 /// Changes a text in a few places, as bytes, pieces and lines. `pieces` are likely to matter in its language.
-pub fn text(input: &mut Vec<u8>, pool: &[Vec<u8>], pieces: &[&str], random: &mut Random) {
-    for _ in 0..=random.below(6) {
+pub fn pieces(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], pieces: &[&str]) {
+    for _ in 0..=random.below(4) {
         match random.below(8) {
-            0..3 => change_bytes(input, pool, random),
+            0..3 => {
+                let other = random.pick(pool).map_or(&[][..], Vec::as_slice);
+                bytes(random, input, other);
+            }
             3..6 => {
                 let at = random.below(input.len() + 1);
                 let end = (at + random.below(8)).min(input.len());
@@ -26,58 +22,12 @@ pub fn text(input: &mut Vec<u8>, pool: &[Vec<u8>], pieces: &[&str], random: &mut
     }
 }
 
-fn change_bytes(input: &mut Vec<u8>, pool: &[Vec<u8>], random: &mut Random) {
-    let at = random.below(input.len() + 1);
-    match random.below(6) {
-        0 if at < input.len() => input[at] ^= 1 << random.below(8),
-        1 if at < input.len() => input[at] = random.number() as u8,
-        2 => input.truncate(at),
-        3 => {
-            let end = (at + random.below(20)).min(input.len());
-            input.drain(at..end);
-        }
-        4 => {
-            let Some(other) = random.pick(pool).filter(|other| !other.is_empty()) else { return };
-            let from = random.below(other.len());
-            let to = (from + random.below(60)).min(other.len());
-            input.splice(at..at, other[from..to].iter().copied());
-        }
-        _ => {
-            let end = (at + random.below(64)).min(input.len());
-            let again = input[at..end].to_vec();
-            input.splice(at..at, again);
-        }
-    }
-}
-
-/// Numbers that are at the border of something.
-const NUMBERS: &[&str] = &[
-    "0",
-    "1",
-    "-1",
-    "2",
-    "7",
-    "64",
-    "65537",
-    "2147483647",
-    "-2147483648",
-    "4294967296",
-    "4611686018427387904",
-    "9223372036854775807",
-    "-9223372036854775808",
-    "18446744073709551615",
-    "1e999",
-    "-0",
-    "nan",
-];
-
 /// Puts another number in the place of one.
 fn change_number(input: &mut Vec<u8>, random: &mut Random) {
     let start = random.below(input.len());
     let Some(from) = input[start..].iter().position(u8::is_ascii_digit).map(|at| start + at) else { return };
     let digits = input[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let number = random.pick(NUMBERS).copied().unwrap_or("0");
-    input.splice(from..from + digits, number.bytes());
+    input.splice(from..from + digits, random.number().to_string().bytes());
 }
 
 /// Swaps two lines, copies one over another, or drops one.
@@ -91,4 +41,150 @@ fn change_lines(input: &mut Vec<u8>, random: &mut Random) {
         _ => drop(lines.remove(from)),
     }
     *input = lines.join(&b'\n');
+}
+
+/// Flips, cuts, repeats, overwrites and inserts a few bytes. `other` is what may be put between.
+pub fn bytes(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
+    for _ in 0..=random.below(4) {
+        let (at, length) = (random.below(bytes.len()), 1 + random.below(16));
+        let end = (at + length).min(bytes.len());
+        match random.below(7) {
+            _ if bytes.is_empty() => bytes.push(random.bits() as u8),
+            0 | 1 => bytes[at] ^= 1 << random.below(8),
+            2 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff, b'(', b'"'][random.below(7)],
+            3 => bytes.truncate(at),
+            4 => drop(bytes.drain(at..end)),
+            5 => {
+                let copy = bytes[at..end].to_vec();
+                let place = random.below(bytes.len());
+                bytes.splice(place..place, copy);
+            }
+            _ => {
+                let from = random.below(other.len());
+                let part = &other[from..(from + random.below(64)).min(other.len())];
+                bytes.splice(at..end, part.iter().copied());
+            }
+        }
+    }
+}
+
+/// Changes a few lines, values, operations and words of IR. `other` is a text to take some from; `words` are what else may stand there.
+pub fn ir(random: &mut Random, text: &str, other: &str, words: &[&str]) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    // One change is likelier to survive the first checks, and so to reach the last.
+    for _ in 0..1 + random.below(6) / 4 {
+        let (at, to) = (random.below(lines.len()), random.below(lines.len()));
+        match random.below(24) {
+            _ if lines.is_empty() => lines.push(other.lines().next().unwrap_or_default().to_owned()),
+            0 => lines.insert(to, lines[at].clone()),
+            1 => drop(lines.remove(at)),
+            2 => lines.swap(at, to),
+            3 => {
+                let count = other.lines().count();
+                let line = other.lines().nth(random.below(count)).unwrap_or_default().to_owned();
+                lines.insert(at, line);
+            }
+            4..11 => lines[at] = another_value(random, &lines[at]),
+            11..15 => lines[at] = another_operation(random, &lines[at], words),
+            15..20 => lines[at] = another_number(random, &lines[at]),
+            _ => lines[at] = line(random, &lines[at], &lines[to].clone(), words),
+        }
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+/// Another value where one is used: one of the line, or one of a number near it.
+fn another_value(random: &mut Random, line: &str) -> String {
+    let parts: Vec<&str> = line.split('%').collect();
+    let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
+    let at = 1 + random.below(parts.len().saturating_sub(1));
+    let changed = parts.iter().enumerate().map(|(i, part)| {
+        let number = &part[..digits(part)];
+        let other = random.pick(&parts[1..]).map_or("", |other| &other[..digits(other)]);
+        let near = number
+            .parse::<i64>()
+            .map_or_else(|_| other.to_owned(), |n| (n - 3 + random.below(5) as i64).max(0).to_string());
+        match i == at {
+            true => format!("{}{}", if random.chance(2) { other } else { &near }, &part[number.len()..]),
+            false => (*part).to_owned(),
+        }
+    });
+    changed.collect::<Vec<_>>().join("%")
+}
+
+/// Another number where one stands, values aside.
+fn another_number(random: &mut Random, line: &str) -> String {
+    let mut parts = split(line);
+    let is_number =
+        |at: usize| parts[at].starts_with(|c: char| c.is_ascii_digit()) && (at == 0 || parts[at - 1] != "%");
+    let numbers: Vec<usize> = (0..parts.len()).filter(|&at| is_number(at)).collect();
+    if let Some(&place) = random.pick(&numbers) {
+        parts[place] = random.number().to_string();
+    }
+    parts.concat()
+}
+
+/// Another operation of the same dialect, or any, in place of a line's first.
+fn another_operation(random: &mut Random, line: &str, words: &[&str]) -> String {
+    let Some((before, name, after)) = line.find('"').and_then(|start| {
+        let end = start + 1 + line[start + 1..].find('"')? + 1;
+        Some((&line[..start], &line[start..end], &line[end..]))
+    }) else {
+        return line.to_owned();
+    };
+    let dialect = name.split('.').next().unwrap_or(name);
+    let like: Vec<&&str> = words.iter().filter(|word| word.starts_with(dialect)).collect();
+    let other = random.pick(&like).map_or(name, |word| word);
+    format!("{before}{other}{after}")
+}
+
+/// Changes a word of a line.
+fn line(random: &mut Random, line: &str, other: &str, words: &[&str]) -> String {
+    let mut parts = split(line);
+    let others = split(other);
+    let at = random.below(parts.len());
+    let to = random.below(parts.len());
+    match random.below(9) {
+        _ if parts.is_empty() => {}
+        0 => drop(parts.remove(at)),
+        1 => parts.insert(to, parts[at].clone()),
+        2 => parts.swap(at, to),
+        3 => parts[at] = random.pick(&others).cloned().unwrap_or_default(),
+        4 | 5 => parts[at] = random.pick(words).map(|word| (*word).to_owned()).unwrap_or_default(),
+        6 | 7 => {
+            let is_number = |part: &String| part.starts_with(|c: char| c.is_ascii_digit());
+            let numbers: Vec<usize> = (0..parts.len()).filter(|&i| is_number(&parts[i])).collect();
+            let place = random.pick(&numbers).copied().unwrap_or(at);
+            parts[place] = random.number().to_string();
+        }
+        _ => parts[at] = nested(random, &parts[at]),
+    }
+    parts.concat()
+}
+
+/// A word in brackets, often many.
+fn nested(random: &mut Random, word: &str) -> String {
+    let depth = 1 << random.below(13);
+    let (open, close) =
+        [("(", ")"), ("[", "]"), ("{", "}"), ("tensor<", ">"), ("-", ""), ("d0 + ", ""), ("(-", ")")][random.below(7)];
+    format!("{}{word}{}", open.repeat(depth), close.repeat(depth))
+}
+
+/// Words, numbers, and what is between them, which is one character each.
+fn split(line: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut inside = false;
+    for c in line.chars() {
+        let is_word = c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
+        // Dimensions are numbers with an `x` between.
+        let digit_after_x = c.is_ascii_digit() && parts.last().is_some_and(|part| part.ends_with('x'));
+        match parts.last_mut() {
+            Some(part) if is_word && inside && !digit_after_x => part.push(c),
+            _ => parts.push(c.into()),
+        }
+        inside = is_word;
+    }
+    parts
 }

@@ -1,38 +1,49 @@
 //! Numbers that look random and are decided by a seed.
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Random numbers that depend on the seed alone.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
     /// Of a run's seed and a case's number.
-    pub fn new(seed: u64, case: u64) -> Random {
+    pub fn new(seed: u64, case: u64) -> Self {
         let mut random = Random(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95));
-        random.number();
+        random.bits();
         random
     }
 
-    /// Any 64 bits.
-    pub fn number(&mut self) -> u64 {
+    /// 64 random bits: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let bits = self.0;
+        let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
     }
 
-    /// Below a limit; 0 if that is 0.
-    pub fn below(&mut self, limit: usize) -> usize {
-        if limit == 0 { 0 } else { (self.number() % limit as u64) as usize }
+    /// A number below `end`; 0 if that is 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        if end == 0 { 0 } else { (self.bits() % end as u64) as usize }
     }
 
-    /// One of several; `None` if there is none.
-    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
-        of.get(self.below(of.len()))
+    /// Whether something of this chance happens.
+    pub fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
     }
 
-    /// True once in so many times.
-    pub fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
+    /// One of several.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len()))
+    }
+
+    /// A number that is likely to be at some border.
+    pub fn number(&mut self) -> i64 {
+        match self.below(5) {
+            0 => self.below(4) as i64 - 1,
+            1 => (1i64 << self.below(63)) + self.below(3) as i64 - 1,
+            2 => -(1i64 << self.below(63)),
+            3 => [i64::MAX, i64::MIN, i64::MIN + 1, i64::from(i32::MAX), i64::from(u32::MAX), 0][self.below(6)],
+            _ => self.below(300) as i64,
+        }
     }
 }

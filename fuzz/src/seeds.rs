@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use fusebox_compiler::Source;
 use fusebox_core::hlo::{Module, parse_module};
 
 /// No seed is larger: mutations of small texts matter more often.
 const LARGEST: u64 = 64 << 10;
+/// Larger ones take too long to compile again and again.
+const LARGEST_PROGRAM: usize = 8 << 10;
 
 /// HLO texts.
 #[derive(Clone, Debug)]
@@ -36,6 +39,12 @@ impl Seeds {
             }
         }
         Ok(Seeds { texts })
+    }
+
+    /// The texts that are compiled in short time.
+    pub fn programs(&self) -> Vec<Source> {
+        let short = self.texts.iter().filter(|text| text.len() <= LARGEST_PROGRAM);
+        short.map(|text| Source::text("program.hlo", text)).collect()
     }
 
     /// The modules that the texts are.

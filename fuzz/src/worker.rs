@@ -28,10 +28,22 @@ pub struct Cases {
     pub time: Duration,
 }
 
+/// Cases after which outcomes are reported, so that few are lost with a process.
+const REPORTED: u64 = 32;
 /// Begins the line that counts outcomes.
 pub const COUNTS: &str = "counts ";
 /// Begins the line that tells a finding.
 pub const FOUND: &str = "found ";
+
+/// Says that code made from damaged text is about to run. See [`damaged_code_runs`].
+pub const RUNS: &str = "runs";
+
+/// From here on the case runs code that was made of damaged text. It may do what the text says, for instance turn for ever:
+/// how such a case ends is counted, and is no finding.
+pub fn damaged_code_runs() {
+    // Nobody listens where the worker is not one of a driver.
+    _ = writeln!(std::io::stdout(), "{RUNS}");
+}
 
 /// What the last panic said.
 static PANIC: Mutex<String> = Mutex::new(String::new());
@@ -51,6 +63,9 @@ pub fn run(cases: &Cases, input_file: Option<&Path>) -> std::io::Result<bool> {
     for case in cases.first..cases.first.saturating_add(cases.most) {
         if start.elapsed() >= cases.time {
             break;
+        }
+        if (case - cases.first).is_multiple_of(REPORTED) {
+            report(&mut counts)?;
         }
         writeln!(out, "{case}")?;
         let mut random = Random::new(cases.seed, case);
@@ -72,9 +87,14 @@ pub fn run(cases: &Cases, input_file: Option<&Path>) -> std::io::Result<bool> {
             }
         }
     }
-    let counts: Vec<String> = counts.iter().map(|(outcome, count)| format!("{outcome}={count}")).collect();
-    writeln!(out, "{COUNTS}{}", counts.join(" "))?;
+    report(&mut counts)?;
     Ok(true)
+}
+
+/// Says what was counted since the last time.
+fn report(counts: &mut Vec<(Outcome, u64)>) -> std::io::Result<()> {
+    let counted: Vec<String> = counts.drain(..).map(|(outcome, count)| format!("{outcome}={count}")).collect();
+    writeln!(std::io::stdout(), "{COUNTS}{}", counted.join(" "))
 }
 
 /// What wants more memory than any case should ends in a finding, not in a machine without memory.

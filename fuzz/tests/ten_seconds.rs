@@ -48,6 +48,16 @@ fn executables() {
 }
 
 #[test]
+fn answers() {
+    finds_nothing("answers");
+}
+
+#[test]
+fn kernel_ir() {
+    finds_nothing("kernel-ir");
+}
+
+#[test]
 fn programs() {
     finds_nothing("programs");
 }

@@ -54,7 +54,8 @@ impl Executables {
     fn damaged(&mut self, random: &mut Random) -> Result<Outcome, String> {
         let Some(whole) = random.pick(&self.pool) else { return Ok("nothing") };
         self.input = whole.clone();
-        mutate::bytes(&mut self.input, &self.pool, random);
+        let other = random.pick(&self.pool).cloned().unwrap_or_default();
+        mutate::bytes(random, &mut self.input, &other);
         match Executable::from_bytes(&self.input) {
             Err(_) => Ok("damaged"),
             Ok(_) if self.pool.contains(&self.input) => Ok("unchanged"),
@@ -65,7 +66,8 @@ impl Executables {
     fn resealed(&mut self, random: &mut Random) -> Result<Outcome, String> {
         let Some(whole) = random.pick(&self.pool) else { return Ok("nothing") };
         self.input = whole[HEADER..].to_vec();
-        mutate::bytes(&mut self.input, &self.pool, random);
+        let other = random.pick(&self.pool).cloned().unwrap_or_default();
+        mutate::bytes(random, &mut self.input, &other);
         self.input.splice(..0, whole[..HEADER].iter().copied());
         seal(&mut self.input);
         Ok(load(Executable::from_bytes(&self.input).ok()))
@@ -123,7 +125,7 @@ fn change(value: &mut Value, random: &mut Random) {
                 change(field, random);
             }
         }
-        Value::Array(items) if items.is_empty() || random.once_in(4) => change_list(items, random),
+        Value::Array(items) if items.is_empty() || random.chance(4) => change_list(items, random),
         Value::Array(items) => {
             let which = random.below(items.len());
             change(&mut items[which], random);

@@ -1,6 +1,8 @@
 //! The doors, one file each.
 
+mod answers;
 mod executables;
+mod kernel_ir;
 mod modules;
 mod npz;
 mod programs;
@@ -11,7 +13,7 @@ use crate::Target;
 use crate::seeds::Seeds;
 
 /// All targets, in the order in which they run.
-pub const NAMES: [&str; 5] = ["text", "proto", "npz", "executables", "programs"];
+pub const NAMES: [&str; 7] = ["text", "proto", "npz", "executables", "answers", "kernel-ir", "programs"];
 
 /// The target of that name.
 ///
@@ -23,6 +25,8 @@ pub fn open(name: &str, seeds: &Seeds) -> Result<Box<dyn Target>, String> {
         "proto" => Box::new(modules::Proto::new(seeds)),
         "npz" => Box::new(npz::Npz::new().map_err(|error| error.to_string())?),
         "executables" => Box::new(executables::Executables::new(seeds)?),
+        "answers" => Box::new(answers::Answers::new(seeds)),
+        "kernel-ir" => Box::new(kernel_ir::KernelIr::new(seeds)),
         "programs" => Box::new(programs::Programs::new(seeds)),
         _ => return Err(format!("there is no target {name}; there are {}", NAMES.join(", "))),
     })

@@ -35,7 +35,7 @@ impl Proto {
 impl Target for Text {
     fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
         self.input = random.pick(&self.pool).cloned().unwrap_or_default();
-        mutate::text(&mut self.input, &self.pool, PIECES, random);
+        mutate::pieces(random, &mut self.input, &self.pool, PIECES);
         let found = |what| Finding { what, input: self.input.clone() };
         let parsed = parse_module(&String::from_utf8_lossy(&self.input), "input");
         check(parsed, |module| {
@@ -54,7 +54,8 @@ impl Target for Text {
 impl Target for Proto {
     fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
         self.input = random.pick(&self.pool).cloned().unwrap_or_default();
-        mutate::bytes(&mut self.input, &self.pool, random);
+        let other = random.pick(&self.pool).cloned().unwrap_or_default();
+        mutate::bytes(random, &mut self.input, &other);
         let found = |what| Finding { what, input: self.input.clone() };
         check(read_proto(&self.input), |_| Ok(())).map_err(found)
     }

@@ -59,7 +59,8 @@ impl Target for Npz {
     fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
         let Some((shapes, bytes)) = random.pick(&self.seeds) else { return Ok("nothing") };
         self.input = bytes.clone();
-        mutate::bytes(&mut self.input, &self.pool, random);
+        let other = random.pick(&self.pool).cloned().unwrap_or_default();
+        mutate::bytes(random, &mut self.input, &other);
         let found = |what: String| Finding { what, input: self.input.clone() };
         std::fs::write(self.file(), &self.input).map_err(|error| found(error.to_string()))?;
         let Ok(read) = read_inputs(&self.file(), shapes) else { return Ok("refused") };

@@ -18,8 +18,6 @@ use crate::{Finding, Outcome, Target, mutate};
 const MOST_ELEMENTS: i64 = 1 << 16;
 /// So are those with products of more elements on both sides together.
 const MOST_WORK: i64 = 1 << 24;
-/// Larger seeds take too long to compile again and again.
-const LARGEST_SEED: usize = 6 << 10;
 
 /// Programs and their relatives.
 pub struct Programs {
@@ -32,7 +30,8 @@ pub struct Programs {
 impl Programs {
     /// Of these texts.
     pub fn new(seeds: &Seeds) -> Programs {
-        let seeds: Vec<String> = seeds.texts.iter().filter(|text| text.len() <= LARGEST_SEED).cloned().collect();
+        let seeds: Vec<String> =
+            seeds.programs().into_iter().map(|program| String::from_utf8_lossy(&program.bytes).into_owned()).collect();
         let pool = seeds.iter().map(|text| text.clone().into_bytes()).collect();
         Programs { seeds, pool, registry: registry(), input: Vec::new() }
     }
@@ -67,8 +66,8 @@ impl Target for Programs {
             text = relative(&text, random);
         }
         self.input = text.into_bytes();
-        if random.once_in(8) {
-            mutate::text(&mut self.input, &self.pool, &[], random);
+        if random.chance(8) {
+            mutate::pieces(random, &mut self.input, &self.pool, &[]);
         }
         self.check(random).map_err(|what| Finding { what, input: self.input.clone() })
     }
@@ -214,7 +213,7 @@ fn value(shape: &Shape, random: &mut Random) -> Literal {
 fn element(ty: ElementType, random: &mut Random) -> Vec<u8> {
     const SPECIAL: [f64; 5] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e300];
     let small = random.below(17) as i64 - 8;
-    let number = if random.once_in(20) { SPECIAL[random.below(5)] } else { small as f64 / 2.0 };
+    let number = if random.chance(20) { SPECIAL[random.below(5)] } else { small as f64 / 2.0 };
     let bits = match (ty, FloatFormat::of(ty)) {
         (ElementType::F64, _) => number.to_bits(),
         (ElementType::F32, _) => u64::from((number as f32).to_bits()),

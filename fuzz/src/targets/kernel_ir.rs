@@ -1,0 +1,199 @@
+//! Kernel IR: the text of real kernels with their subgraph functions, damaged, and straight into lowering.
+
+use fusebox_compiler::{Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Plan;
+use fusebox_lowering::{Argument, KernelSource, LoweringError, NoStages, Target as Machine};
+use fusebox_plugins::Registry;
+
+use crate::random::Random;
+use crate::seeds::Seeds;
+use crate::{Finding, Outcome, Target, mutate};
+
+/// What may stand somewhere in kernel IR.
+pub const WORDS: [&str; 76] = [
+    "\"arith.addi\"",
+    "\"arith.divsi\"",
+    "\"arith.floordivsi\"",
+    "\"arith.remui\"",
+    "\"arith.shli\"",
+    "\"arith.cmpi\"",
+    "\"arith.select\"",
+    "\"arith.bitcast\"",
+    "\"arith.extf\"",
+    "\"arith.truncf\"",
+    "\"arith.index_cast\"",
+    "\"arith.constant\"",
+    "\"arith.mulsi_extended\"",
+    "\"arith.fptosi\"",
+    "\"math.powf\"",
+    "\"math.ctlz\"",
+    "\"math.fma\"",
+    "\"complex.create\"",
+    "\"complex.re\"",
+    "\"tensor.extract\"",
+    "\"tensor.insert\"",
+    "\"tensor.empty\"",
+    "\"tensor.generate\"",
+    "\"scf.for\"",
+    "\"scf.if\"",
+    "\"scf.while\"",
+    "\"scf.condition\"",
+    "\"scf.yield\"",
+    "\"scf.index_switch\"",
+    "\"scf.execute_region\"",
+    "\"vector.broadcast\"",
+    "\"vector.shuffle\"",
+    "\"vector.extract\"",
+    "\"vector.reduction\"",
+    "\"vector.transfer_read\"",
+    "\"vector.from_elements\"",
+    "\"gpu.thread_id\"",
+    "\"gpu.block_id\"",
+    "\"gpu.barrier\"",
+    "\"func.func\"",
+    "\"func.call\"",
+    "\"func.return\"",
+    "\"xla_gpu.loop\"",
+    "\"xla_gpu.pure_call\"",
+    "\"xla_gpu.yield\"",
+    "\"xla_gpu.atomic_rmw\"",
+    "\"xla_gpu.shuffle_reduce\"",
+    "\"xla_gpu.allocate_shared\"",
+    "\"xla_gpu.sync_threads\"",
+    "\"xla_gpu.predicated_insert\"",
+    "i1",
+    "i4",
+    "i8",
+    "i32",
+    "i64",
+    "i65",
+    "si8",
+    "f32",
+    "f64",
+    "bf16",
+    "f8E4M3FN",
+    "index",
+    "complex",
+    "tensor",
+    "vector",
+    "4x8xf32",
+    "?xf32",
+    "memref",
+    "none",
+    "dense",
+    "array",
+    "affine_map",
+    "loc",
+    "floordiv",
+    "mod",
+    "%0",
+];
+
+/// A kernel as it is handed to lowering.
+#[derive(Clone, Debug)]
+struct Kernel {
+    /// Its text and what is said of it.
+    source: KernelSource,
+    /// What it is for.
+    target: Machine,
+}
+
+/// The kernels of programs, for all targets.
+fn kernels(programs: &[Source]) -> Vec<Kernel> {
+    let targets = [
+        (Machine::Cpu, DeviceDescription::cpu(4)),
+        (Machine::Simt, DeviceDescription::simt()),
+        (Machine::Nvptx { capability: 80, ptx_version: None }, DeviceDescription::sm(80)),
+    ];
+    programs
+        .iter()
+        .flat_map(|program| targets.iter().flat_map(|(target, device)| of(program, target, device)))
+        .collect()
+}
+
+fn of(program: &Source, target: &Machine, device: &DeviceDescription) -> Vec<Kernel> {
+    let Ok(registry) = Registry::new(fusebox_bundle::emitters()) else { return Vec::new() };
+    let options = Options {
+        target: target.clone(),
+        device: device.clone(),
+        emitters: Emitters { registry, overrides: Vec::new() },
+        threads: 1,
+        until: Phase::Emit,
+        stages: Vec::new(),
+        dump: Dump::default(),
+    };
+    let made = compile(program, &options).map(|made| made.kernels).unwrap_or_default();
+    made.into_iter()
+        .map(|kernel| {
+            let bytes = sizes(&kernel.unit.fusion, &kernel.plan);
+            let argument = |bytes| Argument { bytes, alignment: 64, read_only: false, no_alias: true };
+            let source = KernelSource {
+                entry: kernel.unit.fusion.name.clone(),
+                functions: kernel.functions,
+                arguments: bytes.into_iter().map(argument).collect(),
+                launch: kernel.plan.launch,
+                shared_bytes: kernel.plan.shared_bytes,
+            };
+            Kernel { source, target: target.clone() }
+        })
+        .collect()
+}
+
+/// Bytes of parameters and outputs.
+fn sizes(fusion: &fusebox_core::emitter::Fusion, plan: &Plan) -> Vec<u64> {
+    let computation = fusion.computation();
+    let roots =
+        fusion.roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves()).take(plan.outputs.len());
+    let parameters = computation.parameters().into_iter().map(|id| &computation.instruction(id).shape);
+    let bytes = |shape: &fusebox_core::hlo::Shape| shape.as_array().map_or(0, |array| array.byte_size() as u64);
+    parameters.chain(roots).map(bytes).collect()
+}
+
+/// Kernels of programs, damaged.
+pub struct KernelIr {
+    kernels: Vec<Kernel>,
+    input: Vec<u8>,
+}
+
+impl KernelIr {
+    /// Of the kernels of these programs.
+    pub fn new(seeds: &Seeds) -> KernelIr {
+        KernelIr { kernels: kernels(&seeds.programs()), input: Vec::new() }
+    }
+}
+
+impl Target for KernelIr {
+    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
+        let Some(Kernel { source, target }) = damaged(&self.kernels, random) else { return Ok("nothing") };
+        self.input = source.functions.clone().into_bytes();
+        match fusebox_lowering::compile(&[source], &target, &mut NoStages) {
+            Ok(_) => Ok("compiled"),
+            Err(LoweringError::Invalid { .. }) => Ok("invalid"),
+            Err(LoweringError::Unsupported { .. }) => Ok("unsupported"),
+            Err(error) => {
+                let what = format!("called a bug of fusebox: {error}");
+                Err(Finding { what, input: self.input.clone() })
+            }
+        }
+    }
+
+    fn input(&self) -> &[u8] {
+        &self.input
+    }
+}
+
+/// A kernel whose text is changed.
+fn damaged(kernels: &[Kernel], random: &mut Random) -> Option<Kernel> {
+    let (mut kernel, other) = (random.pick(kernels)?.clone(), random.pick(kernels)?);
+    let (text, other) = (std::mem::take(&mut kernel.source.functions), &other.source.functions);
+    kernel.source.functions = match random.chance(8) {
+        true => {
+            let mut bytes = text.into_bytes();
+            mutate::bytes(random, &mut bytes, other.as_bytes());
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        false => mutate::ir(random, &text, other, &WORDS),
+    };
+    Some(kernel)
+}
