@@ -61,9 +61,7 @@ pub const MOST_RESULTS: u32 = 1 << 16;
 /// Tokens of one affine map, whose expressions MLIR parses by recursion. Those of vector transfers have eight.
 pub const MOST_AFFINE_TOKENS: usize = 256;
 /// Lanes of a vector: LLVM takes longer ones apart into registers, one instruction for each.
-pub const MOST_LANES: u64 = 4096;
-/// Lanes of all vectors that a kernel's operations give, each operation counted as often as it is unrolled.
-pub const MOST_TOTAL_LANES: u64 = 16 << 20;
+pub const MOST_LANES: u64 = 1024;
 /// Dimensions of a tensor.
 pub const MOST_DIMENSIONS: usize = 64;
 /// Operations of a kernel after loops are unrolled and subgraph functions are put where they are called.

@@ -108,12 +108,11 @@ fn only_host_files_writes_files() {
     assert_only_in(&["host/files/"], &["host/", "core/"], &calls, "write through fusebox_files::replace");
 }
 
-/// What is read is a regular file of bounded size. Libraries are the loader's to open.
+/// What is read is a regular file of bounded size.
 #[test]
 fn only_host_files_opens_the_users_files() {
     let calls = ["fs::read(", "fs::read_to_string(", "File::open("];
-    let owners = ["host/files/", "host/plugins/"];
-    assert_only_in(&owners, &["host/", "core/"], &calls, "read through fusebox_files");
+    assert_only_in(&["host/files/"], &["host/", "core/"], &calls, "read through fusebox_files");
 }
 
 /// `println!` panics where standard output is full or closed, and `eprintln!` in a panic ends the process.
