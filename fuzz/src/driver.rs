@@ -12,7 +12,7 @@ use crate::worker::{COUNTS, Cases, FOUND, RUNS};
 /// A case that takes longer hangs. Cases take milliseconds; the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time for code made of damaged text.
-const PATIENCE_WITH_DAMAGED_CODE: Duration = Duration::from_secs(5);
+const PATIENCE_WITH_DAMAGED_CODE: Duration = Duration::from_secs(60);
 /// Findings after which a target is given up.
 const MOST_FINDINGS: usize = 10;
 

@@ -1,11 +1,11 @@
 //! The emitters of a run: bundled, from the search path, and those the user named.
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use fusebox_compiler::Emitters;
 use fusebox_plugins::{FoundLibrary, LoadError, Override, ProcessLimits, Registry, SEARCH_PATH, Spec, Target};
+use fusebox_run::terminal;
 
 use crate::arguments::EmitterChoice;
 use crate::exit::Failure;
@@ -22,7 +22,7 @@ pub fn choose(choice: &EmitterChoice) -> Result<Emitters, Failure> {
         match load(&mut registry, &path, choice) {
             // Whatever else lies in a folder of plugins is no reason to do nothing.
             Err(error) if in_folder && error.is_of_another_kind() => {
-                _ = writeln!(std::io::stderr(), "warning: skipped: {error}");
+                terminal::complain(&format!("warning: skipped: {error}"));
             }
             done => done.map_err(Failure::input)?,
         }

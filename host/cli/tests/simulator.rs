@@ -21,7 +21,7 @@ use fusebox_compiler::{Dump, Emitters, Phase, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::LaunchDimensions;
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
-use fusebox_lowering::{Argument, Code, KernelSource, NoStages, Target, compile};
+use fusebox_lowering::{Argument, Code, KernelSource, NoStages, Target, compile, generic_form};
 use fusebox_plugins::Registry;
 use fusebox_runtime::{
     Access, Allocation, AllocationKind, Binding, CodeImage, Executable, KernelArgument, KernelImage, Options, Program,
@@ -141,7 +141,7 @@ impl Case {
         };
         let source = KernelSource {
             entry: "kernel".into(),
-            functions: functions.into(),
+            functions: generic_form("kernel", functions).map_err(|e| e.to_string())?,
             arguments: self.arguments.iter().map(argument).collect(),
             launch: self.launch,
             shared_bytes: self.shared_bytes,

@@ -21,7 +21,7 @@ mod translate;
 use std::fmt;
 
 pub use error::{Diagnostic, LoweringError};
-pub use pipeline::{compile, dedicate, verify};
+pub use pipeline::{compile, dedicate, generic_form, verify};
 
 /// The machine to compile for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -44,6 +44,17 @@ pub fn dedicate(target: &Target) {
     }
 }
 
+/// Text that a person wrote, in any form MLIR reads, in the generic form that kernels have, with the places it was read
+/// from. MLIR's parser recurses and trusts what it reads: this is for text of one's own, not for a plugin's.
+///
+/// # Errors
+/// If it is not valid; the kernel is `name`.
+pub fn generic_form(name: &str, functions: &str) -> Result<String, LoweringError> {
+    let source = Source::parse_own(name, functions);
+    let invalid = |diagnostics| LoweringError::Invalid { kernel: name.into(), diagnostics };
+    source.map(|source| source.generic_form()).map_err(invalid)
+}
+
 /// Parses and verifies a kernel's IR, as [`compile`] does before anything else: for whoever wants to know early
 /// whether the writer of `functions` is at fault.
 ///

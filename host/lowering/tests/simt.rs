@@ -12,9 +12,10 @@ fn every_access_is_reported_with_its_place() {
     kernel.launch.threads_per_block = 1;
     let (code, stages) = stages_of(&kernel, &Target::Simt).unwrap();
     let Code::Object { bytes, sites } = code else { panic!("not an object") };
-    assert_eq!(sites.len(), 2, "{sites:?}");
-    contains_in_order(&sites[0], &["k: tensor.extract at k:"]);
-    contains_in_order(&sites[1], &["k: tensor.insert at k:"]);
+    assert_eq!(sites.len(), 3, "{sites:?}");
+    contains_in_order(&sites[0], &["k: xla_gpu.loop at k:"]);
+    contains_in_order(&sites[1], &["k: tensor.extract at k:"]);
+    contains_in_order(&sites[2], &["k: tensor.insert at k:"]);
     contains_in_order(stages.get(Stage::Llvm), &["define void @k(", "call void @fusebox_simt_access"]);
     let mut buffers = [Buffer::of(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]), Buffer::of(&[0i8; 10])];
     // Block 1, thread 0: the second half.
@@ -25,7 +26,7 @@ fn every_access_is_reported_with_its_place() {
     for (turn, pair) in seen.chunks(2).enumerate() {
         let (read, write) = (&pair[0], &pair[1]);
         assert_eq!((read.tensor, write.tensor), (buffers[0].address(), buffers[1].address()));
-        assert_eq!((read.pointer, read.bytes, read.kind, read.site), (buffers[0].address() + 20 + 4 * turn, 4, 0, 0));
-        assert_eq!((write.pointer, write.bytes, write.kind, write.site), (buffers[1].address() + 5 + turn, 1, 1, 1));
+        assert_eq!((read.pointer, read.bytes, read.kind, read.site), (buffers[0].address() + 20 + 4 * turn, 4, 0, 1));
+        assert_eq!((write.pointer, write.bytes, write.kind, write.site), (buffers[1].address() + 5 + turn, 1, 1, 2));
     }
 }

@@ -81,6 +81,20 @@ impl Operation {
         })
     }
 
+    /// In generic form, with locations.
+    pub(crate) fn generic_text(self) -> String {
+        // SAFETY: the operation is alive; the flags are made, used and destroyed here.
+        unsafe {
+            let flags = mlirOpPrintingFlagsCreate();
+            mlirOpPrintingFlagsPrintGenericOpForm(flags);
+            mlirOpPrintingFlagsEnableDebugInfo(flags, true, false);
+            mlirOpPrintingFlagsUseLocalScope(flags);
+            let text = printed(|callback, data| mlirOperationPrintWithFlags(self.0, flags, callback, data));
+            mlirOpPrintingFlagsDestroy(flags);
+            text
+        }
+    }
+
     pub(crate) fn operand_count(self) -> usize {
         // SAFETY: the operation is alive.
         unsafe { mlirOperationGetNumOperands(self.0) as usize }

@@ -108,6 +108,11 @@ impl Source {
         }
     }
 
+    /// The functions in generic form, with the places they were read from.
+    pub(crate) fn generic_form(&self) -> String {
+        self.functions().map(|function| function.generic_text() + "\n").collect()
+    }
+
     pub(crate) fn operation(&self) -> Operation {
         Operation(self.operation)
     }

@@ -270,6 +270,9 @@ impl Function<'_, '_, '_> {
             _ => self.translation.traits.long_loops,
         };
         self.copies = unrolled.filter(|_| unrolls).map_or(copies, |(_, product)| product);
+        if head.turns.is_none_or(|turns| turns > MOST_TURNS) {
+            self.report_turn();
+        }
         self.scoped(|this| {
             let slots = this.slots_of(&shapes, &state, &inits);
             let next = body(this, variable, slots)?;
@@ -353,6 +356,7 @@ impl Function<'_, '_, '_> {
             this.flattened(&handed)?;
             this.llvm().branch_if(goes_on, inside, after);
             this.llvm().position_at_end(inside);
+            this.report_turn();
             this.scoped(|this| {
                 this.bind_all(body.arguments(), handed.clone());
                 let next = this.region(Some(body))?;

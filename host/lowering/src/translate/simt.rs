@@ -6,6 +6,7 @@
 //! | `void fusebox_simt_barrier(i32 site)` | waits for all threads of the block |
 //! | `i64 fusebox_simt_shuffle_down(i64 word, i32 distance, i32 site)` | the word of the lane so far above |
 //! | `void fusebox_simt_access(ptr tensor, ptr place, i32 bytes, i32 kind, i32 site)` | before an access |
+//! | `void fusebox_simt_turn(i32 site)` | a turn of a loop begins |
 //! | `void fusebox_simt_index(ptr tensor, i32 dimension, i64 index, i64 size, i32 site)` | an index is out of bounds |
 //!
 //! `site` numbers the operation in the list that comes with the code.
@@ -43,6 +44,15 @@ impl Function<'_, '_, '_> {
         let number = |value| llvm.const_int(int, value);
         let arguments = [place.tensor.pointer, place.pointer, number(bytes), number(kind as i64), site];
         self.call_simulator("fusebox_simt_access", &[pointer, pointer, int, int, int], &arguments, None);
+    }
+
+    /// Tells the simulator that a turn of the current loop begins, so that a loop that never ends is noticed.
+    pub(super) fn report_turn(&mut self) {
+        if self.translation.traits.reports_accesses {
+            let site = self.current_site();
+            let int = self.llvm().int(32);
+            self.call_simulator("fusebox_simt_turn", &[int], &[site], None);
+        }
     }
 
     /// Tells the simulator of indices that are not within the tensor. Only those are looked at that are not known to

@@ -67,6 +67,8 @@ extern "C" fn record_access(tensor: *const c_void, pointer: *const c_void, bytes
     ACCESSES.with_borrow_mut(|all| all.push(Access { tensor, pointer, bytes, kind, site }));
 }
 
+extern "C" fn ignore_turn(_site: i32) {}
+
 extern "C" fn refuse_index(_: *const c_void, dimension: i32, index: i64, size: i64, _: i32) {
     panic!("index {index} of dimension {dimension} is not below {size}");
 }
@@ -167,6 +169,7 @@ pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i
         let mut symbols = [
             symbol(c"fusebox_simt_access", record_access as *const ()),
             symbol(c"fusebox_simt_index", refuse_index as *const ()),
+            symbol(c"fusebox_simt_turn", ignore_turn as *const ()),
         ];
         check(LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(symbols.as_mut_ptr(), symbols.len())));
         let buffer =

@@ -55,6 +55,8 @@ pub enum FaultKind {
     Race { memory: Memory, element: usize, kind: AccessKind, earlier_kind: AccessKind, earlier: Event },
     /// A tile for which there is no memory here.
     NoMemory { bytes: u64 },
+    /// A loop that goes on and on.
+    Endless,
     /// A barrier that not all threads of the block reach.
     Barrier(Elsewhere),
     /// A shuffle that not all lanes of the warp take part in.
@@ -156,6 +158,7 @@ impl Fault {
                 )
             }
             FaultKind::NoMemory { bytes } => format!("no memory for a tile of {bytes} bytes, asked for by {who}"),
+            FaultKind::Endless => format!("a loop does not end, of {who}"),
             FaultKind::Barrier(other) => format!("divergent barrier: waited for by {who}; {}", other.describe(site)),
             FaultKind::Shuffle { distance, other } => {
                 format!("divergent shuffle over {distance} lanes, by {who}; {}", other.describe(site))

@@ -23,7 +23,7 @@ pub use grid::run_grid;
 pub use order::ThreadOrder;
 
 use history::AccessKind;
-use simulator::Simulator;
+use simulator::{ACCESS_COST, Simulator};
 
 thread_local! {
     /// The grid that runs on this thread.
@@ -34,6 +34,7 @@ thread_local! {
 pub fn symbol(name: &str) -> Option<*const ()> {
     Some(match name {
         "fusebox_simt_access" => fusebox_simt_access as *const (),
+        "fusebox_simt_turn" => fusebox_simt_turn as *const (),
         "fusebox_simt_index" => fusebox_simt_index as *const (),
         "fusebox_simt_shared" => fusebox_simt_shared as *const (),
         "fusebox_simt_barrier" => fusebox_simt_barrier as *const (),
@@ -58,9 +59,17 @@ extern "C" fn fusebox_simt_access(tensor: *const u8, place: *const u8, bytes: i3
         _ => AccessKind::Atomic,
     };
     let bytes = u64::from(bytes.unsigned_abs());
+    simulator.count(ACCESS_COST);
     let allowed = simulator.checker.borrow_mut().access(tensor as u64, place as u64, bytes, kind, site);
     if !allowed {
         simulator.stop();
+    }
+}
+
+/// A turn of a loop begins.
+extern "C" fn fusebox_simt_turn(site: i32) {
+    if let Some(simulator) = current() {
+        simulator.turn(site);
     }
 }
 

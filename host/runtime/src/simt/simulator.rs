@@ -15,6 +15,10 @@ use crate::memory::Buffer;
 
 /// Threads of a warp.
 const WARP: usize = 32;
+/// What an access takes, in turns of an empty loop.
+pub const ACCESS_COST: u64 = 8;
+/// Turns of empty loops that a thread may take: seconds, many times what a thread of any sensible kernel does.
+const MOST_TURNS: u64 = 1 << 29;
 
 /// A grid while it runs. Kernels reach it through the functions they call.
 pub struct Simulator {
@@ -44,6 +48,8 @@ struct Thread {
     state: Cell<State>,
     /// What it sends to or has received from another lane.
     word: Cell<u64>,
+    /// What it has done in this block, in turns of an empty loop.
+    turns: Cell<u64>,
     fiber: Cell<usize>,
     yielder: Cell<*const Yielder>,
 }
@@ -72,6 +78,7 @@ impl Simulator {
         let thread = |_| Thread {
             state: Cell::new(State::Unstarted),
             word: Cell::new(0),
+            turns: Cell::new(0),
             fiber: Cell::new(0),
             yielder: Cell::new(std::ptr::null()),
         };
@@ -133,7 +140,10 @@ impl Simulator {
             let now = &mut self.checker.borrow_mut().now;
             (now.block, now.epoch) = (block, 0);
         }
-        self.threads.iter().for_each(|thread| thread.state.set(State::Unstarted));
+        for thread in &self.threads {
+            thread.state.set(State::Unstarted);
+            thread.turns.set(0);
+        }
         for warp in 0..self.warps.len() {
             self.warp.set(warp);
             self.started.set(0);
@@ -244,6 +254,21 @@ impl Simulator {
         thread.state.set(state);
         // SAFETY: set by the coroutine that this runs on, and alive as long as it is.
         unsafe { (*thread.yielder.get()).suspend(()) };
+    }
+
+    /// The running thread does so much, in turns of an empty loop.
+    pub fn count(&self, turns: u64) {
+        let thread = &self.threads[self.running.get()];
+        thread.turns.set(thread.turns.get() + turns);
+    }
+
+    /// Called by a kernel: a turn of a loop begins.
+    pub fn turn(&self, site: i32) {
+        self.count(1);
+        if self.threads[self.running.get()].turns.get() > MOST_TURNS {
+            self.checker.borrow_mut().fault(FaultKind::Endless, site);
+            self.stop();
+        }
     }
 
     /// Called by a kernel: waits for the threads of the block.
