@@ -8,6 +8,7 @@
 
 pub mod analysis;
 pub mod builder;
+pub mod cost;
 pub mod device;
 pub mod emitter;
 pub mod hlo;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use super::{Fusion, Plan};
+use super::{Bid, Candidate, Fusion, Plan};
 use crate::device::DeviceDescription;
-use crate::hlo::InstrId;
+use crate::hlo::{InstrId, Opcode};
 
 /// Kind of fusion an emitter is for: the `kind` of `--emitter kind=name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -137,6 +137,20 @@ pub struct EmitError {
 pub trait Emitter: Send + Sync {
     /// Kind, name and version.
     fn descriptor(&self) -> Descriptor;
+
+    /// Operations around which the emitter wants to be offered parts of programs, see [`Emitter::bid`]. None: it takes
+    /// fusions as the host makes them. Since interface 1.1.
+    fn anchors(&self) -> Vec<Opcode> {
+        Vec::new()
+    }
+
+    /// Which instructions around an anchor one kernel of this emitter would compute. The host makes them a fusion if that
+    /// is predicted to take less time than what it would make of them otherwise; then the emitter is asked to
+    /// [consider](Emitter::consider) and [plan](Emitter::plan) it like any other. Cheap: reads the region, builds nothing.
+    /// Since interface 1.1.
+    fn bid(&self, _candidate: &Candidate, _device: &DeviceDescription) -> Bid {
+        Bid::decline("this emitter takes fusions as they are")
+    }
 
     /// Whether to take the fusion. Cheap: reads the fusion, builds nothing.
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict;

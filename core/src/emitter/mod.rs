@@ -1,6 +1,7 @@
 //! The interface between the host and an emitter.
 //!
 //! ```text
+//! Candidate, DeviceDescription ──bid────> Bid       (which instructions one kernel would compute)
 //! Fusion, DeviceDescription ──consider──> Verdict
 //!                           ────plan────> Plan      (launch, indexing maps, knobs)
 //!                           ────emit────> Kernel    (entry function as textual MLIR)
@@ -10,10 +11,12 @@
 //! the entry function only and calls subgraph functions by name ([`SubgraphCall`]); the host writes
 //! their bodies.
 
+mod candidate;
 mod fusion;
 mod interface;
 mod plan;
 
+pub use candidate::{Bid, Candidate};
 pub use fusion::Fusion;
 pub use interface::{
     Configuration, Decline, Descriptor, EmitError, Emitter, Kernel, KernelKind, Registration, SubgraphCall,
@@ -27,4 +30,5 @@ pub use plan::{LaunchDimensions, OutputPlan, Plan, WriteMode};
 /// | version | change |
 /// | --- | --- |
 /// | 1000 | first |
-pub const INTERFACE_VERSION: u32 = 1000;
+/// | 1001 | anchors and bids: an emitter asks for its fusions |
+pub const INTERFACE_VERSION: u32 = 1001;

@@ -1,14 +1,16 @@
 //! Between the emitter interface's types and the messages of [`schema`](super::schema).
 
+use std::collections::HashMap;
+
 use prost::Message;
 
 use super::schema;
 use crate::device::DeviceDescription;
 use crate::emitter::{
-    Configuration, Decline, Descriptor, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan, Plan, SubgraphCall,
-    SubgraphKind, Verdict, WriteMode,
+    Bid, Configuration, Decline, Descriptor, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan, Plan,
+    SubgraphCall, SubgraphKind, Verdict, WriteMode,
 };
-use crate::hlo::{InstrId, PrintOptions, parse_module, print_module_with};
+use crate::hlo::{InstrId, Opcode, PrintOptions, parse_module, print_module_with};
 
 /// A message that does not mean anything.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,14 +91,49 @@ impl From<schema::Device> for DeviceDescription {
     }
 }
 
-impl From<&Descriptor> for schema::Descriptor {
-    fn from(descriptor: &Descriptor) -> Self {
-        schema::Descriptor {
-            kind: descriptor.kind.0.clone(),
-            name: descriptor.name.clone(),
-            version: descriptor.version.clone(),
+/// An emitter's descriptor and anchors as a message.
+pub fn encode_descriptor(emitter: &dyn Emitter) -> schema::Descriptor {
+    let Descriptor { kind, name, version } = emitter.descriptor();
+    let anchors = emitter.anchors().into_iter().map(|anchor| anchor.name().to_owned()).collect();
+    schema::Descriptor { kind: kind.0, name, version, anchors }
+}
+
+/// The opcodes of a message that this release knows.
+pub fn decode_anchors(descriptor: &schema::Descriptor) -> Vec<Opcode> {
+    descriptor.anchors.iter().filter_map(|name| name.parse().ok()).collect()
+}
+
+/// A bid on this region as a message.
+pub fn encode_bid(bid: &Bid, region: &Fusion) -> schema::Bid {
+    match bid {
+        Bid::Take { instructions } => {
+            let known = instructions.iter().filter_map(|id| region.computation().instructions.get(id.index()));
+            let instructions = known.map(|instruction| instruction.name.clone()).collect();
+            schema::Bid { instructions, decline: None }
+        }
+        Bid::Decline(Decline { reason, instruction }) => {
+            let decline = schema::Decline { reason: reason.clone(), instruction: instruction.clone() };
+            schema::Bid { instructions: Vec::new(), decline: Some(decline) }
         }
     }
+}
+
+/// A bid on this region from a message.
+///
+/// # Errors
+/// If it names an instruction that the region lacks.
+pub fn decode_bid(bid: schema::Bid, region: &Fusion) -> Result<Bid, WireError> {
+    if let Some(schema::Decline { reason, instruction }) = bid.decline {
+        return Ok(Bid::Decline(Decline { reason, instruction }));
+    }
+    let computation = region.computation();
+    let numbers: HashMap<&str, InstrId> =
+        computation.ids().map(|id| (computation.instruction(id).name.as_str(), id)).collect();
+    let id = |name: &String| {
+        let unknown = || WireError(format!("it takes {name}, which the region lacks"));
+        numbers.get(name.as_str()).copied().ok_or_else(unknown)
+    };
+    Ok(Bid::Take { instructions: bid.instructions.iter().map(id).collect::<Result<_, _>>()? })
 }
 
 impl From<schema::Descriptor> for Descriptor {

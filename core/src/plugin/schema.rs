@@ -23,6 +23,8 @@ pub enum Question {
     Plan = 3,
     /// Emitter, fusion, device, plan -> kernel.
     Emit = 4,
+    /// Emitter, region as a fusion, anchor, device -> bid.
+    Bid = 5,
 }
 
 /// One question.
@@ -42,6 +44,9 @@ pub struct Request {
     pub configuration: Option<Configuration>,
     #[prost(message, optional, tag = "6")]
     pub plan: Option<Plan>,
+    /// Name of the instruction that the emitter anchors on.
+    #[prost(string, tag = "7")]
+    pub anchor: String,
 }
 
 /// One answer: a failure, or what was asked for.
@@ -57,6 +62,8 @@ pub struct Response {
     pub plan: Option<Plan>,
     #[prost(message, optional, tag = "5")]
     pub kernel: Option<Kernel>,
+    #[prost(message, optional, tag = "6")]
+    pub bid: Option<Bid>,
 }
 
 /// Whose fault a failure is.
@@ -90,6 +97,18 @@ pub struct Descriptor {
     pub name: String,
     #[prost(string, tag = "3")]
     pub version: String,
+    /// Names of opcodes. Those that the reader does not know are of operations it does not have.
+    #[prost(string, repeated, tag = "4")]
+    pub anchors: Vec<String>,
+}
+
+/// Names of the instructions taken, or why none is.
+#[derive(Clone, PartialEq, Message)]
+pub struct Bid {
+    #[prost(string, repeated, tag = "1")]
+    pub instructions: Vec<String>,
+    #[prost(message, optional, tag = "2")]
+    pub decline: Option<Decline>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -8,9 +8,9 @@ use std::sync::Once;
 
 use prost::Message;
 
-use super::convert::{WireError, decode_fusion, encode_kernel};
+use super::convert::{WireError, decode_fusion, encode_bid, encode_descriptor, encode_kernel};
 use super::schema::{self, Fault, Question, Request, Response};
-use crate::emitter::{Configuration, EmitError, Emitter, Fusion, Plan};
+use crate::emitter::{Candidate, Configuration, EmitError, Emitter, Fusion, Plan};
 
 /// Answers one request. Never unwinds: a panic of an emitter becomes an answer that says so.
 pub fn serve(emitters: impl Fn() -> Vec<Box<dyn Emitter>>, request: &[u8]) -> Vec<u8> {
@@ -49,7 +49,7 @@ fn try_answer(emitters: &[Box<dyn Emitter>], request: &[u8]) -> Result<Response,
     let request = Request::decode(request)?;
     let question = request.question();
     if question == Question::Describe {
-        let emitters = emitters.iter().map(|emitter| (&emitter.descriptor()).into()).collect();
+        let emitters = emitters.iter().map(|emitter| encode_descriptor(&**emitter)).collect();
         return Ok(Response { emitters, ..Response::default() });
     }
     let missing = || WireError(format!("there is no emitter {}", request.emitter));
@@ -70,6 +70,13 @@ fn try_answer(emitters: &[Box<dyn Emitter>], request: &[u8]) -> Result<Response,
             let plan = Plan::try_from(request.plan.ok_or_else(|| WireError("no plan is given".into()))?)?;
             let kernel = emitter.emit(&fusion, &device, &plan)?;
             Ok(Response { kernel: Some(encode_kernel(&kernel, &fusion)), ..Response::default() })
+        }
+        Question::Bid => {
+            let anchor = fusion.computation().find(&request.anchor);
+            let anchor = anchor.ok_or_else(|| WireError(format!("the region has no anchor {}", request.anchor)))?;
+            let candidate = Candidate { region: (*fusion).clone(), anchor };
+            let bid = emitter.bid(&candidate, &device);
+            Ok(Response { bid: Some(encode_bid(&bid, &fusion)), ..Response::default() })
         }
         Question::Unknown | Question::Describe => {
             Err(WireError("the question is none this plugin knows; build it against a newer core".into()).into())

@@ -36,7 +36,9 @@ pub fn collect(module: &Module) -> Kernels {
         for id in computation.ids() {
             let instruction = computation.instruction(id);
             let Op::Fusion { calls, .. } = instruction.op else { continue };
-            let unit = *known.entry(identity(module, calls)).or_insert(kernels.units.len());
+            let unit = *known
+                .entry(identity(&with_callees(module, module.computation(calls).clone(), "")))
+                .or_insert(kernels.units.len());
             if unit == kernels.units.len() {
                 let Some(fusion) = fusion(module, calls, &mut names) else { continue };
                 kernels.units.push(Unit { fusion, uses: Vec::new() });
@@ -54,9 +56,10 @@ fn fusion(module: &Module, calls: ComputationId, names: &mut HashSet<String>) ->
     Fusion::new(name.clone(), with_callees(module, fused.clone(), &name))
 }
 
-/// A text that is equal exactly for fusions of equal code: without names, places and metadata.
-fn identity(module: &Module, calls: ComputationId) -> String {
-    let mut alone = with_callees(module, module.computation(calls).clone(), "");
+/// A text that is equal exactly for modules that compute the same in the same way: without names, places and metadata.
+pub fn identity(module: &Module) -> String {
+    let mut alone = module.clone();
+    alone.name.clear();
     alone.source_file.clear();
     for (number, computation) in alone.computations.iter_mut().enumerate() {
         anonymise(computation, number);

@@ -30,6 +30,7 @@ mod schedule;
 
 pub use dump::Dump;
 pub use error::CompileError;
+pub use fuse::BidRecord;
 pub use kernels::Unit;
 pub use lower::Lowered;
 pub use phase::Phase;

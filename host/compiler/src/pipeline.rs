@@ -8,6 +8,7 @@ use fusebox_core::hlo::{Module, print_module, verify};
 use fusebox_lowering::{Code, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable};
 
+use crate::fuse::BidRecord;
 use crate::lower::{Lowered, buffer_alignment, lower};
 use crate::schedule::{Schedule, schedule};
 use crate::select::{Emitters, Selected, select};
@@ -38,6 +39,8 @@ pub struct Options {
 pub struct Compilation {
     /// The module with its fusions.
     pub fused: Module,
+    /// What became of the bids of emitters that ask for fusions.
+    pub bids: Vec<BidRecord>,
     /// The kernels with their emitters and plans.
     pub kernels: Vec<Selected>,
     /// Machine code and texts.
@@ -60,7 +63,7 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
     let module = source.parse()?;
     dump_hlo(options, Phase::Parse, &module)?;
     let module = simplify(module, options)?;
-    made.fused = fused(module, options)?;
+    (made.fused, made.bids) = fused(module, options)?;
     if options.until > Phase::Fuse {
         select_emitters(&mut made, options)?;
     }
@@ -86,11 +89,11 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
     Ok(module)
 }
 
-fn fused(mut module: Module, options: &Options) -> Result<Module, CompileError> {
-    fuse::run(&mut module, &options.device);
+fn fused(mut module: Module, options: &Options) -> Result<(Module, Vec<BidRecord>), CompileError> {
+    let bids = fuse::run(&mut module, &options.device, &options.emitters);
     check(&module, Phase::Fuse, "fuse")?;
     dump_hlo(options, Phase::Fuse, &module)?;
-    Ok(module)
+    Ok((module, bids))
 }
 
 fn select_emitters(made: &mut Compilation, options: &Options) -> Result<(), CompileError> {

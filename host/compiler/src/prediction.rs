@@ -1,5 +1,6 @@
 //! What a kernel will move through memory, and how long that takes at best.
 
+use fusebox_core::cost::of_computation;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, OutputPlan, Plan};
 use fusebox_core::hlo::{ArrayShape, Shape};
@@ -8,14 +9,14 @@ use fusebox_core::hlo::{ArrayShape, Shape};
 const LAUNCH: f64 = 2e-6;
 
 /// A lower bound for a kernel: every parameter read once, every output written once, at the full bandwidth of
-/// the device's memory.
+/// the device's memory; every operation done once, at the device's full speed. The slower of both counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
     /// Bytes of the parameters, without those that an output starts from.
     pub read: u64,
     /// Bytes that the kernel writes: of an output updated in place, those updated.
     pub written: u64,
-    /// Seconds: launch and memory traffic.
+    /// Seconds: launch, and memory traffic or arithmetic.
     pub seconds: f64,
 }
 
@@ -29,7 +30,9 @@ pub fn predict(fusion: &Fusion, plan: &Plan, device: &DeviceDescription) -> Pred
     let leaves = fusion.roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves());
     let arrays = leaves.filter_map(Shape::as_array).zip(&plan.outputs);
     let written = arrays.map(|(array, output)| written(array, output)).sum();
-    Prediction { read, written, seconds: LAUNCH + (read + written) as f64 / device.memory_bandwidth }
+    let moving = (read + written) as f64 / device.memory_bandwidth;
+    let computing = of_computation(computation) / device.flops;
+    Prediction { read, written, seconds: LAUNCH + moving.max(computing) }
 }
 
 fn bytes(array: &ArrayShape) -> u64 {

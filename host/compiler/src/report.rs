@@ -8,7 +8,7 @@ use fusebox_core::hlo::Module;
 use fusebox_plugins::Outcome;
 use fusebox_runtime::{Executable, Thunk};
 
-use crate::fuse::{Executor, executor};
+use crate::fuse::{BidRecord, Executor, executor};
 use crate::prediction::Prediction;
 use crate::roles::{Role, in_role};
 use crate::select::Selected;
@@ -95,6 +95,12 @@ pub fn host_operations(module: &Module) -> Vec<String> {
         .filter(|instruction| executor(instruction) == Executor::Host)
         .map(|i| format!("{}: {} is executed by a host routine", i.name, i.opcode()))
         .collect()
+}
+
+/// One line per instruction that an emitter was asked about because it anchors on such: what it would take, or why not.
+pub fn bids(bids: &[BidRecord]) -> Vec<String> {
+    let line = |bid: &BidRecord| format!("{}: {} {}", bid.anchor, bid.emitter, bid.outcome);
+    bids.iter().map(line).collect()
 }
 
 /// The steps of an executable and its memory.

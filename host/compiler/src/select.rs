@@ -3,8 +3,9 @@
 use std::cell::Cell;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Plan};
-use fusebox_plugins::{LoadedEmitter, Origin, Override, Produced, Registry, Selection, produce};
+use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Plan, Verdict};
+use fusebox_core::hlo::Opcode;
+use fusebox_plugins::{LoadedEmitter, Origin, Override, Produced, Registry, Selection, check_plan, produce};
 
 use crate::prediction::{Prediction, predict};
 use crate::{CompileError, kernels::Unit};
@@ -16,6 +17,25 @@ pub struct Emitters {
     pub registry: Registry,
     /// What `--emitter` said.
     pub overrides: Vec<Override>,
+}
+
+impl Emitters {
+    /// Those that come with fusebox.
+    #[cfg(test)]
+    pub fn bundled() -> Emitters {
+        Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), overrides: Vec::new() }
+    }
+
+    /// Numbers of the emitters that anchor on an operation, without those that the user has replaced for their kind.
+    pub fn bidders(&self, anchor: Opcode) -> Vec<usize> {
+        let emitters = self.registry.emitters().iter().enumerate();
+        let asks = emitters.filter(|(_, emitter)| emitter.anchors().contains(&anchor));
+        let is_replaced = |number: usize, emitter: &LoadedEmitter| {
+            let choice = self.overrides.iter().rev().find(|choice| choice.kind == emitter.descriptor().kind);
+            choice.is_some_and(|choice| choice.emitter != number)
+        };
+        asks.filter(|(number, emitter)| !is_replaced(*number, emitter)).map(|(number, _)| number).collect()
+    }
 }
 
 /// A fusion with its emitter, plan and kernel.
@@ -40,12 +60,12 @@ pub struct Selected {
 /// Asks every emitter, and lets the best that delivers plan and emit.
 pub fn select(unit: &Unit, device: &DeviceDescription, emitters: &Emitters) -> Result<Selected, CompileError> {
     let fusion = &unit.fusion;
-    let selection = in_emitter(|| fusebox_plugins::select(&emitters.registry, fusion, device, &emitters.overrides))
+    let selection = ask(|| fusebox_plugins::select(&emitters.registry, fusion, device, &emitters.overrides))
         .map_err(|error| CompileError::Emitter(error.to_string()))?;
     let mut warnings = Vec::new();
     for &number in &selection.order {
         let emitter = &emitters.registry.emitters()[number];
-        let made = in_emitter(|| produce(emitter, fusion, device, &Configuration::default()));
+        let made = ask(|| produce(emitter, fusion, device, &Configuration::default()));
         match made.map_err(|failure| failure.to_string()).and_then(|produced| complete(emitter, fusion, produced)) {
             Ok((plan, functions)) => {
                 let emitter = emitter.descriptor().clone();
@@ -57,6 +77,35 @@ pub fn select(unit: &Unit, device: &DeviceDescription, emitters: &Emitters) -> R
         }
     }
     Err(CompileError::Emitter(warnings.join("\n")))
+}
+
+/// What a fusion's kernel is predicted to take, by this emitter or by the best that plans it.
+///
+/// # Errors
+/// In words, if it declines, or its plan is wrong.
+pub fn planned(
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    emitters: &Emitters,
+    number: Option<usize>,
+) -> Result<Prediction, String> {
+    let all = emitters.registry.emitters();
+    let plan = |number: usize| {
+        let emitter = &all[number];
+        let plan = ask(|| emitter.plan(fusion, device, &Configuration::default())).map_err(|e| e.to_string())?;
+        check_plan(&plan, fusion, device).map_err(|fault| format!("its plan is wrong: {fault}"))?;
+        Ok(predict(fusion, &plan, device))
+    };
+    if let Some(number) = number {
+        return match ask(|| all[number].consider(fusion, device)).map_err(|e| e.to_string())? {
+            Verdict::Accept { .. } => plan(number),
+            Verdict::Decline(decline) => Err(format!("it declines what it asked for: {}", decline.reason)),
+        };
+    }
+    let selection = ask(|| fusebox_plugins::select(&emitters.registry, fusion, device, &[]));
+    let order = selection.map_err(|e| e.to_string())?.order;
+    let first = order.into_iter().map(plan).find_map(|planned: Result<Prediction, String>| planned.ok());
+    first.ok_or_else(|| format!("no emitter plans fusion {}", fusion.name))
 }
 
 /// The kernel with the subgraph functions it calls. A library's IR is verified here, where the next emitter can
@@ -81,9 +130,10 @@ pub fn is_in_emitter() -> bool {
     IN_EMITTER.get()
 }
 
-fn in_emitter<T>(ask: impl FnOnce() -> T) -> T {
+/// Asks an emitter.
+pub fn ask<T>(question: impl FnOnce() -> T) -> T {
     IN_EMITTER.set(true);
-    let answer = ask();
+    let answer = question();
     IN_EMITTER.set(false);
     answer
 }

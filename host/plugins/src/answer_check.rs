@@ -4,8 +4,10 @@
 
 use std::collections::HashSet;
 
-use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Fusion, Kernel, Plan, SubgraphKind, Verdict};
-use fusebox_core::hlo::InstrId;
+use fusebox_core::emitter::{
+    Bid, Configuration, Decline, Descriptor, EmitError, Fusion, Kernel, Plan, SubgraphKind, Verdict,
+};
+use fusebox_core::hlo::{InstrId, Opcode};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::plugin::limits;
 
@@ -36,9 +38,10 @@ pub fn shortened_error(error: EmitError) -> EmitError {
 }
 
 /// Checks what a library says of itself.
-pub fn check_descriptors(descriptors: &[Descriptor]) -> Checked {
+pub fn check_descriptors(descriptors: &[(Descriptor, Vec<Opcode>)]) -> Checked {
     at_most("the number of emitters", descriptors.len(), limits::MOST_EMITTERS)?;
-    descriptors.iter().try_for_each(|Descriptor { kind, name, version }| {
+    descriptors.iter().try_for_each(|(Descriptor { kind, name, version }, anchors)| {
+        at_most("the number of anchors", anchors.len(), Opcode::ALL.len())?;
         [&kind.0, name, version]
             .into_iter()
             .try_for_each(|text| at_most("the bytes of a name", text.len(), limits::MOST_NAME_BYTES))
@@ -49,11 +52,26 @@ pub fn check_descriptors(descriptors: &[Descriptor]) -> Checked {
 pub fn shortened_verdict(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Accept { .. } => verdict,
-        Verdict::Decline(mut decline) => {
-            decline.reason = shortened(decline.reason);
-            decline.instruction = decline.instruction.map(shortened);
-            Verdict::Decline(decline)
+        Verdict::Decline(decline) => Verdict::Decline(shortened_decline(decline)),
+    }
+}
+
+fn shortened_decline(Decline { reason, instruction }: Decline) -> Decline {
+    Decline { reason: shortened(reason), instruction: instruction.map(shortened) }
+}
+
+/// A bid that names no more than there is, and whose texts are not too long.
+///
+/// # Errors
+/// If it names more instructions than the region has.
+pub fn checked_bid(bid: Bid, region: &Fusion) -> Result<Bid, FailureKind> {
+    match bid {
+        Bid::Take { instructions } => {
+            let most = region.computation().instructions.len();
+            at_most("the number of instructions of a bid", instructions.len(), most)?;
+            Ok(Bid::Take { instructions })
         }
+        Bid::Decline(decline) => Ok(Bid::Decline(shortened_decline(decline))),
     }
 }
 

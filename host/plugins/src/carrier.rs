@@ -5,14 +5,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict};
-use fusebox_core::plugin::convert::{WireError, decode_kernel, encode_fusion};
+use fusebox_core::emitter::{
+    Bid, Candidate, Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict,
+};
+use fusebox_core::hlo::Opcode;
+use fusebox_core::plugin::convert::{WireError, decode_anchors, decode_bid, decode_kernel, encode_fusion};
 use fusebox_core::plugin::limits;
 use fusebox_core::plugin::schema::{self, Fault, Question, Request, Response};
 use prost::Message;
 
 use crate::answer_check::{
-    check_descriptors, check_kernel_size, check_plan_size, shortened, shortened_error, shortened_verdict,
+    check_descriptors, check_kernel_size, check_plan_size, checked_bid, shortened, shortened_error, shortened_verdict,
 };
 use crate::failure::{Failure, FailureKind, Stage};
 use crate::library::PluginLibrary;
@@ -23,6 +26,7 @@ use crate::registry::Origin;
 #[derive(Clone)]
 pub struct LoadedEmitter {
     descriptor: Descriptor,
+    anchors: Vec<Opcode>,
     origin: Origin,
     carrier: Carrier,
 }
@@ -74,35 +78,47 @@ impl ByteCarrier {
         }
     }
 
-    /// The descriptors of the plugin's emitters.
-    pub(crate) fn describe(&self) -> Result<Vec<Descriptor>, FailureKind> {
+    /// The descriptors of the plugin's emitters, and what they anchor on.
+    pub(crate) fn describe(&self) -> Result<Vec<(Descriptor, Vec<Opcode>)>, FailureKind> {
         let response = self.ask(&Request { question: Question::Describe.into(), ..Request::default() })?;
-        let descriptors: Vec<Descriptor> = response.emitters.into_iter().map(Into::into).collect();
-        check_descriptors(&descriptors)?;
-        Ok(descriptors)
+        let described = response.emitters.into_iter().map(|emitter| (decode_anchors(&emitter), emitter));
+        let described: Vec<(Descriptor, Vec<Opcode>)> =
+            described.map(|(anchors, emitter)| (emitter.into(), anchors)).collect();
+        check_descriptors(&described)?;
+        Ok(described)
     }
 }
 
 impl LoadedEmitter {
     /// An emitter that is linked into this program.
     pub(crate) fn linked(emitter: Box<dyn Emitter>) -> Result<Self, Failure> {
-        let descriptor = catch(|| emitter.descriptor()).map_err(|kind| Failure {
+        let (descriptor, anchors) = catch(|| (emitter.descriptor(), emitter.anchors())).map_err(|kind| Failure {
             emitter: "linked into this program".into(),
             stage: Stage::Describe,
             fusion: String::new(),
             kind,
         })?;
-        Ok(LoadedEmitter { descriptor, origin: Origin::Linked, carrier: Carrier::Linked(emitter.into()) })
+        Ok(LoadedEmitter { descriptor, anchors, origin: Origin::Linked, carrier: Carrier::Linked(emitter.into()) })
     }
 
     /// The emitter of that number of a plugin.
-    pub(crate) fn carried(descriptor: Descriptor, origin: Origin, bytes: ByteCarrier, number: u32) -> Self {
-        LoadedEmitter { descriptor, origin, carrier: Carrier::Bytes { bytes, number } }
+    pub(crate) fn carried(
+        (descriptor, anchors): (Descriptor, Vec<Opcode>),
+        origin: Origin,
+        bytes: ByteCarrier,
+        number: u32,
+    ) -> Self {
+        LoadedEmitter { descriptor, anchors, origin, carrier: Carrier::Bytes { bytes, number } }
     }
 
     /// Kind, name and version.
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
+    }
+
+    /// Operations around which it wants to be offered parts of programs.
+    pub fn anchors(&self) -> &[Opcode] {
+        &self.anchors
     }
 
     /// Where it is from.
@@ -113,6 +129,27 @@ impl LoadedEmitter {
     /// Name, version and origin, for messages and cache keys.
     pub fn identity(&self) -> String {
         format!("{} {} ({})", self.descriptor.name, self.descriptor.version, self.origin)
+    }
+
+    /// Asks what it would take of a candidate. What it says is not checked yet.
+    ///
+    /// # Errors
+    /// If there is no usable answer.
+    pub fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Result<Bid, Failure> {
+        let region = &candidate.region;
+        let bid = match &self.carrier {
+            Carrier::Linked(emitter) => catch(|| emitter.bid(candidate, device)),
+            Carrier::Bytes { bytes, number } => {
+                let anchor = region.computation().instruction(candidate.anchor).name.clone();
+                let request = Request { anchor, ..request(Question::Bid, *number, region, device) };
+                bytes.ask(&request).and_then(|response| {
+                    let bid = response.bid.ok_or_else(|| lacks("bid"))?;
+                    decode_bid(bid, region).map_err(malformed)
+                })
+            }
+        };
+        let bid = bid.and_then(|bid| checked_bid(bid, region));
+        bid.map_err(|kind| self.failure(Stage::Bid, region, kind))
     }
 
     /// Asks whether it takes the fusion.

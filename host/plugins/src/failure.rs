@@ -131,6 +131,8 @@ fn mend(found: u32) -> &'static str {
 pub enum Stage {
     /// Its descriptors.
     Describe,
+    /// What it would take of a candidate.
+    Bid,
     /// A verdict.
     Consider,
     /// A plan.
@@ -143,6 +145,7 @@ impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Stage::Describe => "describing itself",
+            Stage::Bid => "bidding on",
             Stage::Consider => "considering",
             Stage::Plan => "planning",
             Stage::Emit => "emitting",

@@ -155,7 +155,7 @@ impl Registry {
         }
         let mut all = self.emitters.clone();
         for (number, descriptor) in descriptors.into_iter().enumerate() {
-            check_descriptor(&descriptor).map_err(&wrong)?;
+            check_descriptor(&descriptor.0).map_err(&wrong)?;
             let emitter = LoadedEmitter::carried(descriptor, origin.clone(), bytes.clone(), number as u32);
             check_unique(&all, &emitter)?;
             all.push(emitter);

@@ -1,11 +1,13 @@
 //! The row-normalise emitter: chains of row reductions (softmax, layer norm, …) in one kernel for blocks of one thread.
 //!
 //! ```text
+//! bid.rs    which instructions around a reduction are a chain
 //! kept.rs   which values of a row are stored between phases instead of computed again
 //! parts.rs  chain -> the subgraph functions of its phases
 //! emit.rs   the loops
 //! ```
 
+mod bid;
 mod emit;
 mod kept;
 mod parts;
@@ -13,10 +15,10 @@ mod parts;
 use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan,
-    Plan, Verdict,
+    Bid, Candidate, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind,
+    LaunchDimensions, OutputPlan, Plan, Verdict,
 };
-use fusebox_core::hlo::{ArrayShape, Shape};
+use fusebox_core::hlo::{ArrayShape, Opcode, Shape};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::knobs::configuration;
@@ -43,6 +45,17 @@ impl Emitter for RowNormalise {
             kind: KernelKind("reduce".into()),
             name: "row-normalise".into(),
             version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    fn anchors(&self) -> Vec<Opcode> {
+        vec![Opcode::Reduce]
+    }
+
+    fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Bid {
+        match device.is_single_threaded_block() {
+            true => bid::bid(candidate, device),
+            false => Bid::decline("row-normalise is for blocks of one thread"),
         }
     }
 

@@ -95,7 +95,8 @@ fn print(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
     for kernel in &made.kernels {
         writeln!(out, "{}", report::kernel(kernel))?;
     }
-    report::host_operations(&made.fused).into_iter().try_for_each(|line| writeln!(out, "{line}"))
+    let mut lines = report::host_operations(&made.fused).into_iter().chain(report::bids(&made.bids));
+    lines.try_for_each(|line| writeln!(out, "{line}"))
 }
 
 fn describe(kernel: &Selected) -> serde_json::Value {

@@ -10,13 +10,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use fusebox_core::cost::{first_array, is_heavy, per_element};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-use super::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, is_heavy, per_element, per_repetition};
+use super::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, per_repetition};
 use super::executor::{Executor, executor};
 use super::hero::{Claim, Zone, is_admitted, is_updated_in_place, zone_of_operands};
 use super::in_place::{initial_values, started_from};
-use super::reads::{first_array, read};
+use super::reads::read;
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;

@@ -6,17 +6,13 @@
 //! strided reads. Both are right where they are small and a launch costs more.
 
 use fusebox_core::analysis::{HeroKind, NormalTranspose, keeps_positions, kind_at_root, kind_inside};
-use fusebox_core::hlo::{ArrayShape, Computation, InstrId, Instruction, Op};
+use fusebox_core::cost::{CACHED_BYTES, bytes, first_array, is_strided};
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Op};
 
 use super::cost::LAUNCH;
-use super::reads::first_array;
 
 /// Elements per result from which a reduce is worth a kernel that shares the work of a result.
 const LEAST_REDUCED: f64 = 16.0;
-/// Bytes from which strided reads miss the nearest cache.
-pub const CACHED_BYTES: i64 = 32 << 10;
-/// Contiguous bytes from which a reordered read is as good as a plain one: a cache line.
-const LEAST_RUN_BYTES: i64 = 64;
 
 /// Where in a kernel a value is computed, seen from its hero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,27 +120,4 @@ fn is_large_reduce(computation: &Computation, reduce: &Instruction) -> bool {
     let (Some(read), Some(result)) = (read, first_array(reduce)) else { return true };
     let (read, results) = (read.element_count() as f64, result.element_count().max(1) as f64);
     read >= LEAST_REDUCED * results && read > LAUNCH
-}
-
-/// Whether a transpose is large and moves elements that lie side by side apart.
-pub fn is_strided(computation: &Computation, transpose: &Instruction) -> bool {
-    let Op::Transpose { permutation } = &transpose.op else { return false };
-    let operand = computation.instruction(transpose.operands[0]);
-    let Some(operand) = operand.shape.as_array() else { return false };
-    bytes(transpose) > CACHED_BYTES && run_bytes(operand, permutation) < LEAST_RUN_BYTES
-}
-
-/// Bytes that lie side by side before and after a transpose.
-fn run_bytes(operand: &ArrayShape, permutation: &[i64]) -> i64 {
-    let real = |d: &i64| operand.dims[*d as usize] > 1;
-    let order: Vec<i64> = permutation.iter().copied().filter(real).collect();
-    let minor_first = (0..operand.rank() as i64).rev().filter(real);
-    let kept = order.iter().rev().zip(minor_first).take_while(|(moved, stayed)| *moved == stayed);
-    let elements: i64 = kept.map(|(&d, _)| operand.dims[d as usize]).product();
-    elements * operand.element_type.byte_size() as i64
-}
-
-/// Bytes of an instruction's first array.
-pub fn bytes(instruction: &Instruction) -> i64 {
-    first_array(instruction).map_or(0, ArrayShape::byte_size)
 }

@@ -7,13 +7,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use fusebox_core::cost::{CACHED_BYTES, bytes, first_array, is_heavy};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-use super::cost::is_heavy;
 use super::decide::Decisions;
-use super::hero::{CACHED_BYTES, bytes};
 use super::order::{Graph, Step};
-use super::reads::{first_array, read};
+use super::reads::read;
 use super::region::Region;
 
 /// Most results of a merged kernel.

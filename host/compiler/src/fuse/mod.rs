@@ -1,7 +1,7 @@
 //! HLO to HLO in which everything that runs as a kernel is a fusion.
 //!
 //! ```text
-//! chains   chains of row reductions -> fusion instructions, where a block is one thread
+//! bids     what emitters ask for, offered as a candidate -> fusion instructions
 //! decide   per instruction: a buffer of its own, or computed inside its users' kernels, after
 //!          cost  what repeated work and launches cost
 //!          hero  whose iteration space a kernel takes
@@ -12,7 +12,8 @@
 //! Fusions that the text brings along stay as they are (but see `in_place`), and text without `ENTRY` is one fusion.
 
 mod bare;
-mod chains;
+mod bids;
+mod candidate;
 mod cost;
 mod decide;
 mod executor;
@@ -26,25 +27,48 @@ mod reads;
 mod region;
 
 #[cfg(test)]
+mod bid_tests;
+#[cfg(test)]
 mod tests;
 
+pub use bids::BidRecord;
 pub use executor::{Executor, executor};
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::Module;
 
 use crate::roles::{Role, in_role};
+use crate::select::Emitters;
 
-/// Fuses every computation that thunks execute.
-pub fn run(module: &mut Module, device: &DeviceDescription) {
+/// Fuses every computation that thunks execute: first what emitters ask for, then the rest. Gives what became of bids.
+pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Vec<BidRecord> {
+    prepare(module);
+    let mut bids = bids::Bids::new(device, emitters);
+    for name in sequences(module) {
+        if let Some(id) = module.find_computation(&name) {
+            bids.fuse(module, id);
+        }
+    }
+    the_rest(module);
+    bids.records
+}
+
+/// The same where no emitter asks for anything.
+fn by_the_host(module: &mut Module) {
+    prepare(module);
+    the_rest(module);
+}
+
+fn prepare(module: &mut Module) {
     if module.bare {
         bare::wrap(module);
     }
     in_place::dissolve_other_fusions(module);
     hoist::arrays_out_of_fusions(module);
+}
+
+fn the_rest(module: &mut Module) {
     for name in sequences(module) {
-        let Some(id) = module.find_computation(&name) else { continue };
-        chains::fuse(module, id, device);
         let Some(id) = module.find_computation(&name) else { continue };
         let decisions = decide::decide(module.computation(id));
         outline::outline(module, id, &decisions);

@@ -1,5 +1,6 @@
 //! How an instruction reads an operand: how often, and at which index.
 
+use fusebox_core::cost::{first_array, steps};
 use fusebox_core::hlo::{ArrayShape, Computation, Instruction, Op, ScatterDims};
 
 /// Updates of one window that a thread, or lanes of a vector, combine with one look at the indices.
@@ -35,30 +36,11 @@ pub fn read(computation: &Computation, instruction: &Instruction, position: usiz
         Op::Reduce { .. } | Op::ReduceWindow { .. } if position >= instruction.operands.len() / 2 => {
             elsewhere(instruction, position, 1.0)
         }
-        Op::Reduce { .. } => elsewhere(instruction, position, ratio(from, to)),
-        Op::ReduceWindow { window, .. } => {
-            elsewhere(instruction, position, window.dims.iter().map(|d| d.size as f64).product())
+        Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) => {
+            elsewhere(instruction, position, steps(computation, instruction))
         }
-        Op::Dot(dims) => {
-            let contracted = if position == 0 { &dims.lhs_contracting } else { &dims.rhs_contracting };
-            elsewhere(instruction, position, contracted.iter().map(|&d| from.dims[d as usize] as f64).product())
-        }
-        Op::Convolution(_) => elsewhere(instruction, position, convolution_steps(computation, instruction)),
         _ => elsewhere(instruction, position, 1.0),
     }
-}
-
-/// Multiplications per result element of a convolution.
-pub fn convolution_steps(computation: &Computation, instruction: &Instruction) -> f64 {
-    let Op::Convolution(attributes) = &instruction.op else { return 1.0 };
-    let kernel = computation.instruction(instruction.operands[1]);
-    let features = kernel.shape.as_array().map_or(1, |k| k.dims[attributes.dims.kernel_input_feature as usize]);
-    attributes.window.dims.iter().map(|d| d.size as f64).product::<f64>() * features as f64
-}
-
-/// An element of the result; for variadic operations, of the first result.
-pub fn first_array(instruction: &Instruction) -> Option<&ArrayShape> {
-    instruction.shape.leaves().into_iter().find_map(|leaf| leaf.as_array())
 }
 
 fn pointwise(from: &ArrayShape, to: &ArrayShape) -> Read {

@@ -9,7 +9,7 @@ fn fused(text: &str) -> Module {
 
 fn fused_for(text: &str, device: DeviceDescription) -> Module {
     let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
-    super::run(&mut module, &device);
+    super::run(&mut module, &device, &crate::Emitters::bundled());
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     module
 }

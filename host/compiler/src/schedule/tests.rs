@@ -21,7 +21,7 @@ struct Compiled {
 fn compiled(text: &str) -> Compiled {
     let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
-    crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2));
+    crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled());
     let kernels = kernels::collect(&module);
     let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
     let schedule = schedule(&module, &kernels, &plans.iter().collect::<Vec<_>>(), 64).unwrap();

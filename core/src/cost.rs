@@ -1,0 +1,127 @@
+//! What operations cost, in additions: what fusion, predictions and emitters weigh against each other.
+
+use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, Instruction, Op, UnaryOp};
+
+/// Additions that reading an element takes where neighbours in the result are far apart in memory.
+const STRIDED_READ: f64 = 12.0;
+/// Bytes from which strided reads miss the nearest cache.
+pub const CACHED_BYTES: i64 = 32 << 10;
+/// Contiguous bytes from which a reordered read is as good as a plain one: a cache line.
+const LEAST_RUN_BYTES: i64 = 64;
+
+/// Cost of one element of `instruction`, operands not included.
+pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 {
+    match &instruction.op {
+        Op::Constant(_) | Op::Parameter { .. } | Op::Broadcast { .. } | Op::GetTupleElement { .. } => 0.0,
+        Op::Iota { .. } | Op::Tuple => 0.0,
+        Op::Reshape if moves_only_units(computation, instruction) => 0.0,
+        Op::Unary(op) => unary(*op),
+        Op::Binary(op) => binary(*op, instruction),
+        Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) => {
+            2.0 * steps(computation, instruction)
+        }
+        Op::Map { .. } => 10.0,
+        Op::Gather(_) | Op::DynamicSlice { .. } | Op::DynamicUpdateSlice => 4.0,
+        Op::Transpose { .. } if is_strided(computation, instruction) => STRIDED_READ,
+        // The borders are found once for a row: what is left is a read.
+        Op::Pad { .. } => 0.5,
+        Op::Concatenate { .. } | Op::Reshape => 2.0,
+        _ => 1.0,
+    }
+}
+
+/// Additions for all elements of everything a computation does once.
+pub fn of_computation(computation: &Computation) -> f64 {
+    let all = |instruction: &Instruction| elements(instruction) * per_element(computation, instruction);
+    computation.instructions.iter().map(all).sum()
+}
+
+/// Elements of the operand that are combined into one element of a reduction, a product or a convolution; 1 for others.
+pub fn steps(computation: &Computation, instruction: &Instruction) -> f64 {
+    let operand =
+        |number: usize| instruction.operands.get(number).and_then(|&id| computation.instruction(id).shape.as_array());
+    let sizes = |dims: &[i64], array: Option<&ArrayShape>| -> f64 {
+        dims.iter().map(|&dim| array.and_then(|a| a.dims.get(dim as usize)).map_or(1.0, |&d| d as f64)).product()
+    };
+    match &instruction.op {
+        Op::Reduce { dimensions, .. } => sizes(dimensions, operand(0)),
+        Op::ReduceWindow { window, .. } => window.dims.iter().map(|d| d.size as f64).product(),
+        Op::Dot(dims) => sizes(&dims.lhs_contracting, operand(0)),
+        Op::Convolution(attributes) => {
+            let features = sizes(&[attributes.dims.kernel_input_feature], operand(1));
+            attributes.window.dims.iter().map(|d| d.size as f64).product::<f64>() * features
+        }
+        _ => 1.0,
+    }
+}
+
+/// An element of the result; for variadic operations, of the first result.
+pub fn first_array(instruction: &Instruction) -> Option<&ArrayShape> {
+    instruction.shape.leaves().into_iter().find_map(|leaf| leaf.as_array())
+}
+
+fn elements(instruction: &Instruction) -> f64 {
+    first_array(instruction).map_or(0.0, |array| array.element_count() as f64)
+}
+
+/// Bytes of an instruction's first array.
+pub fn bytes(instruction: &Instruction) -> i64 {
+    first_array(instruction).map_or(0, ArrayShape::byte_size)
+}
+
+/// Whether a transpose is large and moves elements that lie side by side apart.
+pub fn is_strided(computation: &Computation, transpose: &Instruction) -> bool {
+    let Op::Transpose { permutation } = &transpose.op else { return false };
+    let operand = computation.instruction(transpose.operands[0]);
+    let Some(operand) = operand.shape.as_array() else { return false };
+    bytes(transpose) > CACHED_BYTES && run_bytes(operand, permutation) < LEAST_RUN_BYTES
+}
+
+/// Bytes that lie side by side before and after a transpose.
+fn run_bytes(operand: &ArrayShape, permutation: &[i64]) -> i64 {
+    let real = |d: &i64| operand.dims[*d as usize] > 1;
+    let order: Vec<i64> = permutation.iter().copied().filter(real).collect();
+    let minor_first = (0..operand.rank() as i64).rev().filter(real);
+    let kept = order.iter().rev().zip(minor_first).take_while(|(moved, stayed)| *moved == stayed);
+    let elements: i64 = kept.map(|(&d, _)| operand.dims[d as usize]).product();
+    elements * operand.element_type.byte_size() as i64
+}
+
+/// Whether a reshape only inserts or removes dimensions of one element: no index changes.
+fn moves_only_units(computation: &Computation, reshape: &Instruction) -> bool {
+    let real = |instruction: &Instruction| -> Option<Vec<i64>> {
+        Some(instruction.shape.as_array()?.dims.iter().copied().filter(|&size| size != 1).collect())
+    };
+    real(reshape) == real(computation.instruction(reshape.operands[0]))
+}
+
+/// Whether recomputing is never worth it, however few elements.
+pub fn is_heavy(op: &Op) -> bool {
+    matches!(op, Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) | Op::Map { .. })
+}
+
+fn unary(op: UnaryOp) -> f64 {
+    match op {
+        UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag => 1.0,
+        UnaryOp::IsFinite | UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Popcnt | UnaryOp::CountLeadingZeros => 2.0,
+        UnaryOp::RoundNearestAfz | UnaryOp::RoundNearestEven => 2.0,
+        UnaryOp::Sqrt => 6.0,
+        UnaryOp::Rsqrt => 10.0,
+        _ => 25.0,
+    }
+}
+
+fn binary(op: BinaryOp, instruction: &Instruction) -> f64 {
+    let is_f64 = instruction.shape.as_array().is_some_and(|s| s.element_type == ElementType::F64);
+    match op {
+        BinaryOp::Divide | BinaryOp::Remainder => {
+            if is_f64 {
+                15.0
+            } else {
+                8.0
+            }
+        }
+        BinaryOp::Power | BinaryOp::Atan2 => 50.0,
+        _ => 1.0,
+    }
+}

@@ -1,0 +1,217 @@
+//! Which instructions around a reduction of rows are a chain (softmax, layer norm, …) that is worth a kernel.
+//!
+//! Such a kernel walks over a row several times while the row is in a near cache, instead of over all rows several times.
+//! What depends on a reduction row by row is a *member* ([`RowSpace::place`]); what can be computed again for each walk
+//! comes along. Nothing that depends on a member otherwise may lead back into the chain.
+
+use std::collections::HashSet;
+
+use fusebox_core::analysis::{RowPlace, RowSpace, keeps_positions, row_space};
+use fusebox_core::cost::{first_array, is_heavy, per_element};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Bid, Candidate};
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
+
+/// Elements of a row below which walks over rows are too short to pay.
+const SHORTEST_ROW: i64 = 8;
+/// Elements of a row above which it no longer stays in a near cache.
+const LONGEST_ROW: i64 = 64 << 10;
+/// Rows per core that keep all cores busy.
+const ROWS_PER_CORE: i64 = 4;
+/// Elements in all below which one core is enough.
+const SMALL: i64 = 64 << 10;
+/// Most instructions of one kernel.
+const MOST_INSTRUCTIONS: usize = 200;
+/// Additions that may be repeated for an element whose array is smaller than the rows.
+const CHEAP: f64 = 2.0;
+
+/// What row-normalise takes around a reduction.
+pub fn bid(candidate: &Candidate, device: &DeviceDescription) -> Bid {
+    let region = &candidate.region;
+    let (module, computation) = (&region.module, region.computation());
+    let Some(space) = row_space(module, computation, candidate.anchor) else {
+        return Bid::decline("the reduction is not one of contiguous rows");
+    };
+    let busy = i64::from(device.core_count) * ROWS_PER_CORE;
+    if !(SHORTEST_ROW..=LONGEST_ROW).contains(&space.length) {
+        return Bid::decline(format!("rows of {} elements are too short or too long", space.length));
+    }
+    if space.rows < busy && space.element_count() > SMALL {
+        return Bid::decline(format!("{} rows do not keep all cores busy", space.rows));
+    }
+    let count = computation.instructions.len();
+    let mut search = Search {
+        module,
+        computation,
+        read_elsewhere: &region.roots,
+        users: computation.users(),
+        space,
+        places: vec![RowPlace::Free; count],
+        behind: vec![false; count],
+        along: vec![false; count],
+    };
+    search.grow(candidate.anchor);
+    search.take_along();
+    match search.chain() {
+        Some(instructions) => Bid::Take { instructions },
+        None => Bid::decline("no result of the reduction goes back into its rows"),
+    }
+}
+
+/// What is known about a region, seen from one reduction.
+struct Search<'m> {
+    module: &'m Module,
+    computation: &'m Computation,
+    read_elsewhere: &'m [InstrId],
+    users: Vec<Vec<InstrId>>,
+    space: RowSpace,
+    /// `Free` for what is no member.
+    places: Vec<RowPlace>,
+    /// Depends on a member and is none.
+    behind: Vec<bool>,
+    /// Free, and computed in the kernel.
+    along: Vec<bool>,
+}
+
+impl Search<'_> {
+    fn is_member(&self, id: InstrId) -> bool {
+        self.places[id.index()] != RowPlace::Free
+    }
+
+    /// Finds the members, operands before users.
+    fn grow(&mut self, seed: InstrId) {
+        let mut members = 0;
+        for id in self.computation.ids().skip(seed.index()) {
+            let instruction = self.computation.instruction(id);
+            let depends = instruction.operands.iter().any(|&operand| self.is_member(operand));
+            if instruction.operands.iter().any(|operand| self.behind[operand.index()]) {
+                self.behind[id.index()] = true;
+                continue;
+            }
+            let is_reduce = matches!(instruction.op, Op::Reduce { .. });
+            if !depends && id != seed && !(is_reduce && self.reads_with_members(id)) {
+                continue;
+            }
+            let place = match is_computed(instruction) && members < MOST_INSTRUCTIONS {
+                true => self.space.place(self.module, self.computation, id, &|operand| self.places[operand.index()]),
+                false => RowPlace::Elsewhere,
+            };
+            match place {
+                RowPlace::Row | RowPlace::Element => {
+                    self.places[id.index()] = place;
+                    members += 1;
+                }
+                _ => self.behind[id.index()] = depends,
+            }
+        }
+    }
+
+    /// Whether a reduction of the same rows reads an array that a member reads.
+    fn reads_with_members(&self, reduce: InstrId) -> bool {
+        if row_space(self.module, self.computation, reduce) != Some(self.space) {
+            return false;
+        }
+        let mut pending = self.computation.instruction(reduce).operands.clone();
+        let mut seen = HashSet::new();
+        while let Some(id) = pending.pop() {
+            let instruction = self.computation.instruction(id);
+            if elements(instruction) != self.space.element_count() || !seen.insert(id) {
+                continue;
+            }
+            if self.users[id.index()].iter().any(|&user| self.is_member(user)) {
+                return true;
+            }
+            if keeps_positions(self.computation, instruction) {
+                pending.extend(&instruction.operands);
+            }
+        }
+        false
+    }
+
+    /// Finds what is computed in the kernel besides members, users before operands.
+    fn take_along(&mut self) {
+        for id in self.computation.ids().rev() {
+            let instruction = self.computation.instruction(id);
+            if self.is_member(id) || !is_computed(instruction) {
+                continue;
+            }
+            let is_inside = |user: &InstrId| self.is_member(*user) || self.along[user.index()];
+            let mut users = self.users[id.index()].iter().filter(|user| !is_result(self.computation, **user));
+            let is_free = matches!(instruction.op, Op::Constant(_) | Op::Broadcast { .. } | Op::Iota { .. });
+            self.along[id.index()] = match is_free {
+                true => users.any(is_inside),
+                false => {
+                    !self.read_elsewhere.contains(&id)
+                        && users.clone().next().is_some()
+                        && users.all(is_inside)
+                        && self.is_cheap(instruction)
+                }
+            };
+        }
+    }
+
+    fn is_cheap(&self, instruction: &Instruction) -> bool {
+        let has_elements = elements(instruction) == self.space.element_count();
+        // A part of a tuple that something else made comes into the kernel as an array.
+        !matches!(instruction.op, Op::GetTupleElement { .. })
+            && keeps_positions(self.computation, instruction)
+            && !is_heavy(&instruction.op)
+            && (has_elements || per_element(self.computation, instruction) <= CHEAP)
+    }
+
+    /// The chain, if a result of a reduction goes back into its row.
+    fn chain(&self) -> Option<Vec<InstrId>> {
+        let goes_back = |id: InstrId| {
+            let instruction = self.computation.instruction(id);
+            let from = instruction.operands.first().map(|operand| self.places[operand.index()]);
+            self.places[id.index()] == RowPlace::Element && from == Some(RowPlace::Row)
+        };
+        if !self.computation.ids().any(goes_back) {
+            return None;
+        }
+        let mut needed = HashSet::new();
+        let mut pending = self.results();
+        while let Some(id) = pending.pop() {
+            if (self.is_member(id) || self.along[id.index()]) && needed.insert(id) {
+                pending.extend(&self.computation.instruction(id).operands);
+            }
+        }
+        let mut needed: Vec<InstrId> = needed.into_iter().collect();
+        needed.sort_unstable();
+        (!needed.is_empty()).then_some(needed)
+    }
+
+    /// Members that are read outside of the chain. A broadcast is computed again there; what it copies is read then.
+    fn results(&self) -> Vec<InstrId> {
+        let mut copied = HashSet::new();
+        let mut results = Vec::new();
+        for id in self.computation.ids().rev().filter(|&id| self.is_member(id)) {
+            let is_outside = |user: &InstrId| {
+                !is_result(self.computation, *user) && !self.is_member(*user) && !self.along[user.index()]
+                    || copied.contains(user)
+            };
+            let is_read = self.read_elsewhere.contains(&id) || self.users[id.index()].iter().any(is_outside);
+            match self.computation.instruction(id).op {
+                Op::Broadcast { .. } if is_read => {
+                    copied.insert(id);
+                }
+                _ if is_read => results.push(id),
+                _ => {}
+            }
+        }
+        results
+    }
+}
+
+/// Whether this is the tuple that stands for a region's results.
+fn is_result(computation: &Computation, id: InstrId) -> bool {
+    id == computation.root && matches!(computation.instruction(id).op, Op::Tuple)
+}
+
+fn is_computed(instruction: &Instruction) -> bool {
+    !matches!(instruction.op, Op::Parameter { .. } | Op::Tuple)
+}
+
+fn elements(instruction: &Instruction) -> i64 {
+    first_array(instruction).map_or(0, |array| array.element_count())
+}

@@ -1,0 +1,194 @@
+//! What an emitter gets that asks, and what it does not.
+
+use fusebox_core::builder::KernelBuilder;
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Bid, Candidate, Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions,
+    OutputPlan, Plan, Verdict,
+};
+use fusebox_core::hlo::{InstrId, Op, Opcode, parse_module, print_module, verify};
+use fusebox_core::indexing::{Expr, IndexingMap, Variable};
+use fusebox_plugins::{Override, Registry};
+
+use crate::{BidRecord, Emitters};
+
+/// Anchors on sines and takes what it is told to, by name.
+struct Asker {
+    taken: fn(&Candidate) -> Vec<String>,
+    accepts: bool,
+}
+
+impl Emitter for Asker {
+    fn descriptor(&self) -> Descriptor {
+        Descriptor { kind: KernelKind("waves".into()), name: "asker".into(), version: "1.0.0".into() }
+    }
+
+    fn anchors(&self) -> Vec<Opcode> {
+        vec![Opcode::Sine]
+    }
+
+    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
+        let computation = candidate.region.computation();
+        assert_eq!(computation.instruction(candidate.anchor).opcode(), Opcode::Sine);
+        let named = |name: &String| computation.find(name).unwrap_or(InstrId(u32::MAX));
+        match (self.taken)(candidate) {
+            names if names.is_empty() => Bid::decline("no wave is large enough"),
+            names => Bid::Take { instructions: names.iter().map(named).collect() },
+        }
+    }
+
+    fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
+        match self.accepts {
+            true => Verdict::Accept { score: 1000 },
+            false => Verdict::Decline(fusebox_core::emitter::Decline { reason: "not today".into(), instruction: None }),
+        }
+    }
+
+    fn plan(&self, fusion: &Fusion, _: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
+        let outputs = fusion.output_shapes().into_iter().filter_map(|shape| shape.as_array()).map(|array| {
+            OutputPlan::unique(IndexingMap {
+                dims: vec![Variable::named("th", 1), Variable::named("bl", 1)],
+                ranges: array.dims.iter().map(|&size| Variable::named("i", size)).collect(),
+                results: (0..array.rank() as u32).map(Expr::range).collect(),
+                ..IndexingMap::default()
+            })
+        });
+        Ok(Plan {
+            launch: LaunchDimensions { blocks: 1, threads_per_block: 1 },
+            shared_bytes: 0,
+            outputs: outputs.collect(),
+            vector_lanes: 1,
+            configuration: Configuration::default(),
+            alternatives: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    fn emit(&self, fusion: &Fusion, _: &DeviceDescription, _: &Plan) -> Result<Kernel, EmitError> {
+        KernelBuilder::new(fusion).finish(&[])
+    }
+}
+
+/// Two waves whose sum goes through a table of the host's own, and a third that nobody but the result reads.
+const PROGRAM: &str = "HloModule m
+ENTRY main {
+  x = f32[4096] parameter(0)
+  half = f32[] constant(0.5)
+  halves = f32[4096] broadcast(half), dimensions={}
+  first = f32[4096] sine(x)
+  second = f32[4096] multiply(first, halves)
+  back = f32[4096] reverse(second), dimensions={0}
+  third = f32[4096] add(back, first)
+  other = f32[4096] subtract(third, halves)
+  ROOT all = (f32[4096], f32[4096], f32[4096]) tuple(second, third, other)
+}";
+
+fn emitters(asker: Asker) -> Emitters {
+    let mut all = fusebox_bundle::emitters();
+    all.push(Box::new(asker));
+    Emitters { registry: Registry::new(all).unwrap(), overrides: Vec::new() }
+}
+
+/// Names of the instructions in each fusion, without parameters, and what became of bids.
+fn fused(emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
+    let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
+    let records = super::run(&mut module, &DeviceDescription::cpu(1), emitters);
+    verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+    let entry = module.entry_computation().unwrap();
+    let members = |op: &Op| match op {
+        Op::Fusion { calls, .. } => Some(module.computation(*calls)),
+        _ => None,
+    };
+    let fusions = entry.instructions.iter().filter_map(|it| members(&it.op)).map(|computation| {
+        let inside = computation.instructions.iter().filter(|it| !matches!(it.op, Op::Parameter { .. } | Op::Tuple));
+        inside.map(|it| it.name.clone()).collect()
+    });
+    (fusions.collect(), records)
+}
+
+fn names(list: &[&str]) -> Vec<String> {
+    list.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// The one record of an asker that takes these.
+fn outcome(asker: Asker) -> String {
+    let (fusions, records) = fused(&emitters(asker));
+    let (usual, _) = fused(&Emitters::bundled());
+    assert_eq!(fusions, usual, "{records:?}");
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert_eq!((records[0].anchor.as_str(), records[0].emitter.as_str()), ("first", "asker 1.0.0 (linked in)"));
+    records[0].outcome.clone()
+}
+
+#[test]
+fn what_an_emitter_takes_is_one_kernel_with_all_that_is_read_elsewhere_as_results() {
+    let taken = |_: &Candidate| names(&["halves", "half", "first", "second"]);
+    let (fusions, records) = fused(&emitters(Asker { taken, accepts: true }));
+    assert!(records[0].outcome.contains("takes 4 instructions"), "{records:?}");
+    let own = fusions.iter().find(|fusion| fusion.contains(&"second".to_owned())).unwrap();
+    assert_eq!(*own, names(&["half", "halves", "first", "second"]));
+    // What others read of the broadcast they compute again, from the constant.
+    let rest: Vec<&Vec<String>> = fusions.iter().filter(|fusion| *fusion != own).collect();
+    assert!(rest.iter().all(|fusion| !fusion.contains(&"first".to_owned())), "{fusions:?}");
+    assert!(rest.iter().any(|fusion| fusion.contains(&"halves".to_owned())), "{fusions:?}");
+}
+
+#[test]
+fn a_region_shows_what_is_around_an_anchor_and_what_is_read_elsewhere() {
+    let taken = |candidate: &Candidate| {
+        let region = &candidate.region;
+        let computation = region.computation();
+        let parameters: Vec<&str> =
+            computation.parameters().iter().map(|&id| computation.instruction(id).name.as_str()).collect();
+        assert_eq!(parameters, ["param_0.x"]);
+        let results: Vec<&str> = region.roots.iter().map(|&id| computation.instruction(id).name.as_str()).collect();
+        assert_eq!(results, ["second", "third", "other"]);
+        Vec::new()
+    };
+    assert_eq!(outcome(Asker { taken, accepts: true }), "no wave is large enough");
+}
+
+#[test]
+fn a_bid_that_depends_on_itself_is_refused() {
+    let taken = |_: &Candidate| names(&["first", "second", "third"]);
+    let said = outcome(Asker { taken, accepts: true });
+    assert!(said.contains("third needs what is left out"), "{said}");
+}
+
+#[test]
+fn bids_on_nothing_twice_or_elsewhere_are_refused() {
+    for taken in [
+        |_: &Candidate| names(&["first", "first"]),
+        |_: &Candidate| names(&["second"]),
+        |_: &Candidate| names(&["param_0.x", "first"]),
+        |_: &Candidate| names(&["nowhere", "first"]),
+    ] {
+        let said = outcome(Asker { taken, accepts: true });
+        assert!(said.contains("its bid"), "{said}");
+    }
+}
+
+#[test]
+fn an_emitter_that_declines_what_it_asked_for_does_not_get_it() {
+    let taken = |_: &Candidate| names(&["first", "second"]);
+    let said = outcome(Asker { taken, accepts: false });
+    assert!(said.contains("declines what it asked for: not today"), "{said}");
+}
+
+#[test]
+fn a_bid_that_takes_longer_than_without_it_is_passed_over() {
+    // Half of one kernel: then both halves read the sine.
+    let taken = |_: &Candidate| names(&["first"]);
+    let said = outcome(Asker { taken, accepts: true });
+    assert!(said.contains("instead of"), "{said}");
+}
+
+#[test]
+fn an_emitter_that_the_user_has_replaced_for_its_kind_is_not_asked() {
+    let taken = |_: &Candidate| names(&["first", "second"]);
+    let mut emitters = emitters(Asker { taken, accepts: true });
+    emitters.overrides.push(Override { kind: KernelKind("waves".into()), emitter: 0, spec: "waves=loop".into() });
+    let (fusions, records) = fused(&emitters);
+    assert_eq!(fusions, fused(&Emitters::bundled()).0);
+    assert!(records.is_empty(), "{records:?}");
+}

@@ -1,0 +1,311 @@
+//! Fusions that emitters ask for.
+//!
+//! ```text
+//! anchors     operations around which some emitter wants to be asked
+//! candidate   the part of the computation around such an operation
+//! bid         what an emitter would take of it, which must be possible: nothing leads out of it and back in
+//! predict     seconds of the bid's plan against seconds of the kernels that the host would make of the same
+//! ```
+//!
+//! Decided before everything else: what an emitter gets is a fusion like those that the text brings along. Answers are
+//! remembered by form, so that a program of many equal layers asks as often as one of a single layer.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Bid, Fusion};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
+
+use super::candidate::Offer;
+use super::decide::is_scalar_constant;
+use super::outline::{insert, results};
+use super::region::Region;
+use crate::host_module::with_callees;
+use crate::kernels::{collect, identity};
+use crate::rebuild::Rebuild;
+use crate::select::{Emitters, ask, planned};
+
+/// What became of a bid, for people.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BidRecord {
+    /// Name of the instruction that the emitter anchors on.
+    pub anchor: String,
+    /// Name, version and origin of the emitter.
+    pub emitter: String,
+    /// What was decided, and why.
+    pub outcome: String,
+}
+
+/// Asks emitters about the computations of one module.
+pub struct Bids<'a> {
+    device: &'a DeviceDescription,
+    emitters: &'a Emitters,
+    /// By form of the offer and emitter: what it takes, as numbers of the region's instructions.
+    answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
+    /// By form of the fusion and emitter: seconds of the bid and otherwise.
+    predictions: HashMap<(String, usize), Result<(f64, f64), String>>,
+    /// Every bid that was not simply declined.
+    pub records: Vec<BidRecord>,
+}
+
+/// A bid that can be made a fusion.
+struct Taken {
+    region: Region,
+    /// Members that are computed again outside for those who read them there.
+    repeated: HashSet<InstrId>,
+}
+
+impl<'a> Bids<'a> {
+    /// For these emitters; an emitter that the user has replaced for its kind is not asked.
+    pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters) -> Bids<'a> {
+        Bids { device, emitters, answers: HashMap::new(), predictions: HashMap::new(), records: Vec::new() }
+    }
+
+    /// Puts a fusion in the place of everything in a computation that some emitter takes and does in less time.
+    pub fn fuse(&mut self, module: &mut Module, mut id: ComputationId) {
+        let mut tried: HashSet<(String, usize)> = HashSet::new();
+        while let Some(taken) = self.next(module, id, &mut tried) {
+            let old = module.computation(id).clone();
+            let calls = ComputationId(module.computations.len() as u32);
+            let new = with_fusion(&old, &taken, calls);
+            insert(module, id, new, vec![taken.region.computation(&old)]);
+            // The fused computation was put in front of this one.
+            id = ComputationId(id.0 + 1);
+        }
+    }
+
+    /// The next instruction that is not yet tried and whose best bid is worth it.
+    fn next(&mut self, module: &Module, id: ComputationId, tried: &mut HashSet<(String, usize)>) -> Option<Taken> {
+        let computation = module.computation(id);
+        let users = computation.users();
+        for anchor in computation.ids() {
+            let instruction = computation.instruction(anchor);
+            let mut best: Option<(f64, Taken)> = None;
+            let mut offer = None;
+            for number in self.emitters.bidders(instruction.opcode()) {
+                if !tried.insert((instruction.name.clone(), number)) {
+                    continue;
+                }
+                let offer = offer.get_or_insert_with(|| Offer::around(module, computation, &users, anchor));
+                let Some(offer) = offer else { break };
+                let Some((gain, taken)) = self.judge(module, computation, offer, number) else { continue };
+                if best.as_ref().is_none_or(|(most, _)| gain > *most) {
+                    best = Some((gain, taken));
+                }
+            }
+            if let Some((_, taken)) = best {
+                return Some(taken);
+            }
+        }
+        None
+    }
+
+    /// What an emitter takes of an offer, with the seconds it saves.
+    fn judge(
+        &mut self,
+        module: &Module,
+        computation: &Computation,
+        offer: &Offer,
+        number: usize,
+    ) -> Option<(f64, Taken)> {
+        let members = match self.answer(offer, number) {
+            Ok(members) => members,
+            Err(reason) => return self.record(offer, number, reason),
+        };
+        let taken = match checked(offer, &members).and_then(|members| taken(computation, members)) {
+            Ok(taken) => taken,
+            Err(reason) => return self.record(offer, number, reason),
+        };
+        match self.prediction(module, computation, &taken, number) {
+            Ok((bid, otherwise)) if bid < otherwise => {
+                let (bid_us, otherwise_us) = (bid * 1e6, otherwise * 1e6);
+                let members = taken.region.members.len();
+                let reason = format!("takes {members} instructions: {bid_us:.1} us instead of {otherwise_us:.1}");
+                self.record::<()>(offer, number, reason);
+                Some((otherwise - bid, taken))
+            }
+            Ok((bid, otherwise)) => {
+                let reason = format!("would take {:.1} us instead of {:.1}", bid * 1e6, otherwise * 1e6);
+                self.record(offer, number, reason)
+            }
+            Err(reason) => self.record(offer, number, reason),
+        }
+    }
+
+    fn record<T>(&mut self, offer: &Offer, number: usize, outcome: String) -> Option<T> {
+        let region = offer.candidate.region.computation();
+        let anchor = region.instruction(offer.candidate.anchor).name.clone();
+        let emitter = self.emitters.registry.emitters()[number].identity();
+        self.records.push(BidRecord { anchor, emitter, outcome });
+        None
+    }
+
+    fn answer(&mut self, offer: &Offer, number: usize) -> Result<Vec<InstrId>, String> {
+        let emitter = &self.emitters.registry.emitters()[number];
+        let device = self.device;
+        let asked = || match ask(|| emitter.bid(&offer.candidate, device)) {
+            Ok(Bid::Take { instructions }) => Ok(instructions),
+            Ok(Bid::Decline(decline)) => Err(decline.reason),
+            Err(failure) => Err(failure.to_string()),
+        };
+        self.answers.entry((offer.form(), number)).or_insert_with(asked).clone()
+    }
+
+    /// Seconds of the bid, and of the kernels that are made of the same instructions without it.
+    fn prediction(
+        &mut self,
+        module: &Module,
+        computation: &Computation,
+        taken: &Taken,
+        number: usize,
+    ) -> Result<(f64, f64), String> {
+        let alone = with_callees(module, taken.region.computation(computation), "bid");
+        let key = (identity(&alone), number);
+        if let Some(known) = self.predictions.get(&key) {
+            return known.clone();
+        }
+        let predicted = self.predict(alone, number);
+        self.predictions.insert(key, predicted.clone());
+        predicted
+    }
+
+    fn predict(&self, alone: Module, number: usize) -> Result<(f64, f64), String> {
+        let fusion = Fusion::new("bid", alone.clone()).ok_or("the bid is empty")?;
+        let bid = planned(&fusion, self.device, self.emitters, Some(number))?;
+        let mut otherwise = alone;
+        super::by_the_host(&mut otherwise);
+        let mut seconds = 0.0;
+        for unit in collect(&otherwise).units {
+            seconds += planned(&unit.fusion, self.device, self.emitters, None)?.seconds;
+        }
+        Ok((bid.seconds, seconds))
+    }
+}
+
+/// The instructions of the computation that a bid is on.
+fn checked(offer: &Offer, bid: &[InstrId]) -> Result<Vec<InstrId>, String> {
+    let mut members = Vec::with_capacity(bid.len());
+    for &id in bid {
+        let origin =
+            offer.origin(id).ok_or("its bid names what is no instruction of the region, or a parameter of it")?;
+        if members.contains(&origin) {
+            return Err("its bid names an instruction twice".into());
+        }
+        members.push(origin);
+    }
+    match bid.contains(&offer.candidate.anchor) {
+        true => Ok(members),
+        false => Err("its bid lacks the anchor".into()),
+    }
+}
+
+/// The fusion that a bid becomes, if nothing leads out of it and back in.
+fn taken(computation: &Computation, members: Vec<InstrId>) -> Result<Taken, String> {
+    let inside: HashSet<InstrId> = members.iter().copied().collect();
+    check_convex(computation, &inside)?;
+    let users = computation.users();
+    let (mut roots, mut repeated) = (Vec::new(), HashSet::new());
+    for id in computation.ids().rev().filter(|id| inside.contains(id)) {
+        let is_outside = |user: &InstrId| !inside.contains(user) || repeated.contains(user);
+        let is_read = id == computation.root || users[id.index()].iter().any(is_outside);
+        match is_read {
+            true if is_copied(computation, id) && id != computation.root => drop(repeated.insert(id)),
+            true => roots.push(id),
+            false => {}
+        }
+    }
+    roots.reverse();
+    if roots.is_empty() {
+        return Err("nothing of what it takes is a result".into());
+    }
+    let members = needed_by(computation, &roots, &inside);
+    Ok(Taken { region: Region::of_members(computation, roots, members), repeated })
+}
+
+/// Nothing leads out of a kernel and back in.
+fn check_convex(computation: &Computation, inside: &HashSet<InstrId>) -> Result<(), String> {
+    let count = computation.instructions.len();
+    // Outside, what needs the kernel's results; inside, what can be had elsewhere without them.
+    let (mut behind, mut is_free) = (vec![false; count], vec![false; count]);
+    for id in computation.ids() {
+        let instruction = computation.instruction(id);
+        let is_inside = inside.contains(&id);
+        let leads_back = instruction.operands.iter().any(|operand| behind[operand.index()]);
+        if is_inside && leads_back {
+            return Err(format!("what it takes depends on itself: {} needs what is left out", instruction.name));
+        }
+        let is_bound = |operand: &InstrId| inside.contains(operand) && !is_free[operand.index()];
+        let needs = instruction.operands.iter().any(is_bound);
+        is_free[id.index()] = is_inside && is_copied(computation, id) && !needs;
+        behind[id.index()] = !is_inside && (leads_back || needs);
+    }
+    Ok(())
+}
+
+/// Whether an instruction of a kernel is computed again outside instead of being a result.
+fn is_copied(computation: &Computation, id: InstrId) -> bool {
+    let op = &computation.instruction(id).op;
+    matches!(op, Op::Broadcast { .. } | Op::Iota { .. }) || is_scalar_constant(op)
+}
+
+fn needed_by(computation: &Computation, roots: &[InstrId], inside: &HashSet<InstrId>) -> Vec<InstrId> {
+    let mut needed = HashSet::new();
+    let mut pending = roots.to_vec();
+    while let Some(id) = pending.pop() {
+        if inside.contains(&id) && needed.insert(id) {
+            pending.extend(&computation.instruction(id).operands);
+        }
+    }
+    let mut needed: Vec<InstrId> = needed.into_iter().collect();
+    needed.sort_unstable();
+    needed
+}
+
+/// The computation with the fusion where the last of its members stood.
+fn with_fusion(old: &Computation, taken: &Taken, calls: ComputationId) -> Computation {
+    let region = &taken.region;
+    let inside: HashSet<InstrId> = region.members.iter().copied().collect();
+    let copied = copied(old, taken, &inside);
+    let mut rebuild = Rebuild::new(old);
+    let mut made = vec![false; old.instructions.len()];
+    let mut waiting: Vec<InstrId> = Vec::new();
+    let last = region.members.last().copied();
+    for id in old.ids() {
+        if copied[id.index()] {
+            let ready = old.instruction(id).operands.iter().all(|operand| made[operand.index()]);
+            match ready {
+                true => copy(&mut rebuild, old, id, &mut made),
+                false => waiting.push(id),
+            }
+        }
+        if Some(id) == last {
+            let call = region.call(&mut rebuild, old, calls);
+            results(&mut rebuild, old, region, call);
+            region.roots.iter().for_each(|root| made[root.index()] = true);
+            for id in std::mem::take(&mut waiting) {
+                copy(&mut rebuild, old, id, &mut made);
+            }
+        }
+    }
+    rebuild.finish()
+}
+
+/// What remains beside the fusion: what is outside, and what is inside but read outside without being a root.
+fn copied(old: &Computation, taken: &Taken, inside: &HashSet<InstrId>) -> Vec<bool> {
+    let users = old.users();
+    let mut copied = vec![false; old.instructions.len()];
+    for id in old.ids().rev() {
+        let is_read = users[id.index()].iter().any(|user| copied[user.index()]);
+        copied[id.index()] = match inside.contains(&id) {
+            true => (is_read || taken.repeated.contains(&id)) && !taken.region.roots.contains(&id),
+            false => true,
+        };
+    }
+    copied
+}
+
+fn copy(rebuild: &mut Rebuild, old: &Computation, id: InstrId, made: &mut [bool]) {
+    let new = rebuild.copy(old.instruction(id));
+    rebuild.set(id, new);
+    made[id.index()] = true;
+}

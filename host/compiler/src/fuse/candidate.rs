@@ -1,0 +1,96 @@
+//! The part of a computation around an instruction, as emitters are offered it.
+
+use std::collections::{HashSet, VecDeque};
+
+use fusebox_core::emitter::{Candidate, Fusion};
+use fusebox_core::hlo::{Computation, InstrId, Module, Op};
+
+use super::decide::is_scalar_constant;
+use super::executor::{Executor, executor};
+use super::region::Region;
+use crate::host_module::with_callees;
+use crate::kernels::identity;
+
+/// Instructions of a region: the nearest ones.
+const MOST_INSTRUCTIONS: usize = 256;
+/// Name of a region, as emitters see it.
+const NAME: &str = "region";
+
+/// A candidate and what its instructions are in the computation.
+pub struct Offer {
+    /// What emitters see.
+    pub candidate: Candidate,
+    /// In the region, parameters stand before the members.
+    parameters: usize,
+    members: Vec<InstrId>,
+}
+
+impl Offer {
+    /// The region around an anchor; `None` if no kernel can compute the anchor, or a value it needs is no array.
+    pub fn around(
+        module: &Module,
+        computation: &Computation,
+        users: &[Vec<InstrId>],
+        anchor: InstrId,
+    ) -> Option<Offer> {
+        let members = nearest(computation, users, anchor);
+        let position = members.binary_search(&anchor).ok()?;
+        let is_read = |&id: &InstrId| {
+            id == computation.root || users[id.index()].iter().any(|user| members.binary_search(user).is_err())
+        };
+        let results: Vec<InstrId> = members.iter().copied().filter(is_read).collect();
+        if results.is_empty() {
+            return None;
+        }
+        let region = Region::of_members(computation, results, members);
+        let parameters = region.operands().count();
+        if region.operands().any(|operand| computation.instruction(operand).shape.as_array().is_none()) {
+            return None;
+        }
+        let mut alone = region.computation(computation);
+        alone.name = NAME.into();
+        let fusion = Fusion::new(NAME, with_callees(module, alone, NAME))?;
+        let anchor = InstrId((parameters + position) as u32);
+        Some(Offer { candidate: Candidate { region: fusion, anchor }, parameters, members: region.members })
+    }
+
+    /// The instruction of the computation that an instruction of the region is; `None` for parameters and the tuple of
+    /// results.
+    pub fn origin(&self, id: InstrId) -> Option<InstrId> {
+        self.members.get(id.index().checked_sub(self.parameters)?).copied()
+    }
+
+    /// A text that is equal exactly where the same is offered, names aside.
+    pub fn form(&self) -> String {
+        format!("{}{:?}", identity(&self.candidate.region.module), self.candidate.anchor)
+    }
+}
+
+/// Whether a kernel can compute the instruction, or it only names a part of what a kernel computes.
+pub fn is_computable(computation: &Computation, id: InstrId) -> bool {
+    let instruction = computation.instruction(id);
+    let is_ordered = instruction.extra.as_ref().is_some_and(|extra| !extra.control_predecessors.is_empty());
+    let is_whole = matches!(instruction.op, Op::Fusion { .. } | Op::Scatter { .. });
+    let is_kernel = executor(instruction) == Executor::Kernel && !is_whole;
+    let is_part = matches!(instruction.op, Op::GetTupleElement { .. })
+        && instruction.operands.iter().all(|&operand| is_computable(computation, operand));
+    !is_ordered && (is_kernel || is_part || is_scalar_constant(&instruction.op))
+}
+
+/// Instructions that can be computed, by their distance from the anchor along operands and users, in order.
+fn nearest(computation: &Computation, users: &[Vec<InstrId>], anchor: InstrId) -> Vec<InstrId> {
+    let mut found = HashSet::new();
+    let mut pending = VecDeque::from([anchor]);
+    while let Some(id) = pending.pop_front() {
+        if found.len() == MOST_INSTRUCTIONS {
+            break;
+        }
+        if is_computable(computation, id) && found.insert(id) {
+            pending.extend(&computation.instruction(id).operands);
+            pending.extend(&users[id.index()]);
+        }
+    }
+    let mut found: Vec<InstrId> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
