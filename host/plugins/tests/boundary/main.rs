@@ -5,6 +5,7 @@ mod built;
 mod carriers;
 mod isolation;
 mod misbehaviour;
+mod older;
 mod refusals;
 mod selection;
 
