@@ -1,0 +1,455 @@
+//! Recognising attention, whatever the order of dimensions.
+//!
+//! ```text
+//! first    dot of queries and keys
+//! scores   what becomes of it element by element: scale, mask, bias, cap
+//! maximum  of the scores over keys                                  } softmax
+//! exps     exponential(scores - maximum), and their sum over keys   }
+//! second   dot of exps / sum and values
+//! root     what becomes of it: the same elements in another order or type
+//! ```
+//!
+//! The walk goes from `second` upwards. At each step it knows, as an indexing map, which element is read for an element
+//! of `second` and one key. So transposes, reshapes and broadcasts need no cases of their own: what is added up for a sum
+//! is the row that `second` multiplies if both are read by the same map.
+
+use fusebox_core::builder::Scalar;
+use fusebox_core::emitter::{Decline, Fusion};
+use fusebox_core::hlo::{BinaryOp, Computation, ElementType, InstrId, Instruction, Literal, Op, UnaryOp};
+use fusebox_core::indexing::{
+    Expr, ExprKind, Indexing, IndexingMap, Interval, Reading, delinearize, input_to_output, maps_from, output_to_input,
+};
+
+/// Fewest queries that must share their keys for tiles to pay.
+const LEAST_QUERIES: i64 = 4;
+/// More points than any memory holds; below it, no count overflows.
+const MOST_POINTS: i64 = 1 << 48;
+
+/// What a fusion or a part of a program computes.
+pub struct Attention {
+    /// The dot of queries and keys.
+    pub first: InstrId,
+    /// What is normalised: elementwise from `first`.
+    pub scores: InstrId,
+    /// The dot of probabilities and values.
+    pub second: InstrId,
+    /// The result: the elements of `second`, each somewhere.
+    pub root: InstrId,
+    /// Operands of the dots, with the maps to their indices.
+    pub queries: Operand,
+    pub keys: Operand,
+    pub values: Operand,
+    /// `(group, query, key)` to an index of `scores`.
+    pub scores_at: IndexingMap,
+    /// `(group, query, feature)` to an index of `root`.
+    pub root_at: IndexingMap,
+    pub sizes: Sizes,
+    /// In which everything is computed: `f32`, or `f64` where the program uses it.
+    pub computed_in: Scalar,
+}
+
+/// An operand of a dot.
+pub struct Operand {
+    pub instruction: InstrId,
+    /// `(group, query, depth)`, `(group, key, depth)` or `(group, key, feature)` to its index.
+    pub at: IndexingMap,
+}
+
+/// Sizes of the dimensions that all loops are about; each may stand for several of the program's.
+#[derive(Clone, Copy)]
+pub struct Sizes {
+    /// Batches, heads: what has keys and values of its own.
+    pub groups: i64,
+    /// Queries that share keys and values.
+    pub queries: i64,
+    pub keys: i64,
+    /// Elements of a query, and of a key.
+    pub depth: i64,
+    /// Elements of a value.
+    pub features: i64,
+}
+
+/// An instruction that is read, and where: from the dimensions of `second`'s result, then the key.
+#[derive(Clone)]
+struct Place {
+    id: InstrId,
+    at: Reading,
+}
+
+pub fn decline(reason: impl Into<String>, instruction: Option<&Instruction>) -> Decline {
+    Decline { reason: reason.into(), instruction: instruction.map(|it| it.name.clone()) }
+}
+
+impl Attention {
+    /// The attention whose second dot this is.
+    ///
+    /// # Errors
+    /// If it is none, or one that the kernels do not compute; the reason is for the user.
+    pub fn at(fusion: &Fusion, second: InstrId) -> Result<Attention, Decline> {
+        let walk = Walk::new(fusion, second)?;
+        let (scores, values) = walk.scores_and_values()?;
+        let (first, first_at) = walk.first(&scores)?;
+        let above = Place { id: first, at: first_at };
+        let (queries, keys) = match [walk.step(&above, 0)?, walk.step(&above, 1)?] {
+            [left, right] if walk.reads_key(&right) && !walk.reads_key(&left) => (left, right),
+            [left, right] if walk.reads_key(&left) && !walk.reads_key(&right) => (right, left),
+            _ => return Err(walk.decline("keys and queries are not its two operands", first)),
+        };
+        let depth =
+            walk.depth(&queries, &keys).ok_or_else(|| walk.decline("it does not contract one dimension", first))?;
+        let roles = walk.roles(&scores, &keys, &values);
+        let sizes = roles.sizes(walk.keys, depth);
+        check_sizes(sizes).map_err(|reason| walk.decline(&reason, second))?;
+        let (root, root_at) = walk.root();
+        let computed_in = walk.computed_in(&[first, scores.id, second, queries.id, keys.id, values.id])?;
+        // In every map the first dimension is the group; the others differ.
+        let (one, two) = (Expr::dim(1), Expr::dim(2));
+        let none = Expr::constant(0);
+        let map = |map: &IndexingMap, query: &Expr, feature: &Expr, key: &Expr, depth: &Expr, sizes: [i64; 3]| {
+            let dims = [roles.index(query, feature), vec![key.clone()]].concat();
+            let dims = &dims[..map.dims.len()];
+            let results = map.results.iter().map(|expr| expr.substitute(dims, std::slice::from_ref(depth), &[]));
+            IndexingMap::from_tensor_sizes(results.collect(), &sizes, &[]).simplify()
+        };
+        let Sizes { groups: g, queries: q, keys: k, depth: d, features: f } = sizes;
+        Ok(Attention {
+            first,
+            scores: scores.id,
+            second,
+            root,
+            scores_at: map(&scores.at.map, &one, &none, &two, &none, [g, q, k]),
+            root_at: map(&root_at, &one, &two, &none, &none, [g, q, f]),
+            queries: Operand { instruction: queries.id, at: map(&queries.at.map, &one, &none, &none, &two, [g, q, d]) },
+            keys: Operand { instruction: keys.id, at: map(&keys.at.map, &none, &none, &one, &two, [g, k, d]) },
+            values: Operand { instruction: values.id, at: map(&values.at.map, &none, &two, &one, &none, [g, k, f]) },
+            sizes,
+            computed_in,
+        })
+    }
+}
+
+fn check_sizes(sizes: Sizes) -> Result<(), String> {
+    let Sizes { groups, queries, keys, depth, features } = sizes;
+    let points = [groups, queries, keys, depth.max(1), features].iter().fold(1i64, |n, &size| n.saturating_mul(size));
+    match () {
+        _ if queries < LEAST_QUERIES => {
+            Err(format!("{queries} queries share their keys; tiles pay from {LEAST_QUERIES} on"))
+        }
+        _ if keys < 2 || features < 1 => Err("there are no keys, or no values".into()),
+        _ if points > MOST_POINTS => Err("there are more points than any memory holds".into()),
+        _ => Ok(()),
+    }
+}
+
+/// The search from one dot.
+struct Walk<'f> {
+    fusion: &'f Fusion,
+    computation: &'f Computation,
+    second: InstrId,
+    /// Sizes of `second`'s result.
+    dims: Vec<i64>,
+    keys: i64,
+    /// What reads the two operands.
+    operands: [Place; 2],
+}
+
+impl<'f> Walk<'f> {
+    fn new(fusion: &'f Fusion, second: InstrId) -> Result<Walk<'f>, Decline> {
+        let computation = fusion.computation();
+        let instruction = computation.instruction(second);
+        let dims = instruction.shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
+        let steps = output_to_input(&fusion.module, fusion.entry(), second, 0);
+        let readings: Vec<&Reading> = steps.iter().filter_map(only).collect();
+        let ([left, right], [left_id, right_id]) = (&readings[..], &instruction.operands[..]) else {
+            return Err(decline("it is not known what the dot reads", Some(instruction)));
+        };
+        let keys = match (&left.map.ranges[..], &right.map.ranges[..]) {
+            ([key], [other]) if key.bounds == other.bounds && key.bounds.lower == 0 => key.bounds.upper + 1,
+            _ => return Err(decline("it does not add up over one dimension of keys", Some(instruction))),
+        };
+        // The key becomes a dimension after those of the result.
+        let key = Expr::dim(dims.len() as u32);
+        let sizes = [dims.as_slice(), &[keys]].concat();
+        let place = |id: InstrId, reading: &Reading| {
+            let results =
+                reading.map.results.iter().map(|expr| {
+                    expr.replace_leaves(&mut |leaf| matches!(leaf, ExprKind::Range(_)).then(|| key.clone()))
+                });
+            Place { id, at: Reading::new(IndexingMap::from_tensor_sizes(results.collect(), &sizes, &[])) }
+        };
+        let operands = [place(*left_id, left), place(*right_id, right)];
+        Ok(Walk { fusion, computation, second, dims, keys, operands })
+    }
+
+    fn instruction(&self, id: InstrId) -> &'f Instruction {
+        self.computation.instruction(id)
+    }
+
+    fn decline(&self, reason: &str, id: InstrId) -> Decline {
+        let instruction = self.instruction(id);
+        decline(format!("{}: {reason}", instruction.name), Some(instruction))
+    }
+
+    /// The operand of what is read, where it is read in one way.
+    fn step(&self, place: &Place, operand: usize) -> Result<Place, Decline> {
+        let steps = output_to_input(&self.fusion.module, self.fusion.entry(), place.id, 0);
+        let at = steps.get(operand).and_then(only).and_then(|step| place.at.then(step));
+        let id = self.instruction(place.id).operands.get(operand).copied();
+        match (id, at) {
+            (Some(id), Some(at)) if is_plain(&at) => Ok(Place { id, at }),
+            _ => Err(self.decline("it is not known which elements it reads", place.id)),
+        }
+    }
+
+    /// Where the value comes from, through operations that only move it or change its type.
+    fn source(&self, mut place: Place) -> Result<Place, Decline> {
+        while keeps_values(self.computation, self.instruction(place.id)) {
+            place = self.step(&place, 0)?;
+        }
+        Ok(place)
+    }
+
+    fn operand(&self, place: &Place, number: usize) -> Result<Place, Decline> {
+        self.source(self.step(place, number)?)
+    }
+
+    /// The scores whose softmax is one operand of `second`, and the values, which are the other.
+    fn scores_and_values(&self) -> Result<(Place, Place), Decline> {
+        let [left, right] = &self.operands;
+        for (probabilities, values) in [(left, right), (right, left)] {
+            let quotient = self.source(probabilities.clone())?;
+            if self.instruction(quotient.id).op == Op::Binary(BinaryOp::Divide) {
+                return Ok((self.scores(&quotient)?, values.clone()));
+            }
+        }
+        Err(self.decline("no operand is a softmax: exponentials divided by their sum", self.second))
+    }
+
+    /// The scores of which this is the softmax, at the element's row and the key.
+    fn scores(&self, quotient: &Place) -> Result<Place, Decline> {
+        let (exps, sum) = (self.operand(quotient, 0)?, self.operand(quotient, 1)?);
+        if self.instruction(exps.id).op != Op::Unary(UnaryOp::Exponential) {
+            return Err(self.decline("what is divided is no exponential", exps.id));
+        }
+        self.check_row(&sum, BinaryOp::Add, &exps)?;
+        let difference = self.operand(&exps, 0)?;
+        if self.instruction(difference.id).op != Op::Binary(BinaryOp::Subtract) {
+            return Err(self.decline("nothing is subtracted from the scores", difference.id));
+        }
+        let (scores, mut maximum) = (self.operand(&difference, 0)?, self.operand(&difference, 1)?);
+        // `maximum(reduce, -inf)` is the reduction itself.
+        if self.instruction(maximum.id).op == Op::Binary(BinaryOp::Maximum) {
+            let sides = [self.operand(&maximum, 0)?, self.operand(&maximum, 1)?];
+            let [left, right] = &sides;
+            maximum =
+                match (self.is_constant(left, Start::MinusInfinity), self.is_constant(right, Start::MinusInfinity)) {
+                    (true, _) => right.clone(),
+                    (_, true) => left.clone(),
+                    _ => return Err(self.decline("what is subtracted is not the maximum of the scores", maximum.id)),
+                };
+        }
+        self.check_row(&maximum, BinaryOp::Maximum, &scores)?;
+        Ok(scores)
+    }
+
+    /// Checks that this is the sum, or the maximum, of a row of elements.
+    fn check_row(&self, reduce: &Place, op: BinaryOp, row: &Place) -> Result<(), Decline> {
+        let instruction = self.instruction(reduce.id);
+        let (what, start) = match op {
+            BinaryOp::Add => ("sum of the exponentials", Start::Zero),
+            _ => ("maximum of the scores", Start::MinusInfinity),
+        };
+        let wrong = || self.decline(&format!("it is not the {what} over all keys"), reduce.id);
+        let Op::Reduce { to_apply, .. } = &instruction.op else { return Err(wrong()) };
+        let applied = self.fusion.module.computation(*to_apply);
+        let combines = applied.root_instruction();
+        let is_whole = combines.op == Op::Binary(op) && applied.instructions.len() == 3;
+        if !is_whole || instruction.operands.len() != 2 || combines.operands.first() == combines.operands.last() {
+            return Err(wrong());
+        }
+        let elements = self.operand(reduce, 0)?;
+        let [over] = &elements.at.map.ranges[..] else { return Err(wrong()) };
+        let key = self.key();
+        let at = elements
+            .at
+            .map
+            .results
+            .iter()
+            .map(|expr| expr.replace_leaves(&mut |leaf| matches!(leaf, ExprKind::Range(_)).then(|| key.clone())));
+        let is_row = over.bounds == Interval::from_size(self.keys)
+            && elements.id == row.id
+            && !self.reads_key(reduce)
+            && at.eq(row.at.map.results.iter().cloned())
+            && self.is_constant(&self.operand(reduce, 1)?, start);
+        if is_row { Ok(()) } else { Err(wrong()) }
+    }
+
+    fn is_constant(&self, place: &Place, wanted: Start) -> bool {
+        let Op::Constant(Literal::Array(literal)) = &self.instruction(place.id).op else { return false };
+        match (wanted, literal.element_type) {
+            (Start::Zero, _) => literal.data.iter().all(|&byte| byte == 0),
+            (_, ElementType::F64) => *literal.data == f64::NEG_INFINITY.to_le_bytes(),
+            (_, ElementType::F32) => *literal.data == f32::NEG_INFINITY.to_le_bytes(),
+            (_, ElementType::BF16) => *literal.data == 0xFF80_u16.to_le_bytes(),
+            (_, ElementType::F16) => *literal.data == 0xFC00_u16.to_le_bytes(),
+            _ => false,
+        }
+    }
+
+    /// The dot that the scores come from, and where it is read.
+    fn first(&self, scores: &Place) -> Result<(InstrId, Reading), Decline> {
+        let (mut pending, mut seen, mut dots) = (vec![scores.id], Vec::new(), Vec::new());
+        while let Some(id) = pending.pop() {
+            match self.instruction(id) {
+                _ if seen.contains(&id) => {}
+                Instruction { op: Op::Dot(_), .. } => dots.push(id),
+                instruction => pending.extend(&instruction.operands),
+            }
+            seen.push(id);
+        }
+        let [first] = dots[..] else {
+            let reason = format!("the scores come from {} dots instead of one", dots.len());
+            return Err(self.decline(&reason, scores.id));
+        };
+        let maps = maps_from(&self.fusion.module, self.fusion.entry(), scores.id, 0);
+        let at = only(&maps.instructions[first.index()]).and_then(|step| scores.at.then(step));
+        match at {
+            Some(at) if is_plain(&at) && at.map.ranges.is_empty() => Ok((first, at)),
+            _ => Err(self.decline("the scores do not come from it element by element", first)),
+        }
+    }
+
+    /// Number of products that the first dot adds up.
+    fn depth(&self, queries: &Place, keys: &Place) -> Option<i64> {
+        match (&queries.at.map.ranges[..], &keys.at.map.ranges[..]) {
+            ([], []) => Some(1),
+            ([one], [other]) if one.bounds == other.bounds && one.bounds.lower == 0 => Some(one.bounds.upper + 1),
+            _ => None,
+        }
+    }
+
+    fn key(&self) -> Expr {
+        Expr::dim(self.dims.len() as u32)
+    }
+
+    fn reads_key(&self, place: &Place) -> bool {
+        mentions(&place.at.map, self.dims.len())
+    }
+
+    /// What the dimensions of `second`'s result are.
+    fn roles(&self, scores: &Place, keys: &Place, values: &Place) -> Roles {
+        let role = |dim: usize| {
+            let [scores, keys, values] = [scores, keys, values].map(|place| mentions(&place.at.map, dim));
+            match (scores, keys, values) {
+                (false, _, true) => Role::Feature,
+                (_, false, false) => Role::Query,
+                _ => Role::Group,
+            }
+        };
+        Roles { dims: self.dims.iter().enumerate().map(|(dim, &size)| (role(dim), size)).collect() }
+    }
+
+    /// What becomes of `second` as long as its elements only move or change their type, and the way there.
+    fn root(&self) -> (InstrId, IndexingMap) {
+        let users = self.computation.users();
+        let (mut root, mut map) = (self.second, IndexingMap::identity(&self.dims));
+        while !self.fusion.roots.contains(&root) {
+            let [user] = users[root.index()][..] else { break };
+            let instruction = self.instruction(user);
+            let moved = input_to_output(&self.fusion.module, self.fusion.entry(), user, 0, 0);
+            let next = only(&moved).filter(|step| is_plain(step) && step.map.ranges.is_empty());
+            let next = next.and_then(|step| map.then(&step.map)).map(|next| next.simplify());
+            match next {
+                Some(next) if next.constraints.is_empty() && keeps_values(self.computation, instruction) => map = next,
+                _ => break,
+            }
+            root = user;
+        }
+        (root, map)
+    }
+
+    fn computed_in(&self, all: &[InstrId]) -> Result<Scalar, Decline> {
+        if let Some(&other) = all.iter().find(|&&id| !is_float(self.instruction(id))) {
+            return Err(self.decline("it is none of f64, f32, bf16, f16", other));
+        }
+        let is_double = |&&id: &&InstrId| element_type(self.instruction(id)) == Some(ElementType::F64);
+        Ok(if all.iter().any(|id| is_double(&id)) { Scalar::F64 } else { Scalar::F32 })
+    }
+}
+
+/// Where a reduction starts.
+#[derive(Clone, Copy)]
+enum Start {
+    Zero,
+    MinusInfinity,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    Group,
+    Query,
+    Feature,
+}
+
+/// Roles and sizes of the dimensions of `second`'s result.
+struct Roles {
+    dims: Vec<(Role, i64)>,
+}
+
+impl Roles {
+    fn of(&self, role: Role) -> Vec<i64> {
+        self.dims.iter().filter(|dim| dim.0 == role).map(|dim| dim.1).collect()
+    }
+
+    fn sizes(&self, keys: i64, depth: i64) -> Sizes {
+        let size = |role| self.of(role).iter().fold(1i64, |n, &size| n.saturating_mul(size));
+        let (groups, queries, features) = (size(Role::Group), size(Role::Query), size(Role::Feature));
+        Sizes { groups, queries, keys, depth, features }
+    }
+
+    /// The index in `second`'s result.
+    fn index(&self, query: &Expr, feature: &Expr) -> Vec<Expr> {
+        let part = |role, number: &Expr| delinearize(number, &self.of(role)).into_iter();
+        let (mut groups, mut queries, mut features) =
+            (part(Role::Group, &Expr::dim(0)), part(Role::Query, query), part(Role::Feature, feature));
+        let next = self.dims.iter().map(|(role, _)| match role {
+            Role::Group => groups.next(),
+            Role::Query => queries.next(),
+            Role::Feature => features.next(),
+        });
+        next.flatten().collect()
+    }
+}
+
+/// The one way in which something is read.
+fn only(indexing: &Indexing) -> Option<&Reading> {
+    match indexing.known() {
+        Some([reading]) => Some(reading),
+        _ => None,
+    }
+}
+
+/// Whether what is read depends on nothing but the index.
+fn is_plain(reading: &Reading) -> bool {
+    reading.runtime.is_empty() && reading.map.constraints.is_empty()
+}
+
+fn mentions(map: &IndexingMap, dim: usize) -> bool {
+    map.results.iter().any(|expr| expr.mentions(&ExprKind::Dim(dim as u32)))
+}
+
+fn element_type(instruction: &Instruction) -> Option<ElementType> {
+    instruction.shape.as_array().map(|array| array.element_type)
+}
+
+fn is_float(instruction: &Instruction) -> bool {
+    let ty = element_type(instruction);
+    ty.is_some_and(|ty| matches!(ty, ElementType::F64 | ElementType::F32 | ElementType::BF16 | ElementType::F16))
+}
+
+/// Whether every element is one of the first operand, rounding aside.
+fn keeps_values(computation: &Computation, instruction: &Instruction) -> bool {
+    let from_float = instruction.operands.first().is_some_and(|&id| is_float(computation.instruction(id)));
+    let moves = matches!(instruction.op, Op::Reshape | Op::Transpose { .. } | Op::Broadcast { .. } | Op::Copy);
+    from_float && is_float(instruction) && (moves || instruction.op == Op::Convert)
+}

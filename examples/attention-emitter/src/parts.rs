@@ -1,0 +1,95 @@
+//! The functions that the host writes: everything in which one attention differs from another.
+
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, KernelBuilder, Scalar, Subgraph, Value};
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::InstrId;
+
+use crate::form::Attention;
+
+/// Declared functions. Values they take and give are of the type in which the kernel computes.
+pub struct Parts<'a> {
+    attention: &'a Attention,
+    operands: [Subgraph; 3],
+    scores: Subgraph,
+    root: Subgraph,
+    /// Types of the dots' elements.
+    first: Scalar,
+    second: Scalar,
+}
+
+impl<'a> Parts<'a> {
+    pub fn declare(kernel: &mut KernelBuilder<'_>, fusion: &Fusion, attention: &'a Attention) -> Parts<'a> {
+        let element = |id: InstrId| {
+            let array = fusion.computation().instruction(id).shape.as_array();
+            array.map_or(attention.computed_in, |array| Scalar::of_element(array.element_type))
+        };
+        let operands = [&attention.queries, &attention.keys, &attention.values];
+        Parts {
+            attention,
+            operands: operands.map(|operand| kernel.values(&[operand.instruction])),
+            scores: kernel.epilogue(&[attention.scores], &[attention.first]),
+            root: kernel.epilogue(&[attention.root], &[attention.second]),
+            first: element(attention.first),
+            second: element(attention.second),
+        }
+    }
+
+    /// An element of a query, at `(group, query, depth)`.
+    pub fn query(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
+        let index = b.apply_indexing(&self.attention.queries.at, &point);
+        self.operand(b, 0, &index)
+    }
+
+    /// An element of a key, at `(group, key, depth)`.
+    pub fn key(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
+        let index = b.apply_indexing(&self.attention.keys.at, &point);
+        self.operand(b, 1, &index)
+    }
+
+    /// An element of a value, at `(group, key, feature)`.
+    pub fn value(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
+        let index = b.apply_indexing(&self.attention.values.at, &point);
+        self.operand(b, 2, &index)
+    }
+
+    fn operand(&self, b: &mut FunctionBuilder, number: usize, index: &[Value]) -> Value {
+        let found = b.call_subgraph(&self.operands[number], index, &[]);
+        as_type(b, found[0], self.attention.computed_in)
+    }
+
+    /// The score at `(group, query, key)` from the product of the two.
+    pub fn score(&self, b: &mut FunctionBuilder, point: [Value; 3], product: Value) -> Value {
+        let index = b.apply_indexing(&self.attention.scores_at, &point);
+        let product = as_type(b, product, self.first);
+        let found = b.call_subgraph(&self.scores, &index, &[product]);
+        as_type(b, found[0], self.attention.computed_in)
+    }
+
+    /// The result's element at `(group, query, feature)` from the second dot's, and its index.
+    pub fn result(&self, b: &mut FunctionBuilder, point: [Value; 3], value: Value) -> (Value, Vec<Value>) {
+        let index = b.apply_indexing(&self.attention.root_at, &point);
+        let value = as_type(b, value, self.second);
+        (b.call_subgraph(&self.root, &index, &[value])[0], index)
+    }
+}
+
+/// The larger of a running maximum and a score. A score that is NaN is skipped: its exponential makes the sum NaN.
+pub fn larger(b: &mut FunctionBuilder, maximum: Value, score: Value) -> Value {
+    let is_larger = b.cmpf(FloatPredicate::Ogt, score, maximum);
+    b.select(is_larger, score, maximum)
+}
+
+/// What is subtracted from scores: their maximum, or zero while all scores are minus infinity. Their exponentials are
+/// zero then, and if no other score follows, zero divided by zero is NaN, as the program has it.
+pub fn subtracted(b: &mut FunctionBuilder, maximum: Value, infinity: Value, zero: Value) -> Value {
+    let is_empty = b.cmpf(FloatPredicate::Oeq, maximum, infinity);
+    b.select(is_empty, zero, maximum)
+}
+
+fn as_type(b: &mut FunctionBuilder, value: Value, to: Scalar) -> Value {
+    match b.type_of(value).as_scalar() {
+        Some(from) if from.bits() < to.bits() => b.extf(value, to),
+        Some(from) if from.bits() > to.bits() => b.truncf(value, to),
+        _ => value,
+    }
+}

@@ -1,0 +1,173 @@
+//! Tiles, launch and knobs.
+//!
+//! A block takes a tile of queries of one group and walks over all keys of the group, tile by tile.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
+
+use crate::form::{Attention, Sizes};
+
+/// Knob: queries of a block.
+const QUERIES: &str = "queries";
+/// Knob: keys that a block holds at once.
+const KEYS: &str = "keys";
+/// Most of either.
+const MOST: i64 = 1024;
+/// Fewest keys at once that are tried.
+const LEAST_KEYS: i64 = 8;
+/// Blocks per core that keep all cores busy until the end.
+const BLOCKS_PER_CORE: i64 = 4;
+/// Threads of a block on a GPU.
+const THREADS: i64 = 128;
+/// Memory of a block of one thread, in bytes: it is on the stack, and half of a core's cache.
+const MOST_BYTES: i64 = 512 << 10;
+
+/// How the work is cut.
+pub struct Tiles {
+    /// Queries of a block.
+    pub queries: i64,
+    /// Keys at once.
+    pub keys: i64,
+    /// Threads of a block.
+    pub threads: i64,
+    /// Queries side by side in a vector where a block is one thread; else 1.
+    pub lanes: i64,
+    /// Memory of a block, in bytes.
+    pub bytes: i64,
+}
+
+impl Tiles {
+    /// Tiles for a device; what the configuration leaves open is chosen.
+    ///
+    /// # Errors
+    /// If a knob's value is impossible, or the smallest tiles need more memory than a block has.
+    pub fn new(attention: &Attention, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        let is_single = device.is_single_threaded_block();
+        let element = i64::from(attention.computed_in.bits() / 8);
+        // Vectors of two registers: long enough for one that is wider than the device says.
+        let lanes = if is_single { (2 * i64::from(device.vector_bytes) / element).max(1) } else { 1 };
+        let threads = if is_single { 1 } else { THREADS };
+        let most = if is_single { MOST_BYTES } else { i64::from(device.shared_bytes_per_block) };
+        let (queries, keys) = (knobs.knob(QUERIES, 1..=MOST)?, knobs.knob(KEYS, 1..=MOST)?);
+        let start = if is_single { (128, 64) } else { (16, 32) };
+        let mut tiles =
+            Tiles { queries: queries.unwrap_or(start.0), keys: keys.unwrap_or(start.1), threads, lanes, bytes: 0 };
+        while queries.is_none() && tiles.is_large(attention, device, most) {
+            tiles.queries /= 2;
+        }
+        while keys.is_none() && tiles.keys > LEAST_KEYS && tiles.bytes(attention) > most {
+            tiles.keys /= 2;
+        }
+        tiles.bytes = tiles.bytes(attention);
+        match () {
+            _ if !tiles.is_possible() => Err(failure(format!(
+                "tiles of {} queries and {} keys do not go with {threads} threads and {lanes} lanes",
+                tiles.queries, tiles.keys
+            ))),
+            _ if tiles.bytes > most => Err(failure(format!("tiles take {} bytes, a block has {most}", tiles.bytes))),
+            _ => Ok(tiles),
+        }
+    }
+
+    /// Whether a tile of half the queries is better: there is too little to do for all cores, or too much to hold.
+    fn is_large(&self, attention: &Attention, device: &DeviceDescription, most: i64) -> bool {
+        let half = self.queries / 2;
+        let busy = i64::from(device.core_count) * BLOCKS_PER_CORE;
+        let is_idle = self.threads == 1 && self.blocks(attention) < busy;
+        let is_possible = Tiles { queries: half, ..*self }.is_possible();
+        is_possible && (is_idle || half >= attention.sizes.queries || self.bytes(attention) > most)
+    }
+
+    /// Vectors are full of queries. A GPU's threads share a query in equal numbers and its keys among them.
+    fn is_possible(&self) -> bool {
+        match self.threads {
+            1 => self.queries > 0 && self.queries % self.lanes == 0,
+            threads => self.queries > 0 && threads % self.queries == 0 && self.keys % self.threads_per_query() == 0,
+        }
+    }
+
+    /// Tiles of queries in a group.
+    fn per_group(&self, attention: &Attention) -> i64 {
+        ceil_div(attention.sizes.queries, self.queries)
+    }
+
+    fn blocks(&self, attention: &Attention) -> i64 {
+        attention.sizes.groups * self.per_group(attention)
+    }
+
+    /// What the tiles that `cpu.rs` and `gpu.rs` allocate take.
+    fn bytes(&self, attention: &Attention) -> i64 {
+        let (depth, features) = (attention.sizes.depth, attention.sizes.features);
+        let elements = match self.threads {
+            1 => self.queries * (depth + features + 2) + self.keys * (depth + features + self.lanes) + 2 * self.lanes,
+            _ => self.queries * (depth + self.keys + 2) + self.keys * (depth + 1 + features),
+        };
+        elements.saturating_mul(i64::from(attention.computed_in.bits() / 8))
+    }
+
+    /// `(bl) -> (group, first query)`.
+    pub fn of_block(&self, attention: &Attention) -> IndexingMap {
+        let per_group = self.per_group(attention);
+        let results = vec![Expr::dim(0).floor_div(per_group), Expr::dim(0).modulo(per_group) * self.queries];
+        IndexingMap::from_tensor_sizes(results, &[self.blocks(attention)], &[])
+    }
+
+    /// Threads that share a query.
+    pub fn threads_per_query(&self) -> i64 {
+        (self.threads / self.queries).max(1)
+    }
+
+    pub fn plan(&self, attention: &Attention) -> Plan {
+        let Sizes { groups, queries, keys, .. } = attention.sizes;
+        let others = [(self.queries * 2, self.keys), (self.queries / 2, self.keys), (self.queries, self.keys * 2)];
+        let others = others.map(|(queries, keys)| Tiles { queries, keys, ..*self });
+        let others = others.iter().filter(|tiles| tiles.is_possible() && tiles.bytes(attention) <= self.bytes * 2);
+        Plan {
+            launch: LaunchDimensions { blocks: self.blocks(attention) as u64, threads_per_block: self.threads as u32 },
+            shared_bytes: self.bytes as u32,
+            outputs: vec![OutputPlan::unique(self.written(attention))],
+            vector_lanes: 1,
+            configuration: self.configuration(),
+            alternatives: others.map(Tiles::configuration).collect(),
+            notes: vec![format!("{groups} groups of {queries} queries and {keys} keys")],
+        }
+    }
+
+    fn configuration(&self) -> Configuration {
+        Configuration([(QUERIES.to_owned(), self.queries), (KEYS.to_owned(), self.keys)].into())
+    }
+
+    /// `(th, bl)[loops…] -> index of the result`.
+    fn written(&self, attention: &Attention) -> IndexingMap {
+        let Sizes { queries, features, .. } = attention.sizes;
+        let (thread, shared_by) = (Expr::dim(0), self.threads_per_query());
+        let (query, feature, ranges) = match self.threads {
+            1 => {
+                let ranges = vec![Variable::named("query", self.queries), Variable::named("feature", features)];
+                (Expr::range(0), Expr::range(1), ranges)
+            }
+            _ => {
+                let ranges = vec![Variable::named("feature", ceil_div(features, shared_by))];
+                (thread.clone().floor_div(shared_by), thread.modulo(shared_by) + Expr::range(0) * shared_by, ranges)
+            }
+        };
+        let block = self.of_block(attention);
+        let block = |result: usize| block.results[result].substitute(&[Expr::dim(1)], &[], &[]);
+        let query = block(1) + query;
+        let point = [block(0), query.clone(), feature.clone()];
+        IndexingMap {
+            dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks(attention))],
+            ranges,
+            results: attention.root_at.results.iter().map(|it| it.substitute(&point, &[], &[])).collect(),
+            ..IndexingMap::default()
+        }
+        .with_constraint(query, Interval::from_size(queries))
+        .with_constraint(feature, Interval::from_size(features))
+        .simplify()
+    }
+}
+
+fn failure(message: String) -> EmitError {
+    EmitError { message, instruction: None }
+}
