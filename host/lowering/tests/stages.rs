@@ -58,6 +58,26 @@ fn equal_calls_are_one_and_are_inlined() {
 }
 
 #[test]
+fn a_loop_is_to_be_unrolled_only_if_its_turns_are_known() {
+    let looped = |first: &str| {
+        let body = format!(
+            r#"%first = "arith.constant"() <{{value = 5 : index}}> : () -> index
+%end = "arith.constant"() <{{value = 300 : index}}> : () -> index
+%zero = "arith.constant"() <{{value = 0.0 : f32}}> : () -> f32
+%r = "scf.for"(%{first}, %end, %c128, %zero) ({{
+^bb1(%j: index, %sum: f32):
+  %x = "tensor.extract"(%a, %j) : (tensor<1024xf32>, index) -> f32
+  %next = "arith.addf"(%sum, %x) : (f32, f32) -> f32
+  "scf.yield"(%next) : (f32) -> ()
+}}) : (index, index, index, f32) -> f32"#
+        );
+        stage(&kernel(&body, ""), &NVIDIA, Stage::LlvmUnoptimized)
+    };
+    assert!(looped("first").contains("llvm.loop.unroll.full"), "three turns");
+    assert!(!looped("t").contains("llvm.loop.unroll.full"), "two or three, by the thread");
+}
+
+#[test]
 fn a_large_function_that_is_used_twice_stays_one() {
     let chain: String =
         (0..60).map(|n| format!("%v{} = \"arith.mulf\"(%v{n}, %x) : (f32, f32) -> f32\n", n + 1)).collect();

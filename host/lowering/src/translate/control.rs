@@ -184,7 +184,15 @@ impl Function<'_, '_, '_> {
         let (lower, upper) = (self.plain(op.operand(0))?, self.plain(op.operand(1))?);
         let step = self.plain(op.operand(2))?;
         let ty = self.llvm().type_of(lower);
-        let head = Head { ty, start: lower, predicate: IntPredicate::LLVMIntSLT, end: upper, step, turns: None };
+        let head = Head {
+            ty,
+            start: lower,
+            predicate: IntPredicate::LLVMIntSLT,
+            end: upper,
+            step,
+            turns: None,
+            always_turns: false,
+        };
         self.loop_blocks(head, inits, types, |this, variable, state| body(this, Slot::Plain(variable), state))
     }
 
@@ -223,6 +231,7 @@ impl Function<'_, '_, '_> {
             end: self.index_value(bounds.upper, bits),
             step: self.llvm().const_int(ty, step),
             turns: Some((range.upper.saturating_sub(range.lower) / step.max(1)).saturating_add(1)),
+            always_turns: low.as_point().is_some() && high.as_point().is_some(),
         };
         self.loop_blocks(head, inits, types, |this, variable, state| {
             let turn = this.leaf(variable, range);
@@ -265,6 +274,8 @@ impl Function<'_, '_, '_> {
         let unrolls = unrolled
             .is_some_and(|(turns, product)| turns <= MOST_TURNS && product <= self.translation.traits.most_copies);
         let unrolling = match head.turns {
+            // How often it turns is decided when it runs: LLVM could not do what it was told to, and would say so.
+            _ if unrolls && !head.always_turns => Unrolling::Open,
             _ if unrolls => Unrolling::Full,
             Some(..=MOST_TURNS) => Unrolling::Never,
             _ => self.translation.traits.long_loops,
@@ -424,6 +435,8 @@ struct Head {
     step: Val,
     /// Most turns, if they are known.
     turns: Option<i64>,
+    /// Whether these are its turns in any case.
+    always_turns: bool,
 }
 
 /// The first slot; of a tensor, with what is guaranteed of all.
