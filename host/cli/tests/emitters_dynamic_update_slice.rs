@@ -82,7 +82,7 @@ fn reshapes_around_the_update() {
 
 #[test]
 fn several_updates_of_different_shapes() {
-    // The caches of an attention layer: both updated at one position, and something else beside.
+    // The two caches of a layer: both updated at one position, and something else beside.
     updates(
         "fusion {
   keys = f32[4,100,32] parameter(0)

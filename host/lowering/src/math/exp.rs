@@ -6,7 +6,7 @@
 //! `e^r` is a minimax polynomial; the power of two is applied as two factors, so that results overflow to
 //! infinity and fade into the denormals as they should. The second is one of two constants, by the sign of `x`: the first
 //! is then in the range of normal numbers. What fades to zero is not computed: processors take a hundred times longer
-//! for a product that underflows, and masked attention is made of such.
+//! for a product that underflows, and a softmax with a mask is made of such.
 
 use super::code::Value;
 
