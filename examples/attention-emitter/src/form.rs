@@ -133,7 +133,7 @@ fn check_sizes(sizes: Sizes) -> Result<(), String> {
     let points = [groups, queries, keys, depth.max(1), features].iter().fold(1i64, |n, &size| n.saturating_mul(size));
     match () {
         _ if queries < LEAST_QUERIES => {
-            Err(format!("{queries} queries share their keys; tiles pay from {LEAST_QUERIES} on"))
+            Err(format!("too few queries ({queries}) share keys, tiles pay from {LEAST_QUERIES} on"))
         }
         _ if keys < 2 || features < 1 => Err("there are no keys, or no values".into()),
         _ if points > MOST_POINTS => Err("there are more points than any memory holds".into()),

@@ -1,4 +1,7 @@
 //! Compiles a module as `fusebox run` does and runs it.
+#![allow(dead_code, reason = "every test binary uses a part")]
+
+pub mod values;
 
 use fusebox_compiler::{Dump, Emitters, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
@@ -14,7 +17,18 @@ pub fn run(
     device: DeviceDescription,
     inputs: &[ArrayLiteral],
 ) -> Result<Literal, String> {
-    let registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?;
+    run_with(Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?, source, target, device, inputs)
+        .map(|(_, result)| result)
+}
+
+/// With these emitters: the names of those that made the kernels, and the result.
+pub fn run_with(
+    registry: Registry,
+    source: &Source,
+    target: Target,
+    device: DeviceDescription,
+    inputs: &[ArrayLiteral],
+) -> Result<(Vec<String>, Literal), String> {
     let options = Options {
         target,
         device,
@@ -28,5 +42,6 @@ pub fn run(
     let executable = made.executable.ok_or("no executable")?;
     let options = fusebox_runtime::Options { threads: 2, ..Default::default() };
     let mut program = Program::load(executable, &options).map_err(|e| e.to_string())?;
-    program.run(inputs).map_err(|e| e.to_string())
+    let emitters = made.kernels.iter().map(|kernel| kernel.emitter.name.clone()).collect();
+    Ok((emitters, program.run(inputs).map_err(|e| e.to_string())?))
 }

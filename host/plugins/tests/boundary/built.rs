@@ -10,6 +10,12 @@ pub fn simple_loop() -> PathBuf {
     BUILT.get_or_init(|| build("examples/out-of-tree-emitter", "simple_loop", "")).clone()
 }
 
+/// The example of `examples/attention-emitter`.
+pub fn attention() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| build("examples/attention-emitter", "attention_emitter", "")).clone()
+}
+
 /// The bundled loop emitter as a library.
 pub fn bundled_loop() -> PathBuf {
     // Cargo has made it for this test: the bundle depends on the crate, and a cdylib is one of its forms.
