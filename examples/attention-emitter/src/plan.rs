@@ -14,13 +14,13 @@ const QUERIES: &str = "queries";
 const KEYS: &str = "keys";
 /// Most of either.
 const MOST: i64 = 1024;
-/// Fewest keys at once that are tried.
-const LEAST_KEYS: i64 = 8;
+/// Fewest of either that are tried unasked.
+const LEAST: i64 = 8;
 /// Blocks per core that keep all cores busy until the end.
 const BLOCKS_PER_CORE: i64 = 4;
 /// Threads of a block on a GPU.
 const THREADS: i64 = 128;
-/// Memory of a block of one thread, in bytes: it is on the stack, and half of a core's cache.
+/// Memory of a block of one thread, in bytes; it is on the stack.
 const MOST_BYTES: i64 = 512 << 10;
 
 /// How the work is cut.
@@ -50,33 +50,22 @@ impl Tiles {
         let threads = if is_single { 1 } else { THREADS };
         let most = if is_single { MOST_BYTES } else { i64::from(device.shared_bytes_per_block) };
         let (queries, keys) = (knobs.knob(QUERIES, 1..=MOST)?, knobs.knob(KEYS, 1..=MOST)?);
-        let start = if is_single { (128, 64) } else { (16, 32) };
-        let mut tiles =
-            Tiles { queries: queries.unwrap_or(start.0), keys: keys.unwrap_or(start.1), threads, lanes, bytes: 0 };
-        while queries.is_none() && tiles.is_large(attention, device, most) {
-            tiles.queries /= 2;
-        }
-        while keys.is_none() && tiles.keys > LEAST_KEYS && tiles.bytes(attention) > most {
-            tiles.keys /= 2;
-        }
-        tiles.bytes = tiles.bytes(attention);
-        match () {
-            _ if !tiles.is_possible() => Err(failure(format!(
-                "tiles of {} queries and {} keys do not go with {threads} threads and {lanes} lanes",
-                tiles.queries, tiles.keys
-            ))),
-            _ if tiles.bytes > most => Err(failure(format!("tiles take {} bytes, a block has {most}", tiles.bytes))),
-            _ => Ok(tiles),
-        }
-    }
-
-    /// Whether a tile of half the queries is better: there is too little to do for all cores, or too much to hold.
-    fn is_large(&self, attention: &Attention, device: &DeviceDescription, most: i64) -> bool {
-        let half = self.queries / 2;
-        let busy = i64::from(device.core_count) * BLOCKS_PER_CORE;
-        let is_idle = self.threads == 1 && self.blocks(attention) < busy;
-        let is_possible = Tiles { queries: half, ..*self }.is_possible();
-        is_possible && (is_idle || half >= attention.sizes.queries || self.bytes(attention) > most)
+        let largest = if is_single { (128, 64) } else { (16, 32) };
+        let tiles = |(queries, keys)| {
+            let tiles = Tiles { queries, keys, threads, lanes, bytes: 0 };
+            Tiles { bytes: tiles.bytes(attention), ..tiles }
+        };
+        let others = |queries| sizes(keys, largest.1).into_iter().map(move |keys| (queries, keys));
+        let all = sizes(queries, largest.0).into_iter().flat_map(others).map(tiles);
+        let busy = if is_single { i64::from(device.core_count) * BLOCKS_PER_CORE } else { 0 };
+        let missing = |tiles: &Tiles| (busy - tiles.blocks(attention)).max(0);
+        let is_wide = |tiles: &Tiles| tiles.queries / 2 >= attention.sizes.queries;
+        // The largest, unless smaller ones keep more cores busy, or have fewer idle places.
+        let best = all.filter(|tiles| tiles.is_possible() && tiles.bytes <= most);
+        best.min_by_key(|tiles| (missing(tiles), is_wide(tiles))).ok_or_else(|| EmitError {
+            message: format!("no tiles of queries and keys go with {threads} threads, {lanes} lanes and {most} bytes"),
+            instruction: None,
+        })
     }
 
     /// Vectors are full of queries. A GPU's threads share a query in equal numbers and its keys among them.
@@ -168,6 +157,8 @@ impl Tiles {
     }
 }
 
-fn failure(message: String) -> EmitError {
-    EmitError { message, instruction: None }
+/// The size that is asked for, or the largest and what is left of it by halving.
+fn sizes(wanted: Option<i64>, largest: i64) -> Vec<i64> {
+    let halves = std::iter::successors(Some(largest), |size| Some(size / 2).filter(|&half| half >= LEAST));
+    wanted.map_or_else(|| halves.collect(), |size| vec![size])
 }

@@ -1,6 +1,9 @@
 //! No kernel keeps registers in memory, by NVIDIA's assembler; over the corpus too, if `FUSEBOX_CORPUS` names it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../../plugins/tests/boundary/built.rs"]
+#[allow(dead_code, reason = "every test binary uses a part")]
+mod built;
 mod program;
 
 use std::path::{Path, PathBuf};
@@ -18,11 +21,16 @@ fn assembler() -> Option<PathBuf> {
     Some(program)
 }
 
+/// Kernels of a module, made with the emitters of a library too, as the report has them.
+fn assembled(place: &Workplace, assembler: &Path, module: &str, library: &str) -> Vec<serde_json::Value> {
+    let environment = [("FUSEBOX_PTXAS", assembler.to_str().unwrap()), ("FUSEBOX_EMITTER_PATH", library)];
+    let out = place.run_with_environment(&["explain", "--ptxas", "--json", module], &environment).succeeded();
+    serde_json::from_str(&out).unwrap()
+}
+
 /// Kernels of a module that spill, as the report has them.
 fn spilling(place: &Workplace, assembler: &Path, module: &str) -> Vec<String> {
-    let environment = [("FUSEBOX_PTXAS", assembler.to_str().unwrap())];
-    let out = place.run_with_environment(&["explain", "--ptxas", "--json", module], &environment).succeeded();
-    let kernels: Vec<serde_json::Value> = serde_json::from_str(&out).unwrap();
+    let kernels = assembled(place, assembler, module, "");
     let spills = |kernel: &&serde_json::Value| kernel["spill_stores"] != 0 || kernel["spill_loads"] != 0;
     kernels.iter().filter(spills).map(|kernel| format!("{module}: {kernel}")).collect()
 }
@@ -96,4 +104,21 @@ fn kernels_do_not_spill() {
         }
     }
     assert_eq!(found, [""; 0]);
+}
+
+/// Queries, keys and values of 64 and of 256 elements: what a thread keeps of a result grows with them.
+#[test]
+fn a_strangers_kernel_with_many_registers_does_not_spill() {
+    let Some(assembler) = assembler() else { return };
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/attention-emitter/modules/batch_head_query.hlo");
+    let module = std::fs::read_to_string(path).unwrap();
+    let library = built::attention().display().to_string();
+    for size in [64, 256] {
+        let place = Workplace::with_module(&module.replace("2,3,9,8]", &format!("2,3,9,{size}]")));
+        for kernel in assembled(&place, &assembler, "m.hlo", &library) {
+            assert_eq!(kernel["emitter"], "online-attention");
+            assert!(kernel["spill_stores"] == 0 && kernel["spill_loads"] == 0, "{kernel}");
+        }
+    }
 }
