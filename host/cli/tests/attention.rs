@@ -109,6 +109,8 @@ fn what_it_does_not_compute_is_declined_in_words_and_stays_as_it_was() {
         ("normalised_after", "dot_general.3: no operand is a softmax: exponentials divided by their sum"),
         ("without_maximum", "nothing is subtracted from the scores"),
         ("guarded", "max.1: it is not the sum of the exponentials over all keys"),
+        ("sum_of_other_rows", "reduce_sum.7: it is not the sum of the exponentials over all keys"),
+        ("sum_from_one", "reduce.5: it is not the sum of the exponentials over all keys"),
         ("probabilities_read", "div.7 is read elsewhere too, and the kernel stores nothing but its result"),
         ("one_query", "too few queries (1) share keys, tiles pay from 4 on"),
     ] {
