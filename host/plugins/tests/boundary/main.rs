@@ -1,6 +1,7 @@
 //! The plugin boundary with real libraries: crates outside of the workspace, built here once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[allow(dead_code, reason = "every test binary uses a part")]
 mod built;
 mod carriers;
 mod isolation;
