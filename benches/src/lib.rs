@@ -53,7 +53,7 @@ pub fn sharing_chain(depth: usize, bare: bool) -> String {
 /// # Errors
 /// If two have one name.
 pub fn linked() -> Result<Emitters, Failure> {
-    Ok(Emitters { registry: Registry::new(fusebox_bundle::emitters())?, overrides: Vec::new() })
+    Ok(Emitters { registry: Registry::new(fusebox_bundle::emitters())?, ..Emitters::default() })
 }
 
 /// The loop emitter as the library that cargo made beside this program.
@@ -64,7 +64,7 @@ pub fn library() -> Result<Emitters, LoadError> {
     let mut registry = Registry::default();
     let program = std::env::current_exe().unwrap_or_default();
     registry.load_library(&program.with_file_name("libfusebox_emitter_loop.so"))?;
-    Ok(Emitters { registry, overrides: Vec::new() })
+    Ok(Emitters { registry, ..Emitters::default() })
 }
 
 /// Compiles for this processor with two threads.

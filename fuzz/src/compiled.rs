@@ -35,7 +35,7 @@ pub fn executable(source: &Source, place: Place, registry: &Registry) -> Result<
     let options = Options {
         target,
         device,
-        emitters: Emitters { registry: registry.clone(), overrides: Vec::new() },
+        emitters: Emitters { registry: registry.clone(), ..Emitters::default() },
         threads: 1,
         until: Phase::Run,
         stages: Vec::new(),

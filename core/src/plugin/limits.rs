@@ -60,6 +60,8 @@ pub const MOST_DIGITS: usize = 64;
 pub const MOST_RESULTS: u32 = 1 << 16;
 /// Tokens of one affine map, whose expressions MLIR parses by recursion. Those of vector transfers have eight.
 pub const MOST_AFFINE_TOKENS: usize = 256;
+/// Bits of an integer: products and complex numbers of the widest types have as many.
+pub const MOST_BITS: u32 = 128;
 /// Lanes of a vector: LLVM takes longer ones apart into registers, one instruction for each.
 pub const MOST_LANES: u64 = 1024;
 /// Dimensions of a tensor.

@@ -93,7 +93,7 @@ fn case(source: &Source, random: &mut Random) -> Result<Outcome, String> {
     let options = Options {
         target,
         device,
-        emitters: Emitters { registry, overrides: Vec::new() },
+        emitters: Emitters { registry, ..Emitters::default() },
         threads: 1,
         until: Phase::Run,
         stages: Vec::new(),

@@ -117,7 +117,7 @@ fn of(program: &Source, target: &Machine, device: &DeviceDescription) -> Vec<Ker
     let options = Options {
         target: target.clone(),
         device: device.clone(),
-        emitters: Emitters { registry, overrides: Vec::new() },
+        emitters: Emitters { registry, ..Emitters::default() },
         threads: 1,
         until: Phase::Emit,
         stages: Vec::new(),

@@ -61,8 +61,19 @@ pub struct Common {
 #[derive(Clone, Debug, Default, Args)]
 pub struct EmitterChoice {
     /// kind=name, kind=name@version, kind=./file.so, or ./file.so for all kinds it offers; may be repeated
+    ///
+    /// Its emitters are in charge of what they take of the kind; what they decline goes to the others and is counted
     #[arg(long = "emitter", value_name = "SPEC")]
     pub emitters: Vec<String>,
+    /// Load this library; its emitters bid like the others. May be repeated
+    #[arg(long, value_name = "FILE")]
+    pub load: Vec<PathBuf>,
+    /// It is an error if emitters chosen with --emitter decline anything of their kind
+    #[arg(long, requires = "emitters")]
+    pub force: bool,
+    /// Set a knob of the emitters chosen with --emitter; may be repeated
+    #[arg(long = "knob", value_name = "NAME=VALUE", requires = "emitters")]
+    pub knobs: Vec<String>,
     /// Run every emitter in a process of its own
     #[arg(long)]
     pub isolate: bool,

@@ -8,20 +8,14 @@ mod program;
 
 use program::{Ran, Workplace};
 
-/// Several results of two shapes, a reduction, a transcendental function.
+/// Several results of two shapes, a transcendental function, for a loop on all targets.
 const MODULE: &str = "HloModule m
-
-add {
-  x = f32[] parameter(0)
-  y = f32[] parameter(1)
-  ROOT z = f32[] add(x, y)
-}
 
 fused {
   p = f32[96,64] parameter(0)
   e = f32[96,64] exponential(p)
-  zero = f32[] constant(0)
-  s = f32[96] reduce(e, zero), dimensions={1}, to_apply=add
+  c = f32[96,1] slice(e), slice={[0:96], [5:6]}
+  s = f32[96] reshape(c)
   ROOT t = (f32[96,64], f32[96]) tuple(e, s)
 }
 
@@ -97,9 +91,8 @@ const MISDEEDS: [(&str, &str); 9] = [
 fn an_automatic_choice_that_fails_is_replaced_with_a_warning() {
     for (name, expected) in MISDEEDS {
         let place = Workplace::with_module(&hostile_module(name));
-        // Loaded without being named for a kind of fusion: `twin=` forces nothing here.
-        let library = format!("twin={}", built::hostile("").display());
-        let hostile = place.run(&["run", "m.hlo", "--target", "simt", "--emitter", &library]);
+        let library = built::hostile("").display().to_string();
+        let hostile = place.run(&["run", "m.hlo", "--target", "simt", "--load", &library]);
         let warning =
             format!("warning: emitter hostile 0.1.0 ({}", built::hostile("").canonicalize().unwrap().display());
         assert!(hostile.err.contains(&warning) && hostile.err.contains(expected), "{name}: {}", hostile.err);
@@ -178,4 +171,71 @@ fn what_lies_in_a_folder_of_plugins_and_is_none_is_skipped_with_a_warning() {
             assert_eq!(of_path.code, Some(1), "{}", of_path.err);
         }
     }
+}
+
+/// Two kernels: a transpose, which only one emitter's kind is for, and a sine.
+const TWO_KINDS: &str = "HloModule m
+
+ENTRY main {
+  x = f32[300,200] parameter(0)
+  t = f32[200,300] transpose(x), dimensions={1,0}
+  s = f32[300,200] sine(x)
+  ROOT r = (f32[200,300], f32[300,200]) tuple(t, s)
+}
+";
+
+#[test]
+fn a_choice_that_made_nothing_is_an_error_that_says_what_there_is() {
+    let place = Workplace::with_module(TWO_KINDS);
+    let run = |arguments: &[&str]| place.run(&[&["run", "m.hlo", "--target", "simt"], arguments].concat());
+    run(&["--emitter", "nosuchkind=loop"]).failed(1, &["`nosuchkind=loop`", "no kernel", "1 transpose", "1 loop"]);
+    run(&["--emitter", "loop=row-reduce"]).failed(1, &["`loop=row-reduce`", "it declines all 1 of its kind", "reduc"]);
+    run(&["--emitter", "scatter=loop"]).failed(1, &["`scatter=loop`", "of other kinds"]);
+    run(&["--emitter", "loop=row-reduce", "--force"]).failed(1, &["row-reduce", "does not take fusion"]);
+    run(&["--emitter", "loop=loop"]).succeeded();
+}
+
+#[test]
+fn what_a_chosen_emitter_declines_goes_to_the_others_and_is_counted() {
+    // Two results of one pass over x, and a kernel of one.
+    let both = "HloModule m
+
+ENTRY main {
+  x = f32[300,200] parameter(0)
+  y = f32[1000] parameter(1)
+  c = f32[300,200] cosine(x)
+  q = f32[300,200] exponential(x)
+  e = f32[1000] exponential(y)
+  ROOT r = (f32[300,200], f32[300,200], f32[1000]) tuple(c, q, e)
+}
+";
+    let place = Workplace::with_module(both);
+    // The stranger's emitter takes fusions of one result only.
+    let library = built::simple_loop().display().to_string();
+    let plain = place.run(&["run", "m.hlo"]).succeeded();
+    let chosen = place.run(&["run", "m.hlo", "--emitter", &library]);
+    assert_eq!(chosen.code, Some(0), "{}", chosen.err);
+    assert!(chosen.err.contains("takes 1 of 2 kernels of its kind and declines 1"), "{}", chosen.err);
+    assert!(chosen.err.contains("takes fusions with one array as their result"), "{}", chosen.err);
+    assert_eq!(chosen.out.lines().count(), plain.lines().count());
+    place.run(&["run", "m.hlo", "--emitter", &library, "--force"]).failed(1, &["does not take fusion"]);
+}
+
+#[test]
+fn a_loaded_library_bids_like_the_others() {
+    let place = Workplace::with_module(TWO_KINDS);
+    let library = built::simple_loop().display().to_string();
+    let explained = place.run(&["explain", "m.hlo", "--load", &library]).succeeded();
+    assert!(explained.contains("simple-loop 0.1.0") && explained.contains("accepts with score 50"), "{explained}");
+}
+
+#[test]
+fn knobs_reach_the_emitter_in_charge_and_unknown_ones_are_named() {
+    let place = Workplace::with_module("fusion {\n  p = f32[4096] parameter(0)\n  ROOT s = f32[4096] sine(p)\n}\n");
+    let run = |arguments: &[&str]| place.run(&[&["explain", "m.hlo", "--target", "simt"], arguments].concat());
+    run(&["--knob", "threads=64"]).failed(2, &["--emitter"]);
+    run(&["--emitter", "loop=loop", "--knob", "threads"]).failed(2, &["NAME=VALUE"]);
+    run(&["--emitter", "loop=loop", "--knob", "wings=2"]).failed(1, &["no knob `wings`", "here it has"]);
+    let chosen = run(&["--emitter", "loop=loop", "--knob", "threads=64"]).succeeded();
+    assert!(chosen.contains("x 64") || chosen.contains("64 threads"), "{chosen}");
 }

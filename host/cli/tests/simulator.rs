@@ -46,7 +46,7 @@ fn a_report_names_what_the_program_calls_it() {
     let options = fusebox_compiler::Options {
         target: Target::Simt,
         device: DeviceDescription::simt(),
-        emitters: Emitters { registry, overrides: Vec::new() },
+        emitters: Emitters { registry, ..Emitters::default() },
         threads: 1,
         until: Phase::Run,
         stages: Vec::new(),

@@ -11,7 +11,7 @@ use fusebox_runtime::{CodeImage, Executable};
 use crate::fuse::BidRecord;
 use crate::lower::{Lowered, buffer_alignment, lower};
 use crate::schedule::{Schedule, schedule};
-use crate::select::{Emitters, Selected, select};
+use crate::select::{Emitters, Selected, check_choices, select};
 use crate::source::Source;
 use crate::{CompileError, Dump, Phase, fuse, kernels, passes, report};
 
@@ -106,6 +106,7 @@ fn select_emitters(made: &mut Compilation, options: &Options) -> Result<(), Comp
         options.dump.write(Phase::Emit, name, "mlir", || selected.functions.clone().into_bytes())?;
         made.kernels.push(selected);
     }
+    made.warnings.extend(check_choices(&made.kernels, &made.bids, &options.emitters)?);
     Ok(())
 }
 

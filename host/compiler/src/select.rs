@@ -7,6 +7,7 @@ use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Plan, Verdict};
 use fusebox_core::hlo::Opcode;
 use fusebox_plugins::{LoadedEmitter, Origin, Override, Produced, Registry, Selection, check_plan, produce};
 
+use crate::fuse::BidRecord;
 use crate::prediction::{Prediction, predict};
 use crate::{CompileError, kernels::Unit};
 
@@ -17,13 +18,15 @@ pub struct Emitters {
     pub registry: Registry,
     /// What `--emitter` said.
     pub overrides: Vec<Override>,
+    /// Knobs of the emitters that the user has put in charge.
+    pub knobs: Configuration,
 }
 
 impl Emitters {
     /// Those that come with fusebox.
     #[cfg(test)]
     pub fn bundled() -> Emitters {
-        Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), overrides: Vec::new() }
+        Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() }
     }
 
     /// Numbers of the emitters that anchor on an operation, without those that the user has replaced for their kind.
@@ -32,7 +35,7 @@ impl Emitters {
         let asks = emitters.filter(|(_, emitter)| emitter.anchors().contains(&anchor));
         let is_replaced = |number: usize, emitter: &LoadedEmitter| {
             let choice = self.overrides.iter().rev().find(|choice| choice.kind == emitter.descriptor().kind);
-            choice.is_some_and(|choice| choice.emitter != number)
+            choice.is_some_and(|choice| !choice.emitters.contains(&number))
         };
         asks.filter(|(number, emitter)| !is_replaced(*number, emitter)).map(|(number, _)| number).collect()
     }
@@ -65,8 +68,10 @@ pub fn select(unit: &Unit, device: &DeviceDescription, emitters: &Emitters) -> R
     let mut warnings = Vec::new();
     for &number in &selection.order {
         let emitter = &emitters.registry.emitters()[number];
-        let made = ask(|| produce(emitter, fusion, device, &Configuration::default()));
-        match made.map_err(|failure| failure.to_string()).and_then(|produced| complete(emitter, fusion, produced)) {
+        let knobs = if selection.forced { emitters.knobs.clone() } else { Configuration::default() };
+        let made = ask(|| produce(emitter, fusion, device, &knobs)).map_err(|failure| failure.to_string());
+        let made = made.and_then(|produced| known(emitter, &knobs, produced));
+        match made.and_then(|produced| complete(emitter, fusion, produced)) {
             Ok((plan, functions)) => {
                 let emitter = emitter.descriptor().clone();
                 let prediction = predict(fusion, &plan, device);
@@ -77,6 +82,15 @@ pub fn select(unit: &Unit, device: &DeviceDescription, emitters: &Emitters) -> R
         }
     }
     Err(CompileError::Emitter(warnings.join("\n")))
+}
+
+/// An emitter overlooks knobs that it does not know; its plan tells those it has.
+fn known(emitter: &LoadedEmitter, knobs: &Configuration, produced: Produced) -> Result<Produced, String> {
+    let own = &produced.plan.configuration.0;
+    let Some(unknown) = knobs.0.keys().find(|name| !own.contains_key(*name)) else { return Ok(produced) };
+    let own: Vec<String> = own.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let there_are = if own.is_empty() { "it has none".into() } else { format!("here it has {}", own.join(", ")) };
+    Err(format!("emitter {} has no knob `{unknown}`; {there_are}", emitter.identity()))
 }
 
 /// What a fusion's kernel is predicted to take, by this emitter or by the best that plans it.
@@ -119,6 +133,76 @@ fn complete(emitter: &LoadedEmitter, fusion: &Fusion, produced: Produced) -> Res
             .map_err(|error| format!("emitter {}: {error}", emitter.identity()))?;
     }
     Ok((plan, functions))
+}
+
+/// What the user is to be told of choices: how many fusions each one's emitters declined.
+///
+/// # Errors
+/// If a choice had no effect: no kernel is made by those chosen.
+pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters) -> Result<Vec<String>, CompileError> {
+    let mut remarks = Vec::new();
+    let mut specs: Vec<&String> = emitters.overrides.iter().map(|choice| &choice.spec).collect();
+    specs.dedup();
+    for spec in specs {
+        let choices: Vec<&Override> = emitters.overrides.iter().filter(|choice| choice.spec == *spec).collect();
+        let is_chosen = |number: usize| choices.iter().any(|choice| choice.emitters.contains(&number));
+        let by_choice = |it: &&Selected| it.selection.forced && it.selection.order.iter().all(|&n| is_chosen(n));
+        let declined: Vec<&str> = made.iter().filter_map(|it| declined_reason(&it.selection, spec)).collect();
+        let count = made.iter().filter(by_choice).count();
+        match (count, declined.first()) {
+            (0, _) => return Err(CompileError::Choice(no_effect(spec, &declined, made, bids, emitters, &is_chosen))),
+            (_, Some(first)) => {
+                let all = count + declined.len();
+                remarks.push(format!(
+                    "`{spec}` takes {count} of {all} kernels of its kind and declines {}, the first because: {first} \
+                     (`fusebox explain` lists all, --force makes it an error)",
+                    declined.len()
+                ));
+            }
+            (_, None) => {}
+        }
+    }
+    Ok(remarks)
+}
+
+fn declined_reason<'s>(selection: &'s Selection, spec: &str) -> Option<&'s str> {
+    selection.declined.as_ref().filter(|(declined, _)| declined == spec).map(|(_, reason)| reason.as_str())
+}
+
+/// Why a choice made nothing: its emitters declined, asked in vain, or there is nothing of the kind.
+fn no_effect(
+    spec: &str,
+    declined: &[&str],
+    made: &[Selected],
+    bids: &[BidRecord],
+    emitters: &Emitters,
+    is_chosen: &dyn Fn(usize) -> bool,
+) -> String {
+    let mut text = format!("emitter spec `{spec}`: it made no kernel of this program; ");
+    if let Some(first) = declined.first() {
+        return text + &format!("it declines all {} of its kind, the first because: {first}", declined.len());
+    }
+    let all = emitters.registry.emitters().iter().enumerate();
+    let chosen: Vec<String> = all.filter(|(n, _)| is_chosen(*n)).map(|(_, emitter)| emitter.identity()).collect();
+    if let Some(bid) = bids.iter().find(|bid| chosen.contains(&bid.emitter)) {
+        return text + &format!("it asked for kernels and got none: {}: {}", bid.anchor, bid.outcome);
+    }
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for kernel in made {
+        let kind =
+            kernel.selection.order.first().map(|&n| emitters.registry.emitters()[n].descriptor().kind.to_string());
+        let kind = kind.unwrap_or_default();
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((kind, 1)),
+        }
+    }
+    let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    text += &match kinds.is_empty() {
+        true => "the program has no kernels".to_owned(),
+        false => format!("its kernels are of other kinds: {}", kinds.join(", ")),
+    };
+    text
 }
 
 thread_local! {

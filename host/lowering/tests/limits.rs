@@ -58,7 +58,7 @@ fn values_are_so_large() {
         ),
         (
             r#"%f = "arith.constant"() <{value = 1 : i16000000}> : () -> i16000000"#,
-            "of 16000000 bits; integers have at most 64",
+            "of 16000000 bits; integers have at most 128",
         ),
         (
             r#"%f = "tensor.empty"() : () -> tensor<1000000000xf32>

@@ -1,5 +1,7 @@
 //! Who is to compile a fusion: overrides of the user, then score, then the registry's order.
 
+use std::path::Path;
+
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, KernelKind, Verdict};
 use semver::Version;
@@ -10,15 +12,17 @@ use crate::library::canonical;
 use crate::registry::Registry;
 use crate::spec::{Spec, Target};
 
-/// A choice of the user, looked up in a registry.
+/// A choice of the user, looked up in a registry: these emitters are in charge of what they take of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     /// Fusions of this kind: those which, without overrides, an emitter of this kind would take.
     pub kind: KernelKind,
-    /// Number of the emitter in the registry.
-    pub emitter: usize,
+    /// Numbers of the emitters in the registry; several where a file offers several of the kind.
+    pub emitters: Vec<usize>,
     /// The SPEC it is from.
     pub spec: String,
+    /// Whether it is an error if they decline a fusion of the kind; otherwise the others take it.
+    pub force: bool,
 }
 
 /// A SPEC that fits no emitter.
@@ -42,38 +46,45 @@ impl Override {
     ///
     /// # Errors
     /// If nothing fits.
-    pub fn resolve(registry: &Registry, spec: &Spec) -> Result<Vec<Override>, OverrideError> {
-        let numbered = || registry.emitters().iter().enumerate();
-        let overriding = |kind: &KernelKind, emitter| Override { kind: kind.clone(), emitter, spec: spec.to_string() };
-        let found: Vec<Override> = match &spec.target {
-            Target::File(path) => {
-                let path = canonical(path)?;
-                let of_file = numbered().filter(|(_, emitter)| emitter.origin().path() == Some(&path));
-                match &spec.kind {
-                    None => of_file.map(|(i, emitter)| overriding(&emitter.descriptor().kind, i)).collect(),
-                    Some(kind) => {
-                        let fits = |(_, emitter): &(usize, &LoadedEmitter)| emitter.descriptor().kind == *kind;
-                        of_file.filter(fits).map(|(i, _)| overriding(kind, i)).take(1).collect()
-                    }
-                }
-            }
+    pub fn resolve(registry: &Registry, spec: &Spec, force: bool) -> Result<Vec<Override>, OverrideError> {
+        let found = match &spec.target {
+            Target::File(path) => of_file(registry, &canonical(path)?, spec.kind.as_ref()),
             Target::Name { name, version } => {
-                let versioned = numbered()
-                    .filter(|(_, emitter)| emitter.descriptor().name == *name)
-                    .filter_map(|(i, emitter)| Some((Version::parse(&emitter.descriptor().version).ok()?, i)));
-                // The newest; of equal ones, the first of the registry.
-                let newest = versioned
-                    .filter(|(found, _)| version.as_ref().is_none_or(|wanted| wanted == found))
-                    .max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
-                newest.zip(spec.kind.as_ref()).map(|((_, i), kind)| overriding(kind, i)).into_iter().collect()
+                let newest = newest(registry, name, version.as_ref());
+                newest.zip(spec.kind.clone()).map(|(number, kind)| (kind, vec![number])).into_iter().collect()
             }
         };
         if found.is_empty() {
             let known: Vec<String> = registry.emitters().iter().map(LoadedEmitter::identity).collect();
             return Err(OverrideError::Unknown { spec: spec.to_string(), known: known.join(", ") });
         }
-        Ok(found)
+        let overriding = |(kind, emitters)| Override { kind, emitters, spec: spec.to_string(), force };
+        Ok(found.into_iter().map(overriding).collect())
     }
+}
+
+/// The emitters of a file by kind, or those of one kind.
+fn of_file(registry: &Registry, path: &Path, kind: Option<&KernelKind>) -> Vec<(KernelKind, Vec<usize>)> {
+    let mut found: Vec<(KernelKind, Vec<usize>)> = Vec::new();
+    for (number, emitter) in registry.emitters().iter().enumerate() {
+        let own = &emitter.descriptor().kind;
+        if emitter.origin().path() != Some(path) || kind.is_some_and(|kind| kind != own) {
+            continue;
+        }
+        match found.iter_mut().find(|(known, _)| known == own) {
+            Some((_, numbers)) => numbers.push(number),
+            None => found.push((own.clone(), vec![number])),
+        }
+    }
+    found
+}
+
+/// The newest emitter of a name, or that of a version; of equal ones, the first of the registry.
+fn newest(registry: &Registry, name: &str, version: Option<&Version>) -> Option<usize> {
+    let named = registry.emitters().iter().enumerate().filter(|(_, emitter)| emitter.descriptor().name == *name);
+    let versioned = named.filter_map(|(i, emitter)| Some((Version::parse(&emitter.descriptor().version).ok()?, i)));
+    let fitting = versioned.filter(|(found, _)| version.is_none_or(|wanted| wanted == found));
+    fitting.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, number)| number)
 }
 
 /// What became of one emitter in a selection.
@@ -108,6 +119,8 @@ pub struct Selection {
     /// Whether the user has named the emitter. Then its failure is an error; otherwise the next is tried, with a
     /// warning.
     pub forced: bool,
+    /// The user's choice for the fusion, if those chosen decline it: the SPEC, and why.
+    pub declined: Option<(String, String)>,
     /// One line per emitter, in the registry's order.
     pub records: Vec<Record>,
 }
@@ -161,20 +174,20 @@ pub fn select(
     // The last SPEC for a kind counts. Where nobody takes the fusion, the one of the emitter's own kind does.
     let forced = overrides.iter().rev().find(|choice| match kind {
         Some(kind) => choice.kind == *kind,
-        None => emitters.get(choice.emitter).is_some_and(|e| e.descriptor().kind == choice.kind),
+        None => choice.emitters.iter().any(|&number| emitters[number].descriptor().kind == choice.kind),
     });
     let mut reason = "highest score".to_owned();
+    let (mut in_charge, mut declined) = (false, None);
     if let Some(choice) = forced {
-        if score(choice.emitter).is_none() {
-            return Err(SelectError::Forced {
-                emitter: emitters[choice.emitter].identity(),
-                spec: choice.spec.clone(),
-                fusion: fusion.name.clone(),
-                reason: reason_of(&verdicts[choice.emitter]),
-            });
+        let taking: Vec<usize> = order.iter().copied().filter(|number| choice.emitters.contains(number)).collect();
+        match taking.first() {
+            Some(_) => {
+                order = taking;
+                reason = format!("chosen by `{}`", choice.spec);
+                in_charge = true;
+            }
+            None => declined = Some(not_taken(emitters, &verdicts, choice, fusion)?),
         }
-        order = vec![choice.emitter];
-        reason = format!("forced by `{}`", choice.spec);
     }
     let Some(&first) = order.first() else {
         let reasons: Vec<String> =
@@ -190,7 +203,28 @@ pub fn select(
     let records = (0..emitters.len())
         .map(|i| Record { emitter: i, identity: emitters[i].identity(), outcome: outcome(i) })
         .collect();
-    Ok(Selection { order, forced: forced.is_some(), records })
+    Ok(Selection { order, forced: in_charge, declined, records })
+}
+
+/// The SPEC and the reasons of a choice whose emitters all decline; an error where that must not be, or one of them failed.
+fn not_taken(
+    emitters: &[LoadedEmitter],
+    verdicts: &[Result<Verdict, Failure>],
+    choice: &Override,
+    fusion: &Fusion,
+) -> Result<(String, String), SelectError> {
+    let reasons: Vec<String> = choice.emitters.iter().map(|&number| reason_of(&verdicts[number])).collect();
+    let reason = reasons.join("; ");
+    if choice.force || choice.emitters.iter().any(|&number| verdicts[number].is_err()) {
+        let identities: Vec<String> = choice.emitters.iter().map(|&number| emitters[number].identity()).collect();
+        return Err(SelectError::Forced {
+            emitter: identities.join(", "),
+            spec: choice.spec.clone(),
+            fusion: fusion.name.clone(),
+            reason,
+        });
+    }
+    Ok((choice.spec.clone(), reason))
 }
 
 fn reason_of(verdict: &Result<Verdict, Failure>) -> String {

@@ -32,7 +32,7 @@ pub fn run_with(
     let options = Options {
         target,
         device,
-        emitters: Emitters { registry, overrides: Vec::new() },
+        emitters: Emitters { registry, ..Emitters::default() },
         threads: 1,
         until: Phase::Run,
         stages: Vec::new(),

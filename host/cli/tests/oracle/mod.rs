@@ -48,12 +48,12 @@ fn run(
     let mut overrides = Vec::new();
     for choice in choices {
         let spec: Spec = choice.parse().map_err(|e| format!("{e}"))?;
-        overrides.extend(Override::resolve(&registry, &spec).map_err(|e| e.to_string())?);
+        overrides.extend(Override::resolve(&registry, &spec, true).map_err(|e| e.to_string())?);
     }
     let options = Options {
         target,
         device,
-        emitters: Emitters { registry, overrides },
+        emitters: Emitters { registry, overrides, ..Emitters::default() },
         threads: 1,
         until: Phase::Run,
         stages: Vec::new(),

@@ -162,9 +162,14 @@ fn emitters(choice: &Choice) -> Result<Emitters, String> {
     if let Choice::Forced(name) = choice {
         let emitter = registry.emitters().iter().position(|emitter| emitter.descriptor().name == *name).unwrap();
         let kinds = registry.emitters().iter().map(|emitter| emitter.descriptor().kind.clone());
-        overrides.extend(kinds.map(|kind| Override { kind, emitter, spec: "the test".into() }));
+        overrides.extend(kinds.map(|kind| Override {
+            kind,
+            emitters: vec![emitter],
+            spec: "the test".into(),
+            force: true,
+        }));
     }
-    Ok(Emitters { registry, overrides })
+    Ok(Emitters { registry, overrides, ..Emitters::default() })
 }
 
 /// An emitter that plans with one of the configurations it offers besides its first choice.

@@ -49,7 +49,7 @@ fn fold_part(case: &Case, single: Range<usize>, pairs: Range<usize>) -> Folded {
     let options = Options {
         target: Target::Cpu,
         device: DeviceDescription::cpu(1),
-        emitters: Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), overrides: Vec::new() },
+        emitters: Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() },
         threads: 1,
         until: Phase::Fuse,
         stages: Vec::new(),

@@ -86,7 +86,7 @@ ENTRY main {
 fn emitters(asker: Asker) -> Emitters {
     let mut all = fusebox_bundle::emitters();
     all.push(Box::new(asker));
-    Emitters { registry: Registry::new(all).unwrap(), overrides: Vec::new() }
+    Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() }
 }
 
 /// Names of the instructions in each fusion, without parameters, and what became of bids.
@@ -187,7 +187,12 @@ fn a_bid_that_takes_longer_than_without_it_is_passed_over() {
 fn an_emitter_that_the_user_has_replaced_for_its_kind_is_not_asked() {
     let taken = |_: &Candidate| names(&["first", "second"]);
     let mut emitters = emitters(Asker { taken, accepts: true });
-    emitters.overrides.push(Override { kind: KernelKind("waves".into()), emitter: 0, spec: "waves=loop".into() });
+    emitters.overrides.push(Override {
+        kind: KernelKind("waves".into()),
+        emitters: vec![0],
+        spec: "waves=loop".into(),
+        force: false,
+    });
     let (fusions, records) = fused(&emitters);
     assert_eq!(fusions, fused(&Emitters::bundled()).0);
     assert!(records.is_empty(), "{records:?}");

@@ -34,7 +34,9 @@ fn arguments(op: Operation) -> impl Iterator<Item = Value> {
 
 fn check_type(ty: &Type) -> Result<(), String> {
     match ty {
-        Type::Integer(bits) if *bits > 64 => Err(format!("of {bits} bits; integers have at most 64")),
+        Type::Integer(bits) if *bits > limits::MOST_BITS => {
+            Err(format!("of {bits} bits; integers have at most {}", limits::MOST_BITS))
+        }
         Type::Vector { lanes, .. } if u64::from(*lanes) > limits::MOST_LANES => {
             Err(format!("of {lanes} lanes; vectors have at most {}", limits::MOST_LANES))
         }

@@ -23,6 +23,11 @@ pub fn bundled_loop() -> PathBuf {
     own.with_file_name("libfusebox_emitter_loop.so")
 }
 
+/// The bundled reduce emitters as a library.
+pub fn bundled_reduce() -> PathBuf {
+    bundled_loop().with_file_name("libfusebox_emitter_reduce.so")
+}
+
 /// A variant of `testing/hostile-emitter`; the empty one is the usual.
 pub fn hostile(variant: &str) -> PathBuf {
     static BUILT: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());

@@ -5,7 +5,7 @@ use std::path::Path;
 use fusebox_core::device::DeviceDescription;
 use fusebox_plugins::{Outcome, Override, Registry, SelectError, Selection, Spec, select};
 
-use crate::built::{hostile, simple_loop};
+use crate::built::{bundled_reduce, hostile, simple_loop};
 use crate::fusion_named;
 
 /// The bundled emitters, the stranger's, two versions of the hostile one.
@@ -18,7 +18,11 @@ fn registry() -> Registry {
 }
 
 fn selection(registry: &Registry, fusion: &str, specs: &[&str]) -> Result<Selection, SelectError> {
-    let resolve = |spec: &&str| Override::resolve(registry, &spec.parse::<Spec>().unwrap()).unwrap();
+    selection_with(registry, fusion, specs, false)
+}
+
+fn selection_with(registry: &Registry, fusion: &str, specs: &[&str], force: bool) -> Result<Selection, SelectError> {
+    let resolve = |spec: &&str| Override::resolve(registry, &spec.parse::<Spec>().unwrap(), force).unwrap();
     let overrides: Vec<Override> = specs.iter().flat_map(resolve).collect();
     select(registry, &fusion_named(fusion), &DeviceDescription::simt(), &overrides)
 }
@@ -65,7 +69,33 @@ fn the_last_override_of_a_kind_counts() {
     assert!(selection.forced);
     assert_eq!(order(&registry, &selection), ["simple-loop 0.1.0"]);
     let chosen = selection.records.iter().find(|record| record.emitter == selection.order[0]).unwrap();
-    assert_eq!(chosen.outcome, Outcome::Chosen("forced by `loop=simple-loop`".into()));
+    assert_eq!(chosen.outcome, Outcome::Chosen("chosen by `loop=simple-loop`".into()));
+}
+
+#[test]
+fn a_file_with_several_emitters_of_a_kind_is_chosen_as_a_whole() {
+    let mut registry = Registry::new(fusebox_bundle::emitters()).unwrap();
+    registry.load_library(&bundled_reduce()).unwrap();
+    let spec: Spec = bundled_reduce().display().to_string().parse().unwrap();
+    let overrides = Override::resolve(&registry, &spec, false).unwrap();
+    assert_eq!(overrides.len(), 1, "one kind");
+    let emitters = registry.emitters().iter();
+    let own = emitters.enumerate().filter(|(_, emitter)| emitter.origin().path().is_some()).map(|(number, _)| number);
+    assert_eq!(overrides[0].emitters, own.collect::<Vec<_>>());
+    assert!(overrides[0].emitters.len() > 1);
+}
+
+#[test]
+fn what_those_in_charge_decline_goes_to_the_others_unless_it_must_not() {
+    let registry = registry();
+    let usual = selection(&registry, "f", &[]).unwrap();
+    let declined = selection(&registry, "f", &["loop=scatter-owned"]).unwrap();
+    assert!(!declined.forced);
+    assert_eq!(declined.order, usual.order);
+    let (spec, reason) = declined.declined.unwrap();
+    assert_eq!(spec, "loop=scatter-owned");
+    let error = selection_with(&registry, "f", &["loop=scatter-owned"], true).unwrap_err().to_string();
+    assert!(error.contains("does not take fusion f") && error.contains(&reason), "{error}");
 }
 
 #[test]
@@ -89,10 +119,10 @@ fn a_forced_emitter_that_fails_is_an_error() {
 fn an_unknown_emitter_is_answered_with_those_there_are() {
     let registry = registry();
     for spec in ["loop=none", "loop=hostile@9.0.0"] {
-        let error = Override::resolve(&registry, &spec.parse().unwrap()).unwrap_err().to_string();
+        let error = Override::resolve(&registry, &spec.parse().unwrap(), false).unwrap_err().to_string();
         assert!(error.contains(spec) && error.contains("simple-loop 0.1.0 ("), "{error}");
     }
-    let missing = Override::resolve(&registry, &"loop=./missing.so".parse().unwrap()).unwrap_err();
+    let missing = Override::resolve(&registry, &"loop=./missing.so".parse().unwrap(), false).unwrap_err();
     assert!(missing.to_string().contains("missing.so"));
     assert!(!Path::new("./missing.so").exists());
 }
