@@ -7,7 +7,7 @@
 //! knobs.rs     values of the configuration
 //! gpu/         many threads per block
 //! cpu/         one thread per block
-//! chain/       chains of row reductions, one thread per block
+//! chain/       chains of row reductions: one thread per block, a row per warp, a row per block
 //! ```
 
 mod body;
@@ -24,7 +24,7 @@ use fusebox_core::emitter::{
     Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict,
 };
 
-pub use chain::RowNormalise;
+pub use chain::{RowNormalise, ThreadNormalise};
 pub use form::Form;
 
 /// One of the five reduce emitters.
@@ -36,7 +36,9 @@ fusebox_core::export_emitters!(
     Reduce(Form::Column),
     Reduce(Form::SmallColumn),
     Reduce(Form::Scalar),
-    RowNormalise
+    RowNormalise,
+    ThreadNormalise::Warp,
+    ThreadNormalise::Block
 );
 
 impl Emitter for Reduce {

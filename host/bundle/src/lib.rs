@@ -25,6 +25,8 @@ pub const ORDER: &[&str] = &[
     "small-column-reduce",
     "scalar-reduce",
     "row-normalise",
+    "warp-normalise",
+    "block-normalise",
     "scatter",
     "scatter-in-order",
     "transpose",

@@ -8,36 +8,30 @@ use std::collections::HashSet;
 
 use fusebox_core::analysis::{RowPlace, RowSpace, keeps_positions, row_space};
 use fusebox_core::cost::{first_array, is_heavy, per_element};
-use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Candidate};
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
 
-/// Elements of a row below which walks over rows are too short to pay.
-const SHORTEST_ROW: i64 = 8;
-/// Elements of a row above which it no longer stays in a near cache.
-const LONGEST_ROW: i64 = 64 << 10;
-/// Rows per core that keep all cores busy.
-const ROWS_PER_CORE: i64 = 4;
-/// Elements in all below which one core is enough.
-const SMALL: i64 = 64 << 10;
+use super::limits::Limits;
+
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 200;
 /// Additions that may be repeated for an element whose array is smaller than the rows.
 const CHEAP: f64 = 2.0;
 
-/// What row-normalise takes around a reduction.
-pub fn bid(candidate: &Candidate, device: &DeviceDescription) -> Bid {
+/// The rows that the anchor of a candidate reduces.
+pub fn rows_of(candidate: &Candidate) -> Option<RowSpace> {
+    row_space(&candidate.region.module, candidate.region.computation(), candidate.anchor)
+}
+
+/// What a chain takes around a reduction.
+pub fn bid(candidate: &Candidate, limits: &Limits) -> Bid {
     let region = &candidate.region;
     let (module, computation) = (&region.module, region.computation());
-    let Some(space) = row_space(module, computation, candidate.anchor) else {
+    let Some(space) = rows_of(candidate) else {
         return Bid::decline("the reduction is not one of contiguous rows");
     };
-    let busy = i64::from(device.core_count) * ROWS_PER_CORE;
-    if !(SHORTEST_ROW..=LONGEST_ROW).contains(&space.length) {
-        return Bid::decline(format!("rows of {} elements are too short or too long", space.length));
-    }
-    if space.rows < busy && space.element_count() > SMALL {
-        return Bid::decline(format!("{} rows do not keep all cores busy", space.rows));
+    if let Some(reason) = limits.refusal(space) {
+        return Bid::decline(reason);
     }
     let count = computation.instructions.len();
     let mut search = Search {
@@ -52,10 +46,16 @@ pub fn bid(candidate: &Candidate, device: &DeviceDescription) -> Bid {
     };
     search.grow(candidate.anchor);
     search.take_along();
-    match search.chain() {
-        Some(instructions) => Bid::Take { instructions },
-        None => Bid::decline("no result of the reduction goes back into its rows"),
+    let Some(instructions) = search.chain() else {
+        return Bid::decline("no result of the reduction goes back into its rows");
+    };
+    let others = search.other_reductions(&instructions);
+    if others > search.phases(&instructions) {
+        return Bid::decline(format!(
+            "its rows also need {others} other reductions, which one kernel computes with it"
+        ));
     }
+    Bid::Take { instructions }
 }
 
 /// What is known about a region, seen from one reduction.
@@ -179,6 +179,40 @@ impl Search<'_> {
         let mut needed: Vec<InstrId> = needed.into_iter().collect();
         needed.sort_unstable();
         (!needed.is_empty()).then_some(needed)
+    }
+
+    /// Reductions one after another in a chain.
+    fn phases(&self, chain: &[InstrId]) -> usize {
+        let mut phases = vec![0; self.computation.instructions.len()];
+        for &id in chain {
+            let instruction = self.computation.instruction(id);
+            let before = instruction.operands.iter().map(|operand| phases[operand.index()]).max().unwrap_or(0);
+            let is_phase = matches!(instruction.op, Op::Reduce { .. }) && self.is_member(id);
+            phases[id.index()] = before + usize::from(is_phase);
+        }
+        phases.into_iter().max().unwrap_or(0)
+    }
+
+    /// Reductions outside whose results meet those of a chain, row by row. Without the chain, they and its first phase are one
+    /// kernel with what combines them; with it, they are left with a kernel each.
+    fn other_reductions(&self, chain: &[InstrId]) -> usize {
+        let of_rows = chain.iter().filter(|id| self.places[id.index()] == RowPlace::Row);
+        let mut pending: Vec<InstrId> =
+            of_rows.flat_map(|id| self.computation.instruction(*id).operands.iter().copied()).collect();
+        let mut seen = HashSet::new();
+        let mut found = 0;
+        while let Some(id) = pending.pop() {
+            let instruction = self.computation.instruction(id);
+            if self.is_member(id) || elements(instruction) != self.space.rows || !seen.insert(id) {
+                continue;
+            }
+            match instruction.op {
+                Op::Reduce { .. } => found += 1,
+                _ if keeps_positions(self.computation, instruction) => pending.extend(&instruction.operands),
+                _ => {}
+            }
+        }
+        found
     }
 
     /// Members that are read outside of the chain. A broadcast is computed again there; what it copies is read then.

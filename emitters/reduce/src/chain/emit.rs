@@ -9,14 +9,18 @@
 //!   write roots of the row
 //! ```
 
-use fusebox_core::analysis::{ReductionGroup, RowChain, RowPlace};
+use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::hlo::InstrId;
 
-use super::parts::{Known, Part, Phase, dims_of, groups, phases};
-use crate::body::{Body, PerHero, Starts, Write, write};
+use super::kept::{Kept, element_bytes, is_expensive, kept};
+use super::parts::{Known, Phase, computed, groups, operands, phases, root_writes, row_values, value_of};
+use crate::body::{Body, Starts, write};
 use crate::cpu::Accumulators;
+
+/// Most bytes of a row's stored values: they stay in a near cache and fit a thread's stack.
+const MOST_BYTES: i64 = 64 << 10;
 
 /// Everything declared.
 struct Chain<'c> {
@@ -42,7 +46,9 @@ struct Row {
 pub fn emit(fusion: &Fusion, chain: &RowChain, share: i64) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let groups = groups(chain);
-    let phases = phases(&mut kernel, fusion, chain);
+    let bytes = |kept: &[Kept]| kept.iter().map(|(id, _)| element_bytes(fusion, *id)).sum::<i64>();
+    let fits = |kept: &[Kept]| chain.space.length.saturating_mul(bytes(kept)) <= MOST_BYTES;
+    let phases = phases(&mut kernel, fusion, chain, &kept(fusion, chain, is_expensive, fits));
     let bodies = groups.iter().map(|group| Body::of_combiners(&mut kernel, group)).collect();
     let declared = Chain { fusion, chain, phases, bodies };
     let (block, outputs) = (kernel.block(), kernel.outputs().to_vec());
@@ -114,10 +120,7 @@ impl Chain<'_> {
 
     /// The row's values that a phase makes known.
     fn after(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut Row) {
-        let found = computed(b, &phase.row, &[row.row], &row.heroes);
-        let values = &self.chain.row_values;
-        let news = row.heroes.iter().chain(&found).filter(|(id, _)| values.contains(id));
-        let news: Known = news.filter(|(id, _)| value_of(&row.values, *id).is_none()).cloned().collect();
+        let news = row_values(b, self.chain, phase, row.row, &row.heroes, &row.values);
         row.values.extend(news);
     }
 
@@ -147,21 +150,7 @@ impl Chain<'_> {
         found: &[(InstrId, Vec<Value>)],
         outputs: &[Value],
     ) -> Vec<Value> {
-        let mut writes = Vec::new();
-        for root in self.chain.roots.iter().filter(|root| root.place == place) {
-            let dims = dims_of(self.fusion, root.instruction);
-            let index = match place {
-                RowPlace::Row => self.chain.space.row_index(&dims),
-                _ => self.chain.space.element_index(&dims),
-            };
-            let index = b.apply_indexing(&index, point);
-            let values = value_of(found, root.instruction).into_iter().flatten().enumerate();
-            writes.extend(values.map(|(leaf, &element)| Write {
-                output: root.output + leaf,
-                element,
-                index: index.clone(),
-            }));
-        }
+        let writes = root_writes(b, self.fusion, self.chain, place, point, found);
         write(b, &writes, outputs)
     }
 
@@ -186,22 +175,6 @@ impl Chain<'_> {
         }
         known
     }
-}
-
-/// What the parts compute at a point.
-fn computed(b: &mut FunctionBuilder, parts: &[Part], point: &[Value], known: &[(InstrId, Vec<Value>)]) -> Known {
-    parts.iter().flat_map(|part| part.compute(b, point, known)).collect()
-}
-
-/// The operands of a group's heroes.
-fn operands(group: &ReductionGroup, found: &[(InstrId, Vec<Value>)]) -> PerHero {
-    let operand = |id: InstrId| value_of(found, id).and_then(|values| values.first().copied());
-    let heroes = group.heroes.iter();
-    heroes.map(|hero| hero.values.iter().filter_map(|value| operand(value.operand)).collect()).collect()
-}
-
-fn value_of(known: &[(InstrId, Vec<Value>)], id: InstrId) -> Option<&Vec<Value>> {
-    known.iter().find(|(known, _)| *known == id).map(|(_, values)| values)
 }
 
 fn tensor_of(tensors: &[(InstrId, Value)], id: InstrId) -> Option<Value> {

@@ -1,11 +1,13 @@
 //! Values of a row that are stored between phases instead of computed again.
+//!
+//! Latest first: what is kept of a softmax is `x` until the maximum is known, then `exp(x - max)` in its place.
 
 use fusebox_core::analysis::{RowChain, RowPlace, keeps_positions};
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayShape, BinaryOp, InstrId, Op, UnaryOp};
 
-/// Most bytes of a row's stored values: they stay in a near cache and fit a thread's stack.
-const MOST_BYTES: i64 = 64 << 10;
+/// An instruction whose values are stored, and the phase that computes it.
+pub type Kept = (InstrId, usize);
 
 /// The results of each phase that have an element per element of the rows: operands of its reductions; in the last
 /// phase, roots.
@@ -25,30 +27,50 @@ pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     phases
 }
 
-/// Instructions that are expensive and wanted in several phases, each with the phase that computes it, latest
-/// instructions first.
-pub fn kept(fusion: &Fusion, chain: &RowChain) -> Vec<(InstrId, usize)> {
+/// Instructions that are `worth` it and wanted in several phases, each with the phase that computes it, latest
+/// instructions first, as long as all together are `admitted`.
+pub fn kept(
+    fusion: &Fusion,
+    chain: &RowChain,
+    is_worth: impl Fn(&Op) -> bool,
+    admitted: impl Fn(&[Kept]) -> bool,
+) -> Vec<Kept> {
     let computation = fusion.computation();
     let wanted = wanted(chain);
     let aligned = aligned(fusion, chain);
-    let mut kept: Vec<(InstrId, usize)> = Vec::new();
-    let mut bytes = 0;
+    let mut kept: Vec<Kept> = Vec::new();
     for id in computation.ids().rev() {
         let instruction = computation.instruction(id);
-        let Some(array) = instruction.shape.as_array() else { continue };
-        if !aligned[id.index()] || !is_expensive(&instruction.op) {
+        if instruction.shape.as_array().is_none() || !aligned[id.index()] || !is_worth(&instruction.op) {
             continue;
         }
-        let size = chain.space.length.saturating_mul(array.element_type.byte_size() as i64);
         let mut phases = (0..wanted.len()).filter(|&phase| is_needed(fusion, chain, &kept, &wanted[phase], id, phase));
-        if let (Some(first), Some(_)) = (phases.next(), phases.next())
-            && bytes + size <= MOST_BYTES
-        {
-            bytes += size;
+        if let (Some(first), Some(_)) = (phases.next(), phases.next()) {
             kept.push((id, first));
+            if !admitted(&kept) {
+                kept.pop();
+            }
         }
     }
     kept
+}
+
+/// Bytes of one element of a kept instruction.
+pub fn element_bytes(fusion: &Fusion, kept: InstrId) -> i64 {
+    fusion.computation().instruction(kept).shape.as_array().map_or(0, |array| array.element_type.byte_size() as i64)
+}
+
+/// For each phase but the last, what is kept while it ends and read after it.
+pub fn alive(fusion: &Fusion, chain: &RowChain, kept: &[Kept]) -> Vec<Vec<InstrId>> {
+    let wanted = wanted(chain);
+    let is_read = |id: InstrId, after: usize| {
+        (after + 1..wanted.len()).any(|phase| is_needed(fusion, chain, kept, &wanted[phase], id, phase))
+    };
+    let alive_after = |phase: usize| {
+        let made = kept.iter().filter(|(_, by)| *by <= phase).map(|(id, _)| *id);
+        made.filter(|&id| is_read(id, phase)).collect()
+    };
+    (0..chain.phases.len()).map(alive_after).collect()
 }
 
 /// Whether the instruction has an element per element of the rows and whatever reads it reads it at its own position.
@@ -73,14 +95,7 @@ fn aligned(fusion: &Fusion, chain: &RowChain) -> Vec<bool> {
 }
 
 /// Whether computing `outputs` of a phase computes the instruction, where what is kept from earlier phases is read.
-fn is_needed(
-    fusion: &Fusion,
-    chain: &RowChain,
-    kept: &[(InstrId, usize)],
-    outputs: &[InstrId],
-    id: InstrId,
-    phase: usize,
-) -> bool {
+fn is_needed(fusion: &Fusion, chain: &RowChain, kept: &[Kept], outputs: &[InstrId], id: InstrId, phase: usize) -> bool {
     let computation = fusion.computation();
     // What is kept by this phase has to be computed in it.
     let mut pending: Vec<InstrId> = outputs.to_vec();
@@ -101,7 +116,8 @@ fn is_needed(
     false
 }
 
-fn is_expensive(op: &Op) -> bool {
+/// Whether an operation takes longer than reading its result from a near cache.
+pub fn is_expensive(op: &Op) -> bool {
     match op {
         Op::Unary(op) => !matches!(
             op,
@@ -120,4 +136,10 @@ fn is_expensive(op: &Op) -> bool {
         Op::Binary(op) => matches!(op, BinaryOp::Power | BinaryOp::Atan2 | BinaryOp::Remainder),
         _ => false,
     }
+}
+
+/// Whether an operation gives elements that are read or computed, not only copied or moved.
+pub fn has_own_values(op: &Op) -> bool {
+    let is_copy = matches!(op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } | Op::Reshape | Op::Bitcast);
+    !is_copy && !matches!(op, Op::Tuple | Op::GetTupleElement { .. })
 }

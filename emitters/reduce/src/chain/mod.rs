@@ -1,16 +1,21 @@
-//! The row-normalise emitter: chains of row reductions (softmax, layer norm, …) in one kernel for blocks of one thread.
+//! Chains of row reductions (softmax, layer norm, …) in one kernel, and the row-normalise emitter: that for blocks of one
+//! thread.
 //!
 //! ```text
-//! bid.rs    which instructions around a reduction are a chain
-//! kept.rs   which values of a row are stored between phases instead of computed again
-//! parts.rs  chain -> the subgraph functions of its phases
-//! emit.rs   the loops
+//! bid.rs     which instructions around a reduction are a chain
+//! limits.rs  which rows are worth it
+//! kept.rs    which values of a row are stored between phases instead of computed again
+//! parts.rs   chain -> the subgraph functions of its phases
+//! emit.rs    the loops of a block of one thread
+//! threads/   the emitters for blocks of many threads
 //! ```
 
 mod bid;
 mod emit;
 mod kept;
+mod limits;
 mod parts;
+mod threads;
 
 use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::device::DeviceDescription;
@@ -22,6 +27,8 @@ use fusebox_core::hlo::{ArrayShape, Opcode, Shape};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::knobs::configuration;
+use limits::Limits;
+pub use threads::ThreadNormalise;
 
 /// Above the reduce emitters, which compute the inner reductions of a chain once per element.
 const SCORE: u32 = 800;
@@ -54,7 +61,7 @@ impl Emitter for RowNormalise {
 
     fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Bid {
         match device.is_single_threaded_block() {
-            true => bid::bid(candidate, device),
+            true => bid::bid(candidate, &Limits::of_single_threads(device)),
             false => Bid::decline("row-normalise is for blocks of one thread"),
         }
     }

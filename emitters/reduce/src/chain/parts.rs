@@ -6,7 +6,8 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
 
-use super::kept;
+use super::kept::{Kept, wanted};
+use crate::body::{PerHero, Write};
 
 /// Values known so far, by the instruction whose they are.
 pub type Known = Vec<(InstrId, Vec<Value>)>;
@@ -47,9 +48,8 @@ impl Part {
 }
 
 /// The phases of a chain; the last one writes the roots.
-pub fn phases(kernel: &mut KernelBuilder, fusion: &Fusion, chain: &RowChain) -> Vec<Phase> {
-    let wanted = kept::wanted(chain);
-    let kept = kept::kept(fusion, chain);
+pub fn phases(kernel: &mut KernelBuilder, fusion: &Fusion, chain: &RowChain, kept: &[Kept]) -> Vec<Phase> {
+    let wanted = wanted(chain);
     let last = wanted.len() - 1;
     let mut phases = Vec::with_capacity(wanted.len());
     for (phase, wanted) in wanted.iter().enumerate() {
@@ -117,6 +117,64 @@ pub fn groups(chain: &RowChain) -> Vec<ReductionGroup> {
         problem.map(|problem| ReductionGroup { problem, heroes: heroes.clone(), roots: Vec::new(), sides: Vec::new() })
     };
     chain.phases.iter().filter_map(group).collect()
+}
+
+/// What the parts compute at a point.
+pub fn computed(b: &mut FunctionBuilder, parts: &[Part], point: &[Value], known: &[(InstrId, Vec<Value>)]) -> Known {
+    parts.iter().flat_map(|part| part.compute(b, point, known)).collect()
+}
+
+/// The operands of a group's heroes.
+pub fn operands(group: &ReductionGroup, found: &[(InstrId, Vec<Value>)]) -> PerHero {
+    let operand = |id: InstrId| value_of(found, id).and_then(|values| values.first().copied());
+    let heroes = group.heroes.iter();
+    heroes.map(|hero| hero.values.iter().filter_map(|value| operand(value.operand)).collect()).collect()
+}
+
+/// The values of an instruction.
+pub fn value_of(known: &[(InstrId, Vec<Value>)], id: InstrId) -> Option<&Vec<Value>> {
+    known.iter().find(|(known, _)| *known == id).map(|(_, values)| values)
+}
+
+/// The row's values that a phase makes known, once its reductions are complete.
+pub fn row_values(
+    b: &mut FunctionBuilder,
+    chain: &RowChain,
+    phase: &Phase,
+    row: Value,
+    heroes: &[(InstrId, Vec<Value>)],
+    known: &[(InstrId, Vec<Value>)],
+) -> Known {
+    let found = computed(b, &phase.row, &[row], heroes);
+    let news = heroes.iter().chain(&found).filter(|(id, _)| chain.row_values.contains(id));
+    news.filter(|(id, _)| value_of(known, *id).is_none()).cloned().collect()
+}
+
+/// The roots' elements at a point, `(row, element)` or `(row)`, from what is found there.
+pub fn root_writes(
+    b: &mut FunctionBuilder,
+    fusion: &Fusion,
+    chain: &RowChain,
+    place: RowPlace,
+    point: &[Value],
+    found: &[(InstrId, Vec<Value>)],
+) -> Vec<Write> {
+    let mut writes = Vec::new();
+    for root in chain.roots.iter().filter(|root| root.place == place) {
+        let dims = dims_of(fusion, root.instruction);
+        let index = match place {
+            RowPlace::Row => chain.space.row_index(&dims),
+            _ => chain.space.element_index(&dims),
+        };
+        let index = b.apply_indexing(&index, point);
+        let values = value_of(found, root.instruction).into_iter().flatten().enumerate();
+        writes.extend(values.map(|(leaf, &element)| Write {
+            output: root.output + leaf,
+            element,
+            index: index.clone(),
+        }));
+    }
+    writes
 }
 
 /// Dimensions of an instruction's first leaf.

@@ -1,0 +1,152 @@
+//! The warp-normalise and block-normalise emitters: chains of row reductions where a block has many threads.
+//!
+//! ```text
+//! layout.rs  which thread has which elements, where they stay between phases, the knobs
+//! emit.rs    the phases
+//! across.rs  partial results of threads -> a row's result, for all its threads
+//! ```
+
+mod across;
+mod emit;
+mod layout;
+
+use fusebox_core::analysis::RowChain;
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Bid, Candidate, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind,
+    LaunchDimensions, OutputPlan, Plan, Verdict,
+};
+use fusebox_core::hlo::{Opcode, Shape};
+
+use super::bid::{bid, rows_of};
+use super::limits::Limits;
+use super::{MOST_POINTS, SCORE, analysed};
+use crate::knobs::configuration;
+use layout::{Keep, Layout, natural_form, usual_form};
+
+/// Where the other one suits better.
+const POSSIBLE: u32 = SCORE - 10;
+/// Blocks of a grid.
+const MOST_BLOCKS: i64 = (1 << 31) - 1;
+/// Elements of each thread from which a row is too long for a warp.
+const MOST_OF_A_WARP: i64 = 64;
+
+/// Who shares a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadNormalise {
+    /// Threads of a warp, or a single one.
+    Warp,
+    /// Several warps.
+    Block,
+}
+
+impl ThreadNormalise {
+    fn name(self) -> &'static str {
+        match self {
+            ThreadNormalise::Warp => "warp-normalise",
+            ThreadNormalise::Block => "block-normalise",
+        }
+    }
+
+    /// Whether it takes the chain, else why not.
+    fn judge(self, fusion: &Fusion, device: &DeviceDescription) -> Result<u32, String> {
+        if device.is_single_threaded_block() {
+            return Err("a block has no threads to share a row".into());
+        }
+        let chain = RowChain::of(fusion).map_err(|decline| match decline.instruction {
+            Some(instruction) => format!("{} [at {instruction}]", decline.reason),
+            None => decline.reason,
+        })?;
+        let (space, warp) = (chain.space, i64::from(device.warp_size));
+        if space.rows > MOST_BLOCKS || space.element_count() > MOST_POINTS {
+            return Err(format!("{} rows are more than a grid has blocks", space.rows));
+        }
+        match self {
+            ThreadNormalise::Warp if space.length > warp * MOST_OF_A_WARP => {
+                return Err(format!("rows of {} elements are long enough for a block", space.length));
+            }
+            ThreadNormalise::Block if space.length <= warp => {
+                return Err(format!("rows of {} elements are too short for several warps", space.length));
+            }
+            _ => {}
+        }
+        let is_natural = natural_form(fusion, &chain, device) == self;
+        Ok(if is_natural { SCORE } else { POSSIBLE })
+    }
+}
+
+impl Emitter for ThreadNormalise {
+    fn descriptor(&self) -> Descriptor {
+        Descriptor {
+            kind: KernelKind("reduce".into()),
+            name: self.name().into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    fn anchors(&self) -> Vec<Opcode> {
+        vec![Opcode::Reduce]
+    }
+
+    fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Bid {
+        if device.is_single_threaded_block() {
+            return Bid::decline("a block has no threads to share a row");
+        }
+        match rows_of(candidate).map(|space| usual_form(space, device)) {
+            Some(other) if other != *self => Bid::decline(format!("{} asks for rows of this size", other.name())),
+            _ => bid(candidate, &Limits::of_many_threads(device)),
+        }
+    }
+
+    fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
+        match self.judge(fusion, device) {
+            Ok(score) => Verdict::Accept { score },
+            Err(reason) => Verdict::Decline(Decline { reason, instruction: None }),
+        }
+    }
+
+    fn plan(&self, fusion: &Fusion, device: &DeviceDescription, knobs: &Configuration) -> Result<Plan, EmitError> {
+        let chain = analysed(fusion)?;
+        let layout = Layout::new(*self, fusion, &chain, device, knobs)?;
+        let mut outputs = Vec::new();
+        for root in &chain.roots {
+            let shape = &fusion.computation().instruction(root.instruction).shape;
+            let leaves = shape.leaves().into_iter().filter_map(Shape::as_array);
+            outputs.extend(leaves.map(|leaf| OutputPlan::unique(layout.output_map(&chain, root.place, leaf))));
+        }
+        Ok(Plan {
+            launch: LaunchDimensions {
+                blocks: layout.blocks as u64,
+                threads_per_block: (layout.rows * layout.threads) as u32,
+            },
+            shared_bytes: layout.shared_bytes as u32,
+            outputs,
+            vector_lanes: layout.vector as u32,
+            configuration: configuration(&layout.knobs()),
+            alternatives: layout.alternatives.iter().map(|knobs| configuration(knobs)).collect(),
+            notes: vec![note(&chain, &layout)],
+        })
+    }
+
+    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        let chain = analysed(fusion)?;
+        let layout = Layout::new(*self, fusion, &chain, device, &plan.configuration)?;
+        emit::emit(fusion, &chain, &layout)
+    }
+}
+
+fn note(chain: &RowChain, layout: &Layout) -> String {
+    let place = match layout.keep {
+        Keep::Registers => "elements kept in registers",
+        Keep::Shared => "elements kept in shared memory",
+        Keep::Nowhere => "each phase reads its elements",
+    };
+    format!(
+        "{} phases over rows of {} elements: {} threads for a row, {} rows in a block, {} elements a read, {place}",
+        chain.phases.len() + 1,
+        layout.length,
+        layout.threads,
+        layout.rows,
+        layout.vector
+    )
+}
