@@ -7,6 +7,7 @@ mod oracle;
 
 use fusebox_compiler::Source;
 use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict};
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, FloatFormat, Literal};
 use fusebox_lowering::Target;
 
@@ -223,6 +224,75 @@ fn halves(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
     let value = |i: u64| number(i) as f64 / 64.0 - 2.0;
     let data = (0..shape.element_count() as u64)
         .flat_map(|i| format.encode(value(i)).to_le_bytes()[..shape.element_type.byte_size()].to_vec());
+    ArrayLiteral::new(shape.element_type, shape.dims.clone(), data.collect::<Vec<u8>>()).unwrap()
+}
+
+/// An emitter with knobs set.
+struct Set {
+    inner: Box<dyn Emitter>,
+    knobs: Configuration,
+}
+
+impl Emitter for Set {
+    fn descriptor(&self) -> Descriptor {
+        Descriptor { name: "set".into(), ..self.inner.descriptor() }
+    }
+
+    fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
+        Verdict::Accept { score: 1000 }
+    }
+
+    fn plan(&self, fusion: &Fusion, device: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
+        self.inner.plan(fusion, device, &self.knobs)
+    }
+
+    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        self.inner.emit(fusion, device, plan)
+    }
+}
+
+fn bundled(name: &str) -> Box<dyn Emitter> {
+    fusebox_bundle::emitters().into_iter().find(|emitter| emitter.descriptor().name == name).unwrap()
+}
+
+/// Whatever the knobs say: same results. Between them, the alternatives keep elements in every place there is.
+#[test]
+fn alternatives_are_right() {
+    let device = DeviceDescription::simt();
+    let mut places = Vec::new();
+    for (name, rows, length) in [
+        ("warp-normalise", 70, 24),
+        ("warp-normalise", 300, 33),
+        ("warp-normalise", 5, 512),
+        ("block-normalise", 3, 100),
+        ("block-normalise", 7, 1001),
+        ("block-normalise", 2, 9000),
+        ("block-normalise", 2, 20_000),
+    ] {
+        let text = chain("s32", rows, length, THREE);
+        let source = Source::text("fusion.hlo", &text);
+        let module = source.parse().unwrap();
+        let fusion = Fusion::new("f", module.clone()).unwrap();
+        let parameters = module.entry_computation().unwrap().parameters();
+        let shape = |id| module.entry_computation().unwrap().instruction(id).shape.as_array().unwrap();
+        let inputs: Vec<ArrayLiteral> = parameters.iter().map(|&id| integers(shape(id))).collect();
+        let literals: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
+        let expected = fusebox_interpreter::evaluate(&module, &literals).unwrap();
+        let plan = bundled(name).plan(&fusion, &device, &Configuration::default()).unwrap();
+        assert!(!plan.alternatives.is_empty(), "{plan:?}");
+        for knobs in plan.alternatives {
+            places.push(knobs.0["keep"]);
+            let set = Set { inner: bundled(name), knobs: knobs.clone() };
+            let found = compiled::run_with(vec![Box::new(set)], &source, Target::Simt, device.clone(), &inputs);
+            let found = found.unwrap_or_else(|error| panic!("{knobs:?}: {error}"));
+            assert!(found == expected, "{name} for {rows} rows of {length} with {knobs:?}");
+        }
+    }
+    assert!((0..3).all(|place| places.contains(&place)), "{places:?}");
+}
+
+fn integers(shape: &ArrayShape) -> ArrayLiteral {
+    let data = (0..shape.element_count()).flat_map(|i| ((i * 7919 % 23) as i32 - 9).to_le_bytes());
     ArrayLiteral::new(shape.element_type, shape.dims.clone(), data.collect::<Vec<u8>>()).unwrap()
 }
 

@@ -22,7 +22,9 @@ fn reduce(element: &str, dims: &str, reduced: &str, kept: &str) -> String {
     )
 }
 
-fn check(wanted: &Wanted) {
+/// Checks the kernel on both capabilities; the last one's PTX.
+fn check(wanted: &Wanted) -> String {
+    let mut last = String::new();
     let place = Workplace::with_module(&wanted.text);
     for capability in ["80", "90"] {
         let target = format!("sm_{capability}");
@@ -37,7 +39,37 @@ fn check(wanted: &Wanted) {
         if let Some(report) = assembled(&place, &ptx, capability) {
             assert!(report.contains(" 0 bytes spill stores, 0 bytes spill loads"), "{report}");
         }
+        assert_eq!(count(".visible .entry"), 1, "{ptx}");
+        last = ptx;
     }
+    last
+}
+
+/// The elements' exponentials divided by their sum over each row, made harmless by the row's largest.
+fn softmax(element: &str, rows: i64, length: i64) -> String {
+    let (wide, narrow) = (format!("{element}[{rows},{length}]"), format!("{element}[{rows}]"));
+    format!(
+        "HloModule m
+add {{ a = {element}[] parameter(0)\n b = {element}[] parameter(1)\n ROOT s = {element}[] add(a, b) }}
+max {{ a = {element}[] parameter(0)\n b = {element}[] parameter(1)\n ROOT s = {element}[] maximum(a, b) }}
+ENTRY e {{
+  x = {wide} parameter(0)
+  zero = {element}[] constant(0)
+  low = {element}[] constant(-inf)
+  m = {narrow} reduce(x, low), dimensions={{1}}, to_apply=max
+  mb = {wide} broadcast(m), dimensions={{0}}
+  d = {wide} subtract(x, mb)
+  e = {wide} exponential(d)
+  s = {narrow} reduce(e, zero), dimensions={{1}}, to_apply=add
+  sb = {wide} broadcast(s), dimensions={{0}}
+  ROOT r = {wide} divide(e, sb)
+}}
+"
+    )
+}
+
+fn counted(ptx: &str, mnemonic: &str) -> usize {
+    ptx.lines().filter(|line| line.contains(mnemonic)).count()
 }
 
 /// What NVIDIA's assembler says, where it is installed.
@@ -99,4 +131,27 @@ fn neighbouring_columns_are_read_together() {
 fn few_columns_are_read_as_a_line() {
     let text = reduce("f32", "500,2048,32", "1", "500,32");
     check(&Wanted { text, reads: ("ld.global.nc.v4", 4), shuffles: 4 * 5, barriers: 1 });
+}
+
+#[test]
+fn a_softmax_reads_each_row_once() {
+    let text = softmax("f32", 4096, 4096);
+    let ptx = check(&Wanted { text, reads: ("ld.global.nc.v4", 4), shuffles: 2 * 5, barriers: 2 });
+    assert_eq!((counted(&ptx, "st.global.v4"), counted(&ptx, "st.global")), (4, 4), "{ptx}");
+    // A part per warp, read as vectors by all.
+    assert_eq!((counted(&ptx, "st.shared"), counted(&ptx, "ld.shared.v4"), counted(&ptx, "ld.shared")), (2, 4, 4));
+}
+
+#[test]
+fn a_softmax_of_short_rows_has_several_in_a_warp() {
+    let text = softmax("bf16", 65536, 64);
+    let ptx = check(&Wanted { text, reads: ("ld.global.nc.v4", 1), shuffles: 2 * 3, barriers: 2 });
+    assert_eq!((counted(&ptx, "st.global.v4"), counted(&ptx, "st.global")), (1, 1), "{ptx}");
+}
+
+#[test]
+fn a_softmax_of_long_rows_reads_them_once_per_phase() {
+    let text = softmax("f32", 1024, 100_000);
+    // In turns of two units and what is left, three times; a warp per part is too many for every thread.
+    check(&Wanted { text, reads: ("ld.global.nc.v4", 3 * 3), shuffles: 2 * (5 + 5), barriers: 2 * 2 });
 }

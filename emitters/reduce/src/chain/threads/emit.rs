@@ -18,7 +18,8 @@ use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::hlo::InstrId;
 
 use super::across::{Across, Place, like};
-use super::layout::{Keep, Layout};
+use super::facts::Keep;
+use super::layout::Layout;
 use crate::body::{Body, Starts, write};
 use crate::chain::parts::{Known, Phase, computed, groups, operands, phases, root_writes, row_values, value_of};
 
@@ -232,6 +233,8 @@ impl Chain<'_> {
                 let point = [self.row, element];
                 writes.extend(root_writes(b, self.fusion, self.chain, RowPlace::Element, &point, found));
             }
+            // Neighbours in an output follow each other, so that they are written at once.
+            writes.sort_by_key(|write| write.output);
             (write(b, &writes, outputs), Vec::new())
         });
         outputs

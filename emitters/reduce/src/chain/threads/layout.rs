@@ -8,46 +8,18 @@
 
 use std::ops::RangeInclusive;
 
-use fusebox_core::analysis::{RowChain, RowPlace, RowSpace};
+use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, Fusion};
-use fusebox_core::hlo::{ArrayShape, Op, Shape};
+use fusebox_core::hlo::ArrayShape;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use super::ThreadNormalise;
-use crate::chain::kept::{Kept, alive, element_bytes, has_own_values, kept};
+use super::facts::{FEW_PARTS, Facts, Keep, LEAST_TURNS};
+use crate::chain::kept::Kept;
 
-/// Threads of a block that holds several rows.
-const BLOCK: i64 = 128;
-/// Elements of a row that a thread has, if enough threads remain.
-const USUAL_ELEMENTS: i64 = 16;
-/// Elements of a vector access of the usual type.
-const USUAL_LANES: i64 = 4;
-/// Registers in which a thread keeps elements: half of what a thread of the largest block has.
-const KEEPING_REGISTERS: i64 = 32;
-/// Bytes of one element that are kept at most.
-const MOST_KEPT_BYTES: i64 = 16;
-/// Operations that one thread's code has for all its elements, where they are unrolled.
-const MOST_UNROLLED: i64 = 1024;
-/// Bytes a thread should have in flight, to hide the latency of memory.
-const BYTES_IN_FLIGHT: i64 = 64;
-/// Bytes next to each other that the threads of a row should read at once: a line of the cache.
-const LINE: i64 = 128;
-/// Vectors of the widest type that one thread reads at once.
-const MOST_VECTORS: i64 = 2;
-/// Parts of a row's result that every thread of the row combines by itself; more are shuffled once more.
-const FEW_PARTS: i64 = 8;
-
-/// Where elements stay between phases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Keep {
-    /// Nowhere: each phase computes them again.
-    Nowhere,
-    /// In shared memory.
-    Shared,
-    /// In registers: all elements of a thread are unrolled.
-    Registers,
-}
+/// Bytes a thread should have in flight, to hide the latency of memory, where a row has as many threads as there can be.
+const BYTES_IN_FLIGHT: i64 = 32;
 
 /// Numbers and maps of one kernel.
 #[derive(Clone, Debug)]
@@ -78,161 +50,6 @@ pub struct Layout {
     pub alternatives: Vec<Vec<(&'static str, i64)>>,
 }
 
-/// What decisions are made from.
-struct Facts<'a> {
-    fusion: &'a Fusion,
-    chain: &'a RowChain,
-    device: &'a DeviceDescription,
-    kept: Vec<Kept>,
-    /// Registers for what is kept of an element.
-    registers: i64,
-    /// Most elements of a thread that may be unrolled.
-    most_unrolled: i64,
-    /// Bytes of the smallest and the widest element that is read or written.
-    bytes: RangeInclusive<i64>,
-}
-
-impl<'a> Facts<'a> {
-    fn new(fusion: &'a Fusion, chain: &'a RowChain, device: &'a DeviceDescription) -> Self {
-        let registers = |kept: &[Kept]| {
-            let of = |id| ceil_div(element_bytes(fusion, id), 4);
-            alive(fusion, chain, kept).into_iter().map(|ids| ids.into_iter().map(of).sum::<i64>()).max().unwrap_or(0)
-        };
-        let kept = kept(fusion, chain, has_own_values, |kept| registers(kept) <= MOST_KEPT_BYTES / 4);
-        let computation = fusion.computation();
-        let arrays = || {
-            let ids = computation.parameters().into_iter().chain(fusion.roots.iter().copied());
-            let leaves = ids.flat_map(|id| computation.instruction(id).shape.leaves());
-            let large = |array: &&ArrayShape| array.element_count() == chain.space.element_count();
-            leaves.filter_map(Shape::as_array).filter(large).map(|array| array.element_type.byte_size() as i64)
-        };
-        let work = computation
-            .instructions
-            .iter()
-            .filter(|it| has_own_values(&it.op) && !matches!(it.op, Op::Parameter { .. }));
-        Facts {
-            fusion,
-            chain,
-            device,
-            registers: registers(&kept),
-            kept,
-            most_unrolled: (MOST_UNROLLED / (work.count() as i64).max(1)).max(1),
-            bytes: arrays().min().unwrap_or(4)..=arrays().max().unwrap_or(4),
-        }
-    }
-
-    /// Elements of a thread that may be kept in registers.
-    fn most_kept(&self) -> i64 {
-        (KEEPING_REGISTERS / self.registers.max(1)).min(self.most_unrolled)
-    }
-
-    /// Elements of the widest access that divides a row and is not wider than what a thread may keep.
-    fn widest(&self) -> i64 {
-        let bytes = i64::from(self.device.vector_bytes);
-        let most = (bytes / self.bytes.start()).min(MOST_VECTORS * bytes / self.bytes.end()).min(self.most_kept());
-        let fits = |lanes: &i64| *lanes <= most && self.chain.space.length % lanes == 0;
-        (0..6).map(|exponent| 1i64 << exponent).take_while(fits).last().unwrap_or(1)
-    }
-
-    fn warp(&self) -> i64 {
-        i64::from(self.device.warp_size)
-    }
-
-    fn natural_threads(&self, vector: i64) -> i64 {
-        let each = (USUAL_ELEMENTS.min(self.most_kept()) / vector).max(1);
-        natural_threads(self.chain.space, self.device, vector, each, *self.bytes.end())
-    }
-
-    /// A power of two, or a multiple of a warp.
-    fn whole(&self, threads: i64) -> i64 {
-        whole(threads, self.warp())
-    }
-
-    fn natural_rows(&self, threads: i64) -> i64 {
-        let mut rows = (BLOCK / threads).max(1);
-        let is_idle = |rows: i64| ceil_div(self.chain.space.rows, rows) < i64::from(self.device.core_count);
-        while rows % 2 == 0 && rows / 2 * threads % self.warp() == 0 && is_idle(rows) {
-            rows /= 2;
-        }
-        rows
-    }
-
-    /// Bytes of the tiles through which results of a row go, for blocks of so many rows.
-    fn tile_bytes(&self, threads: i64, rows: i64) -> i64 {
-        let parts = ceil_div(threads, self.warp());
-        let elements = match threads {
-            1 => 0,
-            _ if parts <= FEW_PARTS => rows * parts,
-            _ => 2 * rows * parts,
-        };
-        let heroes = self.chain.phases.iter().flatten();
-        elements * heroes.map(|hero| hero.accumulator_bytes()).sum::<i64>()
-    }
-
-    /// Bytes of the tiles in which elements are kept.
-    fn kept_bytes(&self, rows: i64) -> i64 {
-        let bytes: i64 = self.kept.iter().map(|(id, _)| element_bytes(self.fusion, *id)).sum();
-        rows.saturating_mul(self.chain.space.length).saturating_mul(bytes)
-    }
-
-    /// The best place that there is for elements.
-    fn places(&self, vector: i64, threads: i64, rows: i64) -> Vec<Keep> {
-        let each = ceil_div(self.chain.space.length / vector, threads) * vector;
-        let bytes = self.tile_bytes(threads, rows).saturating_add(self.kept_bytes(rows));
-        // The tile's accesses are free of conflicts where a warp is in one row.
-        let is_shared = threads >= self.warp() && bytes <= i64::from(self.device.shared_bytes_per_block);
-        let mut places = vec![Keep::Nowhere];
-        if !self.kept.is_empty() {
-            places.extend(is_shared.then_some(Keep::Shared));
-            places.extend((each <= self.most_kept()).then_some(Keep::Registers));
-        }
-        places
-    }
-}
-
-/// Threads for a row: few enough that each has so many units of `vector` elements, as long as all together fill the device.
-fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, each: i64, bytes: i64) -> i64 {
-    let units = space.length / vector;
-    let device_threads = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
-    let mut each = each;
-    while each > 1 && space.rows.saturating_mul(ceil_div(units, each)) < device_threads / 2 {
-        each -= 1;
-    }
-    let line = (LINE / (vector * bytes)).max(1).min(units);
-    let most = i64::from(device.max_threads_per_block);
-    let threads = ceil_div(units, each).max(line).min(most);
-    // As many as have work in the last step.
-    whole(ceil_div(units, ceil_div(units, threads)), i64::from(device.warp_size)).min(most)
-}
-
-/// A power of two, or a multiple of a warp.
-fn whole(threads: i64, warp: i64) -> i64 {
-    match threads <= warp {
-        true => (threads.max(1) as u64).next_power_of_two() as i64,
-        false => ceil_div(threads, warp) * warp,
-    }
-}
-
-fn form_of(threads: i64, device: &DeviceDescription) -> ThreadNormalise {
-    match threads <= i64::from(device.warp_size) {
-        true => ThreadNormalise::Warp,
-        false => ThreadNormalise::Block,
-    }
-}
-
-/// Who should share the rows of a chain.
-pub fn natural_form(fusion: &Fusion, chain: &RowChain, device: &DeviceDescription) -> ThreadNormalise {
-    let facts = Facts::new(fusion, chain, device);
-    form_of(facts.natural_threads(facts.widest()), device)
-}
-
-/// Who should share rows of which only the size is known.
-pub fn usual_form(space: RowSpace, device: &DeviceDescription) -> ThreadNormalise {
-    let lanes = if space.length % USUAL_LANES == 0 { USUAL_LANES } else { 1 };
-    let bytes = i64::from(device.vector_bytes) / USUAL_LANES;
-    form_of(natural_threads(space, device, lanes, USUAL_ELEMENTS / lanes, bytes), device)
-}
-
 impl Layout {
     /// The layout of that form, with these knobs.
     ///
@@ -247,35 +64,18 @@ impl Layout {
     ) -> Result<Layout, EmitError> {
         let facts = Facts::new(fusion, chain, device);
         let space = chain.space;
-        let (warp, most) = (facts.warp(), i64::from(device.max_threads_per_block));
-        let widest = facts.widest();
-        let is_vector = |lanes: i64| lanes >= 1 && lanes <= widest && lanes & (lanes - 1) == 0;
-        let vector = knobs.checked_knob("vector", || format!("a power of two up to {widest}"), is_vector)?;
-        let vector = vector.unwrap_or(widest);
-        let allowed = match form {
-            ThreadNormalise::Warp => 1..=warp,
-            ThreadNormalise::Block => (2 * warp).min(most)..=most,
-        };
-        let is_whole = |threads: i64| allowed.contains(&threads) && facts.whole(threads) == threads;
-        let wanted = || match form {
-            ThreadNormalise::Warp => format!("a power of two up to {warp}"),
-            ThreadNormalise::Block => format!("a multiple of {warp} from {} to {most}", allowed.start()),
-        };
-        let threads = knobs.checked_knob("threads", wanted, is_whole)?;
-        let natural = facts.natural_threads(vector).clamp(*allowed.start(), *allowed.end());
-        let threads = threads.unwrap_or(natural);
-        let most_rows = most / threads;
-        let is_full = |rows: i64| (1..=most_rows).contains(&rows) && rows * threads % warp == 0;
-        let wanted = || format!("1 to {most_rows}, and whole warps of {threads} threads for a row");
-        let rows = knobs.checked_knob("rows", wanted, is_full)?.unwrap_or_else(|| facts.natural_rows(threads));
+        let vector = vector(&facts, knobs)?;
+        let allowed = allowed_threads(form, &facts);
+        let threads = threads(form, &facts, vector, &allowed, knobs)?;
+        let rows = rows(&facts, threads, knobs)?;
         let places = facts.places(vector, threads, rows);
-        let is_place = |number: i64| places.iter().any(|&place| place as i64 == number);
-        let wanted = || "0 (nowhere), or, where they fit, 1 (in shared memory) or 2 (in registers)";
-        let keep = knobs.checked_knob("keep", wanted, is_place)?;
-        let keep = places.iter().copied().rfind(|&place| keep.is_none_or(|number| place as i64 == number));
-        let keep = keep.unwrap_or(Keep::Nowhere);
+        let keep = keep(&places, knobs)?;
         let steps = ceil_div(space.length / vector, threads);
-        let in_flight = (BYTES_IN_FLIGHT / (vector * facts.bytes.end())).min(facts.most_unrolled / vector).max(1);
+        let unrolled = match keep {
+            Keep::Registers => steps,
+            _ => (BYTES_IN_FLIGHT / (vector * facts.read)).min(steps / LEAST_TURNS).max(1),
+        };
+        let kept_bytes = if keep == Keep::Shared { facts.kept_bytes(rows) } else { 0 };
         let mut layout = Layout {
             all_rows: space.rows,
             length: space.length,
@@ -283,11 +83,10 @@ impl Layout {
             threads,
             rows,
             blocks: ceil_div(space.rows, rows),
-            warp,
-            unrolled: if keep == Keep::Registers { steps } else { in_flight.min(steps) },
+            warp: facts.warp(),
+            unrolled,
             keep,
-            shared_bytes: facts.tile_bytes(threads, rows)
-                + if keep == Keep::Shared { facts.kept_bytes(rows) } else { 0 },
+            shared_bytes: facts.tile_bytes(threads, rows) + kept_bytes,
             kept: Vec::new(),
             alternatives: Vec::new(),
         };
@@ -320,7 +119,7 @@ impl Layout {
         }
         for rows in [self.rows / 2, self.rows * 2] {
             let is_whole = rows > 0 && rows * self.threads % self.warp == 0;
-            if is_whole && rows * self.threads <= i64::from(facts.device.max_threads_per_block) {
+            if is_whole && rows * self.threads <= facts.most_threads() {
                 let keep = best(self.vector, self.threads, rows);
                 others.push(Layout { rows, keep, ..self.clone() }.knobs());
             }
@@ -427,5 +226,145 @@ impl Layout {
     /// Sizes of a tile for a row's partial results.
     pub fn parts_dims(&self) -> [i64; 2] {
         [self.rows, self.parts()]
+    }
+}
+
+fn vector(facts: &Facts<'_>, knobs: &Configuration) -> Result<i64, EmitError> {
+    let widest = facts.widest();
+    let is_vector = |lanes: i64| lanes >= 1 && lanes <= widest && lanes & (lanes - 1) == 0;
+    let vector = knobs.checked_knob("vector", || format!("a power of two up to {widest}"), is_vector)?;
+    Ok(vector.unwrap_or_else(|| facts.natural_vector()))
+}
+
+fn allowed_threads(form: ThreadNormalise, facts: &Facts<'_>) -> RangeInclusive<i64> {
+    match form {
+        ThreadNormalise::Warp => 1..=facts.warp(),
+        ThreadNormalise::Block => (2 * facts.warp()).min(facts.most_threads())..=facts.most_threads(),
+    }
+}
+
+fn threads(
+    form: ThreadNormalise,
+    facts: &Facts<'_>,
+    vector: i64,
+    allowed: &RangeInclusive<i64>,
+    knobs: &Configuration,
+) -> Result<i64, EmitError> {
+    let (least, most) = (*allowed.start(), *allowed.end());
+    let is_whole = |threads: i64| allowed.contains(&threads) && facts.whole(threads) == threads;
+    let wanted = || match form {
+        ThreadNormalise::Warp => format!("a power of two up to {most}"),
+        ThreadNormalise::Block => format!("a multiple of {} from {least} to {most}", facts.warp()),
+    };
+    let threads = knobs.checked_knob("threads", wanted, is_whole)?;
+    Ok(threads.unwrap_or_else(|| facts.natural_threads(vector).clamp(least, most)))
+}
+
+fn rows(facts: &Facts<'_>, threads: i64, knobs: &Configuration) -> Result<i64, EmitError> {
+    let most = facts.most_threads() / threads;
+    let is_full = |rows: i64| (1..=most).contains(&rows) && rows * threads % facts.warp() == 0;
+    let wanted = || format!("1 to {most}, and whole warps of {threads} threads for a row");
+    Ok(knobs.checked_knob("rows", wanted, is_full)?.unwrap_or_else(|| facts.natural_rows(threads)))
+}
+
+fn keep(places: &[Keep], knobs: &Configuration) -> Result<Keep, EmitError> {
+    let of = |number: i64| places.iter().copied().find(|&place| place as i64 == number);
+    let wanted = || "0 (nowhere), or, where they fit, 1 (in shared memory) or 2 (in registers)";
+    let wish = knobs.checked_knob("keep", wanted, |number| of(number).is_some())?;
+    Ok(wish.and_then(of).or_else(|| places.last().copied()).unwrap_or(Keep::Nowhere))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use fusebox_core::analysis::{TileAccess, bank_conflicts};
+    use fusebox_core::hlo::parse_module;
+
+    use super::*;
+
+    fn layout(form: ThreadNormalise, element: &str, length: i64, knobs: &[(&str, i64)]) -> Layout {
+        let (wide, narrow) = (format!("{element}[300,{length}]"), format!("{element}[300]"));
+        let text = format!(
+            "add {{ a = {element}[] parameter(0)\n b = {element}[] parameter(1)\n ROOT s = {element}[] add(a, b) }}
+fusion {{
+  x = {wide} parameter(0)
+  zero = {element}[] constant(0)
+  s = {narrow} reduce(x, zero), dimensions={{1}}, to_apply=add
+  sb = {wide} broadcast(s), dimensions={{0}}
+  ROOT d = {wide} subtract(x, sb)
+}}"
+        );
+        let fusion = Fusion::new("k", parse_module(&text, "test.hlo").unwrap()).unwrap();
+        let chain = RowChain::of(&fusion).unwrap();
+        let knobs = crate::knobs::configuration(knobs);
+        Layout::new(form, &fusion, &chain, &DeviceDescription::sm(90), &knobs).unwrap()
+    }
+
+    /// `(th)[step, lane] -> (row in block, lane, unit)`: where a thread keeps its elements.
+    fn kept_map(layout: &Layout) -> IndexingMap {
+        let thread = layout.thread_map();
+        let unit = layout.unit_map(0, layout.steps(), 0);
+        // Steps in place of turns: each has one unit.
+        let unit = unit.results[0].substitute(&[thread.results[1].clone(), Expr::range(0)], &[], &[]);
+        IndexingMap {
+            ranges: vec![Variable::named("step", layout.steps()), Variable::named("lane", layout.vector)],
+            results: vec![thread.results[2].clone(), Expr::range(1), unit.clone()],
+            constraints: vec![Constraint::new(unit, Interval::from_size(layout.units()))],
+            ..thread
+        }
+    }
+
+    #[test]
+    fn kept_elements_have_no_conflicts() {
+        for (element, element_bytes) in [("s8", 1), ("bf16", 2), ("f32", 4), ("f64", 8), ("c128", 16)] {
+            for (form, length, rows) in
+                [(ThreadNormalise::Warp, 512, 4), (ThreadNormalise::Block, 1000, 1), (ThreadNormalise::Block, 201, 3)]
+            {
+                let knobs = [("keep", Keep::Shared as i64), ("rows", rows)];
+                let threads = if form == ThreadNormalise::Warp { 32 } else { 96 };
+                let layout = layout(form, element, length, &[knobs[0], knobs[1], ("threads", threads)]);
+                let layout = Layout { unrolled: 1, ..layout };
+                let access = TileAccess { element_bytes, lanes: 1 };
+                assert_eq!(
+                    bank_conflicts(&kept_map(&layout), &layout.kept_dims(), access, 32),
+                    1,
+                    "{element} {length}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn parts_have_no_conflicts() {
+        for (form, threads, rows) in [
+            (ThreadNormalise::Warp, 4, 32),
+            (ThreadNormalise::Warp, 32, 4),
+            (ThreadNormalise::Block, 64, 2),
+            (ThreadNormalise::Block, 256, 4),
+            (ThreadNormalise::Block, 1024, 1),
+        ] {
+            let layout = layout(form, "f32", 4096, &[("threads", threads), ("rows", rows), ("keep", 0)]);
+            let thread = layout.thread_map();
+            let [row, in_row] = [thread.results[2].clone(), thread.results[1].clone()];
+            let of_warp = in_row.clone().floor_div(layout.warp);
+            let is_first = Constraint::new(in_row.modulo(layout.warp.min(threads)), Interval::point(0));
+            let write = IndexingMap {
+                results: vec![row.clone(), of_warp.clone()],
+                constraints: vec![is_first],
+                ..thread.clone()
+            };
+            let read = IndexingMap {
+                ranges: vec![Variable::named("part", layout.parts())],
+                results: vec![row.clone(), Expr::range(0)],
+                ..thread.clone()
+            };
+            let own = IndexingMap { results: vec![row, of_warp], ..thread };
+            for element_bytes in [1, 4, 8, 16] {
+                for map in [&write, &read, &own] {
+                    let access = TileAccess { element_bytes, lanes: 1 };
+                    assert_eq!(bank_conflicts(map, &layout.parts_dims(), access, 32), 1, "{threads} threads: {map}");
+                }
+            }
+        }
     }
 }

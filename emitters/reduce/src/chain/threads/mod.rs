@@ -1,13 +1,15 @@
 //! The warp-normalise and block-normalise emitters: chains of row reductions where a block has many threads.
 //!
 //! ```text
-//! layout.rs  which thread has which elements, where they stay between phases, the knobs
+//! facts.rs   how many threads suit a row, what is kept of it and where there is room
+//! layout.rs  which thread has which elements, the knobs
 //! emit.rs    the phases
 //! across.rs  partial results of threads -> a row's result, for all its threads
 //! ```
 
 mod across;
 mod emit;
+mod facts;
 mod layout;
 
 use fusebox_core::analysis::RowChain;
@@ -22,7 +24,8 @@ use super::bid::{bid, rows_of};
 use super::limits::Limits;
 use super::{MOST_POINTS, SCORE, analysed};
 use crate::knobs::configuration;
-use layout::{Keep, Layout, natural_form, usual_form};
+use facts::{Keep, natural_form, usual_form};
+use layout::Layout;
 
 /// Where the other one suits better.
 const POSSIBLE: u32 = SCORE - 10;

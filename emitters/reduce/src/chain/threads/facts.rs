@@ -1,0 +1,225 @@
+//! What a layout is chosen from: the device, the chain, and what its elements are.
+
+use std::ops::RangeInclusive;
+
+use fusebox_core::analysis::{RowChain, RowSpace};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{InstrId, Op, Shape};
+use fusebox_core::indexing::ceil_div;
+
+use super::ThreadNormalise;
+use crate::chain::kept::{Kept, alive, element_bytes, has_own_values, kept};
+
+/// Threads of a block that holds several rows.
+const BLOCK: i64 = 128;
+/// Elements of a row that a thread has, if enough threads remain.
+const USUAL_ELEMENTS: i64 = 16;
+/// Elements of a vector access of the usual type.
+const USUAL_LANES: i64 = 4;
+/// Registers in which a thread keeps elements: half of what a thread of the largest block has.
+const KEEPING_REGISTERS: i64 = 32;
+/// Bytes of one element that are kept at most.
+const MOST_KEPT_BYTES: i64 = 16;
+/// Operations that one thread's code has for all its elements, where they are unrolled.
+const MOST_UNROLLED: i64 = 1024;
+/// Turns of a loop that is not unrolled by anyone: what it reads is not carried from phase to phase in registers that are
+/// needed for more.
+pub const LEAST_TURNS: i64 = 5;
+/// Bytes next to each other that the threads of a row should read at once: a line of the cache.
+const LINE: i64 = 128;
+/// Vectors of the widest type that one thread reads at once.
+const MOST_VECTORS: i64 = 2;
+/// Parts of a row's result that every thread of the row combines by itself; more are shuffled once more.
+pub const FEW_PARTS: i64 = 8;
+
+/// Where elements stay between phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keep {
+    /// Nowhere: each phase computes them again.
+    Nowhere,
+    /// In shared memory.
+    Shared,
+    /// In registers: all elements of a thread are unrolled.
+    Registers,
+}
+
+/// What decisions are made from.
+pub struct Facts<'a> {
+    fusion: &'a Fusion,
+    chain: &'a RowChain,
+    device: &'a DeviceDescription,
+    /// What is worth keeping.
+    pub kept: Vec<Kept>,
+    /// Registers for what is kept of an element.
+    registers: i64,
+    /// Most elements of a thread that may be unrolled.
+    most_unrolled: i64,
+    /// Bytes of the smallest and the widest element that is read or written.
+    bytes: RangeInclusive<i64>,
+    /// Bytes of all that is read for an element.
+    pub read: i64,
+}
+
+impl<'a> Facts<'a> {
+    /// Reads the fusion and the device.
+    pub fn new(fusion: &'a Fusion, chain: &'a RowChain, device: &'a DeviceDescription) -> Self {
+        let registers = |kept: &[Kept]| {
+            let of = |id| ceil_div(element_bytes(fusion, id), 4);
+            alive(fusion, chain, kept).into_iter().map(|ids| ids.into_iter().map(of).sum::<i64>()).max().unwrap_or(0)
+        };
+        let kept = kept(fusion, chain, has_own_values, |kept| registers(kept) <= MOST_KEPT_BYTES / 4);
+        let computation = fusion.computation();
+        let sizes = |ids: Vec<InstrId>| -> Vec<i64> {
+            let leaves = ids.into_iter().flat_map(|id| computation.instruction(id).shape.leaves());
+            let arrays = leaves.filter_map(Shape::as_array);
+            let large = arrays.filter(|array| array.element_count() == chain.space.element_count());
+            large.map(|array| array.element_type.byte_size() as i64).collect()
+        };
+        let read = sizes(computation.parameters());
+        let bytes = [read.clone(), sizes(fusion.roots.clone())].concat();
+        let work = computation
+            .instructions
+            .iter()
+            .filter(|it| has_own_values(&it.op) && !matches!(it.op, Op::Parameter { .. }));
+        Facts {
+            fusion,
+            chain,
+            device,
+            registers: registers(&kept),
+            kept,
+            most_unrolled: (MOST_UNROLLED / (work.count() as i64).max(1)).max(1),
+            bytes: bytes.iter().copied().min().unwrap_or(4)..=bytes.iter().copied().max().unwrap_or(4),
+            read: read.into_iter().sum::<i64>().max(1),
+        }
+    }
+
+    /// Elements of a thread that may be kept in registers.
+    fn most_kept(&self) -> i64 {
+        (KEEPING_REGISTERS / self.registers.max(1)).min(self.most_unrolled)
+    }
+
+    /// Elements of the widest access that divides a row and is not wider than what a thread may keep.
+    pub fn widest(&self) -> i64 {
+        let bytes = i64::from(self.device.vector_bytes);
+        let most = (bytes / self.bytes.start()).min(MOST_VECTORS * bytes / self.bytes.end()).min(self.most_kept());
+        let fits = |lanes: &i64| *lanes <= most && self.chain.space.length % lanes == 0;
+        (0..6).map(|exponent| 1i64 << exponent).take_while(fits).last().unwrap_or(1)
+    }
+
+    /// The widest, unless a row is too long for registers and too short for a loop with it.
+    pub fn natural_vector(&self) -> i64 {
+        let mut vector = self.widest();
+        let steps = |vector: i64| ceil_div(self.chain.space.length / vector, self.most_threads());
+        while vector > 1 && steps(vector) * vector > self.most_kept() && steps(vector) < LEAST_TURNS {
+            vector /= 2;
+        }
+        vector
+    }
+
+    /// Most threads of a block.
+    pub fn most_threads(&self) -> i64 {
+        i64::from(self.device.max_threads_per_block)
+    }
+
+    /// Threads in lock step.
+    pub fn warp(&self) -> i64 {
+        i64::from(self.device.warp_size)
+    }
+
+    /// Threads that suit a row, with reads of so many elements.
+    pub fn natural_threads(&self, vector: i64) -> i64 {
+        let each = (USUAL_ELEMENTS.min(self.most_kept()) / vector).max(1);
+        natural_threads(self.chain.space, self.device, vector, each, *self.bytes.end())
+    }
+
+    /// A power of two, or a multiple of a warp.
+    pub fn whole(&self, threads: i64) -> i64 {
+        whole(threads, self.warp())
+    }
+
+    /// Rows that make a block of the usual size, as long as every core has a block.
+    pub fn natural_rows(&self, threads: i64) -> i64 {
+        let mut rows = (BLOCK / threads).max(1);
+        let is_idle = |rows: i64| ceil_div(self.chain.space.rows, rows) < i64::from(self.device.core_count);
+        while rows % 2 == 0 && rows / 2 * threads % self.warp() == 0 && is_idle(rows) {
+            rows /= 2;
+        }
+        rows
+    }
+
+    /// Bytes of the tiles through which results of a row go, for blocks of so many rows.
+    pub fn tile_bytes(&self, threads: i64, rows: i64) -> i64 {
+        let parts = ceil_div(threads, self.warp());
+        let elements = match threads {
+            1 => 0,
+            _ if parts <= FEW_PARTS => rows * parts,
+            _ => 2 * rows * parts,
+        };
+        let heroes = self.chain.phases.iter().flatten();
+        elements * heroes.map(|hero| hero.accumulator_bytes()).sum::<i64>()
+    }
+
+    /// Bytes of the tiles in which elements are kept.
+    pub fn kept_bytes(&self, rows: i64) -> i64 {
+        let bytes: i64 = self.kept.iter().map(|(id, _)| element_bytes(self.fusion, *id)).sum();
+        rows.saturating_mul(self.chain.space.length).saturating_mul(bytes)
+    }
+
+    /// Where there is room for elements, the best place last.
+    pub fn places(&self, vector: i64, threads: i64, rows: i64) -> Vec<Keep> {
+        let each = ceil_div(self.chain.space.length / vector, threads) * vector;
+        let bytes = self.tile_bytes(threads, rows).saturating_add(self.kept_bytes(rows));
+        // The tile's accesses are free of conflicts where a warp is in one row.
+        let is_shared = threads >= self.warp() && bytes <= i64::from(self.device.shared_bytes_per_block);
+        let mut places = vec![Keep::Nowhere];
+        if !self.kept.is_empty() {
+            places.extend(is_shared.then_some(Keep::Shared));
+            places.extend((each <= self.most_kept()).then_some(Keep::Registers));
+        }
+        places
+    }
+}
+
+/// Threads for a row: few enough that each has so many units of `vector` elements, as long as all together fill the device.
+fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, each: i64, bytes: i64) -> i64 {
+    let units = space.length / vector;
+    let device_threads = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
+    let mut each = each;
+    while each > 1 && space.rows.saturating_mul(ceil_div(units, each)) < device_threads / 2 {
+        each -= 1;
+    }
+    let line = (LINE / (vector * bytes)).max(1).min(units);
+    let most = i64::from(device.max_threads_per_block);
+    let threads = ceil_div(units, each).max(line).min(most);
+    // As many as have work in the last step.
+    whole(ceil_div(units, ceil_div(units, threads)), i64::from(device.warp_size)).min(most)
+}
+
+/// A power of two, or a multiple of a warp.
+fn whole(threads: i64, warp: i64) -> i64 {
+    match threads <= warp {
+        true => (threads.max(1) as u64).next_power_of_two() as i64,
+        false => ceil_div(threads, warp) * warp,
+    }
+}
+
+fn form_of(threads: i64, device: &DeviceDescription) -> ThreadNormalise {
+    match threads <= i64::from(device.warp_size) {
+        true => ThreadNormalise::Warp,
+        false => ThreadNormalise::Block,
+    }
+}
+
+/// Who should share the rows of a chain.
+pub fn natural_form(fusion: &Fusion, chain: &RowChain, device: &DeviceDescription) -> ThreadNormalise {
+    let facts = Facts::new(fusion, chain, device);
+    form_of(facts.natural_threads(facts.natural_vector()), device)
+}
+
+/// Who should share rows of which only the size is known.
+pub fn usual_form(space: RowSpace, device: &DeviceDescription) -> ThreadNormalise {
+    let lanes = if space.length % USUAL_LANES == 0 { USUAL_LANES } else { 1 };
+    let bytes = i64::from(device.vector_bytes) / USUAL_LANES;
+    form_of(natural_threads(space, device, lanes, USUAL_ELEMENTS / lanes, bytes), device)
+}
