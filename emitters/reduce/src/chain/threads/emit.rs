@@ -63,6 +63,9 @@ struct Unit {
     elements: Vec<Value>,
 }
 
+/// What is done with a unit in a state: the next state, and what was made of the unit.
+type Visit<'a> = dyn FnMut(&mut FunctionBuilder, &Unit, &[Value]) -> (Vec<Value>, Vec<Value>) + 'a;
+
 /// The kernel.
 pub fn emit(fusion: &Fusion, chain: &RowChain, layout: &Layout) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
@@ -263,7 +266,7 @@ impl Chain<'_> {
         b: &mut FunctionBuilder,
         state: &[Value],
         absent: &[Value],
-        visit: &mut dyn FnMut(&mut FunctionBuilder, &Unit, &[Value]) -> (Vec<Value>, Vec<Value>),
+        visit: &mut Visit<'_>,
     ) -> (Vec<Value>, Vec<Vec<Value>>) {
         let turns = self.layout.full_turns();
         let (zero, one) = (b.index(0), b.index(1));
