@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use fusebox_core::analysis::{RowPlace, RowSpace, keeps_positions, row_space};
-use fusebox_core::cost::{first_array, is_heavy, per_element};
+use fusebox_core::cost::{first_array, is_heavy, per_element, steps};
 use fusebox_core::emitter::{Bid, Candidate};
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
 
@@ -15,6 +15,8 @@ use super::limits::Limits;
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 200;
+/// Elements up to which a reduction is computed on the way to something else rather than by a kernel of its own.
+const SMALL: f64 = 4096.0;
 /// Additions that may be repeated for an element whose array is smaller than the rows.
 const CHEAP: f64 = 2.0;
 
@@ -52,7 +54,7 @@ pub fn bid(candidate: &Candidate, limits: &Limits) -> Bid {
     let others = search.other_reductions(&instructions);
     if others > search.phases(&instructions) {
         return Bid::decline(format!(
-            "its rows also need {others} other reductions, which one kernel computes with it"
+            "its rows also need {others} other small reductions, which one kernel computes with it"
         ));
     }
     Bid::Take { instructions }
@@ -193,7 +195,7 @@ impl Search<'_> {
         phases.into_iter().max().unwrap_or(0)
     }
 
-    /// Reductions outside whose results meet those of a chain, row by row. Without the chain, they and its first phase are one
+    /// Small reductions outside whose results meet those of a chain, row by row. Without the chain, they and its first phase are one
     /// kernel with what combines them; with it, they are left with a kernel each.
     fn other_reductions(&self, chain: &[InstrId]) -> usize {
         let of_rows = chain.iter().filter(|id| self.places[id.index()] == RowPlace::Row);
@@ -207,12 +209,16 @@ impl Search<'_> {
                 continue;
             }
             match instruction.op {
-                Op::Reduce { .. } => found += 1,
+                Op::Reduce { .. } if self.is_small(instruction) => found += 1,
                 _ if keeps_positions(self.computation, instruction) => pending.extend(&instruction.operands),
                 _ => {}
             }
         }
         found
+    }
+
+    fn is_small(&self, reduce: &Instruction) -> bool {
+        elements(reduce) as f64 * steps(self.computation, reduce) <= SMALL
     }
 
     /// Members that are read outside of the chain. A broadcast is computed again there; what it copies is read then.

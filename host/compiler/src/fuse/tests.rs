@@ -432,8 +432,9 @@ ENTRY main { x = f32[512,512] parameter(0)
 fn nothing_is_merged_around_a_kernel_between() {
     let text = with_reducer(
         "x = f32[512,512] parameter(0)",
+        // Sums of rows along columns: no chain, but a second pass.
         "s = f32[512] reduce(x, zero), dimensions={1}, to_apply=add
-  b = f32[512,512] broadcast(s), dimensions={0}
+  b = f32[512,512] broadcast(s), dimensions={1}
   d = f32[512,512] subtract(x, b)
   q = f32[512,512] multiply(d, d)
   t = f32[512] reduce(q, zero), dimensions={1}, to_apply=add
@@ -464,15 +465,22 @@ const SOFTMAX: &str = "m = f32[512] reduce(x, low), dimensions={1}, to_apply=max
   sb = f32[512,512] broadcast(s), dimensions={0}
   p = f32[512,512] divide(e, sb)";
 
-/// Kernels of a program for blocks of one thread: number of results, number of reductions.
+/// Kernels of a program, for blocks of one thread as for those of many: number of results, number of reductions.
 fn chains(parameters: &str, body: &str) -> Vec<(usize, usize)> {
-    let module = with_chains(parameters, body);
+    let found = chains_for(parameters, body, DeviceDescription::cpu(2));
+    assert_eq!(chains_for(parameters, body, DeviceDescription::sm(90)), found);
+    found
+}
+
+/// The same for one device.
+fn chains_for(parameters: &str, body: &str, device: DeviceDescription) -> Vec<(usize, usize)> {
+    let module = with_chains(parameters, body, device);
     let reduces = |fused: &Computation| opcodes(fused).iter().filter(|&&op| op == Opcode::Reduce).count();
     fusions(&module).into_iter().map(|fused| (fused.root_instruction().shape.leaves().len(), reduces(fused))).collect()
 }
 
-/// A program fused for blocks of one thread.
-fn with_chains(parameters: &str, body: &str) -> Module {
+/// A program fused for a device.
+fn with_chains(parameters: &str, body: &str, device: DeviceDescription) -> Module {
     let text = format!(
         "HloModule m
 add {{ a = f32[] parameter(0)
@@ -486,14 +494,14 @@ ENTRY main {{ {parameters}
   low = f32[] constant(-inf)
   {body} }}"
     );
-    fused_for(&text, DeviceDescription::cpu(2))
+    fused_for(&text, device)
 }
 
 #[test]
 fn parts_of_tuples_come_into_a_chain_as_arrays() {
     let body = format!("{SOFTMAX}\n  ROOT r = f32[512,512] negate(p)");
     let state = "s0 = (s32[], f32[512,512]) parameter(0)\n  x = f32[512,512] get-tuple-element(s0), index=1";
-    let module = with_chains(state, &body);
+    let module = with_chains(state, &body, DeviceDescription::cpu(2));
     for fused in fusions(&module) {
         let opcodes = opcodes(fused);
         assert!(!opcodes.contains(&Opcode::GetTupleElement), "{opcodes:?}");
@@ -502,7 +510,7 @@ fn parts_of_tuples_come_into_a_chain_as_arrays() {
 }
 
 #[test]
-fn a_softmax_is_one_kernel_where_blocks_are_one_thread() {
+fn a_softmax_is_one_kernel() {
     let body = format!("{SOFTMAX}\n  ROOT r = f32[512,512] negate(p)");
     assert_eq!(chains("x = f32[512,512] parameter(0)", &body), [(1, 2)]);
 }
@@ -534,12 +542,42 @@ fn nothing_leads_around_back_into_a_chain() {
 
 #[test]
 fn rows_too_few_for_the_cores_or_too_long_for_a_cache_are_no_chain() {
-    for (rows, length) in [(4, 100_000), (5000, 100_000), (5000, 4)] {
+    let kernels = |device: DeviceDescription, rows: i64, length: i64| {
         let body = SOFTMAX.replace("[512,512]", &format!("[{rows},{length}]")).replace("[512]", &format!("[{rows}]"));
         let body = format!("{body}\n  ROOT r = f32[{rows},{length}] negate(p)");
-        let found = chains(&format!("x = f32[{rows},{length}] parameter(0)"), &body);
-        assert!(found.len() > 1, "{rows} rows of {length}: {found:?}");
+        chains_for(&format!("x = f32[{rows},{length}] parameter(0)"), &body, device).len()
+    };
+    for (rows, length) in [(4, 100_000), (5000, 100_000), (5000, 4)] {
+        assert!(kernels(DeviceDescription::cpu(2), rows, length) > 1, "{rows} rows of {length}");
     }
+    // Where a block has threads for a row, its rows may be of any length as long as there are enough of them.
+    assert!(kernels(DeviceDescription::sm(90), 4, 100_000) > 1);
+    for (rows, length) in [(5000, 100_000), (4, 10_000), (5000, 4)] {
+        assert_eq!(kernels(DeviceDescription::sm(90), rows, length), 1, "{rows} rows of {length}");
+    }
+}
+
+/// A scale from several arrays: one kernel computes all sums and the scale where they are small, and would be taken apart by
+/// a chain. Large sums have kernels of their own anyway.
+#[test]
+fn small_reductions_whose_results_meet_stay_together() {
+    let found = |length: i64| {
+        let arrays = ["x", "y", "z"].iter().enumerate();
+        let parameters = arrays.map(|(number, name)| format!("{name} = f32[{}] parameter({number})", length << number));
+        let body = format!(
+            "a = f32[] reduce(x, zero), dimensions={{0}}, to_apply=add
+  b = f32[] reduce(y, zero), dimensions={{0}}, to_apply=add
+  c = f32[] reduce(z, zero), dimensions={{0}}, to_apply=add
+  d = f32[] add(a, b)
+  e = f32[] add(d, c)
+  n = f32[] tanh(e)
+  nb = f32[{length}] broadcast(n), dimensions={{}}
+  ROOT r = f32[{length}] divide(x, nb)"
+        );
+        chains(&parameters.collect::<Vec<_>>().join("\n  "), &body)
+    };
+    assert_eq!(found(512), [(1, 3), (1, 0)]);
+    assert_eq!(found(8192), [(1, 1), (1, 1), (1, 1)]);
 }
 
 #[test]
