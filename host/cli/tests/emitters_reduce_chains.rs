@@ -10,6 +10,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict};
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, FloatFormat, Literal};
 use fusebox_lowering::Target;
+use fusebox_plugins::Registry;
 
 /// A fusion of `x`, `y` with elements of rows, `g` with an element per column and `h` with an element per row. In `body`, `E` is the
 /// element type, `M` stands for the shape of the rows, `R` for a value per row, `C` for one per column.
@@ -283,8 +284,9 @@ fn alternatives_are_right() {
         for knobs in plan.alternatives {
             places.push(knobs.0["keep"]);
             let set = Set { inner: bundled(name), knobs: knobs.clone() };
-            let found = compiled::run_with(vec![Box::new(set)], &source, Target::Simt, device.clone(), &inputs);
-            let found = found.unwrap_or_else(|error| panic!("{knobs:?}: {error}"));
+            let registry = Registry::new(vec![Box::new(set)]).unwrap();
+            let found = compiled::run_with(registry, &source, Target::Simt, device.clone(), &inputs);
+            let (_, found) = found.unwrap_or_else(|error| panic!("{knobs:?}: {error}"));
             assert!(found == expected, "{name} for {rows} rows of {length} with {knobs:?}");
         }
     }

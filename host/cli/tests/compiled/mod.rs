@@ -5,14 +5,12 @@ pub mod values;
 
 use fusebox_compiler::{Dump, Emitters, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::Emitter;
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
 use fusebox_runtime::Program;
 
 /// The result of a module compiled for a target by the bundled emitters.
-#[allow(dead_code, reason = "every test binary uses a part")]
 pub fn run(
     source: &Source,
     target: Target,
