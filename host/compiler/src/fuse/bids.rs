@@ -44,7 +44,7 @@ pub struct Bids<'a> {
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
     /// By form of the fusion and emitter: seconds of the bid and otherwise.
     predictions: HashMap<(String, usize), Result<(f64, f64), String>>,
-    /// Every bid that was not simply declined.
+    /// What became of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
 }
 
