@@ -13,6 +13,8 @@ use crate::worker::{COUNTS, Cases, FOUND, RUNS};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time for code made of damaged text.
 const PATIENCE_WITH_DAMAGED_CODE: Duration = Duration::from_secs(60);
+/// Begins what is said of a case that does not end.
+const NO_END: &str = "no end";
 /// Findings after which a target is given up.
 const MOST_FINDINGS: usize = 10;
 
@@ -109,7 +111,7 @@ fn run_worker(program: &Path, cases: &Cases, input: &Path, patience: Duration) -
                     ended.cases += 1;
                 }
             }
-            Err(RecvTimeoutError::Timeout) => break Some(format!("no end after {} s", patience.as_secs_f64())),
+            Err(RecvTimeoutError::Timeout) => break Some(format!("{NO_END} after {} s", patience.as_secs_f64())),
             Err(RecvTimeoutError::Disconnected) => {
                 let status = child.wait()?;
                 break (!status.success()).then(|| format!("the process ended: {status}"));
@@ -120,8 +122,9 @@ fn run_worker(program: &Path, cases: &Cases, input: &Path, patience: Duration) -
     _ = child.kill();
     child.wait()?;
     match found {
-        Some(_) if runs_damaged_code => {
-            ended.outcomes.push(("damaged-code-ended".into(), 1));
+        Some(what) if runs_damaged_code => {
+            let how = if what.starts_with(NO_END) { "damaged-code-slow" } else { "damaged-code-died" };
+            ended.outcomes.push((how.into(), 1));
             ended.broken_off = Some(case);
         }
         found => ended.finding = found.map(|what| (case, what)),
