@@ -89,12 +89,12 @@ fn a_file_with_several_emitters_of_a_kind_is_chosen_as_a_whole() {
 fn what_those_in_charge_decline_goes_to_the_others_unless_it_must_not() {
     let registry = registry();
     let usual = selection(&registry, "f", &[]).unwrap();
-    let declined = selection(&registry, "f", &["loop=scatter-owned"]).unwrap();
+    let declined = selection(&registry, "f", &["loop=row-reduce"]).unwrap();
     assert!(!declined.forced);
     assert_eq!(declined.order, usual.order);
     let (spec, reason) = declined.declined.unwrap();
-    assert_eq!(spec, "loop=scatter-owned");
-    let error = selection_with(&registry, "f", &["loop=scatter-owned"], true).unwrap_err().to_string();
+    assert_eq!(spec, "loop=row-reduce");
+    let error = selection_with(&registry, "f", &["loop=row-reduce"], true).unwrap_err().to_string();
     assert!(error.contains("does not take fusion f") && error.contains(&reason), "{error}");
 }
 
