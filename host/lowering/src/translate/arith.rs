@@ -36,6 +36,7 @@ impl Function<'_, '_, '_> {
             _ if op.operand(0).ty() == Type::Index => self.index_arithmetic(op),
             _ => {
                 let (a, b) = (self.plain(op.operand(0))?, self.plain(op.operand(1))?);
+                self.report_division(name, a, b)?;
                 let value = self.integer_arithmetic(name, a, b)?;
                 self.bind_plain(op, value);
                 Ok(())

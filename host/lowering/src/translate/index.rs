@@ -59,6 +59,7 @@ impl Function<'_, '_, '_> {
     /// Computed like integers; the result is a leaf.
     fn opaque_index_arithmetic(&mut self, op: Operation, a: Ix, b: Ix) -> Done {
         let (left, right) = (self.index_value(a, 64), self.index_value(b, 64));
+        self.report_division(op.name(), left, right)?;
         let value = self.integer_arithmetic(op.name(), left, right)?;
         let ix = self.leaf(value, Interval::ALL);
         self.bind(op.result(0), Slot::Index(ix));

@@ -7,6 +7,7 @@
 //! | `i64 fusebox_simt_shuffle_down(i64 word, i32 distance, i32 site)` | the word of the lane so far above |
 //! | `void fusebox_simt_access(ptr tensor, ptr place, i32 bytes, i32 kind, i32 site)` | before an access |
 //! | `void fusebox_simt_turn(i32 site)` | a turn of a loop begins |
+//! | `void fusebox_simt_division(i32 site)` | a division has no result |
 //! | `void fusebox_simt_index(ptr tensor, i32 dimension, i64 index, i64 size, i32 site)` | an index is out of bounds |
 //!
 //! `site` numbers the operation in the list that comes with the code.
@@ -16,7 +17,7 @@ use super::memory::{Place, static_tensor};
 use super::slot::Tensor;
 use super::{Declared, Known, Reach, Variant};
 use crate::indices::Ix;
-use crate::llvm::{IntPredicate, Ty, Val};
+use crate::llvm::{IntPredicate, Op, Ty, Val};
 use crate::mlir::{Operation, Type};
 
 /// Alignment of the simulator's tiles in bytes.
@@ -53,6 +54,39 @@ impl Function<'_, '_, '_> {
             let int = self.llvm().int(32);
             self.call_simulator("fusebox_simt_turn", &[int], &[site], None);
         }
+    }
+
+    /// Tells the simulator of a division of integers by zero, or of the lowest number by -1: a processor traps there.
+    pub(super) fn report_division(&mut self, name: &str, dividend: Val, divisor: Val) -> Done {
+        let is_signed = match name {
+            "arith.divui" | "arith.remui" => false,
+            "arith.divsi" | "arith.remsi" | "arith.floordivsi" | "arith.ceildivsi" => true,
+            _ => return Ok(()),
+        };
+        let llvm = self.llvm();
+        let ty = llvm.type_of(divisor);
+        let bits = llvm.int_bits(llvm.scalar_type(ty));
+        // Wider ones than a word are divided by no instruction.
+        if !self.translation.traits.reports_accesses || bits > 64 {
+            return Ok(());
+        }
+        let equals = |value, constant| llvm.compare_int(IntPredicate::LLVMIntEQ, value, constant);
+        let mut impossible = equals(divisor, llvm.const_int(ty, 0));
+        if is_signed {
+            let lowest = llvm.binary(Op::LLVMShl, llvm.const_int(ty, 1), llvm.const_int(ty, i64::from(bits) - 1));
+            let overflows = llvm.binary(Op::LLVMAnd, equals(dividend, lowest), equals(divisor, llvm.const_int(ty, -1)));
+            impossible = llvm.binary(Op::LLVMOr, impossible, overflows);
+        }
+        if llvm.lanes(ty).is_some() {
+            impossible = llvm.call_intrinsic("llvm.vector.reduce.or", &[llvm.type_of(impossible)], &[impossible]);
+        }
+        let tell = |this: &mut Self| {
+            let site = this.current_site();
+            let int = this.llvm().int(32);
+            this.call_simulator("fusebox_simt_division", &[int], &[site], None);
+            Ok(Vec::new())
+        };
+        self.choose(impossible, tell, |_| Ok(Vec::new()), &[]).map(drop)
     }
 
     /// Tells the simulator of indices that are not within the tensor. Only those are looked at that are not known to

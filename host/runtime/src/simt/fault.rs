@@ -55,6 +55,8 @@ pub enum FaultKind {
     Race { memory: Memory, element: usize, kind: AccessKind, earlier_kind: AccessKind, earlier: Event },
     /// A tile for which there is no memory here.
     NoMemory { bytes: u64 },
+    /// A division of integers that has no result.
+    Division,
     /// A loop that goes on and on.
     Endless,
     /// A barrier that not all threads of the block reach.
@@ -158,6 +160,7 @@ impl Fault {
                 )
             }
             FaultKind::NoMemory { bytes } => format!("no memory for a tile of {bytes} bytes, asked for by {who}"),
+            FaultKind::Division => format!("division by zero, or of the lowest number by -1, by {who}"),
             FaultKind::Endless => format!("a loop does not end, of {who}"),
             FaultKind::Barrier(other) => format!("divergent barrier: waited for by {who}; {}", other.describe(site)),
             FaultKind::Shuffle { distance, other } => {

@@ -22,6 +22,7 @@ use std::cell::Cell;
 pub use grid::run_grid;
 pub use order::ThreadOrder;
 
+use fault::FaultKind;
 use history::AccessKind;
 use simulator::{ACCESS_COST, Simulator};
 
@@ -35,6 +36,7 @@ pub fn symbol(name: &str) -> Option<*const ()> {
     Some(match name {
         "fusebox_simt_access" => fusebox_simt_access as *const (),
         "fusebox_simt_turn" => fusebox_simt_turn as *const (),
+        "fusebox_simt_division" => fusebox_simt_division as *const (),
         "fusebox_simt_index" => fusebox_simt_index as *const (),
         "fusebox_simt_shared" => fusebox_simt_shared as *const (),
         "fusebox_simt_barrier" => fusebox_simt_barrier as *const (),
@@ -71,6 +73,13 @@ extern "C" fn fusebox_simt_turn(site: i32) {
     if let Some(simulator) = current() {
         simulator.turn(site);
     }
+}
+
+/// A kernel is about to divide by zero, or the lowest number by -1.
+extern "C" fn fusebox_simt_division(site: i32) {
+    let Some(simulator) = current() else { return };
+    simulator.checker.borrow_mut().fault(FaultKind::Division, site);
+    simulator.stop();
 }
 
 /// A kernel is about to use an index that is not below `size`.
