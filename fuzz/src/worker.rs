@@ -5,8 +5,8 @@
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::random::Random;
@@ -45,15 +45,31 @@ pub fn damaged_code_runs() {
     _ = writeln!(std::io::stdout(), "{RUNS}");
 }
 
+/// Where the input of every case is written before it is fed, if anywhere: for one case that ends its process.
+static KEPT: OnceLock<PathBuf> = OnceLock::new();
+
+/// Called by a target before it feeds the input.
+///
+/// # Errors
+/// If it was to be written and could not be.
+pub fn feeds(input: &[u8]) -> Result<(), Finding> {
+    let Some(file) = KEPT.get() else { return Ok(()) };
+    std::fs::write(file, input).map_err(|error| Finding { what: error.to_string(), input: input.to_vec() })
+}
+
 /// What the last panic said.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Runs cases until one is a finding. The input of a finding is written to `input_file`.
+/// Runs cases until one is a finding. The input of a finding is written to `input_file`; that of a single case in any
+/// event, before it is fed.
 ///
 /// # Errors
 /// If seeds cannot be read or standard output cannot be written.
 pub fn run(cases: &Cases, input_file: Option<&Path>) -> std::io::Result<bool> {
     limit_memory();
+    if let Some(file) = input_file.filter(|_| cases.most == 1) {
+        _ = KEPT.set(file.into());
+    }
     std::panic::set_hook(Box::new(|panic| {
         *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
     }));

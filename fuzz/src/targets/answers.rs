@@ -20,7 +20,7 @@ use prost::Message;
 use super::kernel_ir::WORDS;
 use crate::random::Random;
 use crate::seeds::Seeds;
-use crate::worker::damaged_code_runs;
+use crate::worker::{damaged_code_runs, feeds};
 use crate::{Finding, Outcome, Target, mutate};
 
 thread_local! {
@@ -55,6 +55,7 @@ impl Target for Answers {
     fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
         let Some(source) = random.pick(&self.programs) else { return Ok("nothing") };
         self.input.clone_from(&source.bytes);
+        feeds(&self.input)?;
         case(source, random).map_err(|what| Finding { what, input: self.input.clone() })
     }
 

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::compiled::{Place, executable, registry};
 use crate::random::Random;
 use crate::seeds::Seeds;
+use crate::worker::feeds;
 use crate::{Finding, Outcome, Target, mutate};
 
 /// Modules compiled at the start.
@@ -56,6 +57,7 @@ impl Executables {
         self.input = whole.clone();
         let other = random.pick(&self.pool).cloned().unwrap_or_default();
         mutate::bytes(random, &mut self.input, &other);
+        feeds(&self.input).map_err(|finding| finding.what)?;
         match Executable::from_bytes(&self.input) {
             Err(_) => Ok("damaged"),
             Ok(_) if self.pool.contains(&self.input) => Ok("unchanged"),
@@ -70,6 +72,7 @@ impl Executables {
         mutate::bytes(random, &mut self.input, &other);
         self.input.splice(..0, whole[..HEADER].iter().copied());
         seal(&mut self.input);
+        feeds(&self.input).map_err(|finding| finding.what)?;
         Ok(load(Executable::from_bytes(&self.input).ok()))
     }
 
@@ -82,6 +85,7 @@ impl Executables {
         }
         let Ok(changed) = serde_json::from_value::<Executable>(value) else { return Ok("none") };
         self.input = changed.to_bytes().map_err(|error| error.to_string())?;
+        feeds(&self.input).map_err(|finding| finding.what)?;
         Ok(load(Executable::from_bytes(&self.input).ok()))
     }
 }

@@ -8,6 +8,7 @@ use fusebox_plugins::Registry;
 
 use crate::random::Random;
 use crate::seeds::Seeds;
+use crate::worker::feeds;
 use crate::{Finding, Outcome, Target, mutate};
 
 /// What may stand somewhere in kernel IR.
@@ -167,6 +168,7 @@ impl Target for KernelIr {
     fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
         let Some(Kernel { source, target }) = damaged(&self.kernels, random) else { return Ok("nothing") };
         self.input = source.functions.clone().into_bytes();
+        feeds(&self.input)?;
         match fusebox_lowering::compile(&[source], &target, &mut NoStages) {
             Ok(_) => Ok("compiled"),
             Err(LoweringError::Invalid { .. }) => Ok("invalid"),

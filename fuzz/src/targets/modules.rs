@@ -4,6 +4,7 @@ use fusebox_core::hlo::{Diagnostic, Module, parse_module, print_module, read_pro
 
 use crate::random::Random;
 use crate::seeds::Seeds;
+use crate::worker::feeds;
 use crate::{Finding, Outcome, Target, mutate};
 
 /// HLO text.
@@ -36,6 +37,7 @@ impl Target for Text {
     fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
         self.input = random.pick(&self.pool).cloned().unwrap_or_default();
         mutate::pieces(random, &mut self.input, &self.pool, PIECES);
+        feeds(&self.input)?;
         let found = |what| Finding { what, input: self.input.clone() };
         let parsed = parse_module(&String::from_utf8_lossy(&self.input), "input");
         check(parsed, |module| {
@@ -56,6 +58,7 @@ impl Target for Proto {
         self.input = random.pick(&self.pool).cloned().unwrap_or_default();
         let other = random.pick(&self.pool).cloned().unwrap_or_default();
         mutate::bytes(random, &mut self.input, &other);
+        feeds(&self.input)?;
         let found = |what| Finding { what, input: self.input.clone() };
         check(read_proto(&self.input), |_| Ok(())).map_err(found)
     }

@@ -7,6 +7,7 @@ use fusebox_runtime::npz::{read_inputs, write_outputs};
 use tempfile::TempDir;
 
 use crate::random::Random;
+use crate::worker::feeds;
 use crate::{Finding, Outcome, Target, mutate};
 
 /// Files that [`write_outputs`] made, changed.
@@ -61,6 +62,7 @@ impl Target for Npz {
         self.input = bytes.clone();
         let other = random.pick(&self.pool).cloned().unwrap_or_default();
         mutate::bytes(random, &mut self.input, &other);
+        feeds(&self.input)?;
         let found = |what: String| Finding { what, input: self.input.clone() };
         std::fs::write(self.file(), &self.input).map_err(|error| found(error.to_string()))?;
         let Ok(read) = read_inputs(&self.file(), shapes) else { return Ok("refused") };

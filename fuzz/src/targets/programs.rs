@@ -12,6 +12,7 @@ use super::judge;
 use crate::compiled::{Place, executable, registry};
 use crate::random::Random;
 use crate::seeds::Seeds;
+use crate::worker::feeds;
 use crate::{Finding, Outcome, Target, mutate};
 
 /// Programs with larger arrays are compiled and not run.
@@ -69,6 +70,7 @@ impl Target for Programs {
         if random.chance(8) {
             mutate::pieces(random, &mut self.input, &self.pool, &[]);
         }
+        feeds(&self.input)?;
         self.check(random).map_err(|what| Finding { what, input: self.input.clone() })
     }
 

@@ -190,3 +190,18 @@ fn sixteen_bytes_are_replaced_but_not_combined_on_gpus() {
     let replaced = COMPLEX_SUM.replace("f32", "f64").replace("%old", "%x");
     contains_in_order(&ptx(wide, 16, &replaced, 80), &["st.global.v2.b64"]);
 }
+
+/// LLVM sees that nothing changes; what is left of the loop must still be something it makes code of.
+#[test]
+fn an_update_that_changes_nothing_compiles_everywhere() {
+    for body in
+        ["%r = \"arith.maximumf\"(%old, %old) : (f32, f32) -> f32", "%r = \"arith.bitcast\"(%old) : (f32) -> f32"]
+    {
+        for capability in [80, 90] {
+            ptx("f32", 4, body, capability);
+        }
+        for target in [Target::Cpu, Target::Simt, Target::Amdgpu { processor: "gfx942".into() }] {
+            compile(&[histogram("f32", 4, body, 16)], &target, &mut NoStages).unwrap();
+        }
+    }
+}

@@ -9,7 +9,7 @@ use super::{Module, Ty, Val};
 /// How an element is combined with another in one instruction.
 pub(crate) type AtomicOp = LLVMAtomicRMWBinOp;
 
-const UNORDERED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
+const RELAXED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
 
 // SAFETY of this file: as in `builder`. Sizes and alignments are what the target does in one instruction, or LLVM
 // expands to a loop; callers see to that.
@@ -22,7 +22,8 @@ impl Module {
     pub(crate) fn atomic_load(&self, ty: Ty, pointer: Val, alignment: u32, scope: &str) -> Val {
         let load = self.load(ty, pointer, alignment);
         unsafe {
-            LLVMSetOrdering(load.0, UNORDERED);
+            // Only this weakest order lets LLVM drop a load that nobody uses, of which NVIDIA's code generator makes nothing.
+            LLVMSetOrdering(load.0, LLVMAtomicOrdering::LLVMAtomicOrderingUnordered);
             LLVMSetAtomicSyncScopeID(load.0, self.threads(scope));
         }
         load
@@ -32,7 +33,7 @@ impl Module {
         unsafe {
             let store = LLVMBuildStore(self.builder, value.0, pointer.0);
             LLVMSetAlignment(store, alignment);
-            LLVMSetOrdering(store, UNORDERED);
+            LLVMSetOrdering(store, RELAXED);
             LLVMSetAtomicSyncScopeID(store, self.threads(scope));
         }
     }
@@ -47,7 +48,7 @@ impl Module {
     /// `*pointer = op(*pointer, value)`.
     pub(crate) fn atomic_update(&self, op: AtomicOp, pointer: Val, value: Val, scope: &str) {
         let scope = self.threads(scope);
-        unsafe { LLVMBuildAtomicRMWSyncScope(self.builder, op, pointer.0, value.0, UNORDERED, scope) };
+        unsafe { LLVMBuildAtomicRMWSyncScope(self.builder, op, pointer.0, value.0, RELAXED, scope) };
     }
 
     /// `*pointer = new` if it is `expected`: what was found there, and whether it was.
@@ -55,7 +56,7 @@ impl Module {
         let scope = self.threads(scope);
         let pair = unsafe {
             let (builder, pointer) = (self.builder, pointer.0);
-            Val(LLVMBuildAtomicCmpXchgSyncScope(builder, pointer, expected.0, new.0, UNORDERED, UNORDERED, scope))
+            Val(LLVMBuildAtomicCmpXchgSyncScope(builder, pointer, expected.0, new.0, RELAXED, RELAXED, scope))
         };
         (self.field(pair, 0), self.field(pair, 1))
     }

@@ -72,7 +72,8 @@ impl Function<'_, '_, '_> {
         }
         let equals = |value, constant| llvm.compare_int(IntPredicate::LLVMIntEQ, value, constant);
         let mut impossible = equals(divisor, llvm.const_int(ty, 0));
-        if is_signed {
+        // Narrower ones than a byte are divided in a wider register, where nothing overflows.
+        if is_signed && bits >= 8 {
             let lowest = llvm.binary(Op::LLVMShl, llvm.const_int(ty, 1), llvm.const_int(ty, i64::from(bits) - 1));
             let overflows = llvm.binary(Op::LLVMAnd, equals(dividend, lowest), equals(divisor, llvm.const_int(ty, -1)));
             impossible = llvm.binary(Op::LLVMOr, impossible, overflows);
