@@ -107,8 +107,10 @@ pub fn decode_anchors(descriptor: &schema::Descriptor) -> Vec<Opcode> {
 pub fn encode_bid(bid: &Bid, region: &Fusion) -> schema::Bid {
     match bid {
         Bid::Take { instructions } => {
-            let known = instructions.iter().filter_map(|id| region.computation().instructions.get(id.index()));
-            let instructions = known.map(|instruction| instruction.name.clone()).collect();
+            // What is no instruction must not get lost on the way: the host refuses a name that it does not find.
+            let known = |id: &InstrId| region.computation().instructions.get(id.index());
+            let name = |id: &InstrId| known(id).map_or_else(|| format!("{id:?}"), |it| it.name.clone());
+            let instructions = instructions.iter().map(name).collect();
             schema::Bid { instructions, decline: None }
         }
         Bid::Decline(Decline { reason, instruction }) => {

@@ -193,6 +193,8 @@ fn a_choice_that_made_nothing_is_an_error_that_says_what_there_is() {
     run(&["--emitter", "scatter=loop"]).failed(1, &["`scatter=loop`", "of other kinds"]);
     run(&["--emitter", "loop=row-reduce", "--force"]).failed(1, &["row-reduce", "does not take fusion"]);
     run(&["--emitter", "loop=loop"]).succeeded();
+    // The last choice for a kind counts; the one before it is not held to anything.
+    run(&["--emitter", "loop=row-reduce", "--emitter", "loop=loop"]).succeeded();
 }
 
 #[test]

@@ -141,10 +141,14 @@ fn complete(emitter: &LoadedEmitter, fusion: &Fusion, produced: Produced) -> Res
 /// If a choice had no effect: no kernel is made by those chosen.
 pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters) -> Result<Vec<String>, CompileError> {
     let mut remarks = Vec::new();
-    let mut specs: Vec<&String> = emitters.overrides.iter().map(|choice| &choice.spec).collect();
+    // Of several choices for a kind the last counts; the others are not asked for anything.
+    let overrides = &emitters.overrides;
+    let counts = |place: usize| overrides[place + 1..].iter().all(|later| later.kind != overrides[place].kind);
+    let counting: Vec<&Override> = (0..overrides.len()).filter(|&i| counts(i)).map(|i| &overrides[i]).collect();
+    let mut specs: Vec<&String> = counting.iter().map(|choice| &choice.spec).collect();
     specs.dedup();
     for spec in specs {
-        let choices: Vec<&Override> = emitters.overrides.iter().filter(|choice| choice.spec == *spec).collect();
+        let choices: Vec<&&Override> = counting.iter().filter(|choice| choice.spec == *spec).collect();
         let is_chosen = |number: usize| choices.iter().any(|choice| choice.emitters.contains(&number));
         let by_choice = |it: &&Selected| it.selection.forced && it.selection.order.iter().all(|&n| is_chosen(n));
         let declined: Vec<&str> = made.iter().filter_map(|it| declined_reason(&it.selection, spec)).collect();

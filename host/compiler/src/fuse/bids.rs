@@ -148,7 +148,7 @@ impl<'a> Bids<'a> {
             Ok(Bid::Decline(decline)) => Err(decline.reason),
             Err(failure) => Err(failure.to_string()),
         };
-        self.answers.entry((offer.form(), number)).or_insert_with(asked).clone()
+        self.answers.entry((offer.form.clone(), number)).or_insert_with(asked).clone()
     }
 
     /// Seconds of the bid, and of the kernels that are made of the same instructions without it.

@@ -20,6 +20,8 @@ const NAME: &str = "region";
 pub struct Offer {
     /// What emitters see.
     pub candidate: Candidate,
+    /// A text that is equal exactly where the same is offered, names aside.
+    pub form: String,
     /// In the region, parameters stand before the members.
     parameters: usize,
     members: Vec<InstrId>,
@@ -51,7 +53,8 @@ impl Offer {
         alone.name = NAME.into();
         let fusion = Fusion::new(NAME, with_callees(module, alone, NAME))?;
         let anchor = InstrId((parameters + position) as u32);
-        Some(Offer { candidate: Candidate { region: fusion, anchor }, parameters, members: region.members })
+        let form = format!("{}{anchor:?}", identity(&fusion.module));
+        Some(Offer { candidate: Candidate { region: fusion, anchor }, form, parameters, members: region.members })
     }
 
     /// The instruction of the computation that an instruction of the region is; `None` for parameters and the tuple of
@@ -59,15 +62,10 @@ impl Offer {
     pub fn origin(&self, id: InstrId) -> Option<InstrId> {
         self.members.get(id.index().checked_sub(self.parameters)?).copied()
     }
-
-    /// A text that is equal exactly where the same is offered, names aside.
-    pub fn form(&self) -> String {
-        format!("{}{:?}", identity(&self.candidate.region.module), self.candidate.anchor)
-    }
 }
 
 /// Whether a kernel can compute the instruction, or it only names a part of what a kernel computes.
-pub fn is_computable(computation: &Computation, id: InstrId) -> bool {
+fn is_computable(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     let is_ordered = instruction.extra.as_ref().is_some_and(|extra| !extra.control_predecessors.is_empty());
     let is_whole = matches!(instruction.op, Op::Fusion { .. } | Op::Scatter { .. });
