@@ -63,7 +63,7 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
     let module = source.parse()?;
     dump_hlo(options, Phase::Parse, &module)?;
     let module = simplify(module, options)?;
-    (made.fused, made.bids) = fused(module, options)?;
+    made.fused = fused(module, options, &mut made)?;
     if options.until > Phase::Fuse {
         select_emitters(&mut made, options)?;
     }
@@ -89,11 +89,11 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
     Ok(module)
 }
 
-fn fused(mut module: Module, options: &Options) -> Result<(Module, Vec<BidRecord>), CompileError> {
-    let bids = fuse::run(&mut module, &options.device, &options.emitters);
+fn fused(mut module: Module, options: &Options, made: &mut Compilation) -> Result<Module, CompileError> {
+    (made.bids, made.warnings) = fuse::run(&mut module, &options.device, &options.emitters);
     check(&module, Phase::Fuse, "fuse")?;
     dump_hlo(options, Phase::Fuse, &module)?;
-    Ok((module, bids))
+    Ok(module)
 }
 
 fn select_emitters(made: &mut Compilation, options: &Options) -> Result<(), CompileError> {

@@ -92,7 +92,7 @@ fn emitters(asker: Asker) -> Emitters {
 /// Names of the instructions in each fusion, without parameters, and what became of bids.
 fn fused(emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
-    let records = super::run(&mut module, &DeviceDescription::cpu(1), emitters);
+    let (records, _) = super::run(&mut module, &DeviceDescription::cpu(1), emitters);
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     let entry = module.entry_computation().unwrap();
     let members = |op: &Op| match op {
@@ -196,4 +196,15 @@ fn an_emitter_that_the_user_has_replaced_for_its_kind_is_not_asked() {
     let (fusions, records) = fused(&emitters);
     assert_eq!(fusions, fused(&Emitters::bundled()).0);
     assert!(records.is_empty(), "{records:?}");
+}
+
+#[test]
+fn an_emitter_that_fails_while_bidding_is_passed_over_with_a_warning() {
+    let taken = |_: &Candidate| panic!("no bid today");
+    let emitters = emitters(Asker { taken, accepts: true });
+    let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
+    let (_, warnings) = super::run(&mut module, &DeviceDescription::cpu(1), &emitters);
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert!(warning.contains("emitter asker 1.0.0 (linked in) failed while bidding on"), "{warning}");
+    assert!(warning.contains("no bid today"), "{warning}");
 }

@@ -46,6 +46,8 @@ pub struct Bids<'a> {
     predictions: HashMap<(String, usize), Result<(f64, f64), String>>,
     /// What became of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
+    /// Emitters that gave no usable answer, each failure once.
+    pub warnings: Vec<String>,
 }
 
 /// A bid that can be made a fusion.
@@ -58,7 +60,14 @@ struct Taken {
 impl<'a> Bids<'a> {
     /// For these emitters; an emitter that the user has replaced for its kind is not asked.
     pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters) -> Bids<'a> {
-        Bids { device, emitters, answers: HashMap::new(), predictions: HashMap::new(), records: Vec::new() }
+        Bids {
+            device,
+            emitters,
+            answers: HashMap::new(),
+            predictions: HashMap::new(),
+            records: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 
     /// Puts a fusion in the place of everything in a computation that some emitter takes and does in less time.
@@ -143,10 +152,17 @@ impl<'a> Bids<'a> {
     fn answer(&mut self, offer: &Offer, number: usize) -> Result<Vec<InstrId>, String> {
         let emitter = &self.emitters.registry.emitters()[number];
         let device = self.device;
+        let warnings = &mut self.warnings;
         let asked = || match ask(|| emitter.bid(&offer.candidate, device)) {
             Ok(Bid::Take { instructions }) => Ok(instructions),
             Ok(Bid::Decline(decline)) => Err(decline.reason),
-            Err(failure) => Err(failure.to_string()),
+            Err(failure) => {
+                let failure = failure.to_string();
+                if !warnings.contains(&failure) {
+                    warnings.push(failure.clone());
+                }
+                Err(failure)
+            }
         };
         self.answers.entry((offer.form.clone(), number)).or_insert_with(asked).clone()
     }

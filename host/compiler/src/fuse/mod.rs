@@ -40,8 +40,9 @@ use fusebox_core::hlo::Module;
 use crate::roles::{Role, in_role};
 use crate::select::Emitters;
 
-/// Fuses every computation that thunks execute: first what emitters ask for, then the rest. Gives what became of bids.
-pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Vec<BidRecord> {
+/// Fuses every computation that thunks execute: first what emitters ask for, then the rest. Gives what became of bids,
+/// and warnings of emitters that failed.
+pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> (Vec<BidRecord>, Vec<String>) {
     prepare(module);
     let mut bids = bids::Bids::new(device, emitters);
     for name in sequences(module) {
@@ -50,7 +51,7 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
         }
     }
     the_rest(module);
-    bids.records
+    (bids.records, bids.warnings)
 }
 
 /// The same where no emitter asks for anything.
