@@ -68,18 +68,13 @@ fn copies(op: &Op) -> Option<Copies> {
         | Op::AddDependency
         | Op::AfterAll => None,
         Op::Constant(_)
-        | Op::Broadcast { .. }
-        | Op::Reshape
-        | Op::Transpose { .. }
-        | Op::Reverse { .. }
-        | Op::Slice { .. }
-        | Op::DynamicSlice { .. }
         | Op::DynamicUpdateSlice
         | Op::SetDimensionSize { .. }
         | Op::Rng { .. }
         | Op::Concatenate { .. } => copies(1, 0),
         // One line, then its repetitions; one slice, then its place.
         Op::Iota { .. } | Op::Gather(_) => copies(2, 0),
+        op if op.is_movement() => copies(1, 0),
         // The inner part is read before it is written.
         Op::Pad { .. } => copies(1, 1),
         // A vector that grows may have twice the space it needs, and moves with its old content.

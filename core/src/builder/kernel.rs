@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::{Attribute, BuildError, FunctionBuilder, Type, Value};
 use crate::emitter::{EmitError, Fusion, Kernel, SubgraphCall, SubgraphKind};
-use crate::hlo::{ArrayShape, InstrId, Op, Shape};
+use crate::hlo::{ArrayShape, InstrId, Shape};
 
 /// Builds a kernel's entry function: parameters and outputs are its arguments, thread and block are there.
 ///
@@ -134,14 +134,7 @@ impl<'f> KernelBuilder<'f> {
     /// Declares a function for the computation that a reduce, scatter, … applies: scalars in, scalars out.
     pub fn combiner(&mut self, instruction: InstrId) -> Subgraph {
         let name = format!("combiner of {}", self.fusion.computation().instruction(instruction).name);
-        let applied = match &self.fusion.computation().instruction(instruction).op {
-            Op::Reduce { to_apply, .. }
-            | Op::ReduceWindow { to_apply, .. }
-            | Op::Scatter { to_apply, .. }
-            | Op::Map { to_apply, .. } => Some(*to_apply),
-            Op::SelectAndScatter { scatter, .. } => Some(*scatter),
-            _ => None,
-        };
+        let applied = self.fusion.computation().instruction(instruction).op.applied();
         let (mut arguments, mut results) = (Vec::new(), Vec::new());
         match applied.map(|id| self.fusion.module.computation(id)) {
             None => _ = self.refuse(&name, "the instruction applies no computation"),

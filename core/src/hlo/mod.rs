@@ -8,6 +8,7 @@
 //! (operands before users), and both are named by dense indices ([`ComputationId`], [`InstrId`]).
 
 mod accumulation;
+mod attribute;
 mod bytes;
 mod conversion;
 mod element_type;
@@ -20,6 +21,7 @@ mod proto;
 mod shape;
 mod span;
 pub mod text;
+mod values;
 mod verify;
 
 pub use accumulation::accumulation_type;
@@ -32,13 +34,13 @@ pub use module::{
     Instruction, Metadata, Module, StackFrame,
 };
 pub use narrow_float::{FloatFormat, Specials};
-pub use op::{
-    BinaryOp, Comparison, ComparisonType, ConvDims, ConvolutionAttrs, CustomCallAttrs, DotDims, FftType, FusionKind,
-    GatherDims, Op, Opcode, PaddingDim, RandomAlgorithm, RandomDistribution, ScatterDims, SliceDim, Transpose, UnaryOp,
-    Window, WindowDim,
-};
+pub use op::{BinaryOp, Op, Opcode, UnaryOp};
 pub use proto::{read_proto, write_proto};
 pub use shape::{ArrayShape, Layout, Shape};
 pub use span::{Diagnostic, Span};
 pub use text::{ParseOptions, PrintOptions, parse_module, parse_module_with, print_module, print_module_with};
+pub use values::{
+    Comparison, ComparisonType, ConvDims, ConvolutionAttrs, CustomCallAttrs, DotDims, FftType, FusionKind, GatherDims,
+    PaddingDim, RandomAlgorithm, RandomDistribution, ScatterDims, SliceDim, Transpose, Window, WindowDim,
+};
 pub use verify::verify;

@@ -4,14 +4,16 @@
 
 use prost::Message;
 
+use crate::hlo::PaddingDim;
+
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Tile {
+pub(crate) struct Tile {
     #[prost(int64, repeated, tag = "1")]
     pub dimensions: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     #[prost(int64, repeated, tag = "1")]
     pub minor_to_major: Vec<i64>,
     #[prost(message, repeated, tag = "6")]
@@ -31,7 +33,7 @@ pub(super) struct Layout {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     #[prost(int32, tag = "2")]
     pub element_type: i32,
     #[prost(int64, repeated, tag = "3")]
@@ -45,7 +47,7 @@ pub(super) struct Shape {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct ProgramShape {
+pub(crate) struct ProgramShape {
     #[prost(message, repeated, tag = "1")]
     pub parameters: Vec<Shape>,
     #[prost(message, optional, tag = "2")]
@@ -56,7 +58,7 @@ pub(super) struct ProgramShape {
 
 /// The elements stand in the order of the shape's layout.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Literal {
+pub(crate) struct Literal {
     #[prost(message, optional, tag = "1")]
     pub shape: Option<Shape>,
     #[prost(bool, repeated, tag = "2")]
@@ -128,7 +130,7 @@ pub(super) struct Literal {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Payload {
+pub(crate) struct Payload {
     #[prost(bytes = "vec", tag = "1")]
     pub value: Vec<u8>,
     #[prost(int64, tag = "2")]
@@ -136,7 +138,7 @@ pub(super) struct Payload {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Metadata {
+pub(crate) struct Metadata {
     #[prost(string, tag = "1")]
     pub op_type: String,
     #[prost(string, tag = "2")]
@@ -160,23 +162,13 @@ pub(super) struct Metadata {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct PaddingDimension {
-    #[prost(int64, tag = "1")]
-    pub edge_padding_low: i64,
-    #[prost(int64, tag = "2")]
-    pub edge_padding_high: i64,
-    #[prost(int64, tag = "3")]
-    pub interior_padding: i64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct PaddingConfig {
+pub(crate) struct PaddingConfig {
     #[prost(message, repeated, tag = "1")]
-    pub dimensions: Vec<PaddingDimension>,
+    pub dimensions: Vec<PaddingDim>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct WindowDimension {
+pub(crate) struct WindowDimension {
     #[prost(int64, tag = "1")]
     pub size: i64,
     #[prost(int64, tag = "2")]
@@ -194,13 +186,13 @@ pub(super) struct WindowDimension {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Window {
+pub(crate) struct Window {
     #[prost(message, repeated, tag = "1")]
     pub dimensions: Vec<WindowDimension>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct GatherDimensions {
+pub(crate) struct GatherDimensions {
     #[prost(int64, repeated, tag = "1")]
     pub offset_dims: Vec<i64>,
     #[prost(int64, repeated, tag = "2")]
@@ -216,7 +208,7 @@ pub(super) struct GatherDimensions {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct ScatterDimensions {
+pub(crate) struct ScatterDimensions {
     #[prost(int64, repeated, tag = "1")]
     pub update_window_dims: Vec<i64>,
     #[prost(int64, repeated, tag = "2")]
@@ -232,29 +224,7 @@ pub(super) struct ScatterDimensions {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct ConvolutionDimensions {
-    #[prost(int64, tag = "3")]
-    pub kernel_input_feature_dimension: i64,
-    #[prost(int64, tag = "4")]
-    pub kernel_output_feature_dimension: i64,
-    #[prost(int64, repeated, tag = "6")]
-    pub kernel_spatial_dimensions: Vec<i64>,
-    #[prost(int64, tag = "7")]
-    pub input_batch_dimension: i64,
-    #[prost(int64, tag = "8")]
-    pub input_feature_dimension: i64,
-    #[prost(int64, tag = "9")]
-    pub output_batch_dimension: i64,
-    #[prost(int64, tag = "10")]
-    pub output_feature_dimension: i64,
-    #[prost(int64, repeated, tag = "11")]
-    pub input_spatial_dimensions: Vec<i64>,
-    #[prost(int64, repeated, tag = "12")]
-    pub output_spatial_dimensions: Vec<i64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct DotDimensions {
+pub(crate) struct DotDimensions {
     #[prost(int64, repeated, tag = "1")]
     pub lhs_contracting_dimensions: Vec<i64>,
     #[prost(int64, repeated, tag = "2")]
@@ -266,7 +236,7 @@ pub(super) struct DotDimensions {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct RaggedDotDimensions {
+pub(crate) struct RaggedDotDimensions {
     #[prost(message, optional, tag = "1")]
     pub dot_dimension_numbers: Option<DotDimensions>,
     #[prost(int64, repeated, tag = "2")]
@@ -276,7 +246,7 @@ pub(super) struct RaggedDotDimensions {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct TriangularSolveOptions {
+pub(crate) struct TriangularSolveOptions {
     #[prost(bool, tag = "1")]
     pub left_side: bool,
     #[prost(bool, tag = "2")]
@@ -288,19 +258,19 @@ pub(super) struct TriangularSolveOptions {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct CholeskyOptions {
+pub(crate) struct CholeskyOptions {
     #[prost(bool, tag = "1")]
     pub lower: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct FrontendAttributes {
+pub(crate) struct FrontendAttributes {
     #[prost(btree_map = "string, string", tag = "1")]
     pub map: std::collections::BTreeMap<String, String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct PrecisionConfig {
+pub(crate) struct PrecisionConfig {
     #[prost(int32, repeated, tag = "1")]
     pub operand_precision: Vec<i32>,
     #[prost(int32, tag = "2")]
@@ -308,7 +278,7 @@ pub(super) struct PrecisionConfig {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct OutputOperandAliasing {
+pub(crate) struct OutputOperandAliasing {
     #[prost(int64, repeated, tag = "1")]
     pub output_shape_index: Vec<i64>,
     #[prost(int64, tag = "2")]
@@ -318,13 +288,13 @@ pub(super) struct OutputOperandAliasing {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct ReplicaGroup {
+pub(crate) struct ReplicaGroup {
     #[prost(int64, repeated, tag = "1")]
     pub replica_ids: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct IotaReplicaGroups {
+pub(crate) struct IotaReplicaGroups {
     #[prost(int64, tag = "1")]
     pub num_replica_groups: i64,
     #[prost(int64, tag = "2")]
@@ -336,13 +306,13 @@ pub(super) struct IotaReplicaGroups {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct CollectiveDeviceList {
+pub(crate) struct CollectiveDeviceList {
     #[prost(message, repeated, tag = "1")]
     pub replica_groups: Vec<ReplicaGroup>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct SourceTarget {
+pub(crate) struct SourceTarget {
     #[prost(int64, tag = "1")]
     pub source: i64,
     #[prost(int64, tag = "2")]
@@ -350,7 +320,7 @@ pub(super) struct SourceTarget {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Sharding {
+pub(crate) struct Sharding {
     #[prost(int32, tag = "1")]
     pub kind: i32,
     #[prost(int64, repeated, tag = "3")]
@@ -373,7 +343,7 @@ pub(super) struct Sharding {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Tolerance {
+pub(crate) struct Tolerance {
     #[prost(double, tag = "1")]
     pub atol: f64,
     #[prost(double, tag = "2")]
@@ -384,7 +354,7 @@ pub(super) struct Tolerance {
 
 /// At most one of the two.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct ResultAccuracy {
+pub(crate) struct ResultAccuracy {
     #[prost(int32, optional, tag = "1")]
     pub mode: Option<i32>,
     #[prost(message, optional, tag = "2")]

@@ -5,10 +5,10 @@
 //! fields and, where they cannot hold the text as it was, kept beside them in fields of our own.
 
 mod data;
+mod fields;
 mod literals;
-mod module;
+pub(crate) mod module;
 mod op;
-mod op_read;
 mod read;
 mod shapes;
 mod sharding;

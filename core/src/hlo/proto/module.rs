@@ -5,20 +5,11 @@ use std::collections::BTreeMap;
 use prost::Message;
 
 use super::data;
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SliceDimension {
-    #[prost(int64, tag = "1")]
-    pub start: i64,
-    #[prost(int64, tag = "2")]
-    pub limit: i64,
-    #[prost(int64, tag = "3")]
-    pub stride: i64,
-}
+use crate::hlo::{ConvDims, Opcode, SliceDim};
 
 /// A name and a text, for what XLA's fields do not hold.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct TextAttribute {
+pub(crate) struct TextAttribute {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(string, tag = "2")]
@@ -26,13 +17,13 @@ pub(super) struct TextAttribute {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct TextAttributes {
+pub(crate) struct TextAttributes {
     #[prost(message, repeated, tag = "1")]
     pub list: Vec<TextAttribute>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Instruction {
+pub(crate) struct Instruction {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(string, tag = "2")]
@@ -54,9 +45,9 @@ pub(super) struct Instruction {
     #[prost(message, optional, tag = "15")]
     pub window: Option<data::Window>,
     #[prost(message, optional, tag = "16")]
-    pub convolution_dimension_numbers: Option<data::ConvolutionDimensions>,
+    pub convolution_dimension_numbers: Option<ConvDims>,
     #[prost(message, repeated, tag = "17")]
-    pub slice_dimensions: Vec<SliceDimension>,
+    pub slice_dimensions: Vec<SliceDim>,
     #[prost(int32, tag = "18")]
     pub exponent_bits: i32,
     #[prost(int32, tag = "19")]
@@ -184,8 +175,35 @@ pub(super) struct Instruction {
     pub own_name: Option<String>,
 }
 
+/// The fields of messages in an instruction, made when they are not there.
+impl Instruction {
+    pub fn gather(&mut self) -> &mut data::GatherDimensions {
+        self.gather_dimension_numbers.get_or_insert_default()
+    }
+
+    pub fn scatter(&mut self) -> &mut data::ScatterDimensions {
+        self.scatter_dimension_numbers.get_or_insert_default()
+    }
+
+    pub fn ragged_dot(&mut self) -> &mut data::RaggedDotDimensions {
+        self.ragged_dot_dimension_numbers.get_or_insert_default()
+    }
+
+    /// Of a ragged product they stand inside of its own dimension numbers.
+    pub fn dot(&mut self) -> &mut data::DotDimensions {
+        match self.opcode == Opcode::RaggedDot.name() {
+            true => self.ragged_dot().dot_dimension_numbers.get_or_insert_default(),
+            false => self.dot_dimension_numbers.get_or_insert_default(),
+        }
+    }
+
+    pub fn triangular_solve(&mut self) -> &mut data::TriangularSolveOptions {
+        self.triangular_solve_options.get_or_insert_default()
+    }
+}
+
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Computation {
+pub(crate) struct Computation {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(message, repeated, tag = "2")]
@@ -203,19 +221,19 @@ pub(super) struct Computation {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct InstructionSequence {
+pub(crate) struct InstructionSequence {
     #[prost(int64, repeated, tag = "1")]
     pub instruction_ids: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     #[prost(btree_map = "int64, message", tag = "1")]
     pub sequences: BTreeMap<i64, InstructionSequence>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct AliasEntry {
+pub(crate) struct AliasEntry {
     #[prost(int64, repeated, tag = "1")]
     pub output_shape_index: Vec<i64>,
     #[prost(int64, tag = "2")]
@@ -227,13 +245,13 @@ pub(super) struct AliasEntry {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct InputOutputAlias {
+pub(crate) struct InputOutputAlias {
     #[prost(message, repeated, tag = "1")]
     pub entries: Vec<AliasEntry>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct DonorEntry {
+pub(crate) struct DonorEntry {
     #[prost(int64, tag = "1")]
     pub parameter_number: i64,
     #[prost(int64, repeated, tag = "2")]
@@ -241,13 +259,13 @@ pub(super) struct DonorEntry {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct BufferDonor {
+pub(crate) struct BufferDonor {
     #[prost(message, repeated, tag = "1")]
     pub entries: Vec<DonorEntry>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct FileLocation {
+pub(crate) struct FileLocation {
     #[prost(int32, tag = "1")]
     pub file_name_id: i32,
     #[prost(int32, tag = "2")]
@@ -263,7 +281,7 @@ pub(super) struct FileLocation {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct StackFrame {
+pub(crate) struct StackFrame {
     #[prost(int32, tag = "1")]
     pub file_location_id: i32,
     /// Row of the parent, 0 if none: one less than the text says.
@@ -272,7 +290,7 @@ pub(super) struct StackFrame {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct StackFrameIndex {
+pub(crate) struct StackFrameIndex {
     #[prost(string, repeated, tag = "1")]
     pub file_names: Vec<String>,
     #[prost(string, repeated, tag = "2")]
@@ -284,7 +302,7 @@ pub(super) struct StackFrameIndex {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Module {
+pub(crate) struct Module {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(string, tag = "2")]
@@ -316,7 +334,7 @@ pub(super) struct Module {
 
 /// Properties of a module that XLA keeps elsewhere.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct ModuleExtension {
+pub(crate) struct ModuleExtension {
     #[prost(bool, tag = "1")]
     pub bare: bool,
     #[prost(int64, tag = "2")]

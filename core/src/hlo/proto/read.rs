@@ -6,7 +6,7 @@ use prost::Message;
 
 use super::data;
 use super::module::{self, TextAttributes};
-use super::op_read::read_op;
+use super::op::read_op;
 use super::shapes::{read_required, read_shape};
 use super::sharding::sharding_text;
 use super::text_attributes::{apply_text, kept_attributes};

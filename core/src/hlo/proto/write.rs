@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use prost::Message;
 
+use super::data;
 use super::literals::write_literal;
 use super::module::{self, ModuleExtension, TextAttribute, TextAttributes};
-use super::op::write_op;
-use super::op_read::called_in_message_order;
+use super::op::{in_message_order, read_op, write_op};
 use super::read::decoded_parts;
 use super::shapes::write_shape;
 use super::sharding::parse_sharding;
 use super::text_attributes::{all_text, write_attribute};
-use super::{data, op_read};
 use crate::hlo::text::lexer::Cursor;
 use crate::hlo::{AliasKind, Computation, ComputationId, Extra, Instruction, Metadata, Module, Op};
 
@@ -184,7 +183,7 @@ fn computation_message(index: usize, computation: &Computation, is_fused: bool) 
 
 fn instruction_message(computation: usize, at: usize, instruction: &Instruction) -> module::Instruction {
     let id_of = |id: &crate::hlo::InstrId| instruction_id(computation, id.index());
-    let called = called_in_message_order(&instruction.op);
+    let called = in_message_order(instruction.opcode(), instruction.op.called());
     let extra = instruction.extra.as_deref();
     let mut message = module::Instruction {
         name: instruction.name.clone(),
@@ -258,7 +257,7 @@ fn add_text(message: &mut module::Instruction, instruction: &Instruction, called
     let mut copy = module::Instruction { literal: None, ..message.clone() };
     let op = match &instruction.op {
         Op::Constant(_) => Ok(instruction.op.clone()),
-        _ => op_read::read_op(&mut copy, called),
+        _ => read_op(&mut copy, called),
     };
     let extra = decoded_parts(&mut copy, instruction.opcode());
     let mut written = instruction.extra.as_deref().cloned().unwrap_or_default();

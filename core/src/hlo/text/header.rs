@@ -1,8 +1,9 @@
 //! The `HloModule` line and the debug tables.
 
-use super::attributes::{Attribute, Attributes, flag};
+use super::attributes::{Attribute, Attributes};
 use super::computation::Parser;
 use super::extra::fields;
+use super::forms::flag;
 use super::lexer::Cursor;
 use super::shapes::{braces, shape};
 use super::source::{Fault, Parse};
@@ -21,8 +22,12 @@ impl<'t> Parser<'t> {
         if let Some(attribute) = attributes.take("is_scheduled") {
             self.module.is_scheduled = attribute.read(flag)?;
         }
-        self.module.replica_count = attributes.integer_or("replica_count", 1)?;
-        self.module.num_partitions = attributes.integer_or("num_partitions", 1)?;
+        let mut count = |name| match attributes.take(name) {
+            Some(attribute) => attribute.read(|value| value.integer("an integer")),
+            None => Ok(1),
+        };
+        self.module.replica_count = count("replica_count")?;
+        self.module.num_partitions = count("num_partitions")?;
         if let Some(attribute) = attributes.take("input_output_alias") {
             self.module.input_output_alias = attribute.read(|value| {
                 value.expect(b'{', "before the aliases")?;

@@ -190,6 +190,15 @@ impl<'t> Cursor<'t> {
         self.list(b'}', |cursor| cursor.integer(what))
     }
 
+    /// The one integer of a braced list.
+    pub(crate) fn only_integer(&mut self, what: &str) -> Parse<i64> {
+        let at = self.at();
+        match self.integers("an integer")?[..] {
+            [only] => Ok(only),
+            ref list => Err(Fault::new(at, format!("`{what}` takes exactly one dimension, found {}", list.len()))),
+        }
+    }
+
     /// Comma-separated items up to and including the closing byte; the opening one was read.
     pub(crate) fn list<T>(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         let mut items = Vec::new();

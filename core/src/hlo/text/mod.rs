@@ -10,6 +10,7 @@
 mod attributes;
 mod computation;
 pub(crate) mod extra;
+mod forms;
 mod header;
 mod instruction;
 pub(crate) mod lexer;
@@ -19,7 +20,7 @@ pub(crate) mod print;
 mod print_literal;
 mod print_op;
 mod shapes;
-mod source;
+pub(crate) mod source;
 mod sugar;
 
 pub use print::{PrintOptions, print_module, print_module_with};

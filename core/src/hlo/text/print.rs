@@ -3,7 +3,6 @@
 use std::fmt::{self, Write};
 
 use super::lexer::Cursor;
-use super::print_op::{Attrs, write_op};
 use crate::hlo::{
     AliasKind, ArrayShape, Computation, EntryLayout, Extra, InputOutputAlias, Instruction, Layout, Metadata, Module,
     Op, Shape,
@@ -155,8 +154,7 @@ impl Printer<'_> {
             _ => self.operands(computation, instruction),
         }
         self.out.push(')');
-        let mut attrs = Attrs { printer: self };
-        write_op(&mut attrs, &instruction.op)?;
+        instruction.op.write(self);
         match &instruction.extra {
             Some(extra) => self.extra(computation, extra),
             None => Ok(()),

@@ -77,20 +77,5 @@ fn drop_unreachable_computations(module: &mut Module) {
 
 /// Changes the ids of the computations that an operation calls.
 pub fn renumber(op: &mut Op, new: &dyn Fn(ComputationId) -> ComputationId) {
-    match op {
-        Op::Scatter { to_apply, .. }
-        | Op::Reduce { to_apply, .. }
-        | Op::ReduceWindow { to_apply, .. }
-        | Op::Map { to_apply, .. }
-        | Op::Scan { to_apply, .. }
-        | Op::Sort { to_apply, .. }
-        | Op::Call { to_apply } => *to_apply = new(*to_apply),
-        Op::SelectAndScatter { select, scatter, .. } => (*select, *scatter) = (new(*select), new(*scatter)),
-        Op::While { condition, body } => (*condition, *body) = (new(*condition), new(*body)),
-        Op::Conditional { branches } => branches.iter_mut().for_each(|b| *b = new(*b)),
-        Op::Fusion { calls, .. } => *calls = new(*calls),
-        Op::CustomCall(attributes) => attributes.called.iter_mut().for_each(|c| *c = new(*c)),
-        Op::Other { called, .. } => called.iter_mut().flat_map(|(_, list)| list).for_each(|c| *c = new(*c)),
-        _ => {}
-    }
+    op.called_mut().into_iter().for_each(|id| *id = new(*id));
 }

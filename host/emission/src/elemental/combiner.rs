@@ -10,16 +10,8 @@ use crate::EmissionError;
 /// The computation that an instruction applies, as a function of its own.
 pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<String, EmissionError> {
     let instruction = fusion.computation().instruction(id);
-    let applied = match &instruction.op {
-        Op::Reduce { to_apply, .. }
-        | Op::ReduceWindow { to_apply, .. }
-        | Op::Scatter { to_apply, .. }
-        | Op::Map { to_apply, .. }
-        | Op::Scan { to_apply, .. }
-        | Op::Sort { to_apply, .. }
-        | Op::SelectAndScatter { scatter: to_apply, .. } => *to_apply,
-        _ => return Err(EmissionError::at(&fusion.module, instruction, "applies no computation")),
-    };
+    let applied = instruction.op.applied();
+    let applied = applied.ok_or_else(|| EmissionError::at(&fusion.module, instruction, "applies no computation"))?;
     let computation = fusion.module.computation(applied);
     let mut b = FunctionBuilder::new(symbol);
     b.set_private();

@@ -87,20 +87,9 @@ fn dimension_size(writer: &mut Writer<'_, '_>, id: InstrId, dimension: i64) -> R
     Ok(vec![writer.b.int(size, Scalar::I32)])
 }
 
-/// Operations whose value is their operand's at another index. A bitcast may also change the type.
+/// Operations whose value is their operand's at another index.
 fn moves_only(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Broadcast { .. }
-            | Op::Reshape
-            | Op::Transpose { .. }
-            | Op::Reverse { .. }
-            | Op::Slice { .. }
-            | Op::DynamicSlice { .. }
-            | Op::Gather(_)
-            | Op::Copy
-            | Op::OptBarrier
-    )
+    op.is_movement() || matches!(op, Op::Copy | Op::OptBarrier)
 }
 
 fn operand_types(writer: &Writer<'_, '_>, id: InstrId) -> Vec<ElementType> {

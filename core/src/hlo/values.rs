@@ -1,0 +1,312 @@
+//! The values of attributes: enumerations, windows, dimension numbers. Each says how it stands in text and in messages.
+
+use std::str::FromStr;
+
+use prost::Message;
+
+use super::attribute::{All, Callees, Describes, Reader, Writer, assumed, needed, optional, quoted, unless};
+use super::{ComputationId, Shape};
+
+/// A value that is one of a few names.
+pub(crate) trait Named: Copy + FromStr + 'static {
+    const ALL: &'static [Self];
+    fn name(self) -> &'static str;
+}
+
+macro_rules! named {
+    ($(#[$meta:meta])* $type:ident { $($variant:ident = $name:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $type { $(#[doc = concat!("`", $name, "`")] $variant,)* }
+
+        impl $type {
+            /// Every value, in declaration order.
+            pub const ALL: &'static [$type] = &[$($type::$variant,)*];
+
+            /// The name HLO text uses.
+            pub fn name(self) -> &'static str {
+                match self { $($type::$variant => $name,)* }
+            }
+        }
+
+        impl $crate::hlo::values::Named for $type {
+            const ALL: &'static [Self] = $type::ALL;
+            fn name(self) -> &'static str {
+                $type::name(self)
+            }
+        }
+
+        impl ::std::str::FromStr for $type {
+            type Err = ();
+            fn from_str(text: &str) -> Result<Self, ()> {
+                match text { $($name => Ok($type::$variant),)* _ => Err(()) }
+            }
+        }
+
+        impl ::std::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+pub(crate) use named;
+
+named! {
+    /// Direction of a `compare`.
+    Comparison { Eq = "EQ", Ne = "NE", Ge = "GE", Gt = "GT", Le = "LE", Lt = "LT", }
+}
+
+named! {
+    /// How a `compare` orders its operands.
+    ComparisonType { Float = "FLOAT", TotalOrder = "TOTALORDER", Signed = "SIGNED", Unsigned = "UNSIGNED", }
+}
+
+named! {
+    /// Kind of a `fusion`: a tag, without influence on the code.
+    FusionKind { Loop = "kLoop", Input = "kInput", Output = "kOutput", Custom = "kCustom", }
+}
+
+named! {
+    /// Kind of an `fft`.
+    FftType { Fft = "FFT", Ifft = "IFFT", Rfft = "RFFT", Irfft = "IRFFT", }
+}
+
+named! {
+    /// How `triangular-solve` reads its matrix.
+    Transpose { None = "NO_TRANSPOSE", Transpose = "TRANSPOSE", Adjoint = "ADJOINT", }
+}
+
+named! {
+    /// Distribution of an `rng`.
+    RandomDistribution { Uniform = "rng_uniform", Normal = "rng_normal", }
+}
+
+named! {
+    /// Generator of an `rng-bit-generator`.
+    RandomAlgorithm { Default = "rng_default", ThreeFry = "rng_three_fry", Philox = "rng_philox", }
+}
+
+/// One dimension of a `slice`: elements `start, start + stride, …` below `limit`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
+pub struct SliceDim {
+    /// First element.
+    #[prost(int64, tag = "1")]
+    pub start: i64,
+    /// End, exclusive.
+    #[prost(int64, tag = "2")]
+    pub limit: i64,
+    /// Step, at least 1.
+    #[prost(int64, tag = "3")]
+    pub stride: i64,
+}
+
+/// One dimension of a `pad`. `low` and `high` may be negative (they crop).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
+pub struct PaddingDim {
+    /// Elements before the first.
+    #[prost(int64, tag = "1")]
+    pub low: i64,
+    /// Elements after the last.
+    #[prost(int64, tag = "2")]
+    pub high: i64,
+    /// Elements between two neighbours.
+    #[prost(int64, tag = "3")]
+    pub interior: i64,
+}
+
+/// One dimension of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WindowDim {
+    /// Extent of the window.
+    pub size: i64,
+    /// Step between windows.
+    pub stride: i64,
+    /// Padding before; may be negative.
+    pub padding_low: i64,
+    /// Padding after; may be negative.
+    pub padding_high: i64,
+    /// Distance of neighbouring window elements.
+    pub window_dilation: i64,
+    /// Distance of neighbouring base elements.
+    pub base_dilation: i64,
+    /// Whether the window is read backwards.
+    pub reversal: bool,
+}
+
+impl Default for WindowDim {
+    fn default() -> Self {
+        WindowDim {
+            size: 1,
+            stride: 1,
+            padding_low: 0,
+            padding_high: 0,
+            window_dilation: 1,
+            base_dilation: 1,
+            reversal: false,
+        }
+    }
+}
+
+/// A window, one entry per (spatial) dimension. Empty if the instruction has no `window`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Window {
+    /// The dimensions.
+    pub dims: Vec<WindowDim>,
+}
+
+/// `dim_labels` of a `convolution`, as dimension numbers.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub struct ConvDims {
+    /// Batch dimension of the input.
+    #[prost(int64, tag = "7")]
+    pub input_batch: i64,
+    /// Feature dimension of the input.
+    #[prost(int64, tag = "8")]
+    pub input_feature: i64,
+    /// Spatial dimensions of the input.
+    #[prost(int64, repeated, tag = "11")]
+    pub input_spatial: Vec<i64>,
+    /// Input feature dimension of the kernel.
+    #[prost(int64, tag = "3")]
+    pub kernel_input_feature: i64,
+    /// Output feature dimension of the kernel.
+    #[prost(int64, tag = "4")]
+    pub kernel_output_feature: i64,
+    /// Spatial dimensions of the kernel.
+    #[prost(int64, repeated, tag = "6")]
+    pub kernel_spatial: Vec<i64>,
+    /// Batch dimension of the output.
+    #[prost(int64, tag = "9")]
+    pub output_batch: i64,
+    /// Feature dimension of the output.
+    #[prost(int64, tag = "10")]
+    pub output_feature: i64,
+    /// Spatial dimensions of the output.
+    #[prost(int64, repeated, tag = "12")]
+    pub output_spatial: Vec<i64>,
+}
+
+/// Structs of attributes, in the order in which text writes them.
+macro_rules! groups {
+    ($($(#[$meta:meta])* $type:ident { $($(#[$doc:meta])* $field:ident: $ty:ty = $how:expr,)* })*) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+        pub struct $type { $($(#[$doc])* pub $field: $ty,)* }
+
+        impl Describes<$type> for All {
+            fn read<R: Reader>(self, reader: &mut R) -> Result<$type, R::Error> {
+                Ok($type { $($field: $how.read(reader)?,)* })
+            }
+
+            fn write<W: Writer>(self, value: &$type, writer: &mut W) {
+                $($how.write(&value.$field, writer);)*
+            }
+
+            fn callees(self, value: &mut $type) -> Vec<&mut ComputationId> {
+                let mut callees = Vec::new();
+                $(callees.extend($how.callees(&mut value.$field));)*
+                callees
+            }
+        }
+    )* };
+}
+
+groups! {
+    /// Dimension numbers of a `dot`.
+    DotDims {
+        /// Batch dimensions of the left operand.
+        lhs_batch: Vec<i64> = optional("lhs_batch_dims", |m| &mut m.dot().lhs_batch_dimensions),
+        /// Contracting dimensions of the left operand.
+        lhs_contracting: Vec<i64> =
+            assumed("lhs_contracting_dims", Vec::new(), |m| &mut m.dot().lhs_contracting_dimensions),
+        /// Batch dimensions of the right operand, in the same order.
+        rhs_batch: Vec<i64> = optional("rhs_batch_dims", |m| &mut m.dot().rhs_batch_dimensions),
+        /// Contracting dimensions of the right operand, in the same order.
+        rhs_contracting: Vec<i64> =
+            assumed("rhs_contracting_dims", Vec::new(), |m| &mut m.dot().rhs_contracting_dimensions),
+        /// `algorithm=…`, raw; empty if not given.
+        algorithm: String = optional("algorithm", |m| m.precision_config.get_or_insert_default()),
+    }
+
+    /// Dimension numbers of a `gather`.
+    GatherDims {
+        /// Dimensions of the result that index into the slice.
+        offset_dims: Vec<i64> = needed("offset_dims", |m| &mut m.gather().offset_dims),
+        /// Operand dimensions of slice size 1 that do not appear in the result.
+        collapsed_slice_dims: Vec<i64> = needed("collapsed_slice_dims", |m| &mut m.gather().collapsed_slice_dims),
+        /// Operand dimension of each component of an index vector.
+        start_index_map: Vec<i64> = needed("start_index_map", |m| &mut m.gather().start_index_map),
+        /// Batching dimensions of the operand.
+        operand_batching_dims: Vec<i64> = optional("operand_batching_dims", |m| &mut m.gather().operand_batching_dims),
+        /// Batching dimensions of the indices, in the same order.
+        start_indices_batching_dims: Vec<i64> =
+            optional("start_indices_batching_dims", |m| &mut m.gather().start_indices_batching_dims),
+        /// Dimension of the indices that holds the index vector; the rank means scalars.
+        index_vector_dim: i64 = needed("index_vector_dim", |m| &mut m.gather().index_vector_dim),
+        /// Size of the slice per operand dimension.
+        slice_sizes: Vec<i64> = needed("slice_sizes", |m| &mut m.gather_slice_sizes),
+        /// A promise about the indices.
+        indices_are_sorted: bool = optional("indices_are_sorted", |m| &mut m.indices_are_sorted),
+    }
+
+    /// Dimension numbers of a `scatter`.
+    ScatterDims {
+        /// Dimensions of the updates that index into the window.
+        update_window_dims: Vec<i64> = needed("update_window_dims", |m| &mut m.scatter().update_window_dims),
+        /// Operand dimensions of window size 1 that the updates lack.
+        inserted_window_dims: Vec<i64> = needed("inserted_window_dims", |m| &mut m.scatter().inserted_window_dims),
+        /// Operand dimension of each component of an index vector.
+        scatter_dims_to_operand_dims: Vec<i64> =
+            needed("scatter_dims_to_operand_dims", |m| &mut m.scatter().scatter_dims_to_operand_dims),
+        /// Batching dimensions of the operand.
+        input_batching_dims: Vec<i64> = optional("input_batching_dims", |m| &mut m.scatter().input_batching_dims),
+        /// Batching dimensions of the indices, in the same order.
+        scatter_indices_batching_dims: Vec<i64> =
+            optional("scatter_indices_batching_dims", |m| &mut m.scatter().scatter_indices_batching_dims),
+        /// Dimension of the indices that holds the index vector; the rank means scalars.
+        index_vector_dim: i64 = needed("index_vector_dim", |m| &mut m.scatter().index_vector_dim),
+        /// A promise about the indices.
+        indices_are_sorted: bool = optional("indices_are_sorted", |m| &mut m.indices_are_sorted),
+        /// A promise that no two updates meet.
+        unique_indices: bool = optional("unique_indices", |m| &mut m.unique_indices),
+    }
+
+    /// Attributes of a `convolution`.
+    ConvolutionAttrs {
+        /// Window over the spatial dimensions.
+        window: Window = optional("window", |m| &mut m.window),
+        /// Dimension numbers.
+        dims: ConvDims = needed("dim_labels", |m| m.convolution_dimension_numbers.get_or_insert_default()),
+        /// Groups of features, at least 1.
+        feature_group_count: i64 = unless("feature_group_count", 1, |m| at_least_one(&mut m.feature_group_count)),
+        /// Groups of batches, at least 1.
+        batch_group_count: i64 = unless("batch_group_count", 1, |m| at_least_one(&mut m.batch_group_count)),
+    }
+
+    /// Attributes of a `custom-call`.
+    CustomCallAttrs {
+        /// Name of the function.
+        target: String = quoted("custom_call_target", |m| &mut m.custom_call_target),
+        /// Computations it may call.
+        called: Vec<ComputationId> = Callees("called_computations", false),
+        /// Operand shapes with the layouts the callee wants, if given.
+        operand_layouts: Option<Vec<Shape>> = optional("operand_layout_constraints", |m| m),
+        /// `output_to_operand_aliasing`, raw; empty if not given.
+        output_to_operand_aliasing: String =
+            optional("output_to_operand_aliasing", |m| &mut m.output_operand_aliasing),
+        /// Whether it must be kept though its result is unused.
+        has_side_effect: bool = optional("custom_call_has_side_effect", |m| &mut m.custom_call_has_side_effect),
+        /// `api_version`, raw; empty if not given.
+        api_version: String = optional("api_version", |m| &mut m.custom_call_api_version),
+    }
+}
+
+/// Zero is a field that was not written.
+fn at_least_one(count: &mut i64) -> &mut i64 {
+    if *count == 0 {
+        *count = 1;
+    }
+    count
+}
