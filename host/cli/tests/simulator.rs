@@ -179,7 +179,7 @@ impl Case {
         let results = self.arguments.iter().zip(&slices).filter(|(a, _)| a.0 != Access::Read).map(|(_, &s)| s);
         Executable {
             name: "kernel".into(),
-            target: "simt".into(),
+            target: fusebox_runtime::Target::Simt,
             code: vec![code],
             kernels: vec![KernelImage {
                 symbol: "kernel".into(),

@@ -117,7 +117,7 @@ fn assemble(made: &Compilation, options: &Options) -> Result<Executable, Compile
         schedule(&made.fused, &kernels, &plans, buffer_alignment(&options.target))?;
     let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let name = made.fused.name.clone();
-    let (target, kernels) = (options.device.name.clone(), made.lowered.images.clone());
+    let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());
     Ok(Executable { name, target, code, kernels, host_ops, allocations, thunks, parameters, result })
 }
 
@@ -125,10 +125,21 @@ fn image(code: &Code) -> Result<CodeImage, CompileError> {
     match code {
         Code::Object { bytes, sites } => Ok(CodeImage::Object { bytes: bytes.clone(), sites: sites.clone() }),
         Code::Ptx(text) => Ok(CodeImage::Ptx(text.clone())),
-        Code::Assembly(_) => {
-            Err(CompileError::Choice("this target compiles to assembly only; ask for `--emit asm`".into()))
-        }
+        Code::Assembly(_) => Err(assembly_only()),
     }
+}
+
+fn runs_on(target: &Target) -> Result<fusebox_runtime::Target, CompileError> {
+    match target {
+        Target::Cpu => Ok(fusebox_runtime::Target::Cpu),
+        Target::Simt => Ok(fusebox_runtime::Target::Simt),
+        Target::Nvptx { capability, .. } => Ok(fusebox_runtime::Target::Cuda(*capability)),
+        Target::Amdgpu { .. } => Err(assembly_only()),
+    }
+}
+
+fn assembly_only() -> CompileError {
+    CompileError::Choice("this target compiles to assembly only; ask for `--emit asm`".into())
 }
 
 /// In debug builds: what a step left behind must still be a valid module.

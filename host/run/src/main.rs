@@ -77,7 +77,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let bytes = fusebox_files::read(path, arguments.file_limit)?;
     let executable = stored::read(path, &bytes, &arguments.trust)?;
-    let target = executable.target.clone();
+    let target = executable.target.to_string();
     let begin = Instant::now();
     let mut program = Program::load(executable, &Options { threads: arguments.threads, ..Options::default() })?;
     let load_ms = begin.elapsed().as_secs_f64() * 1e3;

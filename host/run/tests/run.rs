@@ -5,17 +5,17 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
-use fusebox_runtime::{Allocation, AllocationKind, Binding, Executable, Slice, Thunk, ValueShape, npz};
+use fusebox_runtime::{Allocation, AllocationKind, Binding, Executable, Slice, Target, Thunk, ValueShape, npz};
 
 /// Copies its parameter to its result.
-fn copy(target: &str) -> Executable {
+fn copy(target: Target) -> Executable {
     let slice = |allocation| Slice { allocation, offset: 0, bytes: 12 };
     let binding =
         |allocation| Binding { shape: ValueShape::Array("s32".into(), vec![3]), leaves: vec![slice(allocation)] };
     let allocation = |kind| Allocation { bytes: 12, kind };
     Executable {
         name: "copy".into(),
-        target: target.into(),
+        target,
         code: Vec::new(),
         kernels: Vec::new(),
         host_ops: Vec::new(),
@@ -39,7 +39,7 @@ fn three(values: [i32; 3]) -> Literal {
 fn inputs_go_through_an_executable_to_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    std::fs::write(at("copy.fusebox"), copy("cpu").to_bytes().unwrap()).unwrap();
+    std::fs::write(at("copy.fusebox"), copy(Target::Cpu).to_bytes().unwrap()).unwrap();
     npz::write_outputs(&at("in.npz"), &three([1, -2, 3])).unwrap();
     let output = run(folder.path(), &["copy.fusebox", "--inputs", "in.npz", "--outputs", "out.npz", "--print"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -52,7 +52,7 @@ fn inputs_go_through_an_executable_to_a_file() {
 #[test]
 fn a_measurement_is_one_line_of_json() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("copy.fusebox"), copy("cpu").to_bytes().unwrap()).unwrap();
+    std::fs::write(folder.path().join("copy.fusebox"), copy(Target::Cpu).to_bytes().unwrap()).unwrap();
     let output = run(folder.path(), &["copy.fusebox", "--bench"]);
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(line["runs"].as_u64().unwrap() >= 20, "{line}");
@@ -69,9 +69,14 @@ fn what_cannot_run_here_says_so() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     assert!(failed("text.hlo", b"HloModule m").contains("executable"));
-    assert!(failed("amd.fusebox", &copy("gfx942").to_bytes().unwrap()).contains("gfx942"));
+    // Where the target was a name.
+    let mut older = copy(Target::Cpu).to_bytes().unwrap();
+    older[8] = 3;
+    assert!(
+        failed("older.fusebox", &older).contains("format 3, this fusebox reads format 4: compile the module again")
+    );
     if fusebox_runtime::describe_gpu().is_err() {
-        assert!(failed("gpu.fusebox", &copy("sm_90").to_bytes().unwrap()).contains("no CUDA driver"));
+        assert!(failed("gpu.fusebox", &copy(Target::Cuda(90)).to_bytes().unwrap()).contains("no CUDA driver"));
     }
 }
 
@@ -79,7 +84,7 @@ fn what_cannot_run_here_says_so() {
 fn a_required_signature_is_looked_for_beside_the_executable() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
-    write("copy.fusebox", &copy("cpu").to_bytes().unwrap());
+    write("copy.fusebox", &copy(Target::Cpu).to_bytes().unwrap());
     write("key.pub", b"untrusted comment: a key\nRWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3\n");
     let refused = |words: &str| {
         let output = run(folder.path(), &["copy.fusebox", "--require-signature", "key.pub"]);

@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use fusebox_runtime::{Executable, ValueShape};
+use fusebox_runtime::{Executable, Target, ValueShape};
 
 /// Gives the empty tuple.
 fn nothing() -> Executable {
     Executable {
         name: "nothing".into(),
-        target: "cpu".into(),
+        target: Target::Cpu,
         code: Vec::new(),
         kernels: Vec::new(),
         host_ops: Vec::new(),

@@ -3,7 +3,7 @@
 
 use crate::memory::ALIGNMENT;
 use crate::nesting::{DEEPEST, too_deep};
-use crate::{Access, Allocation, AllocationKind, Binding, Executable, KernelImage, Slice, Thunk, ValueShape};
+use crate::{Access, Allocation, AllocationKind, Binding, Executable, KernelImage, Slice, Target, Thunk, ValueShape};
 
 /// Threads of a block: no GPU has more.
 const MOST_THREADS: u32 = 1024;
@@ -29,7 +29,7 @@ impl Executable {
 
     fn check_kernel(&self, kernel: &KernelImage) -> Result<(), String> {
         in_range("code image", kernel.code, self.code.len())?;
-        let most_blocks = if self.target == "cpu" { i64::MAX as u64 } else { i32::MAX as u64 };
+        let most_blocks = if self.target == Target::Cpu { i64::MAX as u64 } else { i32::MAX as u64 };
         if kernel.blocks > most_blocks || !(1..=MOST_THREADS).contains(&kernel.threads_per_block) {
             let (blocks, threads) = (kernel.blocks, kernel.threads_per_block);
             return Err(format!("kernel {} is launched with {blocks} blocks of {threads} threads", kernel.symbol));

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ValueShape;
 use crate::nesting::one_deeper;
+use crate::{Target, ValueShape};
 
 /// A compiled program. Its code is run as it is: one from a file is to be trusted like a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Executable {
     /// Name of the HLO module.
     pub name: String,
-    /// `cpu`, `simt`, `sm_90` …
-    pub target: String,
+    /// What it runs on.
+    pub target: Target,
     /// Machine code; kernels refer to it by index.
     pub code: Vec<CodeImage>,
     /// Kernels; thunks refer to them by index.

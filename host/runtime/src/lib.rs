@@ -10,6 +10,7 @@ mod check;
 mod executable;
 mod format;
 mod nesting;
+mod target;
 mod value;
 
 mod loader;
@@ -40,4 +41,5 @@ pub use format::FormatError;
 pub use measure::{Effort, Timing, measure};
 pub use program::{Options, Program};
 pub use simt::ThreadOrder;
+pub use target::Target;
 pub use value::ValueShape;

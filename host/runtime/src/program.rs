@@ -9,7 +9,7 @@ use crate::cuda::Cuda;
 use crate::host::Host;
 use crate::host_op::{LoadedHostOp, assemble, check_steps};
 use crate::value::describe;
-use crate::{Executable, LoadError, RunError, Slice, ThreadOrder};
+use crate::{Executable, LoadError, RunError, Slice, Target, ThreadOrder};
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -43,15 +43,10 @@ impl Program {
         executable.check().map_err(LoadError::Object)?;
         let host_ops = executable.host_ops.iter().map(LoadedHostOp::new).collect::<Result<Vec<_>, _>>()?;
         check_steps(&executable.thunks, &host_ops)?;
-        let place = match executable.target.as_str() {
-            "cpu" => Place::Host(Host::load(&executable, host_ops, Some(Host::pool(options)?), options.order)?),
-            "simt" => Place::Host(Host::load(&executable, host_ops, None, options.order)?),
-            target if target.starts_with("sm_") => Place::Cuda(Cuda::load(&executable, host_ops)?),
-            other => {
-                return Err(LoadError::Device(format!(
-                    "nothing here runs code for {other}. Compile for cpu, simt or an NVIDIA GPU (sm_90)"
-                )));
-            }
+        let place = match executable.target {
+            Target::Cpu => Place::Host(Host::load(&executable, host_ops, Some(Host::pool(options)?), options.order)?),
+            Target::Simt => Place::Host(Host::load(&executable, host_ops, None, options.order)?),
+            Target::Cuda(capability) => Place::Cuda(Cuda::load(&executable, capability, host_ops)?),
         };
         Ok(Program { executable, place })
     }

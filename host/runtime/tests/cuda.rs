@@ -4,7 +4,7 @@
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 use fusebox_runtime::{
     Access, Allocation, AllocationKind, Binding, CodeImage, Executable, KernelArgument, KernelImage, LoadError,
-    Options, Program, Slice, Thunk, ValueShape, describe_gpu,
+    Options, Program, Slice, Target, Thunk, ValueShape, describe_gpu,
 };
 
 /// Adds 1 to each of 64 words.
@@ -55,7 +55,7 @@ fn executable(times: usize) -> Executable {
     let kinds = std::iter::once(AllocationKind::Parameter).chain((0..times).map(|_| AllocationKind::Temporary));
     Executable {
         name: "increment".into(),
-        target: "sm_70".into(),
+        target: Target::Cuda(70),
         code: vec![CodeImage::Ptx(INCREMENT.into())],
         kernels: vec![KernelImage {
             symbol: "increment".into(),
@@ -110,7 +110,7 @@ fn code_for_a_newer_card_is_refused() {
         return;
     }
     let mut newer = executable(1);
-    newer.target = "sm_999".into();
+    newer.target = Target::Cuda(999);
     match Program::load(newer, &Options::default()) {
         Err(LoadError::Device(message)) => assert!(message.contains("sm_999"), "{message}"),
         other => panic!("{other:?}"),

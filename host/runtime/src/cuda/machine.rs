@@ -23,13 +23,13 @@ pub struct Cuda {
 }
 
 impl Cuda {
-    /// Loads the code and allocates the buffers on the card.
+    /// Loads code for this compute capability and allocates the buffers on the card.
     ///
     /// # Errors
     /// If there is no such card, the code was made for a newer one, or memory is short.
-    pub fn load(executable: &Executable, host_ops: Vec<LoadedHostOp>) -> Result<Cuda, LoadError> {
+    pub fn load(executable: &Executable, wanted: u32, host_ops: Vec<LoadedHostOp>) -> Result<Cuda, LoadError> {
         let device = Device::open()?;
-        check_capability(&executable.target, device.capability()?)?;
+        check_capability(wanted, device.capability()?)?;
         let modules = executable.code.iter().map(|code| module(&device, code)).collect::<Result<Vec<_>, _>>()?;
         let kernel = |image: &crate::KernelImage| modules[image.code as usize].function(image);
         let kernels = executable.kernels.iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
@@ -168,14 +168,13 @@ impl Cuda {
 }
 
 /// Code for an older card of the same kind runs, code for a newer one does not.
-fn check_capability(target: &str, card: u32) -> Result<(), LoadError> {
-    let digits = target.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
-    match digits.parse::<u32>() {
-        Ok(wanted) if wanted <= card => Ok(()),
-        _ => Err(LoadError::Device(format!(
-            "the executable is for {target}, this GPU is sm_{card}: compile for --target sm_{card} or older"
-        ))),
+fn check_capability(wanted: u32, card: u32) -> Result<(), LoadError> {
+    if wanted <= card {
+        return Ok(());
     }
+    Err(LoadError::Device(format!(
+        "the executable is for sm_{wanted}, this GPU is sm_{card}: compile for --target sm_{card} or older"
+    )))
 }
 
 fn module(device: &Device, code: &CodeImage) -> Result<Arc<LoadedModule>, LoadError> {

@@ -4,7 +4,7 @@
 use super::assembler::*;
 use fusebox_runtime::{
     Access, Allocation, AllocationKind, Binding, CodeImage, Executable, FormatError, HostOp, KernelArgument,
-    KernelImage, Options, Program, Slice, Thunk, ValueShape,
+    KernelImage, Options, Program, Slice, Target, Thunk, ValueShape,
 };
 use object::elf;
 use sha2::{Digest, Sha256};
@@ -22,7 +22,7 @@ fn harmless() -> Executable {
         "HloModule r\nENTRY main {\n  p = s32[4] parameter(0)\n  ROOT r = s32[4] reverse(p), dimensions={0}\n}\n";
     Executable {
         name: "harmless".into(),
-        target: "cpu".into(),
+        target: Target::Cpu,
         code: vec![CodeImage::Object { bytes: object(&[COPY_16, STORE_CONSTANT]), sites: Vec::new() }],
         kernels: vec![KernelImage {
             symbol: "copy_16".into(),
