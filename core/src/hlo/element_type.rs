@@ -1,10 +1,33 @@
-//! Element types of arrays.
+//! Element types of arrays: one table of their names, numbers and formats.
 
 use std::fmt;
 use std::str::FromStr;
 
+use super::{FloatFormat, Specials};
+
+/// What an element type's bits mean.
+#[derive(Clone, Copy)]
+enum Kind {
+    Pred,
+    /// Two's complement of so many bits.
+    Signed(u32),
+    Unsigned(u32),
+    Float(FloatFormat),
+    /// Two of a float type.
+    Complex(ElementType),
+}
+
+const fn format(exponent_bits: u32, mantissa_bits: u32, bias: i32, specials: Specials) -> FloatFormat {
+    FloatFormat { exponent_bits, mantissa_bits, bias, specials, signed: true }
+}
+
+const fn float(exponent_bits: u32, mantissa_bits: u32, bias: i32, specials: Specials) -> Kind {
+    Kind::Float(format(exponent_bits, mantissa_bits, bias, specials))
+}
+
+/// Each with its name in HLO text, XLA's number and its kind.
 macro_rules! element_types {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $bits:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $number:literal, $kind:expr;)*) => {
         /// The type of one array element.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum ElementType { $($(#[$doc])* $variant,)* }
@@ -18,9 +41,13 @@ macro_rules! element_types {
                 match self { $(ElementType::$variant => $name,)* }
             }
 
-            /// Width of the value in bits; `pred` counts as 1.
-            pub fn bits(self) -> u32 {
-                match self { $(ElementType::$variant => $bits,)* }
+            /// XLA's number in messages.
+            pub(crate) fn number(self) -> i32 {
+                match self { $(ElementType::$variant => $number,)* }
+            }
+
+            fn kind(self) -> Kind {
+                match self { $(ElementType::$variant => $kind,)* }
             }
         }
 
@@ -35,69 +62,69 @@ macro_rules! element_types {
 
 element_types! {
     /// Boolean.
-    Pred = "pred", 1;
+    Pred = "pred", 1, Kind::Pred;
     /// Signed integer of 1 bit.
-    S1 = "s1", 1;
+    S1 = "s1", 30, Kind::Signed(1);
     /// Signed integer of 2 bits.
-    S2 = "s2", 2;
+    S2 = "s2", 26, Kind::Signed(2);
     /// Signed integer of 4 bits.
-    S4 = "s4", 4;
+    S4 = "s4", 21, Kind::Signed(4);
     /// Signed integer of 8 bits.
-    S8 = "s8", 8;
+    S8 = "s8", 2, Kind::Signed(8);
     /// Signed integer of 16 bits.
-    S16 = "s16", 16;
+    S16 = "s16", 3, Kind::Signed(16);
     /// Signed integer of 32 bits.
-    S32 = "s32", 32;
+    S32 = "s32", 4, Kind::Signed(32);
     /// Signed integer of 64 bits.
-    S64 = "s64", 64;
+    S64 = "s64", 5, Kind::Signed(64);
     /// Unsigned integer of 1 bit.
-    U1 = "u1", 1;
+    U1 = "u1", 31, Kind::Unsigned(1);
     /// Unsigned integer of 2 bits.
-    U2 = "u2", 2;
+    U2 = "u2", 27, Kind::Unsigned(2);
     /// Unsigned integer of 4 bits.
-    U4 = "u4", 4;
+    U4 = "u4", 22, Kind::Unsigned(4);
     /// Unsigned integer of 8 bits.
-    U8 = "u8", 8;
+    U8 = "u8", 6, Kind::Unsigned(8);
     /// Unsigned integer of 16 bits.
-    U16 = "u16", 16;
+    U16 = "u16", 7, Kind::Unsigned(16);
     /// Unsigned integer of 32 bits.
-    U32 = "u32", 32;
+    U32 = "u32", 8, Kind::Unsigned(32);
     /// Unsigned integer of 64 bits.
-    U64 = "u64", 64;
+    U64 = "u64", 9, Kind::Unsigned(64);
     /// 4-bit float, 2 exponent and 1 mantissa bits, finite only.
-    F4E2M1FN = "f4e2m1fn", 4;
+    F4E2M1FN = "f4e2m1fn", 32, float(2, 1, 1, Specials::None);
     /// 6-bit float, 2 exponent and 3 mantissa bits, finite only.
-    F6E2M3FN = "f6e2m3fn", 6;
+    F6E2M3FN = "f6e2m3fn", 36, float(2, 3, 1, Specials::None);
     /// 6-bit float, 3 exponent and 2 mantissa bits, finite only.
-    F6E3M2FN = "f6e3m2fn", 6;
+    F6E3M2FN = "f6e3m2fn", 35, float(3, 2, 3, Specials::None);
     /// 8-bit float, 3 exponent and 4 mantissa bits, IEEE-like.
-    F8E3M4 = "f8e3m4", 8;
+    F8E3M4 = "f8e3m4", 29, float(3, 4, 3, Specials::Ieee);
     /// 8-bit float, 4 exponent and 3 mantissa bits, IEEE-like.
-    F8E4M3 = "f8e4m3", 8;
+    F8E4M3 = "f8e4m3", 28, float(4, 3, 7, Specials::Ieee);
     /// 8-bit float, 4 exponent and 3 mantissa bits, no infinities.
-    F8E4M3FN = "f8e4m3fn", 8;
+    F8E4M3FN = "f8e4m3fn", 20, float(4, 3, 7, Specials::NanAllOnes);
     /// 8-bit float, 4 exponent and 3 mantissa bits, bias 11, one NaN, no infinities, no negative zero.
-    F8E4M3B11FNUZ = "f8e4m3b11fnuz", 8;
+    F8E4M3B11FNUZ = "f8e4m3b11fnuz", 23, float(4, 3, 11, Specials::NanNegativeZero);
     /// 8-bit float, 4 exponent and 3 mantissa bits, one NaN, no infinities, no negative zero.
-    F8E4M3FNUZ = "f8e4m3fnuz", 8;
+    F8E4M3FNUZ = "f8e4m3fnuz", 25, float(4, 3, 8, Specials::NanNegativeZero);
     /// 8-bit float, 5 exponent and 2 mantissa bits, IEEE-like.
-    F8E5M2 = "f8e5m2", 8;
+    F8E5M2 = "f8e5m2", 19, float(5, 2, 15, Specials::Ieee);
     /// 8-bit float, 5 exponent and 2 mantissa bits, one NaN, no infinities, no negative zero.
-    F8E5M2FNUZ = "f8e5m2fnuz", 8;
+    F8E5M2FNUZ = "f8e5m2fnuz", 24, float(5, 2, 16, Specials::NanNegativeZero);
     /// 8-bit unsigned power of two.
-    F8E8M0FNU = "f8e8m0fnu", 8;
+    F8E8M0FNU = "f8e8m0fnu", 33, Kind::Float(FloatFormat { signed: false, ..format(8, 0, 127, Specials::NanAllOnes) });
     /// IEEE half precision.
-    F16 = "f16", 16;
+    F16 = "f16", 10, float(5, 10, 15, Specials::Ieee);
     /// The upper half of an `f32`.
-    BF16 = "bf16", 16;
+    BF16 = "bf16", 16, float(8, 7, 127, Specials::Ieee);
     /// IEEE single precision.
-    F32 = "f32", 32;
+    F32 = "f32", 11, float(8, 23, 127, Specials::Ieee);
     /// IEEE double precision.
-    F64 = "f64", 64;
+    F64 = "f64", 12, float(11, 52, 1023, Specials::Ieee);
     /// Pair of `f32`, real part first.
-    C64 = "c64", 64;
+    C64 = "c64", 15, Kind::Complex(ElementType::F32);
     /// Pair of `f64`, real part first.
-    C128 = "c128", 128;
+    C128 = "c128", 18, Kind::Complex(ElementType::F64);
 }
 
 impl ElementType {
@@ -106,14 +133,24 @@ impl ElementType {
         self.bits().div_ceil(8) as usize
     }
 
+    /// Width of the value in bits; `pred` counts as 1.
+    pub fn bits(self) -> u32 {
+        match self.kind() {
+            Kind::Pred => 1,
+            Kind::Signed(bits) | Kind::Unsigned(bits) => bits,
+            Kind::Float(format) => format.bits(),
+            Kind::Complex(part) => 2 * part.bits(),
+        }
+    }
+
     /// Signed integers of any width.
     pub fn is_signed_integer(self) -> bool {
-        (ElementType::S1..=ElementType::S64).contains(&self)
+        matches!(self.kind(), Kind::Signed(_))
     }
 
     /// Unsigned integers of any width, without `pred`.
     pub fn is_unsigned_integer(self) -> bool {
-        (ElementType::U1..=ElementType::U64).contains(&self)
+        matches!(self.kind(), Kind::Unsigned(_))
     }
 
     /// Signed or unsigned integers, without `pred`.
@@ -123,20 +160,27 @@ impl ElementType {
 
     /// Real floating-point types of any width.
     pub fn is_float(self) -> bool {
-        (ElementType::F4E2M1FN..=ElementType::F64).contains(&self)
+        self.float_format().is_some()
+    }
+
+    /// How a real floating-point type spends its bits.
+    pub fn float_format(self) -> Option<FloatFormat> {
+        match self.kind() {
+            Kind::Float(format) => Some(format),
+            _ => None,
+        }
     }
 
     /// `c64` and `c128`.
     pub fn is_complex(self) -> bool {
-        matches!(self, ElementType::C64 | ElementType::C128)
+        matches!(self.kind(), Kind::Complex(_))
     }
 
     /// The type of the real and imaginary part of a complex type; other types are returned as they are.
     pub fn real_part(self) -> ElementType {
-        match self {
-            ElementType::C64 => ElementType::F32,
-            ElementType::C128 => ElementType::F64,
-            other => other,
+        match self.kind() {
+            Kind::Complex(part) => part,
+            _ => self,
         }
     }
 }

@@ -33,33 +33,12 @@ pub enum Specials {
 impl FloatFormat {
     /// The format of a float type; `None` for types that are not real floats.
     pub fn of(element_type: ElementType) -> Option<FloatFormat> {
-        let format = |exponent_bits, mantissa_bits, bias, specials| {
-            Some(FloatFormat { exponent_bits, mantissa_bits, bias, specials, signed: true })
-        };
-        match element_type {
-            ElementType::F4E2M1FN => format(2, 1, 1, Specials::None),
-            ElementType::F6E2M3FN => format(2, 3, 1, Specials::None),
-            ElementType::F6E3M2FN => format(3, 2, 3, Specials::None),
-            ElementType::F8E3M4 => format(3, 4, 3, Specials::Ieee),
-            ElementType::F8E4M3 => format(4, 3, 7, Specials::Ieee),
-            ElementType::F8E4M3FN => format(4, 3, 7, Specials::NanAllOnes),
-            ElementType::F8E4M3B11FNUZ => format(4, 3, 11, Specials::NanNegativeZero),
-            ElementType::F8E4M3FNUZ => format(4, 3, 8, Specials::NanNegativeZero),
-            ElementType::F8E5M2 => format(5, 2, 15, Specials::Ieee),
-            ElementType::F8E5M2FNUZ => format(5, 2, 16, Specials::NanNegativeZero),
-            ElementType::F8E8M0FNU => Some(FloatFormat {
-                exponent_bits: 8,
-                mantissa_bits: 0,
-                bias: 127,
-                specials: Specials::NanAllOnes,
-                signed: false,
-            }),
-            ElementType::F16 => format(5, 10, 15, Specials::Ieee),
-            ElementType::BF16 => format(8, 7, 127, Specials::Ieee),
-            ElementType::F32 => format(8, 23, 127, Specials::Ieee),
-            ElementType::F64 => format(11, 52, 1023, Specials::Ieee),
-            _ => None,
-        }
+        element_type.float_format()
+    }
+
+    /// Width in bits.
+    pub fn bits(self) -> u32 {
+        self.exponent_bits + self.mantissa_bits + u32::from(self.signed)
     }
 
     fn mantissa_mask(self) -> u64 {

@@ -23,6 +23,16 @@ enum Elements {
     Whole,
 }
 
+/// The elements that a unary operation is defined on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    FloatOrComplex,
+    Float,
+    Integer,
+    IntegerOrPred,
+    Number,
+}
+
 /// Makes a group of opcodes an enumeration of its own.
 macro_rules! subset {
     ($(#[$meta:meta])* $type:ident { $($variant:ident,)* }) => {
@@ -55,7 +65,7 @@ macro_rules! subset {
 /// ```
 macro_rules! operations {
     (
-        unary { $($unary:ident = $unary_name:literal,)* }
+        unary { $($takes:ident { $($unary:ident = $unary_name:literal,)* })* }
         binary { $($binary:ident = $binary_name:literal,)* }
         kept { $($kept:ident = $kept_name:literal,)* }
         $($(#[$doc:meta])* $elements:ident $op:ident $(($group:ident: $group_type:ty))?
@@ -64,13 +74,19 @@ macro_rules! operations {
         named! {
             /// Every opcode of HLO.
             Opcode {
-                $($unary = $unary_name,)* $($binary = $binary_name,)* $($op = $name,)* $($kept = $kept_name,)*
+                $($($unary = $unary_name,)*)* $($binary = $binary_name,)* $($op = $name,)* $($kept = $kept_name,)*
             }
         }
 
         subset! {
             /// Elementwise operations of one operand without attributes.
-            UnaryOp { $($unary,)* }
+            UnaryOp { $($($unary,)*)* }
+        }
+
+        impl UnaryOp {
+            pub(crate) fn takes(self) -> Takes {
+                match self { $($(UnaryOp::$unary => Takes::$takes,)*)* }
+            }
         }
 
         subset! {
@@ -117,7 +133,7 @@ macro_rules! operations {
             /// The operation of that opcode, its attributes as the reader gives them.
             pub(crate) fn read<R: Reader>(opcode: Opcode, reader: &mut R) -> Result<Op, R::Error> {
                 Ok(match opcode {
-                    $(Opcode::$unary => Op::Unary(UnaryOp::$unary),)*
+                    $($(Opcode::$unary => Op::Unary(UnaryOp::$unary),)*)*
                     $(Opcode::$binary => Op::Binary(BinaryOp::$binary),)*
                     $(Opcode::$op => Op::$op
                         $((<All as Describes<$group_type>>::read(All, reader)?))?
@@ -166,14 +182,20 @@ macro_rules! operations {
 
 operations! {
     unary {
-        Abs = "abs", Acos = "acos", Acosh = "acosh", Asin = "asin", Asinh = "asinh", Atanh = "atanh",
-        Cbrt = "cbrt", Ceil = "ceil", Cosh = "cosh", Cosine = "cosine",
-        CountLeadingZeros = "count-leading-zeros", Erf = "erf", Exponential = "exponential",
-        ExponentialMinusOne = "exponential-minus-one", Floor = "floor", Imag = "imag", IsFinite = "is-finite",
-        Log = "log", LogPlusOne = "log-plus-one", Logistic = "logistic", Negate = "negate", Not = "not",
-        Popcnt = "popcnt", Real = "real", RoundNearestAfz = "round-nearest-afz",
-        RoundNearestEven = "round-nearest-even", Rsqrt = "rsqrt", Sign = "sign", Sine = "sine", Sinh = "sinh",
-        Sqrt = "sqrt", Tan = "tan", Tanh = "tanh",
+        FloatOrComplex {
+            Acos = "acos", Acosh = "acosh", Asin = "asin", Asinh = "asinh", Atanh = "atanh", Cbrt = "cbrt",
+            Cosh = "cosh", Cosine = "cosine", Exponential = "exponential",
+            ExponentialMinusOne = "exponential-minus-one", Imag = "imag", Log = "log",
+            LogPlusOne = "log-plus-one", Logistic = "logistic", Real = "real", Rsqrt = "rsqrt", Sine = "sine",
+            Sinh = "sinh", Sqrt = "sqrt", Tan = "tan", Tanh = "tanh",
+        }
+        Float {
+            Ceil = "ceil", Floor = "floor", RoundNearestAfz = "round-nearest-afz",
+            RoundNearestEven = "round-nearest-even", Erf = "erf", IsFinite = "is-finite",
+        }
+        Integer { CountLeadingZeros = "count-leading-zeros", Popcnt = "popcnt", }
+        IntegerOrPred { Not = "not", }
+        Number { Abs = "abs", Negate = "negate", Sign = "sign", }
     }
 
     binary {

@@ -1,6 +1,7 @@
 //! Operations on corresponding elements.
 
 use super::{Inferred, Site, array, ensure};
+use crate::hlo::op::Takes;
 use crate::hlo::{ArrayShape, BinaryOp, ComparisonType, ElementType, Shape, UnaryOp};
 
 /// Operands of equal dimensions and type, and how many of them.
@@ -26,15 +27,12 @@ fn is_float_or_complex(element_type: ElementType) -> bool {
 pub(super) fn unary(site: &Site, op: UnaryOp) -> Inferred {
     let operand = site.only_array()?;
     let element_type = operand.element_type;
-    let (allowed, wanted) = match op {
-        UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::RoundNearestAfz | UnaryOp::RoundNearestEven => {
-            (element_type.is_float(), "a float type")
-        }
-        UnaryOp::Erf | UnaryOp::IsFinite => (element_type.is_float(), "a float type"),
-        UnaryOp::CountLeadingZeros | UnaryOp::Popcnt => (element_type.is_integer(), "an integer type"),
-        UnaryOp::Not => (!is_float_or_complex(element_type), "an integer type or pred"),
-        UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Sign => (is_number(element_type), "a number type"),
-        _ => (is_float_or_complex(element_type), "a float or complex type"),
+    let (allowed, wanted) = match op.takes() {
+        Takes::FloatOrComplex => (is_float_or_complex(element_type), "a float or complex type"),
+        Takes::Float => (element_type.is_float(), "a float type"),
+        Takes::Integer => (element_type.is_integer(), "an integer type"),
+        Takes::IntegerOrPred => (!is_float_or_complex(element_type), "an integer type or pred"),
+        Takes::Number => (is_number(element_type), "a number type"),
     };
     ensure!(allowed, "{} needs {wanted}, its operand is {operand}", site.name());
     let result = match op {

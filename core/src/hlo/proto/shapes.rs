@@ -9,46 +9,6 @@ const TUPLE: i32 = 13;
 const OPAQUE: i32 = 14;
 const TOKEN: i32 = 17;
 
-/// XLA's number of each element type.
-const ELEMENT_TYPES: &[(ElementType, i32)] = &[
-    (ElementType::Pred, 1),
-    (ElementType::S8, 2),
-    (ElementType::S16, 3),
-    (ElementType::S32, 4),
-    (ElementType::S64, 5),
-    (ElementType::U8, 6),
-    (ElementType::U16, 7),
-    (ElementType::U32, 8),
-    (ElementType::U64, 9),
-    (ElementType::F16, 10),
-    (ElementType::F32, 11),
-    (ElementType::F64, 12),
-    (ElementType::C64, 15),
-    (ElementType::BF16, 16),
-    (ElementType::C128, 18),
-    (ElementType::F8E5M2, 19),
-    (ElementType::F8E4M3FN, 20),
-    (ElementType::S4, 21),
-    (ElementType::U4, 22),
-    (ElementType::F8E4M3B11FNUZ, 23),
-    (ElementType::F8E5M2FNUZ, 24),
-    (ElementType::F8E4M3FNUZ, 25),
-    (ElementType::S2, 26),
-    (ElementType::U2, 27),
-    (ElementType::F8E4M3, 28),
-    (ElementType::F8E3M4, 29),
-    (ElementType::S1, 30),
-    (ElementType::U1, 31),
-    (ElementType::F4E2M1FN, 32),
-    (ElementType::F8E8M0FNU, 33),
-    (ElementType::F6E3M2FN, 35),
-    (ElementType::F6E2M3FN, 36),
-];
-
-fn element_type_number(element_type: ElementType) -> i32 {
-    ELEMENT_TYPES.iter().find(|(known, _)| *known == element_type).map_or(0, |&(_, number)| number)
-}
-
 pub(super) fn write_shape(shape: &Shape) -> data::Shape {
     let of_type = |element_type| data::Shape { element_type, ..Default::default() };
     match shape {
@@ -67,7 +27,7 @@ pub(super) fn write_array(array: &ArrayShape) -> data::Shape {
         false => array.dynamic.clone(),
     };
     data::Shape {
-        element_type: element_type_number(array.element_type),
+        element_type: array.element_type.number(),
         dimensions: array.dims.clone(),
         tuple_shapes: Vec::new(),
         layout: Some(write_layout(array.layout.as_ref(), array.rank())),
@@ -139,8 +99,8 @@ pub(super) fn read_shape(message: &data::Shape) -> Result<Shape, String> {
         TOKEN => Ok(Shape::Token),
         OPAQUE => Ok(Shape::Opaque),
         number => {
-            let known = ELEMENT_TYPES.iter().find(|&&(_, known)| known == number);
-            let (element_type, _) = known.ok_or_else(|| format!("element type {number} is not known"))?;
+            let known = ElementType::ALL.iter().find(|known| known.number() == number);
+            let element_type = known.ok_or_else(|| format!("element type {number} is not known"))?;
             read_array(message, *element_type).map(Shape::Array)
         }
     }

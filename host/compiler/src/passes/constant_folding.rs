@@ -45,17 +45,12 @@ fn is_small(instruction: &Instruction) -> bool {
     instruction.shape.as_array().is_some_and(|shape| shape.element_count() <= MOST_ELEMENTS)
 }
 
-/// Operations whose value depends on the operands alone. A `broadcast` is worth more as it is.
+/// Operations whose value depends on the operands alone. A `broadcast` is worth more as it is, and so may be what chooses
+/// by other operands' values.
 fn is_foldable(op: &Op) -> bool {
-    let moves = matches!(
-        op,
-        Op::BitcastConvert
-            | Op::Reshape
-            | Op::Slice { .. }
-            | Op::Concatenate { .. }
-            | Op::Pad { .. }
-            | Op::Transpose { .. }
-            | Op::Reverse { .. }
-    );
-    moves || op.is_elementwise()
+    match op {
+        Op::Broadcast { .. } | Op::DynamicSlice { .. } | Op::Gather(_) => false,
+        Op::BitcastConvert | Op::Concatenate { .. } | Op::Pad { .. } => true,
+        op => op.is_movement() || op.is_elementwise(),
+    }
 }
