@@ -12,11 +12,13 @@
 //! their bodies.
 
 mod candidate;
+mod check;
 mod fusion;
 mod interface;
 mod plan;
 
 pub use candidate::{Bid, Candidate};
+pub use check::{PlanFault, check_plan};
 pub use fusion::Fusion;
 pub use interface::{
     Configuration, Decline, Descriptor, EmitError, Emitter, Kernel, KernelKind, Registration, SubgraphCall,

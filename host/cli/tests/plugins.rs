@@ -75,7 +75,7 @@ fn a_strangers_emitter_gives_the_right_results() {
     }
 }
 
-const MISDEEDS: [(&str, &str); 9] = [
+const MISDEEDS: [(&str, &str); 10] = [
     ("panic_in_plan", "it panicked: index out of bounds"),
     ("panic_in_emit", "it panicked"),
     ("overlap", "is reached twice"),
@@ -84,6 +84,7 @@ const MISDEEDS: [(&str, &str); 9] = [
     ("deep_regions", "regions within each other; kernels have at most"),
     ("unrolled", "operations; kernels have at most"),
     ("huge_text", "is the limit"),
+    ("unsupported", "cannot be compiled for"),
     ("many_variables", "the variables of a map: 1002; 256 is the limit"),
 ];
 
@@ -97,6 +98,28 @@ fn an_automatic_choice_that_fails_is_replaced_with_a_warning() {
             format!("warning: emitter hostile 0.1.0 ({}", built::hostile("").canonicalize().unwrap().display());
         assert!(hostile.err.contains(&warning) && hostile.err.contains(expected), "{name}: {}", hostile.err);
         assert_eq!(succeeded(hostile), succeeded(place.run(&["run", "m.hlo", "--target", "simt"])));
+    }
+}
+
+/// What failed is what its author wants to see.
+#[test]
+fn plans_and_kernels_that_fail_are_in_the_dumps() {
+    for (name, file) in [
+        ("overlap", "05-plan.overlap.refused-hostile.txt"),
+        ("panic_in_emit", "05-plan.panic_in_emit.refused-hostile.txt"),
+        ("invalid_ir", "06-emitted.invalid_ir.refused-hostile.mlir"),
+        ("unsupported", "06-emitted.unsupported.refused-hostile.mlir"),
+    ] {
+        let place = Workplace::with_module(&hostile_module(name));
+        let hostile = built::hostile("").display().to_string();
+        for (choice, code) in [(["--load", &hostile], 0), (["--emitter", &format!("loop={hostile}")], 1)] {
+            let arguments = ["run", "m.hlo", "--target", "simt", "--dump-to", "d"];
+            let ran = place.run(&[arguments.as_slice(), &choice].concat());
+            assert_eq!(ran.code, Some(code), "{name}: {}", ran.err);
+            let dumped = std::fs::read_to_string(place.path(&format!("d/{file}"))).unwrap();
+            assert!(dumped.contains("refused: emitter hostile 0.1.0"), "{name}: {dumped}");
+            std::fs::remove_dir_all(place.path("d")).unwrap();
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! What can go wrong between text and executable.
 
 use fusebox_core::hlo::{Computation, Diagnostic, Instruction, Module};
+use fusebox_emission::EmissionError;
 use fusebox_files::WriteError;
+use fusebox_lowering::LoweringError;
+use fusebox_plugins::{Failure, SelectError};
 use thiserror::Error;
 
 /// Why a module was not compiled.
@@ -11,8 +14,8 @@ pub enum CompileError {
     #[error("{}", join(.0))]
     Module(Vec<Diagnostic>),
     /// An emitter that the user asked for, or every emitter that accepts the fusion, failed.
-    #[error("{0}")]
-    Emitter(String),
+    #[error(transparent)]
+    Emitter(#[from] Box<EmitterError>),
     /// The user's choice of emitters or target cannot be met.
     #[error("{0}")]
     Choice(String),
@@ -35,6 +38,41 @@ pub enum CompileError {
         /// What happened.
         message: String,
     },
+}
+
+/// Why a fusion has no kernel of an emitter.
+#[derive(Debug, Error)]
+pub enum EmitterError {
+    /// Nobody takes it, or not who has to.
+    #[error(transparent)]
+    Selection(#[from] SelectError),
+    /// It gave no usable answer.
+    #[error(transparent)]
+    Failure(#[from] Failure),
+    /// The user has set a knob that it does not have.
+    #[error("emitter {emitter} has no knob `{knob}`; {has}")]
+    Knob {
+        /// Name, version and origin.
+        emitter: String,
+        /// The knob.
+        knob: String,
+        /// In words, the knobs it has.
+        has: String,
+    },
+    /// What its kernel calls cannot be written.
+    #[error(transparent)]
+    Subgraph(#[from] EmissionError),
+    /// Its kernel cannot be compiled.
+    #[error("emitter {emitter}: {source}")]
+    Refused {
+        /// Name, version and origin.
+        emitter: String,
+        /// Why not.
+        source: Box<LoweringError>,
+    },
+    /// All that accept it failed.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    All(Vec<EmitterError>),
 }
 
 impl CompileError {

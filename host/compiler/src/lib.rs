@@ -29,7 +29,7 @@ mod lower;
 mod schedule;
 
 pub use dump::Dump;
-pub use error::CompileError;
+pub use error::{CompileError, EmitterError};
 pub use fuse::BidRecord;
 pub use kernels::Unit;
 pub use lower::Lowered;

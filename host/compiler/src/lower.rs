@@ -24,14 +24,23 @@ pub struct Lowered {
     pub texts: BTreeMap<Stage, Vec<String>>,
 }
 
-/// Compiles all kernels. Keeps the texts of `wanted` stages, and of all if dumps are written.
+/// A kernel that cannot be compiled.
+#[derive(Debug)]
+pub struct Refused {
+    /// Its number.
+    pub kernel: usize,
+    /// Why not.
+    pub source: LoweringError,
+}
+
+/// Compiles all kernels, or says which one cannot be. Keeps the texts of `wanted` stages, and of all if dumps are written.
 pub fn lower(
     kernels: &[Selected],
     target: &Target,
     wanted: &[Stage],
     threads: usize,
     dump: &Dump,
-) -> Result<Lowered, CompileError> {
+) -> Result<Result<Lowered, Refused>, CompileError> {
     // One PTX or assembly file is one module: only objects come in several.
     let threads = if matches!(target, Target::Cpu | Target::Simt) { threads } else { 1 };
     let batches = batches(kernels, threads);
@@ -44,12 +53,15 @@ pub fn lower(
     let mut lowered = Lowered::default();
     for (number, (code, texts)) in in_parallel(&batches, &compile).into_iter().enumerate() {
         dump_texts(dump, number, &texts)?;
-        lowered.code.push(code.map_err(|e| failed(&e, kernels))?);
+        match code {
+            Ok(code) => lowered.code.push(code),
+            Err(source) => return refused(source, kernels).map(Err),
+        }
         texts.into_iter().for_each(|(stage, text)| lowered.texts.entry(stage).or_default().push(text));
     }
     let batch_of = |index: &usize| batches.iter().position(|batch| batch.contains(index)).unwrap_or(0);
     lowered.images = (0..kernels.len()).map(|index| image(&kernels[index], batch_of(&index))).collect();
-    Ok(lowered)
+    Ok(Ok(lowered))
 }
 
 /// Numbers of kernels, in batches of about equal work: the largest kernels first, each to the batch that
@@ -192,14 +204,17 @@ fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Res
 }
 
 /// Invalid or unsupported IR is its emitter's fault; what LLVM refuses is fusebox's own.
-fn failed(error: &LoweringError, kernels: &[Selected]) -> CompileError {
-    match error {
+fn refused(source: LoweringError, kernels: &[Selected]) -> Result<Refused, CompileError> {
+    let internal =
+        |error: &LoweringError| CompileError::Internal { phase: Phase::Lower.name(), message: error.to_string() };
+    match &source {
         LoweringError::Invalid { kernel, .. } | LoweringError::Unsupported { kernel, .. } => {
-            let emitter = kernels.iter().find(|k| k.unit.fusion.name == *kernel).map(|k| &k.emitter);
-            let who = emitter.map_or_else(String::new, |e| format!("emitter {} {}: ", e.name, e.version));
-            CompileError::Emitter(format!("{who}{error}"))
+            match kernels.iter().position(|it| it.unit.fusion.name == *kernel) {
+                Some(kernel) => Ok(Refused { kernel, source }),
+                None => Err(internal(&source)),
+            }
         }
-        LoweringError::Target { .. } => CompileError::Choice(error.to_string()),
-        _ => CompileError::Internal { phase: Phase::Lower.name(), message: error.to_string() },
+        LoweringError::Target { .. } => Err(CompileError::Choice(source.to_string())),
+        _ => Err(internal(&source)),
     }
 }

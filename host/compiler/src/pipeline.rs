@@ -4,16 +4,19 @@ use std::time::{Duration, Instant};
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Plan;
-use fusebox_core::hlo::{Module, print_module, verify};
+use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with, verify};
 use fusebox_lowering::{Code, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable};
 
 use crate::fuse::BidRecord;
-use crate::lower::{Lowered, buffer_alignment, lower};
+use crate::lower::{Lowered, Refused, buffer_alignment, lower};
 use crate::schedule::{Schedule, schedule};
-use crate::select::{Emitters, Selected, check_choices, select};
+use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{CompileError, Dump, Phase, fuse, kernels, passes, report};
+
+/// Constants of more elements are left out where the same module is written after every pass.
+const MOST_CONSTANT_ELEMENTS: usize = 4096;
 
 /// What to compile for, and how.
 #[derive(Clone)]
@@ -68,7 +71,7 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
         select_emitters(&mut made, options)?;
     }
     if options.until > Phase::Emit {
-        made.lowered = lower(&made.kernels, &options.target, &options.stages, options.threads, &options.dump)?;
+        made.lowered = lowered(&mut made, options)?;
     }
     if options.until > Phase::Code {
         let executable = assemble(&made, options)?;
@@ -80,10 +83,19 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
 }
 
 fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileError> {
+    let mut before = if options.dump.is_active() { shortened_hlo(&module) } else { Vec::new() };
     for (number, (name, pass)) in passes::PASSES.iter().enumerate() {
         pass(&mut module, &options.device)?;
         check(&module, Phase::Passes, name)?;
-        options.dump.write(Phase::Passes, &format!("{:02}-{name}", number + 1), "hlo", || hlo(&module))?;
+        if !options.dump.is_active() {
+            continue;
+        }
+        // A pass that changed nothing leaves no file.
+        let after = shortened_hlo(&module);
+        if after != before {
+            options.dump.write(Phase::Passes, &format!("{:02}-{name}", number + 1), "hlo", || after.clone())?;
+            before = after;
+        }
     }
     dump_hlo(options, Phase::Passes, &module)?;
     Ok(module)
@@ -98,16 +110,37 @@ fn fused(mut module: Module, options: &Options, made: &mut Compilation) -> Resul
 
 fn select_emitters(made: &mut Compilation, options: &Options) -> Result<(), CompileError> {
     for unit in &kernels::collect(&made.fused).units {
-        let mut selected = select(unit, &options.device, &options.emitters)?;
-        made.warnings.append(&mut selected.warnings);
-        let name = &unit.fusion.name;
-        options.dump.write(Phase::Select, name, "txt", || report::selection(&selected).into_bytes())?;
-        options.dump.write(Phase::Plan, name, "txt", || report::plan(&selected.plan).into_bytes())?;
-        options.dump.write(Phase::Emit, name, "mlir", || selected.functions.clone().into_bytes())?;
+        let selected = select(unit, options)?;
+        dump_selected(&selected, options)?;
+        made.warnings.extend(selected.failures.iter().map(ToString::to_string));
         made.kernels.push(selected);
     }
     made.warnings.extend(check_choices(&made.kernels, &made.bids, &options.emitters)?);
     Ok(())
+}
+
+fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileError> {
+    let name = &selected.unit.fusion.name;
+    options.dump.write(Phase::Select, name, "txt", || report::selection(selected).into_bytes())?;
+    options.dump.write(Phase::Plan, name, "txt", || report::plan(&selected.plan).into_bytes())?;
+    options.dump.write(Phase::Emit, name, "mlir", || selected.functions.clone().into_bytes())
+}
+
+/// Machine code. An emitter whose kernel cannot be compiled gives way to the next that takes the fusion.
+fn lowered(made: &mut Compilation, options: &Options) -> Result<Lowered, CompileError> {
+    loop {
+        let Refused { kernel, source } =
+            match lower(&made.kernels, &options.target, &options.stages, options.threads, &options.dump)? {
+                Ok(lowered) => return Ok(lowered),
+                Err(refused) => refused,
+            };
+        let refused = made.kernels.remove(kernel);
+        let told = refused.failures.len();
+        let other = instead(refused, source, options)?;
+        dump_selected(&other, options)?;
+        made.warnings.extend(other.failures[told..].iter().map(ToString::to_string));
+        made.kernels.insert(kernel, other);
+    }
 }
 
 fn assemble(made: &Compilation, options: &Options) -> Result<Executable, CompileError> {
@@ -159,4 +192,10 @@ fn dump_hlo(options: &Options, phase: Phase, module: &Module) -> Result<(), Comp
 
 fn hlo(module: &Module) -> Vec<u8> {
     print_module(module).into_bytes()
+}
+
+/// Without the values of large constants: what passes made together has them.
+fn shortened_hlo(module: &Module) -> Vec<u8> {
+    let options = PrintOptions { elide_above: Some(MOST_CONSTANT_ELEMENTS), ..PrintOptions::default() };
+    print_module_with(module, &options).into_bytes()
 }

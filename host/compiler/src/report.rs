@@ -19,6 +19,9 @@ pub fn selection(selected: &Selected) -> String {
     for record in &selected.selection.records {
         let _ = writeln!(text, "  {}: {}", record.identity, outcome(&record.outcome));
     }
+    for failure in &selected.failures {
+        let _ = writeln!(text, "  passed over: {failure}");
+    }
     text
 }
 

@@ -3,13 +3,15 @@
 use std::cell::Cell;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Plan, Verdict};
+use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Kernel, Plan, Verdict, check_plan};
 use fusebox_core::hlo::Opcode;
-use fusebox_plugins::{LoadedEmitter, Origin, Override, Produced, Registry, Selection, check_plan, produce};
+use fusebox_lowering::LoweringError;
+use fusebox_plugins::{LoadedEmitter, Origin, Override, Produced, Registry, Selection, Unfinished, produce};
 
 use crate::fuse::BidRecord;
+use crate::kernels::Unit;
 use crate::prediction::{Prediction, predict};
-use crate::{CompileError, kernels::Unit};
+use crate::{CompileError, EmitterError, Options, Phase, report};
 
 /// The emitters to choose from, and what the user decided about them.
 #[derive(Clone, Default)]
@@ -42,12 +44,14 @@ impl Emitters {
 }
 
 /// A fusion with its emitter, plan and kernel.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Selected {
     /// The fusion and its uses.
     pub unit: Unit,
     /// What became of every emitter.
     pub selection: Selection,
+    /// The place of the one that made the kernel in the selection's order.
+    pub place: usize,
     /// Who made the kernel.
     pub emitter: Descriptor,
     /// What the kernel will do.
@@ -56,41 +60,113 @@ pub struct Selected {
     pub prediction: Prediction,
     /// The entry function and its subgraph functions.
     pub functions: String,
-    /// Things the user should know: emitters that failed and were passed over.
-    pub warnings: Vec<String>,
+    /// Why emitters that come before it were passed over.
+    pub failures: Vec<EmitterError>,
 }
 
 /// Asks every emitter, and lets the best that delivers plan and emit.
-pub fn select(unit: &Unit, device: &DeviceDescription, emitters: &Emitters) -> Result<Selected, CompileError> {
-    let fusion = &unit.fusion;
-    let selection = ask(|| fusebox_plugins::select(&emitters.registry, fusion, device, &emitters.overrides))
-        .map_err(|error| CompileError::Emitter(error.to_string()))?;
-    let mut warnings = Vec::new();
-    for &number in &selection.order {
-        let emitter = &emitters.registry.emitters()[number];
-        let knobs = if selection.forced { emitters.knobs.clone() } else { Configuration::default() };
-        let made = ask(|| produce(emitter, fusion, device, &knobs)).map_err(|failure| failure.to_string());
-        let made = made.and_then(|produced| known(emitter, &knobs, produced));
-        match made.and_then(|produced| complete(emitter, fusion, produced)) {
+pub fn select(unit: &Unit, options: &Options) -> Result<Selected, CompileError> {
+    let Options { device, emitters, .. } = options;
+    let selection = ask(|| fusebox_plugins::select(&emitters.registry, &unit.fusion, device, &emitters.overrides));
+    let selection = selection.map_err(|error| Box::new(error.into()))?;
+    first_from(0, unit.clone(), selection, Vec::new(), options)
+}
+
+/// The kernel of an emitter that comes after one whose kernel cannot be compiled.
+///
+/// # Errors
+/// Why it cannot be compiled, where the user has put that emitter in charge, and if nobody comes after it.
+pub fn instead(refused: Selected, source: LoweringError, options: &Options) -> Result<Selected, CompileError> {
+    let Selected { unit, selection, place, plan, functions, mut failures, .. } = refused;
+    let emitter = &options.emitters.registry.emitters()[selection.order[place]];
+    let error = EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) };
+    dump_refused(options, emitter, &unit, &error, Some(&plan), Some(&functions))?;
+    if selection.forced {
+        return Err(Box::new(error).into());
+    }
+    failures.push(error);
+    first_from(place + 1, unit, selection, failures, options)
+}
+
+/// The first that delivers, from a place in the order on.
+fn first_from(
+    from: usize,
+    unit: Unit,
+    selection: Selection,
+    mut failures: Vec<EmitterError>,
+    options: &Options,
+) -> Result<Selected, CompileError> {
+    for place in from..selection.order.len() {
+        let emitter = &options.emitters.registry.emitters()[selection.order[place]];
+        match deliver(emitter, &unit, selection.forced, options)? {
             Ok((plan, functions)) => {
+                let prediction = predict(&unit.fusion, &plan, &options.device);
                 let emitter = emitter.descriptor().clone();
-                let prediction = predict(fusion, &plan, device);
-                return Ok(Selected { unit: unit.clone(), selection, emitter, plan, prediction, functions, warnings });
+                return Ok(Selected { unit, selection, place, emitter, plan, prediction, functions, failures });
             }
-            Err(reason) if selection.forced => return Err(CompileError::Emitter(reason)),
-            Err(reason) => warnings.push(reason),
+            Err(error) if selection.forced => return Err(Box::new(error).into()),
+            Err(error) => failures.push(error),
         }
     }
-    Err(CompileError::Emitter(warnings.join("\n")))
+    Err(Box::new(EmitterError::All(failures)).into())
+}
+
+/// Plan and functions of one emitter, or why it has none; then what it did make is in the dumps.
+fn deliver(
+    emitter: &LoadedEmitter,
+    unit: &Unit,
+    is_in_charge: bool,
+    options: &Options,
+) -> Result<Result<(Plan, String), EmitterError>, CompileError> {
+    let fusion = &unit.fusion;
+    let knobs = if is_in_charge { options.emitters.knobs.clone() } else { Configuration::default() };
+    let Produced { plan, kernel } = match ask(|| produce(emitter, fusion, &options.device, &knobs)) {
+        Ok(produced) => produced,
+        Err(unfinished) => {
+            let Unfinished { failure, plan, kernel } = *unfinished;
+            let error = failure.into();
+            dump_refused(options, emitter, unit, &error, plan.as_ref(), kernel.as_ref().map(|it| it.mlir.as_str()))?;
+            return Ok(Err(error));
+        }
+    };
+    let known = known(emitter, &knobs, &plan);
+    match known.and_then(|()| complete(emitter, fusion, &kernel)) {
+        Ok(functions) => Ok(Ok((plan, functions))),
+        Err(error) => {
+            dump_refused(options, emitter, unit, &error, Some(&plan), Some(&kernel.mlir))?;
+            Ok(Err(error))
+        }
+    }
+}
+
+/// Writes what an emitter made in vain, which is what its author needs to see.
+fn dump_refused(
+    options: &Options,
+    emitter: &LoadedEmitter,
+    unit: &Unit,
+    error: &EmitterError,
+    plan: Option<&Plan>,
+    kernel: Option<&str>,
+) -> Result<(), CompileError> {
+    let part = format!("{}.refused-{}", unit.fusion.name, emitter.descriptor().name);
+    let reason = |mark: &str| error.to_string().lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
+    if let Some(plan) = plan {
+        let text = || (reason("refused: ") + &report::plan(plan)).into_bytes();
+        options.dump.write(Phase::Plan, &part, "txt", text)?;
+    }
+    if let Some(kernel) = kernel {
+        options.dump.write(Phase::Emit, &part, "mlir", || (reason("// refused: ") + kernel).into_bytes())?;
+    }
+    Ok(())
 }
 
 /// An emitter overlooks knobs that it does not know; its plan tells those it has.
-fn known(emitter: &LoadedEmitter, knobs: &Configuration, produced: Produced) -> Result<Produced, String> {
-    let own = &produced.plan.configuration.0;
-    let Some(unknown) = knobs.0.keys().find(|name| !own.contains_key(*name)) else { return Ok(produced) };
+fn known(emitter: &LoadedEmitter, knobs: &Configuration, plan: &Plan) -> Result<(), EmitterError> {
+    let own = &plan.configuration.0;
+    let Some(unknown) = knobs.0.keys().find(|name| !own.contains_key(*name)) else { return Ok(()) };
     let own: Vec<String> = own.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let there_are = if own.is_empty() { "it has none".into() } else { format!("here it has {}", own.join(", ")) };
-    Err(format!("emitter {} has no knob `{unknown}`; {there_are}", emitter.identity()))
+    let has = if own.is_empty() { "it has none".into() } else { format!("here it has {}", own.join(", ")) };
+    Err(EmitterError::Knob { emitter: emitter.identity(), knob: unknown.clone(), has })
 }
 
 /// What a fusion's kernel is predicted to take, by this emitter or by the best that plans it.
@@ -122,17 +198,16 @@ pub fn planned(
     first.ok_or_else(|| format!("no emitter plans fusion {}", fusion.name))
 }
 
-/// The kernel with the subgraph functions it calls. A library's IR is verified here, where the next emitter can
-/// still take over; lowering verifies all.
-fn complete(emitter: &LoadedEmitter, fusion: &Fusion, produced: Produced) -> Result<(Plan, String), String> {
-    let Produced { plan, kernel } = produced;
-    let subgraphs = fusebox_emission::subgraph_functions(fusion, &kernel.calls).map_err(|e| e.to_string())?;
+/// The kernel with the subgraph functions it calls. A library's IR is verified here, before the time that lowering takes;
+/// lowering verifies all.
+fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result<String, EmitterError> {
+    let subgraphs = fusebox_emission::subgraph_functions(fusion, &kernel.calls)?;
     let functions = format!("{}\n{subgraphs}", kernel.mlir);
     if *emitter.origin() != Origin::Linked {
         fusebox_lowering::verify(&fusion.name, &functions)
-            .map_err(|error| format!("emitter {}: {error}", emitter.identity()))?;
+            .map_err(|source| EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) })?;
     }
-    Ok((plan, functions))
+    Ok(functions)
 }
 
 /// What the user is to be told of choices: how many fusions each one's emitters declined.

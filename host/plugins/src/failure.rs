@@ -4,10 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fusebox_core::emitter::{EmitError, INTERFACE_VERSION};
+use fusebox_core::emitter::{EmitError, INTERFACE_VERSION, PlanFault};
 use fusebox_files::FileKind;
-
-use crate::plan_check::PlanFault;
 
 /// Why a plugin library was not loaded.
 #[derive(Debug, thiserror::Error)]

@@ -15,7 +15,6 @@ mod failure;
 mod kernel_check;
 mod library;
 mod note;
-mod plan_check;
 mod process;
 mod produce;
 mod registry;
@@ -24,9 +23,8 @@ mod spec;
 
 pub use carrier::{Answers, LoadedEmitter};
 pub use failure::{Failure, FailureKind, LoadError, Stage};
-pub use plan_check::{PlanFault, check_plan};
 pub use process::{ProcessLimits, SERVE_COMMAND, ServeError, serve_library};
-pub use produce::{Produced, produce};
+pub use produce::{Produced, Unfinished, produce};
 pub use registry::{FoundLibrary, Origin, Registry, SEARCH_PATH};
 pub use select::{Outcome, Override, OverrideError, Record, SelectError, Selection, select};
 pub use spec::{Spec, SpecError, Target};

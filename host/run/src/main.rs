@@ -92,7 +92,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if let Some(path) = &arguments.outputs {
         fusebox_runtime::npz::write_outputs(path, &result)?;
     }
-    Ok(terminal::print(|out| results::write(out, &result, arguments.print))?)
+    Ok(terminal::print(|out| results::write(out, &result, if arguments.print { usize::MAX } else { 0 }))?)
 }
 
 fn print_device() -> Result<(), Box<dyn Error>> {

@@ -7,19 +7,19 @@ use fusebox_core::hlo::{ArrayLiteral, Literal};
 
 use crate::numbers;
 
-/// Writes one line per array of a result, and its values if they are wanted.
+/// Writes one line per array of a result, and of each array so many values.
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write(out: &mut dyn Write, result: &Literal, with_values: bool) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, result: &Literal, most_values: usize) -> io::Result<()> {
     for (index, leaf) in result.leaves().into_iter().enumerate() {
         let Literal::Array(array) = leaf else {
             writeln!(out, "result {index}: token")?;
             continue;
         };
         writeln!(out, "result {index}: {} {} checksum {:016x}", shape(array), summary(array), checksum(&array.data))?;
-        if with_values {
-            write_values(out, array)?;
+        if most_values > 0 {
+            write_values(out, array, most_values)?;
             writeln!(out)?;
         }
     }
@@ -51,14 +51,17 @@ fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Writes the elements in braces, a line for each of the innermost dimension.
-fn write_values(out: &mut dyn Write, array: &ArrayLiteral) -> io::Result<()> {
+/// Writes the elements in braces, a line for each of the innermost dimension; of more than so many, the first.
+fn write_values(out: &mut dyn Write, array: &ArrayLiteral, most: usize) -> io::Result<()> {
     let count = array.element_count();
     let repeat = |out: &mut dyn Write, brace: &str, times: usize| write!(out, "{}", brace.repeat(times));
     // An array without elements has no braces inside.
     let rank = if count == 0 { array.dims.len().min(1) } else { array.dims.len() };
     repeat(out, "{", rank)?;
     for index in 0..count {
+        if index == most {
+            return write!(out, " … and {} more", count - most);
+        }
         match ended_dimensions(index, &array.dims) {
             _ if index == 0 => {}
             0 => out.write_all(b", ")?,
@@ -92,7 +95,7 @@ mod tests {
         let count = dims.iter().product::<i64>() as u8;
         let array = ArrayLiteral::new(ElementType::U8, dims.to_vec(), (1..=count).collect::<Vec<u8>>()).unwrap();
         let mut text = Vec::new();
-        write_values(&mut text, &array).unwrap();
+        write_values(&mut text, &array, 5).unwrap();
         String::from_utf8(text).unwrap()
     }
 
@@ -105,6 +108,7 @@ mod tests {
         assert_eq!(values(&[1, 2]), "{{1, 2}}");
         assert_eq!(values(&[2, 1, 2]), "{{{1, 2}},\n {{3, 4}}}");
         assert_eq!(values(&[2, 2, 1]), "{{{1},\n {2}},\n {{3},\n {4}}}");
+        assert_eq!(values(&[2, 3]), "{{1, 2, 3},\n {4, 5 … and 1 more");
         for empty in [&[0][..], &[0, 2], &[2, 0], &[2, 0, 3]] {
             assert_eq!(values(empty), "{}", "{empty:?}");
         }
@@ -115,7 +119,7 @@ mod tests {
         let parts = [1f32, -2.5, 0.0, 3.0].iter().flat_map(|part| part.to_le_bytes()).collect::<Vec<u8>>();
         let array = Literal::Array(ArrayLiteral::new(ElementType::C64, vec![2], parts).unwrap());
         let mut text = Vec::new();
-        write(&mut text, &array, true).unwrap();
+        write(&mut text, &array, usize::MAX).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(text.starts_with("result 0: c64[2] parts: min -2.5 max 3 mean 0.375 checksum "), "{text}");
         assert!(text.ends_with("\n{(1, -2.5), (0, 3)}\n"), "{text}");

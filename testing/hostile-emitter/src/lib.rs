@@ -9,7 +9,7 @@
 //! | `nameless` | an emitter whose name is not one |
 //! | `panic` | panics when it is to describe itself |
 
-use fusebox_core::builder::KernelBuilder;
+use fusebox_core::builder::{Float, KernelBuilder, Scalar, Type};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan, Plan,
@@ -144,6 +144,7 @@ impl Emitter for Hostile {
                 return Ok(Kernel { mlir: "x".into(), calls: (0..100_000).map(call).collect() });
             }
             "unrolled" => return unrolled(fusion),
+            "unsupported" => return unsupported(fusion),
             _ => (),
         }
         let mut kernel = KernelBuilder::new(fusion);
@@ -200,6 +201,20 @@ fn unrolled(fusion: &Fusion) -> Result<Kernel, EmitError> {
         vec![kernel.insert(value[0], state[0], &[index])]
     });
     kernel.finish(&written)
+}
+
+/// A kernel that is valid and that no target compiles.
+fn unsupported(fusion: &Fusion) -> Result<Kernel, EmitError> {
+    let mut kernel = KernelBuilder::new(fusion);
+    let root = kernel.values(&fusion.roots);
+    let index = kernel.thread();
+    let value = kernel.call_subgraph(&root, &[index], &[]);
+    let output = kernel.outputs()[0];
+    let complex = Type::Scalar(Scalar::Complex(Float::F32));
+    let number = kernel.op("complex.create", &[value[0], value[0]], vec![], &[complex], vec![]);
+    let size = kernel.op("complex.abs", &number, vec![], &[Type::F32], vec![]);
+    let written = kernel.insert(size[0], output, &[index]);
+    kernel.finish(&[written])
 }
 
 impl Emitter for Twin {

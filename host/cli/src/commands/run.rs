@@ -9,6 +9,9 @@ use crate::arguments::Run;
 use crate::exit::Failure;
 use crate::{module, target};
 
+/// Values of an array that a dump shows; --outputs writes all.
+const MOST_DUMPED_VALUES: usize = 1 << 16;
+
 /// Runs it.
 pub fn run(arguments: &Run) -> Result<(), Failure> {
     let others = [&arguments.inputs.inputs, &arguments.trust.require_signature];
@@ -22,11 +25,11 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
         false => execute(arguments, &source)?,
     };
     let dump = module::dump(&arguments.common)?;
-    dump.stream(Phase::Run, "", "txt", |out| results::write(out, &result, true))?;
+    dump.stream(Phase::Run, "", "txt", |out| results::write(out, &result, MOST_DUMPED_VALUES))?;
     if let Some(path) = &arguments.outputs {
         fusebox_runtime::npz::write_outputs(path, &result)?;
     }
-    Ok(terminal::print(|out| results::write(out, &result, arguments.print))?)
+    Ok(terminal::print(|out| results::write(out, &result, if arguments.print { usize::MAX } else { 0 }))?)
 }
 
 fn interpret(arguments: &Run, source: &Source) -> Result<Literal, Failure> {

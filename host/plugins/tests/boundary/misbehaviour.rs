@@ -15,7 +15,8 @@ fn complaint(registry: &Registry, name: &str) -> String {
     let fusion = fusion_named(name);
     let emitter = &registry.emitters()[0];
     let verdict = emitter.consider(&fusion, &device);
-    let produced = verdict.and_then(|_| produce(emitter, &fusion, &device, &Configuration::default()));
+    let produced =
+        verdict.and_then(|_| produce(emitter, &fusion, &device, &Configuration::default()).map_err(|it| it.failure));
     let message = produced.unwrap_err().to_string();
     assert!(message.starts_with("emitter hostile 0.1.0 ("), "{message}");
     assert!(message.contains(&format!("fusion {name}")), "{message}");

@@ -1,11 +1,11 @@
 //! Whether a plan keeps what an emitter promises: every output element is written as it should be, nothing out of
 //! bounds, within the device's limits.
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Fusion, OutputPlan, Plan, WriteMode};
-use fusebox_core::hlo::{ArrayShape, Shape};
-use fusebox_core::indexing::{Coverage, IndexingMap, Interval, Violation, check_joint_coverage};
-use fusebox_core::plugin::limits;
+use super::{Fusion, OutputPlan, Plan, WriteMode};
+use crate::device::DeviceDescription;
+use crate::hlo::{ArrayShape, Shape};
+use crate::indexing::{Coverage, IndexingMap, Interval, Violation, check_joint_coverage};
+use crate::plugin::limits;
 
 /// A grid dimension holds so many blocks.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
@@ -74,7 +74,7 @@ pub enum PlanFault {
     },
 }
 
-/// Checks a plan of an emitter.
+/// Checks a plan of an emitter, as the host does before it asks for the kernel.
 ///
 /// # Errors
 /// The first fault.
