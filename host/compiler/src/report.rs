@@ -16,6 +16,9 @@ use crate::select::Selected;
 /// Who was chosen and why the others were not.
 pub fn selection(selected: &Selected) -> String {
     let mut text = format!("{}: {} {}\n", selected.unit.fusion.name, selected.emitter.name, selected.emitter.version);
+    if let Some(kind) = &selected.selection.kind {
+        let _ = writeln!(text, "  kind: {kind}");
+    }
     for record in &selected.selection.records {
         let _ = writeln!(text, "  {}: {}", record.identity, outcome(&record.outcome));
     }

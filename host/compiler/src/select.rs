@@ -6,7 +6,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Kernel, Plan, Verdict, check_plan};
 use fusebox_core::hlo::Opcode;
 use fusebox_lowering::LoweringError;
-use fusebox_plugins::{LoadedEmitter, Origin, Override, Produced, Registry, Selection, Unfinished, produce};
+use fusebox_plugins::{LoadedEmitter, Origin, Outcome, Override, Produced, Registry, Selection, Unfinished, produce};
 
 use crate::fuse::BidRecord;
 use crate::kernels::Unit;
@@ -266,11 +266,20 @@ fn no_effect(
     if let Some(bid) = bids.iter().find(|bid| chosen.contains(&bid.emitter)) {
         return text + &format!("it asked for kernels and got none: {}: {}", bid.anchor, bid.outcome);
     }
+    let record =
+        |it: &Selected| it.selection.records.iter().find(|it| is_chosen(it.emitter)).map(|it| it.outcome.clone());
+    let declines = made.iter().map(|it| match record(it) {
+        Some(Outcome::Declined(reason)) => Some(reason),
+        _ => None,
+    });
+    if let Some(reasons) = declines.collect::<Option<Vec<String>>>()
+        && let Some(first) = reasons.first()
+    {
+        return text + &format!("it declines all {} fusions, the first because: {first}", reasons.len());
+    }
     let mut kinds: Vec<(String, usize)> = Vec::new();
     for kernel in made {
-        let kind =
-            kernel.selection.order.first().map(|&n| emitters.registry.emitters()[n].descriptor().kind.to_string());
-        let kind = kind.unwrap_or_default();
+        let kind = kernel.selection.kind.as_ref().map(ToString::to_string).unwrap_or_default();
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, count)) => *count += 1,
             None => kinds.push((kind, 1)),

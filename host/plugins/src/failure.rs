@@ -115,12 +115,19 @@ impl fmt::Display for Wanted {
     }
 }
 
+/// Whatever the dependency was: another path, which `cargo update` leaves as it is, or a release.
+macro_rules! rebuild {
+    () => {
+        "`sed -i 's|^fusebox-core = .*|fusebox-core = { path = \"FUSEBOX/core\" }|' Cargo.toml && cargo build --release`, \
+         FUSEBOX being the folder of this release's sources"
+    };
+}
+
 fn mend(found: u32) -> &'static str {
     if found > INTERFACE_VERSION {
-        "update fusebox, or build the emitter against this release: `cargo update -p fusebox-core && cargo build \
-         --release`"
+        concat!("update fusebox, or build the emitter against this release: ", rebuild!())
     } else {
-        "build it against this release: `cargo update -p fusebox-core && cargo build --release`"
+        concat!("build it against this release: ", rebuild!())
     }
 }
 

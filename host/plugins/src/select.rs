@@ -15,7 +15,8 @@ use crate::spec::{Spec, Target};
 /// A choice of the user, looked up in a registry: these emitters are in charge of what they take of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// Fusions of this kind: those which, without overrides, an emitter of this kind would take.
+    /// Fusions of this kind: those which, without overrides, an emitter of this kind would take. If no other emitters are
+    /// of it, all that these would take.
     pub kind: KernelKind,
     /// Numbers of the emitters in the registry; several where a file offers several of the kind.
     pub emitters: Vec<usize>,
@@ -63,12 +64,13 @@ impl Override {
     }
 }
 
-/// The emitters of a file by kind, or those of one kind.
+/// The emitters of a file by kind. For one kind: those that are of it, or if none is, all, which are to take other fusions
+/// than they were written for.
 fn of_file(registry: &Registry, path: &Path, kind: Option<&KernelKind>) -> Vec<(KernelKind, Vec<usize>)> {
     let mut found: Vec<(KernelKind, Vec<usize>)> = Vec::new();
     for (number, emitter) in registry.emitters().iter().enumerate() {
         let own = &emitter.descriptor().kind;
-        if emitter.origin().path() != Some(path) || kind.is_some_and(|kind| kind != own) {
+        if emitter.origin().path() != Some(path) {
             continue;
         }
         match found.iter_mut().find(|(known, _)| known == own) {
@@ -76,7 +78,11 @@ fn of_file(registry: &Registry, path: &Path, kind: Option<&KernelKind>) -> Vec<(
             None => found.push((own.clone(), vec![number])),
         }
     }
-    found
+    let Some(kind) = kind.filter(|_| !found.is_empty()) else { return found };
+    match found.iter().position(|(known, _)| known == kind) {
+        Some(place) => vec![found.swap_remove(place)],
+        None => vec![(kind.clone(), found.into_iter().flat_map(|(_, numbers)| numbers).collect())],
+    }
 }
 
 /// The newest emitter of a name, or that of a version; of equal ones, the first of the registry.
@@ -121,6 +127,8 @@ pub struct Selection {
     pub forced: bool,
     /// The user's choice for the fusion, if those chosen decline it: the SPEC, and why.
     pub declined: Option<(String, String)>,
+    /// The fusion's kind: that of the emitter that takes it where the user chooses nothing.
+    pub kind: Option<KernelKind>,
     /// One line per emitter, in the registry's order.
     pub records: Vec<Record>,
 }
@@ -170,12 +178,20 @@ pub fn select(
     // Stable: of equal scores, the registry's order remains.
     order.sort_by_key(|&i| std::cmp::Reverse(score(i)));
 
-    let kind = order.first().map(|&i| &emitters[i].descriptor().kind);
-    // The last SPEC for a kind counts. Where nobody takes the fusion, the one of the emitter's own kind does.
-    let forced = overrides.iter().rev().find(|choice| match kind {
-        Some(kind) => choice.kind == *kind,
-        None => choice.emitters.iter().any(|&number| emitters[number].descriptor().kind == choice.kind),
-    });
+    let kind = order.first().map(|&i| emitters[i].descriptor().kind.clone());
+    // The last SPEC for a kind counts. Where nobody takes the fusion, the one of the emitter's own kind does; a kind that
+    // nobody else is of has the fusions that its emitters take.
+    let is_of = |number: usize, choice: &Override| emitters[number].descriptor().kind == choice.kind;
+    let others_are_of =
+        |choice: &Override| (0..emitters.len()).any(|i| is_of(i, choice) && !choice.emitters.contains(&i));
+    let takes = |choice: &Override| order.iter().any(|&i| is_of(i, choice) && choice.emitters.contains(&i));
+    let last = |fits: &dyn Fn(&Override) -> bool| overrides.iter().rev().find(|choice| fits(choice));
+    let forced = match &kind {
+        Some(kind) => {
+            last(&|choice| choice.kind == *kind).or_else(|| last(&|choice| takes(choice) && !others_are_of(choice)))
+        }
+        None => last(&|choice| choice.emitters.iter().any(|&number| is_of(number, choice))),
+    };
     let mut reason = "highest score".to_owned();
     let (mut in_charge, mut declined) = (false, None);
     if let Some(choice) = forced {
@@ -203,7 +219,7 @@ pub fn select(
     let records = (0..emitters.len())
         .map(|i| Record { emitter: i, identity: emitters[i].identity(), outcome: outcome(i) })
         .collect();
-    Ok(Selection { order, forced: in_charge, declined, records })
+    Ok(Selection { order, forced: in_charge, declined, kind, records })
 }
 
 /// The SPEC and the reasons of a choice whose emitters all decline; an error where that must not be, or one of them failed.

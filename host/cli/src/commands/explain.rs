@@ -122,6 +122,7 @@ fn describe(kernel: &Selected) -> serde_json::Value {
         "uses": kernel.unit.uses,
         "roots": fusion.roots.iter().map(|&root| name(root)).collect::<Vec<_>>(),
         "heroes": heroes,
+        "kind": kernel.selection.kind.as_ref().map(ToString::to_string),
         "emitter": kernel.emitter.name,
         "version": kernel.emitter.version,
         "candidates": candidates,

@@ -93,7 +93,18 @@ fn another_interface_version_names_found_wanted_and_the_command() {
         assert!(newer.contains(part), "{newer}");
     }
     let older = refusal(&with_interface(&folder, 1));
-    assert!(older.contains("found interface version 1 ") && older.contains("cargo update -p fusebox-core"), "{older}");
+    assert!(older.contains("found interface version 1 "), "{older}");
+    // The command is run on a copy of the example, whose path leads nowhere.
+    let command = older.split('`').nth(1).unwrap().replace("FUSEBOX", "/fusebox");
+    std::fs::write(
+        folder.path().join("Cargo.toml"),
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/out-of-tree-emitter/Cargo.toml")),
+    )
+    .unwrap();
+    let edit = command.split(" && ").next().unwrap();
+    assert!(std::process::Command::new("sh").args(["-c", edit]).current_dir(folder.path()).status().unwrap().success());
+    let manifest = std::fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("\nfusebox-core = { path = \"/fusebox/core\" }\n"), "{manifest}");
 }
 
 #[test]

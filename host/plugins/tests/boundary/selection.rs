@@ -63,6 +63,25 @@ fn overrides_by_name_version_and_file() {
 }
 
 #[test]
+fn a_kind_that_nobody_else_is_of_has_what_its_emitters_take() {
+    let mut registry = Registry::new(fusebox_bundle::emitters()).unwrap();
+    registry.load_library(&hostile("")).unwrap();
+    let file = hostile("").display().to_string();
+    let chosen = |spec: &str| {
+        let selection = selection(&registry, "f", &[spec]).unwrap();
+        assert!(selection.forced, "{spec}");
+        order(&registry, &selection)
+    };
+    assert_eq!(selection(&registry, "f", &[]).unwrap().kind.unwrap().0, "loop");
+    assert_eq!(chosen(&format!("twin={file}")), ["twin 0.1.0"], "whatever its score");
+    assert_eq!(chosen(&file), ["hostile 0.1.0"], "what is of a kind comes first");
+    let reduce = bundled_reduce().display().to_string();
+    registry.load_library(&bundled_reduce()).unwrap();
+    let of_loops = Override::resolve(&registry, &format!("loop={reduce}").parse().unwrap(), false).unwrap();
+    assert!(of_loops[0].kind.0 == "loop" && of_loops[0].emitters.len() > 1, "none is of the kind: all of the file");
+}
+
+#[test]
 fn the_last_override_of_a_kind_counts() {
     let registry = registry();
     let selection = selection(&registry, "f", &["loop=twin", "loop=simple-loop"]).unwrap();
