@@ -1,6 +1,20 @@
-//! What operations cost, in additions: what fusion, predictions and emitters weigh against each other.
+//! What operations, memory traffic and launches cost: what fusion, predictions and emitters weigh against each other.
+//!
+//! The measure is an addition of one thread. Memory traffic and time follow from it where something else is compared.
 
-use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, Instruction, Op, UnaryOp};
+use crate::device::DeviceDescription;
+use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Op, UnaryOp};
+
+/// Seconds from one kernel's end to the start of the next.
+pub const LAUNCH_SECONDS: f64 = 2e-6;
+/// Additions that one thread makes in a second, one after the other.
+const ADDITIONS_PER_SECOND: f64 = 2e9;
+/// Additions made in the time that launching a kernel takes. Of any device: what is fused does not depend on it.
+pub const LAUNCH: f64 = LAUNCH_SECONDS * ADDITIONS_PER_SECOND;
+/// Additions that writing an element and reading it again costs.
+pub const ROUND_TRIP: f64 = 4.0;
+/// Most additions of a scalar that every block computes for itself instead of reading it.
+pub const CHEAP_SCALAR: f64 = 10.0;
 
 /// Additions that reading an element takes where neighbours in the result are far apart in memory.
 const STRIDED_READ: f64 = 12.0;
@@ -28,6 +42,41 @@ pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 
         Op::Concatenate { .. } | Op::Reshape => 2.0,
         _ => 1.0,
     }
+}
+
+/// Cost of one element that is computed where it is used instead of read from a buffer: the operation and the
+/// reads of its operands, less the read saved.
+pub fn per_repetition(computation: &Computation, instruction: &Instruction) -> f64 {
+    let is_read = |operand: &&InstrId| is_read(computation, **operand);
+    let reads = instruction.operands.iter().filter(is_read).count() as f64;
+    (per_element(computation, instruction) + reads - 1.0).max(0.0)
+}
+
+/// Whether a value comes from memory element by element, as long as it is not fused.
+fn is_read(computation: &Computation, id: InstrId) -> bool {
+    let instruction = computation.instruction(id);
+    match instruction.op {
+        Op::Iota { .. } => false,
+        Op::Broadcast { .. } => is_read(computation, instruction.operands[0]),
+        _ => first_array(instruction).is_some_and(|array| array.element_count() > 1),
+    }
+}
+
+/// Bytes of memory traffic that take as long as the arithmetic of one element does on all cores, which share the
+/// memory: functions that are polynomials take a dozen, all else one.
+pub fn arithmetic_bytes(op: &Op) -> i64 {
+    match op {
+        Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::Reshape | Op::Bitcast | Op::Broadcast { .. } => 0,
+        Op::Unary(op) if unary(*op) > 2.0 => 12,
+        Op::Binary(BinaryOp::Atan2 | BinaryOp::Power | BinaryOp::Divide | BinaryOp::Remainder) => 12,
+        _ => 1,
+    }
+}
+
+/// Seconds that a kernel takes at least: its launch, and its memory traffic at the device's full bandwidth or its
+/// arithmetic at the device's full speed, whichever is longer.
+pub fn seconds(bytes: u64, additions: f64, device: &DeviceDescription) -> f64 {
+    LAUNCH_SECONDS + (bytes as f64 / device.memory_bandwidth).max(additions / device.flops)
 }
 
 /// Additions for all elements of everything a computation does once.

@@ -1,6 +1,10 @@
 //! What an emitter may know about the machine its kernel runs on.
 
 /// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
+///
+/// Sums of floats are regrouped by what a plan says, so `core_count`, `vector_bytes`, `core_cache_bytes` and the numbers of
+/// threads may show in the last bits of results. They are settled when a program is compiled: an executable gives the same
+/// bits in every run, and so does a module that is compiled again for the same description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceDescription {
     /// For people: `cpu`, `simt`, `sm_90` …
@@ -15,28 +19,20 @@ pub struct DeviceDescription {
     pub core_count: u32,
     /// Shared memory one block may take, in bytes; 0 if there is none.
     pub shared_bytes_per_block: u32,
-    /// Registers of 32 bits one thread may take before it spills.
-    pub registers_per_thread: u32,
     /// Widest load or store of one thread, in bytes (16 on NVIDIA; the vector register on the cpu).
     pub vector_bytes: u32,
     /// What memory and caches exchange at once, in bytes.
     pub cache_line_bytes: u32,
     /// Cache that one core has for itself, in bytes.
     pub core_cache_bytes: u64,
-    /// Size of the last-level cache in bytes.
-    pub last_level_cache_bytes: u64,
     /// Memory bandwidth in bytes per second, for the cost model.
     pub memory_bandwidth: f64,
     /// Single-precision operations per second, for the cost model.
     pub flops: f64,
-    /// Whether `f32` atomic addition is native.
-    pub native_atomic_add_f32: bool,
-    /// Whether arithmetic on `bf16` is native (conversions always are emulated where it is not).
-    pub native_bf16: bool,
 }
 
 impl DeviceDescription {
-    /// The host processor with a pool of `threads` workers.
+    /// A usual processor with a pool of `threads` workers. The host asks the one it is on.
     pub fn cpu(threads: u32) -> Self {
         DeviceDescription {
             name: "cpu".into(),
@@ -45,15 +41,11 @@ impl DeviceDescription {
             max_threads_per_core: 1,
             core_count: threads.max(1),
             shared_bytes_per_block: 576 << 10,
-            registers_per_thread: 512,
             vector_bytes: 32,
             cache_line_bytes: 64,
             core_cache_bytes: 2 << 20,
-            last_level_cache_bytes: 32 << 20,
             memory_bandwidth: 25e9 * f64::from(threads.max(1)),
             flops: 50e9 * f64::from(threads.max(1)),
-            native_atomic_add_f32: false,
-            native_bf16: false,
         }
     }
 
@@ -72,15 +64,11 @@ impl DeviceDescription {
             max_threads_per_core: 2048,
             core_count: if hopper { 132 } else { 108 },
             shared_bytes_per_block: 48 << 10,
-            registers_per_thread: 255,
             vector_bytes: 16,
             cache_line_bytes: 128,
             core_cache_bytes: if hopper { 256 << 10 } else { 192 << 10 },
-            last_level_cache_bytes: if hopper { 50 << 20 } else { 40 << 20 },
             memory_bandwidth: if hopper { 4.0e12 } else { 1.55e12 },
             flops: if hopper { 60e12 } else { 19.5e12 },
-            native_atomic_add_f32: true,
-            native_bf16: capability >= 90,
         }
     }
 

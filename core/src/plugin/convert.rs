@@ -49,22 +49,24 @@ pub fn decode_fusion(bytes: &[u8]) -> Result<Fusion, WireError> {
 
 impl From<&DeviceDescription> for schema::Device {
     fn from(device: &DeviceDescription) -> Self {
+        let is_gpu = !device.is_single_threaded_block();
         schema::Device {
+            // What libraries were told that were built when descriptions had these.
+            registers_per_thread: if is_gpu { 255 } else { 512 },
+            last_level_cache_bytes: if is_gpu { 50 << 20 } else { 32 << 20 },
+            native_atomic_add_f32: is_gpu,
+            native_bf16: is_gpu,
             name: device.name.clone(),
             warp_size: device.warp_size,
             max_threads_per_block: device.max_threads_per_block,
             max_threads_per_core: device.max_threads_per_core,
             core_count: device.core_count,
             shared_bytes_per_block: device.shared_bytes_per_block,
-            registers_per_thread: device.registers_per_thread,
             vector_bytes: device.vector_bytes,
             cache_line_bytes: device.cache_line_bytes,
             core_cache_bytes: device.core_cache_bytes,
-            last_level_cache_bytes: device.last_level_cache_bytes,
             memory_bandwidth: device.memory_bandwidth,
             flops: device.flops,
-            native_atomic_add_f32: device.native_atomic_add_f32,
-            native_bf16: device.native_bf16,
         }
     }
 }
@@ -78,15 +80,11 @@ impl From<schema::Device> for DeviceDescription {
             max_threads_per_core: device.max_threads_per_core,
             core_count: device.core_count,
             shared_bytes_per_block: device.shared_bytes_per_block,
-            registers_per_thread: device.registers_per_thread,
             vector_bytes: device.vector_bytes,
             cache_line_bytes: device.cache_line_bytes,
             core_cache_bytes: device.core_cache_bytes,
-            last_level_cache_bytes: device.last_level_cache_bytes,
             memory_bandwidth: device.memory_bandwidth,
             flops: device.flops,
-            native_atomic_add_f32: device.native_atomic_add_f32,
-            native_bf16: device.native_bf16,
         }
     }
 }

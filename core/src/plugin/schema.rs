@@ -134,18 +134,22 @@ pub struct Device {
     pub core_count: u32,
     #[prost(uint32, tag = "6")]
     pub shared_bytes_per_block: u32,
+    /// Read by older libraries only, as are those marked like this.
     #[prost(uint32, tag = "7")]
     pub registers_per_thread: u32,
     #[prost(uint32, tag = "8")]
     pub vector_bytes: u32,
+    /// Older libraries.
     #[prost(uint64, tag = "9")]
     pub last_level_cache_bytes: u64,
     #[prost(double, tag = "10")]
     pub memory_bandwidth: f64,
     #[prost(double, tag = "11")]
     pub flops: f64,
+    /// Older libraries.
     #[prost(bool, tag = "12")]
     pub native_atomic_add_f32: bool,
+    /// Older libraries.
     #[prost(bool, tag = "13")]
     pub native_bf16: bool,
     #[prost(uint32, tag = "14")]

@@ -17,7 +17,7 @@ pub fn parse(name: &str, threads: usize, ptx_version: Option<u32>) -> Result<(Ta
         return Ok((Target::Amdgpu { processor: name.into() }, device));
     }
     match name {
-        "cpu" => Ok((Target::Cpu, DeviceDescription::cpu(threads as u32))),
+        "cpu" => Ok((Target::Cpu, fusebox_runtime::describe_cpu(threads))),
         "simt" => Ok((Target::Simt, DeviceDescription::simt())),
         "cuda" => {
             let (capability, device) = fusebox_runtime::describe_gpu()?;

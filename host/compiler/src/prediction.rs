@@ -1,12 +1,9 @@
 //! What a kernel will move through memory, and how long that takes at best.
 
-use fusebox_core::cost::of_computation;
+use fusebox_core::cost::{self, of_computation};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, OutputPlan, Plan};
 use fusebox_core::hlo::{ArrayShape, Shape};
-
-/// Seconds from one kernel's end to the start of the next.
-const LAUNCH: f64 = 2e-6;
 
 /// A lower bound for a kernel: every parameter read once, every output written once, at the full bandwidth of
 /// the device's memory; every operation done once, at the device's full speed. The slower of both counts.
@@ -30,9 +27,7 @@ pub fn predict(fusion: &Fusion, plan: &Plan, device: &DeviceDescription) -> Pred
     let leaves = fusion.roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves());
     let arrays = leaves.filter_map(Shape::as_array).zip(&plan.outputs);
     let written = arrays.map(|(array, output)| written(array, output)).sum();
-    let moving = (read + written) as f64 / device.memory_bandwidth;
-    let computing = of_computation(computation) / device.flops;
-    Prediction { read, written, seconds: LAUNCH + moving.max(computing) }
+    Prediction { read, written, seconds: cost::seconds(read + written, of_computation(computation), device) }
 }
 
 fn bytes(array: &ArrayShape) -> u64 {
@@ -73,7 +68,7 @@ mod tests {
             OutputPlan::unique(IndexingMap::identity(&[1000])),
         );
         assert_eq!((copy.read, copy.written), (4000, 4000));
-        assert!((copy.seconds - LAUNCH - 8e-6).abs() < 1e-12);
+        assert!((copy.seconds - cost::LAUNCH_SECONDS - 8e-6).abs() < 1e-12);
         let update = prediction(
             "f { x = f32[1000] parameter(0)
   u = f32[10] parameter(1)

@@ -98,9 +98,8 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 fn print_device() -> Result<(), Box<dyn Error>> {
     let (capability, device) = describe_gpu()?;
     Ok(terminal::print_text(&format!(
-        "sm_{capability}: {} multiprocessors, {} MiB last-level cache, {:.0} GB/s\n",
+        "sm_{capability}: {} multiprocessors, {:.0} GB/s\n",
         device.core_count,
-        device.last_level_cache_bytes >> 20,
         device.memory_bandwidth / 1e9
     ))?)
 }

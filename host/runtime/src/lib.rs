@@ -23,6 +23,7 @@ mod simt;
 
 mod cuda;
 mod host;
+mod processor;
 mod program;
 mod thunks;
 
@@ -39,6 +40,7 @@ pub use executable::{
 };
 pub use format::FormatError;
 pub use measure::{Effort, Timing, measure};
+pub use processor::describe_cpu;
 pub use program::{Options, Program};
 pub use simt::ThreadOrder;
 pub use target::Target;

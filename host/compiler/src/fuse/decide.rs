@@ -10,10 +10,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_core::cost::{first_array, is_heavy, per_element};
+use fusebox_core::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, first_array, is_heavy, per_element, per_repetition};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-use super::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, per_repetition};
 use super::executor::{Executor, executor};
 use super::hero::{Claim, Zone, is_admitted, is_updated_in_place, zone_of_operands};
 use super::in_place::{initial_values, started_from};

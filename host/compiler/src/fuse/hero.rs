@@ -6,10 +6,8 @@
 //! strided reads. Both are right where they are small and a launch costs more.
 
 use fusebox_core::analysis::{HeroKind, NormalTranspose, keeps_positions, kind_at_root, kind_inside};
-use fusebox_core::cost::{CACHED_BYTES, bytes, first_array, is_strided};
+use fusebox_core::cost::{CACHED_BYTES, LAUNCH, bytes, first_array, is_strided};
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Op};
-
-use super::cost::LAUNCH;
 
 /// Elements per result from which a reduce is worth a kernel that shares the work of a result.
 const LEAST_REDUCED: f64 = 16.0;

@@ -14,7 +14,6 @@
 mod bare;
 mod bids;
 mod candidate;
-mod cost;
 mod decide;
 mod executor;
 mod hero;

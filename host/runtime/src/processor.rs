@@ -1,0 +1,95 @@
+//! The processor as emitters see it: what Linux and the instruction set tell, the usual where they do not.
+
+use std::path::Path;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_files::SizeLimit;
+
+/// What Linux knows of the first processor, which is taken to be like the others.
+const PROCESSOR: &str = "/sys/devices/system/cpu/cpu0";
+/// More than any of these files has.
+const LIMIT: SizeLimit = SizeLimit::bytes(4096);
+/// No processor has half as many caches.
+const MOST_CACHES: usize = 16;
+
+/// This machine's processor, with a pool of so many workers.
+pub fn describe_cpu(threads: usize) -> DeviceDescription {
+    let usual = DeviceDescription::cpu(u32::try_from(threads).unwrap_or(u32::MAX));
+    let cache = private_cache(Path::new(PROCESSOR));
+    DeviceDescription {
+        vector_bytes: vector_bytes(),
+        cache_line_bytes: cache.as_ref().map_or(usual.cache_line_bytes, |cache| cache.line_bytes),
+        core_cache_bytes: cache.map_or(usual.core_cache_bytes, |cache| cache.bytes),
+        ..usual
+    }
+}
+
+/// The registers that code is made for: also where there are some of 64 bytes LLVM prefers those of 32.
+fn vector_bytes() -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx") {
+        return 32;
+    }
+    16
+}
+
+#[derive(Debug, PartialEq)]
+struct Cache {
+    bytes: u64,
+    line_bytes: u32,
+}
+
+/// The largest cache that only the threads of one core share.
+fn private_cache(processor: &Path) -> Option<Cache> {
+    let siblings = text(&processor.join("topology/thread_siblings_list"))?;
+    let caches = (0..MOST_CACHES).map_while(|number| {
+        let field = |name: &str| text(&processor.join(format!("cache/index{number}/{name}")));
+        let holds_data = field("type")? != "Instruction";
+        let is_private = field("shared_cpu_list")? == siblings;
+        let bytes = field("size")?.strip_suffix('K')?.parse::<u64>().ok()?.checked_mul(1 << 10)?;
+        Some((holds_data && is_private, Cache { bytes, line_bytes: field("coherency_line_size")?.parse().ok()? }))
+    });
+    caches.filter(|(fits, _)| *fits).map(|(_, cache)| cache).max_by_key(|cache| cache.bytes)
+}
+
+fn text(path: &Path) -> Option<String> {
+    Some(String::from_utf8(fusebox_files::read(path, LIMIT).ok()?).ok()?.trim().to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_of_a_core_is_the_largest_that_others_do_not_share() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, format!("{text}\n")).unwrap();
+        };
+        write("topology/thread_siblings_list", "0,4");
+        for (number, kind, size, shared) in [
+            (0, "Data", "32K", "0,4"),
+            (1, "Instruction", "4096K", "0,4"),
+            (2, "Unified", "1280K", "0,4"),
+            (3, "Unified", "30720K", "0-7"),
+        ] {
+            write(&format!("cache/index{number}/type"), kind);
+            write(&format!("cache/index{number}/size"), size);
+            write(&format!("cache/index{number}/shared_cpu_list"), shared);
+            write(&format!("cache/index{number}/coherency_line_size"), "64");
+        }
+        assert_eq!(private_cache(folder.path()), Some(Cache { bytes: 1280 << 10, line_bytes: 64 }));
+        assert_eq!(private_cache(&folder.path().join("cache")), None);
+    }
+
+    #[test]
+    fn what_is_asked_makes_sense() {
+        let device = describe_cpu(3);
+        assert_eq!(device.core_count, 3);
+        assert!(device.is_single_threaded_block() && device.core_cache_bytes >= 16 << 10);
+        assert!([32, 64, 128].contains(&device.cache_line_bytes) && [16, 32].contains(&device.vector_bytes));
+    }
+}
