@@ -63,13 +63,23 @@ fn is_read(computation: &Computation, id: InstrId) -> bool {
 }
 
 /// Bytes of memory traffic that take as long as the arithmetic of one element does on all cores, which share the
-/// memory: functions that are polynomials take a dozen, all else one.
+/// memory: functions and divisions take a dozen, all else one.
 pub fn arithmetic_bytes(op: &Op) -> i64 {
     match op {
         Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::Reshape | Op::Bitcast | Op::Broadcast { .. } => 0,
-        Op::Unary(op) if unary(*op) > 2.0 => 12,
-        Op::Binary(BinaryOp::Atan2 | BinaryOp::Power | BinaryOp::Divide | BinaryOp::Remainder) => 12,
+        Op::Binary(BinaryOp::Divide) => 12,
+        op if is_function(op) => 12,
         _ => 1,
+    }
+}
+
+/// Whether an operation on one element takes some twenty instructions, mostly of a polynomial: longer than reading its
+/// result from a near cache.
+pub fn is_function(op: &Op) -> bool {
+    match op {
+        Op::Unary(op) => unary(*op) > 2.0,
+        Op::Binary(op) => matches!(op, BinaryOp::Power | BinaryOp::Atan2 | BinaryOp::Remainder),
+        _ => false,
     }
 }
 

@@ -11,10 +11,11 @@
 
 use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Type, Value};
+use fusebox_core::cost::is_function;
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::hlo::InstrId;
 
-use super::kept::{Kept, element_bytes, is_expensive, kept};
+use super::kept::{Kept, element_bytes, kept};
 use super::parts::{Known, Phase, computed, groups, operands, phases, root_writes, row_values, value_of};
 use crate::body::{Body, Starts, write};
 use crate::cpu::Accumulators;
@@ -48,7 +49,7 @@ pub fn emit(fusion: &Fusion, chain: &RowChain, share: i64) -> Result<Kernel, Emi
     let groups = groups(chain);
     let bytes = |kept: &[Kept]| kept.iter().map(|(id, _)| element_bytes(fusion, *id)).sum::<i64>();
     let fits = |kept: &[Kept]| chain.space.length.saturating_mul(bytes(kept)) <= MOST_BYTES;
-    let phases = phases(&mut kernel, fusion, chain, &kept(fusion, chain, is_expensive, fits));
+    let phases = phases(&mut kernel, fusion, chain, &kept(fusion, chain, is_function, fits));
     let bodies = groups.iter().map(|group| Body::of_combiners(&mut kernel, group)).collect();
     let declared = Chain { fusion, chain, phases, bodies };
     let (block, outputs) = (kernel.block(), kernel.outputs().to_vec());

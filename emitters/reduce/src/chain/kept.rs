@@ -4,7 +4,7 @@
 
 use fusebox_core::analysis::{RowChain, RowPlace, keeps_positions};
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{ArrayShape, BinaryOp, InstrId, Op, UnaryOp};
+use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 
 /// An instruction whose values are stored, and the phase that computes it.
 pub type Kept = (InstrId, usize);
@@ -114,28 +114,6 @@ fn is_needed(fusion: &Fusion, chain: &RowChain, kept: &[Kept], outputs: &[InstrI
         pending.extend(&computation.instruction(next).operands);
     }
     false
-}
-
-/// Whether an operation takes longer than reading its result from a near cache.
-pub fn is_expensive(op: &Op) -> bool {
-    match op {
-        Op::Unary(op) => !matches!(
-            op,
-            UnaryOp::Abs
-                | UnaryOp::Negate
-                | UnaryOp::Not
-                | UnaryOp::Sign
-                | UnaryOp::Real
-                | UnaryOp::Imag
-                | UnaryOp::Ceil
-                | UnaryOp::Floor
-                | UnaryOp::IsFinite
-                | UnaryOp::RoundNearestAfz
-                | UnaryOp::RoundNearestEven
-        ),
-        Op::Binary(op) => matches!(op, BinaryOp::Power | BinaryOp::Atan2 | BinaryOp::Remainder),
-        _ => false,
-    }
 }
 
 /// Whether an operation gives elements that are read or computed, not only copied or moved.

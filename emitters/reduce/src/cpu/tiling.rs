@@ -1,9 +1,10 @@
 //! How a group is dealt to blocks.
 
 use fusebox_core::analysis::{ReductionGroup, ReductionKind, ReductionProblem};
+use fusebox_core::cost::arithmetic_bytes;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{BinaryOp, Op, UnaryOp};
+use fusebox_core::hlo::Op;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 /// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
@@ -16,8 +17,6 @@ const COLUMN_BLOCKS_PER_CORE: i64 = 4;
 const CUT: i64 = 64;
 /// Bytes of accumulators of a block's columns; they stay in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
-/// Weight of a function that takes some twenty instructions, against bytes moved.
-const SLOW: i64 = 12;
 /// Operations in front of the reduction up to which several rows of columns are taken in one turn.
 const CHEAP: i64 = 12;
 
@@ -168,22 +167,8 @@ fn work(fusion: &Fusion, group: &ReductionGroup) -> i64 {
     bytes.saturating_add(group.problem.element_count().saturating_mul(arithmetic_per_point(fusion)))
 }
 
-/// About how much arithmetic a point takes.
+/// About how much arithmetic a point takes; the reduction itself is one with reading it.
 fn arithmetic_per_point(fusion: &Fusion) -> i64 {
-    let weight = |op: &Op| match op {
-        Op::Unary(UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag)
-        | Op::Binary(_)
-        | Op::Compare { .. }
-        | Op::Select
-        | Op::Convert
-        | Op::Clamp => 1,
-        Op::Unary(_) => SLOW,
-        Op::Parameter { .. } | Op::Constant(_) | Op::Broadcast { .. } | Op::Iota { .. } | Op::Reduce { .. } => 0,
-        _ => 2,
-    };
-    let weight = |op: &Op| match op {
-        Op::Binary(BinaryOp::Power | BinaryOp::Atan2) => 2 * SLOW,
-        other => weight(other),
-    };
-    fusion.computation().instructions.iter().map(|instruction| weight(&instruction.op)).sum()
+    let instructions = fusion.computation().instructions.iter().map(|instruction| &instruction.op);
+    instructions.filter(|op| !matches!(op, Op::Reduce { .. } | Op::Iota { .. })).map(arithmetic_bytes).sum()
 }
