@@ -124,6 +124,14 @@ fn plans_and_kernels_that_fail_are_in_the_dumps() {
 }
 
 #[test]
+fn a_faulty_kernel_is_reported_with_its_emitter() {
+    let place = Workplace::with_module(&hostile_module("astray"));
+    let library = format!("loop={}", built::hostile("").display());
+    let ran = place.run(&["run", "m.hlo", "--target", "simt", "--emitter", &library]);
+    ran.failed(1, &["kernel astray, written by emitter hostile 0.1.0, is faulty", "out of bounds"]);
+}
+
+#[test]
 fn a_forced_choice_that_fails_is_an_error() {
     for (name, expected) in MISDEEDS {
         let place = Workplace::with_module(&hostile_module(name));

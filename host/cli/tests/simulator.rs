@@ -183,6 +183,7 @@ impl Case {
             code: vec![code],
             kernels: vec![KernelImage {
                 symbol: "kernel".into(),
+                emitter: "test 1.0.0".into(),
                 code: 0,
                 blocks: self.launch.blocks,
                 threads_per_block: self.launch.threads_per_block,

@@ -127,6 +127,7 @@ fn shared_arguments(kernel: &Selected) -> Vec<usize> {
 fn image(kernel: &Selected, code: usize) -> KernelImage {
     KernelImage {
         symbol: kernel.unit.fusion.name.clone(),
+        emitter: format!("{} {}", kernel.emitter.name, kernel.emitter.version),
         code: code as u32,
         blocks: kernel.plan.launch.blocks,
         threads_per_block: kernel.plan.launch.threads_per_block,

@@ -74,10 +74,12 @@ pub enum RunError {
     #[error("{0}")]
     Device(String),
     /// The simulator found a fault in a kernel.
-    #[error("kernel {kernel} is faulty:\n{report}")]
+    #[error("kernel {kernel}, written by emitter {emitter}, is faulty:\n{report}")]
     Kernel {
         /// Name of the kernel.
         kernel: String,
+        /// Name and version of its emitter.
+        emitter: String,
         /// One line per fault.
         report: String,
     },

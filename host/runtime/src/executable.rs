@@ -56,6 +56,8 @@ pub enum CodeImage {
 pub struct KernelImage {
     /// Name of the function in the code.
     pub symbol: String,
+    /// Name and version of the emitter that wrote it, for people.
+    pub emitter: String,
     /// Index into [`Executable::code`].
     pub code: u32,
     /// Blocks; on the cpu, tasks of the pool.

@@ -59,6 +59,7 @@ fn executable(times: usize) -> Executable {
         code: vec![CodeImage::Ptx(INCREMENT.into())],
         kernels: vec![KernelImage {
             symbol: "increment".into(),
+            emitter: "test 1.0.0".into(),
             code: 0,
             blocks: 1,
             threads_per_block: WORDS as u32,

@@ -54,6 +54,22 @@ fn host_names_no_emitter() {
     }
 }
 
+/// How many files have to be touched for something like this, tests left out: it is not to become more.
+#[test]
+fn one_of_a_kind_is_added_in_few_places() {
+    let most = [
+        ("a unary operation", &["UnaryOp::Erf", " Erf = "][..], 3),
+        ("an operation that moves elements", &["Op::Reverse", "Moved Reverse"], 7),
+        ("an element type", &["F8E5M2FNUZ"], 5),
+    ];
+    for (what, words, most) in most {
+        let of_tests = |file: &str| ["tests/", "tests.rs", "examples/"].iter().any(|part| file.contains(part));
+        let names = |file: &String| !of_tests(file) && words.iter().any(|word| read(file).contains(word));
+        let places: Vec<String> = rust_files().into_iter().filter(names).collect();
+        assert!((1..=most).contains(&places.len()), "{what} is named in {places:?}, {most} are the most");
+    }
+}
+
 /// Long files have more than one subject more often than not. Tests count less than code.
 #[test]
 fn files_stay_readable() {

@@ -66,6 +66,11 @@ fn exponent(x: f64) -> i32 {
 }
 
 impl FloatFormat {
+    /// Whether NaN stands where negative zero would.
+    pub fn has_nan_for_negative_zero(self) -> bool {
+        self.special == Special::NanAtNegativeZero
+    }
+
     /// Bits of the exponent.
     pub fn exponent_bits(self) -> u32 {
         self.exponent_bits

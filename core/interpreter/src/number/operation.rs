@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
 
-use super::{Complex, complex, int, real, round, round_complex};
+use super::{Complex, complex, float_format, int, real, round, round_complex};
 use crate::error::{Outcome, malformed, unsupported};
 use crate::value::Scalar;
 
@@ -67,7 +67,7 @@ pub(crate) fn negate_is_exact(ty: ElementType) -> bool {
 }
 
 fn has_nan_for_negative_zero(ty: ElementType) -> bool {
-    matches!(ty, ElementType::F8E4M3FNUZ | ElementType::F8E5M2FNUZ | ElementType::F8E4M3B11FNUZ)
+    ty.is_float() && float_format(ty).has_nan_for_negative_zero()
 }
 
 /// Applies a binary operation to elements of type `ty`.

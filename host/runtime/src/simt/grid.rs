@@ -19,7 +19,8 @@ pub fn run_grid(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder
     if let Some(short) = simulator.checker.borrow().short {
         return Err(RunError::Memory { bytes: short.bytes });
     }
-    let faulty = |report| RunError::Kernel { kernel: kernel.image.symbol.clone(), report };
+    let image = &kernel.image;
+    let faulty = |report| RunError::Kernel { kernel: image.symbol.clone(), emitter: image.emitter.clone(), report };
     match done {
         Ok(()) => simulator.checker.borrow_mut().check_coverage(),
         Err(Stop::Fault) => {}

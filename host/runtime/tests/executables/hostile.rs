@@ -26,6 +26,7 @@ fn harmless() -> Executable {
         code: vec![CodeImage::Object { bytes: object(&[COPY_16, STORE_CONSTANT]), sites: Vec::new() }],
         kernels: vec![KernelImage {
             symbol: "copy_16".into(),
+            emitter: "test 1.0.0".into(),
             code: 0,
             blocks: 1,
             threads_per_block: 1,

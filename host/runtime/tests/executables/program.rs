@@ -34,6 +34,7 @@ fn allocation(executable: &mut Executable, bytes: u64, kind: AllocationKind) -> 
 fn launch(executable: &mut Executable, name: &str, blocks: u64, threads: u32, arguments: &[(Slice, Access)]) -> Thunk {
     executable.kernels.push(KernelImage {
         symbol: name.into(),
+        emitter: "test 1.0.0".into(),
         code: 0,
         blocks,
         threads_per_block: threads,

@@ -1,0 +1,53 @@
+//! What a plan is held to, as an emitter's own tests may ask.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Configuration, Fusion, LaunchDimensions, OutputPlan, Plan, PlanFault, WriteMode, check_plan,
+};
+use fusebox_core::hlo::parse_module;
+use fusebox_core::indexing::{Expr, IndexingMap, Variable};
+
+/// What is wrong with a plan of one thread an element for an array of 64, whose output is this.
+fn fault(output: OutputPlan) -> Option<PlanFault> {
+    let text = "f { x = f32[64] parameter(0)\n  y = f32[32] parameter(1)\n  ROOT r = f32[64] negate(x) }";
+    let fusion = Fusion::new("f", parse_module(text, "test").unwrap()).unwrap();
+    let plan = Plan {
+        launch: LaunchDimensions { blocks: 1, threads_per_block: 64 },
+        shared_bytes: 0,
+        outputs: vec![output],
+        vector_lanes: 1,
+        configuration: Configuration::default(),
+        alternatives: Vec::new(),
+        notes: Vec::new(),
+    };
+    check_plan(&plan, &fusion, &DeviceDescription::simt()).err()
+}
+
+fn written(element: Expr) -> IndexingMap {
+    IndexingMap {
+        dims: vec![Variable::named("th", 64), Variable::named("bl", 1)],
+        results: vec![element],
+        ..IndexingMap::default()
+    }
+}
+
+#[test]
+fn every_element_is_written_once_or_as_the_plan_says() {
+    let thread = || Expr::dim(0);
+    assert_eq!(fault(OutputPlan::unique(written(thread()))), None);
+    assert_eq!(fault(OutputPlan::unique(written(Expr::constant(63) - thread()))), None);
+    for element in [thread() + 1, thread().floor_div(2), thread() * 2] {
+        let found = fault(OutputPlan::unique(written(element)));
+        assert!(matches!(found, Some(PlanFault::Coverage { output: 0, .. })), "{found:?}");
+    }
+    // An update leaves elements as they are, if they start from a parameter of as many bytes.
+    let half = written(thread().floor_div(2));
+    assert_eq!(fault(OutputPlan { mode: WriteMode::Atomic, ..OutputPlan::in_place(half.clone(), 0) }), None);
+    for initial in [1, 2] {
+        let found = fault(OutputPlan { mode: WriteMode::Atomic, ..OutputPlan::in_place(half.clone(), initial) });
+        assert!(matches!(found, Some(PlanFault::Initial { .. })), "{found:?}");
+    }
+    let of_another_launch = IndexingMap { dims: vec![Variable::named("th", 32); 2], ..written(thread()) };
+    assert!(matches!(fault(OutputPlan::unique(of_another_launch)), Some(PlanFault::Variables { .. })));
+}
