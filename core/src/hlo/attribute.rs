@@ -80,7 +80,12 @@ pub(crate) trait Describes<T> {
     fn read<R: Reader>(self, reader: &mut R) -> Result<T, R::Error>;
     fn write<W: Writer>(self, value: &T, writer: &mut W);
     /// The computations it names.
-    fn callees(self, value: &mut T) -> Vec<&mut ComputationId>;
+    fn callees(self, _value: &mut T) -> Vec<&mut ComputationId>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
 }
 
 impl<T: InField<F> + PartialEq, F> Describes<T> for Attribute<T, F> {
@@ -90,10 +95,6 @@ impl<T: InField<F> + PartialEq, F> Describes<T> for Attribute<T, F> {
 
     fn write<W: Writer>(self, value: &T, writer: &mut W) {
         writer.attribute(self, value);
-    }
-
-    fn callees(self, _value: &mut T) -> Vec<&mut ComputationId> {
-        Vec::new()
     }
 }
 
@@ -151,10 +152,6 @@ impl Describes<Literal> for All {
     }
 
     fn write<W: Writer>(self, _value: &Literal, _writer: &mut W) {}
-
-    fn callees(self, _value: &mut Literal) -> Vec<&mut ComputationId> {
-        Vec::new()
-    }
 }
 
 fn of<T: InText, F>(name: &'static str, presence: Presence<T>, field: fn(&mut Message) -> &mut F) -> Attribute<T, F> {

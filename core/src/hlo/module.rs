@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use prost::Message;
+
 use super::{Op, Opcode, Shape, Span};
 
 /// Index of a computation in its module.
@@ -105,19 +107,25 @@ pub struct DebugTables {
 }
 
 /// A row of `FileLocations`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub struct FileLocation {
     /// Row of `FileNames`.
+    #[prost(int64, tag = "1")]
     pub file_name_id: i64,
     /// Row of `FunctionNames`.
+    #[prost(int64, tag = "2")]
     pub function_name_id: i64,
     /// First line.
+    #[prost(int64, tag = "3")]
     pub line: i64,
     /// Last line.
+    #[prost(int64, tag = "5")]
     pub end_line: i64,
     /// First column.
+    #[prost(int64, tag = "4")]
     pub column: i64,
     /// Last column.
+    #[prost(int64, tag = "6")]
     pub end_column: i64,
 }
 

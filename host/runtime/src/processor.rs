@@ -9,8 +9,8 @@ use fusebox_files::SizeLimit;
 const PROCESSOR: &str = "/sys/devices/system/cpu/cpu0";
 /// More than any of these files has.
 const LIMIT: SizeLimit = SizeLimit::bytes(4096);
-/// No processor has half as many caches.
-const MOST_CACHES: usize = 16;
+/// Of one core's data, its instructions, and three levels more.
+const MOST_CACHES: usize = 5;
 
 /// This machine's processor, with a pool of so many workers.
 pub fn describe_cpu(threads: usize) -> DeviceDescription {
@@ -39,17 +39,15 @@ struct Cache {
     line_bytes: u32,
 }
 
-/// The largest cache that only the threads of one core share.
+/// The largest cache that only the threads of one core share. Caches are numbered by level.
 fn private_cache(processor: &Path) -> Option<Cache> {
     let siblings = text(&processor.join("topology/thread_siblings_list"))?;
-    let caches = (0..MOST_CACHES).map_while(|number| {
+    (0..MOST_CACHES).rev().find_map(|number| {
         let field = |name: &str| text(&processor.join(format!("cache/index{number}/{name}")));
-        let holds_data = field("type")? != "Instruction";
-        let is_private = field("shared_cpu_list")? == siblings;
-        let bytes = field("size")?.strip_suffix('K')?.parse::<u64>().ok()?.checked_mul(1 << 10)?;
-        Some((holds_data && is_private, Cache { bytes, line_bytes: field("coherency_line_size")?.parse().ok()? }))
-    });
-    caches.filter(|(fits, _)| *fits).map(|(_, cache)| cache).max_by_key(|cache| cache.bytes)
+        let is_own = field("shared_cpu_list")? == siblings && field("type")? != "Instruction";
+        let kilobytes: u64 = if is_own { field("size")?.strip_suffix('K')?.parse().ok()? } else { return None };
+        Some(Cache { bytes: kilobytes.checked_mul(1 << 10)?, line_bytes: field("coherency_line_size")?.parse().ok()? })
+    })
 }
 
 fn text(path: &Path) -> Option<String> {

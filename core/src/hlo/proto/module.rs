@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prost::Message;
 
 use super::data;
-use crate::hlo::{ConvDims, Opcode, SliceDim};
+use crate::hlo::{ConvDims, FileLocation, Opcode, SliceDim};
 
 /// A name and a text, for what XLA's fields do not hold.
 #[derive(Clone, PartialEq, Message)]
@@ -262,22 +262,6 @@ pub(crate) struct DonorEntry {
 pub(crate) struct BufferDonor {
     #[prost(message, repeated, tag = "1")]
     pub entries: Vec<DonorEntry>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct FileLocation {
-    #[prost(int32, tag = "1")]
-    pub file_name_id: i32,
-    #[prost(int32, tag = "2")]
-    pub function_name_id: i32,
-    #[prost(int32, tag = "3")]
-    pub line: i32,
-    #[prost(int32, tag = "4")]
-    pub column: i32,
-    #[prost(int32, tag = "5")]
-    pub end_line: i32,
-    #[prost(int32, tag = "6")]
-    pub end_column: i32,
 }
 
 #[derive(Clone, PartialEq, Message)]

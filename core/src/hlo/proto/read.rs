@@ -12,8 +12,8 @@ use super::sharding::sharding_text;
 use super::text_attributes::{apply_text, kept_attributes};
 use crate::hlo::text::print::quoted;
 use crate::hlo::{
-    AliasKind, Computation, ComputationId, DebugTables, Diagnostic, EntryLayout, Extra, FileLocation, InputOutputAlias,
-    InstrId, Instruction, Metadata, Module, Opcode, Span, StackFrame,
+    AliasKind, Computation, ComputationId, DebugTables, Diagnostic, EntryLayout, Extra, InputOutputAlias, InstrId,
+    Instruction, Metadata, Module, Opcode, Span, StackFrame,
 };
 
 /// Reads a serialised `HloModuleProto`.
@@ -300,20 +300,12 @@ fn read_other_attributes(ours: Option<TextAttributes>, message: &module::Module)
 }
 
 fn read_debug_tables(message: module::StackFrameIndex) -> DebugTables {
-    let location = |row: &module::FileLocation| FileLocation {
-        file_name_id: row.file_name_id.into(),
-        function_name_id: row.function_name_id.into(),
-        line: row.line.into(),
-        end_line: row.end_line.into(),
-        column: row.column.into(),
-        end_column: row.end_column.into(),
-    };
     let frame = |row: &module::StackFrame| StackFrame {
         file_location_id: row.file_location_id.into(),
         parent_frame_id: i64::from(row.parent_frame_id) + 1,
     };
     DebugTables {
-        file_locations: message.file_locations.iter().map(location).collect(),
+        file_locations: message.file_locations,
         stack_frames: message.stack_frames.iter().map(frame).collect(),
         file_names: message.file_names,
         function_names: message.function_names,

@@ -147,14 +147,6 @@ fn donor_message(module: &Module) -> module::BufferDonor {
 
 fn stack_frames(module: &Module) -> Option<module::StackFrameIndex> {
     let tables = &module.debug_tables;
-    let location = |row: &crate::hlo::FileLocation| module::FileLocation {
-        file_name_id: row.file_name_id as i32,
-        function_name_id: row.function_name_id as i32,
-        line: row.line as i32,
-        column: row.column as i32,
-        end_line: row.end_line as i32,
-        end_column: row.end_column as i32,
-    };
     let frame = |row: &crate::hlo::StackFrame| module::StackFrame {
         file_location_id: row.file_location_id as i32,
         parent_frame_id: (row.parent_frame_id - 1) as i32,
@@ -162,7 +154,7 @@ fn stack_frames(module: &Module) -> Option<module::StackFrameIndex> {
     (*tables != crate::hlo::DebugTables::default()).then(|| module::StackFrameIndex {
         file_names: tables.file_names.clone(),
         function_names: tables.function_names.clone(),
-        file_locations: tables.file_locations.iter().map(location).collect(),
+        file_locations: tables.file_locations.clone(),
         stack_frames: tables.stack_frames.iter().map(frame).collect(),
     })
 }
