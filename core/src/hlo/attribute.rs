@@ -37,13 +37,16 @@ pub(crate) trait InField<Field>: Sized {
     fn set(&self, field: &mut Field);
 }
 
+/// The (part of a) field of a message that holds a value.
+pub(crate) type Place<F> = fn(&mut Message) -> &mut F;
+
 /// An attribute that is neither a computation nor a group of others.
 pub(crate) struct Attribute<T, Field> {
     pub name: &'static str,
     pub presence: Presence<T>,
     pub read: fn(&mut Cursor<'_>, &str) -> Parse<T>,
     pub write: fn(&T, &mut String),
-    pub field: fn(&mut Message) -> &mut Field,
+    pub field: Place<Field>,
 }
 
 /// The attribute of this name that is one computation.
@@ -154,55 +157,48 @@ impl Describes<Literal> for All {
     fn write<W: Writer>(self, _value: &Literal, _writer: &mut W) {}
 }
 
-fn of<T: InText, F>(name: &'static str, presence: Presence<T>, field: fn(&mut Message) -> &mut F) -> Attribute<T, F> {
+fn of<T: InText, F>(name: &'static str, presence: Presence<T>, field: Place<F>) -> Attribute<T, F> {
     Attribute { name, presence, read: T::read, write: T::write, field }
 }
 
 /// An attribute without which the operation means nothing.
-pub(crate) fn needed<T: InText, F>(name: &'static str, field: fn(&mut Message) -> &mut F) -> Attribute<T, F> {
+pub(crate) fn needed<T: InText, F>(name: &'static str, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Needed, field)
 }
 
 /// An attribute that is always written and need not be.
-pub(crate) fn assumed<T: InText, F>(
-    name: &'static str,
-    usual: T,
-    field: fn(&mut Message) -> &mut F,
-) -> Attribute<T, F> {
+pub(crate) fn assumed<T: InText, F>(name: &'static str, usual: T, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Assumed(usual), field)
 }
 
 /// An attribute that is written unless it is the usual.
-pub(crate) fn unless<T: InText, F>(name: &'static str, usual: T, field: fn(&mut Message) -> &mut F) -> Attribute<T, F> {
+pub(crate) fn unless<T: InText, F>(name: &'static str, usual: T, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Unless(usual), field)
 }
 
 /// An attribute that is written unless it is empty or false.
-pub(crate) fn optional<T: InText + Default, F>(
-    name: &'static str,
-    field: fn(&mut Message) -> &mut F,
-) -> Attribute<T, F> {
+pub(crate) fn optional<T: InText + Default, F>(name: &'static str, field: Place<F>) -> Attribute<T, F> {
     unless(name, T::default(), field)
 }
 
 /// What text writes between the parentheses.
-pub(crate) fn content<T: InText, F>(name: &'static str, field: fn(&mut Message) -> &mut F) -> Attribute<T, F> {
+pub(crate) fn content<T: InText, F>(name: &'static str, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Content, field)
 }
 
 /// One dimension, written as a list of it.
-pub(crate) fn one_of_list(name: &'static str, field: fn(&mut Message) -> &mut Vec<i64>) -> Attribute<i64, Vec<i64>> {
+pub(crate) fn one_of_list(name: &'static str, field: Place<Vec<i64>>) -> Attribute<i64, Vec<i64>> {
     let read = |value: &mut Cursor<'_>, name: &str| value.only_integer(name);
     Attribute { read, write: |one, out| vec![*one].write(out), ..needed(name, field) }
 }
 
 /// An integer that messages have 32 bits for.
-pub(crate) fn number32(name: &'static str, field: fn(&mut Message) -> &mut i32) -> Attribute<i64, i32> {
+pub(crate) fn number32(name: &'static str, field: Place<i32>) -> Attribute<i64, i32> {
     Attribute { read: |value, name| value.integer32(name), ..needed(name, field) }
 }
 
 /// A text in quotes.
-pub(crate) fn quoted(name: &'static str, field: fn(&mut Message) -> &mut String) -> Attribute<String, String> {
+pub(crate) fn quoted(name: &'static str, field: Place<String>) -> Attribute<String, String> {
     let write = |text: &String, out: &mut String| out.push_str(&super::text::print::quoted(text));
     Attribute { read: |value, name| value.string(name), write, ..needed(name, field) }
 }

@@ -31,7 +31,7 @@ impl ElementType {
 
 impl FloatFormat {
     /// The exponent of the smallest positive number.
-    fn smallest_exponent(self) -> i32 {
+    pub fn smallest_exponent(self) -> i32 {
         let smallest_normal = if self.mantissa_bits > 0 { 1 } else { 0 };
         smallest_normal - self.bias - self.mantissa_bits as i32
     }

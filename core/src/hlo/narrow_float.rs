@@ -69,7 +69,7 @@ impl FloatFormat {
     }
 
     /// The exponent all ones with an empty mantissa: infinity, where there is one.
-    fn infinity_bits(self) -> u64 {
+    pub fn infinity_bits(self) -> u64 {
         self.exponent_mask() << self.mantissa_bits
     }
 

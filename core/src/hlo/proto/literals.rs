@@ -38,42 +38,60 @@ fn write_array_literal(literal: &ArrayLiteral, shape: &ArrayShape) -> data::Lite
     if literal.element_type.is_signed_integer() && literal.element_type.bits() < 8 {
         bytes.iter_mut().for_each(|byte| *byte &= (1 << literal.element_type.bits()) - 1);
     }
-    match literal.element_type {
-        ElementType::Pred => message.preds = bytes.iter().map(|&byte| byte != 0).collect(),
-        ElementType::S32 => message.s32s = words(&bytes, i32::from_le_bytes),
-        ElementType::S64 => message.s64s = words(&bytes, i64::from_le_bytes),
-        ElementType::U32 => message.u32s = words(&bytes, u32::from_le_bytes),
-        ElementType::U64 => message.u64s = words(&bytes, u64::from_le_bytes),
-        ElementType::F32 => message.f32s = words(&bytes, f32::from_le_bytes),
-        ElementType::F64 => message.f64s = words(&bytes, f64::from_le_bytes),
-        ElementType::C64 => message.c64s = words(&bytes, f32::from_le_bytes),
-        ElementType::C128 => message.c128s = words(&bytes, f64::from_le_bytes),
-        other => {
-            if let Some(field) = bytes_field(&mut message, other) {
-                *field = bytes;
-            }
-        }
-    }
+    elements(&mut message, literal.element_type).set(&bytes);
     message
 }
 
-fn words<const N: usize, T>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
-    bytes.as_chunks::<N>().0.iter().map(|&word| from(word)).collect()
+/// The elements of one type in a message, which we hold as bytes.
+trait Elements {
+    fn set(&mut self, bytes: &[u8]);
+    fn bytes(&self) -> Vec<u8>;
 }
 
-/// The field of a type whose elements are written as plain bytes.
-fn bytes_field(message: &mut data::Literal, element_type: ElementType) -> Option<&mut Vec<u8>> {
-    Some(match element_type {
+impl Elements for Vec<bool> {
+    fn set(&mut self, bytes: &[u8]) {
+        *self = bytes.iter().map(|&byte| byte != 0).collect();
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.iter().map(|&value| value.into()).collect()
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty,)*) => { $(
+        impl Elements for Vec<$type> {
+            fn set(&mut self, bytes: &[u8]) {
+                *self = bytes.as_chunks().0.iter().map(|&word| <$type>::from_le_bytes(word)).collect();
+            }
+
+            fn bytes(&self) -> Vec<u8> {
+                self.iter().flat_map(|value| value.to_le_bytes()).collect()
+            }
+        }
+    )* };
+}
+
+numbers! { u8, i32, i64, u32, u64, f32, f64, }
+
+/// Where a message holds elements of a type. Those without a field of words are written as plain bytes.
+fn elements(message: &mut data::Literal, element_type: ElementType) -> &mut dyn Elements {
+    match element_type {
+        ElementType::Pred => &mut message.preds,
         ElementType::S1 => &mut message.s1s,
         ElementType::S2 => &mut message.s2s,
         ElementType::S4 => &mut message.s4s,
         ElementType::S8 => &mut message.s8s,
         ElementType::S16 => &mut message.s16s,
+        ElementType::S32 => &mut message.s32s,
+        ElementType::S64 => &mut message.s64s,
         ElementType::U1 => &mut message.u1s,
         ElementType::U2 => &mut message.u2s,
         ElementType::U4 => &mut message.u4s,
         ElementType::U8 => &mut message.u8s,
         ElementType::U16 => &mut message.u16s,
+        ElementType::U32 => &mut message.u32s,
+        ElementType::U64 => &mut message.u64s,
         ElementType::F4E2M1FN => &mut message.f4e2m1fns,
         ElementType::F6E2M3FN => &mut message.f6e2m3fns,
         ElementType::F6E3M2FN => &mut message.f6e3m2fns,
@@ -87,8 +105,11 @@ fn bytes_field(message: &mut data::Literal, element_type: ElementType) -> Option
         ElementType::F8E8M0FNU => &mut message.f8e8m0fnus,
         ElementType::F16 => &mut message.f16s,
         ElementType::BF16 => &mut message.bf16s,
-        _ => return None,
-    })
+        ElementType::F32 => &mut message.f32s,
+        ElementType::F64 => &mut message.f64s,
+        ElementType::C64 => &mut message.c64s,
+        ElementType::C128 => &mut message.c128s,
+    }
 }
 
 pub(super) fn read_literal(mut message: data::Literal) -> Result<Literal, String> {
@@ -109,18 +130,7 @@ pub(super) fn read_literal(mut message: data::Literal) -> Result<Literal, String
 }
 
 fn read_array_literal(message: &mut data::Literal, shape: &ArrayShape) -> Result<ArrayLiteral, String> {
-    let mut stored = match shape.element_type {
-        ElementType::Pred => message.preds.iter().map(|&value| u8::from(value)).collect(),
-        ElementType::S32 => message.s32s.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        ElementType::S64 => message.s64s.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        ElementType::U32 => message.u32s.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        ElementType::U64 => message.u64s.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        ElementType::F32 => message.f32s.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        ElementType::F64 => message.f64s.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        ElementType::C64 => message.c64s.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        ElementType::C128 => message.c128s.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        other => bytes_field(message, other).map(std::mem::take).unwrap_or_default(),
-    };
+    let mut stored = elements(message, shape.element_type).bytes();
     normalise_narrow(&mut stored, shape.element_type);
     let wrong = |expected| format!("the literal {shape} has {} bytes of data, needs {expected}", stored.len());
     if stored.len() as i64 != shape.byte_size() {
