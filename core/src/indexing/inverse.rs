@@ -9,7 +9,7 @@
 use super::affine::Affine;
 use super::constraint::{Outcome, simplify_constraint};
 use super::expr::ExprMap;
-use super::simplify::{Simplifier, as_quotient, as_remainder};
+use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
 
 impl IndexingMap {
@@ -98,16 +98,16 @@ pub(super) struct Preimage {
 }
 
 /// Terms are over the variables of the map, values over its results.
-struct Solver<'a> {
-    simplifier: Simplifier<'a>,
+struct Solver {
+    simplifier: Simplifier,
     equations: Vec<(Affine, Expr)>,
     /// Quotients and remainders whose value is known.
     digits: Vec<(Expr, Expr)>,
     solved: ExprMap<Expr>,
 }
 
-impl<'a> Solver<'a> {
-    fn new(map: &IndexingMap, bounds: &'a Bounds) -> Self {
+impl Solver {
+    fn new(map: &IndexingMap, bounds: &Bounds) -> Self {
         let results = map.results.iter().enumerate().map(|(j, result)| (result.decompose(), Expr::dim(j as u32)));
         // A constraint to a single value is an equation too: what is padded or dilated stands at multiples.
         let fixed = map.constraints.iter().filter(|c| c.bounds.lower == c.bounds.upper);
@@ -222,21 +222,22 @@ impl<'a> Solver<'a> {
     fn assemble(&mut self, base: &Expr) -> Option<Expr> {
         let mut place = 1i64;
         let mut value = Expr::constant(0);
+        let whole = self.simplifier.read(base);
         'places: loop {
-            let rest = self.simplifier.floor_div(base, place);
-            if let Some(rest) = rest.as_constant() {
+            let rest = self.simplifier.algebra.floor_div(whole, place);
+            if let Some(rest) = self.simplifier.algebra.as_constant(rest) {
                 return Some(value + place.checked_mul(rest)?);
             }
             for (term, digit) in &self.digits {
-                let needed = match as_remainder(term) {
-                    Some((_, size)) => self.simplifier.modulo(&rest, size),
-                    None => rest.clone(),
+                let needed = match term.as_remainder() {
+                    Some((_, size)) => self.simplifier.algebra.modulo(rest, size),
+                    None => rest,
                 };
-                if needed != *term {
+                if needed != self.simplifier.read(term) {
                     continue;
                 }
                 value = value + digit.clone() * place;
-                match as_remainder(term) {
+                match term.as_remainder() {
                     Some((_, size)) => place = place.checked_mul(size)?,
                     None => return Some(value),
                 }
@@ -249,6 +250,6 @@ impl<'a> Solver<'a> {
 
 /// What a quotient or remainder is a digit of.
 fn base_of(digit: &Expr) -> Expr {
-    let dividend = as_remainder(digit).map_or(digit, |(dividend, _)| dividend);
-    as_quotient(dividend).map_or(dividend, |(base, _)| base).clone()
+    let dividend = digit.as_remainder().map_or(digit, |(dividend, _)| dividend);
+    dividend.as_quotient().map_or(dividend, |(base, _)| base).clone()
 }

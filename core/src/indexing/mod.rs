@@ -5,9 +5,10 @@
 //! block), range variables for loops, runtime variables for values read at run time.
 //!
 //! ```text
-//! expr, affine, interval, range   expressions, sums, what values they take
+//! expr, affine, interval, bounds  expressions, sums, what values they take
+//! algebra                         interned expressions that simplify as they are made
 //! text, parse                     the textual form
-//! simplify, recombine             canonical expressions
+//! simplify                        canonical expressions of maps
 //! map, constraint, canonical      maps and their canonical form
 //! compose, domain                 one map after another; points
 //! inverse, cover                  back again; every element exactly once
@@ -15,6 +16,8 @@
 //! ```
 
 mod affine;
+mod algebra;
+mod bounds;
 mod canonical;
 mod compose;
 mod constraint;
@@ -29,12 +32,11 @@ mod map;
 mod of_op;
 mod parse;
 mod program;
-mod range;
-mod recombine;
 mod simplify;
 mod text;
 
-pub use affine::Affine;
+pub use algebra::{Algebra, Ix, Kind, Sum};
+pub use bounds::Bounds;
 pub use compose::compose;
 pub use cover::{Coverage, PointName, Proof, Violation, check_coverage, check_joint_coverage, covers_exactly_once};
 pub use describe::describe;
@@ -46,5 +48,4 @@ pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, lineari
 pub use of_op::{Indexing, Reading, RuntimeValue, input_to_output, output_to_input};
 pub use parse::{MAX_DEPTH, MAX_VARIABLES, TextError};
 pub use program::Program;
-pub use range::{Bounds, range_of};
-pub use simplify::{simplify_expr, simplify_exprs};
+pub use simplify::{range_of, simplify_expr, simplify_exprs};
