@@ -60,7 +60,10 @@ impl Algebra {
         if let Some((coarse, _, unit)) = self.split(sum, divisor) {
             return Some(self.floor_div(coarse, divisor / unit));
         }
-        let (numerator, whole_divisor) = self.absorb_quotient(sum, divisor)?;
+        // Not where the quotient stays while the rest changes: it is divided once, and the rest more cheaply.
+        let depth = sum.terms.iter().map(|&(term, _)| self.depth(term)).max()?;
+        let outer = sum.terms.iter().any(|&(term, _)| self.as_quotient(term).is_some() && self.depth(term) < depth);
+        let (numerator, whole_divisor) = if outer { None } else { self.absorb_quotient(sum, divisor) }?;
         let numerator = self.sum(numerator);
         Some(self.floor_div(numerator, whole_divisor))
     }
