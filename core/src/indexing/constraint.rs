@@ -165,6 +165,26 @@ pub(super) fn merge_congruences(a: &Constraint, b: &Constraint) -> Option<Outcom
     Some(Outcome::When(Constraint { expr, bounds: Interval::point(solution) }))
 }
 
+/// Moves the bounds of what is a multiple of something, up to a constant, to such values: with `x mod 3 = 1`, `x + 1 in
+/// [0, 12]` is `x + 1 in [2, 11]`.
+pub(super) fn tighten(constraints: &mut [Constraint], simplifier: &mut Simplifier) {
+    for at in 0..constraints.len() {
+        let Some(((x, m), r)) = constraints[at].expr.as_remainder().zip(single(constraints[at].bounds)) else {
+            continue;
+        };
+        let x = simplifier.read(x);
+        for Constraint { expr, bounds } in constraints.iter_mut() {
+            let y = simplifier.read(expr);
+            let distance = simplifier.algebra.sub(y, x);
+            let Some(distance) = simplifier.algebra.as_constant(distance) else { continue };
+            let Some(residue) = floor_mod(r, m).checked_add(floor_mod(distance, m)) else { continue };
+            let lower = bounds.lower.checked_add(floor_mod(residue - floor_mod(bounds.lower, m), m));
+            let upper = bounds.upper.checked_sub(floor_mod(floor_mod(bounds.upper, m) - residue, m));
+            *bounds = Interval::new(lower.unwrap_or(bounds.lower), upper.unwrap_or(bounds.upper));
+        }
+    }
+}
+
 fn single(bounds: Interval) -> Option<i64> {
     (bounds.lower == bounds.upper).then_some(bounds.lower)
 }

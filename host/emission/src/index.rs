@@ -93,45 +93,23 @@ impl Indices {
         index
     }
 
-    /// `a + b`.
-    pub fn add(&mut self, a: IndexId, b: IndexId) -> IndexId {
-        let sum = self.algebra.add(a, b);
-        if self.size(sum) <= MAX_EXPRESSION {
-            return sum;
+    /// An expression of a map, with these for its variables.
+    ///
+    /// # Errors
+    /// If it divides by other than a positive constant.
+    pub fn substitute(
+        &mut self,
+        expr: &Expr,
+        dims: &[IndexId],
+        ranges: &[IndexId],
+        runtime: &[IndexId],
+    ) -> Result<IndexId, String> {
+        let index = self.algebra.substitute(expr, dims, ranges, runtime)?;
+        if self.size(index) <= MAX_EXPRESSION {
+            return Ok(index);
         }
-        let (a, b) = (self.cut(a), self.cut(b));
-        self.algebra.add(a, b)
-    }
-
-    /// `a + value`.
-    pub fn offset(&mut self, a: IndexId, value: i64) -> IndexId {
-        let value = self.constant(value);
-        self.algebra.add(a, value)
-    }
-
-    /// `a · factor`.
-    pub fn scale(&mut self, a: IndexId, factor: i64) -> IndexId {
-        self.algebra.scaled(a, factor)
-    }
-
-    /// `floor(a / divisor)` for a positive divisor.
-    pub fn floor_div(&mut self, a: IndexId, divisor: i64) -> IndexId {
-        let quotient = self.algebra.floor_div(a, divisor);
-        if self.size(quotient) <= MAX_EXPRESSION {
-            return quotient;
-        }
-        let a = self.cut(a);
-        self.algebra.floor_div(a, divisor)
-    }
-
-    /// `a mod divisor` for a positive divisor.
-    pub fn modulo(&mut self, a: IndexId, divisor: i64) -> IndexId {
-        let remainder = self.algebra.modulo(a, divisor);
-        if self.size(remainder) <= MAX_EXPRESSION {
-            return remainder;
-        }
-        let a = self.cut(a);
-        self.algebra.modulo(a, divisor)
+        let dims: Vec<IndexId> = dims.iter().map(|&index| self.cut(index)).collect();
+        self.algebra.substitute(expr, &dims, ranges, runtime)
     }
 
     /// The values it can take.

@@ -9,6 +9,7 @@
 //! where the operation itself decides at run time what it reads (`select`, the operand of
 //! `dynamic-update-slice`, `sort` along its dimension).
 
+mod access;
 mod contraction;
 mod dynamic;
 mod reading;
@@ -19,6 +20,7 @@ mod window;
 use super::{Expr, IndexingMap, dim_exprs};
 use crate::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Opcode, Shape};
 
+pub use access::{Access, OperandRead, access};
 pub use reading::{Indexing, Reading, RuntimeValue};
 pub use to_output::input_to_output;
 
@@ -111,6 +113,7 @@ fn of_operand(site: Site, operand: usize, leaf: usize) -> Found {
         Op::Scatter { .. } => one(dynamic::scatter(site, operand, leaf)),
         Op::Reduce { dimensions, .. } => one(window::reduce(site, operand, dimensions)),
         Op::ReduceWindow { window, .. } => one(window::reduce_window(site, operand, window)),
+        Op::SelectAndScatter { window, .. } => one(window::select_and_scatter(site, operand, window)),
         Op::Convolution(attributes) => one(window::convolution(site, operand, attributes)),
         Op::Dot(dims) => one(contraction::dot(site, operand, dims)),
         Op::ScaledDot(dims) => one(contraction::scaled_dot(site, operand, dims)),
