@@ -117,7 +117,7 @@ impl Expr {
     }
 
     /// Dividend and positive divisor of a remainder by a number.
-    pub(super) fn as_remainder(&self) -> Option<(&Expr, i64)> {
+    pub fn as_remainder(&self) -> Option<(&Expr, i64)> {
         match self.kind() {
             ExprKind::Mod(a, b) => b.as_constant().filter(|&c| c > 0).map(|c| (a, c)),
             _ => None,

@@ -45,7 +45,9 @@ pub use expr::{Expr, ExprKind};
 pub use fusion::{RootMaps, fusion_maps, maps_from};
 pub use interval::{Interval, ceil_div};
 pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, linearize};
-pub use of_op::{Access, Indexing, OperandRead, Reading, RuntimeValue, access, input_to_output, output_to_input};
+pub use of_op::{
+    Access, Indexing, OperandRead, Reading, RuntimeValue, access, combined_elements, input_to_output, output_to_input,
+};
 pub use parse::{MAX_DEPTH, MAX_VARIABLES, TextError};
 pub use program::Program;
 pub use simplify::{range_of, simplify_expr, simplify_exprs};

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::device::DeviceDescription;
 use crate::hlo::{BinaryOp, Computation, InstrId, Op, Shape, UnaryOp};
+use crate::indexing::combined_elements;
 
 /// Weight of a function that takes some twenty instructions.
 const SLOW: i64 = 12;
@@ -25,7 +26,7 @@ pub fn work_per_point(computation: &Computation, values: &[InstrId]) -> i64 {
             continue;
         }
         let instruction = computation.instruction(id);
-        let read = own.saturating_mul(elements_read(computation, id));
+        let read = own.saturating_mul(combined_elements(computation, instruction));
         work = work.saturating_add(match &instruction.op {
             Op::Parameter { .. } => own.saturating_mul(bytes(id)),
             op => arithmetic(op).saturating_mul(read),
@@ -71,31 +72,6 @@ fn arithmetic(op: &Op) -> i64 {
         Op::Binary(BinaryOp::Atan2 | BinaryOp::Power | BinaryOp::Divide | BinaryOp::Remainder) => SLOW,
         // Mostly polynomials.
         Op::Unary(_) => SLOW,
-        _ => 1,
-    }
-}
-
-/// Elements of its operands that an element of the instruction takes: above 1 where something is reduced.
-pub fn elements_read(computation: &Computation, id: InstrId) -> i64 {
-    let instruction = computation.instruction(id);
-    let operand = |position: usize| {
-        let operand = instruction.operands.get(position)?;
-        computation.instruction(*operand).shape.as_array()
-    };
-    let product = |sizes: &mut dyn Iterator<Item = i64>| sizes.fold(1i64, |n, size| n.saturating_mul(size.max(1)));
-    let of_dimensions = |dimensions: &[i64]| {
-        let dims = operand(0).map(|operand| operand.dims.as_slice()).unwrap_or_default();
-        product(&mut dimensions.iter().filter_map(|&d| dims.get(d as usize).copied()))
-    };
-    match &instruction.op {
-        Op::Reduce { dimensions, .. } => of_dimensions(dimensions),
-        Op::Dot(dims) => of_dimensions(&dims.lhs_contracting),
-        Op::ReduceWindow { window, .. } => product(&mut window.dims.iter().map(|dim| dim.size)),
-        Op::Convolution(attributes) => {
-            let feature = attributes.dims.kernel_input_feature as usize;
-            let features = operand(1).and_then(|kernel| kernel.dims.get(feature).copied());
-            product(&mut attributes.window.dims.iter().map(|dim| dim.size).chain(features))
-        }
         _ => 1,
     }
 }

@@ -77,7 +77,7 @@ impl Partition<'_> {
         if leaf_dims(&self.instruction(id).shape).is_none() {
             return Err(self.error(id, "the results have different dimensions"));
         }
-        let access = &access(self.module, self.computation_id, id).map_err(|reason| self.error(id, reason))?;
+        let access = &access(self.computation, self.instruction(id)).map_err(|reason| self.error(id, reason))?;
         let states = loop_states(self, id, access.loops.len())?;
         let (ranges, recipe) = (Vec::new(), Recipe::default());
         Planner { partition: self, id, site, access, states, ranges, recipe }.recipe()

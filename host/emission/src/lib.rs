@@ -42,7 +42,7 @@ pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Str
             SubgraphKind::Epilogue { roots, heroes } => {
                 let request = Request { symbol: call.symbol.clone(), instructions: roots.clone() };
                 let mut partition =
-                    Partition::new(&fusion.module, fusion.entry(), &[request], heroes, &call.symbol, &taken)?;
+                    Partition::new(&fusion.module, fusion.computation(), &[request], heroes, &call.symbol, &taken)?;
                 text += &subgraph::functions(&mut partition, heroes)?;
             }
             SubgraphKind::Combiner { instruction } => {
@@ -62,7 +62,7 @@ fn values(fusion: &Fusion, calls: &[&SubgraphCall], taken: &HashSet<String>) -> 
         SubgraphKind::Epilogue { .. } | SubgraphKind::Combiner { .. } => None,
     };
     let requests: Vec<Request> = calls.iter().filter_map(request).collect();
-    let mut partition = Partition::new(&fusion.module, fusion.entry(), &requests, &[], &fusion.name, taken)?;
+    let mut partition = Partition::new(&fusion.module, fusion.computation(), &requests, &[], &fusion.name, taken)?;
     subgraph::functions(&mut partition, &[])
 }
 

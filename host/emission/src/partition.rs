@@ -17,7 +17,7 @@
 use std::collections::HashSet;
 
 use fusebox_core::builder::Type;
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape};
 use fusebox_core::indexing::Interval;
 
 use crate::EmissionError;
@@ -108,7 +108,6 @@ const MAX_DEPTH: u32 = 24;
 pub struct Partition<'m> {
     pub module: &'m Module,
     pub computation: &'m Computation,
-    pub computation_id: ComputationId,
     /// Instructions whose values are given, not computed.
     pub injected: HashSet<InstrId>,
     pub functions: Vec<Function>,
@@ -143,18 +142,16 @@ impl<'m> Partition<'m> {
     /// If an instruction cannot be computed element by element.
     pub fn new(
         module: &'m Module,
-        computation_id: ComputationId,
+        computation: &'m Computation,
         requests: &[Request],
         injected: &[InstrId],
         prefix: &str,
         taken: &HashSet<String>,
     ) -> Result<Self, EmissionError> {
-        let computation = module.computation(computation_id);
         let n = computation.instructions.len();
         let mut partition = Partition {
             module,
             computation,
-            computation_id,
             injected: injected.iter().copied().collect(),
             functions: Vec::new(),
             scopes: Vec::new(),

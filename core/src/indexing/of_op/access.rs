@@ -1,7 +1,7 @@
 //! What an element of an instruction is computed from, in the form in which code for it is written.
 
 use super::{Reading, Reason, Site, of_operand, window};
-use crate::hlo::{ComputationId, InstrId, Module, Op, Shape};
+use crate::hlo::{Computation, InstrId, Instruction, Op, Shape};
 use crate::indexing::{Expr, ExprKind, Variable};
 
 /// Everything that an element of an instruction takes from its operands. If the instruction has several results, all
@@ -37,8 +37,8 @@ pub struct OperandRead {
 ///
 /// # Errors
 /// Why nothing is known of that, in words for the user.
-pub fn access(module: &Module, computation: ComputationId, instruction: InstrId) -> Result<Access, String> {
-    let site = Site::new(module, computation, instruction);
+pub fn access(computation: &Computation, instruction: &Instruction) -> Result<Access, String> {
+    let site = Site { computation, id: None, instruction };
     let mut access = Access { loops: Vec::new(), reads: Vec::new(), indices: Vec::new() };
     let values = (0..site.instruction.operands.len()).filter(|&operand| !says_where(&site.instruction.op, operand));
     for operand in values {
@@ -65,6 +65,17 @@ pub fn access(module: &Module, computation: ComputationId, instruction: InstrId)
     Ok(access)
 }
 
+/// How many elements of its operands an instruction combines into one: above 1 where something is reduced. Saturates.
+pub fn combined_elements(computation: &Computation, instruction: &Instruction) -> i64 {
+    match instruction.op {
+        // The only ones with loops; asked often, of all instructions.
+        Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) => {
+            access(computation, instruction).map_or(1, |access| access.turns(access.loops.len()))
+        }
+        _ => 1,
+    }
+}
+
 impl Access {
     /// How many of the nests an expression of a map depends on: all up to the innermost one whose variables it names.
     pub fn loops_around(&self, expr: &Expr) -> usize {
@@ -81,9 +92,9 @@ impl Access {
         nests
     }
 
-    /// How many elements of its operands are combined into one: the turns of all loops. Saturates.
-    pub fn turns(&self) -> i64 {
-        let sizes = self.loops.iter().flatten().map(|variable| variable.bounds.size());
+    /// The turns that a number of its nests take together; saturates.
+    pub fn turns(&self, nests: usize) -> i64 {
+        let sizes = self.loops.iter().take(nests).flatten().map(|variable| variable.bounds.size());
         sizes.fold(1i64, |n, size| n.saturating_mul(i64::try_from(size).unwrap_or(i64::MAX)))
     }
 
@@ -120,10 +131,10 @@ fn says_where(op: &Op, operand: usize) -> bool {
 /// The instruction that makes a leaf of an instruction, and which of its own leaves that is: tuples are looked through.
 fn source(site: Site, mut id: InstrId, mut leaf: usize) -> Result<(InstrId, usize), Reason> {
     loop {
-        let instruction = site.computation().instruction(id);
+        let instruction = site.computation.instruction(id);
         match &instruction.op {
             Op::Tuple => {
-                let count = |operand: &InstrId| site.computation().instruction(*operand).shape.leaves().len();
+                let count = |operand: &InstrId| site.computation.instruction(*operand).shape.leaves().len();
                 let found = instruction.operands.iter().find(|operand| {
                     let own = count(operand);
                     let within = leaf < own;

@@ -66,7 +66,7 @@ fn start_value(site: Site, reading: &mut Reading, first: usize, dimension: usize
 
 /// An element of an instruction, by position, if it is an integer constant.
 fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option<i64> {
-    let Op::Constant(Literal::Array(array)) = &site.computation().instruction(instruction).op else { return None };
+    let Op::Constant(Literal::Array(array)) = &site.computation.instruction(instruction).op else { return None };
     let width = array.element_type.byte_size();
     let bytes = array.data.get(position * width..(position + 1) * width)?;
     let mut wide = [0; 8];
