@@ -39,5 +39,5 @@ pub use executable::{
 pub use format::FormatError;
 pub use measure::{Effort, Timing, measure};
 pub use program::{Options, Program};
-pub use simt::ThreadOrder;
+pub use simt::{LaunchReads, ThreadOrder, trace_reads};
 pub use value::ValueShape;
