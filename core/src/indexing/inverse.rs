@@ -6,7 +6,6 @@
 //! inner sum then is a further equation. Permutations, strides, reversals, slices, reshapes and tilings
 //! all yield to this.
 
-use super::affine::Affine;
 use super::constraint::{Outcome, simplify_constraint};
 use super::expr::ExprMap;
 use super::simplify::Simplifier;
@@ -97,10 +96,19 @@ pub(super) struct Preimage {
     pub ranges: Vec<Expr>,
 }
 
-/// Terms are over the variables of the map, values over its results.
+/// `constant + Σ coefficient · term = value`. Terms are over the variables of the map, values over its results.
+#[derive(Clone)]
+struct Equation {
+    constant: i64,
+    terms: Vec<(Expr, i64)>,
+    value: Expr,
+}
+
 struct Solver {
     simplifier: Simplifier,
-    equations: Vec<(Affine, Expr)>,
+    /// One that does not know the constraints, for which they are facts and no equations.
+    plain: Simplifier,
+    equations: Vec<Equation>,
     /// Quotients and remainders whose value is known.
     digits: Vec<(Expr, Expr)>,
     solved: ExprMap<Expr>,
@@ -108,13 +116,22 @@ struct Solver {
 
 impl Solver {
     fn new(map: &IndexingMap, bounds: &Bounds) -> Self {
-        let results = map.results.iter().enumerate().map(|(j, result)| (result.decompose(), Expr::dim(j as u32)));
+        let results = map.results.iter().enumerate().map(|(j, result)| (result, Expr::dim(j as u32)));
         // A constraint to a single value is an equation too: what is padded or dilated stands at multiples.
         let fixed = map.constraints.iter().filter(|c| c.bounds.lower == c.bounds.upper);
-        let fixed = fixed.map(|c| (c.expr.decompose(), Expr::constant(c.bounds.lower)));
-        let equations = results.chain(fixed).collect();
-        let simplifier = Simplifier::new(bounds);
-        Solver { simplifier, equations, digits: Vec::new(), solved: ExprMap::default() }
+        let fixed = fixed.map(|c| (&c.expr, Expr::constant(c.bounds.lower)));
+        let (simplifier, plain) = (Simplifier::new(bounds), Simplifier::new(&Bounds::of_variables(map)));
+        let (equations, digits, solved) = (Vec::new(), Vec::new(), ExprMap::default());
+        let mut solver = Solver { simplifier, plain, equations, digits, solved };
+        results.chain(fixed).for_each(|(expr, value)| solver.add_equation(expr, value));
+        solver
+    }
+
+    fn add_equation(&mut self, expr: &Expr, value: Expr) {
+        let ix = self.plain.read(expr);
+        let sum = self.plain.algebra.as_sum(ix);
+        let terms = sum.terms.iter().map(|&(term, k)| (self.plain.write(term), k)).collect();
+        self.equations.push(Equation { constant: sum.constant, terms, value });
     }
 
     /// The value of a variable: solved, or the only one possible.
@@ -134,8 +151,8 @@ impl Solver {
     /// Solves one equation or assembles one base. `None` on overflow; false if nothing is left that can be done.
     fn progress(&mut self) -> Option<bool> {
         for i in 0..self.equations.len() {
-            let (sum, value) = self.equations[i].clone();
-            if let Some(digits) = self.decode(&sum, &value) {
+            let equation = self.equations[i].clone();
+            if let Some(digits) = self.decode(&equation) {
                 self.equations.remove(i);
                 for (term, value) in digits {
                     self.record(&term, value);
@@ -149,7 +166,7 @@ impl Solver {
                 continue;
             }
             if let Some(value) = self.assemble(&base) {
-                self.equations.push((base.decompose(), value.clone()));
+                self.add_equation(&base, value.clone());
                 self.solved.insert(base, value);
                 return Some(true);
             }
@@ -157,11 +174,11 @@ impl Solver {
         Some(false)
     }
 
-    /// The values of the unknown terms of `sum = value`.
-    fn decode(&mut self, sum: &Affine, value: &Expr) -> Option<Vec<(Expr, Expr)>> {
+    /// The values of the unknown terms.
+    fn decode(&mut self, equation: &Equation) -> Option<Vec<(Expr, Expr)>> {
         let mut unknown = Vec::new();
-        let mut remaining = value.clone() - sum.constant;
-        for (term, k) in &sum.terms {
+        let mut remaining = equation.value.clone() - equation.constant;
+        for (term, k) in &equation.terms {
             match self.known(term) {
                 Some(value) => remaining = remaining - value * *k,
                 None => unknown.push((term.clone(), *k, self.simplifier.range(term))),

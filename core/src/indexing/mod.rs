@@ -5,7 +5,7 @@
 //! block), range variables for loops, runtime variables for values read at run time.
 //!
 //! ```text
-//! expr, affine, interval, bounds  expressions, sums, what values they take
+//! expr, interval, bounds          expressions, and what is known of their variables
 //! algebra                         interned expressions that simplify as they are made
 //! text, parse                     the textual form
 //! simplify                        canonical expressions of maps
@@ -15,7 +15,6 @@
 //! of_op, fusion, describe         maps of HLO operations and fusions
 //! ```
 
-mod affine;
 mod algebra;
 mod bounds;
 mod canonical;
@@ -50,4 +49,4 @@ pub use of_op::{
 };
 pub use parse::{MAX_DEPTH, MAX_VARIABLES, TextError};
 pub use program::Program;
-pub use simplify::{range_of, simplify_expr, simplify_exprs};
+pub use simplify::{range_of, simplify_expr};

@@ -20,12 +20,6 @@ pub fn simplify_expr(expr: &Expr, bounds: &Bounds) -> Expr {
     Simplifier::new(bounds).simplify(expr)
 }
 
-/// Simplifies many expressions under the same bounds. What they share is simplified once.
-pub fn simplify_exprs(exprs: &[Expr], bounds: &Bounds) -> Vec<Expr> {
-    let mut simplifier = Simplifier::new(bounds);
-    exprs.iter().map(|expr| simplifier.simplify(expr)).collect()
-}
-
 /// An interval that contains every value of `expr` for variables within `bounds`. Not always the
 /// smallest: operands are mostly taken as independent of each other.
 pub fn range_of(expr: &Expr, bounds: &Bounds) -> Interval {
