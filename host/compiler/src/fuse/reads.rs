@@ -104,3 +104,45 @@ fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> Read {
 fn ratio(from: &ArrayShape, to: &ArrayShape) -> f64 {
     from.element_count() as f64 / to.element_count().max(1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::parse_module;
+
+    use super::*;
+
+    /// How the root of a computation reads an operand.
+    fn of_root(body: &str, position: usize) -> Read {
+        let pick =
+            "pick { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT c = pred[] compare(x, y), direction=GE }\n";
+        let add = "add { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT s = f32[] add(x, y) }\n";
+        let module = parse_module(&format!("HloModule m\n{pick}{add}ENTRY e {{ {body} }}"), "m.hlo").unwrap();
+        let computation = module.entry_computation().unwrap();
+        read(computation, computation.root_instruction(), position)
+    }
+
+    #[test]
+    fn equal_maps_are_equal_reads_whatever_the_operation() {
+        let reshape = of_root("p = f32[4,6] parameter(0)\n ROOT r = f32[24] reshape(p)", 0);
+        let bitcast = of_root("p = f32[4,6] parameter(0)\n ROOT r = f32[24] bitcast(p)", 0);
+        assert!(matches!(reshape.index, Index::At(_)) && reshape == bitcast);
+        let slice = of_root("p = f32[9] parameter(0)\n ROOT r = f32[4] slice(p), slice={[0:4]}", 0);
+        assert_eq!(slice, Read { factor: 1.0, index: Index::Own });
+        let later = of_root("p = f32[9] parameter(0)\n ROOT r = f32[4] slice(p), slice={[1:5]}", 0);
+        assert_ne!(slice.index, later.index);
+    }
+
+    #[test]
+    fn elements_are_counted_by_the_turns_that_meet_them() {
+        let factor = |body, position| of_root(body, position).factor;
+        let pad = "p = f32[6] parameter(0)\n q = f32[] parameter(1)\n ROOT r = f32[24] pad(p, q), padding=9_9";
+        assert_eq!((factor(pad, 0), factor(pad, 1)), (0.25, 1.0));
+        let scattered = "p = f32[8,8] parameter(0)\n s = f32[3,3] parameter(1)\n z = f32[] parameter(2)\n \
+             ROOT r = f32[8,8] select-and-scatter(p, s, z), window={size=4x4 stride=2x2}, select=pick, scatter=add";
+        // Four by four windows cover an element, of which every second in each dimension exists.
+        assert_eq!((factor(scattered, 1), factor(scattered, 0), factor(scattered, 2)), (4.0, 64.0, 1.0));
+        let gather = "p = f32[9,6] parameter(0)\n i = s32[5,2] parameter(1)\n ROOT r = f32[5] gather(p, i), offset_dims={}, \
+             collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}";
+        assert_eq!((factor(gather, 0), factor(gather, 1)), (1.0, 2.0));
+    }
+}
