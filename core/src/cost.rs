@@ -4,6 +4,7 @@
 
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Op, UnaryOp};
+use crate::indexing::combined_elements;
 
 /// Seconds from one kernel's end to the start of the next.
 pub const LAUNCH_SECONDS: f64 = 2e-6;
@@ -97,21 +98,7 @@ pub fn of_computation(computation: &Computation) -> f64 {
 
 /// Elements of the operand that are combined into one element of a reduction, a product or a convolution; 1 for others.
 pub fn steps(computation: &Computation, instruction: &Instruction) -> f64 {
-    let operand =
-        |number: usize| instruction.operands.get(number).and_then(|&id| computation.instruction(id).shape.as_array());
-    let sizes = |dims: &[i64], array: Option<&ArrayShape>| -> f64 {
-        dims.iter().map(|&dim| array.and_then(|a| a.dims.get(dim as usize)).map_or(1.0, |&d| d as f64)).product()
-    };
-    match &instruction.op {
-        Op::Reduce { dimensions, .. } => sizes(dimensions, operand(0)),
-        Op::ReduceWindow { window, .. } => window.dims.iter().map(|d| d.size as f64).product(),
-        Op::Dot(dims) => sizes(&dims.lhs_contracting, operand(0)),
-        Op::Convolution(attributes) => {
-            let features = sizes(&[attributes.dims.kernel_input_feature], operand(1));
-            attributes.window.dims.iter().map(|d| d.size as f64).product::<f64>() * features
-        }
-        _ => 1.0,
-    }
+    combined_elements(computation, instruction) as f64
 }
 
 /// An element of the result; for variadic operations, of the first result.

@@ -249,7 +249,7 @@ fn indices_known_at_run_time() {
     let module = module(slice);
     let Indexing::Known(readings) = &of_root(&module)[0] else { panic!() };
     let value = &readings[0].runtime[0];
-    assert_eq!(module.computation(value.computation).instruction(value.instruction).name, "i");
+    assert_eq!(module.computation(value.computation.unwrap()).instruction(value.instruction).name, "i");
     assert!(value.index.is_empty());
 
     check(

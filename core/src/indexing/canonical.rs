@@ -1,6 +1,6 @@
 //! The canonical form of maps.
 
-use super::constraint::{Outcome, implied_bounds, merge_congruences, simplify_constraint};
+use super::constraint::{Outcome, implied_bounds, merge_congruences, simplify_constraint, tighten};
 use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
@@ -62,6 +62,7 @@ impl IndexingMap {
         }
         constraints.sort_by(|a, b| a.expr.cmp(&b.expr));
         let mut constraints = refine(&bounds, constraints)?;
+        tighten(&mut constraints, &mut simplifier);
         constraints.sort_by(|a, b| a.expr.cmp(&b.expr));
         let mut map = IndexingMap { constraints, ..self.clone() };
         map.narrow_ranges(&mut simplifier)?;

@@ -1,8 +1,8 @@
 //! Simplification of constraints.
 
-use super::affine::Affine;
+use super::algebra::{Algebra, Ix, Sum, gcd, split_multiples};
 use super::interval::{ceil_div, floor_div, floor_mod};
-use super::simplify::{Simplifier, absorb_quotient, as_remainder, gcd};
+use super::simplify::Simplifier;
 use super::{Constraint, Expr, ExprKind, Interval};
 
 /// What is left of a constraint.
@@ -21,77 +21,79 @@ const MAX_REWRITES: usize = 64;
 
 /// Brings a constraint into canonical form, given the bounds of the variables.
 pub(super) fn simplify_constraint(constraint: &Constraint, simplifier: &mut Simplifier) -> Outcome {
-    let mut current = Constraint { expr: simplifier.simplify(&constraint.expr), bounds: constraint.bounds };
+    let (mut ix, mut bounds) = (simplifier.canonical(&constraint.expr), constraint.bounds);
     for _ in 0..MAX_REWRITES {
-        let range = simplifier.range(&current.expr);
-        if current.bounds.intersect(range).is_empty() {
+        let range = simplifier.algebra.range(ix);
+        if bounds.intersect(range).is_empty() {
             return Outcome::Never;
         }
-        if current.bounds.contains_interval(range) {
+        if bounds.contains_interval(range) {
             return Outcome::Always;
         }
-        match rewrite(&current, range, simplifier) {
-            Some(next) => current = next,
+        match rewrite(ix, bounds, &mut simplifier.algebra) {
+            Some(next) => (ix, bounds) = next,
             None => {
-                current.bounds = current.bounds.intersect(range);
+                bounds = bounds.intersect(range);
                 break;
             }
         }
     }
-    Outcome::When(current)
+    Outcome::When(Constraint { expr: simplifier.write(ix), bounds })
 }
 
 /// One step towards the canonical form, if there is one.
-fn rewrite(constraint: &Constraint, range: Interval, simplifier: &mut Simplifier) -> Option<Constraint> {
+fn rewrite(ix: Ix, bounds: Interval, algebra: &mut Algebra) -> Option<(Ix, Interval)> {
     // A side that the range guarantees anyway puts no demand on a rewrite.
-    let lower = (range.lower < constraint.bounds.lower).then_some(constraint.bounds.lower);
-    let upper = (range.upper > constraint.bounds.upper).then_some(constraint.bounds.upper);
-    let mut sum = constraint.expr.decompose();
+    let range = algebra.range(ix);
+    let lower = (range.lower < bounds.lower).then_some(bounds.lower);
+    let upper = (range.upper > bounds.upper).then_some(bounds.upper);
+    let mut sum = algebra.as_sum(ix);
     if sum.constant != 0 {
         let shift = |bound: Option<i64>| bound.map(|b| b.checked_sub(sum.constant)).unwrap_or(Some(0));
         let (low, high) = (shift(lower)?, shift(upper)?);
         sum.constant = 0;
-        let expr = simplifier.sum(sum);
-        let range = simplifier.range(&expr);
-        let bounds = Interval::new(lower.map_or(range.lower, |_| low), upper.map_or(range.upper, |_| high));
-        return Some(Constraint { expr, bounds });
+        return Some(bounded(sum, lower.map(|_| low), upper.map(|_| high), algebra));
     }
-    let content = sum.terms.iter().fold(0, |g, (_, k)| gcd(g, *k));
+    // Divisors of a coefficient are no larger than `i64::MAX` but for `i64::MIN`.
+    let content = sum.terms.iter().fold(0, |g, (_, k)| gcd(g, k.unsigned_abs()));
+    let content = i64::try_from(content).unwrap_or(1);
     let negative = sum.terms.first().is_some_and(|(_, k)| *k < 0);
     if content > 1 || negative {
-        return divide(&sum, if negative { content.checked_neg()? } else { content }, lower, upper, simplifier);
+        return divide(sum, if negative { content.checked_neg()? } else { content }, lower, upper, algebra);
     }
     // s + y / a in [l, u] is a·s + y in [a·l, a·u + a - 1]
-    if let Some((numerator, divisor)) = absorb_quotient(&sum, 1) {
-        let expr = simplifier.sum(numerator);
-        let range = simplifier.range(&expr);
-        let lower = lower.map_or(Some(range.lower), |l| l.checked_mul(divisor))?;
-        let upper = upper.map_or(Some(range.upper), |u| u.checked_mul(divisor)?.checked_add(divisor - 1))?;
-        return Some(Constraint { expr, bounds: Interval::new(lower, upper) });
+    if let Some((numerator, divisor)) = algebra.absorb_quotient(&sum, 1) {
+        let lower = lower.map(|l| l.checked_mul(divisor).ok_or(())).transpose().ok()?;
+        let upper = upper.map(|u| u.checked_mul(divisor).and_then(|u| u.checked_add(divisor - 1)).ok_or(()));
+        return Some(bounded(numerator, lower, upper.transpose().ok()?, algebra));
     }
-    drop_small_rest(&sum, lower, upper, simplifier)
+    drop_small_rest(&sum, lower, upper, algebra)
+}
+
+/// A sum within bounds; a side without a bound takes what is possible.
+fn bounded(sum: Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> (Ix, Interval) {
+    let ix = algebra.sum(sum);
+    let range = algebra.range(ix);
+    (ix, Interval::new(lower.unwrap_or(range.lower), upper.unwrap_or(range.upper)))
 }
 
 /// `factor · x in [l, u]` is `x in [ceil(l / factor), floor(u / factor)]`, ends swapped for a negative one.
 fn divide(
-    sum: &Affine,
+    mut sum: Sum,
     factor: i64,
     lower: Option<i64>,
     upper: Option<i64>,
-    simplifier: &mut Simplifier,
-) -> Option<Constraint> {
-    let terms =
-        sum.terms.iter().map(|(term, k)| Some((term.clone(), k.checked_div(factor)?))).collect::<Option<_>>()?;
-    let expr = simplifier.sum(Affine { constant: 0, terms });
-    let range = simplifier.range(&expr);
+    algebra: &mut Algebra,
+) -> Option<(Ix, Interval)> {
+    for (_, k) in &mut sum.terms {
+        *k = k.checked_div(factor)?;
+    }
     let size = factor.checked_abs()?;
     let (lower, upper) = match factor < 0 {
         true => (invert(upper)?, invert(lower)?),
         false => (lower, upper),
     };
-    let lower = lower.map_or(range.lower, |l| ceil_div(l, size));
-    let upper = upper.map_or(range.upper, |u| floor_div(u, size));
-    Some(Constraint { expr, bounds: Interval::new(lower, upper) })
+    Some(bounded(sum, lower.map(|l| ceil_div(l, size)), upper.map(|u| floor_div(u, size)), algebra))
 }
 
 /// The negated bound, if there is one. The outer `None` stands for overflow.
@@ -104,21 +106,13 @@ fn invert(bound: Option<i64>) -> Option<Option<i64>> {
 
 /// `g·p + r in [l, u]` is a constraint on `p` alone if `r` is too small to matter at either bound. This is
 /// what makes the bounds check of a vector independent of the lane.
-fn drop_small_rest(
-    sum: &Affine,
-    lower: Option<i64>,
-    upper: Option<i64>,
-    simplifier: &mut Simplifier,
-) -> Option<Constraint> {
+fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> Option<(Ix, Interval)> {
     for g in coefficient_divisors(sum) {
-        let mut head = Affine::default();
-        let mut rest = Interval::point(0);
-        for (term, k) in &sum.terms {
-            match k % g {
-                0 => head.terms.push((term.clone(), k / g)),
-                _ => rest = rest + simplifier.range(term) * Interval::point(*k),
-            }
-        }
+        let (head, rest) = split_multiples(sum, g);
+        let rest = rest
+            .terms
+            .iter()
+            .fold(Interval::point(0), |range, &(term, k)| range + algebra.range(term) * Interval::point(k));
         if rest.lower == i64::MIN || rest.upper == i64::MAX {
             continue;
         }
@@ -130,27 +124,22 @@ fn drop_small_rest(
             let (a, b) = (bound.checked_sub(rest.lower)?, bound.checked_sub(rest.upper)?);
             (floor_div(a, g) == floor_div(b, g)).then(|| floor_div(a, g))
         };
-        let (new_lower, new_upper) = (lower.map(least), upper.map(most));
-        if new_lower == Some(None) || new_upper == Some(None) {
-            continue;
+        let (lower, upper) = (lower.map(least), upper.map(most));
+        if lower != Some(None) && upper != Some(None) {
+            return Some(bounded(head, lower.flatten(), upper.flatten(), algebra));
         }
-        let expr = simplifier.sum(head);
-        let range = simplifier.range(&expr);
-        let lower = new_lower.flatten().unwrap_or(range.lower);
-        let upper = new_upper.flatten().unwrap_or(range.upper);
-        return Some(Constraint { expr, bounds: Interval::new(lower, upper) });
     }
     None
 }
 
 /// Common divisors, above 1, of some but not all coefficients; larger first.
-fn coefficient_divisors(sum: &Affine) -> Vec<i64> {
+fn coefficient_divisors(sum: &Sum) -> Vec<i64> {
     let mut sizes: Vec<i64> = sum.terms.iter().filter_map(|(_, k)| k.checked_abs()).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     let mut common = 0;
     for size in &mut sizes {
-        common = gcd(common, *size);
-        *size = common;
+        common = gcd(common, size.unsigned_abs());
+        *size = common as i64;
     }
     sizes.dedup();
     sizes.retain(|&g| g > 1);
@@ -160,12 +149,12 @@ fn coefficient_divisors(sum: &Affine) -> Vec<i64> {
 /// `x mod m = r` and `x mod n = q` together, by the Chinese remainder theorem. `None` if they are not of this
 /// form, have different `x`, or the numbers get too large.
 pub(super) fn merge_congruences(a: &Constraint, b: &Constraint) -> Option<Outcome> {
-    let ((x, m), (y, n)) = (as_remainder(&a.expr)?, as_remainder(&b.expr)?);
+    let ((x, m), (y, n)) = (a.expr.as_remainder()?, b.expr.as_remainder()?);
     let (r, q) = (single(a.bounds)?, single(b.bounds)?);
     if x != y {
         return None;
     }
-    let common = gcd(m, n);
+    let common = gcd(m.unsigned_abs(), n.unsigned_abs()) as i64;
     if floor_mod(r, common) != floor_mod(q, common) {
         return Some(Outcome::Never);
     }
@@ -176,14 +165,36 @@ pub(super) fn merge_congruences(a: &Constraint, b: &Constraint) -> Option<Outcom
     Some(Outcome::When(Constraint { expr, bounds: Interval::point(solution) }))
 }
 
+/// Moves the bounds of what is a multiple of something, up to a constant, to such values: with `x mod 3 = 1`, `x + 1 in
+/// [0, 12]` is `x + 1 in [2, 11]`.
+pub(super) fn tighten(constraints: &mut [Constraint], simplifier: &mut Simplifier) {
+    for at in 0..constraints.len() {
+        let Some(((x, m), r)) = constraints[at].expr.as_remainder().zip(single(constraints[at].bounds)) else {
+            continue;
+        };
+        let x = simplifier.read(x);
+        for Constraint { expr, bounds } in constraints.iter_mut() {
+            let y = simplifier.read(expr);
+            let distance = simplifier.algebra.sub(y, x);
+            let Some(distance) = simplifier.algebra.as_constant(distance) else { continue };
+            let Some(residue) = floor_mod(r, m).checked_add(floor_mod(distance, m)) else { continue };
+            let lower = bounds.lower.checked_add(floor_mod(residue - floor_mod(bounds.lower, m), m));
+            let upper = bounds.upper.checked_sub(floor_mod(floor_mod(bounds.upper, m) - residue, m));
+            *bounds = Interval::new(lower.unwrap_or(bounds.lower), upper.unwrap_or(bounds.upper));
+        }
+    }
+}
+
 fn single(bounds: Interval) -> Option<i64> {
     (bounds.lower == bounds.upper).then_some(bounds.lower)
 }
 
 /// The values of `variable` that a canonical constraint leaves possible, given the ranges of the other terms.
 pub(super) fn implied_bounds(constraint: &Constraint, variable: &Expr, simplifier: &mut Simplifier) -> Interval {
-    let own = simplifier.range(variable);
-    if let Some((x, m)) = as_remainder(&constraint.expr)
+    let (own, variable, ix) =
+        (simplifier.range(variable), simplifier.read(variable), simplifier.read(&constraint.expr));
+    let algebra = &simplifier.algebra;
+    if let Some((x, m)) = algebra.as_remainder(ix)
         && x == variable
         && let Some(r) = single(constraint.bounds)
     {
@@ -191,14 +202,14 @@ pub(super) fn implied_bounds(constraint: &Constraint, variable: &Expr, simplifie
         let upper = own.upper.checked_sub(floor_mod(floor_mod(own.upper, m) - r, m));
         return Interval::new(lower.unwrap_or(own.lower), upper.unwrap_or(own.upper));
     }
-    let sum = constraint.expr.decompose();
+    let sum = algebra.as_sum(ix);
     let coefficient = sum.coefficient(variable);
     if coefficient == 0 || coefficient == i64::MIN {
         return own;
     }
     let mut scaled = constraint.bounds + Interval::point(sum.constant.saturating_neg());
-    for (term, k) in sum.terms.iter().filter(|(term, _)| term != variable) {
-        scaled = scaled + -(simplifier.range(term) * Interval::point(*k));
+    for &(term, k) in sum.terms.iter().filter(|(term, _)| *term != variable) {
+        scaled = scaled + -(algebra.range(term) * Interval::point(k));
     }
     if coefficient < 0 {
         scaled = -scaled;

@@ -117,7 +117,7 @@ fn indexing_lines(text: &mut String, module: &Module, head: &str, indexing: &Ind
 
 /// `name[d0, 1]`
 fn runtime_value(module: &Module, value: &RuntimeValue) -> String {
-    let name = &module.computation(value.computation).instruction(value.instruction).name;
+    let name = value.computation.map_or("?", |id| &module.computation(id).instruction(value.instruction).name);
     let index: Vec<String> = value.index.iter().map(ToString::to_string).collect();
     format!("{name}[{}]", index.join(", "))
 }

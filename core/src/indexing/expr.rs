@@ -108,6 +108,22 @@ impl Expr {
         }
     }
 
+    /// Dividend and positive divisor of a quotient by a number.
+    pub(super) fn as_quotient(&self) -> Option<(&Expr, i64)> {
+        match self.kind() {
+            ExprKind::FloorDiv(a, b) => b.as_constant().filter(|&c| c > 0).map(|c| (a, c)),
+            _ => None,
+        }
+    }
+
+    /// Dividend and positive divisor of a remainder by a number.
+    pub fn as_remainder(&self) -> Option<(&Expr, i64)> {
+        match self.kind() {
+            ExprKind::Mod(a, b) => b.as_constant().filter(|&c| c > 0).map(|c| (a, c)),
+            _ => None,
+        }
+    }
+
     /// Whether it is a variable.
     pub fn is_variable(&self) -> bool {
         matches!(self.kind(), ExprKind::Dim(_) | ExprKind::Range(_) | ExprKind::Runtime(_))

@@ -6,10 +6,9 @@
 //! inner sum then is a further equation. Permutations, strides, reversals, slices, reshapes and tilings
 //! all yield to this.
 
-use super::affine::Affine;
 use super::constraint::{Outcome, simplify_constraint};
 use super::expr::ExprMap;
-use super::simplify::{Simplifier, as_quotient, as_remainder};
+use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
 
 impl IndexingMap {
@@ -97,24 +96,42 @@ pub(super) struct Preimage {
     pub ranges: Vec<Expr>,
 }
 
-/// Terms are over the variables of the map, values over its results.
-struct Solver<'a> {
-    simplifier: Simplifier<'a>,
-    equations: Vec<(Affine, Expr)>,
+/// `constant + Σ coefficient · term = value`. Terms are over the variables of the map, values over its results.
+#[derive(Clone)]
+struct Equation {
+    constant: i64,
+    terms: Vec<(Expr, i64)>,
+    value: Expr,
+}
+
+struct Solver {
+    simplifier: Simplifier,
+    /// One that does not know the constraints, for which they are facts and no equations.
+    plain: Simplifier,
+    equations: Vec<Equation>,
     /// Quotients and remainders whose value is known.
     digits: Vec<(Expr, Expr)>,
     solved: ExprMap<Expr>,
 }
 
-impl<'a> Solver<'a> {
-    fn new(map: &IndexingMap, bounds: &'a Bounds) -> Self {
-        let results = map.results.iter().enumerate().map(|(j, result)| (result.decompose(), Expr::dim(j as u32)));
+impl Solver {
+    fn new(map: &IndexingMap, bounds: &Bounds) -> Self {
+        let results = map.results.iter().enumerate().map(|(j, result)| (result, Expr::dim(j as u32)));
         // A constraint to a single value is an equation too: what is padded or dilated stands at multiples.
         let fixed = map.constraints.iter().filter(|c| c.bounds.lower == c.bounds.upper);
-        let fixed = fixed.map(|c| (c.expr.decompose(), Expr::constant(c.bounds.lower)));
-        let equations = results.chain(fixed).collect();
-        let simplifier = Simplifier::new(bounds);
-        Solver { simplifier, equations, digits: Vec::new(), solved: ExprMap::default() }
+        let fixed = fixed.map(|c| (&c.expr, Expr::constant(c.bounds.lower)));
+        let (simplifier, plain) = (Simplifier::new(bounds), Simplifier::new(&Bounds::of_variables(map)));
+        let (equations, digits, solved) = (Vec::new(), Vec::new(), ExprMap::default());
+        let mut solver = Solver { simplifier, plain, equations, digits, solved };
+        results.chain(fixed).for_each(|(expr, value)| solver.add_equation(expr, value));
+        solver
+    }
+
+    fn add_equation(&mut self, expr: &Expr, value: Expr) {
+        let ix = self.plain.read(expr);
+        let sum = self.plain.algebra.as_sum(ix);
+        let terms = sum.terms.iter().map(|&(term, k)| (self.plain.write(term), k)).collect();
+        self.equations.push(Equation { constant: sum.constant, terms, value });
     }
 
     /// The value of a variable: solved, or the only one possible.
@@ -134,8 +151,8 @@ impl<'a> Solver<'a> {
     /// Solves one equation or assembles one base. `None` on overflow; false if nothing is left that can be done.
     fn progress(&mut self) -> Option<bool> {
         for i in 0..self.equations.len() {
-            let (sum, value) = self.equations[i].clone();
-            if let Some(digits) = self.decode(&sum, &value) {
+            let equation = self.equations[i].clone();
+            if let Some(digits) = self.decode(&equation) {
                 self.equations.remove(i);
                 for (term, value) in digits {
                     self.record(&term, value);
@@ -149,7 +166,7 @@ impl<'a> Solver<'a> {
                 continue;
             }
             if let Some(value) = self.assemble(&base) {
-                self.equations.push((base.decompose(), value.clone()));
+                self.add_equation(&base, value.clone());
                 self.solved.insert(base, value);
                 return Some(true);
             }
@@ -157,11 +174,11 @@ impl<'a> Solver<'a> {
         Some(false)
     }
 
-    /// The values of the unknown terms of `sum = value`.
-    fn decode(&mut self, sum: &Affine, value: &Expr) -> Option<Vec<(Expr, Expr)>> {
+    /// The values of the unknown terms.
+    fn decode(&mut self, equation: &Equation) -> Option<Vec<(Expr, Expr)>> {
         let mut unknown = Vec::new();
-        let mut remaining = value.clone() - sum.constant;
-        for (term, k) in &sum.terms {
+        let mut remaining = equation.value.clone() - equation.constant;
+        for (term, k) in &equation.terms {
             match self.known(term) {
                 Some(value) => remaining = remaining - value * *k,
                 None => unknown.push((term.clone(), *k, self.simplifier.range(term))),
@@ -222,21 +239,22 @@ impl<'a> Solver<'a> {
     fn assemble(&mut self, base: &Expr) -> Option<Expr> {
         let mut place = 1i64;
         let mut value = Expr::constant(0);
+        let whole = self.simplifier.read(base);
         'places: loop {
-            let rest = self.simplifier.floor_div(base, place);
-            if let Some(rest) = rest.as_constant() {
+            let rest = self.simplifier.algebra.floor_div(whole, place);
+            if let Some(rest) = self.simplifier.algebra.as_constant(rest) {
                 return Some(value + place.checked_mul(rest)?);
             }
             for (term, digit) in &self.digits {
-                let needed = match as_remainder(term) {
-                    Some((_, size)) => self.simplifier.modulo(&rest, size),
-                    None => rest.clone(),
+                let needed = match term.as_remainder() {
+                    Some((_, size)) => self.simplifier.algebra.modulo(rest, size),
+                    None => rest,
                 };
-                if needed != *term {
+                if needed != self.simplifier.read(term) {
                     continue;
                 }
                 value = value + digit.clone() * place;
-                match as_remainder(term) {
+                match term.as_remainder() {
                     Some((_, size)) => place = place.checked_mul(size)?,
                     None => return Some(value),
                 }
@@ -249,6 +267,6 @@ impl<'a> Solver<'a> {
 
 /// What a quotient or remainder is a digit of.
 fn base_of(digit: &Expr) -> Expr {
-    let dividend = as_remainder(digit).map_or(digit, |(dividend, _)| dividend);
-    as_quotient(dividend).map_or(dividend, |(base, _)| base).clone()
+    let dividend = digit.as_remainder().map_or(digit, |(dividend, _)| dividend);
+    dividend.as_quotient().map_or(dividend, |(base, _)| base).clone()
 }

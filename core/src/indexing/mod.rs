@@ -5,16 +5,18 @@
 //! block), range variables for loops, runtime variables for values read at run time.
 //!
 //! ```text
-//! expr, affine, interval, range   expressions, sums, what values they take
+//! expr, interval, bounds          expressions, and what is known of their variables
+//! algebra                         interned expressions that simplify as they are made
 //! text, parse                     the textual form
-//! simplify, recombine             canonical expressions
+//! simplify                        canonical expressions of maps
 //! map, constraint, canonical      maps and their canonical form
 //! compose, domain                 one map after another; points
 //! inverse, cover                  back again; every element exactly once
 //! of_op, fusion, describe         maps of HLO operations and fusions
 //! ```
 
-mod affine;
+mod algebra;
+mod bounds;
 mod canonical;
 mod compose;
 mod constraint;
@@ -29,12 +31,11 @@ mod map;
 mod of_op;
 mod parse;
 mod program;
-mod range;
-mod recombine;
 mod simplify;
 mod text;
 
-pub use affine::Affine;
+pub use algebra::{Algebra, Ix, Kind, Sum};
+pub use bounds::Bounds;
 pub use compose::compose;
 pub use cover::{Coverage, PointName, Proof, Violation, check_coverage, check_joint_coverage, covers_exactly_once};
 pub use describe::describe;
@@ -43,8 +44,9 @@ pub use expr::{Expr, ExprKind};
 pub use fusion::{RootMaps, fusion_maps, maps_from};
 pub use interval::{Interval, ceil_div};
 pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, linearize};
-pub use of_op::{Indexing, Reading, RuntimeValue, input_to_output, output_to_input};
+pub use of_op::{
+    Access, Indexing, OperandRead, Reading, RuntimeValue, access, combined_elements, input_to_output, output_to_input,
+};
 pub use parse::{MAX_DEPTH, MAX_VARIABLES, TextError};
 pub use program::Program;
-pub use range::{Bounds, range_of};
-pub use simplify::{simplify_expr, simplify_exprs};
+pub use simplify::{range_of, simplify_expr};

@@ -17,7 +17,7 @@ use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval};
 
-pub use work::{elements_read, lanes_along, work_per_point, worth_sharing};
+pub use work::{lanes_along, work_per_point, worth_sharing};
 
 /// More points than any memory holds; below it, no count in a plan overflows.
 pub const MOST_POINTS: i64 = 1 << 48;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::cost;
 use crate::device::DeviceDescription;
 use crate::hlo::{Computation, InstrId, Op, Shape};
+use crate::indexing::combined_elements;
 
 /// A guess at what computing one element of each of `values` costs, in bytes of memory traffic that take as long: what
 /// is read and written, and the arithmetic of everything above. Under a reduction both count once per element reduced.
@@ -23,7 +24,7 @@ pub fn work_per_point(computation: &Computation, values: &[InstrId]) -> i64 {
             continue;
         }
         let instruction = computation.instruction(id);
-        let read = own.saturating_mul(elements_read(computation, id));
+        let read = own.saturating_mul(combined_elements(computation, instruction));
         work = work.saturating_add(match &instruction.op {
             Op::Parameter { .. } => own.saturating_mul(bytes(id)),
             op => cost::arithmetic_bytes(op).saturating_mul(read),
@@ -60,9 +61,4 @@ pub fn lanes_along(computation: &Computation, values: &[InstrId], lengths: &[i64
     let limit = i64::from(device.vector_bytes) / smallest.unwrap_or(1).max(1);
     let fits = |&lanes: &i64| lanes <= limit && lengths.iter().all(|length| length % lanes == 0);
     (0..7).map(|exponent| 1 << exponent).take_while(fits).last().unwrap_or(1)
-}
-
-/// Elements of its operands that an element of the instruction takes: above 1 where something is reduced.
-pub fn elements_read(computation: &Computation, id: InstrId) -> i64 {
-    (cost::steps(computation, computation.instruction(id)) as i64).max(1)
 }

@@ -3,8 +3,8 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{InstrId, Shape};
-use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
-use fusebox_core::launch::{Nest, elements_read, work_per_point};
+use fusebox_core::indexing::{Expr, IndexingMap, combined_elements, delinearize};
+use fusebox_core::launch::{Nest, work_per_point};
 
 use crate::roots::{Group, groups, is_elementwise};
 
@@ -75,7 +75,7 @@ fn from_point(nest: &[i64], dims: &[i64]) -> IndexingMap {
 /// wide, and to the widest not more than a few.
 fn lanes(fusion: &Fusion, groups: &[Group], device: &DeviceDescription) -> i64 {
     let computation = fusion.computation();
-    let most_reads = computation.ids().map(|id| elements_read(computation, id)).max().unwrap_or(1);
+    let most_reads = computation.instructions.iter().map(|i| combined_elements(computation, i)).max().unwrap_or(1);
     if device.is_single_threaded_block() || most_reads > MOST_READS_WITH_LANES {
         return 1;
     }

@@ -41,8 +41,8 @@ pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Str
             SubgraphKind::Values { .. } => {}
             SubgraphKind::Epilogue { roots, heroes } => {
                 let request = Request { symbol: call.symbol.clone(), instructions: roots.clone() };
-                let (module, computation) = (&fusion.module, fusion.computation());
-                let mut partition = Partition::new(module, computation, &[request], heroes, &call.symbol, &taken)?;
+                let mut partition =
+                    Partition::new(&fusion.module, fusion.computation(), &[request], heroes, &call.symbol, &taken)?;
                 text += &subgraph::functions(&mut partition, heroes)?;
             }
             SubgraphKind::Combiner { instruction } => {

@@ -42,6 +42,6 @@ pub use format::FormatError;
 pub use measure::{Effort, Timing, measure};
 pub use processor::describe_cpu;
 pub use program::{Options, Program};
-pub use simt::ThreadOrder;
+pub use simt::{LaunchReads, ThreadOrder, trace_reads};
 pub use target::Target;
 pub use value::ValueShape;

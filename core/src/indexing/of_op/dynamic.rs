@@ -14,7 +14,7 @@ pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result
     expect_rank("the slice", sizes.len(), dims.len())?;
     let mut reading = Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), output, &[]));
     for (i, (&size, &slice)) in dims.iter().zip(sizes).enumerate() {
-        let begin = start_value(site, &mut reading, 1 + i, size - slice)?;
+        let begin = start_value(site, &mut reading, 1, i, size - slice)?;
         reading.map.results.push(Expr::dim(i as u32) + begin);
     }
     Ok(reading)
@@ -32,7 +32,7 @@ pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading
     expect_rank("the update", update.len(), output.len())?;
     let mut reading = Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), output, &[]));
     for (i, (&size, &slice)) in output.iter().zip(update).enumerate() {
-        let begin = start_value(site, &mut reading, 2 + i, size - slice)?;
+        let begin = start_value(site, &mut reading, 2, i, size - slice)?;
         let coordinate = Expr::dim(i as u32) - begin;
         reading.map.results.push(coordinate.clone());
         reading.map.constraints.push(Constraint::new(coordinate, Interval::from_size(slice)));
@@ -40,28 +40,33 @@ pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading
     Ok(reading)
 }
 
+/// Starts are scalars, one per dimension, or one vector of them.
 fn start(site: Site, operand: usize, output: &[i64]) -> Result<Reading, Reason> {
     match site.operand_dims(operand)? {
         [] => Ok(Reading::scalar(output)),
-        _ => Err("starts have to be scalars, one per dimension".into()),
+        &[count] => Ok(Reading::new(IndexingMap::from_tensor_sizes(vec![Expr::range(0)], output, &[count]))),
+        _ => Err("starts have to be scalars, one per dimension, or one vector".into()),
     }
 }
 
-/// The start in one dimension: a number if the operand is a constant, else a runtime variable.
-fn start_value(site: Site, reading: &mut Reading, operand: usize, last: i64) -> Result<Expr, Reason> {
+/// The start in a dimension, of the operands from `first` on: a number if it is a constant, else a runtime variable.
+fn start_value(site: Site, reading: &mut Reading, first: usize, dimension: usize, last: i64) -> Result<Expr, Reason> {
     let bounds = Interval::new(0, last.max(0));
-    start(site, operand, &[])?;
-    let instruction = site.instruction.operands[operand];
-    if let Some(value) = constant_element(site, instruction, 0) {
+    let vector = !site.operand_dims(first)?.is_empty();
+    let (operand, position) = if vector { (first, dimension) } else { (first + dimension, 0) };
+    let missing = || format!("there is no start for dimension {dimension}");
+    let instruction = *site.instruction.operands.get(operand).ok_or_else(missing)?;
+    if let Some(value) = constant_element(site, instruction, position) {
         return Ok(Expr::constant(value.clamp(bounds.lower, bounds.upper)));
     }
-    let value = RuntimeValue { computation: site.id, instruction, index: Vec::new() };
+    let index = if vector { vec![Expr::constant(dimension as i64)] } else { Vec::new() };
+    let value = RuntimeValue { computation: site.id, instruction, index };
     Ok(reading.add_runtime(Variable::from(bounds), value))
 }
 
 /// An element of an instruction, by position, if it is an integer constant.
 fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option<i64> {
-    let Op::Constant(Literal::Array(array)) = &site.computation().instruction(instruction).op else { return None };
+    let Op::Constant(Literal::Array(array)) = &site.computation.instruction(instruction).op else { return None };
     let width = array.element_type.byte_size();
     let bytes = array.data.get(position * width..(position + 1) * width)?;
     let mut wide = [0; 8];

@@ -9,6 +9,7 @@
 //! where the operation itself decides at run time what it reads (`select`, the operand of
 //! `dynamic-update-slice`, `sort` along its dimension).
 
+mod access;
 mod contraction;
 mod dynamic;
 mod reading;
@@ -19,6 +20,7 @@ mod window;
 use super::{Expr, IndexingMap, dim_exprs};
 use crate::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Opcode, Shape};
 
+pub use access::{Access, OperandRead, access, combined_elements};
 pub use reading::{Indexing, Reading, RuntimeValue};
 pub use to_output::input_to_output;
 
@@ -31,23 +33,21 @@ type Found = Result<Vec<Reading>, Reason>;
 /// An instruction with what is needed to look around it.
 #[derive(Clone, Copy)]
 struct Site<'m> {
-    module: &'m Module,
-    id: ComputationId,
+    computation: &'m Computation,
+    /// Its number, where that is known.
+    id: Option<ComputationId>,
     instruction: &'m Instruction,
 }
 
 impl<'m> Site<'m> {
-    fn new(module: &'m Module, computation: ComputationId, instruction: InstrId) -> Self {
-        Site { module, id: computation, instruction: module.computation(computation).instruction(instruction) }
-    }
-
-    fn computation(&self) -> &'m Computation {
-        self.module.computation(self.id)
+    fn new(module: &'m Module, id: ComputationId, instruction: InstrId) -> Self {
+        let computation = module.computation(id);
+        Site { computation, id: Some(id), instruction: computation.instruction(instruction) }
     }
 
     fn operand(&self, operand: usize) -> Result<&'m Instruction, Reason> {
         let id = self.instruction.operands.get(operand).ok_or_else(|| format!("there is no operand {operand}"))?;
-        Ok(self.computation().instruction(*id))
+        Ok(self.computation.instruction(*id))
     }
 
     /// Sizes of an operand that is an array.
@@ -111,6 +111,7 @@ fn of_operand(site: Site, operand: usize, leaf: usize) -> Found {
         Op::Scatter { .. } => one(dynamic::scatter(site, operand, leaf)),
         Op::Reduce { dimensions, .. } => one(window::reduce(site, operand, dimensions)),
         Op::ReduceWindow { window, .. } => one(window::reduce_window(site, operand, window)),
+        Op::SelectAndScatter { window, .. } => one(window::select_and_scatter(site, operand, window)),
         Op::Convolution(attributes) => one(window::convolution(site, operand, attributes)),
         Op::Dot(dims) => one(contraction::dot(site, operand, dims)),
         Op::ScaledDot(dims) => one(contraction::scaled_dot(site, operand, dims)),

@@ -9,8 +9,9 @@ use crate::indexing::{Bounds, Expr, ExprKind, IndexingMap, Variable, simplify_ex
 /// value is clamped to the variable's bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuntimeValue {
-    /// The computation of the instruction.
-    pub computation: ComputationId,
+    /// The computation of the instruction; `None` if it is the one of the instruction that reads, whose number was not
+    /// asked for.
+    pub computation: Option<ComputationId>,
     /// The instruction.
     pub instruction: InstrId,
     /// Index of the element, over the variables of the map that uses it (runtime variables: earlier ones only).

@@ -2,12 +2,14 @@
 
 use super::{Reading, Reason, Site, dim, expect_rank, identity, over, position};
 use crate::hlo::{ArrayShape, PaddingDim, SliceDim};
-use crate::indexing::{Expr, IndexingMap, Interval, delinearize, linearize};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, delinearize, linearize};
 
 pub(super) fn broadcast(site: Site, dimensions: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
-    let results: Result<Vec<Expr>, Reason> = dimensions.iter().map(|&d| dim(d, output.len())).collect();
-    expect_rank("the operand", site.operand_dims(0)?.len(), dimensions.len())?;
+    let sizes = site.operand_dims(0)?;
+    expect_rank("the operand", sizes.len(), dimensions.len())?;
+    let result = |(&d, &size): (&i64, &i64)| if size == 1 { Ok(Expr::constant(0)) } else { dim(d, output.len()) };
+    let results: Result<Vec<Expr>, Reason> = dimensions.iter().zip(sizes).map(result).collect();
     Ok(over(output, results?))
 }
 
@@ -61,10 +63,13 @@ pub(super) fn spread(map: &mut IndexingMap, position: Expr, size: i64, distance:
     if distance < 1 {
         return Err("the distance of neighbours is less than 1".into());
     }
-    let last = size.checked_sub(1).and_then(|n| n.checked_mul(distance)).ok_or("the dimension is too large")?;
-    map.results.push(position.clone().floor_div(distance));
-    let constrained = std::mem::take(map).with_constraint(position.clone(), Interval::new(0, last));
-    *map = constrained.with_constraint(position.modulo(distance), Interval::point(0));
+    // The bounds are the coordinate's, which code needs anyway; where it is exact they say the same of the position.
+    let coordinate = position.clone().floor_div(distance);
+    if distance > 1 {
+        map.constraints.push(Constraint::new(position.modulo(distance), Interval::point(0)));
+    }
+    map.constraints.push(Constraint::new(coordinate.clone(), Interval::from_size(size)));
+    map.results.push(coordinate);
     Ok(())
 }
 
@@ -95,7 +100,33 @@ pub(super) fn reshaped(from: &[i64], to: &[i64]) -> Result<Reading, Reason> {
     if count(from) != count(to) {
         return Err(format!("{from:?} and {to:?} have different numbers of elements"));
     }
-    Ok(over(from, delinearize(&linearize(&identity(from.len()), from), to)))
+    Ok(over(from, in_runs(&identity(from.len()), from, to)))
+}
+
+/// The index in dimensions `to` of the element at `index` in dimensions `from`, both row-major and of equally many
+/// elements. Runs of dimensions with equally many elements are handled by themselves, which keeps the expressions small.
+fn in_runs(index: &[Expr], from: &[i64], to: &[i64]) -> Vec<Expr> {
+    if from.contains(&0) || to.contains(&0) {
+        return vec![Expr::constant(0); to.len()];
+    }
+    let mut result = Vec::with_capacity(to.len());
+    let (mut i, mut j) = (0, 0);
+    while j < to.len() {
+        let (first_i, first_j) = (i, j);
+        let (mut a, mut b) = (1i64, to[j]);
+        j += 1;
+        while a != b {
+            // The element counts are equal, so there is a next dimension on the side that is behind.
+            match (a < b, from.get(i), to.get(j)) {
+                (true, Some(size), _) => (a, i) = (a.saturating_mul(*size), i + 1),
+                (false, _, Some(size)) => (b, j) = (b.saturating_mul(*size), j + 1),
+                _ => break,
+            }
+        }
+        let place = linearize(&index[first_i..i], &from[first_i..i]);
+        result.extend(delinearize(&place, &to[first_j..j]));
+    }
+    result
 }
 
 pub(super) fn bitcast(site: Site) -> Result<Reading, Reason> {
@@ -111,11 +142,11 @@ pub(super) fn same_place(from: &ArrayShape, to: &ArrayShape) -> Result<Reading, 
     if count(&from.dims) != count(&to.dims) || from.element_type.byte_size() != to.element_type.byte_size() {
         return Err("the element sizes differ".into());
     }
-    let (outer, sizes) = physical(from)?;
-    let place = linearize(&outer.iter().map(|&d| Expr::dim(d as u32)).collect::<Vec<_>>(), &sizes);
-    let (inner, sizes) = physical(to)?;
+    let (outer, from_sizes) = physical(from)?;
+    let index: Vec<Expr> = outer.iter().map(|&d| Expr::dim(d as u32)).collect();
+    let (inner, to_sizes) = physical(to)?;
     let mut results = vec![Expr::constant(0); to.rank()];
-    for (&d, coordinate) in inner.iter().zip(delinearize(&place, &sizes)) {
+    for (&d, coordinate) in inner.iter().zip(in_runs(&index, &from_sizes, &to_sizes)) {
         results[d] = coordinate;
     }
     Ok(over(&from.dims, results))

@@ -18,7 +18,7 @@ pub fn input_to_output(
     match directly(site, operand) {
         Some(Ok(readings)) => Indexing::Known(readings.into_iter().filter_map(Reading::simplified).collect()),
         Some(Err(reason)) => Indexing::Unknown(format!("{}: {reason}", site.instruction.opcode())),
-        None => by_inversion(module, site, instruction, operand, leaf),
+        None => by_inversion(site, output_to_input(module, computation, instruction, leaf), operand, leaf),
     }
 }
 
@@ -38,8 +38,8 @@ fn directly(site: Site, operand: usize) -> Option<Found> {
     }
 }
 
-fn by_inversion(module: &Module, site: Site, instruction: InstrId, operand: usize, leaf: usize) -> Indexing {
-    let indexing = output_to_input(module, site.id, instruction, leaf).into_iter().nth(operand);
+fn by_inversion(site: Site, forward: Vec<Indexing>, operand: usize, leaf: usize) -> Indexing {
+    let indexing = forward.into_iter().nth(operand);
     let readings = match indexing {
         Some(Indexing::Known(readings)) => readings,
         Some(unknown) => return unknown,

@@ -3,7 +3,7 @@
 use super::shape::spread;
 use super::{Reading, Reason, Site, expect_rank, identity, position};
 use crate::hlo::{ConvolutionAttrs, Window, WindowDim};
-use crate::indexing::{Expr, IndexingMap, Variable};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, linearize};
 
 /// The arrays along the reduced dimensions, which become range variables in order; initial values.
 pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<Reading, Reason> {
@@ -36,6 +36,7 @@ pub(super) fn reduce_window(site: Site, operand: usize, window: &Window) -> Resu
     let mut map = IndexingMap::from_tensor_sizes(Vec::new(), output, &[]);
     for (i, (window, &size)) in window.dims.iter().zip(dims).enumerate() {
         let place = add_range(&mut map, window.size);
+        let place = if window.reversal { -place + window.size.saturating_sub(1) } else { place };
         under_window(&mut map, Expr::dim(i as u32), place, window, size)?;
     }
     Ok(Reading::new(map))
@@ -52,6 +53,47 @@ fn under_window(
     let low = window.padding_low.checked_neg().ok_or("the padding is too large")?;
     let position = window_index * window.stride + place * window.window_dilation + low;
     spread(map, position, size, window.base_dilation)
+}
+
+/// By the windows that may cover the element, whose places are the first half of the range variables: the source's value
+/// of each; of the operand the elements under each, the second half; the initial value.
+pub(super) fn select_and_scatter(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
+    let output = site.output_dims(0)?;
+    if operand > 1 {
+        return Ok(Reading::scalar(output));
+    }
+    let source = site.operand_dims(1)?;
+    expect_rank("the window", window.dims.len(), output.len())?;
+    expect_rank("the source", source.len(), output.len())?;
+    let mut map = IndexingMap::from_tensor_sizes(Vec::new(), output, &[]);
+    for (i, (window, &size)) in window.dims.iter().zip(source).enumerate() {
+        let place = add_range(&mut map, window.size);
+        spread(&mut map, Expr::dim(i as u32) - place + window.padding_low, size, window.stride)?;
+    }
+    if operand == 0 {
+        window.dims.iter().for_each(|window| drop(add_range(&mut map, window.size)));
+        map.results = under_windows(window, &map.results);
+        for (result, &size) in map.results.iter().zip(output) {
+            map.constraints.push(Constraint::new(result.clone(), Interval::from_size(size)));
+        }
+    }
+    Ok(Reading::new(map))
+}
+
+/// The elements under the windows at `source`, by the second half of the range variables.
+fn under_windows(window: &Window, source: &[Expr]) -> Vec<Expr> {
+    let (rank, dims) = (source.len(), window.dims.iter().zip(source).enumerate());
+    let element = |(i, (dim, source)): (usize, (&WindowDim, &Expr))| {
+        source.clone() * dim.stride + Expr::range((rank + i) as u32) + dim.padding_low.saturating_neg()
+    };
+    dims.map(element).collect()
+}
+
+/// Row-major positions of the element itself and of another one under the same window.
+pub(super) fn candidate(site: Site, window: &Window) -> Result<Vec<Expr>, Reason> {
+    let output = site.output_dims(0)?;
+    let other = select_and_scatter(site, 0, window)?.map.results;
+    Ok(vec![linearize(&identity(output.len()), output), linearize(&other, output)])
 }
 
 /// Every element along one dimension.

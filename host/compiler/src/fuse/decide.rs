@@ -16,7 +16,7 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 use super::executor::{Executor, executor};
 use super::hero::{Claim, Zone, is_admitted, is_updated_in_place, zone_of_operands};
 use super::in_place::{initial_values, started_from};
-use super::reads::read;
+use super::reads::{Index, read};
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
@@ -82,7 +82,7 @@ struct Decider<'a> {
     users: Vec<Vec<InstrId>>,
     placements: Vec<Vec<Placement>>,
     kernels: HashMap<InstrId, Kernel>,
-    indices: HashMap<(u32, String), u32>,
+    indices: HashMap<(u32, Index), u32>,
 }
 
 /// Decides for every instruction of a computation executed by thunks.
@@ -229,7 +229,7 @@ impl Decider<'_> {
             for position in fusible.filter(|&p| instruction.operands[p] == id) {
                 let read = read(self.computation, instruction, position);
                 for placement in self.placements[user.index()].clone() {
-                    let index = self.index(placement.site.index, read.index.as_deref());
+                    let index = self.index(placement.site.index, &read.index);
                     let site = Site { function: placement.site.function, index };
                     let claim = self.claim(placement.kernel);
                     let zone = zone_of_operands(self.computation, user, placement.zone, claim);
@@ -241,10 +241,12 @@ impl Decider<'_> {
     }
 
     /// A number for the index that `step` makes of index `base`.
-    fn index(&mut self, base: u32, step: Option<&str>) -> u32 {
-        let Some(step) = step else { return base };
+    fn index(&mut self, base: u32, step: &Index) -> u32 {
+        if *step == Index::Own {
+            return base;
+        }
         let next = self.indices.len() as u32 + 1;
-        *self.indices.entry((base, step.to_string())).or_insert(next)
+        *self.indices.entry((base, step.clone())).or_insert(next)
     }
 }
 

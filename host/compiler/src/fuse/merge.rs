@@ -12,7 +12,7 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 
 use super::decide::Decisions;
 use super::order::{Graph, Step};
-use super::reads::read;
+use super::reads::{Index, read};
 use super::region::Region;
 
 /// Most results of a merged kernel.
@@ -171,7 +171,7 @@ impl Merger<'_> {
                 let same_dims = first_array(self.computation.instruction(instruction.operands[position]))
                     .zip(first_array(instruction))
                     .is_some_and(|(from, to)| from.dims == to.dims);
-                same_dims && read(self.computation, instruction, position).index.is_none()
+                same_dims && read(self.computation, instruction, position).index == Index::Own
             }
         }
     }

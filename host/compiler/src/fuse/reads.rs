@@ -1,7 +1,8 @@
 //! How an instruction reads an operand: how often, and at which index.
 
-use fusebox_core::cost::{first_array, steps};
+use fusebox_core::cost::first_array;
 use fusebox_core::hlo::{ArrayShape, Computation, Instruction, Op, ScatterDims};
+use fusebox_core::indexing::{Access, OperandRead, Reading, access};
 
 /// Updates of one window that a thread, or lanes of a vector, combine with one look at the indices.
 const UPDATES_PER_INDEX: i64 = 32;
@@ -11,8 +12,19 @@ const UPDATES_PER_INDEX: i64 = 32;
 pub struct Read {
     /// Elements of the operand read per element of the instruction.
     pub factor: f64,
-    /// `None`: at the instruction's own index. Otherwise, what makes the index: equal texts, equal indices.
-    pub index: Option<String>,
+    /// Where they are.
+    pub index: Index,
+}
+
+/// Which elements of an operand are read. Equal ones of users at equal indices are one element.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Index {
+    /// The one at the instruction's own index.
+    Own,
+    /// The one where this map leads.
+    At(Reading),
+    /// Some that no other instruction is known to read: of the instruction of this name, the operand of this number.
+    Elsewhere(String, usize),
 }
 
 /// How `instruction` reads its operand number `position`.
@@ -21,31 +33,46 @@ pub fn read(computation: &Computation, instruction: &Instruction, position: usiz
     let (Some(from), Some(to)) = (operand.shape.as_array(), first_array(instruction)) else {
         return elsewhere(instruction, position, 1.0);
     };
-    match &instruction.op {
-        Op::BitcastConvert => pointwise(from, to),
-        op if op.is_elementwise() => pointwise(from, to),
-        Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } | Op::Reverse { .. } | Op::Slice { .. } => {
-            Read { factor: 1.0, index: Some(format!("{:?} {:?} {:?}", instruction.op, from.dims, to.dims)) }
-        }
-        Op::Pad { .. } if position == 0 => share(instruction, position, from, to),
-        Op::Concatenate { .. } => share(instruction, position, from, to),
-        Op::DynamicUpdateSlice if position == 0 => Read { factor: 1.0, index: None },
-        Op::DynamicUpdateSlice if position == 1 => share(instruction, position, from, to),
-        Op::Gather(dims) if position == 1 => elsewhere(instruction, position, dims.start_index_map.len() as f64),
-        Op::Scatter { dims, .. } => scattered(dims, instruction, position, from, computation),
-        Op::Reduce { .. } | Op::ReduceWindow { .. } if position >= instruction.operands.len() / 2 => {
-            elsewhere(instruction, position, 1.0)
-        }
-        Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) => {
-            elsewhere(instruction, position, steps(computation, instruction))
-        }
-        _ => elsewhere(instruction, position, 1.0),
+    if let Op::Scatter { dims, .. } = &instruction.op {
+        return scattered(dims, instruction, position, from, computation);
+    }
+    match access(computation, instruction) {
+        Ok(access) => match access.reads.iter().find(|read| read.operand == position) {
+            Some(read) => of_value(&access, read, from, to, || elsewhere(instruction, position, 1.0)),
+            None => elsewhere(instruction, position, indices_read(&access, instruction, position)),
+        },
+        Err(_) => elsewhere(instruction, position, 1.0),
     }
 }
 
-fn pointwise(from: &ArrayShape, to: &ArrayShape) -> Read {
-    let same = from.dims == to.dims;
-    Read { factor: 1.0, index: (!same).then(|| "scalar".into()) }
+/// One element at a known place; one wherever the result comes from this operand; or one in each turn of loops.
+fn of_value(
+    access: &Access,
+    read: &OperandRead,
+    from: &ArrayShape,
+    to: &ArrayShape,
+    elsewhere: impl FnOnce() -> Read,
+) -> Read {
+    let map = &read.reading.map;
+    let exprs = map.results.iter().chain(map.constraints.iter().map(|constraint| &constraint.expr));
+    let nests = exprs.map(|expr| access.loops_around(expr)).max().unwrap_or(0);
+    match (nests, map.constraints.is_empty()) {
+        (0, true) if map.is_identity() => Read { factor: 1.0, index: Index::Own },
+        (0, true) => Read { factor: 1.0, index: Index::At(read.reading.clone()) },
+        (0, false) => Read { factor: ratio(from, to).min(1.0), ..elsewhere() },
+        _ => {
+            // Only every so many turns meet an element that stands apart from its neighbours.
+            let apart: f64 = map.constraints.iter().filter_map(|c| Some(c.expr.as_remainder()?.1 as f64)).product();
+            Read { factor: access.turns(nests) as f64 / apart, ..elsewhere() }
+        }
+    }
+}
+
+/// How many values an operand gives that say where others are read.
+fn indices_read(access: &Access, instruction: &Instruction, position: usize) -> f64 {
+    let operand = instruction.operands[position];
+    let values = access.reads.iter().flat_map(|read| &read.reading.runtime);
+    values.filter(|value| value.instruction == operand).count().max(1) as f64
 }
 
 /// Every update is read once. Index vectors are read again for each few updates of a window.
@@ -70,16 +97,52 @@ fn scattered(
     elsewhere(instruction, position, factor)
 }
 
-/// Read only where the result comes from this operand.
-fn share(instruction: &Instruction, position: usize, from: &ArrayShape, to: &ArrayShape) -> Read {
-    elsewhere(instruction, position, ratio(from, to).min(1.0))
-}
-
-/// At indices that no other instruction is known to read.
 fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> Read {
-    Read { factor, index: Some(format!("{} {position}", instruction.name)) }
+    Read { factor, index: Index::Elsewhere(instruction.name.clone(), position) }
 }
 
 fn ratio(from: &ArrayShape, to: &ArrayShape) -> f64 {
     from.element_count() as f64 / to.element_count().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::parse_module;
+
+    use super::*;
+
+    /// How the root of a computation reads an operand.
+    fn of_root(body: &str, position: usize) -> Read {
+        let pick =
+            "pick { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT c = pred[] compare(x, y), direction=GE }\n";
+        let add = "add { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT s = f32[] add(x, y) }\n";
+        let module = parse_module(&format!("HloModule m\n{pick}{add}ENTRY e {{ {body} }}"), "m.hlo").unwrap();
+        let computation = module.entry_computation().unwrap();
+        read(computation, computation.root_instruction(), position)
+    }
+
+    #[test]
+    fn equal_maps_are_equal_reads_whatever_the_operation() {
+        let reshape = of_root("p = f32[4,6] parameter(0)\n ROOT r = f32[24] reshape(p)", 0);
+        let bitcast = of_root("p = f32[4,6] parameter(0)\n ROOT r = f32[24] bitcast(p)", 0);
+        assert!(matches!(reshape.index, Index::At(_)) && reshape == bitcast);
+        let slice = of_root("p = f32[9] parameter(0)\n ROOT r = f32[4] slice(p), slice={[0:4]}", 0);
+        assert_eq!(slice, Read { factor: 1.0, index: Index::Own });
+        let later = of_root("p = f32[9] parameter(0)\n ROOT r = f32[4] slice(p), slice={[1:5]}", 0);
+        assert_ne!(slice.index, later.index);
+    }
+
+    #[test]
+    fn elements_are_counted_by_the_turns_that_meet_them() {
+        let factor = |body, position| of_root(body, position).factor;
+        let pad = "p = f32[6] parameter(0)\n q = f32[] parameter(1)\n ROOT r = f32[24] pad(p, q), padding=9_9";
+        assert_eq!((factor(pad, 0), factor(pad, 1)), (0.25, 1.0));
+        let scattered = "p = f32[8,8] parameter(0)\n s = f32[3,3] parameter(1)\n z = f32[] parameter(2)\n \
+             ROOT r = f32[8,8] select-and-scatter(p, s, z), window={size=4x4 stride=2x2}, select=pick, scatter=add";
+        // Four by four windows cover an element, of which every second in each dimension exists.
+        assert_eq!((factor(scattered, 1), factor(scattered, 0), factor(scattered, 2)), (4.0, 64.0, 1.0));
+        let gather = "p = f32[9,6] parameter(0)\n i = s32[5,2] parameter(1)\n ROOT r = f32[5] gather(p, i), offset_dims={}, \
+             collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}";
+        assert_eq!((factor(gather, 0), factor(gather, 1)), (1.0, 2.0));
+    }
 }

@@ -4,7 +4,6 @@ use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scala
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use super::float_types::{narrow, widen};
-use crate::access::bitcast_bits;
 
 /// The same bits as another type of equal width, where `pred` is a byte of 0 or 1.
 pub fn reinterpret(b: &mut FunctionBuilder, from: ElementType, to: ElementType, x: Value) -> Result<Value, String> {
@@ -167,4 +166,9 @@ pub fn joined(b: &mut FunctionBuilder, from: ElementType, to: ElementType, parts
         all = b.ori(all, bits);
     }
     from_bits(b, to, all)
+}
+
+/// Width for `bitcast-convert`, where `pred` counts as a byte.
+fn bitcast_bits(ty: ElementType) -> u32 {
+    if ty == ElementType::Pred { 8 } else { ty.bits() }
 }

@@ -21,17 +21,31 @@ mod shape;
 mod unary;
 mod window;
 
-use fusebox_core::builder::{Scalar, Value};
+use fusebox_core::builder::{Scalar, Type, Value};
 use fusebox_core::hlo::{ElementType, InstrId, Op};
 
 use crate::EmissionError;
 use crate::access::Recipe;
+use crate::partition::Partition;
 use crate::subgraph::Writer;
 
 pub use combiner::combiner_function;
 pub use constant::{MAX_CONSTANT_ELEMENTS, constant, iota};
-pub use contract::accumulator;
-pub use reduce::state_types;
+use reduce::state_types;
+
+/// Types of the values that each of an instruction's loops carries, outermost first.
+pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Result<Vec<Vec<Type>>, EmissionError> {
+    let states = match &partition.instruction(id).op {
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => vec![state_types(partition, id, *to_apply)],
+        Op::SelectAndScatter { .. } => window::state_types(partition, id),
+        Op::Dot(_) | Op::Convolution(_) => vec![vec![Type::of_element(contract::accumulator(partition, id)?)]],
+        _ => Vec::new(),
+    };
+    match states.len() >= loops {
+        true => Ok(states),
+        false => Err(partition.error(id, "has no elementwise form; keep it out of fusions")),
+    }
+}
 
 /// The values of an instruction at its site. `operands` belong to the recipe's reads.
 pub fn emit(

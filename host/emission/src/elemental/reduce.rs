@@ -26,7 +26,7 @@ fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: Computation
     (is_narrow(element) && combiner::single_operation(partition.module, to_apply).is_some()).then_some(element)
 }
 
-/// A `reduce` or `reduce-window`. Operands: the initial values, then, unless nothing is reduced, the elements; those of a
+/// A `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then the initial values; elements of a
 /// window that may lie outside stand behind the recipe's branch.
 pub fn reduce(
     writer: &mut Writer<'_, '_>,
@@ -53,7 +53,7 @@ pub fn reduce(
 }
 
 fn split(writer: &Writer<'_, '_>, id: InstrId, operands: &[Vec<Value>]) -> (Vec<Value>, Vec<Value>) {
-    let (initial, elements) = operands.split_at(writer.partition.instruction(id).operands.len() / 2);
+    let (elements, initial) = operands.split_at(operands.len() - writer.partition.instruction(id).operands.len() / 2);
     let flat = |values: &[Vec<Value>]| values.iter().flatten().copied().collect();
     (flat(initial), flat(elements))
 }

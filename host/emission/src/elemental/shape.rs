@@ -15,36 +15,38 @@ pub fn concatenate(
     recipe: &Recipe,
     operands: &[Vec<Value>],
 ) -> Result<Vec<Value>, EmissionError> {
-    let parts: Vec<(&Branch, &[Value])> = recipe.branches.iter().zip(operands.iter().map(Vec::as_slice)).collect();
+    let reached = recipe.branches.iter().filter(|branch| branch.reachable);
+    let parts: Vec<(&Branch, &[Value])> = reached.zip(operands.iter().map(Vec::as_slice)).collect();
     match parts.as_slice() {
         [] => Err(writer.error(id, "has no elements that could be read")),
         [(_, values)] => Ok(values.to_vec()),
         _ => {
-            let position = writer.index(recipe.indices[0]);
             let types = writer.partition.leaf_types(id);
-            choose(writer, position, &types, &parts)
+            choose(writer, id, &types, &parts)
         }
     }
 }
 
 fn choose(
     writer: &mut Writer<'_, '_>,
-    position: Value,
+    id: InstrId,
     types: &[Type],
     parts: &[(&Branch, &[Value])],
 ) -> Result<Vec<Value>, EmissionError> {
     let (first, second) = parts.split_at(parts.len() / 2);
-    let bound = second.first().and_then(|(branch, _)| branch.conditions.first()).map_or(0, |c| c.bounds.lower);
-    let bound = writer.b.index(bound);
+    let [condition] = second[0].0.conditions.as_slice() else {
+        return Err(writer.error(id, "has a part that is chosen by other than one condition"));
+    };
+    let (position, bound) = (writer.index(condition.index), writer.b.index(condition.bounds.lower));
     let below = writer.b.cmpi(IntPredicate::Slt, position, bound);
-    let first = side(writer, position, types, first)?;
-    let second = side(writer, position, types, second)?;
+    let first = side(writer, id, types, first)?;
+    let second = side(writer, id, types, second)?;
     Ok(writer.b.op("scf.if", &[below], Vec::new(), types, vec![first, second]))
 }
 
 fn side(
     writer: &mut Writer<'_, '_>,
-    position: Value,
+    id: InstrId,
     types: &[Type],
     parts: &[(&Branch, &[Value])],
 ) -> Result<Region, EmissionError> {
@@ -53,20 +55,21 @@ fn side(
     }
     let (region, _) = writer.b.detached(&[]);
     writer.b.enter(region);
-    let values = choose(writer, position, types, parts);
+    let values = choose(writer, id, types, parts);
     writer.b.op("scf.yield", values.as_deref().unwrap_or_default(), Vec::new(), &[], Vec::new());
     let region = writer.b.leave();
     values.map(|_| region)
 }
 
-/// Operands: the padding, then the operand if it can be hit at all.
+/// Operands: the operand if it can be hit at all, the padding.
 pub fn pad(
     writer: &mut Writer<'_, '_>,
     id: InstrId,
     recipe: &Recipe,
     operands: &[Vec<Value>],
 ) -> Result<Vec<Value>, EmissionError> {
-    guarded(writer, id, &recipe.branches[0], operands.get(1), &operands[0])
+    let padding = recipe.of_operand(1, operands).cloned().unwrap_or_default();
+    guarded(writer, id, &recipe.branches[0], recipe.of_operand(0, operands), &padding)
 }
 
 /// `values` behind the branch, `otherwise` else.

@@ -1,17 +1,25 @@
 //! `select-and-scatter` in gather form.
 
-use fusebox_core::builder::{IntPredicate, Value};
-use fusebox_core::hlo::ComputationId;
+use fusebox_core::builder::{IntPredicate, Type, Value};
+use fusebox_core::hlo::{ComputationId, InstrId};
 
 use super::combiner;
 use crate::EmissionError;
 use crate::access::Recipe;
+use crate::partition::Partition;
 use crate::subgraph::Writer;
+
+/// Of the loop over windows: the result; of the one over a window's elements: the value selected so far, its position,
+/// and whether there is one.
+pub fn state_types(partition: &Partition<'_>, id: InstrId) -> Vec<Vec<Type>> {
+    let element = partition.leaf_types(id);
+    vec![element.clone(), [element, vec![Type::INDEX, Type::I1]].concat()]
+}
 
 /// For every window that may cover the element: which of its elements is selected; if it is this one, the
 /// window's source value is combined in.
 ///
-/// Operands: the initial value, the window's source, the candidate.
+/// Operands: the candidate, the window's source, the initial value; of the first two neither if no window covers anything.
 pub fn select_and_scatter(
     writer: &mut Writer<'_, '_>,
     select: ComputationId,
@@ -19,8 +27,8 @@ pub fn select_and_scatter(
     recipe: &Recipe,
     operands: &[Vec<Value>],
 ) -> Result<Vec<Value>, EmissionError> {
-    let [initial, source, candidate] = operands else {
-        return Ok(operands.first().cloned().unwrap_or_default());
+    let [candidate, source, initial] = operands else {
+        return Ok(operands.last().cloned().unwrap_or_default());
     };
     let (source, candidate) = (source[0], candidate[0]);
     let exists = &recipe.branches[0];

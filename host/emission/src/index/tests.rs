@@ -1,115 +1,54 @@
 //! Index expressions become the shortest operations.
 
-use fusebox_core::indexing::Interval;
+use fusebox_core::indexing::{Expr, Interval};
 
 use super::{Atom, IndexId, Indices};
 use crate::partition::{FunctionId, ScopeId};
 
-const SIZES: [i64; 3] = [4, 6, 5];
-
-/// Indices over three arguments, and what they are at every point.
-struct Checked {
-    indices: Indices,
-    known: Vec<(IndexId, Vec<i64>)>,
-}
-
-fn points() -> Vec<[i64; 3]> {
-    let mut points = Vec::new();
-    for a in 0..SIZES[0] {
-        for b in 0..SIZES[1] {
-            points.extend((0..SIZES[2]).map(|c| [a, b, c]));
-        }
-    }
-    points
-}
-
-impl Checked {
-    fn new() -> Self {
-        let mut indices = Indices::default();
-        let body = ScopeId(0);
-        indices.register_scope(body, 0);
-        let argument = |(dim, &size): (usize, &i64)| {
-            let atom = Atom::Argument { function: FunctionId(0), dim: dim as u32 };
-            let id = indices.atom(atom, Interval::from_size(size), body);
-            (id, points().iter().map(|point| point[dim]).collect())
-        };
-        let known = SIZES.iter().enumerate().map(argument).collect();
-        Checked { indices, known }
-    }
-
-    fn value(&self, id: IndexId) -> &[i64] {
-        &self.known.iter().find(|(other, _)| *other == id).unwrap().1
-    }
-
-    /// The map of the index gives the values it should, at every point.
-    fn check(&mut self, id: IndexId, expected: &[i64]) {
-        let (map, operands) = self.indices.map(id);
-        for (i, expected) in expected.iter().enumerate() {
-            let point: Vec<i64> = operands.iter().map(|&operand| self.value(operand)[i]).collect();
-            assert_eq!(map.evaluate(&point, &[], &[]), [*expected], "{map} at {:?}", points()[i]);
-        }
-        let bounds = self.indices.bounds(id);
-        assert!(expected.iter().all(|&x| bounds.contains(x)), "{map}: {bounds:?}");
-    }
-}
-
-#[test]
-fn random_indices_keep_their_values() {
-    let mut checked = Checked::new();
-    let mut state = 7u64;
-    let mut random = |n: u64| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) % n
+/// Three arguments of a function.
+fn arguments(indices: &mut Indices) -> Vec<IndexId> {
+    indices.register_scope(ScopeId(0), 0);
+    let argument = |(dim, size)| {
+        let atom = Atom::Argument { function: FunctionId(0), dim };
+        indices.atom(atom, Interval::from_size(size), ScopeId(0))
     };
-    for _ in 0..400 {
-        let n = checked.known.len();
-        let (a, x) = checked.known[random(n as u64) as usize].clone();
-        let (b, y) = checked.known[random(n as u64) as usize].clone();
-        let c = random(9) as i64 + 1;
-        if x.iter().chain(&y).any(|v| v.abs() > 1 << 20) {
-            continue;
-        }
-        let (id, values): (IndexId, Vec<i64>) = match random(5) {
-            0 => (checked.indices.add(a, b), x.iter().zip(&y).map(|(x, y)| x + y).collect()),
-            1 => (checked.indices.offset(a, c - 5), x.iter().map(|x| x + c - 5).collect()),
-            2 => (checked.indices.scale(a, c - 4), x.iter().map(|x| x * (c - 4)).collect()),
-            3 => (checked.indices.floor_div(a, c), x.iter().map(|x| x.div_euclid(c)).collect()),
-            _ => (checked.indices.modulo(a, c), x.iter().map(|x| x.rem_euclid(c)).collect()),
-        };
-        checked.check(id, &values);
-        checked.known.push((id, values));
-    }
+    (0..).zip([4, 6, 5]).map(argument).collect()
+}
+
+fn at(indices: &mut Indices, text: &str, dims: &[IndexId]) -> IndexId {
+    indices.substitute(&text.parse::<Expr>().unwrap(), dims, &[], &[]).unwrap()
 }
 
 #[test]
 fn a_reshape_undone_gives_back_the_index() {
-    let mut checked = Checked::new();
-    let (i, j) = (checked.known[0].0, checked.known[1].0);
-    let indices = &mut checked.indices;
-    let scaled = indices.scale(i, 6);
-    let linear = indices.add(scaled, j);
-    assert_eq!(indices.floor_div(linear, 6), i);
-    assert_eq!(indices.modulo(linear, 6), j);
+    let mut indices = Indices::default();
+    let arguments = arguments(&mut indices);
+    let linear = at(&mut indices, "d0 * 6 + d1", &arguments);
+    assert_eq!(at(&mut indices, "d0 floordiv 6", &[linear]), arguments[0]);
+    assert_eq!(at(&mut indices, "d0 mod 6", &[linear]), arguments[1]);
 }
 
 #[test]
-fn a_slice_of_a_pad_gives_back_the_index() {
-    let mut checked = Checked::new();
-    let i = checked.known[0].0;
-    let indices = &mut checked.indices;
-    let shifted = indices.offset(i, 3);
-    assert_eq!(indices.offset(shifted, -3), i);
+fn an_atom_is_one_leaf() {
+    let mut indices = Indices::default();
+    let first = arguments(&mut indices);
+    assert_eq!(arguments(&mut indices), first);
+    let shifted = at(&mut indices, "d1 + 3", &first);
+    assert_eq!(indices.scope(shifted), Some(ScopeId(0)));
+    assert_eq!(indices.leaves(shifted), [first[1]]);
+    assert_eq!(at(&mut indices, "d0 - 3", &[shifted]), first[1]);
 }
 
 #[test]
-fn expressions_stay_small() {
-    let mut checked = Checked::new();
-    let (mut index, j) = (checked.known[0].0, checked.known[1].0);
+fn expressions_stay_small_and_right() {
+    let mut indices = Indices::default();
+    let arguments = arguments(&mut indices);
+    let mut index = arguments[0];
     for step in 0..100 {
-        let sum = checked.indices.add(index, j);
-        let scaled = checked.indices.scale(sum, 3);
-        index = checked.indices.modulo(scaled, 7 + step % 5);
-        let (map, _) = checked.indices.map(index);
+        let text = format!("((d0 + d1) * 3) mod {} + (d0 floordiv 2) * d2", 7 + step % 5);
+        index = at(&mut indices, &text, &[index, arguments[1], arguments[2]]);
+        let (map, operands) = indices.map(index);
         assert!(map.to_string().len() < 1000, "{map}");
+        assert!(operands.iter().all(|operand| *operand != index), "{map}");
     }
 }

@@ -20,17 +20,17 @@ fn a_pad_reads_only_inside() {
         text,
         r#"^bb0(%0: tensor<4xf32>, %1: index):
   %2 = "xla_gpu.apply_indexing"(%1) {map = "(d0) -> (d0 - 1), domain: d0 in [0, 5]"} : (index) -> index
-  %3 = "arith.constant"() {value = 0x3F800000 : f32} : () -> f32
+  %4 = "arith.constant"() {value = 0x3F800000 : f32} : () -> f32
   %5 = "arith.constant"() {value = 0 : index} : () -> index
   %6 = "arith.cmpi"(%2, %5) {predicate = 5 : i64} : (index, index) -> i1
   %7 = "arith.constant"() {value = 3 : index} : () -> index
   %8 = "arith.cmpi"(%2, %7) {predicate = 3 : i64} : (index, index) -> i1
   %9 = "arith.andi"(%6, %8) : (i1, i1) -> i1
   %10 = "scf.if"(%9) ({
-    %4 = "tensor.extract"(%0, %2) : (tensor<4xf32>, index) -> f32 loc("r")
-    "scf.yield"(%4) : (f32) -> ()
-  }, {
+    %3 = "tensor.extract"(%0, %2) : (tensor<4xf32>, index) -> f32 loc("r")
     "scf.yield"(%3) : (f32) -> ()
+  }, {
+    "scf.yield"(%4) : (f32) -> ()
   }) : (i1) -> f32
   "func.return"(%10) : (f32) -> ()"#
     );
@@ -49,11 +49,11 @@ fn a_reduction_is_a_loop_that_may_be_regrouped() {
     assert_eq!(
         text,
         r#"^bb0(%0: tensor<4x16xf32>, %1: index):
-  %4 = "arith.constant"() {value = 0x0 : f32} : () -> f32
-  %7 = "xla_gpu.loop"(%4) ({
+  %5 = "arith.constant"() {value = 0x0 : f32} : () -> f32
+  %7 = "xla_gpu.loop"(%5) ({
   ^bb0(%2: index, %3: f32):
-    %5 = "tensor.extract"(%0, %1, %2) : (tensor<4x16xf32>, index, index) -> f32 loc("r")
-    %6 = "arith.addf"(%3, %5) {fastmath = #arith.fastmath<reassoc>} : (f32, f32) -> f32
+    %4 = "tensor.extract"(%0, %1, %2) : (tensor<4x16xf32>, index, index) -> f32 loc("r")
+    %6 = "arith.addf"(%3, %4) {fastmath = #arith.fastmath<reassoc>} : (f32, f32) -> f32
     "xla_gpu.yield"(%6) : (f32) -> ()
   }) {map = "()[s0] -> (), domain: s0 in [0, 15]", unroll = array<i64>} : (f32) -> f32
   "func.return"(%7) : (f32) -> ()"#

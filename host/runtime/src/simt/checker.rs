@@ -74,8 +74,12 @@ impl Checker {
         self.last = index;
         let memory = &mut self.memories[index];
         let inside = place >= memory.start && place + bytes <= memory.start + memory.bytes;
-        if inside && kind == AccessKind::Read && memory.rule.written == Written::Never {
-            return true;
+        if inside && kind == AccessKind::Read {
+            let first = (place - memory.start) / memory.element_bytes;
+            super::trace::read(memory.name, first, bytes.div_ceil(memory.element_bytes));
+            if memory.rule.written == Written::Never {
+                return true;
+            }
         }
         let name = memory.name;
         if !inside {

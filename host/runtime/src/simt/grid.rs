@@ -12,6 +12,7 @@ use crate::kernel::LoadedKernel;
 /// # Errors
 /// If a thread did what it must not, or an output element was not written exactly once; or memory is short.
 pub fn run_grid(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder) -> Result<(), RunError> {
+    super::trace::launch(&kernel.image.symbol);
     let simulator = Simulator::new(kernel, addresses, order);
     let before = CURRENT.replace(&raw const simulator);
     let done = run_blocks(kernel, &simulator, order);

@@ -16,11 +16,13 @@ mod grid;
 mod history;
 mod order;
 mod simulator;
+mod trace;
 
 use std::cell::Cell;
 
 pub use grid::run_grid;
 pub use order::ThreadOrder;
+pub use trace::{LaunchReads, trace_reads};
 
 use fault::FaultKind;
 use history::AccessKind;

@@ -1,0 +1,63 @@
+//! Minima and maxima.
+
+use super::{Algebra, Ix, Kind};
+
+/// Operands of nested minima beyond this number are not compared with each other.
+const MAX_OPERANDS: usize = 8;
+
+impl Algebra {
+    /// The smaller of two.
+    pub fn min(&mut self, a: Ix, b: Ix) -> Ix {
+        self.extremum(a, b, true)
+    }
+
+    /// The larger of two.
+    pub fn max(&mut self, a: Ix, b: Ix) -> Ix {
+        self.extremum(a, b, false)
+    }
+
+    /// Operands of nested minima are one set: in order, without those that another one always beats.
+    fn extremum(&mut self, a: Ix, b: Ix, is_min: bool) -> Ix {
+        let mut operands = self.operands_of(a, b, is_min).unwrap_or_else(|| vec![a, b]);
+        operands.sort_unstable_by(|a, b| self.compare(*a, *b));
+        operands.dedup();
+        let mut kept: Vec<Ix> = Vec::new();
+        for operand in operands {
+            if kept.iter().any(|&other| self.beats(other, operand, is_min)) {
+                continue;
+            }
+            kept.retain(|&other| !self.beats(operand, other, is_min));
+            kept.push(operand);
+        }
+        let make = if is_min { Kind::Min } else { Kind::Max };
+        let first = kept[0];
+        kept[1..].iter().fold(first, |result, &operand| self.intern(make(result, operand)))
+    }
+
+    /// The operands of the nest of minima, or maxima, that the two make up; `None` if there are too many.
+    fn operands_of(&self, a: Ix, b: Ix, is_min: bool) -> Option<Vec<Ix>> {
+        let (mut operands, mut open) = (Vec::new(), vec![a, b]);
+        while let Some(ix) = open.pop() {
+            match *self.node(ix).kind {
+                Kind::Min(a, b) if is_min => open.extend([a, b]),
+                Kind::Max(a, b) if !is_min => open.extend([a, b]),
+                _ => operands.push(ix),
+            }
+            if operands.len() + open.len() > MAX_OPERANDS {
+                return None;
+            }
+        }
+        Some(operands)
+    }
+
+    /// Whether `a` is never worse than `b` in a minimum or maximum.
+    fn beats(&mut self, a: Ix, b: Ix, is_min: bool) -> bool {
+        let (x, y) = (self.range(a), self.range(b));
+        if if is_min { x.upper <= y.lower } else { x.lower >= y.upper } {
+            return true;
+        }
+        let difference = self.sub(a, b);
+        let range = self.range(difference);
+        if is_min { range.upper <= 0 } else { range.lower >= 0 }
+    }
+}

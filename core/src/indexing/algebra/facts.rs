@@ -1,0 +1,61 @@
+//! What is known about expressions beyond the ranges of their leaves.
+
+use super::sum::range_of_parts;
+use super::{Algebra, Interval, Ix, Sum};
+
+impl Algebra {
+    /// From now on, these expressions lie within these intervals. What was simplified before is not forgotten but made
+    /// without this knowledge: ask again.
+    pub fn assume(&mut self, facts: impl IntoIterator<Item = (Ix, Interval)>) {
+        for (ix, bounds) in facts {
+            self.nodes[ix.0 as usize].range = self.range(ix).intersect(bounds);
+            self.facts.push((self.as_sum(ix), bounds));
+        }
+        if !self.facts.is_empty() {
+            self.quotients.clear();
+            self.remainders.clear();
+            // Parts come before what is made of them.
+            (0..self.nodes.len() as u32).for_each(|number| self.narrow(Ix(number)));
+        }
+    }
+
+    /// Narrows a range to what follows from those of the parts and from facts.
+    pub(super) fn narrow(&mut self, ix: Ix) {
+        if self.facts.is_empty() {
+            return;
+        }
+        let of_parts = self.range_of(&self.node(ix).kind);
+        let as_sum = self.by_facts(&self.as_sum(ix), Interval::ALL);
+        let range = self.range(ix).intersect(of_parts).intersect(as_sum);
+        self.nodes[ix.0 as usize].range = range;
+    }
+
+    /// Narrows the range of a sum that contains a multiple of a sum something is known about.
+    pub(super) fn by_facts(&self, sum: &Sum, mut range: Interval) -> Interval {
+        for (known, bounds) in &self.facts {
+            let Some(factor) = multiple(sum, known) else { continue };
+            let mut rest = sum.clone();
+            let Some(negative) = factor.checked_neg() else { continue };
+            if rest.add_sum(known, negative).is_none() {
+                continue;
+            }
+            let terms = rest.terms.iter().filter(|(_, coefficient)| *coefficient != 0);
+            let terms = terms.map(|&(term, k)| (self.range(term), k)).chain([(*bounds, factor)]);
+            let rest = range_of_parts(rest.constant, terms);
+            range = range.intersect(rest);
+        }
+        // s + y / a = (a·s + y) / a: more may be known about the sum inside.
+        if let Some((numerator, divisor)) = self.absorb_quotient(sum, 1) {
+            range = range.intersect(self.range_of_sum(&numerator).floor_div(Interval::point(divisor)));
+        }
+        range
+    }
+}
+
+/// The factor by which all terms of `part` occur in `sum`.
+fn multiple(sum: &Sum, part: &Sum) -> Option<i64> {
+    let &(term, coefficient) = part.terms.first()?;
+    let factor = sum.coefficient(term).checked_div(coefficient)?;
+    let occurs = |&(term, c): &(Ix, i64)| c.checked_mul(factor) == Some(sum.coefficient(term));
+    (factor != 0 && part.terms.iter().all(occurs)).then_some(factor)
+}

@@ -1,0 +1,319 @@
+//! Index arithmetic as shared, simplified expressions.
+//!
+//! Everything that computes with indices uses this one algebra: maps are brought into canonical form by it, subgraph
+//! functions and lowered kernels keep their indices in it until something needs their values.
+//!
+//! An expression stands for integers computed from *leaves*: dimensions, threads, loop variables, values read at run
+//! time. It is interned, so that equal expressions are one [`Ix`] and each is simplified once; of each are known the
+//! range of its values, a number that divides them all, and how deep the scope is that its leaves need. A sum has a
+//! bounded number of terms; what exceeds it is kept as one term. Work and memory are thus linear in the number of
+//! operations asked for, however deep they are chained.
+//!
+//! Values are taken not to overflow: that is the promise of whoever computes an index. The numbers *inside* an
+//! expression, coefficients and constants, may be anything; a simplification in which one would overflow, or that would
+//! compute a value that does, is not made, and the operands stay side by side instead.
+
+mod division;
+mod extremum;
+mod facts;
+mod recombine;
+mod sum;
+mod translate;
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::Interval;
+
+pub(super) use division::split_multiples;
+pub use sum::Sum;
+pub(super) use translate::Unread;
+
+/// An expression of an [`Algebra`]. Equal ones are equal expressions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Ix(u32);
+
+/// What an expression is made of. Quotients and remainders round towards negative infinity and have positive
+/// constant divisors.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// A value that is not index arithmetic, by number: the first leaf is 0.
+    Leaf(u32),
+    /// A sum of multiples; a constant is one without terms.
+    Sum(Sum),
+    /// A quotient.
+    FloorDiv(Ix, i64),
+    /// A remainder.
+    Mod(Ix, i64),
+    /// The smaller of two.
+    Min(Ix, Ix),
+    /// The larger of two.
+    Max(Ix, Ix),
+    /// A product of two that are not constant.
+    Product(Ix, Ix),
+    /// A sum that is not taken apart again: it had too many terms, or its numbers would overflow.
+    Whole(Ix),
+}
+
+struct Node {
+    kind: Rc<Kind>,
+    range: Interval,
+    /// Nesting depth of the innermost leaf.
+    depth: u32,
+    /// Number of operations on the longest way to a leaf.
+    height: u32,
+    /// Largest number known to divide every value; 0 if it is always 0.
+    divisibility: u64,
+}
+
+/// Expressions over the same leaves.
+#[derive(Default)]
+pub struct Algebra {
+    nodes: Vec<Node>,
+    interned: HashMap<Rc<Kind>, Ix>,
+    leaves: u32,
+    /// Sums known to lie within intervals.
+    facts: Vec<(Sum, Interval)>,
+    quotients: HashMap<(Ix, i64), Ix>,
+    remainders: HashMap<(Ix, i64), Ix>,
+    /// Rules applied within the operation that is under way, and how many operations it is inside of.
+    steps: u32,
+    nested: u32,
+}
+
+/// Rules applied per operation before the rest is left as it is. Realistic index expressions take tens.
+const MAX_STEPS: u32 = 2_000;
+/// Expressions higher than this are put in order by height and by when they were made: to look into them each time
+/// would take too long.
+const COMPARED_HEIGHT: u32 = 32;
+
+impl Algebra {
+    /// A new leaf with values in `range`, defined at this nesting depth; a constant if only one value is possible.
+    pub fn leaf(&mut self, range: Interval, depth: u32) -> Ix {
+        if let Some(value) = range.as_point() {
+            return self.constant(value);
+        }
+        self.leaves += 1;
+        self.push(Kind::Leaf(self.leaves - 1), range, depth)
+    }
+
+    /// The number `value`.
+    pub fn constant(&mut self, value: i64) -> Ix {
+        let kind = Kind::Sum(Sum { terms: Vec::new(), constant: value });
+        match self.interned.get(&kind) {
+            Some(&known) => known,
+            None => self.push(kind, Interval::point(value), 0),
+        }
+    }
+
+    /// What an expression is made of.
+    pub fn kind(&self, ix: Ix) -> Rc<Kind> {
+        Rc::clone(&self.node(ix).kind)
+    }
+
+    /// An interval that contains all its values.
+    pub fn range(&self, ix: Ix) -> Interval {
+        self.node(ix).range
+    }
+
+    /// Nesting depth of its innermost leaf; 0 if it has none.
+    pub fn depth(&self, ix: Ix) -> u32 {
+        self.node(ix).depth
+    }
+
+    /// Largest number known to divide every value of the expression; 0 if it is always 0.
+    pub fn divisibility(&self, ix: Ix) -> u64 {
+        self.node(ix).divisibility
+    }
+
+    /// The number, if it is one.
+    pub fn as_constant(&self, ix: Ix) -> Option<i64> {
+        match &*self.node(ix).kind {
+            Kind::Sum(sum) if sum.terms.is_empty() => Some(sum.constant),
+            _ => None,
+        }
+    }
+
+    /// `a · b`. Constant factors are taken out; sums are not multiplied out.
+    pub fn product(&mut self, a: Ix, b: Ix) -> Ix {
+        let ((a, first), (b, second)) = (self.split_factor(a), self.split_factor(b));
+        match (self.as_constant(a), self.as_constant(b)) {
+            (Some(_), _) => self.multiple(b, first, second),
+            (_, Some(_)) => self.multiple(a, first, second),
+            _ => {
+                let (low, high) = if self.compare(a, b).is_le() { (a, b) } else { (b, a) };
+                let product = self.intern(Kind::Product(low, high));
+                self.multiple(product, first, second)
+            }
+        }
+    }
+
+    fn multiple(&mut self, ix: Ix, first: i64, second: i64) -> Ix {
+        match first.checked_mul(second) {
+            Some(factor) => self.scaled(ix, factor),
+            None => {
+                let inner = self.scaled(ix, first);
+                self.scaled(inner, second)
+            }
+        }
+    }
+
+    /// `x` and `k` of `k · x`; of a constant, 1 and the constant.
+    fn split_factor(&mut self, ix: Ix) -> (Ix, i64) {
+        match *self.kind(ix) {
+            Kind::Sum(ref sum) if sum.terms.is_empty() => (self.constant(1), sum.constant),
+            Kind::Sum(ref sum) if sum.constant == 0 && sum.terms.len() == 1 => sum.terms[0],
+            _ => (ix, 1),
+        }
+    }
+
+    fn node(&self, ix: Ix) -> &Node {
+        &self.nodes[ix.0 as usize]
+    }
+
+    fn push(&mut self, kind: Kind, range: Interval, depth: u32) -> Ix {
+        let ix = Ix(self.nodes.len() as u32);
+        let divisibility = self.divisibility_of(&kind);
+        let height = kind.parts().map(|part| self.node(part).height + 1).max().unwrap_or(0);
+        let kind = Rc::new(kind);
+        self.interned.insert(Rc::clone(&kind), ix);
+        self.nodes.push(Node { kind, range, depth, height, divisibility });
+        ix
+    }
+
+    /// The expression of this kind; the number, if only one value is possible.
+    fn intern(&mut self, kind: Kind) -> Ix {
+        let ix = self.intern_unfolded(kind);
+        match self.range(ix).as_point() {
+            Some(value) => self.constant(value),
+            None => ix,
+        }
+    }
+
+    fn intern_unfolded(&mut self, kind: Kind) -> Ix {
+        if let Some(&known) = self.interned.get(&kind) {
+            return known;
+        }
+        let depth = kind.parts().map(|part| self.depth(part)).max().unwrap_or(0);
+        let range = self.range_of(&kind);
+        let ix = self.push(kind, range, depth);
+        self.narrow(ix);
+        ix
+    }
+
+    /// The range that follows from those of the parts. A leaf has none.
+    fn range_of(&self, kind: &Kind) -> Interval {
+        match kind {
+            Kind::Leaf(_) => Interval::ALL,
+            Kind::Sum(sum) => self.range_of_sum(sum),
+            Kind::FloorDiv(inner, divisor) => self.range(*inner).floor_div(Interval::point(*divisor)),
+            Kind::Mod(inner, divisor) => self.range(*inner).modulo(Interval::point(*divisor)),
+            Kind::Min(a, b) => self.range(*a).min(self.range(*b)),
+            Kind::Max(a, b) => self.range(*a).max(self.range(*b)),
+            Kind::Product(a, b) => self.range(*a) * self.range(*b),
+            Kind::Whole(inner) => self.range(*inner),
+        }
+    }
+
+    /// A number that divides every value. Parts know theirs: chains that use each part twice would take time
+    /// exponential in their length.
+    fn divisibility_of(&self, kind: &Kind) -> u64 {
+        // What does not fit is left out: a factor of a divisor is a divisor.
+        let product = |a: u64, b: u64| a.checked_mul(b).unwrap_or(a.max(b));
+        let common = |a: &Ix, b: &Ix| gcd(self.divisibility(*a), self.divisibility(*b));
+        match kind {
+            Kind::Leaf(_) => 1,
+            Kind::Sum(sum) => sum.terms.iter().fold(sum.constant.unsigned_abs(), |divisor, &(term, coefficient)| {
+                gcd(divisor, product(coefficient.unsigned_abs(), self.divisibility(term)))
+            }),
+            Kind::Product(a, b) => product(self.divisibility(*a), self.divisibility(*b)),
+            Kind::Whole(inner) => self.divisibility(*inner),
+            Kind::Mod(inner, divisor) => gcd(self.divisibility(*inner), divisor.unsigned_abs()),
+            Kind::FloorDiv(inner, divisor) => match self.divisibility(*inner) {
+                inner if inner % divisor.unsigned_abs() == 0 => inner / divisor.unsigned_abs(),
+                _ => 1,
+            },
+            Kind::Min(a, b) | Kind::Max(a, b) => common(a, b),
+        }
+    }
+
+    /// An order that depends on what expressions are, not on when they were made: simplifying the same again gives
+    /// the same.
+    pub fn compare(&self, a: Ix, b: Ix) -> Ordering {
+        if a == b {
+            return Ordering::Equal;
+        }
+        let high = [a, b].map(|ix| Some(self.node(ix).height).filter(|&height| height > COMPARED_HEIGHT));
+        if high != [None, None] {
+            return high[0].cmp(&high[1]).then(a.cmp(&b));
+        }
+        match (&*self.node(a).kind, &*self.node(b).kind) {
+            (Kind::Leaf(x), Kind::Leaf(y)) => x.cmp(y),
+            (Kind::Sum(x), Kind::Sum(y)) => {
+                let terms = x.terms.iter().zip(&y.terms);
+                let different = terms.map(|(p, q)| self.compare(p.0, q.0).then(p.1.cmp(&q.1))).find(|o| o.is_ne());
+                different.unwrap_or_else(|| x.terms.len().cmp(&y.terms.len()).then(x.constant.cmp(&y.constant)))
+            }
+            (Kind::FloorDiv(x, c), Kind::FloorDiv(y, d)) | (Kind::Mod(x, c), Kind::Mod(y, d)) => {
+                self.compare(*x, *y).then(c.cmp(d))
+            }
+            (Kind::Min(x, p), Kind::Min(y, q))
+            | (Kind::Max(x, p), Kind::Max(y, q))
+            | (Kind::Product(x, p), Kind::Product(y, q)) => self.compare(*x, *y).then_with(|| self.compare(*p, *q)),
+            (Kind::Whole(x), Kind::Whole(y)) => self.compare(*x, *y),
+            (x, y) => x.rank().cmp(&y.rank()),
+        }
+    }
+
+    /// Runs an operation that may apply rules and so cause further operations.
+    fn limited<R>(&mut self, operation: impl FnOnce(&mut Self) -> R) -> R {
+        self.nested += 1;
+        let result = operation(self);
+        self.nested -= 1;
+        if self.nested == 0 {
+            self.steps = 0;
+        }
+        result
+    }
+
+    /// Counts a rule; false once the cap is reached.
+    fn step(&mut self) -> bool {
+        self.steps += 1;
+        self.steps <= MAX_STEPS
+    }
+}
+
+impl Kind {
+    /// What it is made of, in order.
+    fn parts(&self) -> impl DoubleEndedIterator<Item = Ix> {
+        let (terms, operands): (&[(Ix, i64)], [Option<Ix>; 2]) = match self {
+            Kind::Leaf(_) => (&[], [None, None]),
+            Kind::Sum(sum) => (&sum.terms, [None, None]),
+            Kind::FloorDiv(inner, _) | Kind::Mod(inner, _) | Kind::Whole(inner) => (&[], [Some(*inner), None]),
+            Kind::Min(a, b) | Kind::Max(a, b) | Kind::Product(a, b) => (&[], [Some(*a), Some(*b)]),
+        };
+        terms.iter().map(|&(term, _)| term).chain(operands.into_iter().flatten())
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Kind::Leaf(_) => 0,
+            Kind::Sum(_) => 1,
+            Kind::Product(..) => 2,
+            Kind::FloorDiv(..) => 3,
+            Kind::Mod(..) => 4,
+            Kind::Min(..) => 5,
+            Kind::Max(..) => 6,
+            Kind::Whole(_) => 7,
+        }
+    }
+}
+
+/// Greatest common divisor; that of 0 and `x` is `x`.
+pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,179 @@
+//! Rules on sums that hold quotients and remainders: the inverse of splitting.
+
+use super::{Algebra, Ix, Sum};
+
+impl Algebra {
+    /// Applies the rules until none fits.
+    pub(super) fn recombine(&mut self, sum: &mut Sum) {
+        while sum.terms.len() > 1 && self.step() {
+            sum.terms.sort_unstable_by(|a, b| self.compare(a.0, b.0));
+            let next = self.merge_quotient_and_remainder(sum);
+            let next = next.or_else(|| self.complete_quotient(sum));
+            let next = next.or_else(|| self.merge_remainders(sum));
+            let next = next.or_else(|| self.difference_of_remainders(sum));
+            match next.or_else(|| self.difference_to_remainder(sum)) {
+                Some(next) => *sum = next,
+                None => break,
+            }
+            sum.terms.retain(|&(_, coefficient)| coefficient != 0);
+        }
+    }
+
+    /// `k·(y mod c) + k·c·(y / c) = k·y`.
+    fn merge_quotient_and_remainder(&mut self, sum: &Sum) -> Option<Sum> {
+        for &(term, k) in &sum.terms {
+            let Some((dividend, c)) = self.as_remainder(term) else { continue };
+            let Some(kc) = k.checked_mul(c) else { continue };
+            let quotient = self.floor_div(dividend, c);
+            let quotient = self.as_sum(quotient);
+            let present = quotient.terms.iter().all(|&(t, q)| q.checked_mul(kc) == Some(sum.coefficient(t)));
+            if !present || quotient.terms.is_empty() {
+                continue;
+            }
+            let mut next = sum.clone();
+            next.add_term(term, k.checked_neg()?)?;
+            next.add_sum(&quotient, kc.checked_neg()?)?;
+            next.add_sum(&self.as_sum(dividend), k)?;
+            return Some(next);
+        }
+        None
+    }
+
+    /// The same, found from the quotient: the remainder may have lost parts of `y` that `c` divides.
+    fn complete_quotient(&mut self, sum: &Sum) -> Option<Sum> {
+        for &(term, kc) in &sum.terms {
+            for (whole, c) in self.divisions(term, sum) {
+                if kc % c != 0 {
+                    continue;
+                }
+                let k = kc / c;
+                let remainder = self.modulo(whole, c);
+                let remainder = self.as_sum(remainder);
+                if !covers(sum, &remainder, k) {
+                    continue;
+                }
+                let mut next = sum.clone();
+                next.add_term(term, kc.checked_neg()?)?;
+                next.add_sum(&remainder, k.checked_neg()?)?;
+                next.add_sum(&self.as_sum(whole), k)?;
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// Dividends and divisors that give the same quotient. It may have absorbed another one, as in
+    /// `(s + n / a) / b = (a·s + n) / (a·b)`, of which `sum` still shows traces.
+    fn divisions(&mut self, quotient: Ix, sum: &Sum) -> Vec<(Ix, i64)> {
+        let Some((dividend, c)) = self.as_quotient(quotient) else { return Vec::new() };
+        let mut candidates: Vec<Ix> = Vec::new();
+        for &(term, _) in &sum.terms {
+            let inner = self.as_remainder(term).map(|(dividend, _)| self.as_sum(dividend).terms);
+            let inner = inner.into_iter().flatten().map(|(term, _)| term).chain([term]);
+            candidates.extend(inner.filter(|&t| t != quotient && self.as_quotient(t).is_some()));
+        }
+        candidates.sort_unstable_by(|a, b| self.compare(*a, *b));
+        candidates.dedup();
+        let mut divisions = vec![(dividend, c)];
+        for absorbed in candidates {
+            let Some((numerator, a)) = self.as_quotient(absorbed).filter(|(_, a)| c % a == 0) else { continue };
+            let Some(mut whole) = self.difference_divided(dividend, numerator, a) else { continue };
+            if whole.add_term(absorbed, 1).is_none() {
+                continue;
+            }
+            let whole = self.sum(whole);
+            if self.floor_div(whole, c / a) == quotient {
+                divisions.push((whole, c / a));
+            }
+        }
+        divisions
+    }
+
+    /// `k·(y mod c) + k·c·(z mod d) = k·((c·z + y mod c) mod (c·d))`, where `c·z + y mod c` itself simplifies.
+    fn merge_remainders(&mut self, sum: &Sum) -> Option<Sum> {
+        for &(low, k) in &sum.terms {
+            let Some((_, c)) = self.as_remainder(low) else { continue };
+            for &(high, kc) in &sum.terms {
+                let Some((z, d)) = self.as_remainder(high) else { continue };
+                let (Some(cd), true) = (c.checked_mul(d), k.checked_mul(c) == Some(kc)) else { continue };
+                let mut whole = Sum { terms: vec![(low, 1)], constant: 0 };
+                whole.add_sum(&self.as_sum(z), c)?;
+                if !self.fits(&whole) {
+                    continue;
+                }
+                let whole = self.sum(whole);
+                if self.as_sum(whole).coefficient(low) != 0 {
+                    continue;
+                }
+                let merged = self.modulo(whole, cd);
+                let mut next = sum.clone();
+                next.add_term(low, k.checked_neg()?)?;
+                next.add_term(high, kc.checked_neg()?)?;
+                next.add_sum(&self.as_sum(merged), k)?;
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// `k·(y mod (c·d)) - k·c·((y / c) mod d) = k·(y mod c)`.
+    fn difference_of_remainders(&mut self, sum: &Sum) -> Option<Sum> {
+        for &(low, k) in &sum.terms {
+            let Some((y, cd)) = self.as_remainder(low) else { continue };
+            for &(high, kc) in &sum.terms {
+                let Some((z, d)) = self.as_remainder(high) else { continue };
+                let c = cd / d;
+                let fits = cd % d == 0 && high != low && k.checked_mul(c).and_then(i64::checked_neg) == Some(kc);
+                if !fits || self.floor_div(y, c) != z {
+                    continue;
+                }
+                let remainder = self.modulo(y, c);
+                let mut next = sum.clone();
+                next.add_term(low, k.checked_neg()?)?;
+                next.add_term(high, kc.checked_neg()?)?;
+                next.add_sum(&self.as_sum(remainder), k)?;
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// `m·y - m·c·(y / c) = m·(y mod c)`.
+    fn difference_to_remainder(&mut self, sum: &Sum) -> Option<Sum> {
+        for &(term, k) in &sum.terms {
+            for (whole, c) in self.divisions(term, sum) {
+                let dividend = self.as_sum(whole);
+                if k % c != 0 || k == i64::MIN || !covers(sum, &dividend, -(k / c)) {
+                    continue;
+                }
+                let m = -(k / c);
+                let remainder = self.modulo(whole, c);
+                let mut next = sum.clone();
+                next.add_term(term, k.checked_neg()?)?;
+                next.add_sum(&dividend, m.checked_neg()?)?;
+                next.add_sum(&self.as_sum(remainder), m)?;
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// `(x - y) / a`, if every coefficient can be divided.
+    fn difference_divided(&self, x: Ix, y: Ix, a: i64) -> Option<Sum> {
+        let mut difference = self.as_sum(x);
+        difference.add_sum(&self.as_sum(y), -1)?;
+        difference.terms.retain(|(_, k)| *k != 0);
+        let divides = difference.constant % a == 0 && difference.terms.iter().all(|(_, k)| k % a == 0);
+        let terms = difference.terms.iter().map(|&(term, k)| (term, k / a)).collect();
+        divides.then(|| Sum { constant: difference.constant / a, terms })
+    }
+}
+
+/// Whether taking `m · part` away makes every coefficient smaller.
+fn covers(sum: &Sum, part: &Sum, m: i64) -> bool {
+    let takes = |&(term, c): &(Ix, i64)| {
+        let (taken, coefficient) = (c.checked_mul(m).unwrap_or(0), sum.coefficient(term));
+        taken != 0 && (coefficient < 0) == (taken < 0) && coefficient.unsigned_abs() >= taken.unsigned_abs()
+    };
+    !part.terms.is_empty() && part.terms.iter().all(takes)
+}

@@ -1,0 +1,104 @@
+//! Expressions of maps read into an algebra, and written back.
+
+use super::super::expr::ExprMap;
+use super::{Algebra, Ix, Kind};
+use crate::indexing::{Expr, ExprKind};
+
+impl Algebra {
+    /// An expression of a map, with these expressions for its variables.
+    ///
+    /// # Errors
+    /// If it refers to a variable that is not given, or divides by other than a positive constant.
+    pub fn substitute(&mut self, expr: &Expr, dims: &[Ix], ranges: &[Ix], runtime: &[Ix]) -> Result<Ix, String> {
+        let pick = |leaf: &ExprKind| match leaf {
+            ExprKind::Dim(i) => dims.get(*i as usize).copied(),
+            ExprKind::Range(i) => ranges.get(*i as usize).copied(),
+            ExprKind::Runtime(i) => runtime.get(*i as usize).copied(),
+            _ => None,
+        };
+        self.read(expr, &mut ExprMap::default(), &mut |_, node| match node {
+            Unread::Variable(leaf) => pick(leaf).ok_or_else(|| "a map refers to a variable it does not have".into()),
+            Unread::Division(..) => Err("a map divides by other than a positive constant".into()),
+        })
+    }
+
+    /// Reads an expression; `other` says what stands for variables and for divisions that are not of this algebra.
+    /// `memo` keeps what was read.
+    pub(in crate::indexing) fn read<E>(
+        &mut self,
+        expr: &Expr,
+        memo: &mut ExprMap<Ix>,
+        other: &mut dyn FnMut(&mut Self, Unread<'_>) -> Result<Ix, E>,
+    ) -> Result<Ix, E> {
+        let Some((a, b)) = expr.kind().operands() else {
+            return match expr.kind() {
+                ExprKind::Constant(value) => Ok(self.constant(*value)),
+                leaf => other(self, Unread::Variable(leaf)),
+            };
+        };
+        if let Some(&known) = memo.get(expr) {
+            return Ok(known);
+        }
+        let (a, b) = (self.read(a, memo, other)?, self.read(b, memo, other)?);
+        let divisor = self.as_constant(b).filter(|&divisor| divisor > 0);
+        let ix = match (expr.kind(), divisor) {
+            (ExprKind::Add(..), _) => self.add(a, b),
+            (ExprKind::Mul(..), _) => self.product(a, b),
+            (ExprKind::Min(..), _) => self.min(a, b),
+            (ExprKind::Max(..), _) => self.max(a, b),
+            (ExprKind::FloorDiv(..), Some(divisor)) => self.floor_div(a, divisor),
+            (ExprKind::Mod(..), Some(divisor)) => self.modulo(a, divisor),
+            (kind, _) => other(self, Unread::Division(kind, a, b))?,
+        };
+        memo.insert(expr.clone(), ix);
+        Ok(ix)
+    }
+
+    /// As an expression of a map, with `leaf` for the leaves. `memo` keeps what was written.
+    pub fn write(&self, ix: Ix, memo: &mut std::collections::HashMap<Ix, Expr>, leaf: &dyn Fn(u32) -> Expr) -> Expr {
+        if let Some(known) = memo.get(&ix) {
+            return known.clone();
+        }
+        let expr = match &*self.kind(ix) {
+            Kind::Leaf(number) => leaf(*number),
+            Kind::Sum(sum) => {
+                let terms = sum.terms.iter().map(|&(term, factor)| self.write(term, memo, leaf) * factor);
+                match terms.reduce(|sum, term| Expr::new(ExprKind::Add(sum, term))) {
+                    None => Expr::constant(sum.constant),
+                    Some(terms) => terms + sum.constant,
+                }
+            }
+            Kind::FloorDiv(inner, divisor) => self.write(*inner, memo, leaf).floor_div(*divisor),
+            Kind::Mod(inner, divisor) => self.write(*inner, memo, leaf).modulo(*divisor),
+            Kind::Min(a, b) => Expr::new(ExprKind::Min(self.write(*a, memo, leaf), self.write(*b, memo, leaf))),
+            Kind::Max(a, b) => Expr::new(ExprKind::Max(self.write(*a, memo, leaf), self.write(*b, memo, leaf))),
+            Kind::Product(a, b) => Expr::new(ExprKind::Mul(self.write(*a, memo, leaf), self.write(*b, memo, leaf))),
+            Kind::Whole(inner) => self.write(*inner, memo, leaf),
+        };
+        memo.insert(ix, expr.clone());
+        expr
+    }
+
+    /// Numbers of the leaves it is computed from, each once, in order of first occurrence.
+    pub fn leaves(&self, ix: Ix) -> Vec<u32> {
+        let (mut found, mut seen, mut open) = (Vec::new(), std::collections::HashSet::new(), vec![ix]);
+        while let Some(ix) = open.pop() {
+            if !seen.insert(ix) {
+                continue;
+            }
+            match &*self.node(ix).kind {
+                Kind::Leaf(number) => found.push(*number),
+                kind => open.extend(kind.parts().rev()),
+            }
+        }
+        found
+    }
+}
+
+/// A part of an expression whose reading is left to the reader.
+pub(in crate::indexing) enum Unread<'e> {
+    /// A variable.
+    Variable(&'e ExprKind),
+    /// A quotient or remainder by other than a positive constant, and its operands.
+    Division(&'e ExprKind, Ix, Ix),
+}

@@ -1,0 +1,72 @@
+//! What is known about the variables of maps.
+
+use super::expr::ExprKind;
+use super::{Constraint, IndexingMap, Interval};
+
+/// What is known about variables: an interval for each, and facts about expressions.
+///
+/// A variable without an entry can be anything.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Bounds {
+    /// Of `d0, d1, …`
+    pub dims: Vec<Interval>,
+    /// Of `s0, s1, …`
+    pub ranges: Vec<Interval>,
+    /// Of `rt0, rt1, …`
+    pub runtime: Vec<Interval>,
+    /// Expressions known to lie within an interval.
+    pub facts: Vec<Constraint>,
+}
+
+impl Bounds {
+    /// Dimensions only.
+    pub fn of_dims(dims: impl IntoIterator<Item = Interval>) -> Self {
+        Bounds { dims: dims.into_iter().collect(), ..Bounds::default() }
+    }
+
+    /// The variables of a map, without its constraints.
+    pub fn of_variables(map: &IndexingMap) -> Self {
+        let bounds = |variables: &[super::Variable]| variables.iter().map(|v| v.bounds).collect();
+        Bounds {
+            dims: bounds(&map.dims),
+            ranges: bounds(&map.ranges),
+            runtime: bounds(&map.runtime),
+            facts: Vec::new(),
+        }
+    }
+
+    /// The variables of a map and its constraints: what holds inside its domain.
+    pub fn of_domain(map: &IndexingMap) -> Self {
+        let mut bounds = Bounds::of_variables(map);
+        for constraint in &map.constraints {
+            bounds.assume(constraint.clone());
+        }
+        bounds
+    }
+
+    /// Adds a fact. One about a bare variable narrows the variable.
+    pub fn assume(&mut self, fact: Constraint) {
+        let (list, index) = match fact.expr.kind() {
+            ExprKind::Dim(i) => (&mut self.dims, *i as usize),
+            ExprKind::Range(i) => (&mut self.ranges, *i as usize),
+            ExprKind::Runtime(i) => (&mut self.runtime, *i as usize),
+            _ => return self.facts.push(fact),
+        };
+        match list.get_mut(index) {
+            Some(bounds) => *bounds = bounds.intersect(fact.bounds),
+            None => self.facts.push(fact),
+        }
+    }
+
+    /// Of a leaf expression.
+    pub(super) fn leaf(&self, leaf: &ExprKind) -> Interval {
+        let pick = |list: &[Interval], i: u32| list.get(i as usize).copied().unwrap_or(Interval::ALL);
+        match leaf {
+            ExprKind::Constant(value) => Interval::point(*value),
+            ExprKind::Dim(i) => pick(&self.dims, *i),
+            ExprKind::Range(i) => pick(&self.ranges, *i),
+            ExprKind::Runtime(i) => pick(&self.runtime, *i),
+            _ => Interval::ALL,
+        }
+    }
+}

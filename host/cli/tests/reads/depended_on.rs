@@ -1,0 +1,57 @@
+//! Which elements of a fusion's parameters its results depend on, by the interpreter.
+
+use std::collections::BTreeSet;
+
+use fusebox_compiler::Source;
+use fusebox_core::hlo::{ArrayLiteral, Literal, Module, Op};
+
+use super::values;
+
+/// Compares the elements that maps foretell of a fusion with those on which its results depend. Parameters whose elements
+/// say where others are read are left out: what depends on them is not known by trying one other value.
+pub fn check(text: &str, foretold: &[BTreeSet<u64>]) -> Result<(), String> {
+    let module = Source::text("m.hlo", text).parse().map_err(|e| e.to_string())?;
+    let computation = module.entry_computation().ok_or("no fusion")?;
+    let selects = computation.instructions.iter().any(|i| matches!(i.op, Op::SelectAndScatter { .. }));
+    let shapes = computation.parameters().into_iter().map(|id| computation.instruction(id).shape.as_array().unwrap());
+    let inputs: Vec<ArrayLiteral> = shapes.enumerate().map(|(seed, shape)| values(shape, seed as u64)).collect();
+    let usual = results(&module, &inputs)?;
+    for (number, (input, foretold)) in inputs.iter().zip(foretold).enumerate() {
+        if input.element_type.is_signed_integer() {
+            continue;
+        }
+        let mut found = BTreeSet::new();
+        for element in 0..input.element_count() as u64 {
+            let mut changed = inputs.clone();
+            changed[number] = with_other_value(input, element);
+            if results(&module, &changed)? != usual {
+                found.insert(element);
+            }
+        }
+        let agree = if selects { found.is_subset(foretold) } else { found == *foretold };
+        if !agree {
+            let different: Vec<_> = found.symmetric_difference(foretold).take(6).collect();
+            return Err(format!(
+                "parameter {number}: what results depend on and what maps say differ in {different:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn results(module: &Module, inputs: &[ArrayLiteral]) -> Result<Literal, String> {
+    let literals: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
+    fusebox_interpreter::evaluate(module, &literals).map_err(|e| e.to_string())
+}
+
+/// The same array with one element changed: of numbers from 1 to 6, a bit of a float's exponent or of each byte of others.
+fn with_other_value(array: &ArrayLiteral, element: u64) -> ArrayLiteral {
+    let width = array.element_type.byte_size();
+    let mut data = array.data.to_vec();
+    let own = &mut data[element as usize * width..][..width];
+    match array.element_type.is_float() {
+        true => own[width - 2] ^= 0x80,
+        false => own.iter_mut().for_each(|byte| *byte ^= 1),
+    }
+    ArrayLiteral::new(array.element_type, array.dims.clone(), data).unwrap()
+}

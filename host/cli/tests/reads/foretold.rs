@@ -1,0 +1,209 @@
+//! Which elements of a fusion's parameters its roots need, by indexing maps.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Op, Shape};
+use fusebox_core::indexing::{Access, Expr, OperandRead, Program, access, fusion_maps};
+
+/// Points of a map that are tried; more take too long.
+const MOST_POINTS: u64 = 4_000_000;
+
+/// What is known of a fusion while its needs are found.
+struct Needs<'f> {
+    fusion: &'f Fusion,
+    inputs: &'f [ArrayLiteral],
+    /// Per instruction, which elements are needed; of all leaves at once.
+    needed: Vec<BTreeSet<u64>>,
+    /// Values of all instructions, once one is asked for.
+    values: Option<Vec<Literal>>,
+}
+
+/// Per parameter, row-major numbers of the elements that the roots need. `starts` says for each output which parameter it
+/// starts from. The error says why nothing is foretold.
+pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>]) -> Result<Vec<BTreeSet<u64>>, String> {
+    let computation = fusion.computation();
+    let needed = vec![BTreeSet::new(); computation.instructions.len()];
+    let mut needs = Needs { fusion, inputs, needed, values: None };
+    let mut in_place = BTreeSet::new();
+    let mut output = 0;
+    for &root in &fusion.roots {
+        let leaves = computation.instruction(root).shape.leaves().len();
+        if starts[output..output + leaves].iter().any(Option::is_some) {
+            in_place.insert(root);
+        }
+        output += leaves;
+        let count: i64 = dims(computation.instruction(root))?.iter().product();
+        needs.needed[root.index()] = (0..count as u64).collect();
+    }
+    for id in computation.ids().rev() {
+        if !needs.needed[id.index()].is_empty() {
+            needs.of_operands(id, in_place.contains(&id))?;
+        }
+    }
+    Ok(computation.parameters().into_iter().map(|id| needs.needed[id.index()].clone()).collect())
+}
+
+impl Needs<'_> {
+    /// Adds what the needed elements of an instruction are computed from.
+    fn of_operands(&mut self, id: InstrId, in_place: bool) -> Result<(), String> {
+        let instruction = self.fusion.computation().instruction(id);
+        if matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_) | Op::Iota { .. }) {
+            return Ok(());
+        }
+        let access = access(self.fusion.computation(), instruction)
+            .map_err(|_| format!("no maps of {}", instruction.opcode()))?;
+        for read in &access.reads {
+            // Beside the update an output that starts from the operand stays as it is.
+            if !(in_place && read.unless.is_some()) {
+                self.of_read(id, &access, read)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn of_read(&mut self, id: InstrId, access: &Access, read: &OperandRead) -> Result<(), String> {
+        let computation = self.fusion.computation();
+        let (from, to) = (dims(computation.instruction(id))?, dims(computation.instruction(read.instruction))?);
+        let map = &read.reading.map;
+        let exprs: Vec<Expr> = map.results.iter().chain(map.constraints.iter().map(|c| &c.expr)).cloned().collect();
+        let nests = exprs.iter().map(|expr| access.loops_around(expr)).max().unwrap_or(0);
+        let turns: Vec<i64> =
+            access.loops.iter().take(nests).flatten().map(|variable| variable.bounds.size() as i64).collect();
+        let points = self.needed[id.index()].len() as u64 * turns.iter().product::<i64>().unsigned_abs();
+        if points > MOST_POINTS {
+            return Err("too large".into());
+        }
+        let hidden = read.unless.map(|other| &access.reads[other]);
+        let mut program = Program::new(&exprs);
+        let mut values = vec![0; exprs.len()];
+        for number in self.needed[id.index()].clone() {
+            let at = delinearized(number, from);
+            if let Some(other) = hidden {
+                let runtime = self.runtime(other, &at, &[])?;
+                let holds = |c: &fusebox_core::indexing::Constraint| c.bounds.contains(c.expr.eval(&at, &[], &runtime));
+                if other.reading.map.constraints.iter().all(holds) {
+                    continue;
+                }
+            }
+            let runtime = self.runtime(read, &at, &[])?;
+            for turn in 0..turns.iter().product::<i64>() as u64 {
+                program.run(&at, &delinearized(turn, &turns), &runtime, &mut values);
+                let (results, constrained) = values.split_at(map.results.len());
+                if map.constraints.iter().zip(constrained).all(|(c, &value)| c.bounds.contains(value)) {
+                    self.needed[read.instruction.index()].insert(linearized(results, to)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Values of a read's runtime variables; their elements are needed.
+    fn runtime(&mut self, read: &OperandRead, at: &[i64], ranges: &[i64]) -> Result<Vec<i64>, String> {
+        let mut runtime = Vec::new();
+        for (variable, value) in read.reading.map.runtime.iter().zip(&read.reading.runtime) {
+            let index: Vec<i64> = value.index.iter().map(|expr| expr.eval(at, ranges, &runtime)).collect();
+            let number = linearized(&index, dims(self.fusion.computation().instruction(value.instruction))?)?;
+            // Where one value is possible, none has to be read.
+            if variable.bounds.lower == variable.bounds.upper {
+                runtime.push(variable.bounds.lower);
+                continue;
+            }
+            self.needed[value.instruction.index()].insert(number);
+            let read = self.integer(value.instruction, number)?;
+            runtime.push(read.clamp(variable.bounds.lower, variable.bounds.upper));
+        }
+        Ok(runtime)
+    }
+
+    /// An element of an instruction's value.
+    fn integer(&mut self, id: InstrId, number: u64) -> Result<i64, String> {
+        if self.values.is_none() {
+            let (module, entry) = (&self.fusion.module, self.fusion.entry());
+            let mut values: Vec<Literal> = Vec::new();
+            for instruction in &self.fusion.computation().instructions {
+                let value = match &instruction.op {
+                    Op::Parameter { number } => Literal::Array(self.inputs[*number as usize].clone()),
+                    _ => {
+                        let operands: Vec<Literal> =
+                            instruction.operands.iter().map(|operand| values[operand.index()].clone()).collect();
+                        let id = InstrId(values.len() as u32);
+                        fusebox_interpreter::evaluate_instruction(module, entry, id, &operands)
+                            .map_err(|e| e.to_string())?
+                    }
+                };
+                values.push(value);
+            }
+            self.values = Some(values);
+        }
+        let array = self.values.as_ref().and_then(|values| values[id.index()].as_array()).ok_or("no array")?;
+        let width = array.element_type.byte_size();
+        let start = number as usize * width;
+        let element = ArrayLiteral::new(array.element_type, Vec::new(), array.data[start..start + width].to_vec());
+        element.ok().and_then(|element| element.as_integer()).ok_or_else(|| "an index that is no integer".into())
+    }
+}
+
+/// Whether the maps from the roots to the parameters, composed and simplified, lead to the same elements. Those that need
+/// values of the program are left out.
+pub fn composed_maps_agree(fusion: &Fusion, foretold: &[BTreeSet<u64>]) -> Result<(), String> {
+    let computation = fusion.computation();
+    let maps = fusion_maps(&fusion.module, fusion.entry());
+    let shows_through = computation.instructions.iter().any(|i| matches!(i.op, Op::DynamicUpdateSlice));
+    'parameters: for (number, &parameter) in computation.parameters().iter().enumerate() {
+        let sizes = dims(computation.instruction(parameter))?;
+        let mut found = BTreeSet::new();
+        for root in &maps {
+            let Some(readings) = root.parameters[number].known() else { continue 'parameters };
+            for reading in readings {
+                if !reading.runtime.is_empty() || reading.map.box_size() > MOST_POINTS {
+                    continue 'parameters;
+                }
+                let _ = reading.map.for_each_point(|point| {
+                    found.extend(linearized(point.results, sizes).ok());
+                    ControlFlow::Continue(())
+                });
+            }
+        }
+        let expected = &foretold[number];
+        let agree = if shows_through { found.is_superset(expected) } else { found == *expected };
+        if !agree {
+            return Err(format!(
+                "parameter {number}: composed maps lead to {} elements, single ones to {}: {:?}",
+                found.len(),
+                expected.len(),
+                found.symmetric_difference(expected).take(6).collect::<Vec<_>>()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The dimensions that all leaves of an instruction have.
+fn dims(instruction: &Instruction) -> Result<&[i64], String> {
+    let leaves = instruction.shape.leaves();
+    let mut sizes = leaves.iter().filter_map(|leaf| Shape::as_array(leaf)).map(|array| array.dims.as_slice());
+    let first = sizes.next().ok_or("no array")?;
+    if sizes.all(|other| other == first) { Ok(first) } else { Err("results of different dimensions".into()) }
+}
+
+fn delinearized(mut number: u64, sizes: &[i64]) -> Vec<i64> {
+    let mut index: Vec<i64> = sizes
+        .iter()
+        .rev()
+        .map(|&size| {
+            let digit = number % size as u64;
+            number /= size as u64;
+            digit as i64
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+fn linearized(index: &[i64], sizes: &[i64]) -> Result<u64, String> {
+    let inside = index.len() == sizes.len() && index.iter().zip(sizes).all(|(&i, &size)| (0..size).contains(&i));
+    let number = index.iter().zip(sizes).fold(0, |number, (&i, &size)| number * size + i);
+    if inside { Ok(number as u64) } else { Err(format!("a map leads to {index:?} of {sizes:?}")) }
+}

@@ -1,0 +1,190 @@
+//! Every read of every kernel is one that indexing maps foretell, and every element they foretell is read.
+//!
+//! A fusion is compiled for the simulator, which notes which elements of each parameter its kernel reads. The same set
+//! is computed from the fusion's instructions: the roots are needed everywhere, and of what is needed the maps say which
+//! elements of the operands are; runtime variables have the values that the interpreter computes. *Exactly* means:
+//!
+//! - sets are compared, as a kernel may read an element several times (one per thread, lane or use);
+//! - a read behind a condition takes place where the condition holds: under the constraints of its map, or, where one
+//!   operand shows through only beside another (`dynamic-update-slice`), where the other's do not hold;
+//! - what an output starts from is no read of the kernel: the host puts it there (`OutputPlan::initial`);
+//! - fusions of which no maps are known (`scatter`) are left out, and counted.
+//!
+//! The maps from the roots to the parameters that `fusion_maps` composes and simplifies say the same, but that the operand
+//! of a `dynamic-update-slice` counts as read everywhere.
+//!
+//! Kernels and this test ask the same maps, so a wrong map might go unnoticed. For the fusions in `fusions/` the interpreter
+//! says it too: an element is needed if another value of it makes other results. Of their operations all but
+//! `select-and-scatter` show every change.
+//!
+//! The fusions in `fusions/` are checked always; with `FUSEBOX_CORPUS` set to a folder of `.hlo` files, so is every
+//! kernel of every program in it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod depended_on;
+mod foretold;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use fusebox_compiler::{Compilation, Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, print_module};
+use fusebox_lowering::Target;
+use fusebox_plugins::Registry;
+use fusebox_runtime::{LaunchReads, Program, trace_reads};
+
+/// What became of fusions, by outcome or reason.
+type Tally = BTreeMap<String, usize>;
+
+#[test]
+fn kernels_read_what_maps_say() {
+    let mut failures = Vec::new();
+    for file in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reads/fusions")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let checked = check(&text).map_err(|fault| fault.text().to_owned());
+        if let Err(fault) = checked.and_then(|foretold| depended_on::check(&text, &foretold)) {
+            failures.push(format!("{}: {fault}", file.display()));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn kernels_of_the_corpus_read_what_maps_say() {
+    let Ok(folder) = std::env::var("FUSEBOX_CORPUS") else { return };
+    let (mut failures, mut tally) = (Vec::new(), Tally::new());
+    for file in files(Path::new(&folder)) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let Ok(made) = compiled(&text, Phase::Emit) else { panic!("{} is not compiled", file.display()) };
+        for fusion in fusions(&made) {
+            let outcome = match check(&fusion) {
+                Ok(foretold) => format!("kernels compared, with {} parameters", foretold.len()),
+                Err(Fault::Unknown(reason)) => reason,
+                Err(Fault::Wrong(fault)) => {
+                    failures.push(format!("{}: {fault}\n{fusion}", file.display()));
+                    "wrong".into()
+                }
+            };
+            *tally.entry(outcome).or_default() += 1;
+        }
+    }
+    // Seen with --nocapture.
+    println!("{tally:#?}");
+    assert!(failures.is_empty(), "{} kernels:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Why a fusion does not agree.
+pub enum Fault {
+    /// Nothing to compare with.
+    Unknown(String),
+    /// Other elements are read.
+    Wrong(String),
+}
+
+impl Fault {
+    fn text(&self) -> &str {
+        let (Fault::Unknown(text) | Fault::Wrong(text)) = self;
+        text
+    }
+}
+
+/// Compares a module without `ENTRY`, which is one fusion; gives the elements of each parameter that its results take.
+fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, Fault> {
+    let unknown = |reason: &str| Fault::Unknown(reason.into());
+    let mut made = compiled(text, Phase::Run).map_err(Fault::Unknown)?;
+    let executable = made.executable.take().ok_or_else(|| unknown("no executable"))?;
+    let [kernel] = made.kernels.as_slice() else { return Err(unknown("not one kernel")) };
+    let fusion = &kernel.unit.fusion;
+    let parameters = fusion.computation().parameters();
+    let shapes = parameters.iter().map(|&id| fusion.computation().instruction(id).shape.as_array().unwrap());
+    let inputs: Vec<ArrayLiteral> = shapes.enumerate().map(|(seed, shape)| values(shape, seed as u64)).collect();
+    let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 1, ..Default::default() })
+        .map_err(|e| Fault::Unknown(e.to_string()))?;
+    if program.parameter_shapes().len() != inputs.len() {
+        return Err(unknown("parameters of the program that no kernel has"));
+    }
+    let (result, launches) = trace_reads(|| program.run(&inputs));
+    result.map_err(|e| Fault::Wrong(e.to_string()))?;
+    let [launch] = launches.as_slice() else { return Err(unknown("not one launch")) };
+    let starts: Vec<Option<usize>> =
+        kernel.plan.outputs.iter().map(|output| output.initial.map(|p| p as usize)).collect();
+    let foretold = foretold::reads(fusion, &inputs, &starts).map_err(Fault::Unknown)?;
+    compare(fusion, launch, &foretold, &starts).map_err(Fault::Wrong)?;
+    foretold::composed_maps_agree(fusion, &foretold).map_err(Fault::Wrong)?;
+    foretold::reads(fusion, &inputs, &vec![None; starts.len()]).map_err(Fault::Unknown)
+}
+
+fn compare(
+    fusion: &Fusion,
+    launch: &LaunchReads,
+    foretold: &[BTreeSet<u64>],
+    starts: &[Option<usize>],
+) -> Result<(), String> {
+    for (number, expected) in foretold.iter().enumerate() {
+        // Its memory is the output's.
+        if starts.contains(&Some(number)) {
+            continue;
+        }
+        let nothing = BTreeSet::new();
+        let found = launch.parameters.get(number).unwrap_or(&nothing);
+        let (more, less): (Vec<_>, Vec<_>) =
+            (found.difference(expected).collect(), expected.difference(found).collect());
+        if !more.is_empty() || !less.is_empty() {
+            let some = |list: &[&u64]| format!("{} elements, {:?}", list.len(), &list[..list.len().min(6)]);
+            return Err(format!(
+                "{}, parameter {number}: read but not foretold {}; foretold but not read {}",
+                fusion.name,
+                some(&more),
+                some(&less)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "hlo"));
+    files.sort();
+    assert!(!files.is_empty(), "{} has no modules", folder.display());
+    files
+}
+
+fn compiled(text: &str, until: Phase) -> Result<Compilation, String> {
+    let registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?;
+    let options = Options {
+        target: Target::Simt,
+        device: DeviceDescription::simt(),
+        emitters: Emitters { registry, ..Emitters::default() },
+        threads: 1,
+        until,
+        stages: Vec::new(),
+        dump: Dump::default(),
+    };
+    compile(&Source::text("m.hlo", text), &options).map_err(|e| e.to_string())
+}
+
+/// The fusions of a program, each as a module without `ENTRY`.
+fn fusions(made: &Compilation) -> Vec<String> {
+    let modules = made.kernels.iter().map(|kernel| &kernel.unit.fusion.module);
+    modules.map(|module| print_module(module).replace("ENTRY ", "")).collect()
+}
+
+/// Small numbers, none of them 0 where they may be divided by.
+fn values(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
+    let part = shape.element_type.real_part();
+    let count = shape.byte_size() as usize / part.byte_size();
+    let data = (0..count as u64).flat_map(|i| {
+        let value = 1 + ((i + 17 * seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % 6;
+        let bits = match FloatFormat::of(part) {
+            Some(format) => format.encode(value as f64),
+            None if part == ElementType::Pred => value & 1,
+            None => value,
+        };
+        bits.to_le_bytes()[..part.byte_size()].to_vec()
+    });
+    ArrayLiteral::new(shape.element_type, shape.dims.clone(), data.collect::<Vec<u8>>()).unwrap()
+}

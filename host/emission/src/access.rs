@@ -1,0 +1,273 @@
+//! Which operands an instruction reads, at which indices, in which loops and behind which conditions: what its indexing
+//! maps say, in the scopes of a function.
+
+use fusebox_core::builder::Type;
+use fusebox_core::hlo::{ArrayShape, InstrId};
+use fusebox_core::indexing::{Access, Constraint, Expr, Interval, OperandRead, access};
+
+use crate::EmissionError;
+use crate::elemental::loop_states;
+use crate::index::{Atom, IndexId, Runtime, Token};
+use crate::partition::{Partition, Read, ScopeId, ScopeKind, Site, leaf_dims};
+
+/// How an instruction at its site reads its operands; `elemental` writes the code that goes with it.
+#[derive(Clone, Debug, Default)]
+pub struct Recipe {
+    /// What is read, operand by operand; what is read in place of another comes last.
+    pub reads: Vec<Read>,
+    /// The number of the operand of each read.
+    pub operands: Vec<usize>,
+    /// Loops, outermost first.
+    pub loops: Vec<ScopeId>,
+    /// Conditional parts.
+    pub branches: Vec<Branch>,
+    /// Further indices the code needs as values.
+    pub indices: Vec<IndexId>,
+}
+
+/// A part of an instruction that is computed only under conditions.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// The scope around it.
+    parent: ScopeId,
+    /// The scope of the part; the scope around it if there are no conditions.
+    pub scope: ScopeId,
+    /// All must hold.
+    pub conditions: Vec<Condition>,
+    /// False if the conditions never hold; then nothing is read in the branch.
+    pub reachable: bool,
+}
+
+/// That an index lies within bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// The index.
+    pub index: IndexId,
+    /// Both ends included.
+    pub bounds: Interval,
+}
+
+/// Where a read takes place.
+struct Place {
+    scope: ScopeId,
+    /// Number of its innermost branch.
+    branch: Option<usize>,
+    /// Loops around it.
+    loops: usize,
+    reachable: bool,
+    runtime: Vec<IndexId>,
+}
+
+/// A recipe in the making.
+struct Planner<'p, 'm> {
+    partition: &'p mut Partition<'m>,
+    id: InstrId,
+    site: &'p Site,
+    access: &'p Access,
+    /// Types of the values that each loop carries.
+    states: Vec<Vec<Type>>,
+    /// Range variables of the loops entered so far.
+    ranges: Vec<IndexId>,
+    recipe: Recipe,
+}
+
+impl Partition<'_> {
+    /// Notes what an instruction at its site reads.
+    pub fn recipe(&mut self, id: InstrId, site: &Site) -> Result<Recipe, EmissionError> {
+        if leaf_dims(&self.instruction(id).shape).is_none() {
+            return Err(self.error(id, "the results have different dimensions"));
+        }
+        let access = &access(self.computation, self.instruction(id)).map_err(|reason| self.error(id, reason))?;
+        let states = loop_states(self, id, access.loops.len())?;
+        let (ranges, recipe) = (Vec::new(), Recipe::default());
+        Planner { partition: self, id, site, access, states, ranges, recipe }.recipe()
+    }
+}
+
+impl Planner<'_, '_> {
+    fn recipe(mut self) -> Result<Recipe, EmissionError> {
+        let reads = &self.access.reads;
+        let mut places = Vec::with_capacity(reads.len());
+        for read in reads {
+            places.push(match read.unless {
+                None => Some(self.place(read)?),
+                Some(_) => None,
+            });
+        }
+        // A loop of which one operand has no elements does nothing.
+        let looped = |place: &Place| place.loops > 0;
+        let idle = places.iter().flatten().any(|place| looped(place) && !place.reachable);
+        for (read, place) in reads.iter().zip(&places) {
+            if let Some(place) = place.as_ref().filter(|place| place.reachable && !(idle && looped(place))) {
+                self.read(read, place.scope, &place.runtime)?;
+            }
+        }
+        for read in reads {
+            let other = read.unless.and_then(|other| places[other].as_ref());
+            if let Some(scope) = other.and_then(|other| self.otherwise(other)) {
+                self.read(read, scope, &[])?;
+            }
+        }
+        for number in 0..self.access.loops.len() {
+            let around = self.recipe.loops.last().copied().unwrap_or(self.site.scope);
+            self.enter(number, around);
+        }
+        for index in self.access.indices.iter().filter(|_| !idle) {
+            let index = self.at(index, &[])?;
+            self.recipe.indices.push(index);
+        }
+        Ok(self.recipe)
+    }
+
+    /// Enters the loops that a read depends on, outermost first, and behind each the conditions that can be decided there.
+    fn place(&mut self, read: &OperandRead) -> Result<Place, EmissionError> {
+        let map = &read.reading.map;
+        let depth = |expr: &Expr| self.access.loops_around(expr);
+        let exprs = map.results.iter().chain(map.constraints.iter().map(|constraint| &constraint.expr));
+        let loops = exprs.map(depth).max().unwrap_or(0);
+        let runtime = self.runtime_values(read)?;
+        let mut place = Place { scope: self.site.scope, branch: None, loops, reachable: true, runtime };
+        for level in 0..=loops {
+            if level > 0 {
+                place.scope = self.enter(level - 1, place.scope);
+                place.reachable &= self.access.loops[level - 1].iter().all(|variable| !variable.bounds.is_empty());
+            }
+            let mut conditions = Vec::new();
+            for Constraint { expr, bounds } in &map.constraints {
+                // What needs no loop is asked in the first one all the same: that is where values are skipped.
+                if self.access.loops_around(expr).max(loops.min(1)) == level {
+                    conditions.push(Condition { index: self.at(expr, &place.runtime)?, bounds: *bounds });
+                }
+            }
+            if !conditions.is_empty() {
+                let number = self.branch(place.scope, conditions);
+                let branch = &self.recipe.branches[number];
+                (place.scope, place.branch) = (branch.scope, Some(number));
+                place.reachable &= branch.reachable;
+            }
+        }
+        Ok(place)
+    }
+
+    /// The scope for what is read where another read's conditions do not hold, if that can be.
+    fn otherwise(&mut self, other: &Place) -> Option<ScopeId> {
+        let branch = &self.recipe.branches[other.branch?];
+        match (branch.reachable, branch.conditions.is_empty()) {
+            (false, _) => Some(self.site.scope),
+            (true, true) => None,
+            (true, false) => {
+                let parent = branch.parent;
+                let scope = self.partition.add_scope(parent, ScopeKind::Branch);
+                self.recipe.branches.push(Branch { parent, scope, conditions: Vec::new(), reachable: true });
+                Some(scope)
+            }
+        }
+    }
+
+    fn read(&mut self, read: &OperandRead, scope: ScopeId, runtime: &[IndexId]) -> Result<(), EmissionError> {
+        let token = self.token(&read.reading.map.results, runtime)?;
+        self.recipe.reads.push(self.partition.read(read.instruction, scope, token));
+        self.recipe.operands.push(read.operand);
+        Ok(())
+    }
+
+    /// The scope of a loop, made inside `around` if it is not there yet.
+    fn enter(&mut self, number: usize, around: ScopeId) -> ScopeId {
+        if let Some(&scope) = self.recipe.loops.get(number) {
+            return scope;
+        }
+        let sizes = self.access.loops[number].iter().map(|variable| variable.bounds.size() as i64).collect();
+        let state = std::mem::take(&mut self.states[number]);
+        let scope = self.partition.add_scope(around, ScopeKind::Loop { sizes, state });
+        self.ranges.extend(self.partition.ranges(scope));
+        self.recipe.loops.push(scope);
+        scope
+    }
+
+    /// A part that is computed only under conditions, by number. What the bounds decide is dropped.
+    fn branch(&mut self, parent: ScopeId, conditions: Vec<Condition>) -> usize {
+        let mut open = Vec::new();
+        let mut reachable = true;
+        for condition in conditions {
+            let (possible, allowed) = (self.partition.indices.bounds(condition.index), condition.bounds);
+            reachable &= !possible.intersect(allowed).is_empty();
+            if !allowed.contains_interval(possible) {
+                open.push(condition);
+            }
+        }
+        let branches = &mut self.recipe.branches;
+        let known = |b: &Branch| (b.parent, &b.conditions, b.reachable) == (parent, &open, reachable);
+        if let Some(known) = branches.iter().position(known) {
+            return known;
+        }
+        let plain = open.is_empty() || !reachable;
+        let scope = if plain { parent } else { self.partition.add_scope(parent, ScopeKind::Branch) };
+        branches.push(Branch { parent, scope, conditions: open, reachable });
+        branches.len() - 1
+    }
+
+    /// Values read at run time that say where something is read.
+    fn runtime_values(&mut self, read: &OperandRead) -> Result<Vec<IndexId>, EmissionError> {
+        let mut values = Vec::new();
+        for (variable, value) in read.reading.map.runtime.iter().zip(&read.reading.runtime) {
+            let at = self.token(&value.index, &values)?;
+            values.push(self.runtime(value.instruction, at, variable.bounds));
+        }
+        Ok(values)
+    }
+
+    /// The value of an integer as an index, clamped to `bounds`.
+    fn runtime(&mut self, instruction: InstrId, at: Token, bounds: Interval) -> IndexId {
+        let (partition, site) = (&mut *self.partition, self.site);
+        // A scalar is the same everywhere in a function, and reading it needs no condition.
+        let scope = if at.is_empty() { partition.body_of(site.scope) } else { site.scope };
+        if bounds.upper <= 0 {
+            return partition.indices.constant(0);
+        }
+        let read = partition.read(instruction, scope, at);
+        let runtime = Runtime { instruction, at: read.token, scope: read.scope, limit: bounds.upper };
+        partition.indices.atom(Atom::Runtime(runtime), bounds, read.scope)
+    }
+
+    fn token(&mut self, exprs: &[Expr], runtime: &[IndexId]) -> Result<Token, EmissionError> {
+        exprs.iter().map(|expr| self.at(expr, runtime)).collect()
+    }
+
+    /// An expression of a map at the site.
+    fn at(&mut self, expr: &Expr, runtime: &[IndexId]) -> Result<IndexId, EmissionError> {
+        let index = self.partition.indices.substitute(expr, &self.site.token, &self.ranges, runtime);
+        index.map_err(|reason| self.partition.error(self.id, reason))
+    }
+}
+
+impl Recipe {
+    /// What of `values`, one per read, was read of an operand.
+    pub fn of_operand<'v, V>(&self, operand: usize, values: &'v [V]) -> Option<&'v V> {
+        self.operands.iter().position(|&known| known == operand).and_then(|at| values.get(at))
+    }
+}
+
+impl Partition<'_> {
+    pub fn error(&self, id: InstrId, message: impl Into<String>) -> EmissionError {
+        EmissionError::at(self.module, self.instruction(id), message)
+    }
+
+    /// The shape of an instruction that is one array.
+    pub fn array(&self, id: InstrId) -> Result<&ArrayShape, EmissionError> {
+        self.instruction(id).shape.as_array().ok_or_else(|| self.error(id, "is not an array"))
+    }
+
+    /// The shape of an operand that is one array.
+    pub fn operand_array(&self, id: InstrId, k: usize) -> Result<&ArrayShape, EmissionError> {
+        match self.instruction(id).operands.get(k) {
+            Some(&operand) => self.array(operand),
+            None => Err(self.error(id, format!("operand {k} is missing"))),
+        }
+    }
+
+    /// Scalar types of an instruction's leaves.
+    pub fn leaf_types(&self, id: InstrId) -> Vec<Type> {
+        let leaves = self.instruction(id).shape.leaves();
+        leaves.iter().filter_map(|leaf| leaf.as_array()).map(|array| Type::of_element(array.element_type)).collect()
+    }
+}
