@@ -11,7 +11,7 @@
 
 use super::epilogue::keeps_positions;
 use super::reduction::{ReductionHero, ReductionKind, ReductionProblem, hero};
-use crate::emitter::{Decline, Fusion};
+use crate::emitter::{Analysis, Decline, Fusion};
 use crate::hlo::{ArrayShape, Computation, InstrId, Instruction, Module, Op, Shape};
 use crate::indexing::{Expr, IndexingMap, delinearize};
 
@@ -166,12 +166,8 @@ impl RowSpace {
     }
 }
 
-impl RowChain {
-    /// Analyses a fusion.
-    ///
-    /// # Errors
-    /// If it is no chain of row reductions; the reason is for the user.
-    pub fn of(fusion: &Fusion) -> Result<RowChain, Decline> {
+impl Analysis for RowChain {
+    fn of(fusion: &Fusion) -> Result<RowChain, Decline> {
         let (module, computation) = (&fusion.module, fusion.computation());
         let Some(space) = first_space(module, computation) else {
             return Err(decline("nothing reduces contiguous rows".into(), None));
@@ -194,7 +190,9 @@ impl RowChain {
         chain.roots = chain.roots_of(fusion)?;
         Ok(chain)
     }
+}
 
+impl RowChain {
     fn enter(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Result<(), Decline> {
         let instruction = computation.instruction(id);
         let level = instruction.operands.iter().map(|operand| self.levels[operand.index()]).max().unwrap_or(0);

@@ -15,6 +15,7 @@ mod candidate;
 mod fusion;
 mod interface;
 mod plan;
+mod strategy;
 
 pub use candidate::{Bid, Candidate};
 pub use fusion::Fusion;
@@ -23,6 +24,7 @@ pub use interface::{
     SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, WriteMode};
+pub use strategy::{Analysis, Blocks, Named, Strategy};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major the
 /// interface only grows: a plugin built against an older minor keeps loading.

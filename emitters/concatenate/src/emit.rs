@@ -5,13 +5,13 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::joined::{Epilogue, Joined};
+use crate::joined::{Epilogue, Joined, Results};
 use crate::plan::{dealt, shift};
 use crate::visits::{Bundle, Work, Write};
 
 /// Writes the kernel of a plan that [`crate::plan::plan`] made.
-pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (work, dealing) = dealt(fusion, device, &plan.configuration)?;
+pub fn emit(results: &Results, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (work, dealing) = dealt(results, fusion, device, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(fusion);
     let functions = Functions::declare(&mut kernel, &work);
     let point = [kernel.thread(), kernel.block()];
@@ -44,7 +44,7 @@ impl Functions {
             values.push(visit.bundles.iter().map(|bundle| kernel.values(&bundle.values)).collect());
         }
         let mut epilogues = Vec::new();
-        for joined in &work.joined {
+        for joined in work.joined {
             let declare = |epilogue: &Epilogue| kernel.epilogue(&epilogue.roots, &[joined.hero]);
             epilogues.push(joined.epilogues.iter().map(declare).collect());
         }

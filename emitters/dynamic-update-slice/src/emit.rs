@@ -6,11 +6,11 @@ use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
 use fusebox_core::hlo::{Computation, ElementType};
 
 use crate::plan::dealt;
-use crate::updates::{Start, Update};
+use crate::updates::{Start, Update, Work};
 
 /// Writes the kernel of a plan that [`crate::plan::plan`] made.
-pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (work, dealing) = dealt(fusion, device, &plan.configuration)?;
+pub fn emit(work: &Work, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+    let dealing = dealt(work, fusion, device, &plan.configuration)?;
     let computation = fusion.computation();
     let mut kernel = KernelBuilder::new(fusion);
     let point = [kernel.thread(), kernel.block()];

@@ -8,13 +8,13 @@ use fusebox_core::launch::{Dealing, Nest, lanes_along, work_per_point};
 
 use crate::updates::Work;
 
-/// The work, and who does which part of it: first the updates, then what is beside them.
+/// Who does which part of the work: first the updates, then what is beside them.
 pub fn dealt(
+    work: &Work,
     fusion: &Fusion,
     device: &DeviceDescription,
     configuration: &Configuration,
-) -> Result<(Work, Dealing), EmitError> {
-    let work = Work::accepted(fusion)?;
+) -> Result<Dealing, EmitError> {
     let computation = fusion.computation();
     let nest = |values: &[InstrId], dims: &[i64], lengths: &[i64]| Nest {
         dims: dims.to_vec(),
@@ -28,13 +28,17 @@ pub fn dealt(
         .iter()
         .map(|beside| nest(&[beside.root], &beside.dims, &[beside.dims.last().copied().unwrap_or(1)]));
     let nests: Vec<Nest> = updates.chain(beside).collect();
-    let dealing = Dealing::new(&nests, device, configuration)?;
-    Ok((work, dealing))
+    Dealing::new(&nests, device, configuration)
 }
 
 /// Launch, maps and knobs.
-pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
-    let (work, dealing) = dealt(fusion, device, configuration)?;
+pub fn plan(
+    work: &Work,
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Plan, EmitError> {
+    let dealing = dealt(work, fusion, device, configuration)?;
     let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
     let (of_updates, of_others) = dealing.shares.split_at(work.updates.len());
     for (update, share) in work.updates.iter().zip(of_updates) {

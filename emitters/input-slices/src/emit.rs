@@ -6,11 +6,12 @@ use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
 use fusebox_core::indexing::{Constraint, IndexingMap};
 
 use crate::plan::dealt;
+use crate::slices::Slices;
 use crate::visits::Member;
 
 /// Writes the kernel of a plan that [`crate::plan::plan`] made.
-pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (visits, dealing) = dealt(fusion, device, &plan.configuration)?;
+pub fn emit(slices: &Slices, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (visits, dealing) = dealt(slices, fusion, device, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(fusion);
     let point = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();

@@ -15,36 +15,39 @@ mod slices;
 mod visits;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy};
+
+use crate::slices::Slices;
+
+fusebox_core::emitters! { kind: "input-slices", "input-slices" => InputSlices }
 
 /// The emitter of slices.
-pub struct InputSlices;
+struct InputSlices;
 
-fusebox_core::export_emitters!(InputSlices);
+impl Strategy for InputSlices {
+    type Problem = Slices;
 
-impl Emitter for InputSlices {
-    fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            kind: KernelKind("input-slices".into()),
-            name: "input-slices".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
-    }
-
-    fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
-        accept::consider(fusion)
+    fn score(&self, slices: &Slices, _: &Fusion, _: &DeviceDescription) -> Result<u32, Decline> {
+        Ok(slices.score)
     }
 
     fn plan(
         &self,
+        slices: &Slices,
         fusion: &Fusion,
         device: &DeviceDescription,
         configuration: &Configuration,
     ) -> Result<Plan, EmitError> {
-        plan::plan(fusion, device, configuration)
+        plan::plan(slices, fusion, device, configuration)
     }
 
-    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        emit::emit(fusion, device, plan)
+    fn emit(
+        &self,
+        slices: &Slices,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        plan: &Plan,
+    ) -> Result<Kernel, EmitError> {
+        emit::emit(slices, fusion, device, plan)
     }
 }

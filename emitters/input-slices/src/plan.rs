@@ -5,23 +5,30 @@ use fusebox_core::emitter::{Configuration, EmitError, Fusion, Plan};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::launch::{Dealing, Nest};
 
+use crate::slices::Slices;
 use crate::visits::{Visit, visits};
 
 /// The loop nests, and who does which part of them.
 pub fn dealt(
+    slices: &Slices,
     fusion: &Fusion,
     device: &DeviceDescription,
     configuration: &Configuration,
 ) -> Result<(Vec<Visit>, Dealing), EmitError> {
-    let visits = visits(fusion, device)?;
+    let visits = visits(&slices.slices, fusion.computation(), device);
     let nests: Vec<Nest> = visits.iter().map(|visit| visit.nest.clone()).collect();
     let dealing = Dealing::new(&nests, device, configuration)?;
     Ok((visits, dealing))
 }
 
 /// Launch, maps and knobs.
-pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
-    let (visits, dealing) = dealt(fusion, device, configuration)?;
+pub fn plan(
+    slices: &Slices,
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Plan, EmitError> {
+    let (visits, dealing) = dealt(slices, fusion, device, configuration)?;
     let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); fusion.output_shapes().len()];
     for (visit, share) in visits.iter().zip(&dealing.shares) {
         for member in &visit.members {

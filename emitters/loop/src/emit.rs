@@ -6,11 +6,11 @@ use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::plan::dealt;
-use crate::roots::Group;
+use crate::roots::{Group, Results};
 
 /// Writes the kernel of a plan that [`crate::plan::plan`] made: a loop over a thread's points for each nest.
-pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (visits, dealing) = dealt(fusion, device, &plan.configuration)?;
+pub fn emit(results: &Results, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (visits, dealing) = dealt(results, fusion, device, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(fusion);
     let thread = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();

@@ -14,32 +14,39 @@ mod roots;
 mod visits;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy};
+
+use crate::roots::Results;
+
+fusebox_core::emitters! { kind: "loop", "loop" => Loop }
 
 /// The loop emitter.
-pub struct Loop;
+struct Loop;
 
-fusebox_core::export_emitters!(Loop);
+impl Strategy for Loop {
+    type Problem = Results;
 
-impl Emitter for Loop {
-    fn descriptor(&self) -> Descriptor {
-        Descriptor { kind: KernelKind("loop".into()), name: "loop".into(), version: env!("CARGO_PKG_VERSION").into() }
-    }
-
-    fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
-        accept::consider(fusion)
+    fn score(&self, _: &Results, _: &Fusion, _: &DeviceDescription) -> Result<u32, Decline> {
+        Ok(accept::SCORE)
     }
 
     fn plan(
         &self,
+        results: &Results,
         fusion: &Fusion,
         device: &DeviceDescription,
         configuration: &Configuration,
     ) -> Result<Plan, EmitError> {
-        plan::plan(fusion, device, configuration)
+        plan::plan(results, fusion, device, configuration)
     }
 
-    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        emit::emit(fusion, device, plan)
+    fn emit(
+        &self,
+        results: &Results,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        plan: &Plan,
+    ) -> Result<Kernel, EmitError> {
+        emit::emit(results, fusion, device, plan)
     }
 }

@@ -1,11 +1,14 @@
 //! The scatter of a fusion.
 
 use fusebox_core::analysis::{Combination, ScatterShape};
-use fusebox_core::emitter::{Decline, EmitError, Fusion};
+use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op};
 
 /// More updates than any memory holds; below it, no count in a plan overflows.
 const MOST_POINTS: i64 = 1 << 40;
+
+/// Up to so many looks at an index vector, a walk over all slices is as good as anything else.
+const CHEAP_WALK: i64 = 1 << 24;
 
 /// What is to be done.
 pub struct Problem {
@@ -27,9 +30,8 @@ pub struct Problem {
     pub combinations: Vec<Combination>,
 }
 
-impl Problem {
-    /// Finds the scatter, or says why the fusion is none to take.
-    pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
+impl Analysis for Problem {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let &[root] = fusion.roots.as_slice() else {
             return Err(decline("the fusion has several results; a scatter is the only one of its kernel", None));
@@ -82,10 +84,27 @@ impl Problem {
             shape,
         })
     }
+}
 
-    /// The same for a fusion that was accepted.
-    pub fn accepted(fusion: &Fusion) -> Result<Self, EmitError> {
-        Self::of(fusion).map_err(|decline| EmitError { message: decline.reason, instruction: decline.instruction })
+impl Problem {
+    /// Whether updates of one element have to be combined in order: because no atomic operation combines them, or
+    /// because walking all slices for each element costs so little that the outcome may as well be certain.
+    pub fn is_walked(&self) -> bool {
+        !self.is_order_free() && (!self.can_be_atomic() || self.is_cheap_to_walk())
+    }
+
+    /// Whether there are few looks at index vectors if every element walks all slices.
+    pub fn is_cheap_to_walk(&self) -> bool {
+        self.shape.operand_elements().saturating_mul(self.shape.slices()) <= CHEAP_WALK
+    }
+
+    /// # Errors
+    /// If updates of one element cannot be combined by an atomic operation.
+    pub fn check_atomic(&self) -> Result<(), Decline> {
+        match self.is_order_free() || self.can_be_atomic() {
+            true => Ok(()),
+            false => Err(Decline::new("no atomic operation does what these updates need")),
+        }
     }
 
     /// Whether the outcome is the same, bit by bit, in whatever order updates are combined.

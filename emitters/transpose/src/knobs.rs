@@ -14,7 +14,7 @@ impl Knobs {
 
     /// As a configuration.
     pub fn configuration(&self) -> Configuration {
-        Configuration(self.0.iter().map(|&(name, value)| (name.to_owned(), value)).collect())
+        self.0.iter().copied().collect()
     }
 
     /// The same with one value replaced.

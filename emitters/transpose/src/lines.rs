@@ -3,12 +3,13 @@
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
 use crate::knobs::Knobs;
 use crate::problem::Problem;
+use crate::rows_turn;
 use crate::schedule::Schedule;
 
 /// Cache lines of a tile's rows, and of its columns: processors fetch lines in pairs, and more of them would lie in
@@ -28,17 +29,25 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// What fits a fusion, if the schedule is for it: arrays of one element size that a vector holds, results of
+    /// What fits a problem, if the schedule is for it: arrays of one element size that a vector holds, results of
     /// whole lines that are the transposes themselves.
-    pub fn of(problem: &Problem, device: &DeviceDescription) -> Option<Unit> {
+    fn of(problem: &Problem, device: &DeviceDescription) -> Result<Unit, Decline> {
+        rows_turn(problem)?;
         let form = &problem.form;
         let bytes = problem.widest();
         let (lane, line) = (LANE_BYTES / bytes, i64::from(device.cache_line_bytes) / bytes);
         let powers = [lane, line].iter().all(|&count| count > 1 && (count as u64).is_power_of_two());
         let vectors = problem.moved.iter().all(|moved| moved.bytes == bytes && moved.fits_vectors());
-        let long = form.dims[*form.permutation.last()?];
-        let applies = powers && lane <= line && vectors && long % line == 0 && problem.results_are_lines(line);
-        applies.then_some(Unit { lane, line })
+        if !powers || lane > line || !vectors {
+            return Err(Decline::new("the elements that move are not of one size that vectors hold"));
+        }
+        let long = form.permutation.last().map_or(1, |&dim| form.dims[dim]);
+        if long % line != 0 || !problem.results_are_lines(line) {
+            let reason =
+                format!("the results are not the transposes themselves in whole cache lines of {line} elements");
+            return Err(Decline::new(reason));
+        }
+        Ok(Unit { lane, line })
     }
 
     /// The columns of a unit whose first element is at this place of a tile, as vectors of a line each.
@@ -82,16 +91,24 @@ impl Unit {
     }
 }
 
-/// The loops. The unit is the fusion's.
+/// How well the schedule suits a problem: better than panels.
 ///
 /// # Errors
-/// If a knob has an impossible value.
+/// Why it does not.
+pub fn score(problem: &Problem, device: &DeviceDescription) -> Result<u32, Decline> {
+    Unit::of(problem, device).map(|_| 590)
+}
+
+/// The loops.
+///
+/// # Errors
+/// If the problem is none for this schedule, or a knob has an impossible value.
 pub fn looped(
     problem: &Problem,
-    unit: Unit,
     device: &DeviceDescription,
     configuration: &Configuration,
 ) -> Result<Schedule, EmitError> {
+    let unit = Unit::of(problem, device)?;
     let dims = &problem.form.dims;
     let short = dims.len() - 1;
     let long = problem.form.permutation[short];

@@ -2,12 +2,13 @@
 //! then written panel by panel. See README.md for the picture.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
 use crate::grid::{Grid, Nest, map_over};
 use crate::knobs::Knobs;
 use crate::problem::Problem;
+use crate::rows_turn;
 use crate::schedule::Schedule;
 
 /// Columns of a panel: as many as LLVM's vectoriser takes apart with one group of loads.
@@ -27,9 +28,32 @@ const BLOCKS_PER_CORE: i64 = 4;
 /// A tile smaller than this is not cut further: handing it out costs more.
 const LEAST_TILE_BYTES: i64 = 32 << 10;
 
+/// How well the schedule suits a problem: for whatever no other turns better.
+///
+/// # Errors
+/// Why it does not.
+pub fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    rows_turn(problem).map(|()| 580)
+}
+
+/// The loops.
+///
+/// # Errors
+/// If a knob has an impossible value.
+pub fn schedule(
+    problem: &Problem,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Schedule, EmitError> {
+    let mut schedule = Panels::new(problem, device, configuration)?.schedule(problem);
+    // What is more of one side may be too much of both.
+    schedule.alternatives.retain(|other| Panels::new(problem, device, other).is_ok());
+    Ok(schedule)
+}
+
 /// Tiles of `columns` (along the operand's minor dimension) times `rows` (along the dimension that is minor in the
 /// result), kept as panels of [`PANEL`] columns: element `(row, column)` at `[column / 8][row][column % 8]`.
-pub struct Panels {
+struct Panels {
     grid: Grid,
     /// The operand's dimension that is minor in the result.
     long: usize,
@@ -44,14 +68,7 @@ pub struct Panels {
 
 impl Panels {
     /// Chooses what the configuration leaves open.
-    ///
-    /// # Errors
-    /// If a knob has an impossible value.
-    pub fn new(
-        problem: &Problem,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Self, EmitError> {
+    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let form = &problem.form;
         let short = form.dims.len() - 1;
         let long = form.permutation[short];
@@ -96,7 +113,7 @@ impl Panels {
     }
 
     /// The loops.
-    pub fn schedule(&self, problem: &Problem) -> Schedule {
+    fn schedule(&self, problem: &Problem) -> Schedule {
         let short = self.grid.dims.len() - 1;
         let (columns, rows) = (self.knobs.get("columns"), self.knobs.get("rows"));
         let half = ceil_div(columns / 2, self.width) * self.width;

@@ -2,7 +2,7 @@
 //! sides. See README.md.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
@@ -22,6 +22,32 @@ const BLOCKS_PER_CORE: i64 = 4;
 const THREADS: i64 = 128;
 /// Vectors that a thread moves.
 const STEPS: i64 = 4;
+
+/// Nothing is turned, so nothing is better.
+const SCORE: u32 = 600;
+/// Where rows are so short that each costs a transaction, tiles are better.
+const SCORE_SHORT: u32 = 590;
+
+/// Whether rows stay.
+fn stay(problem: &Problem) -> Result<(), Decline> {
+    if problem.form.keeps_minor() { Ok(()) } else { Err(Decline::new("rows become columns")) }
+}
+
+/// How well [`looped`] suits a problem.
+///
+/// # Errors
+/// Why it does not.
+pub fn score_looped(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    stay(problem).map(|()| SCORE)
+}
+
+/// How well [`spread`] suits a problem.
+///
+/// # Errors
+/// Why it does not.
+pub fn score_spread(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    stay(problem).map(|()| if problem.has_short_rows() { SCORE_SHORT } else { SCORE })
+}
 
 /// The operand's dimensions that matter.
 struct Dims {
@@ -130,7 +156,7 @@ pub fn spread(
     let lanes = match configuration.knob("lanes", 1..=most_lanes)? {
         Some(lanes) if most_lanes % lanes != 0 => {
             let message = format!("knob lanes is {lanes}, it must divide {most_lanes}");
-            return Err(EmitError { message, instruction: None });
+            return Err(EmitError::new(message));
         }
         Some(lanes) => lanes,
         None => most_lanes,

@@ -81,7 +81,7 @@ impl Schedule {
         let (needed, limit) = (self.shared_bytes(problem), i64::from(device.shared_bytes_per_block));
         if needed > limit {
             let message = format!("the tiles take {needed} bytes, a block has {limit}; choose smaller knobs");
-            return Err(EmitError { message, instruction: None });
+            return Err(EmitError::new(message));
         }
         Ok(self)
     }

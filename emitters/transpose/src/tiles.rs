@@ -3,7 +3,7 @@
 
 use fusebox_core::analysis::{TileAccess, bank_conflicts};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
@@ -20,9 +20,32 @@ const UNROLLED: i64 = 8;
 /// Most elements between the rows of a tile.
 const MOST_PADDING: i64 = 8;
 
+/// How well the schedule suits a problem: better than any kernel that reads or writes across memory.
+///
+/// # Errors
+/// Why it does not.
+pub fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    match problem.form.keeps_minor() && !problem.has_short_rows() {
+        true => Err(Decline::new("rows stay rows, and are long enough to be moved as they are")),
+        false => Ok(600),
+    }
+}
+
+/// The loops.
+///
+/// # Errors
+/// If a knob has an impossible value.
+pub fn schedule(
+    problem: &Problem,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Schedule, EmitError> {
+    Ok(Tiles::new(problem, device, configuration)?.schedule(problem))
+}
+
 /// A tile in shared memory.
 #[derive(Clone, Debug)]
-pub struct Tiles {
+struct Tiles {
     grid: Grid,
     threads: i64,
     /// What an index of the tile counts for in the position, by dimension of the operand.
@@ -35,14 +58,7 @@ pub struct Tiles {
 
 impl Tiles {
     /// Chooses what the configuration leaves open.
-    ///
-    /// # Errors
-    /// If a knob has an impossible value.
-    pub fn new(
-        problem: &Problem,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Self, EmitError> {
+    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let warp = i64::from(device.warp_size);
         let edge = configuration.knob("edge", 4..=128)?.unwrap_or(EDGE);
         let tile = tile(problem, edge);
@@ -60,7 +76,7 @@ impl Tiles {
     }
 
     /// The loops.
-    pub fn schedule(&self, problem: &Problem) -> Schedule {
+    fn schedule(&self, problem: &Problem) -> Schedule {
         let (edge, threads) = (self.knobs.get("edge"), self.knobs.get("threads"));
         let others = [(edge, 2 * threads), (edge, threads / 2), (edge / 2, threads), (2 * edge, 2 * threads)];
         let others = others.into_iter().filter(|&(edge, threads)| edge >= 8 && (32..=1024).contains(&threads));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::hero::ReductionHero;
 use super::problem::{ReductionProblem, position_map};
 use super::roots::{Found, reduce_heroes};
-use crate::emitter::{Decline, Fusion};
+use crate::emitter::{Analysis, Decline, Fusion};
 use crate::hlo::{ArrayShape, Computation, InstrId, Op, Shape};
 use crate::indexing::{IndexingMap, linearize};
 
@@ -86,6 +86,12 @@ pub fn reductions(fusion: &Fusion) -> Result<ReductionFusion, Decline> {
         reasons.push(group.describe(computation));
     }
     Ok(ReductionFusion { groups, reasons })
+}
+
+impl Analysis for ReductionFusion {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        reductions(fusion)
+    }
 }
 
 fn decline(reason: String, instruction: Option<&str>) -> Decline {
