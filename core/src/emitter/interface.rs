@@ -73,6 +73,24 @@ impl<const N: usize> From<[(&str, i64); N]> for Configuration {
 }
 
 impl Configuration {
+    /// The same with one knob set to a value.
+    pub fn with(&self, name: &str, value: i64) -> Configuration {
+        let mut other = self.clone();
+        other.0.insert(name.to_owned(), value);
+        other
+    }
+
+    /// Those of `all` that differ from this one, each once.
+    pub fn others(&self, all: impl IntoIterator<Item = Configuration>) -> Vec<Configuration> {
+        let mut others: Vec<Configuration> = Vec::new();
+        for other in all {
+            if other != *self && !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        others
+    }
+
     /// The knob of that name, if it is set.
     ///
     /// # Errors

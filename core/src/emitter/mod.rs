@@ -24,7 +24,7 @@ pub use interface::{
     SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, WriteMode};
-pub use strategy::{Analysis, Blocks, Named, Strategy};
+pub use strategy::{Analysis, Blocks, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major the
 /// interface only grows: a plugin built against an older minor keeps loading.

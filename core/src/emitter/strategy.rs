@@ -26,6 +26,16 @@ pub trait Analysis: Any + Send + Sync + Sized {
     fn of(fusion: &Fusion) -> Result<Self, Decline>;
 }
 
+/// A fusion that is to become a kernel for a device, and what is known about it.
+pub struct Task<'a, P> {
+    /// What the analysis found out.
+    pub problem: &'a P,
+    /// The fusion.
+    pub fusion: &'a Fusion,
+    /// The device.
+    pub device: &'a DeviceDescription,
+}
+
 /// Blocks that a strategy is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocks {
@@ -72,35 +82,23 @@ pub trait Strategy: Send + Sync {
         Bid::decline("this emitter takes fusions as they are")
     }
 
-    /// Whether this is a way to do it on the device, and how well it suits, from 1 to 1000.
+    /// Whether this is a way to do it, and how well it suits, from 1 to 1000.
     ///
     /// # Errors
     /// Why not, in words for the user.
-    fn score(&self, problem: &Self::Problem, fusion: &Fusion, device: &DeviceDescription) -> Result<u32, Decline>;
+    fn score(&self, task: &Task<Self::Problem>) -> Result<u32, Decline>;
 
     /// See [`Emitter::plan`]. Asked only for what has a [score](Strategy::score).
     ///
     /// # Errors
     /// If the fusion cannot be handled after all, or `configuration` holds an impossible value.
-    fn plan(
-        &self,
-        problem: &Self::Problem,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError>;
+    fn plan(&self, task: &Task<Self::Problem>, configuration: &Configuration) -> Result<Plan, EmitError>;
 
     /// See [`Emitter::emit`].
     ///
     /// # Errors
     /// If the kernel cannot be written.
-    fn emit(
-        &self,
-        problem: &Self::Problem,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError>;
+    fn emit(&self, task: &Task<Self::Problem>, plan: &Plan) -> Result<Kernel, EmitError>;
 }
 
 /// A strategy with kind, name and version: an emitter. Made by [`emitters!`](crate::emitters).
@@ -117,11 +115,17 @@ impl<S: Strategy> Named<S> {
         Named { kind, name, version, strategy }
     }
 
-    fn score(&self, fusion: &Fusion, device: &DeviceDescription) -> Result<u32, Decline> {
+    /// Asks the strategy, if it is for the device and there is a problem for it.
+    fn ask<T, E: From<Decline>>(
+        &self,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        question: impl FnOnce(&Task<S::Problem>) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.strategy.blocks().check(device)?;
         let found = fusion.analysis::<S::Problem>();
         let problem = found.as_ref().as_ref().map_err(Decline::clone)?;
-        self.strategy.score(problem, fusion, device)
+        question(&Task { problem, fusion, device })
     }
 }
 
@@ -143,10 +147,8 @@ impl<S: Strategy> Emitter for Named<S> {
     }
 
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
-        match self.score(fusion, device) {
-            Ok(score) => Verdict::Accept { score },
-            Err(decline) => Verdict::Decline(decline),
-        }
+        let score = self.ask(fusion, device, |task| self.strategy.score(task));
+        score.map_or_else(Verdict::Decline, |score| Verdict::Accept { score })
     }
 
     fn plan(
@@ -155,16 +157,14 @@ impl<S: Strategy> Emitter for Named<S> {
         device: &DeviceDescription,
         configuration: &Configuration,
     ) -> Result<Plan, EmitError> {
-        let found = fusion.analysis::<S::Problem>();
-        let problem = found.as_ref().as_ref().map_err(Decline::clone)?;
-        self.score(fusion, device)?;
-        self.strategy.plan(problem, fusion, device, configuration)
+        self.ask(fusion, device, |task| {
+            self.strategy.score(task)?;
+            self.strategy.plan(task, configuration)
+        })
     }
 
     fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        let found = fusion.analysis::<S::Problem>();
-        let problem = found.as_ref().as_ref().map_err(Decline::clone)?;
-        self.strategy.emit(problem, fusion, device, plan)
+        self.ask(fusion, device, |task| self.strategy.emit(task, plan))
     }
 }
 
@@ -190,13 +190,13 @@ impl<S: Strategy> Emitter for Named<S> {
 /// impl Strategy for PerThread {
 ///     type Problem = OneResult;
 ///
-///     fn score(&self, _: &OneResult, _: &Fusion, _: &DeviceDescription) -> Result<u32, Decline> {
+///     fn score(&self, _: &Task<OneResult>) -> Result<u32, Decline> {
 ///         Ok(self.0)
 ///     }
-///     fn plan(&self, _: &OneResult, _: &Fusion, _: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
+///     fn plan(&self, _: &Task<OneResult>, _: &Configuration) -> Result<Plan, EmitError> {
 ///         Err(EmitError::new("left out here"))
 ///     }
-///     fn emit(&self, _: &OneResult, _: &Fusion, _: &DeviceDescription, _: &Plan) -> Result<Kernel, EmitError> {
+///     fn emit(&self, _: &Task<OneResult>, _: &Plan) -> Result<Kernel, EmitError> {
 ///         Err(EmitError::new("left out here"))
 ///     }
 /// }

@@ -1,8 +1,7 @@
 //! The entry function.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
+use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::joined::{Epilogue, Joined, Results};
@@ -10,9 +9,9 @@ use crate::plan::{dealt, shift};
 use crate::visits::{Bundle, Work, Write};
 
 /// Writes the kernel of a plan that [`crate::plan::plan`] made.
-pub fn emit(results: &Results, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (work, dealing) = dealt(results, fusion, device, &plan.configuration)?;
-    let mut kernel = KernelBuilder::new(fusion);
+pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (work, dealing) = dealt(task, &plan.configuration)?;
+    let mut kernel = KernelBuilder::new(task.fusion);
     let functions = Functions::declare(&mut kernel, &work);
     let point = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();

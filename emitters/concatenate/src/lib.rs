@@ -16,8 +16,7 @@ mod plan;
 mod rows;
 mod visits;
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::joined::Results;
 
@@ -29,27 +28,15 @@ struct Concatenate;
 impl Strategy for Concatenate {
     type Problem = Results;
 
-    fn score(&self, results: &Results, _: &Fusion, _: &DeviceDescription) -> Result<u32, Decline> {
-        Ok(results.score)
+    fn score(&self, task: &Task<Results>) -> Result<u32, Decline> {
+        Ok(task.problem.score)
     }
 
-    fn plan(
-        &self,
-        results: &Results,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
-        plan::plan(results, fusion, device, configuration)
+    fn plan(&self, task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        plan::plan(task, configuration)
     }
 
-    fn emit(
-        &self,
-        results: &Results,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
-        emit::emit(results, fusion, device, plan)
+    fn emit(&self, task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
+        emit::emit(task, plan)
     }
 }

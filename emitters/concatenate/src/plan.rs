@@ -1,7 +1,6 @@
 //! What the kernel will do.
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, Fusion, Plan};
+use fusebox_core::emitter::{Configuration, EmitError, Plan, Task};
 use fusebox_core::indexing::{Expr, IndexingMap, dim_exprs};
 use fusebox_core::launch::{Dealing, Nest};
 
@@ -9,27 +8,17 @@ use crate::joined::{Joined, Results};
 use crate::visits::{Work, Write, work};
 
 /// The work, and who does which part of it.
-pub fn dealt<'r>(
-    results: &'r Results,
-    fusion: &Fusion,
-    device: &DeviceDescription,
-    configuration: &Configuration,
-) -> Result<(Work<'r>, Dealing), EmitError> {
-    let work = work(results, fusion.computation(), device);
+pub fn dealt<'r>(task: &Task<'r, Results>, configuration: &Configuration) -> Result<(Work<'r>, Dealing), EmitError> {
+    let work = work(task.problem, task.fusion.computation(), task.device);
     let nests: Vec<Nest> = work.visits.iter().map(|visit| visit.nest.clone()).collect();
-    let dealing = Dealing::new(&nests, device, configuration)?;
+    let dealing = Dealing::new(&nests, task.device, configuration)?;
     Ok((work, dealing))
 }
 
 /// Launch, maps and knobs.
-pub fn plan(
-    results: &Results,
-    fusion: &Fusion,
-    device: &DeviceDescription,
-    configuration: &Configuration,
-) -> Result<Plan, EmitError> {
-    let (work, dealing) = dealt(results, fusion, device, configuration)?;
-    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); fusion.output_shapes().len()];
+pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let (work, dealing) = dealt(task, configuration)?;
+    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); task.fusion.output_shapes().len()];
     for (visit, share) in work.visits.iter().zip(&dealing.shares) {
         for bundle in &visit.bundles {
             let to_value = share.then(&bundle.index)?;

@@ -12,8 +12,7 @@ mod hazards;
 mod plan;
 mod updates;
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::updates::Work;
 
@@ -28,21 +27,15 @@ struct DynamicUpdateSlice;
 impl Strategy for DynamicUpdateSlice {
     type Problem = Work;
 
-    fn score(&self, _: &Work, _: &Fusion, _: &DeviceDescription) -> Result<u32, Decline> {
+    fn score(&self, _: &Task<Work>) -> Result<u32, Decline> {
         Ok(SCORE)
     }
 
-    fn plan(
-        &self,
-        work: &Work,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
-        plan::plan(work, fusion, device, configuration)
+    fn plan(&self, task: &Task<Work>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        plan::plan(task, configuration)
     }
 
-    fn emit(&self, work: &Work, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        emit::emit(work, fusion, device, plan)
+    fn emit(&self, task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
+        emit::emit(task, plan)
     }
 }

@@ -14,8 +14,7 @@ mod plan;
 mod slices;
 mod visits;
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::slices::Slices;
 
@@ -27,27 +26,15 @@ struct InputSlices;
 impl Strategy for InputSlices {
     type Problem = Slices;
 
-    fn score(&self, slices: &Slices, _: &Fusion, _: &DeviceDescription) -> Result<u32, Decline> {
-        Ok(slices.score)
+    fn score(&self, task: &Task<Slices>) -> Result<u32, Decline> {
+        Ok(task.problem.score)
     }
 
-    fn plan(
-        &self,
-        slices: &Slices,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
-        plan::plan(slices, fusion, device, configuration)
+    fn plan(&self, task: &Task<Slices>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        plan::plan(task, configuration)
     }
 
-    fn emit(
-        &self,
-        slices: &Slices,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
-        emit::emit(slices, fusion, device, plan)
+    fn emit(&self, task: &Task<Slices>, plan: &Plan) -> Result<Kernel, EmitError> {
+        emit::emit(task, plan)
     }
 }

@@ -13,8 +13,7 @@ mod plan;
 mod roots;
 mod visits;
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::roots::Results;
 
@@ -26,27 +25,15 @@ struct Loop;
 impl Strategy for Loop {
     type Problem = Results;
 
-    fn score(&self, _: &Results, _: &Fusion, _: &DeviceDescription) -> Result<u32, Decline> {
+    fn score(&self, _: &Task<Results>) -> Result<u32, Decline> {
         Ok(accept::SCORE)
     }
 
-    fn plan(
-        &self,
-        results: &Results,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
-        plan::plan(results, fusion, device, configuration)
+    fn plan(&self, task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        plan::plan(task, configuration)
     }
 
-    fn emit(
-        &self,
-        results: &Results,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
-        emit::emit(results, fusion, device, plan)
+    fn emit(&self, task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
+        emit::emit(task, plan)
     }
 }

@@ -206,7 +206,7 @@ impl Gathered {
         let number = b.addi(first, look);
         let exists = b.cmpi(IntPredicate::Slt, number, end);
         let number = b.minsi(number, last);
-        let slice = self.slice(b, body, number);
+        let slice = body.slice(b, number);
         let vector = body.index_vector(b, &slice);
         let fits = body.fits(b, &vector);
         let starts = body.starts(b, &slice, &vector);
@@ -224,17 +224,6 @@ impl Gathered {
         let mine = b.andi(mine, fits);
         let mine = b.andi(mine, exists);
         (mine, b.index_cast(number, Scalar::I32), b.index_cast(row, Scalar::I32))
-    }
-
-    /// Coordinates of a slice from its number.
-    fn slice(&self, b: &mut FunctionBuilder, body: &Body, number: Value) -> Vec<Value> {
-        let sizes: Vec<i64> = body.problem.shape.scatter_dims.iter().map(|&(_, size)| size).collect();
-        let map = IndexingMap {
-            dims: vec![Variable::from_size(self.slices)],
-            results: delinearize(&Expr::dim(0), &sizes),
-            ..IndexingMap::default()
-        };
-        b.apply_indexing(&map, &[number])
     }
 
     /// Applies the listed slices in order. A thread takes the elements of every `groups`-th row that are its own.
@@ -266,7 +255,7 @@ impl Gathered {
                 .with_constraint(element, Interval::from_size(self.row));
             let row_of_all = b.addi(first_row, row);
             let starts = self.starts(b, body, row_of_all);
-            let slice = self.slice(b, body, number);
+            let slice = body.slice(b, number);
             b.indexed_loop(&map, &[thread, row], outputs, &[], |b, _, window, outputs| {
                 let at = body.landing(b, &starts, window);
                 let updates = body.updates(b, &slice, window);

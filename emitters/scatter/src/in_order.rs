@@ -1,8 +1,7 @@
 //! The emitter for those who want updates of one element combined in the same order in every run, whatever that
 //! costs: no schedule of its own, but the best one that keeps the order.
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::gathered::Gathered;
 use crate::owned::Owned;
@@ -21,14 +20,14 @@ pub struct InOrder;
 type AnySchedule = dyn Strategy<Problem = Problem>;
 
 /// The best schedule that keeps the order, as far as it makes a difference.
-fn best(problem: &Problem, fusion: &Fusion, device: &DeviceDescription) -> Result<&'static AnySchedule, Decline> {
-    if device.is_single_threaded_block() {
+fn best(task: &Task<Problem>) -> Result<&'static AnySchedule, Decline> {
+    if task.device.is_single_threaded_block() {
         return Ok(&Scatter::<Slabs>::EMITTER);
     }
     let keep: [&AnySchedule; 2] = [&Scatter::<Gathered>::EMITTER, &Scatter::<Owned>::EMITTER];
     let free: [&AnySchedule; 2] = [&Scatter::<Runs>::EMITTER, &Scatter::<Updates>::EMITTER];
-    let free = free.into_iter().filter(|_| problem.is_order_free());
-    let scored = keep.into_iter().chain(free).filter_map(|it| Some((it.score(problem, fusion, device).ok()?, it)));
+    let free = free.into_iter().filter(|_| task.problem.is_order_free());
+    let scored = keep.into_iter().chain(free).filter_map(|it| Some((it.score(task).ok()?, it)));
     let best = scored.max_by_key(|&(score, _)| score);
     best.map(|(_, it)| it).ok_or_else(|| Decline::new("no schedule keeps the order of updates"))
 }
@@ -36,27 +35,15 @@ fn best(problem: &Problem, fusion: &Fusion, device: &DeviceDescription) -> Resul
 impl Strategy for InOrder {
     type Problem = Problem;
 
-    fn score(&self, problem: &Problem, fusion: &Fusion, device: &DeviceDescription) -> Result<u32, Decline> {
-        best(problem, fusion, device).map(|_| SCORE)
+    fn score(&self, task: &Task<Problem>) -> Result<u32, Decline> {
+        best(task).map(|_| SCORE)
     }
 
-    fn plan(
-        &self,
-        problem: &Problem,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
-        best(problem, fusion, device)?.plan(problem, fusion, device, configuration)
+    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        best(task)?.plan(task, configuration)
     }
 
-    fn emit(
-        &self,
-        problem: &Problem,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
-        best(problem, fusion, device)?.emit(problem, fusion, device, plan)
+    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
+        best(task)?.emit(task, plan)
     }
 }

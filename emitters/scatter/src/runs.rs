@@ -207,13 +207,7 @@ impl Runs {
             counts = Some(b.cmpi(IntPredicate::Slt, slice, end));
             slice = b.minsi(slice, last);
         }
-        let sizes: Vec<i64> = shape.scatter_dims.iter().map(|&(_, size)| size).collect();
-        let map = IndexingMap {
-            dims: vec![Variable::from_size(shape.slices())],
-            results: delinearize(&Expr::dim(0), &sizes),
-            ..IndexingMap::default()
-        };
-        let slice = b.apply_indexing(&map, &[slice]);
+        let slice = body.slice(b, slice);
         let vector = body.index_vector(b, &slice);
         let fits = body.fits(b, &vector);
         let any = counts.map_or(fits, |counts| b.andi(fits, counts));

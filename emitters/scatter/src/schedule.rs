@@ -6,7 +6,7 @@ use fusebox_core::analysis::ScatterShape;
 use fusebox_core::builder::{KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy,
+    Blocks, Configuration, Decline, EmitError, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task,
 };
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable};
 
@@ -82,17 +82,12 @@ impl<S: Schedule> Strategy for Scatter<S> {
         S::BLOCKS
     }
 
-    fn score(&self, problem: &Problem, _: &Fusion, device: &DeviceDescription) -> Result<u32, Decline> {
-        S::score(problem, device)
+    fn score(&self, task: &Task<Problem>) -> Result<u32, Decline> {
+        S::score(task.problem, task.device)
     }
 
-    fn plan(
-        &self,
-        problem: &Problem,
-        _: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem, device, .. } = *task;
         let schedule = S::new(problem, device, configuration)?;
         Ok(Plan {
             launch: schedule.launch(),
@@ -105,13 +100,8 @@ impl<S: Schedule> Strategy for Scatter<S> {
         })
     }
 
-    fn emit(
-        &self,
-        problem: &Problem,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem, fusion, device } = *task;
         let schedule = S::new(problem, device, &plan.configuration)?;
         let mut kernel = KernelBuilder::new(fusion);
         let body = Body::new(&mut kernel, problem, device);

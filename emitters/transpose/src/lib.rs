@@ -16,7 +16,6 @@
 mod emit;
 mod grid;
 mod index;
-mod knobs;
 mod lines;
 mod packed;
 mod panels;
@@ -27,7 +26,7 @@ mod thin;
 mod tiles;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy};
+use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::problem::Problem;
 use crate::schedule::Schedule;
@@ -57,28 +56,18 @@ impl Strategy for Transpose {
         self.blocks
     }
 
-    fn score(&self, problem: &Problem, _: &Fusion, device: &DeviceDescription) -> Result<u32, Decline> {
-        (self.score)(problem, device)
+    fn score(&self, task: &Task<Problem>) -> Result<u32, Decline> {
+        (self.score)(task.problem, task.device)
     }
 
-    fn plan(
-        &self,
-        problem: &Problem,
-        _: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
-        Ok((self.schedule)(problem, device, configuration)?.check(problem, device)?.plan(problem))
+    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        let schedule = (self.schedule)(task.problem, task.device, configuration)?;
+        Ok(schedule.check(task.problem, task.device)?.plan(task.problem))
     }
 
-    fn emit(
-        &self,
-        problem: &Problem,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
-        emit::emit(fusion, problem, &(self.schedule)(problem, device, &plan.configuration)?)
+    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let schedule = (self.schedule)(task.problem, task.device, &plan.configuration)?;
+        emit::emit(task.fusion, task.problem, &schedule)
     }
 }
 

@@ -7,7 +7,6 @@ use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions}
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::rows_turn;
 use crate::schedule::Schedule;
@@ -125,7 +124,7 @@ pub fn looped(
     (tile[short], tile[long]) = (columns, rows);
     let tiles = Tiles { grid: Grid { dims: dims.clone(), tile }, short, long, unit };
     let as_vectors = vector >= lane && problem.moved.iter().all(|moved| moved.is_parameter);
-    let knobs = Knobs::new(&[("columns", columns), ("rows", rows)]);
+    let knobs = Configuration::from([("columns", columns), ("rows", rows)]);
     let others = [(columns / 2, rows), (columns * 2, rows), (columns, rows / 2), (columns, rows * 2)];
     let others = others.into_iter().filter(|&(columns, rows)| {
         let fits = |size: i64, step: i64, dim: usize| size > 0 && size % step == 0 && size <= most(dims[dim], step);
@@ -134,18 +133,15 @@ pub fn looped(
     let past_caches = device.exceeds_core_caches(problem.traffic());
     let past = if past_caches { ", past the caches" } else { "" };
     Ok(Schedule {
-        launch: LaunchDimensions { blocks: tiles.grid.blocks() as u64, threads_per_block: 1 },
         reading: vec![tiles.reading(if as_vectors { vector } else { 1 })],
         writing: tiles.writing(),
         tile: Some(vec![rows, columns]),
-        turned: None,
         unit: Some(unit),
         past_caches,
         lanes: line,
-        alternatives: knobs
-            .alternatives(others.map(|(columns, rows)| knobs.with("columns", columns).with("rows", rows))),
-        knobs,
+        alternatives: knobs.others(others.map(|(columns, rows)| knobs.with("columns", columns).with("rows", rows))),
         notes: vec![format!("tiles of {rows} rows by {columns} columns, written as lines of {line} elements{past}")],
+        ..Schedule::of(LaunchDimensions { blocks: tiles.grid.blocks() as u64, threads_per_block: 1 }, knobs)
     })
 }
 

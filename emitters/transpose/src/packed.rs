@@ -6,7 +6,6 @@ use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions}
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::rows_turn;
 use crate::schedule::Schedule;
@@ -68,7 +67,7 @@ struct Packed {
     word: i64,
     short: usize,
     long: usize,
-    knobs: Knobs,
+    knobs: Configuration,
 }
 
 impl Packed {
@@ -84,32 +83,31 @@ impl Packed {
         let mut tile = vec![1; form.dims.len()];
         tile[short] = form.dims[short].min(words * word);
         tile[long] = form.dims[long].min(words * word);
-        let knobs = Knobs::new(&[("threads", threads), ("words", words)]);
+        let knobs = Configuration::from([("threads", threads), ("words", words)]);
         Ok(Packed { grid: Grid { dims: form.dims.clone(), tile }, threads, word, short, long, knobs })
     }
 
     /// The loops.
     fn schedule(&self) -> Schedule {
-        let (words, threads) = (self.knobs.get("words"), self.knobs.get("threads"));
+        let (words, threads) = (self.knobs.0["words"], self.knobs.0["threads"]);
         let others = [(words, 2 * threads), (words / 2, threads), (words, threads / 2), (2 * words, 2 * threads)];
         let others = others.into_iter().filter(|&(words, threads)| words >= 8 && (32..=1024).contains(&threads));
         Schedule {
-            launch: LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
             reading: vec![self.reading()],
             writing: vec![self.writing()],
             tile: Some(vec![self.size()]),
-            turned: None,
-            unit: None,
-            past_caches: false,
             lanes: self.word,
             alternatives: self
                 .knobs
-                .alternatives(others.map(|(words, threads)| self.knobs.with("words", words).with("threads", threads))),
-            knobs: self.knobs.clone(),
+                .others(others.map(|(words, threads)| self.knobs.with("words", words).with("threads", threads))),
             notes: vec![format!(
                 "tiles of {} by {} elements in words of {}, one word between groups of {} rows",
                 self.grid.tile[self.long], self.grid.tile[self.short], self.word, self.word
             )],
+            ..Schedule::of(
+                LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
+                self.knobs.clone(),
+            )
         }
     }
 

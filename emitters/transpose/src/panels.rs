@@ -6,7 +6,6 @@ use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions}
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::rows_turn;
 use crate::schedule::Schedule;
@@ -61,7 +60,7 @@ struct Panels {
     span: Option<usize>,
     /// Columns of a panel.
     width: i64,
-    knobs: Knobs,
+    knobs: Configuration,
     /// Rows between panels that nobody uses.
     skew: i64,
 }
@@ -105,7 +104,7 @@ impl Panels {
             Some(turned) => turned,
             None => i64::from(problem.epilogue_operations > MOST_COPIED_OPERATIONS),
         };
-        let knobs = Knobs::new(&[("columns", columns), ("rows", rows), ("turned", turned)]);
+        let knobs = Configuration::from([("columns", columns), ("rows", rows), ("turned", turned)]);
         // What remains at the end of a row belongs to the last tile: the grid counts full panels only.
         let mut dims = form.dims.clone();
         dims[short] = (dims[short] / width * width).max(1);
@@ -115,7 +114,7 @@ impl Panels {
     /// The loops.
     fn schedule(&self, problem: &Problem) -> Schedule {
         let short = self.grid.dims.len() - 1;
-        let (columns, rows) = (self.knobs.get("columns"), self.knobs.get("rows"));
+        let (columns, rows) = (self.knobs.0["columns"], self.knobs.0["rows"]);
         let half = ceil_div(columns / 2, self.width) * self.width;
         let others = [(columns, rows / 2), (half, rows), (columns * 2, rows / 2), (half, rows * 2)];
         let fits = |&(columns, rows): &(i64, i64)| {
@@ -123,25 +122,21 @@ impl Panels {
         };
         let others = others.into_iter().filter(fits);
         Schedule {
-            launch: LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 },
             reading: self.nests(problem, true),
             writing: self.nests(problem, false),
             tile: Some(self.panel_dims(problem)),
-            turned: (self.knobs.get("turned") == 1).then_some([self.width, rows]),
-            unit: None,
-            past_caches: false,
-            lanes: 1,
-            knobs: self.knobs.clone(),
-            alternatives: self.knobs.alternatives(
+            turned: (self.knobs.0["turned"] == 1).then_some([self.width, rows]),
+            alternatives: self.knobs.others(
                 others
                     .map(|(columns, rows)| self.knobs.with("columns", columns).with("rows", rows))
-                    .chain([self.knobs.with("turned", 1 - self.knobs.get("turned"))]),
+                    .chain([self.knobs.with("turned", 1 - self.knobs.0["turned"])]),
             ),
             notes: vec![format!(
                 "tiles of {columns} columns and {} times {rows} rows, as panels of {} columns",
                 self.spans(),
                 self.width
             )],
+            ..Schedule::of(LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 }, self.knobs.clone())
         }
     }
 

@@ -6,7 +6,6 @@ use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions}
 use fusebox_core::indexing::{Expr, ceil_div};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -88,19 +87,12 @@ pub fn looped(
     within[at.thin] = Expr::range(1);
     map.results = grid.index(&within);
     map.constraints = grid.constraints(&map.results);
-    let knobs = Knobs::new(&[("points", points)]);
+    let knobs = Configuration::from([("points", points)]);
     let others = [points / 2, points * 2].into_iter().filter(|points| (1..=size).contains(points));
     Ok(Schedule {
-        launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 },
-        reading: Vec::new(),
         writing: vec![Nest::new(map, vec![1])],
-        tile: None,
-        turned: None,
-        unit: None,
-        past_caches: false,
-        lanes: 1,
-        alternatives: knobs.alternatives(others.map(|points| knobs.with("points", points))),
-        knobs,
+        alternatives: knobs.others(others.map(|points| knobs.with("points", points))),
         notes: vec![format!("{points} points of {thin} elements at a time")],
+        ..Schedule::of(LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 }, knobs)
     })
 }

@@ -7,7 +7,6 @@ use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions}
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -53,7 +52,7 @@ struct Tiles {
     /// Elements of the shared tile.
     size: i64,
     padding: i64,
-    knobs: Knobs,
+    knobs: Configuration,
 }
 
 impl Tiles {
@@ -68,7 +67,7 @@ impl Tiles {
             Some(threads) => threads,
             None => THREADS.min(ceil_div(elements, warp) * warp).min(most),
         };
-        let knobs = Knobs::new(&[("edge", edge), ("threads", threads)]);
+        let knobs = Configuration::from([("edge", edge), ("threads", threads)]);
         let grid = Grid { dims: problem.form.dims.clone(), tile };
         let mut tiles = Tiles { grid, threads, strides: Vec::new(), size: 0, padding: 0, knobs };
         tiles.choose_padding(problem, device.warp_size);
@@ -77,23 +76,21 @@ impl Tiles {
 
     /// The loops.
     fn schedule(&self, problem: &Problem) -> Schedule {
-        let (edge, threads) = (self.knobs.get("edge"), self.knobs.get("threads"));
+        let (edge, threads) = (self.knobs.0["edge"], self.knobs.0["threads"]);
         let others = [(edge, 2 * threads), (edge, threads / 2), (edge / 2, threads), (2 * edge, 2 * threads)];
         let others = others.into_iter().filter(|&(edge, threads)| edge >= 8 && (32..=1024).contains(&threads));
         Schedule {
-            launch: LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
             reading: vec![self.nest(&identity(self.grid.dims.len()))],
             writing: vec![self.nest(&problem.form.permutation)],
             tile: Some(vec![self.size]),
-            turned: None,
-            unit: None,
-            past_caches: false,
-            lanes: 1,
             alternatives: self
                 .knobs
-                .alternatives(others.map(|(edge, threads)| self.knobs.with("edge", edge).with("threads", threads))),
-            knobs: self.knobs.clone(),
+                .others(others.map(|(edge, threads)| self.knobs.with("edge", edge).with("threads", threads))),
             notes: vec![self.note()],
+            ..Schedule::of(
+                LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
+                self.knobs.clone(),
+            )
         }
     }
 

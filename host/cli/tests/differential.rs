@@ -17,10 +17,14 @@ arg_max { v0 = f32[] parameter(0)
   i0 = s32[] parameter(1)
   v1 = f32[] parameter(2)
   i1 = s32[] parameter(3)
-  ge = pred[] compare(v0, v1), direction=GE
-  v = f32[] select(ge, v0, v1)
-  i = s32[] select(ge, i0, i1)
-  ROOT t = (f32[], s32[]) tuple(v, i) }
+  gt = pred[] compare(v0, v1), direction=GT
+  eq = pred[] compare(v0, v1), direction=EQ
+  lt = pred[] compare(i0, i1), direction=LT
+  tie = pred[] and(eq, lt)
+  first = pred[] or(gt, tie)
+  v = f32[] select(first, v0, v1)
+  i = s32[] select(first, i0, i1)
+  ROOT r = (f32[], s32[]) tuple(v, i) }
 lt_f32 { p = f32[] parameter(0)
   q = f32[] parameter(1)
   ROOT c = pred[] compare(p, q), direction=LT }

@@ -21,7 +21,7 @@ use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Bid, Blocks, Candidate, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan,
-    Strategy,
+    Strategy, Task,
 };
 use fusebox_core::hlo::{ArrayShape, Opcode, Shape};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
@@ -60,20 +60,16 @@ impl Strategy for RowNormalise {
         bid::bid(candidate, &Limits::of_single_threads(device))
     }
 
-    fn score(&self, chain: &RowChain, _: &Fusion, _: &DeviceDescription) -> Result<u32, Decline> {
+    fn score(&self, task: &Task<RowChain>) -> Result<u32, Decline> {
+        let chain = task.problem;
         match chain.space.element_count() > MOST_POINTS {
             true => Err(Decline::new("there are more points than any memory holds")),
             false => Ok(SCORE),
         }
     }
 
-    fn plan(
-        &self,
-        chain: &RowChain,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        knobs: &Configuration,
-    ) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<RowChain>, knobs: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem: chain, fusion, device } = *task;
         let shares = Shares::new(fusion, chain, device, knobs)?;
         let mut outputs = Vec::new();
         for root in &chain.roots {
@@ -99,13 +95,8 @@ impl Strategy for RowNormalise {
         })
     }
 
-    fn emit(
-        &self,
-        chain: &RowChain,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<RowChain>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem: chain, fusion, device } = *task;
         let shares = Shares::new(fusion, chain, device, &plan.configuration)?;
         emit::emit(fusion, chain, shares.share)
     }

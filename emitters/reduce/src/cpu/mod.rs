@@ -19,7 +19,7 @@ use fusebox_core::analysis::{ReductionFusion, ReductionKind, ReductionProblem};
 use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy,
+    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task,
 };
 use fusebox_core::indexing::IndexingMap;
 
@@ -50,7 +50,8 @@ impl Strategy for SerialReduce {
         Blocks::OfOneThread
     }
 
-    fn score(&self, found: &ReductionFusion, _: &Fusion, _: &DeviceDescription) -> Result<u32, Decline> {
+    fn score(&self, task: &Task<ReductionFusion>) -> Result<u32, Decline> {
+        let found = task.problem;
         let largest = found.groups.iter().map(|group| group.problem).max_by_key(ReductionProblem::element_count);
         let Some(problem) = largest else { return Err(Decline::new("there is no reduction")) };
         if problem.element_count() > MOST_POINTS {
@@ -67,13 +68,8 @@ impl Strategy for SerialReduce {
         }
     }
 
-    fn plan(
-        &self,
-        found: &ReductionFusion,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        knobs: &Configuration,
-    ) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<ReductionFusion>, knobs: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem: found, fusion, device } = *task;
         let wanted = knobs.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
         let tilings = tilings(fusion, found, device, wanted);
         let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();
@@ -108,13 +104,8 @@ impl Strategy for SerialReduce {
         })
     }
 
-    fn emit(
-        &self,
-        found: &ReductionFusion,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<ReductionFusion>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem: found, fusion, device } = *task;
         let wanted = plan.configuration.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
         let tilings = tilings(fusion, found, device, wanted);
         let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();

@@ -24,7 +24,7 @@ mod small_columns;
 use fusebox_core::analysis::{ReductionFusion, ReductionGroup, ReductionKind};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy,
+    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task,
 };
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
 
@@ -61,7 +61,8 @@ impl Strategy for Form {
         Blocks::OfManyThreads
     }
 
-    fn score(&self, found: &ReductionFusion, fusion: &Fusion, device: &DeviceDescription) -> Result<u32, Decline> {
+    fn score(&self, task: &Task<ReductionFusion>) -> Result<u32, Decline> {
+        let Task { problem: found, fusion, device } = *task;
         let limits = Limits::new(fusion, primary(found).1, device);
         match refusal(*self, &limits).or_else(|| too_large(fusion, found, device)) {
             Some(reason) => Err(Decline::new(reason)),
@@ -70,13 +71,8 @@ impl Strategy for Form {
         }
     }
 
-    fn plan(
-        &self,
-        found: &ReductionFusion,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<ReductionFusion>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem: found, fusion, device } = *task;
         let (chief, _) = primary(found);
         let schedules = schedules(Some(*self), fusion, found, device, configuration)?;
         let counts: Vec<i64> = schedules.iter().map(|schedule| schedule.blocks).collect();
@@ -101,13 +97,8 @@ impl Strategy for Form {
         })
     }
 
-    fn emit(
-        &self,
-        found: &ReductionFusion,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<ReductionFusion>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem: found, fusion, device } = *task;
         let schedules = schedules(Some(*self), fusion, found, device, &plan.configuration)?;
         emit::emit(fusion, found, &schedules)
     }

@@ -15,8 +15,8 @@ mod layout;
 use fusebox_core::analysis::RowChain;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Bid, Blocks, Candidate, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan,
-    Strategy,
+    Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy,
+    Task,
 };
 use fusebox_core::hlo::{Opcode, Shape};
 
@@ -69,7 +69,8 @@ impl Strategy for ThreadNormalise {
         }
     }
 
-    fn score(&self, chain: &RowChain, fusion: &Fusion, device: &DeviceDescription) -> Result<u32, Decline> {
+    fn score(&self, task: &Task<RowChain>) -> Result<u32, Decline> {
+        let Task { problem: chain, fusion, device } = *task;
         let (space, warp) = (chain.space, i64::from(device.warp_size));
         if space.rows > MOST_BLOCKS || space.element_count() > MOST_POINTS {
             return Err(Decline::new(format!("{} rows are more than a grid has blocks", space.rows)));
@@ -87,13 +88,8 @@ impl Strategy for ThreadNormalise {
         Ok(if is_natural { SCORE } else { POSSIBLE })
     }
 
-    fn plan(
-        &self,
-        chain: &RowChain,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        knobs: &Configuration,
-    ) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<RowChain>, knobs: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem: chain, fusion, device } = *task;
         let layout = Layout::new(*self, fusion, chain, device, knobs)?;
         let mut outputs = Vec::new();
         for root in &chain.roots {
@@ -115,13 +111,8 @@ impl Strategy for ThreadNormalise {
         })
     }
 
-    fn emit(
-        &self,
-        chain: &RowChain,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        plan: &Plan,
-    ) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<RowChain>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem: chain, fusion, device } = *task;
         let layout = Layout::new(*self, fusion, chain, device, &plan.configuration)?;
         emit::emit(fusion, chain, &layout)
     }
