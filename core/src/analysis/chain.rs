@@ -11,7 +11,7 @@
 
 use super::epilogue::keeps_positions;
 use super::reduction::{ReductionHero, ReductionKind, ReductionProblem, hero};
-use crate::emitter::{Decline, Fusion};
+use crate::emitter::{Analysis, Decline, Fusion};
 use crate::hlo::{ArrayShape, Computation, InstrId, Instruction, Module, Op, Shape};
 use crate::indexing::{Expr, IndexingMap, delinearize};
 
@@ -166,15 +166,11 @@ impl RowSpace {
     }
 }
 
-impl RowChain {
-    /// Analyses a fusion.
-    ///
-    /// # Errors
-    /// If it is no chain of row reductions; the reason is for the user.
-    pub fn of(fusion: &Fusion) -> Result<RowChain, Decline> {
+impl Analysis for RowChain {
+    fn of(fusion: &Fusion) -> Result<RowChain, Decline> {
         let (module, computation) = (&fusion.module, fusion.computation());
         let Some(space) = first_space(module, computation) else {
-            return Err(decline("nothing reduces contiguous rows".into(), None));
+            return Err(Decline::new("nothing reduces contiguous rows"));
         };
         let places = places(module, computation, space);
         let mut chain = RowChain {
@@ -189,12 +185,14 @@ impl RowChain {
             chain.enter(module, computation, id)?;
         }
         if chain.row_values.is_empty() {
-            return Err(decline("no result of a row reduction goes back into rows".into(), None));
+            return Err(Decline::new("no result of a row reduction goes back into rows"));
         }
         chain.roots = chain.roots_of(fusion)?;
         Ok(chain)
     }
+}
 
+impl RowChain {
     fn enter(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Result<(), Decline> {
         let instruction = computation.instruction(id);
         let level = instruction.operands.iter().map(|operand| self.levels[operand.index()]).max().unwrap_or(0);
@@ -203,10 +201,10 @@ impl RowChain {
             _ if matches!(instruction.op, Op::Tuple) => {}
             RowPlace::Elsewhere => {
                 let reason = format!("{} depends on a reduction otherwise than row by row", instruction.name);
-                return Err(decline(reason, Some(instruction)));
+                return Err(Decline::at(instruction, reason));
             }
             RowPlace::Row if matches!(instruction.op, Op::Reduce { .. }) => {
-                let hero = hero(module, computation, id).map_err(|reason| decline(reason, Some(instruction)))?;
+                let hero = hero(module, computation, id).map_err(|reason| Decline::at(instruction, reason))?;
                 self.levels[id.index()] = level + 1;
                 self.phases.resize(self.phases.len().max(level + 1), Vec::new());
                 self.phases[level].push(hero);
@@ -234,7 +232,7 @@ impl RowChain {
                 RowPlace::Free if count == self.space.rows => RowPlace::Row,
                 RowPlace::Free => {
                     let reason = format!("{} has an element neither per row nor per element of rows", instruction.name);
-                    return Err(decline(reason, Some(instruction)));
+                    return Err(Decline::at(instruction, reason));
                 }
                 place => place,
             };
@@ -248,10 +246,6 @@ impl RowChain {
 /// The rows of a reduction, if it can be a part of a chain.
 pub fn row_space(module: &Module, computation: &Computation, reduce: InstrId) -> Option<RowSpace> {
     hero(module, computation, reduce).ok().and_then(|hero| RowSpace::of(hero.problem))
-}
-
-fn decline(reason: String, instruction: Option<&Instruction>) -> Decline {
-    Decline { reason, instruction: instruction.map(|instruction| instruction.name.clone()) }
 }
 
 /// The rows of the first reduction.

@@ -137,10 +137,13 @@ fn heroes_above(computation: &Computation, root: InstrId) -> Result<Vec<InstrId>
     }
     if let Some(&other) = others.first() {
         let kind = kind_inside(computation.instruction(other));
-        return Err(decline(computation, other, format!("a {kind} stands beside the transpose")));
+        return Err(Decline::at(computation.instruction(other), format!("a {kind} stands beside the transpose")));
     }
     match transposes.iter().find(|&&hero| !users_stay_elementwise(computation, hero, root)) {
-        Some(&hero) => Err(decline(computation, hero, "the transpose is also read otherwise than element by element")),
+        Some(&hero) => Err(Decline::at(
+            computation.instruction(hero),
+            "the transpose is also read otherwise than element by element",
+        )),
         None => Ok(transposes),
     }
 }
@@ -148,13 +151,12 @@ fn heroes_above(computation: &Computation, root: InstrId) -> Result<Vec<InstrId>
 fn common_form(computation: &Computation, heroes: &[InstrId]) -> Result<NormalTranspose, Decline> {
     let form_of = |hero: InstrId| NormalTranspose::of(computation, computation.instruction(hero));
     let Some(form) = heroes.first().and_then(|&first| form_of(first)) else {
-        return Err(Decline {
-            reason: "no result is a transpose followed by elementwise operations".into(),
-            instruction: None,
-        });
+        return Err(Decline::new("no result is a transpose followed by elementwise operations"));
     };
     match heroes.iter().find(|&&hero| form_of(hero).as_ref() != Some(&form)) {
-        Some(&hero) => Err(decline(computation, hero, format!("it moves elements otherwise than {form} does"))),
+        Some(&hero) => {
+            Err(Decline::at(computation.instruction(hero), format!("it moves elements otherwise than {form} does")))
+        }
         None => Ok(form),
     }
 }
@@ -171,7 +173,10 @@ fn place(computation: &Computation, root: InstrId, heroes: &[InstrId]) -> Result
     if own.is_some() && heroes.iter().any(|&hero| dims(hero) == own) {
         return Ok(RootPlace::Result);
     }
-    Err(decline(computation, root, "the result has neither the dimensions of the transpose nor those of its operand"))
+    Err(Decline::at(
+        computation.instruction(root),
+        "the result has neither the dimensions of the transpose nor those of its operand",
+    ))
 }
 
 fn reason(computation: &Computation, form: &NormalTranspose, heroes: &[InstrId], places: &[RootPlace]) -> String {
@@ -184,8 +189,4 @@ fn reason(computation: &Computation, form: &NormalTranspose, heroes: &[InstrId],
         n => format!("; {n} results are written while reading"),
     };
     format!("{} {verb} {form}, and what follows works element by element{beside}", names.join(", "))
-}
-
-fn decline(computation: &Computation, instruction: InstrId, reason: impl Into<String>) -> Decline {
-    Decline { reason: reason.into(), instruction: Some(computation.instruction(instruction).name.clone()) }
 }

@@ -29,6 +29,6 @@ pub enum Bid {
 impl Bid {
     /// Nothing, for this reason.
     pub fn decline(reason: impl Into<String>) -> Bid {
-        Bid::Decline(Decline { reason: reason.into(), instruction: None })
+        Bid::Decline(Decline::new(reason))
     }
 }

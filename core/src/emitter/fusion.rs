@@ -1,5 +1,10 @@
 //! A fusion as an emitter sees it.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Analysis, Decline};
 use crate::hlo::{Computation, ComputationId, InstrId, Module, Shape};
 
 /// A fused computation: what one kernel is to compute.
@@ -18,6 +23,23 @@ pub struct Fusion {
     /// reduce) contributes all its leaves as outputs.
     pub roots: Vec<InstrId>,
     entry: ComputationId,
+    found: Found,
+}
+
+/// What analyses found out, of each type at most one. A copy of a fusion begins without, as it may be changed.
+#[derive(Default)]
+struct Found(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
+
+impl Clone for Found {
+    fn clone(&self) -> Self {
+        Found::default()
+    }
+}
+
+impl fmt::Debug for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Found")
+    }
 }
 
 impl Fusion {
@@ -30,7 +52,7 @@ impl Fusion {
             crate::hlo::Op::Tuple => root.operands.clone(),
             _ => vec![computation.root],
         };
-        Some(Fusion { name: name.into(), roots, entry, module })
+        Some(Fusion { name: name.into(), roots, entry, module, found: Found::default() })
     }
 
     /// The fused computation.
@@ -42,6 +64,17 @@ impl Fusion {
     pub fn output_shapes(&self) -> Vec<&Shape> {
         let computation = self.computation();
         self.roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves()).collect()
+    }
+
+    /// What an analysis says about the fusion: of its value when first asked, so ask only for fusions that are complete.
+    pub fn analysis<A: Analysis>(&self) -> Arc<Result<A, Decline>> {
+        let found = || self.found.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = found().iter().find_map(|known| Arc::clone(known).downcast().ok());
+        known.unwrap_or_else(|| {
+            let new = Arc::new(A::of(self));
+            found().push(new.clone());
+            new
+        })
     }
 
     /// Its id in [`Fusion::module`].

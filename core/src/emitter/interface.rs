@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use super::{Bid, Candidate, Fusion, Plan};
 use crate::device::DeviceDescription;
-use crate::hlo::{InstrId, Opcode};
+use crate::hlo::{InstrId, Instruction, Opcode};
 
 /// Kind of fusion an emitter is for: the `kind` of `--emitter kind=name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,11 +44,53 @@ pub struct Decline {
     pub instruction: Option<String>,
 }
 
+impl Decline {
+    /// A reason that concerns the whole fusion.
+    pub fn new(reason: impl Into<String>) -> Decline {
+        Decline { reason: reason.into(), instruction: None }
+    }
+
+    /// A reason that lies in an instruction.
+    pub fn at(instruction: &Instruction, reason: impl Into<String>) -> Decline {
+        Decline { reason: reason.into(), instruction: Some(instruction.name.clone()) }
+    }
+}
+
 /// Values of an emitter's knobs: names to integers, in name order. Empty: the emitter chooses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Configuration(pub BTreeMap<String, i64>);
 
+impl<'a> FromIterator<(&'a str, i64)> for Configuration {
+    fn from_iter<I: IntoIterator<Item = (&'a str, i64)>>(knobs: I) -> Configuration {
+        Configuration(knobs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+impl<const N: usize> From<[(&str, i64); N]> for Configuration {
+    fn from(knobs: [(&str, i64); N]) -> Configuration {
+        knobs.into_iter().collect()
+    }
+}
+
 impl Configuration {
+    /// The same with one knob set to a value.
+    pub fn with(&self, name: &str, value: i64) -> Configuration {
+        let mut other = self.clone();
+        other.0.insert(name.to_owned(), value);
+        other
+    }
+
+    /// Those of `all` that differ from this one, each once.
+    pub fn others(&self, all: impl IntoIterator<Item = Configuration>) -> Vec<Configuration> {
+        let mut others: Vec<Configuration> = Vec::new();
+        for other in all {
+            if other != *self && !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        others
+    }
+
     /// The knob of that name, if it is set.
     ///
     /// # Errors
@@ -70,8 +112,7 @@ impl Configuration {
     ) -> Result<Option<i64>, EmitError> {
         match self.0.get(name) {
             Some(&value) if !allowed(value) => {
-                let message = format!("knob {name} is {value}, it must be {}", wanted());
-                Err(EmitError { message, instruction: None })
+                Err(EmitError::new(format!("knob {name} is {value}, it must be {}", wanted())))
             }
             value => Ok(value.copied()),
         }
@@ -129,6 +170,20 @@ pub struct EmitError {
     pub message: String,
     /// The instruction concerned, if one is.
     pub instruction: Option<String>,
+}
+
+impl EmitError {
+    /// An error that concerns the whole fusion.
+    pub fn new(message: impl Into<String>) -> EmitError {
+        EmitError { message: message.into(), instruction: None }
+    }
+}
+
+/// What an emitter says of a fusion that it should not have been given.
+impl From<Decline> for EmitError {
+    fn from(Decline { reason, instruction }: Decline) -> EmitError {
+        EmitError { message: reason, instruction }
+    }
 }
 
 /// A code generator for one kind of fusion.

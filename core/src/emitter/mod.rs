@@ -16,6 +16,7 @@ mod check;
 mod fusion;
 mod interface;
 mod plan;
+mod strategy;
 
 pub use candidate::{Bid, Candidate};
 pub use check::{PlanFault, check_plan};
@@ -25,6 +26,7 @@ pub use interface::{
     SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, WriteMode};
+pub use strategy::{Analysis, Blocks, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major the
 /// interface only grows: a plugin built against an older minor keeps loading.

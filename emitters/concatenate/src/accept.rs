@@ -1,7 +1,7 @@
 //! Which fusions the emitter takes: those of which a result comes from a concatenate.
 
-use fusebox_core::analysis::{Hero, HeroKind, heroes};
-use fusebox_core::emitter::{Decline, Fusion, Verdict};
+use fusebox_core::analysis::{Hero, HeroKind};
+use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::Shape;
 use fusebox_core::launch::MOST_POINTS;
 
@@ -14,26 +14,23 @@ const SCORE_BESIDE_OTHERS: u32 = 150;
 /// Every operand has a loop nest of its own in the code.
 const MOST_OPERANDS: usize = 512;
 
-pub fn consider(fusion: &Fusion) -> Verdict {
-    let heroes = heroes(fusion);
-    match in_the_way(fusion, &heroes) {
-        Some(decline) => Verdict::Decline(decline),
-        None => {
-            let foreign = |hero: &Hero| !matches!(hero.kind, HeroKind::Concatenate | HeroKind::None);
-            let score = if heroes.iter().any(foreign) { SCORE_BESIDE_OTHERS } else { SCORE };
-            Verdict::Accept { score }
-        }
-    }
+/// The score of a fusion with these heroes.
+///
+/// # Errors
+/// Why it is none to take.
+pub fn score(fusion: &Fusion, heroes: &[Hero]) -> Result<u32, Decline> {
+    check(fusion, heroes)?;
+    let foreign = |hero: &Hero| !matches!(hero.kind, HeroKind::Concatenate | HeroKind::None);
+    Ok(if heroes.iter().any(foreign) { SCORE_BESIDE_OTHERS } else { SCORE })
 }
 
-fn in_the_way(fusion: &Fusion, heroes: &[Hero]) -> Option<Decline> {
+fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
     let computation = fusion.computation();
-    let decline =
-        |reason: String, id| Some(Decline { reason, instruction: Some(computation.instruction(id).name.clone()) });
+    let decline = |reason: String, id| Err(Decline::at(computation.instruction(id), reason));
     let concatenates: Vec<_> = heroes.iter().filter(|hero| hero.kind == HeroKind::Concatenate).collect();
     if concatenates.is_empty() {
         let reason = heroes.first().map_or("the fusion has no results", |hero| &hero.reason);
-        return Some(Decline { reason: format!("no result comes from a concatenate: {reason}"), instruction: None });
+        return Err(Decline::new(format!("no result comes from a concatenate: {reason}")));
     }
     for &root in &fusion.roots {
         for leaf in computation.instruction(root).shape.leaves() {
@@ -58,5 +55,5 @@ fn in_the_way(fusion: &Fusion, heroes: &[Hero]) -> Option<Decline> {
             return decline(format!("{count} operands, {MOST_OPERANDS} are the most"), hero.instruction);
         }
     }
-    None
+    Ok(())
 }

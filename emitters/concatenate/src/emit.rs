@@ -1,18 +1,17 @@
 //! The entry function.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
+use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::joined::{Epilogue, Joined};
+use crate::joined::{Epilogue, Joined, Results};
 use crate::plan::{dealt, shift};
 use crate::visits::{Bundle, Work, Write};
 
 /// Writes the kernel of a plan that [`crate::plan::plan`] made.
-pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (work, dealing) = dealt(fusion, device, &plan.configuration)?;
-    let mut kernel = KernelBuilder::new(fusion);
+pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (work, dealing) = dealt(task, &plan.configuration)?;
+    let mut kernel = KernelBuilder::new(task.fusion);
     let functions = Functions::declare(&mut kernel, &work);
     let point = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();
@@ -44,7 +43,7 @@ impl Functions {
             values.push(visit.bundles.iter().map(|bundle| kernel.values(&bundle.values)).collect());
         }
         let mut epilogues = Vec::new();
-        for joined in &work.joined {
+        for joined in work.joined {
             let declare = |epilogue: &Epilogue| kernel.epilogue(&epilogue.roots, &[joined.hero]);
             epilogues.push(joined.epilogues.iter().map(declare).collect());
         }

@@ -1,9 +1,11 @@
 //! Concatenates and the results that come from them.
 
 use fusebox_core::analysis::{HeroKind, hero_to_root, heroes};
-use fusebox_core::emitter::{EmitError, Fusion};
+use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
 use fusebox_core::indexing::IndexingMap;
+
+use crate::accept::score;
 
 /// An operand of a concatenate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,28 +50,41 @@ pub struct Beside {
     pub outputs: Vec<usize>,
 }
 
-/// The results of a fusion: what comes from concatenates, and the rest.
-pub fn results(fusion: &Fusion) -> Result<(Vec<Joined>, Vec<Beside>), EmitError> {
-    let computation = fusion.computation();
-    let (mut joined, mut beside): (Vec<Joined>, Vec<Beside>) = (Vec::new(), Vec::new());
-    let mut output = 0;
-    for hero in heroes(fusion) {
-        let first = output;
-        output += computation.instruction(hero.root).shape.leaves().len();
-        if hero.kind != HeroKind::Concatenate {
-            beside.push(Beside { root: hero.root, outputs: (first..output).collect() });
-            continue;
-        }
-        let position = match joined.iter().position(|joined| joined.hero == hero.instruction) {
-            Some(position) => position,
-            None => {
-                joined.extend(Joined::new(computation, hero.instruction));
-                joined.len() - 1
+/// The results of a fusion that the emitter takes: what comes from concatenates, and the rest.
+pub struct Results {
+    /// See [`score`].
+    pub score: u32,
+    /// The concatenates, with what comes from them.
+    pub joined: Vec<Joined>,
+    /// The rest.
+    pub beside: Vec<Beside>,
+}
+
+impl Analysis for Results {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        let computation = fusion.computation();
+        let heroes = heroes(fusion);
+        let score = score(fusion, &heroes)?;
+        let (mut joined, mut beside): (Vec<Joined>, Vec<Beside>) = (Vec::new(), Vec::new());
+        let mut output = 0;
+        for hero in heroes {
+            let first = output;
+            output += computation.instruction(hero.root).shape.leaves().len();
+            if hero.kind != HeroKind::Concatenate {
+                beside.push(Beside { root: hero.root, outputs: (first..output).collect() });
+                continue;
             }
-        };
-        joined[position].add(computation, hero.root, first)?;
+            let position = match joined.iter().position(|joined| joined.hero == hero.instruction) {
+                Some(position) => position,
+                None => {
+                    joined.extend(Joined::new(computation, hero.instruction));
+                    joined.len() - 1
+                }
+            };
+            joined[position].add(computation, hero.root, first)?;
+        }
+        Ok(Results { score, joined, beside })
     }
-    Ok((joined, beside))
 }
 
 impl Joined {
@@ -93,15 +108,17 @@ impl Joined {
         self.epilogues.iter().flat_map(|epilogue| &epilogue.roots).copied().collect()
     }
 
-    fn add(&mut self, computation: &Computation, root: InstrId, output: usize) -> Result<(), EmitError> {
+    fn add(&mut self, computation: &Computation, root: InstrId, output: usize) -> Result<(), Decline> {
         if root == self.hero {
             self.direct.push(output);
             return Ok(());
         }
         let (hero, root_instruction) = (computation.instruction(self.hero), computation.instruction(root));
-        let from_hero = hero_to_root(hero, root_instruction).ok_or_else(|| EmitError {
-            message: format!("{} has not as many elements as {}", root_instruction.name, hero.name),
-            instruction: Some(root_instruction.name.clone()),
+        let from_hero = hero_to_root(hero, root_instruction).ok_or_else(|| {
+            Decline::at(
+                root_instruction,
+                format!("{} has not as many elements as {}", root_instruction.name, hero.name),
+            )
         })?;
         let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
         let known = self.epilogues.iter().position(|epilogue| dims(epilogue.roots[0]) == dims(root));

@@ -16,37 +16,27 @@ mod plan;
 mod rows;
 mod visits;
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+
+use crate::joined::Results;
+
+fusebox_core::emitters! { kind: "concatenate", "concatenate" => Concatenate }
 
 /// The concatenate emitter.
-pub struct Concatenate;
+struct Concatenate;
 
-fusebox_core::export_emitters!(Concatenate);
+impl Strategy for Concatenate {
+    type Problem = Results;
 
-impl Emitter for Concatenate {
-    fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            kind: KernelKind("concatenate".into()),
-            name: "concatenate".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
+    fn score(&self, task: &Task<Results>) -> Result<u32, Decline> {
+        Ok(task.problem.score)
     }
 
-    fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
-        accept::consider(fusion)
+    fn plan(&self, task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        plan::plan(task, configuration)
     }
 
-    fn plan(
-        &self,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
-        plan::plan(fusion, device, configuration)
-    }
-
-    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        emit::emit(fusion, device, plan)
+    fn emit(&self, task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
+        emit::emit(task, plan)
     }
 }

@@ -1,34 +1,29 @@
 //! What the kernel will do.
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, Fusion, Plan};
+use fusebox_core::emitter::{Configuration, EmitError, Plan, Task};
 use fusebox_core::indexing::{Expr, IndexingMap, dim_exprs};
 use fusebox_core::launch::{Dealing, Nest};
 
-use crate::joined::Joined;
+use crate::joined::{Joined, Results};
 use crate::visits::{Work, Write, work};
 
 /// The work, and who does which part of it.
-pub fn dealt(
-    fusion: &Fusion,
-    device: &DeviceDescription,
-    configuration: &Configuration,
-) -> Result<(Work, Dealing), EmitError> {
-    let work = work(fusion, device)?;
+pub fn dealt<'r>(task: &Task<'r, Results>, configuration: &Configuration) -> Result<(Work<'r>, Dealing), EmitError> {
+    let work = work(task.problem, task.fusion.computation(), task.device);
     let nests: Vec<Nest> = work.visits.iter().map(|visit| visit.nest.clone()).collect();
-    let dealing = Dealing::new(&nests, device, configuration)?;
+    let dealing = Dealing::new(&nests, task.device, configuration)?;
     Ok((work, dealing))
 }
 
 /// Launch, maps and knobs.
-pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
-    let (work, dealing) = dealt(fusion, device, configuration)?;
-    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); fusion.output_shapes().len()];
+pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let (work, dealing) = dealt(task, configuration)?;
+    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); task.fusion.output_shapes().len()];
     for (visit, share) in work.visits.iter().zip(&dealing.shares) {
         for bundle in &visit.bundles {
             let to_value = share.then(&bundle.index)?;
             for &write in &bundle.writes {
-                for (output, map) in written(&work.joined, write, &to_value) {
+                for (output, map) in written(work.joined, write, &to_value) {
                     maps[output].push(map);
                 }
             }
@@ -69,7 +64,7 @@ pub fn shift(dims: &[i64], dimension: usize, offset: i64) -> IndexingMap {
     IndexingMap::from_tensor_sizes(results, dims, &[])
 }
 
-fn notes(work: &Work) -> Vec<String> {
+fn notes(work: &Work<'_>) -> Vec<String> {
     let operands = |joined: &Joined| joined.operands.len();
     let operands: usize = work.joined.iter().map(operands).sum();
     vec![format!("{operands} operands in {} loop nests", work.visits.len())]

@@ -3,21 +3,20 @@
 use std::collections::HashSet;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{EmitError, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
 use fusebox_core::launch::{Nest, lanes_along, work_per_point, worth_sharing};
 
-use crate::joined::{Beside, Joined, results};
+use crate::joined::{Beside, Joined, Results};
 use crate::rows;
 
 /// Values of one bundle live at the same time.
 const MOST_TOGETHER: usize = 4;
 
 /// Everything the kernel does.
-pub struct Work {
+pub struct Work<'r> {
     /// The concatenates.
-    pub joined: Vec<Joined>,
+    pub joined: &'r [Joined],
     /// Its loop nests.
     pub visits: Vec<Visit>,
 }
@@ -78,9 +77,8 @@ enum Target {
 }
 
 /// The loop nests of a fusion.
-pub fn work(fusion: &Fusion, device: &DeviceDescription) -> Result<Work, EmitError> {
-    let computation = fusion.computation();
-    let (joined, beside) = results(fusion)?;
+pub fn work<'r>(results: &'r Results, computation: &Computation, device: &DeviceDescription) -> Work<'r> {
+    let Results { joined, beside, .. } = results;
     let mut visits = Vec::new();
     let mut entries = Vec::new();
     let alone = joined.len() == 1 && beside.is_empty();
@@ -98,15 +96,15 @@ pub fn work(fusion: &Fusion, device: &DeviceDescription) -> Result<Work, EmitErr
             })
         }));
     }
-    entries.extend(beside.into_iter().filter_map(|result| side_result(computation, result)));
+    entries.extend(beside.iter().filter_map(|result| side_result(computation, result)));
     let groups = groups(computation, entries);
-    visits.extend(groups.into_iter().map(|group| together(computation, &joined, group, device)));
-    Ok(Work { joined, visits })
+    visits.extend(groups.into_iter().map(|group| together(computation, joined, group, device)));
+    Work { joined, visits }
 }
 
-fn side_result(computation: &Computation, result: Beside) -> Option<Entry> {
+fn side_result(computation: &Computation, result: &Beside) -> Option<Entry> {
     let leaf = computation.instruction(result.root).shape.leaves().into_iter().next()?.as_array()?.clone();
-    let target = Target::Outputs(result.outputs);
+    let target = Target::Outputs(result.outputs.clone());
     let has_elements = leaf.element_count() > 0;
     let dimension = leaf.rank().saturating_sub(1);
     has_elements.then_some(Entry { instruction: result.root, dims: leaf.dims, dimension, target })

@@ -1,18 +1,17 @@
 //! The entry function.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
+use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::hlo::{Computation, ElementType};
 
 use crate::plan::dealt;
-use crate::updates::{Start, Update};
+use crate::updates::{Start, Update, Work};
 
 /// Writes the kernel of a plan that [`crate::plan::plan`] made.
-pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (work, dealing) = dealt(fusion, device, &plan.configuration)?;
-    let computation = fusion.computation();
-    let mut kernel = KernelBuilder::new(fusion);
+pub fn emit(task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (work, computation) = (task.problem, task.fusion.computation());
+    let dealing = dealt(task, &plan.configuration)?;
+    let mut kernel = KernelBuilder::new(task.fusion);
     let point = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();
     let (of_updates, of_others) = dealing.shares.split_at(work.updates.len());

@@ -10,12 +10,12 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 
 use crate::updates::{Update, Work, decline};
 
-/// Why the kernel cannot work in place, if it cannot.
-pub fn hazard(fusion: &Fusion, work: &Work) -> Option<Decline> {
+/// # Errors
+/// Why the kernel cannot work in place.
+pub fn check_hazards(fusion: &Fusion, work: &Work) -> Result<(), Decline> {
     let users = fusion.computation().users();
-    work.updates
-        .iter()
-        .find_map(|update| read_again(fusion, &users, update).or_else(|| parameter_read(fusion, &users, work, update)))
+    let hazard = |update| read_again(fusion, &users, update).or_else(|| parameter_read(fusion, &users, work, update));
+    work.updates.iter().find_map(hazard).map_or(Ok(()), Err)
 }
 
 /// An updated array that is more than a result.

@@ -1,25 +1,19 @@
 //! What the kernel will do.
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, Fusion, OutputPlan, Plan, WriteMode};
+use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, WriteMode};
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::launch::{Dealing, Nest, lanes_along, work_per_point};
 
 use crate::updates::Work;
 
-/// The work, and who does which part of it: first the updates, then what is beside them.
-pub fn dealt(
-    fusion: &Fusion,
-    device: &DeviceDescription,
-    configuration: &Configuration,
-) -> Result<(Work, Dealing), EmitError> {
-    let work = Work::accepted(fusion)?;
-    let computation = fusion.computation();
+/// Who does which part of the work: first the updates, then what is beside them.
+pub fn dealt(task: &Task<Work>, configuration: &Configuration) -> Result<Dealing, EmitError> {
+    let (work, computation) = (task.problem, task.fusion.computation());
     let nest = |values: &[InstrId], dims: &[i64], lengths: &[i64]| Nest {
         dims: dims.to_vec(),
         work: work_per_point(computation, values),
-        lanes: lanes_along(computation, values, lengths, device),
+        lanes: lanes_along(computation, values, lengths, task.device),
     };
     let updates =
         work.updates.iter().map(|update| nest(&[update.slice], &update.dims, &update.alignments(computation)));
@@ -28,13 +22,12 @@ pub fn dealt(
         .iter()
         .map(|beside| nest(&[beside.root], &beside.dims, &[beside.dims.last().copied().unwrap_or(1)]));
     let nests: Vec<Nest> = updates.chain(beside).collect();
-    let dealing = Dealing::new(&nests, device, configuration)?;
-    Ok((work, dealing))
+    Dealing::new(&nests, task.device, configuration)
 }
 
 /// Launch, maps and knobs.
-pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
-    let (work, dealing) = dealt(fusion, device, configuration)?;
+pub fn plan(task: &Task<Work>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let (work, dealing) = (task.problem, dealt(task, configuration)?);
     let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
     let (of_updates, of_others) = dealing.shares.split_at(work.updates.len());
     for (update, share) in work.updates.iter().zip(of_updates) {

@@ -1,10 +1,12 @@
 //! The updates of a fusion, and its results beside them.
 
 use fusebox_core::analysis::hero_to_root;
-use fusebox_core::emitter::{Decline, EmitError, Fusion};
+use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Literal, Op, Shape};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, dim_exprs};
 use fusebox_core::launch::MOST_POINTS;
+
+use crate::hazards::check_hazards;
 
 /// Everything the kernel does.
 pub struct Work {
@@ -57,9 +59,9 @@ pub struct Beside {
     pub outputs: Vec<usize>,
 }
 
-impl Work {
-    /// What a fusion does, if every dynamic-update-slice at its end updates a parameter.
-    pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
+impl Analysis for Work {
+    /// What a fusion does, if every dynamic-update-slice at its end updates a parameter that nobody else looks at.
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let mut work = Work { updates: Vec::new(), beside: Vec::new() };
         let mut output = 0;
@@ -78,11 +80,13 @@ impl Work {
             output += leaves.len();
         }
         match work.updates.is_empty() {
-            true => Err(Decline { reason: "no result is a dynamic-update-slice".into(), instruction: None }),
-            false => Ok(work),
+            true => Err(Decline::new("no result is a dynamic-update-slice")),
+            false => check_hazards(fusion, &work).map(|()| work),
         }
     }
+}
 
+impl Work {
     fn add(&mut self, computation: &Computation, id: InstrId, root: InstrId, output: usize) -> Result<(), Decline> {
         let to_root = hero_to_root(computation.instruction(id), computation.instruction(root));
         let to_root = to_root.ok_or_else(|| decline(computation, root, "has another number of elements"))?;
@@ -224,13 +228,6 @@ fn check_sizes(computation: &Computation, root: InstrId) -> Result<(), Decline> 
 
 /// A decline because of an instruction.
 pub fn decline(computation: &Computation, id: InstrId, what: &str) -> Decline {
-    let name = computation.instruction(id).name.clone();
-    Decline { reason: format!("{name} {what}"), instruction: Some(name) }
-}
-
-impl Work {
-    /// The work of a fusion that was accepted.
-    pub fn accepted(fusion: &Fusion) -> Result<Self, EmitError> {
-        Work::of(fusion).map_err(|decline| EmitError { message: decline.reason, instruction: decline.instruction })
-    }
+    let instruction = computation.instruction(id);
+    Decline::at(instruction, format!("{} {what}", instruction.name))
 }

@@ -1,7 +1,7 @@
 //! Which fusions the emitter takes: those with several slices among their results.
 
 use fusebox_core::analysis::{HeroKind, heroes};
-use fusebox_core::emitter::{Decline, Fusion, Verdict};
+use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Op, Shape};
 use fusebox_core::launch::MOST_POINTS;
 
@@ -12,31 +12,32 @@ const SCORE: u32 = 500;
 /// Another result asks for a kernel of its own kind.
 const SCORE_BESIDE_OTHERS: u32 = 140;
 
-pub fn consider(fusion: &Fusion) -> Verdict {
+/// The score of a fusion.
+///
+/// # Errors
+/// Why it is none to take.
+pub fn score(fusion: &Fusion) -> Result<u32, Decline> {
     let computation = fusion.computation();
-    let decline = |reason: String, instruction| Verdict::Decline(Decline { reason, instruction });
-    for &root in &fusion.roots {
-        let name = Some(computation.instruction(root).name.clone());
-        for leaf in computation.instruction(root).shape.leaves() {
+    for root in fusion.roots.iter().map(|&root| computation.instruction(root)) {
+        for leaf in root.shape.leaves() {
             match leaf {
                 Shape::Array(array) if array.element_count() > MOST_POINTS => {
-                    return decline(
-                        format!("a result has {} elements; {MOST_POINTS} are the most", array.element_count()),
-                        name,
-                    );
+                    let count = array.element_count();
+                    return Err(Decline::at(
+                        root,
+                        format!("a result has {count} elements; {MOST_POINTS} are the most"),
+                    ));
                 }
                 Shape::Array(_) => {}
-                _ => return decline("a result is no array; only arrays can be written".into(), name),
+                _ => return Err(Decline::at(root, "a result is no array; only arrays can be written")),
             }
         }
     }
     let is_slice = |&&root: &&_| matches!(computation.instruction(reshaped(computation, root)).op, Op::Slice { .. });
     match fusion.roots.iter().filter(is_slice).count() {
-        0 => decline("no result is a slice".into(), None),
-        1 => decline("only one result is a slice".into(), None),
-        _ if heroes(fusion).iter().any(|hero| hero.kind != HeroKind::None) => {
-            Verdict::Accept { score: SCORE_BESIDE_OTHERS }
-        }
-        _ => Verdict::Accept { score: SCORE },
+        0 => Err(Decline::new("no result is a slice")),
+        1 => Err(Decline::new("only one result is a slice")),
+        _ if heroes(fusion).iter().any(|hero| hero.kind != HeroKind::None) => Ok(SCORE_BESIDE_OTHERS),
+        _ => Ok(SCORE),
     }
 }

@@ -1,17 +1,17 @@
 //! The entry function.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
+use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::indexing::{Constraint, IndexingMap};
 
 use crate::plan::dealt;
+use crate::slices::Slices;
 use crate::visits::Member;
 
 /// Writes the kernel of a plan that [`crate::plan::plan`] made.
-pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (visits, dealing) = dealt(fusion, device, &plan.configuration)?;
-    let mut kernel = KernelBuilder::new(fusion);
+pub fn emit(task: &Task<Slices>, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (visits, dealing) = dealt(task, &plan.configuration)?;
+    let mut kernel = KernelBuilder::new(task.fusion);
     let point = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();
     for (visit, share) in visits.iter().zip(&dealing.shares) {

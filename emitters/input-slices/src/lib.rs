@@ -14,37 +14,27 @@ mod plan;
 mod slices;
 mod visits;
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+
+use crate::slices::Slices;
+
+fusebox_core::emitters! { kind: "input-slices", "input-slices" => InputSlices }
 
 /// The emitter of slices.
-pub struct InputSlices;
+struct InputSlices;
 
-fusebox_core::export_emitters!(InputSlices);
+impl Strategy for InputSlices {
+    type Problem = Slices;
 
-impl Emitter for InputSlices {
-    fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            kind: KernelKind("input-slices".into()),
-            name: "input-slices".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
+    fn score(&self, task: &Task<Slices>) -> Result<u32, Decline> {
+        Ok(task.problem.score)
     }
 
-    fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
-        accept::consider(fusion)
+    fn plan(&self, task: &Task<Slices>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        plan::plan(task, configuration)
     }
 
-    fn plan(
-        &self,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
-        plan::plan(fusion, device, configuration)
-    }
-
-    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        emit::emit(fusion, device, plan)
+    fn emit(&self, task: &Task<Slices>, plan: &Plan) -> Result<Kernel, EmitError> {
+        emit::emit(task, plan)
     }
 }

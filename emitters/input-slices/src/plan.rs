@@ -1,28 +1,24 @@
 //! What the kernel will do.
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, Fusion, Plan};
+use fusebox_core::emitter::{Configuration, EmitError, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::launch::{Dealing, Nest};
 
+use crate::slices::Slices;
 use crate::visits::{Visit, visits};
 
 /// The loop nests, and who does which part of them.
-pub fn dealt(
-    fusion: &Fusion,
-    device: &DeviceDescription,
-    configuration: &Configuration,
-) -> Result<(Vec<Visit>, Dealing), EmitError> {
-    let visits = visits(fusion, device)?;
+pub fn dealt(task: &Task<Slices>, configuration: &Configuration) -> Result<(Vec<Visit>, Dealing), EmitError> {
+    let visits = visits(&task.problem.slices, task.fusion.computation(), task.device);
     let nests: Vec<Nest> = visits.iter().map(|visit| visit.nest.clone()).collect();
-    let dealing = Dealing::new(&nests, device, configuration)?;
+    let dealing = Dealing::new(&nests, task.device, configuration)?;
     Ok((visits, dealing))
 }
 
 /// Launch, maps and knobs.
-pub fn plan(fusion: &Fusion, device: &DeviceDescription, configuration: &Configuration) -> Result<Plan, EmitError> {
-    let (visits, dealing) = dealt(fusion, device, configuration)?;
-    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); fusion.output_shapes().len()];
+pub fn plan(task: &Task<Slices>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let (visits, dealing) = dealt(task, configuration)?;
+    let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); task.fusion.output_shapes().len()];
     for (visit, share) in visits.iter().zip(&dealing.shares) {
         for member in &visit.members {
             let to_slice = share.then(&member.from_point)?;

@@ -1,9 +1,11 @@
 //! The results as boxes of arrays.
 
 use fusebox_core::analysis::hero_to_root;
-use fusebox_core::emitter::{EmitError, Fusion};
+use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
 use fusebox_core::indexing::IndexingMap;
+
+use crate::accept::score;
 
 /// A result: a box of an array, element by element. What is no slice is the whole of itself.
 #[derive(Clone, Debug)]
@@ -40,8 +42,21 @@ impl Slice {
     }
 }
 
-/// The results of a fusion.
-pub fn slices(fusion: &Fusion) -> Result<Vec<Slice>, EmitError> {
+/// The results of a fusion that the emitter takes.
+pub struct Slices {
+    /// See [`score`].
+    pub score: u32,
+    /// The results.
+    pub slices: Vec<Slice>,
+}
+
+impl Analysis for Slices {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        Ok(Slices { score: score(fusion)?, slices: slices(fusion)? })
+    }
+}
+
+fn slices(fusion: &Fusion) -> Result<Vec<Slice>, Decline> {
     let computation = fusion.computation();
     let mut slices: Vec<Slice> = Vec::new();
     let mut output = 0;
@@ -51,9 +66,8 @@ pub fn slices(fusion: &Fusion) -> Result<Vec<Slice>, EmitError> {
         let mut slice = slice_of(computation, root);
         let box_map = |root| {
             let map = hero_to_root(computation.instruction(reshaped(computation, root)), computation.instruction(root));
-            map.ok_or_else(|| EmitError {
-                message: "the result has not as many elements as the slice".into(),
-                instruction: Some(computation.instruction(root).name.clone()),
+            map.ok_or_else(|| {
+                Decline::at(computation.instruction(root), "the result has not as many elements as the slice")
             })
         };
         for (leaf, output) in (first_output..output).enumerate() {

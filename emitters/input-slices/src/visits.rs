@@ -1,12 +1,11 @@
 //! Which boxes are visited together.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{EmitError, Fusion};
 use fusebox_core::hlo::{Computation, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, dim_exprs};
 use fusebox_core::launch::{Nest, lanes_along, work_per_point, worth_sharing};
 
-use crate::slices::{Slice, slices};
+use crate::slices::Slice;
 
 /// Values of one visit live at the same time.
 const MOST_TOGETHER: usize = 8;
@@ -34,9 +33,8 @@ pub struct Member {
 }
 
 /// The loop nests of a fusion.
-pub fn visits(fusion: &Fusion, device: &DeviceDescription) -> Result<Vec<Visit>, EmitError> {
-    let computation = fusion.computation();
-    let slices = slices(fusion)?.into_iter().filter(|slice| slice.element_count() > 0);
+pub fn visits(slices: &[Slice], computation: &Computation, device: &DeviceDescription) -> Vec<Visit> {
+    let slices = slices.iter().filter(|slice| slice.element_count() > 0).cloned();
     let mut clusters: Vec<Vec<Slice>> = Vec::new();
     for slice in slices {
         // A slice may connect what was apart.
@@ -56,7 +54,7 @@ pub fn visits(fusion: &Fusion, device: &DeviceDescription) -> Result<Vec<Visit>,
             }
         }
     }
-    Ok(clusters.into_iter().map(|cluster| visit(computation, cluster, device)).collect())
+    clusters.into_iter().map(|cluster| visit(computation, cluster, device)).collect()
 }
 
 /// Whether a slice and one of the cluster have elements at the same places and something in common to compute.

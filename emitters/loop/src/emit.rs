@@ -1,17 +1,16 @@
 //! The entry function.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{EmitError, Fusion, Kernel, Plan};
+use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::plan::dealt;
-use crate::roots::Group;
+use crate::roots::{Group, Results};
 
 /// Writes the kernel of a plan that [`crate::plan::plan`] made: a loop over a thread's points for each nest.
-pub fn emit(fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (visits, dealing) = dealt(fusion, device, &plan.configuration)?;
-    let mut kernel = KernelBuilder::new(fusion);
+pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (visits, dealing) = dealt(task, &plan.configuration)?;
+    let mut kernel = KernelBuilder::new(task.fusion);
     let thread = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();
     for (visit, share) in visits.iter().zip(&dealing.shares) {

@@ -13,33 +13,27 @@ mod plan;
 mod roots;
 mod visits;
 
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+
+use crate::roots::Results;
+
+fusebox_core::emitters! { kind: "loop", "loop" => Loop }
 
 /// The loop emitter.
-pub struct Loop;
+struct Loop;
 
-fusebox_core::export_emitters!(Loop);
+impl Strategy for Loop {
+    type Problem = Results;
 
-impl Emitter for Loop {
-    fn descriptor(&self) -> Descriptor {
-        Descriptor { kind: KernelKind("loop".into()), name: "loop".into(), version: env!("CARGO_PKG_VERSION").into() }
+    fn score(&self, _: &Task<Results>) -> Result<u32, Decline> {
+        Ok(accept::SCORE)
     }
 
-    fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
-        accept::consider(fusion)
+    fn plan(&self, task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        plan::plan(task, configuration)
     }
 
-    fn plan(
-        &self,
-        fusion: &Fusion,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Plan, EmitError> {
-        plan::plan(fusion, device, configuration)
-    }
-
-    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        emit::emit(fusion, device, plan)
+    fn emit(&self, task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
+        emit::emit(task, plan)
     }
 }

@@ -1,9 +1,25 @@
 //! The results of a fusion, grouped by dimensions: one loop body computes a group.
 
-use fusebox_core::emitter::Fusion;
+use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, InstrId, Op, Shape};
 
+use crate::accept::check;
+
+/// The results of a fusion that the emitter takes.
+pub struct Results {
+    /// In groups, in the order in which their dimensions first occur.
+    pub groups: Vec<Group>,
+}
+
+impl Analysis for Results {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        check(fusion)?;
+        Ok(Results { groups: groups(fusion) })
+    }
+}
+
 /// Roots of equal dimensions.
+#[derive(Clone)]
 pub struct Group {
     /// The dimensions.
     pub dims: Vec<i64>,
@@ -21,8 +37,7 @@ impl Group {
     }
 }
 
-/// The roots in groups, in the order in which their dimensions first occur.
-pub fn groups(fusion: &Fusion) -> Vec<Group> {
+fn groups(fusion: &Fusion) -> Vec<Group> {
     let computation = fusion.computation();
     let mut groups: Vec<Group> = Vec::new();
     let mut output = 0;

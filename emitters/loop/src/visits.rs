@@ -6,7 +6,7 @@ use fusebox_core::hlo::{InstrId, Shape};
 use fusebox_core::indexing::{Expr, IndexingMap, combined_elements, delinearize};
 use fusebox_core::launch::{Nest, work_per_point};
 
-use crate::roots::{Group, groups, is_elementwise};
+use crate::roots::{Group, is_elementwise};
 
 /// A thread that reads more elements than this per point gains nothing from several points.
 const MOST_READS_WITH_LANES: i64 = 8;
@@ -33,11 +33,10 @@ pub struct Member {
 
 /// The loop nests of a fusion. Where a block has many threads, results of equally many elements share one: what they
 /// have in common is computed once. Where it is one thread, index arithmetic has no place in the innermost loop.
-pub fn visits(fusion: &Fusion, device: &DeviceDescription) -> Vec<Visit> {
-    let groups = groups(fusion);
+pub fn visits(groups: &[Group], fusion: &Fusion, device: &DeviceDescription) -> Vec<Visit> {
     let has_one_row = device.is_single_threaded_block() && groups.len() == 1 && is_elementwise(fusion);
     let mut together: Vec<Vec<Group>> = Vec::new();
-    for group in groups.into_iter().filter(|group| group.element_count() > 0) {
+    for group in groups.iter().filter(|group| group.element_count() > 0).cloned() {
         let fits = |others: &&mut Vec<Group>| {
             !device.is_single_threaded_block() && others[0].element_count() == group.element_count()
         };

@@ -4,6 +4,7 @@ use fusebox_core::analysis::SliceStart;
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::ElementType;
+use fusebox_core::indexing::{Expr, IndexingMap, Variable, delinearize};
 
 use crate::problem::Problem;
 
@@ -28,6 +29,18 @@ impl<'p> Body<'p> {
             updates: kernel.values(&problem.updates),
             combiner: kernel.combiner(problem.instruction),
         }
+    }
+
+    /// Coordinates of a slice from its number.
+    pub fn slice(&self, b: &mut FunctionBuilder, number: Value) -> Vec<Value> {
+        let shape = &self.problem.shape;
+        let sizes: Vec<i64> = shape.scatter_dims.iter().map(|&(_, size)| size).collect();
+        let map = IndexingMap {
+            dims: vec![Variable::from_size(shape.slices())],
+            results: delinearize(&Expr::dim(0), &sizes),
+            ..IndexingMap::default()
+        };
+        b.apply_indexing(&map, &[number])
     }
 
     /// The index vector of a slice: integers as the program has them.

@@ -11,7 +11,7 @@
 //! ```
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
-use fusebox_core::indexing::{Expr, IndexingMap, Variable, delinearize};
+use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
 use crate::body::{Apply, Body, reaches};
 use crate::problem::Problem;
@@ -93,7 +93,7 @@ impl Filter<'_, '_> {
             let position = b.index_castui(position, Scalar::Index);
             let vector: Vec<Value> = lists.vectors.iter().map(|&list| b.extract(list, &[position])).collect();
             let position = b.addi(first, position);
-            let slice = self.coordinates(b, position);
+            let slice = self.body.slice(b, position);
             apply(b, &slice, &vector, outputs)
         });
         [lists.all(), outputs].concat()
@@ -106,7 +106,7 @@ impl Filter<'_, '_> {
         let state = b.scf_for(zero, end, one, &lists.all(), |b, at, state| {
             let (lists, _) = Lists::split(state, components);
             let position = b.addi(first, at);
-            let slice = self.coordinates(b, position);
+            let slice = self.body.slice(b, position);
             let vector = self.body.index_vector(b, &slice);
             let mine = self.is_mine(b, &vector);
             let mine = b.extui(mine, Scalar::of_element(self.body.problem.index_type));
@@ -136,18 +136,6 @@ impl Filter<'_, '_> {
             mine = b.andi(mine, test);
         }
         mine
-    }
-
-    /// Coordinates of a slice from its number.
-    fn coordinates(&self, b: &mut FunctionBuilder, position: Value) -> Vec<Value> {
-        let shape = &self.body.problem.shape;
-        let sizes: Vec<i64> = shape.scatter_dims.iter().map(|&(_, size)| size).collect();
-        let map = IndexingMap {
-            dims: vec![Variable::from_size(shape.slices())],
-            results: delinearize(&Expr::dim(0), &sizes),
-            ..IndexingMap::default()
-        };
-        b.apply_indexing(&map, &[position])
     }
 }
 

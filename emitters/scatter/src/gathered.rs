@@ -7,14 +7,14 @@
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{
     Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, dim_exprs, linearize,
 };
 
 use crate::body::Body;
-use crate::plan::runtime_starts;
 use crate::problem::Problem;
+use crate::schedule::{Schedule, runtime_starts};
 
 /// Threads of a block: a power of two.
 const THREADS: i64 = 256;
@@ -44,66 +44,24 @@ struct Tiles {
     rows: Value,
 }
 
-impl Gathered {
-    /// The schedule, if slices that meet coincide and the device is large enough.
-    pub fn new(problem: &Problem, device: &DeviceDescription) -> Option<Self> {
-        let shape = &problem.shape;
-        let is_row = |dim: &OperandDim| match dim.start {
-            SliceStart::Zero => true,
-            SliceStart::Component(_) => dim.window == 1,
-            SliceStart::Batch(_) => false,
-        };
-        let fits = i64::from(device.max_threads_per_block) >= THREADS
-            && i64::from(device.shared_bytes_per_block) >= shared_bytes()
-            && shape.slices() <= i64::from(i32::MAX)
-            && shape.operand_elements() <= i64::from(i32::MAX);
-        if !fits || shape.slices() == 0 || !shape.operand.iter().all(is_row) {
-            return None;
-        }
-        let sizes: Vec<i64> = shape.components.iter().map(|&dim| shape.operand[dim].size).collect();
-        let mut window_dims = shape.window_dims();
-        window_dims.sort_by_key(|&dim| shape.operand[dim].update_dim);
-        let rows: i64 = sizes.iter().product();
-        let blocks = rows.min(i64::from(device.core_count) * BLOCKS_PER_CORE).max(1);
-        Some(Gathered {
-            sizes,
-            window: window_dims.into_iter().map(|dim| (dim, shape.operand[dim].window)).collect(),
-            rows,
-            rows_per_block: ceil_div(rows, blocks).max(1),
-            slices: shape.slices(),
-            row: shape.window_elements(),
-        })
+impl Schedule for Gathered {
+    /// Best where the order has to be kept and walking would take long.
+    fn score(problem: &Problem, device: &DeviceDescription) -> Result<u32, Decline> {
+        Gathered::of(problem, device)?;
+        Ok(if problem.is_walked() && !problem.is_cheap_to_walk() { 800 } else { 500 })
     }
 
-    /// The grid.
-    pub fn launch(&self) -> LaunchDimensions {
+    fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Self, EmitError> {
+        Ok(Gathered::of(problem, device)?)
+    }
+
+    fn launch(&self) -> LaunchDimensions {
         let blocks = ceil_div(self.rows, self.rows_per_block).max(1);
         LaunchDimensions { blocks: blocks as u64, threads_per_block: THREADS as u32 }
     }
 
-    /// Bytes of the tiles.
-    pub fn shared_bytes(&self) -> u32 {
-        shared_bytes() as u32
-    }
-
-    /// The knobs' values.
-    pub fn configuration(&self) -> Configuration {
-        Configuration([("deterministic".to_owned(), 1)].into())
-    }
-
-    /// What happens, in words.
-    pub fn note(&self) -> String {
-        format!("a block owns {} rows, lists the slices that go there, and applies them in order", self.rows_per_block)
-    }
-
-    /// Threads that share a row, and rows that are worked on at a time.
-    fn groups(&self) -> (i64, i64) {
-        let lanes = self.row.clamp(1, THREADS);
-        (lanes, THREADS / lanes)
-    }
-
     /// `(th, bl)[slice, step]{starts…} -> index of the output`: each update at the thread that applies it.
-    pub fn map(&self, shape: &ScatterShape) -> IndexingMap {
+    fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let (lanes, groups) = self.groups();
         let steps = ceil_div(self.row, lanes);
         let mut map = IndexingMap {
@@ -122,18 +80,15 @@ impl Gathered {
         map
     }
 
-    /// Window coordinates of an element of a row, one per operand dimension.
-    fn coordinates(&self, shape: &ScatterShape, element: &Expr) -> Vec<Expr> {
-        let sizes: Vec<i64> = self.window.iter().map(|&(_, size)| size).collect();
-        let mut window = vec![Expr::constant(0); shape.operand.len()];
-        for (&(dim, _), coordinate) in self.window.iter().zip(delinearize(element, &sizes)) {
-            window[dim] = coordinate;
-        }
-        window
+    fn note(&self) -> String {
+        format!("a block owns {} rows, lists the slices that go there, and applies them in order", self.rows_per_block)
     }
 
-    /// Writes the loops.
-    pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+    fn shared_bytes(&self, _: &Problem) -> u32 {
+        shared_bytes() as u32
+    }
+
+    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
         let (thread, block) = (kernel.thread(), kernel.block());
         let tiles = Tiles {
             counts: kernel.allocate_shared(&[2, THREADS], Scalar::I32),
@@ -153,6 +108,57 @@ impl Gathered {
             [tiles, outputs].concat()
         });
         Tiles::split(&state).1.to_vec()
+    }
+}
+
+impl Gathered {
+    /// The schedule, if slices that meet coincide and the device is large enough.
+    fn of(problem: &Problem, device: &DeviceDescription) -> Result<Self, Decline> {
+        let shape = &problem.shape;
+        let is_row = |dim: &OperandDim| match dim.start {
+            SliceStart::Zero => true,
+            SliceStart::Component(_) => dim.window == 1,
+            SliceStart::Batch(_) => false,
+        };
+        let fits = i64::from(device.max_threads_per_block) >= THREADS
+            && i64::from(device.shared_bytes_per_block) >= shared_bytes()
+            && shape.slices() <= i64::from(i32::MAX)
+            && shape.operand_elements() <= i64::from(i32::MAX);
+        if !fits || shape.slices() == 0 {
+            return Err(Decline::new("a block is too small for the lists, or they have too many entries or none"));
+        }
+        if !shape.operand.iter().all(is_row) {
+            return Err(Decline::new("slices may meet without being at the same place"));
+        }
+        let sizes: Vec<i64> = shape.components.iter().map(|&dim| shape.operand[dim].size).collect();
+        let mut window_dims = shape.window_dims();
+        window_dims.sort_by_key(|&dim| shape.operand[dim].update_dim);
+        let rows: i64 = sizes.iter().product();
+        let blocks = rows.min(i64::from(device.core_count) * BLOCKS_PER_CORE).max(1);
+        Ok(Gathered {
+            sizes,
+            window: window_dims.into_iter().map(|dim| (dim, shape.operand[dim].window)).collect(),
+            rows,
+            rows_per_block: ceil_div(rows, blocks).max(1),
+            slices: shape.slices(),
+            row: shape.window_elements(),
+        })
+    }
+
+    /// Threads that share a row, and rows that are worked on at a time.
+    fn groups(&self) -> (i64, i64) {
+        let lanes = self.row.clamp(1, THREADS);
+        (lanes, THREADS / lanes)
+    }
+
+    /// Window coordinates of an element of a row, one per operand dimension.
+    fn coordinates(&self, shape: &ScatterShape, element: &Expr) -> Vec<Expr> {
+        let sizes: Vec<i64> = self.window.iter().map(|&(_, size)| size).collect();
+        let mut window = vec![Expr::constant(0); shape.operand.len()];
+        for (&(dim, _), coordinate) in self.window.iter().zip(delinearize(element, &sizes)) {
+            window[dim] = coordinate;
+        }
+        window
     }
 
     /// Lists which of the next slices go to the block's rows; gives their number.
@@ -200,7 +206,7 @@ impl Gathered {
         let number = b.addi(first, look);
         let exists = b.cmpi(IntPredicate::Slt, number, end);
         let number = b.minsi(number, last);
-        let slice = self.slice(b, body, number);
+        let slice = body.slice(b, number);
         let vector = body.index_vector(b, &slice);
         let fits = body.fits(b, &vector);
         let starts = body.starts(b, &slice, &vector);
@@ -218,17 +224,6 @@ impl Gathered {
         let mine = b.andi(mine, fits);
         let mine = b.andi(mine, exists);
         (mine, b.index_cast(number, Scalar::I32), b.index_cast(row, Scalar::I32))
-    }
-
-    /// Coordinates of a slice from its number.
-    fn slice(&self, b: &mut FunctionBuilder, body: &Body, number: Value) -> Vec<Value> {
-        let sizes: Vec<i64> = body.problem.shape.scatter_dims.iter().map(|&(_, size)| size).collect();
-        let map = IndexingMap {
-            dims: vec![Variable::from_size(self.slices)],
-            results: delinearize(&Expr::dim(0), &sizes),
-            ..IndexingMap::default()
-        };
-        b.apply_indexing(&map, &[number])
     }
 
     /// Applies the listed slices in order. A thread takes the elements of every `groups`-th row that are its own.
@@ -260,7 +255,7 @@ impl Gathered {
                 .with_constraint(element, Interval::from_size(self.row));
             let row_of_all = b.addi(first_row, row);
             let starts = self.starts(b, body, row_of_all);
-            let slice = self.slice(b, body, number);
+            let slice = body.slice(b, number);
             b.indexed_loop(&map, &[thread, row], outputs, &[], |b, _, window, outputs| {
                 let at = body.landing(b, &starts, window);
                 let updates = body.updates(b, &slice, window);

@@ -4,12 +4,12 @@
 use fusebox_core::analysis::{ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions, OutputPlan};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use crate::body::{Body, nest};
-use crate::plan::{MOST_BLOCKS, THREADS};
 use crate::problem::Problem;
+use crate::schedule::{MOST_BLOCKS, Schedule, THREADS};
 
 /// Elements dealt to threads: element `thread + threads * (block + blocks * chunk)`.
 pub struct Owned {
@@ -19,23 +19,30 @@ pub struct Owned {
     elements: i64,
 }
 
-impl Owned {
-    /// One thread for each element.
-    pub fn new(problem: &Problem, device: &DeviceDescription) -> Self {
+impl Schedule for Owned {
+    /// Does everything; best where it costs little.
+    fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+        Ok(match (problem.is_walked(), problem.is_cheap_to_walk()) {
+            (true, true) => 800,
+            (true, false) => 780,
+            _ => 300,
+        })
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Self, EmitError> {
         let elements = problem.shape.operand_elements();
         let threads = THREADS.min(i64::from(device.max_threads_per_block)).min(elements.max(1));
         let wanted_blocks = ceil_div(elements, threads).max(1);
         let chunks = ceil_div(wanted_blocks, MOST_BLOCKS);
-        Owned { threads, blocks: ceil_div(wanted_blocks, chunks), chunks, elements }
+        Ok(Owned { threads, blocks: ceil_div(wanted_blocks, chunks), chunks, elements })
     }
 
-    /// The grid.
-    pub fn launch(&self) -> LaunchDimensions {
+    fn launch(&self) -> LaunchDimensions {
         LaunchDimensions { blocks: self.blocks as u64, threads_per_block: self.threads as u32 }
     }
 
     /// `(th, bl)[chunk] -> index of the output`.
-    pub fn map(&self, shape: &ScatterShape) -> IndexingMap {
+    fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
             ..IndexingMap::default()
@@ -53,13 +60,15 @@ impl Owned {
         map
     }
 
-    /// The knobs' values.
-    pub fn configuration(&self) -> Configuration {
-        Configuration([("deterministic".to_owned(), 1)].into())
+    fn output(&self, shape: &ScatterShape, initial: u32) -> OutputPlan {
+        OutputPlan::in_place(self.map(shape), initial)
     }
 
-    /// Writes the loops.
-    pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+    fn note(&self) -> String {
+        "each thread owns an element and walks all slices in order".into()
+    }
+
+    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
         let point = [kernel.thread(), kernel.block()];
         let map = self.map(&body.problem.shape);
         kernel.indexed_loop(&map, &point, outputs, &[], |b, _, element, outputs| {

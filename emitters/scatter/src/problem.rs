@@ -1,11 +1,14 @@
 //! The scatter of a fusion.
 
 use fusebox_core::analysis::{Combination, ScatterShape};
-use fusebox_core::emitter::{Decline, EmitError, Fusion};
-use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op};
+use fusebox_core::emitter::{Analysis, Decline, Fusion};
+use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Op};
 
 /// More updates than any memory holds; below it, no count in a plan overflows.
 const MOST_POINTS: i64 = 1 << 40;
+
+/// Up to so many looks at an index vector, a walk over all slices is as good as anything else.
+const CHEAP_WALK: i64 = 1 << 24;
 
 /// What is to be done.
 pub struct Problem {
@@ -27,19 +30,18 @@ pub struct Problem {
     pub combinations: Vec<Combination>,
 }
 
-impl Problem {
-    /// Finds the scatter, or says why the fusion is none to take.
-    pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
+impl Analysis for Problem {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let &[root] = fusion.roots.as_slice() else {
-            return Err(decline("the fusion has several results; a scatter is the only one of its kernel", None));
+            return Err(Decline::new("the fusion has several results; a scatter is the only one of its kernel"));
         };
         let instruction = computation.instruction(root);
         if !matches!(instruction.op, Op::Scatter { .. }) {
-            return Err(decline("the result is no scatter", Some(instruction)));
+            return Err(Decline::at(instruction, "the result is no scatter"));
         }
         let Some(shape) = ScatterShape::of(computation, instruction) else {
-            return Err(decline("the dimension numbers are inconsistent", Some(instruction)));
+            return Err(Decline::at(instruction, "the dimension numbers are inconsistent"));
         };
         let (targets, rest) = instruction.operands.split_at(shape.arrays);
         let users = computation.users();
@@ -52,24 +54,24 @@ impl Problem {
                     initial.push(number as u32)
                 }
                 Op::Parameter { .. } => {
-                    return Err(decline("what is scattered into is read by another operation too", Some(operand)));
+                    return Err(Decline::at(operand, "what is scattered into is read by another operation too"));
                 }
-                _ => return Err(decline("what is scattered into is no parameter of the fusion", Some(operand))),
+                _ => return Err(Decline::at(operand, "what is scattered into is no parameter of the fusion")),
             }
         }
         let element = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
         let elements: Option<Vec<ElementType>> = targets.iter().map(|&id| element(id)).collect();
         let (Some(elements), Some(index_type)) = (elements, element(rest[0])) else {
-            return Err(decline("an operand is no array", Some(instruction)));
+            return Err(Decline::at(instruction, "an operand is no array"));
         };
         if !index_type.is_integer() {
-            return Err(decline("the indices are no integers", Some(instruction)));
+            return Err(Decline::at(instruction, "the indices are no integers"));
         }
         if !shape.can_fit() {
-            return Err(decline("a slice is larger than the operand", Some(instruction)));
+            return Err(Decline::at(instruction, "a slice is larger than the operand"));
         }
         if shape.slices().saturating_mul(shape.window_elements()).max(shape.operand_elements()) > MOST_POINTS {
-            return Err(decline("there are too many elements", Some(instruction)));
+            return Err(Decline::at(instruction, "there are too many elements"));
         }
         Ok(Problem {
             instruction: root,
@@ -82,10 +84,27 @@ impl Problem {
             shape,
         })
     }
+}
 
-    /// The same for a fusion that was accepted.
-    pub fn accepted(fusion: &Fusion) -> Result<Self, EmitError> {
-        Self::of(fusion).map_err(|decline| EmitError { message: decline.reason, instruction: decline.instruction })
+impl Problem {
+    /// Whether updates of one element have to be combined in order: because no atomic operation combines them, or
+    /// because walking all slices for each element costs so little that the outcome may as well be certain.
+    pub fn is_walked(&self) -> bool {
+        !self.is_order_free() && (!self.can_be_atomic() || self.is_cheap_to_walk())
+    }
+
+    /// Whether there are few looks at index vectors if every element walks all slices.
+    pub fn is_cheap_to_walk(&self) -> bool {
+        self.shape.operand_elements().saturating_mul(self.shape.slices()) <= CHEAP_WALK
+    }
+
+    /// # Errors
+    /// If updates of one element cannot be combined by an atomic operation.
+    pub fn check_atomic(&self) -> Result<(), Decline> {
+        match self.is_order_free() || self.can_be_atomic() {
+            true => Ok(()),
+            false => Err(Decline::new("no atomic operation does what these updates need")),
+        }
     }
 
     /// Whether the outcome is the same, bit by bit, in whatever order updates are combined.
@@ -118,8 +137,4 @@ impl Problem {
     pub fn widest_element(&self) -> i64 {
         self.elements.iter().map(|e| e.byte_size() as i64).max().unwrap_or(1)
     }
-}
-
-fn decline(reason: &str, instruction: Option<&Instruction>) -> Decline {
-    Decline { reason: reason.into(), instruction: instruction.map(|i| i.name.clone()) }
 }

@@ -7,13 +7,13 @@
 use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use crate::body::Body;
-use crate::plan::{MOST_BLOCKS, THREADS, runtime_starts};
 use crate::problem::Problem;
+use crate::schedule::{MOST_BLOCKS, Schedule, THREADS, runtime_starts};
 use crate::updates::most_lanes;
 
 /// Slices whose updates are read before the first of them is combined.
@@ -49,7 +49,7 @@ struct Held {
 }
 
 /// Whether updates can be combined with each other before they meet the output, slice by slice.
-pub fn is_possible(problem: &Problem) -> bool {
+fn is_possible(problem: &Problem) -> bool {
     let combines = |c: &Combination| matches!(c, Combination::Binary(_) | Combination::Replace);
     let has_batches = problem.shape.operand.iter().any(|dim| matches!(dim.start, SliceStart::Batch(_)));
     let has_zero = problem.elements.iter().all(|&element| element != ElementType::F8E8M0FNU);
@@ -57,16 +57,29 @@ pub fn is_possible(problem: &Problem) -> bool {
 }
 
 /// Slices in a row that leave every core enough threads.
-pub fn default_slices(problem: &Problem, device: &DeviceDescription) -> i64 {
+fn default_slices(problem: &Problem, device: &DeviceDescription) -> i64 {
     let wanted = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
     let (lanes, _) = most_lanes(problem, device);
     let most = (problem.update_elements() / lanes / wanted.max(1)).clamp(1, MOST_SLICES);
     1 << most.ilog2()
 }
 
-impl Runs {
-    /// Chooses what the configuration leaves open.
-    pub fn new(problem: &Problem, device: &DeviceDescription, slices: i64) -> Result<Self, EmitError> {
+impl Schedule for Runs {
+    /// Best where slices that follow each other meet and threads are plenty.
+    fn score(problem: &Problem, device: &DeviceDescription) -> Result<u32, Decline> {
+        problem.check_atomic()?;
+        if !is_possible(problem) {
+            return Err(Decline::new("these updates cannot be combined with each other"));
+        }
+        let runs =
+            Runs::new(problem, device, &Configuration::default()).map_err(|error| Decline::new(error.message))?;
+        let meet = problem.shape.sorted && !problem.shape.unique && !problem.is_walked();
+        Ok(if meet && runs.slices == default_slices(problem, device) { 800 } else { 400 })
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
+        let slices = configuration.knob("slices", 2..=MOST_SLICES)?;
+        let slices = slices.unwrap_or_else(|| default_slices(problem, device).max(2));
         let shape = &problem.shape;
         let (lanes, lane_dim) = most_lanes(problem, device);
         let parts = shape.window_elements() / lanes;
@@ -74,44 +87,19 @@ impl Runs {
         let threads = THREADS.min(i64::from(device.max_threads_per_block)).min(units.max(1));
         let blocks = ceil_div(units, threads).max(1);
         if blocks > MOST_BLOCKS {
-            let message = format!("{units} parts of slices are more than a grid holds; set knob slices to 1");
-            return Err(EmitError { message, instruction: None });
+            return Err(EmitError::new(format!("{units} parts of slices are more than a grid holds")));
         }
         let mut window_dims = shape.window_dims();
         window_dims.sort_by_key(|&dim| shape.operand[dim].update_dim);
         Ok(Runs { threads, blocks, slices, parts, lanes, units, lane_dim, window_dims })
     }
 
-    /// Reads the knob.
-    pub fn slices(configuration: &Configuration) -> Result<Option<i64>, EmitError> {
-        configuration.knob("slices", 1..=MOST_SLICES)
-    }
-
-    /// The grid.
-    pub fn launch(&self) -> LaunchDimensions {
+    fn launch(&self) -> LaunchDimensions {
         LaunchDimensions { blocks: self.blocks as u64, threads_per_block: self.threads as u32 }
     }
 
-    /// Updates of one slice that a thread takes.
-    pub fn lanes(&self) -> i64 {
-        self.lanes
-    }
-
-    /// The knobs' values.
-    pub fn configuration(&self) -> Configuration {
-        Configuration([("deterministic".to_owned(), 0), ("slices".to_owned(), self.slices)].into())
-    }
-
-    /// What happens, in words.
-    pub fn note(&self) -> String {
-        format!(
-            "a thread combines its updates of {} slices in a row in registers while their indices are equal",
-            self.slices
-        )
-    }
-
     /// `(th, bl)[slice, lane]{starts…} -> index of the output`.
-    pub fn map(&self, shape: &ScatterShape) -> IndexingMap {
+    fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = self.places(shape);
         let mut window = map.results.split_off(1);
         let slice = map.results[0].clone() + Expr::range(0);
@@ -129,6 +117,35 @@ impl Runs {
         map
     }
 
+    fn configuration(&self) -> Configuration {
+        [("slices", self.slices)].into()
+    }
+
+    fn alternatives(&self) -> Vec<Configuration> {
+        [4, 16].into_iter().filter(|&slices| slices != self.slices).map(|slices| [("slices", slices)].into()).collect()
+    }
+
+    fn note(&self) -> String {
+        format!(
+            "a thread combines its updates of {} slices in a row in registers while their indices are equal",
+            self.slices
+        )
+    }
+
+    fn lanes(&self) -> i64 {
+        self.lanes
+    }
+
+    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+        let point = [kernel.thread(), kernel.block()];
+        let map = self.places(&body.problem.shape);
+        kernel.indexed_loop(&map, &point, outputs, &[], |b, _, place, outputs| {
+            self.run(b, body, place[0], &place[1..], outputs)
+        })
+    }
+}
+
+impl Runs {
     /// `(th, bl) -> first slice, window coordinates of the first update` of a thread.
     fn places(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
@@ -149,15 +166,6 @@ impl Runs {
         map.results = vec![unit.floor_div(self.parts) * self.slices];
         map.results.extend(window);
         map
-    }
-
-    /// Writes the loops.
-    pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
-        let point = [kernel.thread(), kernel.block()];
-        let map = self.places(&body.problem.shape);
-        kernel.indexed_loop(&map, &point, outputs, &[], |b, _, place, outputs| {
-            self.run(b, body, place[0], &place[1..], outputs)
-        })
     }
 
     /// All slices of a thread.
@@ -199,13 +207,7 @@ impl Runs {
             counts = Some(b.cmpi(IntPredicate::Slt, slice, end));
             slice = b.minsi(slice, last);
         }
-        let sizes: Vec<i64> = shape.scatter_dims.iter().map(|&(_, size)| size).collect();
-        let map = IndexingMap {
-            dims: vec![Variable::from_size(shape.slices())],
-            results: delinearize(&Expr::dim(0), &sizes),
-            ..IndexingMap::default()
-        };
-        let slice = b.apply_indexing(&map, &[slice]);
+        let slice = body.slice(b, slice);
         let vector = body.index_vector(b, &slice);
         let fits = body.fits(b, &vector);
         let any = counts.map_or(fits, |counts| b.andi(fits, counts));

@@ -4,13 +4,13 @@
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::body::{Body, nest};
 use crate::filter::{list_bytes, walk_own};
-use crate::plan::runtime_starts;
 use crate::problem::Problem;
+use crate::schedule::{Schedule, runtime_starts};
 
 /// Bytes a block should touch at least: a task that runs shorter costs more to hand out than it saves.
 const BYTES_PER_BLOCK: i64 = 64 << 10;
@@ -40,13 +40,14 @@ pub struct Slabs {
     most_blocks: i64,
 }
 
-impl Slabs {
-    /// Chooses what the configuration leaves open.
-    pub fn new(
-        problem: &Problem,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Self, EmitError> {
+impl Schedule for Slabs {
+    const BLOCKS: Blocks = Blocks::OfOneThread;
+
+    fn score(_: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+        Ok(800)
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let shape = &problem.shape;
         let traffic = problem.update_elements().saturating_mul(2 * problem.widest_element() * shape.arrays as i64);
         let work = traffic.saturating_add(shape.slices().saturating_mul(BYTES_PER_SLICE));
@@ -60,39 +61,12 @@ impl Slabs {
         Ok(Slabs { axis, size, share, wanted_blocks, most_blocks })
     }
 
-    fn blocks(&self) -> i64 {
-        ceil_div(self.size, self.share).max(1)
-    }
-
-    /// The grid.
-    pub fn launch(&self) -> LaunchDimensions {
+    fn launch(&self) -> LaunchDimensions {
         LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 }
     }
 
-    /// The operand dimension that is dealt, if every slice belongs to one block entirely and the others pass over it.
-    fn filtered(&self, shape: &ScatterShape) -> Option<usize> {
-        match self.axis {
-            Axis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
-            _ => None,
-        }
-    }
-
-    /// Bytes of a block's own memory.
-    pub fn shared_bytes(&self, problem: &Problem) -> u32 {
-        self.filtered(&problem.shape).map_or(0, |_| list_bytes(problem))
-    }
-
-    /// What is dealt, in words.
-    pub fn note(&self) -> String {
-        match self.axis {
-            Axis::Whole => "one block applies all updates in order".into(),
-            Axis::Slices(dim) => format!("blocks have slices of their own, along scatter dimension {dim}"),
-            Axis::Operand(dim) => format!("blocks own {} positions of dimension {dim} and walk all slices", self.share),
-        }
-    }
-
     /// `(th, bl)[slices…, window…]{starts…} -> index of the output`.
-    pub fn map(&self, shape: &ScatterShape) -> IndexingMap {
+    fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
             ..IndexingMap::default()
@@ -122,21 +96,30 @@ impl Slabs {
         map
     }
 
-    /// The knobs' values.
-    pub fn configuration(&self) -> Configuration {
-        configuration(self.wanted_blocks)
+    fn configuration(&self) -> Configuration {
+        [("blocks", self.wanted_blocks)].into()
     }
 
-    /// Other numbers of blocks.
-    pub fn alternatives(&self) -> Vec<Configuration> {
+    fn alternatives(&self) -> Vec<Configuration> {
         let mut others = vec![1, self.most_blocks / 4, self.most_blocks];
         others.retain(|&blocks| blocks > 0 && blocks != self.wanted_blocks);
         others.dedup();
-        others.into_iter().map(configuration).collect()
+        others.into_iter().map(|blocks| [("blocks", blocks)].into()).collect()
     }
 
-    /// Writes the loops.
-    pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+    fn note(&self) -> String {
+        match self.axis {
+            Axis::Whole => "one block applies all updates in order".into(),
+            Axis::Slices(dim) => format!("blocks have slices of their own, along scatter dimension {dim}"),
+            Axis::Operand(dim) => format!("blocks own {} positions of dimension {dim} and walk all slices", self.share),
+        }
+    }
+
+    fn shared_bytes(&self, problem: &Problem) -> u32 {
+        self.filtered(&problem.shape).map_or(0, |_| list_bytes(problem))
+    }
+
+    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
         let own = self.own_positions(kernel);
         if let (Some(dim), Some(own)) = (self.filtered(&body.problem.shape), own) {
             return walk_own(kernel, body, dim, own, outputs, &|b, slice, vector, outputs| {
@@ -160,6 +143,20 @@ impl Slabs {
             let types = b.types_of(outputs);
             b.scf_if(fits, &types, |b| self.slice(b, body, slice, &vector, own, outputs), |_| outputs.to_vec())
         })
+    }
+}
+
+impl Slabs {
+    fn blocks(&self) -> i64 {
+        ceil_div(self.size, self.share).max(1)
+    }
+
+    /// The operand dimension that is dealt, if every slice belongs to one block entirely and the others pass over it.
+    fn filtered(&self, shape: &ScatterShape) -> Option<usize> {
+        match self.axis {
+            Axis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
+            _ => None,
+        }
     }
 
     /// First position of the block along the axis, and the one behind its last.
@@ -244,8 +241,4 @@ fn axis(problem: &Problem, wanted_blocks: i64) -> (Axis, i64, i64) {
         Some(dim) => (Axis::Operand(dim), shape.operand[dim].size, unit_of(dim)),
         None => (Axis::Whole, 1, 1),
     }
-}
-
-fn configuration(blocks: i64) -> Configuration {
-    Configuration([("blocks".to_owned(), blocks)].into())
 }

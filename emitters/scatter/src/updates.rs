@@ -3,12 +3,12 @@
 use fusebox_core::analysis::ScatterShape;
 use fusebox_core::builder::{KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use crate::body::Body;
-use crate::plan::{MOST_BLOCKS, THREADS, runtime_starts};
 use crate::problem::Problem;
+use crate::schedule::{MOST_BLOCKS, Schedule, THREADS, runtime_starts};
 
 /// Updates dealt to threads: unit `thread + threads * (block + blocks * chunk)` is the `lanes` next ones.
 pub struct Updates {
@@ -23,19 +23,20 @@ pub struct Updates {
     atomic: bool,
 }
 
-impl Updates {
-    /// Chooses what the configuration leaves open.
-    pub fn new(
-        problem: &Problem,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Self, EmitError> {
+impl Schedule for Updates {
+    /// Usually best, but where nearly all is walked at little cost: then the order is kept.
+    fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+        problem.check_atomic()?;
+        Ok(if problem.is_walked() { 600 } else { 790 })
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let (most_lanes, lane_dim) = most_lanes(problem, device);
         let updates = problem.update_elements();
         let lanes = match configuration.knob("lanes", 1..=most_lanes)? {
             Some(lanes) if most_lanes % lanes != 0 => {
                 let message = format!("knob lanes is {lanes}, it must divide {most_lanes}");
-                return Err(EmitError { message, instruction: None });
+                return Err(EmitError::new(message));
             }
             Some(lanes) => lanes,
             None => default_lanes(updates, most_lanes, device),
@@ -49,26 +50,12 @@ impl Updates {
         Ok(Updates { threads, blocks, chunks, units, lanes, most_lanes, lane_dim, atomic })
     }
 
-    /// The grid.
-    pub fn launch(&self) -> LaunchDimensions {
+    fn launch(&self) -> LaunchDimensions {
         LaunchDimensions { blocks: self.blocks as u64, threads_per_block: self.threads as u32 }
     }
 
-    /// Updates of one thread.
-    pub fn lanes(&self) -> i64 {
-        self.lanes
-    }
-
-    /// What happens, in words.
-    pub fn note(&self) -> String {
-        match self.atomic {
-            true => "a thread combines its updates into the output by atomic operations".into(),
-            false => "indices are unique: a thread combines its updates into the output alone".into(),
-        }
-    }
-
     /// `(th, bl)[chunk, lane]{starts…} -> index of the output`.
-    pub fn map(&self, shape: &ScatterShape) -> IndexingMap {
+    fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = self.first_updates(shape);
         let update = std::mem::take(&mut map.results);
         let starts = runtime_starts(&mut map, shape);
@@ -86,33 +73,27 @@ impl Updates {
         map
     }
 
-    /// `(th, bl)[chunk] -> index of the first update` of a thread.
-    fn first_updates(&self, shape: &ScatterShape) -> IndexingMap {
-        let mut map = IndexingMap {
-            dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
-            ..IndexingMap::default()
-        };
-        let mut unit = Expr::dim(1) * self.threads + Expr::dim(0);
-        if self.chunks > 1 {
-            unit = Expr::range(0) * (self.blocks * self.threads) + unit;
-            map.ranges.push(Variable::named("chunk", self.chunks));
-        }
-        if self.units < self.threads * self.blocks * self.chunks {
-            map.constraints.push(Constraint { expr: unit.clone(), bounds: Interval::from_size(self.units) });
-        }
-        let mut sizes = shape.updates.clone();
-        if let Some(last) = sizes.last_mut() {
-            *last /= self.lanes;
-        }
-        map.results = delinearize(&unit, &sizes);
-        if let Some(last) = map.results.pop() {
-            map.results.push(last * self.lanes);
-        }
-        map
+    fn configuration(&self) -> Configuration {
+        [("lanes", self.lanes)].into()
     }
 
-    /// Writes the loops.
-    pub fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+    fn alternatives(&self) -> Vec<Configuration> {
+        let lanes = std::iter::successors(Some(self.most_lanes), |&lanes| (lanes > 1).then_some(lanes / 2));
+        lanes.filter(|&lanes| lanes != self.lanes).map(|lanes| [("lanes", lanes)].into()).collect()
+    }
+
+    fn note(&self) -> String {
+        match self.atomic {
+            true => "a thread combines its updates into the output by atomic operations".into(),
+            false => "indices are unique: a thread combines its updates into the output alone".into(),
+        }
+    }
+
+    fn lanes(&self) -> i64 {
+        self.lanes
+    }
+
+    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
         let point = [kernel.thread(), kernel.block()];
         let shape = &body.problem.shape;
         let map = self.first_updates(shape);
@@ -151,22 +132,33 @@ impl Updates {
             )
         })
     }
-
-    /// The knobs' values.
-    pub fn configuration(&self) -> Configuration {
-        configuration(self.lanes)
-    }
-
-    /// Other numbers of lanes.
-    pub fn alternatives(&self) -> Vec<Configuration> {
-        let lanes = std::iter::successors(Some(self.most_lanes), |&lanes| (lanes > 1).then_some(lanes / 2));
-        lanes.filter(|&lanes| lanes != self.lanes).map(configuration).collect()
-    }
 }
 
-fn configuration(lanes: i64) -> Configuration {
-    let knobs = [("deterministic", 0), ("lanes", lanes), ("slices", 1)];
-    Configuration(knobs.map(|(name, value)| (name.to_owned(), value)).into())
+impl Updates {
+    /// `(th, bl)[chunk] -> index of the first update` of a thread.
+    fn first_updates(&self, shape: &ScatterShape) -> IndexingMap {
+        let mut map = IndexingMap {
+            dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
+            ..IndexingMap::default()
+        };
+        let mut unit = Expr::dim(1) * self.threads + Expr::dim(0);
+        if self.chunks > 1 {
+            unit = Expr::range(0) * (self.blocks * self.threads) + unit;
+            map.ranges.push(Variable::named("chunk", self.chunks));
+        }
+        if self.units < self.threads * self.blocks * self.chunks {
+            map.constraints.push(Constraint { expr: unit.clone(), bounds: Interval::from_size(self.units) });
+        }
+        let mut sizes = shape.updates.clone();
+        if let Some(last) = sizes.last_mut() {
+            *last /= self.lanes;
+        }
+        map.results = delinearize(&unit, &sizes);
+        if let Some(last) = map.results.pop() {
+            map.results.push(last * self.lanes);
+        }
+        map
+    }
 }
 
 /// The largest power of two of updates that follow each other within a slice and fill an access, and the

@@ -3,12 +3,12 @@
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
+use crate::rows_turn;
 use crate::schedule::Schedule;
 
 /// Cache lines of a tile's rows, and of its columns: processors fetch lines in pairs, and more of them would lie in
@@ -28,17 +28,25 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// What fits a fusion, if the schedule is for it: arrays of one element size that a vector holds, results of
+    /// What fits a problem, if the schedule is for it: arrays of one element size that a vector holds, results of
     /// whole lines that are the transposes themselves.
-    pub fn of(problem: &Problem, device: &DeviceDescription) -> Option<Unit> {
+    fn of(problem: &Problem, device: &DeviceDescription) -> Result<Unit, Decline> {
+        rows_turn(problem)?;
         let form = &problem.form;
         let bytes = problem.widest();
         let (lane, line) = (LANE_BYTES / bytes, i64::from(device.cache_line_bytes) / bytes);
         let powers = [lane, line].iter().all(|&count| count > 1 && (count as u64).is_power_of_two());
         let vectors = problem.moved.iter().all(|moved| moved.bytes == bytes && moved.fits_vectors());
-        let long = form.dims[*form.permutation.last()?];
-        let applies = powers && lane <= line && vectors && long % line == 0 && problem.results_are_lines(line);
-        applies.then_some(Unit { lane, line })
+        if !powers || lane > line || !vectors {
+            return Err(Decline::new("the elements that move are not of one size that vectors hold"));
+        }
+        let long = form.permutation.last().map_or(1, |&dim| form.dims[dim]);
+        if long % line != 0 || !problem.results_are_lines(line) {
+            let reason =
+                format!("the results are not the transposes themselves in whole cache lines of {line} elements");
+            return Err(Decline::new(reason));
+        }
+        Ok(Unit { lane, line })
     }
 
     /// The columns of a unit whose first element is at this place of a tile, as vectors of a line each.
@@ -82,16 +90,24 @@ impl Unit {
     }
 }
 
-/// The loops. The unit is the fusion's.
+/// How well the schedule suits a problem: better than panels.
 ///
 /// # Errors
-/// If a knob has an impossible value.
+/// Why it does not.
+pub fn score(problem: &Problem, device: &DeviceDescription) -> Result<u32, Decline> {
+    Unit::of(problem, device).map(|_| 590)
+}
+
+/// The loops.
+///
+/// # Errors
+/// If the problem is none for this schedule, or a knob has an impossible value.
 pub fn looped(
     problem: &Problem,
-    unit: Unit,
     device: &DeviceDescription,
     configuration: &Configuration,
 ) -> Result<Schedule, EmitError> {
+    let unit = Unit::of(problem, device)?;
     let dims = &problem.form.dims;
     let short = dims.len() - 1;
     let long = problem.form.permutation[short];
@@ -108,7 +124,7 @@ pub fn looped(
     (tile[short], tile[long]) = (columns, rows);
     let tiles = Tiles { grid: Grid { dims: dims.clone(), tile }, short, long, unit };
     let as_vectors = vector >= lane && problem.moved.iter().all(|moved| moved.is_parameter);
-    let knobs = Knobs::new(&[("columns", columns), ("rows", rows)]);
+    let knobs = Configuration::from([("columns", columns), ("rows", rows)]);
     let others = [(columns / 2, rows), (columns * 2, rows), (columns, rows / 2), (columns, rows * 2)];
     let others = others.into_iter().filter(|&(columns, rows)| {
         let fits = |size: i64, step: i64, dim: usize| size > 0 && size % step == 0 && size <= most(dims[dim], step);
@@ -117,18 +133,15 @@ pub fn looped(
     let past_caches = device.exceeds_core_caches(problem.traffic());
     let past = if past_caches { ", past the caches" } else { "" };
     Ok(Schedule {
-        launch: LaunchDimensions { blocks: tiles.grid.blocks() as u64, threads_per_block: 1 },
         reading: vec![tiles.reading(if as_vectors { vector } else { 1 })],
         writing: tiles.writing(),
         tile: Some(vec![rows, columns]),
-        turned: None,
         unit: Some(unit),
         past_caches,
         lanes: line,
-        alternatives: knobs
-            .alternatives(others.map(|(columns, rows)| knobs.with("columns", columns).with("rows", rows))),
-        knobs,
+        alternatives: knobs.others(others.map(|(columns, rows)| knobs.with("columns", columns).with("rows", rows))),
         notes: vec![format!("tiles of {rows} rows by {columns} columns, written as lines of {line} elements{past}")],
+        ..Schedule::of(LaunchDimensions { blocks: tiles.grid.blocks() as u64, threads_per_block: 1 }, knobs)
     })
 }
 

@@ -6,8 +6,8 @@ use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions}
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
+use crate::rows_turn;
 use crate::schedule::Schedule;
 
 /// Bytes of a bank's word.
@@ -19,30 +19,20 @@ const LEAST_WORDS: i64 = 10;
 /// Reads of a thread that are unrolled.
 const UNROLLED: i64 = 8;
 
-/// Tiles of words.
-pub struct Packed {
-    grid: Grid,
-    threads: i64,
-    /// Elements of a word.
-    word: i64,
-    short: usize,
-    long: usize,
-    knobs: Knobs,
-}
-
-/// Why elements cannot be packed into words, if they cannot.
-pub fn in_the_way(problem: &Problem) -> Option<Decline> {
+/// How well the schedule suits a problem: where elements can be packed, better than any other.
+///
+/// # Errors
+/// Why they cannot be packed into words.
+pub fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    rows_turn(problem)?;
     let form = &problem.form;
-    let because = |reason: String| Some(Decline { reason, instruction: None });
+    let because = |reason: String| Err(Decline::new(reason));
     let bytes = problem.widest();
     if bytes >= WORD {
         return because(format!("elements of {bytes} bytes fill their bank's word"));
     }
     if problem.moved.iter().any(|moved| moved.bytes != bytes || moved.access_bytes != bytes) {
         return because("the arrays that move have elements of different sizes".into());
-    }
-    if form.keeps_minor() {
-        return because("rows stay rows: nothing has to be packed".into());
     }
     let word = WORD / bytes;
     let (short, long) = (form.dims[form.dims.len() - 1], form.dims[form.permutation[form.dims.len() - 1]]);
@@ -54,19 +44,35 @@ pub fn in_the_way(problem: &Problem) -> Option<Decline> {
             return because(format!("rows of {size} elements are too short: {LEAST_WORDS} words are the least"));
         }
     }
-    None
+    Ok(700)
+}
+
+/// The loops.
+///
+/// # Errors
+/// If a knob has an impossible value.
+pub fn schedule(
+    problem: &Problem,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Schedule, EmitError> {
+    Ok(Packed::new(problem, device, configuration)?.schedule())
+}
+
+/// Tiles of words.
+struct Packed {
+    grid: Grid,
+    threads: i64,
+    /// Elements of a word.
+    word: i64,
+    short: usize,
+    long: usize,
+    knobs: Configuration,
 }
 
 impl Packed {
-    /// Chooses what the configuration leaves open. Nothing is [in the way](in_the_way).
-    ///
-    /// # Errors
-    /// If a knob has an impossible value.
-    pub fn new(
-        problem: &Problem,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Self, EmitError> {
+    /// Chooses what the configuration leaves open.
+    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let form = &problem.form;
         let short = form.dims.len() - 1;
         let long = form.permutation[short];
@@ -77,32 +83,31 @@ impl Packed {
         let mut tile = vec![1; form.dims.len()];
         tile[short] = form.dims[short].min(words * word);
         tile[long] = form.dims[long].min(words * word);
-        let knobs = Knobs::new(&[("threads", threads), ("words", words)]);
+        let knobs = Configuration::from([("threads", threads), ("words", words)]);
         Ok(Packed { grid: Grid { dims: form.dims.clone(), tile }, threads, word, short, long, knobs })
     }
 
     /// The loops.
-    pub fn schedule(&self) -> Schedule {
-        let (words, threads) = (self.knobs.get("words"), self.knobs.get("threads"));
+    fn schedule(&self) -> Schedule {
+        let (words, threads) = (self.knobs.0["words"], self.knobs.0["threads"]);
         let others = [(words, 2 * threads), (words / 2, threads), (words, threads / 2), (2 * words, 2 * threads)];
         let others = others.into_iter().filter(|&(words, threads)| words >= 8 && (32..=1024).contains(&threads));
         Schedule {
-            launch: LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
             reading: vec![self.reading()],
             writing: vec![self.writing()],
             tile: Some(vec![self.size()]),
-            turned: None,
-            unit: None,
-            past_caches: false,
             lanes: self.word,
             alternatives: self
                 .knobs
-                .alternatives(others.map(|(words, threads)| self.knobs.with("words", words).with("threads", threads))),
-            knobs: self.knobs.clone(),
+                .others(others.map(|(words, threads)| self.knobs.with("words", words).with("threads", threads))),
             notes: vec![format!(
                 "tiles of {} by {} elements in words of {}, one word between groups of {} rows",
                 self.grid.tile[self.long], self.grid.tile[self.short], self.word, self.word
             )],
+            ..Schedule::of(
+                LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
+                self.knobs.clone(),
+            )
         }
     }
 

@@ -2,12 +2,12 @@
 //! then written panel by panel. See README.md for the picture.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
+use crate::rows_turn;
 use crate::schedule::Schedule;
 
 /// Columns of a panel: as many as LLVM's vectoriser takes apart with one group of loads.
@@ -27,9 +27,32 @@ const BLOCKS_PER_CORE: i64 = 4;
 /// A tile smaller than this is not cut further: handing it out costs more.
 const LEAST_TILE_BYTES: i64 = 32 << 10;
 
+/// How well the schedule suits a problem: for whatever no other turns better.
+///
+/// # Errors
+/// Why it does not.
+pub fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    rows_turn(problem).map(|()| 580)
+}
+
+/// The loops.
+///
+/// # Errors
+/// If a knob has an impossible value.
+pub fn schedule(
+    problem: &Problem,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Schedule, EmitError> {
+    let mut schedule = Panels::new(problem, device, configuration)?.schedule(problem);
+    // What is more of one side may be too much of both.
+    schedule.alternatives.retain(|other| Panels::new(problem, device, other).is_ok());
+    Ok(schedule)
+}
+
 /// Tiles of `columns` (along the operand's minor dimension) times `rows` (along the dimension that is minor in the
 /// result), kept as panels of [`PANEL`] columns: element `(row, column)` at `[column / 8][row][column % 8]`.
-pub struct Panels {
+struct Panels {
     grid: Grid,
     /// The operand's dimension that is minor in the result.
     long: usize,
@@ -37,21 +60,14 @@ pub struct Panels {
     span: Option<usize>,
     /// Columns of a panel.
     width: i64,
-    knobs: Knobs,
+    knobs: Configuration,
     /// Rows between panels that nobody uses.
     skew: i64,
 }
 
 impl Panels {
     /// Chooses what the configuration leaves open.
-    ///
-    /// # Errors
-    /// If a knob has an impossible value.
-    pub fn new(
-        problem: &Problem,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Self, EmitError> {
+    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let form = &problem.form;
         let short = form.dims.len() - 1;
         let long = form.permutation[short];
@@ -88,7 +104,7 @@ impl Panels {
             Some(turned) => turned,
             None => i64::from(problem.epilogue_operations > MOST_COPIED_OPERATIONS),
         };
-        let knobs = Knobs::new(&[("columns", columns), ("rows", rows), ("turned", turned)]);
+        let knobs = Configuration::from([("columns", columns), ("rows", rows), ("turned", turned)]);
         // What remains at the end of a row belongs to the last tile: the grid counts full panels only.
         let mut dims = form.dims.clone();
         dims[short] = (dims[short] / width * width).max(1);
@@ -96,9 +112,9 @@ impl Panels {
     }
 
     /// The loops.
-    pub fn schedule(&self, problem: &Problem) -> Schedule {
+    fn schedule(&self, problem: &Problem) -> Schedule {
         let short = self.grid.dims.len() - 1;
-        let (columns, rows) = (self.knobs.get("columns"), self.knobs.get("rows"));
+        let (columns, rows) = (self.knobs.0["columns"], self.knobs.0["rows"]);
         let half = ceil_div(columns / 2, self.width) * self.width;
         let others = [(columns, rows / 2), (half, rows), (columns * 2, rows / 2), (half, rows * 2)];
         let fits = |&(columns, rows): &(i64, i64)| {
@@ -106,25 +122,21 @@ impl Panels {
         };
         let others = others.into_iter().filter(fits);
         Schedule {
-            launch: LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 },
             reading: self.nests(problem, true),
             writing: self.nests(problem, false),
             tile: Some(self.panel_dims(problem)),
-            turned: (self.knobs.get("turned") == 1).then_some([self.width, rows]),
-            unit: None,
-            past_caches: false,
-            lanes: 1,
-            knobs: self.knobs.clone(),
-            alternatives: self.knobs.alternatives(
+            turned: (self.knobs.0["turned"] == 1).then_some([self.width, rows]),
+            alternatives: self.knobs.others(
                 others
                     .map(|(columns, rows)| self.knobs.with("columns", columns).with("rows", rows))
-                    .chain([self.knobs.with("turned", 1 - self.knobs.get("turned"))]),
+                    .chain([self.knobs.with("turned", 1 - self.knobs.0["turned"])]),
             ),
             notes: vec![format!(
                 "tiles of {columns} columns and {} times {rows} rows, as panels of {} columns",
                 self.spans(),
                 self.width
             )],
+            ..Schedule::of(LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 }, self.knobs.clone())
         }
     }
 

@@ -2,8 +2,11 @@
 
 use fusebox_core::analysis::{NormalTranspose, RootPlace, TransposeFusion};
 use fusebox_core::builder::Scalar;
-use fusebox_core::emitter::{Decline, Fusion};
+use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, InstrId, Op};
+
+/// Rows up to this many bytes are short.
+const SHORT_ROW_BYTES: i64 = 16;
 
 /// A fusion around transposes of one form.
 pub struct Problem {
@@ -62,12 +65,8 @@ pub struct Part {
     pub outputs: Vec<(usize, usize)>,
 }
 
-impl Problem {
-    /// Reads a fusion.
-    ///
-    /// # Errors
-    /// Why it is no such fusion.
-    pub fn new(fusion: &Fusion) -> Result<Self, Decline> {
+impl Analysis for Problem {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let found = TransposeFusion::of(fusion)?;
         let mut problem = Problem {
             form: found.form,
@@ -92,7 +91,9 @@ impl Problem {
         }
         Ok(problem)
     }
+}
 
+impl Problem {
     fn add_hero(&mut self, fusion: &Fusion, hero: InstrId) -> Result<(), Decline> {
         let operand = fusion.computation().instruction(hero).operands[0];
         if let Some(number) = self.moved.iter().position(|moved| moved.operand == operand) {
@@ -119,6 +120,11 @@ impl Problem {
     /// Bytes of an element of the widest moved array.
     pub fn widest(&self) -> i64 {
         self.moved.iter().map(|moved| moved.bytes).max().unwrap_or(1)
+    }
+
+    /// Whether a row has so few bytes that it is moved like an element: one by one, each would cost a transaction.
+    pub fn has_short_rows(&self) -> bool {
+        self.form.dims.last().is_some_and(|&row| row * self.widest() <= SHORT_ROW_BYTES)
     }
 
     /// Bytes that are read and written, where nothing but the transposes is.
@@ -178,10 +184,7 @@ fn entry(parts: &mut Vec<Part>, dims: Vec<i64>, instruction: InstrId) -> (&mut P
 
 fn array(fusion: &Fusion, id: InstrId) -> Result<&ArrayShape, Decline> {
     let instruction = fusion.computation().instruction(id);
-    instruction
-        .shape
-        .as_array()
-        .ok_or_else(|| Decline { reason: "it is no array".into(), instruction: Some(instruction.name.clone()) })
+    instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))
 }
 
 #[cfg(test)]
@@ -200,6 +203,6 @@ pub mod tests {
             "fusion {{ x = {element}[{dims}] parameter(0)
              ROOT t = {element}[{result}] transpose(x), dimensions={{{permutation}}} }}"
         );
-        Problem::new(&Fusion::new("kernel", parse_module(&text, "test.hlo").unwrap()).unwrap()).unwrap()
+        Problem::of(&Fusion::new("kernel", parse_module(&text, "test.hlo").unwrap()).unwrap()).unwrap()
     }
 }

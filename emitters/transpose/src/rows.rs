@@ -2,11 +2,10 @@
 //! sides. See README.md.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -22,6 +21,32 @@ const BLOCKS_PER_CORE: i64 = 4;
 const THREADS: i64 = 128;
 /// Vectors that a thread moves.
 const STEPS: i64 = 4;
+
+/// Nothing is turned, so nothing is better.
+const SCORE: u32 = 600;
+/// Where rows are so short that each costs a transaction, tiles are better.
+const SCORE_SHORT: u32 = 590;
+
+/// Whether rows stay.
+fn stay(problem: &Problem) -> Result<(), Decline> {
+    if problem.form.keeps_minor() { Ok(()) } else { Err(Decline::new("rows become columns")) }
+}
+
+/// How well [`looped`] suits a problem.
+///
+/// # Errors
+/// Why it does not.
+pub fn score_looped(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    stay(problem).map(|()| SCORE)
+}
+
+/// How well [`spread`] suits a problem.
+///
+/// # Errors
+/// Why it does not.
+pub fn score_spread(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    stay(problem).map(|()| if problem.has_short_rows() { SCORE_SHORT } else { SCORE })
+}
 
 /// The operand's dimensions that matter.
 struct Dims {
@@ -72,7 +97,7 @@ pub fn looped(
     let line = line_past_caches(problem, device);
     let vector = line.unwrap_or(1);
     grid.tile[at.minor] = ceil_div(grid.tile[at.minor], vector) * vector;
-    let knobs = Knobs::new(&[("rows", grid.tile[at.long]), ("columns", grid.tile[at.short])]);
+    let knobs = Configuration::from([("rows", grid.tile[at.long]), ("columns", grid.tile[at.short])]);
     let elements = grid.tile[at.minor] / vector;
     let loops =
         [("column", grid.tile[at.short]), ("row", grid.tile[at.long]), ("vector", elements), ("element", vector)];
@@ -91,17 +116,11 @@ pub fn looped(
         (1..=dims[dim]).contains(&value).then(|| knobs.with(if dim == at.long { "rows" } else { "columns" }, value))
     });
     Ok(Schedule {
-        launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 },
-        reading: Vec::new(),
         writing: vec![Nest { map, unroll: Vec::new(), along_rows: line.is_some() }],
-        tile: None,
-        turned: None,
-        unit: None,
         past_caches: line.is_some(),
-        lanes: 1,
-        alternatives: knobs.alternatives(others),
-        knobs,
+        alternatives: knobs.others(others),
         notes: vec![format!("rows of {} elements stay together{past}", dims[at.minor])],
+        ..Schedule::of(LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 }, knobs)
     })
 }
 
@@ -130,7 +149,7 @@ pub fn spread(
     let lanes = match configuration.knob("lanes", 1..=most_lanes)? {
         Some(lanes) if most_lanes % lanes != 0 => {
             let message = format!("knob lanes is {lanes}, it must divide {most_lanes}");
-            return Err(EmitError { message, instruction: None });
+            return Err(EmitError::new(message));
         }
         Some(lanes) => lanes,
         None => most_lanes,
@@ -155,21 +174,15 @@ pub fn spread(
     // Lanes divide rows: a vector is inside or outside as a whole.
     map.constraints.extend(grid.constraints(&map.results));
     map.results[at.minor] = map.results[at.minor].clone() + Expr::range(1);
-    let knobs = Knobs::new(&[("lanes", lanes), ("steps", steps)]);
+    let knobs = Configuration::from([("lanes", lanes), ("steps", steps)]);
     let fewer = std::iter::successors(Some(most_lanes), |&lanes| (lanes > 1).then_some(lanes / 2));
     let others = fewer.flat_map(|lanes| [1, 2, 4].map(|steps| knobs.with("lanes", lanes).with("steps", steps)));
     Ok(Schedule {
-        launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: threads as u32 },
-        reading: Vec::new(),
         writing: vec![Nest::new(map, vec![0, 1])],
-        tile: None,
-        turned: None,
-        unit: None,
-        past_caches: false,
         lanes,
-        alternatives: knobs.alternatives(others),
-        knobs,
+        alternatives: knobs.others(others),
         notes: vec![format!("rows of {} elements stay together", dims[at.minor])],
+        ..Schedule::of(LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: threads as u32 }, knobs)
     })
 }
 

@@ -7,7 +7,6 @@ use fusebox_core::indexing::IndexingMap;
 
 use crate::grid::Nest;
 use crate::index::reshaped;
-use crate::knobs::Knobs;
 use crate::lines::Unit;
 use crate::problem::{Part, Problem};
 
@@ -34,7 +33,7 @@ pub struct Schedule {
     /// Elements of one vector access.
     pub lanes: i64,
     /// The knobs it was made with.
-    pub knobs: Knobs,
+    pub knobs: Configuration,
     /// Other values of them.
     pub alternatives: Vec<Configuration>,
     /// Remarks for `explain`.
@@ -42,6 +41,23 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// No loops yet, no tiles, no alternatives.
+    pub fn of(launch: LaunchDimensions, knobs: Configuration) -> Self {
+        Schedule {
+            launch,
+            reading: Vec::new(),
+            writing: Vec::new(),
+            tile: None,
+            turned: None,
+            unit: None,
+            past_caches: false,
+            lanes: 1,
+            knobs,
+            alternatives: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
     /// The plan that promises it.
     pub fn plan(&self, problem: &Problem) -> Plan {
         let mut outputs = vec![OutputPlan::unique_parts(Vec::new()); problem.outputs];
@@ -62,7 +78,7 @@ impl Schedule {
             shared_bytes: self.shared_bytes(problem) as u32,
             outputs,
             vector_lanes: self.lanes as u32,
-            configuration: self.knobs.configuration(),
+            configuration: self.knobs.clone(),
             alternatives: self.alternatives.clone(),
             notes: self.notes.clone(),
         }
@@ -81,7 +97,7 @@ impl Schedule {
         let (needed, limit) = (self.shared_bytes(problem), i64::from(device.shared_bytes_per_block));
         if needed > limit {
             let message = format!("the tiles take {needed} bytes, a block has {limit}; choose smaller knobs");
-            return Err(EmitError { message, instruction: None });
+            return Err(EmitError::new(message));
         }
         Ok(self)
     }

@@ -2,11 +2,10 @@
 //! of an image: points along the other one, each with all elements of the short one.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Expr, ceil_div};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -40,22 +39,33 @@ fn dims(problem: &Problem) -> Option<Dims> {
     of_operand.filter(fits).or(of_result.filter(fits))
 }
 
-/// Whether the schedule is for this fusion.
-pub fn applies(problem: &Problem) -> bool {
-    problem.epilogue_operations <= MOST_COPIED_OPERATIONS && dims(problem).is_some()
-}
-
-/// The loops. The schedule [applies].
+/// How well the schedule suits a problem: no tile is better than any.
 ///
 /// # Errors
-/// If a knob has an impossible value.
+/// Why it does not.
+pub fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    if dims(problem).is_none() {
+        return Err(Decline::new("no dimension that changes its place is short and next to the other"));
+    }
+    let count = problem.epilogue_operations;
+    if count > MOST_COPIED_OPERATIONS {
+        let reason = format!("{count} operations behind the transpose are too many to be written out for each element");
+        return Err(Decline::new(reason));
+    }
+    Ok(600)
+}
+
+/// The loops.
+///
+/// # Errors
+/// If the problem is none for this schedule, or a knob has an impossible value.
 pub fn looped(
     problem: &Problem,
     device: &DeviceDescription,
     configuration: &Configuration,
 ) -> Result<Schedule, EmitError> {
     let Some(at) = dims(problem) else {
-        return Err(EmitError { message: "no dimension that moves is short".into(), instruction: None });
+        return Err(EmitError::new("no dimension that changes its place is short"));
     };
     let form = &problem.form;
     let (thin, size) = (form.dims[at.thin], form.dims[at.points]);
@@ -77,19 +87,12 @@ pub fn looped(
     within[at.thin] = Expr::range(1);
     map.results = grid.index(&within);
     map.constraints = grid.constraints(&map.results);
-    let knobs = Knobs::new(&[("points", points)]);
+    let knobs = Configuration::from([("points", points)]);
     let others = [points / 2, points * 2].into_iter().filter(|points| (1..=size).contains(points));
     Ok(Schedule {
-        launch: LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 },
-        reading: Vec::new(),
         writing: vec![Nest::new(map, vec![1])],
-        tile: None,
-        turned: None,
-        unit: None,
-        past_caches: false,
-        lanes: 1,
-        alternatives: knobs.alternatives(others.map(|points| knobs.with("points", points))),
-        knobs,
+        alternatives: knobs.others(others.map(|points| knobs.with("points", points))),
         notes: vec![format!("{points} points of {thin} elements at a time")],
+        ..Schedule::of(LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 }, knobs)
     })
 }

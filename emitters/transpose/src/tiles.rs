@@ -3,11 +3,10 @@
 
 use fusebox_core::analysis::{TileAccess, bank_conflicts};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
 use crate::grid::{Grid, Nest, map_over};
-use crate::knobs::Knobs;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -20,9 +19,32 @@ const UNROLLED: i64 = 8;
 /// Most elements between the rows of a tile.
 const MOST_PADDING: i64 = 8;
 
+/// How well the schedule suits a problem: better than any kernel that reads or writes across memory.
+///
+/// # Errors
+/// Why it does not.
+pub fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+    match problem.form.keeps_minor() && !problem.has_short_rows() {
+        true => Err(Decline::new("rows stay rows, and are long enough to be moved as they are")),
+        false => Ok(600),
+    }
+}
+
+/// The loops.
+///
+/// # Errors
+/// If a knob has an impossible value.
+pub fn schedule(
+    problem: &Problem,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Schedule, EmitError> {
+    Ok(Tiles::new(problem, device, configuration)?.schedule(problem))
+}
+
 /// A tile in shared memory.
 #[derive(Clone, Debug)]
-pub struct Tiles {
+struct Tiles {
     grid: Grid,
     threads: i64,
     /// What an index of the tile counts for in the position, by dimension of the operand.
@@ -30,19 +52,12 @@ pub struct Tiles {
     /// Elements of the shared tile.
     size: i64,
     padding: i64,
-    knobs: Knobs,
+    knobs: Configuration,
 }
 
 impl Tiles {
     /// Chooses what the configuration leaves open.
-    ///
-    /// # Errors
-    /// If a knob has an impossible value.
-    pub fn new(
-        problem: &Problem,
-        device: &DeviceDescription,
-        configuration: &Configuration,
-    ) -> Result<Self, EmitError> {
+    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let warp = i64::from(device.warp_size);
         let edge = configuration.knob("edge", 4..=128)?.unwrap_or(EDGE);
         let tile = tile(problem, edge);
@@ -52,7 +67,7 @@ impl Tiles {
             Some(threads) => threads,
             None => THREADS.min(ceil_div(elements, warp) * warp).min(most),
         };
-        let knobs = Knobs::new(&[("edge", edge), ("threads", threads)]);
+        let knobs = Configuration::from([("edge", edge), ("threads", threads)]);
         let grid = Grid { dims: problem.form.dims.clone(), tile };
         let mut tiles = Tiles { grid, threads, strides: Vec::new(), size: 0, padding: 0, knobs };
         tiles.choose_padding(problem, device.warp_size);
@@ -60,24 +75,22 @@ impl Tiles {
     }
 
     /// The loops.
-    pub fn schedule(&self, problem: &Problem) -> Schedule {
-        let (edge, threads) = (self.knobs.get("edge"), self.knobs.get("threads"));
+    fn schedule(&self, problem: &Problem) -> Schedule {
+        let (edge, threads) = (self.knobs.0["edge"], self.knobs.0["threads"]);
         let others = [(edge, 2 * threads), (edge, threads / 2), (edge / 2, threads), (2 * edge, 2 * threads)];
         let others = others.into_iter().filter(|&(edge, threads)| edge >= 8 && (32..=1024).contains(&threads));
         Schedule {
-            launch: LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
             reading: vec![self.nest(&identity(self.grid.dims.len()))],
             writing: vec![self.nest(&problem.form.permutation)],
             tile: Some(vec![self.size]),
-            turned: None,
-            unit: None,
-            past_caches: false,
-            lanes: 1,
             alternatives: self
                 .knobs
-                .alternatives(others.map(|(edge, threads)| self.knobs.with("edge", edge).with("threads", threads))),
-            knobs: self.knobs.clone(),
+                .others(others.map(|(edge, threads)| self.knobs.with("edge", edge).with("threads", threads))),
             notes: vec![self.note()],
+            ..Schedule::of(
+                LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
+                self.knobs.clone(),
+            )
         }
     }
 

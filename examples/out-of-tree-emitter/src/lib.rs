@@ -27,18 +27,19 @@ impl Emitter for SimpleLoop {
 
     /// One result only. The score is below that of the bundled loop emitter, which is faster.
     fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
-        match output_shape(fusion) {
-            Some(shape) if shape.element_count() < 1 << 40 => Verdict::Accept { score: 50 },
-            _ => Verdict::Decline(Decline {
-                reason: "takes fusions with one array as their result".into(),
-                instruction: None,
-            }),
-        }
+        let mut instructions = fusion.computation().instructions.iter();
+        let verdict = match output_shape(fusion) {
+            Some(shape) if shape.element_count() < 1 << 40 => match instructions.find(|it| !it.op.is_elemental()) {
+                None => Ok(50),
+                Some(other) => Err(Decline::at(other, "its elements cannot be computed one by one")),
+            },
+            _ => Err(Decline::new("takes fusions with one array as their result")),
+        };
+        verdict.map_or_else(Verdict::Decline, |score| Verdict::Accept { score })
     }
 
     fn plan(&self, fusion: &Fusion, device: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
-        let shape = output_shape(fusion)
-            .ok_or_else(|| EmitError { message: "the result is not one array".into(), instruction: None })?;
+        let shape = output_shape(fusion).ok_or_else(|| EmitError::new("the result is not one array"))?;
         let elements = shape.element_count();
         // A block of one thread takes many elements, one after the other.
         let threads = i64::from(device.max_threads_per_block.min(128));

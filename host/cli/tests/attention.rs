@@ -4,19 +4,15 @@
 #[path = "../../plugins/tests/boundary/built.rs"]
 #[allow(dead_code, reason = "every test binary uses a part")]
 mod built;
-mod compiled;
 mod program;
 
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::Source;
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::hlo::{ArrayLiteral, Literal};
-use fusebox_lowering::Target;
+use fusebox_conformance::fusions::Chance;
+use fusebox_conformance::literals::{Closeness, mixed};
+use fusebox_conformance::{Compiler, Machine, inputs};
 use fusebox_plugins::Registry;
 
-use compiled::run_with;
-use compiled::values::{Random, compare};
 use program::Workplace;
 
 const NAME: &str = "online-attention";
@@ -40,24 +36,15 @@ fn registry(with_library: bool) -> Registry {
 /// compared with the interpreter's.
 fn checked(name: &str) -> [[Vec<String>; 2]; 2] {
     let text = module(name);
-    let source = Source::text("module.hlo", &text);
-    let parsed = source.parse().unwrap();
-    let computation = parsed.entry_computation().unwrap();
-    let mut random = Random(1);
-    let parameters = computation.parameters();
-    let shapes = parameters.iter().map(|&id| computation.instruction(id).shape.as_array().unwrap());
-    let inputs: Vec<ArrayLiteral> = shapes.map(|shape| random.array(shape)).collect();
-    let literals: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
-    let expected = fusebox_interpreter::evaluate(&parsed, &literals).unwrap();
-    [(Target::Cpu, DeviceDescription::cpu(2)), (Target::Simt, DeviceDescription::simt())].map(|(target, device)| {
-        [true, false].map(|with_library| {
-            let what = format!("{name} on {}, {with_library}", device.name);
-            let found = run_with(registry(with_library), &source, target.clone(), device.clone(), &inputs);
-            let (emitters, found) = found.unwrap_or_else(|error| panic!("{what}: {error}"));
-            compare(&found, &expected, &what);
-            emitters
-        })
-    })
+    let mut chance = Chance::new(1);
+    let inputs = inputs(&text, |shape, _| mixed(shape, &mut chance)).unwrap();
+    let made = [true, false].map(|with_library| {
+        let compiler = Compiler::of(registry(with_library), Vec::new());
+        let made = compiler.compared(&text, [Machine::cpu(), Machine::simt()], &inputs, Closeness::Units);
+        made.unwrap_or_else(|failure| panic!("{name}: {failure}")).map(|made| made.emitters)
+    });
+    let [[with_cpu, with_simt], [without_cpu, without_simt]] = made;
+    [[with_cpu, without_cpu], [with_simt, without_simt]]
 }
 
 #[track_caller]

@@ -1,15 +1,9 @@
 //! Operations compiled for cpu and simt against the reference interpreter.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod compiled;
-
-use fusebox_compiler::Source;
-use fusebox_core::device::DeviceDescription;
-use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
-use fusebox_lowering::Target;
-
-use compiled::run;
-use compiled::values::{Random, compare};
+use fusebox_conformance::fusions::Chance;
+use fusebox_conformance::literals::{Closeness, mixed};
+use fusebox_conformance::{Compiler, Machine, inputs};
 
 /// Computations used by the cases.
 const COMMON: &str = "
@@ -23,10 +17,14 @@ arg_max { v0 = f32[] parameter(0)
   i0 = s32[] parameter(1)
   v1 = f32[] parameter(2)
   i1 = s32[] parameter(3)
-  ge = pred[] compare(v0, v1), direction=GE
-  v = f32[] select(ge, v0, v1)
-  i = s32[] select(ge, i0, i1)
-  ROOT t = (f32[], s32[]) tuple(v, i) }
+  gt = pred[] compare(v0, v1), direction=GT
+  eq = pred[] compare(v0, v1), direction=EQ
+  lt = pred[] compare(i0, i1), direction=LT
+  tie = pred[] and(eq, lt)
+  first = pred[] or(gt, tie)
+  v = f32[] select(first, v0, v1)
+  i = s32[] select(first, i0, i1)
+  ROOT r = (f32[], s32[]) tuple(v, i) }
 lt_f32 { p = f32[] parameter(0)
   q = f32[] parameter(1)
   ROOT c = pred[] compare(p, q), direction=LT }
@@ -58,20 +56,11 @@ other { s = (s32[], s32[3], s32[3]) parameter(0)
 
 fn check(entry: &str) {
     let text = format!("HloModule m\n{COMMON}\nENTRY main {{\n{entry}\n}}\n");
-    let source = Source::text("case.hlo", &text);
-    let module = source.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let computation = module.entry_computation().unwrap();
-    let shapes: Vec<Shape> =
-        computation.parameters().iter().map(|&id| computation.instruction(id).shape.clone()).collect();
-    let mut random = Random(1);
-    let inputs: Vec<Literal> = shapes.iter().map(|s| Literal::Array(random.array(s.as_array().unwrap()))).collect();
-    let expected = fusebox_interpreter::evaluate(&module, &inputs).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let arrays: Vec<ArrayLiteral> = inputs.iter().map(|i| i.as_array().unwrap().clone()).collect();
-    for (target, device) in [(Target::Cpu, DeviceDescription::cpu(2)), (Target::Simt, DeviceDescription::simt())] {
-        let found =
-            run(&source, target, device.clone(), &arrays).unwrap_or_else(|e| panic!("{}: {e}\n{text}", device.name));
-        compare(&found, &expected, &format!("{}\n{text}", device.name));
-    }
+    let mut chance = Chance::new(1);
+    let inputs = inputs(&text, |shape, _| mixed(shape, &mut chance)).unwrap_or_else(|failure| panic!("{failure}"));
+    let compiler = Compiler::new(Vec::new()).unwrap();
+    let made = compiler.compared(&text, [Machine::cpu(), Machine::simt()], &inputs, Closeness::Units);
+    made.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 #[test]

@@ -272,3 +272,18 @@ fn knobs_reach_the_emitter_in_charge_and_unknown_ones_are_named() {
     let chosen = run(&["--emitter", "loop=loop", "--knob", "threads=64"]).succeeded();
     assert!(chosen.contains("x 64") || chosen.contains("64 threads"), "{chosen}");
 }
+
+/// A kind's own name stands for all emitters of the kind that are linked in; others are names of one.
+#[test]
+fn a_kind_has_several_emitters() {
+    let place = Workplace::with_module(
+        "HloModule m\nENTRY e {\n  x = f32[40,50] parameter(0)\n  ROOT t = f32[50,40] transpose(x), dimensions={1,0}\n}\n",
+    );
+    let run = |choice: &str| place.run(&["explain", "m.hlo", "--force", "--emitter", choice]);
+    let any = run("transpose=transpose").succeeded();
+    assert!(any.contains("chosen by `transpose=transpose`"), "{any}");
+    let one = run("transpose=panel-transpose").succeeded();
+    assert!(one.contains("chosen by `transpose=panel-transpose`"), "{one}");
+    run("transpose=tiled-transpose").failed(1, &["tiled-transpose", "it is for blocks of many threads"]);
+    run("transpose=transpose@9.9.9").failed(1, &["there is no such emitter"]);
+}

@@ -9,7 +9,7 @@ use semver::Version;
 use crate::carrier::LoadedEmitter;
 use crate::failure::{Failure, LoadError};
 use crate::library::canonical;
-use crate::registry::Registry;
+use crate::registry::{Origin, Registry};
 use crate::spec::{Spec, Target};
 
 /// A choice of the user, looked up in a registry: these emitters are in charge of what they take of a kind.
@@ -51,8 +51,10 @@ impl Override {
         let found = match &spec.target {
             Target::File(path) => of_file(registry, &canonical(path)?, spec.kind.as_ref()),
             Target::Name { name, version } => {
-                let newest = newest(registry, name, version.as_ref());
-                newest.zip(spec.kind.clone()).map(|(number, kind)| (kind, vec![number])).into_iter().collect()
+                let newest = newest(registry, name, version.as_ref()).map(|number| vec![number]);
+                // Kinds that had one emitter of their own name once have several.
+                let all = || of_kind(registry, spec.kind.as_ref()?, name, version.as_ref());
+                newest.or_else(all).zip(spec.kind.clone()).map(|(numbers, kind)| (kind, numbers)).into_iter().collect()
             }
         };
         if found.is_empty() {
@@ -83,6 +85,13 @@ fn of_file(registry: &Registry, path: &Path, kind: Option<&KernelKind>) -> Vec<(
         Some(place) => vec![found.swap_remove(place)],
         None => vec![(kind.clone(), found.into_iter().flat_map(|(_, numbers)| numbers).collect())],
     }
+}
+
+/// The emitters of a kind that are linked in, if the name is the kind's own.
+fn of_kind(registry: &Registry, kind: &KernelKind, name: &str, version: Option<&Version>) -> Option<Vec<usize>> {
+    let own = |emitter: &LoadedEmitter| emitter.descriptor().kind == *kind && *emitter.origin() == Origin::Linked;
+    let all = registry.emitters().iter().enumerate().filter(|(_, emitter)| own(emitter)).map(|(number, _)| number);
+    Some(all.collect()).filter(|all: &Vec<usize>| kind.0 == name && version.is_none() && !all.is_empty())
 }
 
 /// The newest emitter of a name, or that of a version; of equal ones, the first of the registry.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::hero::ReductionHero;
 use super::problem::{ReductionProblem, position_map};
 use super::roots::{Found, reduce_heroes};
-use crate::emitter::{Decline, Fusion};
+use crate::emitter::{Analysis, Decline, Fusion};
 use crate::hlo::{ArrayShape, Computation, InstrId, Op, Shape};
 use crate::indexing::{IndexingMap, linearize};
 
@@ -77,7 +77,7 @@ pub fn reductions(fusion: &Fusion) -> Result<ReductionFusion, Decline> {
         .collect();
     let mut groups = grouped(computation, &roots);
     if groups.is_empty() {
-        return Err(decline(reasons.join("; "), None));
+        return Err(Decline::new(reasons.join("; ")));
     }
     for root in roots.iter().filter(|root| root.found.heroes.is_empty()) {
         attach(computation, &mut groups, root)?;
@@ -88,8 +88,10 @@ pub fn reductions(fusion: &Fusion) -> Result<ReductionFusion, Decline> {
     Ok(ReductionFusion { groups, reasons })
 }
 
-fn decline(reason: String, instruction: Option<&str>) -> Decline {
-    Decline { reason, instruction: instruction.map(str::to_owned) }
+impl Analysis for ReductionFusion {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        reductions(fusion)
+    }
 }
 
 /// The distinct roots, with the outputs they are written to.
@@ -104,7 +106,7 @@ fn roots(fusion: &Fusion) -> Result<Vec<Root>, Decline> {
         let dims = arrays.first().map(|array| array.dims.clone()).unwrap_or_default();
         if arrays.len() != leaves.len() || arrays.is_empty() || arrays.iter().any(|array| array.dims != dims) {
             let reason = "a result is no array, nor are all its parts arrays of equal dimensions".to_owned();
-            return Err(decline(reason, Some(&instruction.name)));
+            return Err(Decline::at(instruction, reason));
         }
         let outputs = (0..leaves.len()).map(|leaf| (output + leaf, leaf));
         match roots.iter_mut().find(|root| root.instruction == id) {
@@ -217,12 +219,12 @@ fn attach(computation: &Computation, groups: &mut [ReductionGroup], root: &Root)
         });
         return Ok(());
     }
-    let name = &computation.instruction(root.instruction).name;
+    let instruction = computation.instruction(root.instruction);
     let reason = format!(
-        "{name} has {count} elements, neither as many as a reduction's results nor as its operands ({})",
-        root.found.reason
+        "{} has {count} elements, neither as many as a reduction's results nor as its operands ({})",
+        instruction.name, root.found.reason
     );
-    Err(decline(reason, Some(name)))
+    Err(Decline::at(instruction, reason))
 }
 
 fn ancestors(computation: &Computation, root: InstrId) -> BTreeSet<InstrId> {

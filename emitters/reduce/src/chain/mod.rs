@@ -20,13 +20,12 @@ mod threads;
 use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Bid, Candidate, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind,
-    LaunchDimensions, OutputPlan, Plan, Verdict,
+    Bid, Blocks, Candidate, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan,
+    Strategy, Task,
 };
 use fusebox_core::hlo::{ArrayShape, Opcode, Shape};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-use crate::knobs::configuration;
 use limits::Limits;
 pub use threads::ThreadNormalise;
 
@@ -46,13 +45,11 @@ const BLOCKS: &str = "blocks";
 /// The emitter.
 pub struct RowNormalise;
 
-impl Emitter for RowNormalise {
-    fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            kind: KernelKind("reduce".into()),
-            name: "row-normalise".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
+impl Strategy for RowNormalise {
+    type Problem = RowChain;
+
+    fn blocks(&self) -> Blocks {
+        Blocks::OfOneThread
     }
 
     fn anchors(&self) -> Vec<Opcode> {
@@ -60,34 +57,25 @@ impl Emitter for RowNormalise {
     }
 
     fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Bid {
-        match device.is_single_threaded_block() {
-            true => bid::bid(candidate, &Limits::of_single_threads(device)),
-            false => Bid::decline("row-normalise is for blocks of one thread"),
+        bid::bid(candidate, &Limits::of_single_threads(device))
+    }
+
+    fn score(&self, task: &Task<RowChain>) -> Result<u32, Decline> {
+        let chain = task.problem;
+        match chain.space.element_count() > MOST_POINTS {
+            true => Err(Decline::new("there are more points than any memory holds")),
+            false => Ok(SCORE),
         }
     }
 
-    fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
-        let declined = |reason: &str| Verdict::Decline(Decline { reason: reason.into(), instruction: None });
-        if !device.is_single_threaded_block() {
-            return declined("row-normalise is for blocks of one thread");
-        }
-        match RowChain::of(fusion) {
-            Ok(chain) if chain.space.element_count() > MOST_POINTS => {
-                declined("there are more points than any memory holds")
-            }
-            Ok(_) => Verdict::Accept { score: SCORE },
-            Err(decline) => Verdict::Decline(decline),
-        }
-    }
-
-    fn plan(&self, fusion: &Fusion, device: &DeviceDescription, knobs: &Configuration) -> Result<Plan, EmitError> {
-        let chain = analysed(fusion)?;
-        let shares = Shares::new(fusion, &chain, device, knobs)?;
+    fn plan(&self, task: &Task<RowChain>, knobs: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem: chain, fusion, device } = *task;
+        let shares = Shares::new(fusion, chain, device, knobs)?;
         let mut outputs = Vec::new();
         for root in &chain.roots {
             let shape = &fusion.computation().instruction(root.instruction).shape;
             let maps = shape.leaves().into_iter().filter_map(Shape::as_array);
-            outputs.extend(maps.map(|leaf| OutputPlan::unique(shares.map(&chain, root.place, leaf))));
+            outputs.extend(maps.map(|leaf| OutputPlan::unique(shares.map(chain, root.place, leaf))));
         }
         let wanted = shares.wanted;
         let others = [wanted / 2, wanted * 2, 1].into_iter().filter(|&blocks| blocks > 0 && blocks != wanted);
@@ -96,8 +84,8 @@ impl Emitter for RowNormalise {
             shared_bytes: 0,
             outputs,
             vector_lanes: 1,
-            configuration: configuration(&[(BLOCKS, wanted)]),
-            alternatives: others.map(|blocks| configuration(&[(BLOCKS, blocks)])).collect(),
+            configuration: [(BLOCKS, wanted)].into(),
+            alternatives: others.map(|blocks| [(BLOCKS, blocks)].into()).collect(),
             notes: vec![format!(
                 "{} phases over rows of {} elements, {} values per row",
                 chain.phases.len() + 1,
@@ -107,15 +95,11 @@ impl Emitter for RowNormalise {
         })
     }
 
-    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        let chain = analysed(fusion)?;
-        let shares = Shares::new(fusion, &chain, device, &plan.configuration)?;
-        emit::emit(fusion, &chain, shares.share)
+    fn emit(&self, task: &Task<RowChain>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem: chain, fusion, device } = *task;
+        let shares = Shares::new(fusion, chain, device, &plan.configuration)?;
+        emit::emit(fusion, chain, shares.share)
     }
-}
-
-fn analysed(fusion: &Fusion) -> Result<RowChain, EmitError> {
-    RowChain::of(fusion).map_err(|Decline { reason, instruction }| EmitError { message: reason, instruction })
 }
 
 /// Rows dealt to blocks.

@@ -18,13 +18,13 @@ mod tiling;
 use fusebox_core::analysis::{ReductionFusion, ReductionKind, ReductionProblem};
 use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan};
+use fusebox_core::emitter::{
+    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task,
+};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::body::Body;
 use crate::dispatch::{by_group, first_blocks, over_all_blocks};
-use crate::knobs::configuration;
-use crate::{Form, decline};
 pub use accumulate::Accumulators;
 use group::Group;
 use tiling::Tiling;
@@ -33,10 +33,6 @@ use tiling::Tiling;
 const SCORE: u32 = 700;
 /// A row below this many elements is computed as fast element by element.
 const SHORTEST_ROW: i64 = 8;
-/// Rows up to this many elements are short.
-const SHORT_ROW: i64 = 64;
-/// Up to this many columns are few.
-const FEW_COLUMNS: i64 = 64;
 /// A column below this many elements is computed as fast element by element.
 const SHORTEST_COLUMN: i64 = 4;
 /// More points than any memory holds; below it, no count in a plan overflows.
@@ -44,94 +40,83 @@ const MOST_POINTS: i64 = 1 << 48;
 /// Knob: number of blocks aimed at.
 const BLOCKS: &str = "blocks";
 
-/// The score, or why not.
-pub fn score(form: Form, _: &Fusion, found: &ReductionFusion, _: &DeviceDescription) -> Result<u32, Decline> {
-    let largest = found.groups.iter().max_by_key(|group| group.problem.element_count());
-    let Some(problem) = largest.map(|group| group.problem) else { return decline("there is no reduction") };
-    if found.groups.iter().any(|group| group.problem.element_count() > MOST_POINTS) {
-        return decline(format!("the reduction has more than {MOST_POINTS} elements"));
-    }
-    match form_of(problem) {
-        None => decline(format!("{problem}: results of so few elements are computed as fast one by one")),
-        Some(own) if own == form => Ok(SCORE),
-        Some(other) => decline(format!("{problem}: {} is for it", other.name())),
-    }
-}
+/// The emitter.
+pub struct SerialReduce;
 
-/// Whose a problem is.
-fn form_of(problem: ReductionProblem) -> Option<Form> {
-    let [_, middle, minor] = problem.dims;
-    match problem.kind {
-        ReductionKind::Row if minor < SHORTEST_ROW => None,
-        ReductionKind::Row if middle == 1 => Some(Form::Scalar),
-        ReductionKind::Row if minor <= SHORT_ROW => Some(Form::MultiRow),
-        ReductionKind::Row => Some(Form::Row),
-        ReductionKind::Column if middle < SHORTEST_COLUMN => None,
-        ReductionKind::Column if minor <= FEW_COLUMNS => Some(Form::SmallColumn),
-        ReductionKind::Column => Some(Form::Column),
-    }
-}
+impl Strategy for SerialReduce {
+    type Problem = ReductionFusion;
 
-/// Launch, maps and knobs.
-pub fn plan(
-    _: Form,
-    fusion: &Fusion,
-    found: &ReductionFusion,
-    device: &DeviceDescription,
-    knobs: &Configuration,
-) -> Result<Plan, EmitError> {
-    let wanted = knobs.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
-    let tilings = tilings(fusion, found, device, wanted);
-    let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();
-    let (first, total) = first_blocks(&counts);
-    let mut maps: Vec<IndexingMap> = Vec::new();
-    let mut put = |output: usize, map: &IndexingMap| {
-        maps.resize(maps.len().max(output + 1), IndexingMap::default());
-        maps[output] = map.clone();
-    };
-    for ((group, tiling), &first) in found.groups.iter().zip(&tilings).zip(&first) {
-        let map = |from: &IndexingMap, to: &IndexingMap| over_all_blocks(&followed(from, to), first, total);
-        for root in &group.roots {
-            let map = map(&tiling.kept(), &root.from_kept);
-            root.outputs.iter().for_each(|&(output, _)| put(output, &map));
+    fn blocks(&self) -> Blocks {
+        Blocks::OfOneThread
+    }
+
+    fn score(&self, task: &Task<ReductionFusion>) -> Result<u32, Decline> {
+        let found = task.problem;
+        let largest = found.groups.iter().map(|group| group.problem).max_by_key(ReductionProblem::element_count);
+        let Some(problem) = largest else { return Err(Decline::new("there is no reduction")) };
+        if problem.element_count() > MOST_POINTS {
+            return Err(Decline::new(format!("the reduction has more than {MOST_POINTS} elements")));
         }
-        for side in &group.sides {
-            let map = map(&tiling.read(), &side.from_canonical);
-            side.outputs.iter().for_each(|&(output, _)| put(output, &map));
+        let [_, middle, minor] = problem.dims;
+        let is_short = match problem.kind {
+            ReductionKind::Row => minor < SHORTEST_ROW,
+            ReductionKind::Column => middle < SHORTEST_COLUMN,
+        };
+        match is_short {
+            true => Err(Decline::new(format!("{problem}: results of so few elements are computed as fast one by one"))),
+            false => Ok(SCORE),
         }
     }
-    let most = wanted.unwrap_or(total);
-    let others = [most / 2, most * 2, 1].into_iter().filter(|&blocks| blocks > 0 && blocks != most);
-    Ok(Plan {
-        launch: LaunchDimensions { blocks: total as u64, threads_per_block: 1 },
-        shared_bytes: 0,
-        outputs: maps.into_iter().map(OutputPlan::unique).collect(),
-        vector_lanes: 1,
-        // Without a knob the number is chosen group by group, in `emit` as here.
-        configuration: wanted.map(|blocks| configuration(&[(BLOCKS, blocks)])).unwrap_or_default(),
-        alternatives: others.map(|blocks| configuration(&[(BLOCKS, blocks)])).collect(),
-        notes: found.reasons.clone(),
-    })
-}
 
-/// The kernel.
-pub fn emit(
-    _: Form,
-    fusion: &Fusion,
-    found: &ReductionFusion,
-    device: &DeviceDescription,
-    plan: &Plan,
-) -> Result<Kernel, EmitError> {
-    let wanted = plan.configuration.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
-    let tilings = tilings(fusion, found, device, wanted);
-    let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();
-    let mut kernel = KernelBuilder::new(fusion);
-    let bodies: Vec<Body> = found.groups.iter().map(|group| Body::declare(&mut kernel, fusion, group)).collect();
-    let (block, outputs) = (kernel.block(), kernel.outputs().to_vec());
-    let written = by_group(&mut kernel, block, &counts, &outputs, &mut |b, group, block, outputs| {
-        Group::block(b, &bodies[group], &tilings[group], block, outputs)
-    });
-    kernel.finish(&written)
+    fn plan(&self, task: &Task<ReductionFusion>, knobs: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem: found, fusion, device } = *task;
+        let wanted = knobs.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
+        let tilings = tilings(fusion, found, device, wanted);
+        let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();
+        let (first, total) = first_blocks(&counts);
+        let mut maps: Vec<IndexingMap> = Vec::new();
+        let mut put = |output: usize, map: &IndexingMap| {
+            maps.resize(maps.len().max(output + 1), IndexingMap::default());
+            maps[output] = map.clone();
+        };
+        for ((group, tiling), &first) in found.groups.iter().zip(&tilings).zip(&first) {
+            let map = |from: &IndexingMap, to: &IndexingMap| over_all_blocks(&followed(from, to), first, total);
+            for root in &group.roots {
+                let map = map(&tiling.kept(), &root.from_kept);
+                root.outputs.iter().for_each(|&(output, _)| put(output, &map));
+            }
+            for side in &group.sides {
+                let map = map(&tiling.read(), &side.from_canonical);
+                side.outputs.iter().for_each(|&(output, _)| put(output, &map));
+            }
+        }
+        let most = wanted.unwrap_or(total);
+        let others = [most / 2, most * 2, 1].into_iter().filter(|&blocks| blocks > 0 && blocks != most);
+        Ok(Plan {
+            launch: LaunchDimensions { blocks: total as u64, threads_per_block: 1 },
+            shared_bytes: 0,
+            outputs: maps.into_iter().map(OutputPlan::unique).collect(),
+            vector_lanes: 1,
+            // Without a knob the number is chosen group by group, in `emit` as here.
+            configuration: wanted.map(|blocks| [(BLOCKS, blocks)].into()).unwrap_or_default(),
+            alternatives: others.map(|blocks| [(BLOCKS, blocks)].into()).collect(),
+            notes: found.reasons.clone(),
+        })
+    }
+
+    fn emit(&self, task: &Task<ReductionFusion>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem: found, fusion, device } = *task;
+        let wanted = plan.configuration.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
+        let tilings = tilings(fusion, found, device, wanted);
+        let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();
+        let mut kernel = KernelBuilder::new(fusion);
+        let bodies: Vec<Body> = found.groups.iter().map(|group| Body::declare(&mut kernel, fusion, group)).collect();
+        let (block, outputs) = (kernel.block(), kernel.outputs().to_vec());
+        let written = by_group(&mut kernel, block, &counts, &outputs, &mut |b, group, block, outputs| {
+            Group::block(b, &bodies[group], &tilings[group], block, outputs)
+        });
+        kernel.finish(&written)
+    }
 }
 
 fn tilings(fusion: &Fusion, found: &ReductionFusion, device: &DeviceDescription, wanted: Option<i64>) -> Vec<Tiling> {

@@ -23,12 +23,12 @@ mod small_columns;
 
 use fusebox_core::analysis::{ReductionFusion, ReductionGroup, ReductionKind};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan};
+use fusebox_core::emitter::{
+    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task,
+};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
 
 use crate::dispatch::{first_blocks, over_all_blocks};
-use crate::knobs::configuration as configured;
-use crate::{Form, decline};
 use limits::Limits;
 use schedule::Schedule;
 
@@ -39,17 +39,69 @@ const POSSIBLE: u32 = 300;
 /// Blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
-/// The score, or why not.
-pub fn score(form: Form, fusion: &Fusion, found: &ReductionFusion, device: &DeviceDescription) -> Result<u32, Decline> {
-    let limits = Limits::new(fusion, primary(found).1, device);
-    if let Some(reason) = refusal(form, &limits) {
-        return decline(reason);
+/// How threads are dealt to a reduction: an emitter each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Warps of threads for each row.
+    Row,
+    /// Several short rows for each warp.
+    MultiRow,
+    /// A tile of columns.
+    Column,
+    /// Columns fewer than a warp has threads, read as if they were one row.
+    SmallColumn,
+    /// A block for everything.
+    Scalar,
+}
+
+impl Strategy for Form {
+    type Problem = ReductionFusion;
+
+    fn blocks(&self) -> Blocks {
+        Blocks::OfManyThreads
     }
-    if let Some(reason) = too_large(fusion, found, device) {
-        return decline(reason);
+
+    fn score(&self, task: &Task<ReductionFusion>) -> Result<u32, Decline> {
+        let Task { problem: found, fusion, device } = *task;
+        let limits = Limits::new(fusion, primary(found).1, device);
+        match refusal(*self, &limits).or_else(|| too_large(fusion, found, device)) {
+            Some(reason) => Err(Decline::new(reason)),
+            None if natural_form(&limits) == *self => Ok(GOOD),
+            None => Ok(POSSIBLE),
+        }
     }
-    let natural = natural_form(&limits);
-    Ok(if natural == form { GOOD } else { POSSIBLE })
+
+    fn plan(&self, task: &Task<ReductionFusion>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem: found, fusion, device } = *task;
+        let (chief, _) = primary(found);
+        let schedules = schedules(Some(*self), fusion, found, device, configuration)?;
+        let counts: Vec<i64> = schedules.iter().map(|schedule| schedule.blocks).collect();
+        let (first, blocks) = first_blocks(&counts);
+        let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+        for ((group, schedule), &first) in found.groups.iter().zip(&schedules).zip(&first) {
+            for (output, map) in output_maps(group, schedule) {
+                outputs.push((output, OutputPlan::unique(over_all_blocks(&map, first, blocks))));
+            }
+        }
+        outputs.sort_by_key(|(output, _)| *output);
+        let threads = schedules.iter().map(|schedule| schedule.walk.dims[0].bounds.size()).max().unwrap_or(1);
+        let notes = found.reasons.iter().cloned().chain(schedules.iter().map(|schedule| schedule.note.clone()));
+        Ok(Plan {
+            launch: LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 },
+            shared_bytes: shared_bytes(found, &schedules) as u32,
+            outputs: outputs.into_iter().map(|(_, plan)| plan).collect(),
+            vector_lanes: schedules[chief].vector as u32,
+            configuration: schedules[chief].knobs.iter().copied().collect(),
+            alternatives: schedules[chief].alternatives.iter().map(|knobs| knobs.iter().copied().collect()).collect(),
+            notes: notes.collect(),
+        })
+    }
+
+    fn emit(&self, task: &Task<ReductionFusion>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem: found, fusion, device } = *task;
+        let schedules = schedules(Some(*self), fusion, found, device, &plan.configuration)?;
+        emit::emit(fusion, found, &schedules)
+    }
 }
 
 /// The group with the most elements, the first of equals.
@@ -151,41 +203,6 @@ impl Schedule {
     }
 }
 
-/// Launch, maps and knobs.
-pub fn plan(
-    form: Form,
-    fusion: &Fusion,
-    found: &ReductionFusion,
-    device: &DeviceDescription,
-    configuration: &Configuration,
-) -> Result<Plan, EmitError> {
-    let (chief, group) = primary(found);
-    if let Some(message) = refusal(form, &Limits::new(fusion, group, device)) {
-        return Err(EmitError { message, instruction: None });
-    }
-    let schedules = schedules(Some(form), fusion, found, device, configuration)?;
-    let counts: Vec<i64> = schedules.iter().map(|schedule| schedule.blocks).collect();
-    let (first, blocks) = first_blocks(&counts);
-    let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
-    for ((group, schedule), &first) in found.groups.iter().zip(&schedules).zip(&first) {
-        for (output, map) in output_maps(group, schedule) {
-            outputs.push((output, OutputPlan::unique(over_all_blocks(&map, first, blocks))));
-        }
-    }
-    outputs.sort_by_key(|(output, _)| *output);
-    let threads = schedules.iter().map(|schedule| schedule.walk.dims[0].bounds.size()).max().unwrap_or(1);
-    let notes = found.reasons.iter().cloned().chain(schedules.iter().map(|schedule| schedule.note.clone()));
-    Ok(Plan {
-        launch: LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 },
-        shared_bytes: shared_bytes(found, &schedules) as u32,
-        outputs: outputs.into_iter().map(|(_, plan)| plan).collect(),
-        vector_lanes: schedules[chief].vector as u32,
-        configuration: configured(&schedules[chief].knobs),
-        alternatives: schedules[chief].alternatives.iter().map(|knobs| configured(knobs)).collect(),
-        notes: notes.collect(),
-    })
-}
-
 /// Where each output of a group is written, in the group's own blocks.
 fn output_maps(group: &ReductionGroup, schedule: &Schedule) -> Vec<(usize, IndexingMap)> {
     let mut maps = Vec::new();
@@ -204,16 +221,4 @@ fn output_maps(group: &ReductionGroup, schedule: &Schedule) -> Vec<(usize, Index
 fn applied(first: &IndexingMap, second: &IndexingMap) -> IndexingMap {
     let results = second.results.iter().map(|expr| expr.substitute(&first.results, &[], &[])).collect();
     IndexingMap { results, ..first.clone() }
-}
-
-/// The kernel.
-pub fn emit(
-    form: Form,
-    fusion: &Fusion,
-    found: &ReductionFusion,
-    device: &DeviceDescription,
-    plan: &Plan,
-) -> Result<Kernel, EmitError> {
-    let schedules = schedules(Some(form), fusion, found, device, &plan.configuration)?;
-    emit::emit(fusion, found, &schedules)
 }

@@ -10,10 +10,10 @@
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, Interval, Variable, ceil_div};
 
+use super::Form;
 use super::axis::Axis;
 use super::limits::Limits;
 use super::schedule::{Schedule, Tile, block, demand, lane, power_of_two, thread, thread_map};
-use crate::Form;
 
 /// Threads of a block that holds several rows.
 const BLOCK: i64 = 256;

@@ -6,8 +6,6 @@
 
 mod cases;
 mod closeness;
-#[path = "../compiled/mod.rs"]
-mod compiled;
 mod engines;
 mod exceptions;
 mod folding;

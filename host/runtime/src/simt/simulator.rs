@@ -156,6 +156,8 @@ impl Simulator {
         while self.pass_barrier()? {
             for warp in 0..self.warps.len() {
                 self.warp.set(warp);
+                // The warp that started last may have been shorter: nobody of this one starts again.
+                self.started.set(self.warps[warp].len());
                 self.run_warp(fibers)?;
             }
         }

@@ -278,6 +278,7 @@ fn keep(places: &[Keep], knobs: &Configuration) -> Result<Keep, EmitError> {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use fusebox_core::analysis::{TileAccess, bank_conflicts};
+    use fusebox_core::emitter::Analysis;
     use fusebox_core::hlo::parse_module;
 
     use super::*;
@@ -296,7 +297,7 @@ fusion {{
         );
         let fusion = Fusion::new("k", parse_module(&text, "test.hlo").unwrap()).unwrap();
         let chain = RowChain::of(&fusion).unwrap();
-        let knobs = crate::knobs::configuration(knobs);
+        let knobs = knobs.iter().copied().collect();
         Layout::new(form, &fusion, &chain, &DeviceDescription::sm(90), &knobs).unwrap()
     }
 

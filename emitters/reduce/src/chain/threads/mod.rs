@@ -15,15 +15,14 @@ mod layout;
 use fusebox_core::analysis::RowChain;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Bid, Candidate, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind,
-    LaunchDimensions, OutputPlan, Plan, Verdict,
+    Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy,
+    Task,
 };
 use fusebox_core::hlo::{Opcode, Shape};
 
 use super::bid::{bid, rows_of};
 use super::limits::Limits;
-use super::{MOST_POINTS, SCORE, analysed};
-use crate::knobs::configuration;
+use super::{MOST_POINTS, SCORE};
 use facts::{Keep, natural_form, usual_form};
 use layout::Layout;
 
@@ -50,41 +49,13 @@ impl ThreadNormalise {
             ThreadNormalise::Block => "block-normalise",
         }
     }
-
-    /// Whether it takes the chain, else why not.
-    fn judge(self, fusion: &Fusion, device: &DeviceDescription) -> Result<u32, String> {
-        if device.is_single_threaded_block() {
-            return Err("a block has no threads to share a row".into());
-        }
-        let chain = RowChain::of(fusion).map_err(|decline| match decline.instruction {
-            Some(instruction) => format!("{} [at {instruction}]", decline.reason),
-            None => decline.reason,
-        })?;
-        let (space, warp) = (chain.space, i64::from(device.warp_size));
-        if space.rows > MOST_BLOCKS || space.element_count() > MOST_POINTS {
-            return Err(format!("{} rows are more than a grid has blocks", space.rows));
-        }
-        match self {
-            ThreadNormalise::Warp if space.length > warp * MOST_OF_A_WARP => {
-                return Err(format!("rows of {} elements are long enough for a block", space.length));
-            }
-            ThreadNormalise::Block if space.length <= warp => {
-                return Err(format!("rows of {} elements are too short for several warps", space.length));
-            }
-            _ => {}
-        }
-        let is_natural = natural_form(fusion, &chain, device) == self;
-        Ok(if is_natural { SCORE } else { POSSIBLE })
-    }
 }
 
-impl Emitter for ThreadNormalise {
-    fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            kind: KernelKind("reduce".into()),
-            name: self.name().into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
+impl Strategy for ThreadNormalise {
+    type Problem = RowChain;
+
+    fn blocks(&self) -> Blocks {
+        Blocks::OfManyThreads
     }
 
     fn anchors(&self) -> Vec<Opcode> {
@@ -92,30 +63,39 @@ impl Emitter for ThreadNormalise {
     }
 
     fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Bid {
-        if device.is_single_threaded_block() {
-            return Bid::decline("a block has no threads to share a row");
-        }
         match rows_of(candidate).map(|space| usual_form(space, device)) {
             Some(other) if other != *self => Bid::decline(format!("{} asks for rows of this size", other.name())),
             _ => bid(candidate, &Limits::of_many_threads(device)),
         }
     }
 
-    fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
-        match self.judge(fusion, device) {
-            Ok(score) => Verdict::Accept { score },
-            Err(reason) => Verdict::Decline(Decline { reason, instruction: None }),
+    fn score(&self, task: &Task<RowChain>) -> Result<u32, Decline> {
+        let Task { problem: chain, fusion, device } = *task;
+        let (space, warp) = (chain.space, i64::from(device.warp_size));
+        if space.rows > MOST_BLOCKS || space.element_count() > MOST_POINTS {
+            return Err(Decline::new(format!("{} rows are more than a grid has blocks", space.rows)));
         }
+        match self {
+            ThreadNormalise::Warp if space.length > warp * MOST_OF_A_WARP => {
+                return Err(Decline::new(format!("rows of {} elements are long enough for a block", space.length)));
+            }
+            ThreadNormalise::Block if space.length <= warp => {
+                return Err(Decline::new(format!("rows of {} elements are too short for several warps", space.length)));
+            }
+            _ => {}
+        }
+        let is_natural = natural_form(fusion, chain, device) == *self;
+        Ok(if is_natural { SCORE } else { POSSIBLE })
     }
 
-    fn plan(&self, fusion: &Fusion, device: &DeviceDescription, knobs: &Configuration) -> Result<Plan, EmitError> {
-        let chain = analysed(fusion)?;
-        let layout = Layout::new(*self, fusion, &chain, device, knobs)?;
+    fn plan(&self, task: &Task<RowChain>, knobs: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem: chain, fusion, device } = *task;
+        let layout = Layout::new(*self, fusion, chain, device, knobs)?;
         let mut outputs = Vec::new();
         for root in &chain.roots {
             let shape = &fusion.computation().instruction(root.instruction).shape;
             let leaves = shape.leaves().into_iter().filter_map(Shape::as_array);
-            outputs.extend(leaves.map(|leaf| OutputPlan::unique(layout.output_map(&chain, root.place, leaf))));
+            outputs.extend(leaves.map(|leaf| OutputPlan::unique(layout.output_map(chain, root.place, leaf))));
         }
         Ok(Plan {
             launch: LaunchDimensions {
@@ -125,16 +105,16 @@ impl Emitter for ThreadNormalise {
             shared_bytes: layout.shared_bytes as u32,
             outputs,
             vector_lanes: layout.vector as u32,
-            configuration: configuration(&layout.knobs()),
-            alternatives: layout.alternatives.iter().map(|knobs| configuration(knobs)).collect(),
-            notes: vec![note(&chain, &layout)],
+            configuration: layout.knobs().into_iter().collect(),
+            alternatives: layout.alternatives.iter().map(|knobs| knobs.iter().copied().collect()).collect(),
+            notes: vec![note(chain, &layout)],
         })
     }
 
-    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        let chain = analysed(fusion)?;
-        let layout = Layout::new(*self, fusion, &chain, device, &plan.configuration)?;
-        emit::emit(fusion, &chain, &layout)
+    fn emit(&self, task: &Task<RowChain>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem: chain, fusion, device } = *task;
+        let layout = Layout::new(*self, fusion, chain, device, &plan.configuration)?;
+        emit::emit(fusion, chain, &layout)
     }
 }
 

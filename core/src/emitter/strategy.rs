@@ -1,0 +1,230 @@
+//! The frame of emitters that are ways of doing one thing: what all of them have to know about a fusion is found out
+//! once, and each says whether that suits it, what it would do, and how.
+//!
+//! ```text
+//! Fusion ──Analysis::of──> problem     once per fusion, whoever of the family asks
+//!          problem, device ──score──> verdict
+//!                          ──plan───> Plan
+//!                          ──emit───> Kernel
+//! ```
+
+use std::any::Any;
+
+use super::{
+    Bid, Candidate, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict,
+};
+use crate::device::DeviceDescription;
+use crate::hlo::Opcode;
+
+/// What a family of emitters has to know about a fusion. It depends on the fusion alone, so it is found out once and
+/// kept with the fusion, see [`Fusion::analysis`].
+pub trait Analysis: Any + Send + Sync + Sized {
+    /// Reads a fusion.
+    ///
+    /// # Errors
+    /// Why the family does not take the fusion, whatever the device.
+    fn of(fusion: &Fusion) -> Result<Self, Decline>;
+}
+
+/// A fusion that is to become a kernel for a device, and what is known about it.
+pub struct Task<'a, P> {
+    /// What the analysis found out.
+    pub problem: &'a P,
+    /// The fusion.
+    pub fusion: &'a Fusion,
+    /// The device.
+    pub device: &'a DeviceDescription,
+}
+
+/// Blocks that a strategy is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocks {
+    /// All blocks.
+    Any,
+    /// Blocks of one thread, as on the cpu.
+    OfOneThread,
+    /// Blocks of many threads.
+    OfManyThreads,
+}
+
+impl Blocks {
+    /// # Errors
+    /// If the device's blocks are others.
+    fn check(self, device: &DeviceDescription) -> Result<(), Decline> {
+        match (self, device.is_single_threaded_block()) {
+            (Blocks::OfOneThread, false) => Err(Decline::new("it is for blocks of one thread")),
+            (Blocks::OfManyThreads, true) => Err(Decline::new("it is for blocks of many threads")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One way of writing kernels, out of a family that shares an analysis. [`emitters!`](crate::emitters) gives it a name
+/// and makes it an [`Emitter`].
+///
+/// Where two ways can be compared on some fusion they are two strategies, and both accept it.
+pub trait Strategy: Send + Sync {
+    /// What it has to know about a fusion.
+    type Problem: Analysis;
+
+    /// Blocks that it is for; where there are others, it is not asked.
+    fn blocks(&self) -> Blocks {
+        Blocks::Any
+    }
+
+    /// See [`Emitter::anchors`].
+    fn anchors(&self) -> Vec<Opcode> {
+        Vec::new()
+    }
+
+    /// See [`Emitter::bid`].
+    fn bid(&self, _candidate: &Candidate, _device: &DeviceDescription) -> Bid {
+        Bid::decline("this emitter takes fusions as they are")
+    }
+
+    /// Whether this is a way to do it, and how well it suits, from 1 to 1000.
+    ///
+    /// # Errors
+    /// Why not, in words for the user.
+    fn score(&self, task: &Task<Self::Problem>) -> Result<u32, Decline>;
+
+    /// See [`Emitter::plan`]. Asked only for what has a [score](Strategy::score).
+    ///
+    /// # Errors
+    /// If the fusion cannot be handled after all, or `configuration` holds an impossible value.
+    fn plan(&self, task: &Task<Self::Problem>, configuration: &Configuration) -> Result<Plan, EmitError>;
+
+    /// See [`Emitter::emit`].
+    ///
+    /// # Errors
+    /// If the kernel cannot be written.
+    fn emit(&self, task: &Task<Self::Problem>, plan: &Plan) -> Result<Kernel, EmitError>;
+}
+
+/// A strategy with kind, name and version: an emitter. Made by [`emitters!`](crate::emitters).
+pub struct Named<S> {
+    kind: &'static str,
+    name: &'static str,
+    version: &'static str,
+    strategy: S,
+}
+
+impl<S: Strategy> Named<S> {
+    /// The strategy under this name, in the version of its package.
+    pub const fn new(kind: &'static str, name: &'static str, version: &'static str, strategy: S) -> Self {
+        Named { kind, name, version, strategy }
+    }
+
+    /// Asks the strategy, if it is for the device and there is a problem for it.
+    fn ask<T, E: From<Decline>>(
+        &self,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        question: impl FnOnce(&Task<S::Problem>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.strategy.blocks().check(device)?;
+        let found = fusion.analysis::<S::Problem>();
+        let problem = found.as_ref().as_ref().map_err(Decline::clone)?;
+        question(&Task { problem, fusion, device })
+    }
+}
+
+impl<S: Strategy> Emitter for Named<S> {
+    fn descriptor(&self) -> Descriptor {
+        let kind = KernelKind(self.kind.into());
+        Descriptor { kind, name: self.name.into(), version: self.version.into() }
+    }
+
+    fn anchors(&self) -> Vec<Opcode> {
+        self.strategy.anchors()
+    }
+
+    fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Bid {
+        match self.strategy.blocks().check(device) {
+            Ok(()) => self.strategy.bid(candidate, device),
+            Err(decline) => Bid::Decline(decline),
+        }
+    }
+
+    fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
+        let score = self.ask(fusion, device, |task| self.strategy.score(task));
+        score.map_or_else(Verdict::Decline, |score| Verdict::Accept { score })
+    }
+
+    fn plan(
+        &self,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Plan, EmitError> {
+        self.ask(fusion, device, |task| {
+            self.strategy.score(task)?;
+            self.strategy.plan(task, configuration)
+        })
+    }
+
+    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        self.ask(fusion, device, |task| self.strategy.emit(task, plan))
+    }
+}
+
+/// Names the emitters of a crate that are [strategies](Strategy), all of one kind: like
+/// [`export_emitters!`](crate::export_emitters), and a function `emitters()` that makes them, for tests. Once per crate.
+///
+/// ```
+/// use fusebox_core::device::DeviceDescription;
+/// use fusebox_core::emitter::*;
+///
+/// /// The fusion's only result.
+/// struct OneResult;
+///
+/// impl Analysis for OneResult {
+///     fn of(fusion: &Fusion) -> Result<Self, Decline> {
+///         if fusion.roots.len() == 1 { Ok(OneResult) } else { Err(Decline::new("there are several results")) }
+///     }
+/// }
+///
+/// /// So many elements for each thread.
+/// struct PerThread(u32);
+///
+/// impl Strategy for PerThread {
+///     type Problem = OneResult;
+///
+///     fn score(&self, _: &Task<OneResult>) -> Result<u32, Decline> {
+///         Ok(self.0)
+///     }
+///     fn plan(&self, _: &Task<OneResult>, _: &Configuration) -> Result<Plan, EmitError> {
+///         Err(EmitError::new("left out here"))
+///     }
+///     fn emit(&self, _: &Task<OneResult>, _: &Plan) -> Result<Kernel, EmitError> {
+///         Err(EmitError::new("left out here"))
+///     }
+/// }
+///
+/// fusebox_core::emitters! {
+///     kind: "loop",
+///     "one-per-thread" => PerThread(1),
+///     "four-per-thread" => PerThread(4),
+/// }
+///
+/// # fn main() {
+/// let names: Vec<String> = emitters().iter().map(|emitter| emitter.descriptor().name).collect();
+/// assert_eq!(names, ["one-per-thread", "four-per-thread"]);
+/// assert_eq!(fusebox_core::plugin::linked_emitters().len(), 2);
+/// # }
+/// ```
+#[macro_export]
+macro_rules! emitters {
+    (kind: $kind:literal, $($name:literal => $strategy:expr),+ $(,)?) => {
+        /// Makes the emitters of this crate.
+        pub fn emitters() -> ::std::vec::Vec<::std::boxed::Box<dyn $crate::emitter::Emitter>> {
+            ::std::vec![$(::std::boxed::Box::new(
+                $crate::emitter::Named::new($kind, $name, env!("CARGO_PKG_VERSION"), $strategy)
+            )),+]
+        }
+
+        $crate::export_emitters!($(
+            $crate::emitter::Named::new($kind, $name, env!("CARGO_PKG_VERSION"), $strategy)
+        ),+);
+    };
+}

@@ -1,0 +1,30 @@
+//! The emitters' plans, and their kernels against the reference interpreter.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod of_plans;
+
+use fusebox_conformance::{named, plans, takers};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Emitter, Fusion, Plan};
+use fusebox_emitter_loop::emitters;
+
+/// Checks the plans of all emitters that take a fusion; gives that of the one that comes first.
+fn planned(fusion: &Fusion, device: &DeviceDescription) -> Plan {
+    let plan = |emitter: &&dyn Emitter| planned_by(&emitter.descriptor().name, fusion, device);
+    let mut plans = takers(&emitters(), fusion, device).iter().map(plan).collect::<Vec<_>>();
+    plans.swap_remove(0)
+}
+
+/// The same for an emitter of that name.
+fn planned_by(name: &str, fusion: &Fusion, device: &DeviceDescription) -> Plan {
+    let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, fusion, device));
+    plan.unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+#[test]
+fn every_emitter_conforms() {
+    for emitter in emitters() {
+        let report = fusebox_conformance::check_seeds(Box::leak(emitter), "loop", 1..31);
+        println!("{:?}", report.unwrap_or_else(|failure| panic!("{failure}")));
+    }
+}

@@ -1,0 +1,187 @@
+//! Plans cover every output element exactly once, and kernels come out of them.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Fusion, Verdict};
+use fusebox_core::hlo::{
+    BinaryOp, Computation, ComputationId, DotDims, ElementType, InstrId, Instruction, Module, Op, Shape, Span, UnaryOp,
+};
+use fusebox_core::indexing::{Proof, covers_exactly_once};
+use fusebox_emitter_loop::emitters;
+
+use crate::planned;
+
+fn fusion(instructions: Vec<Instruction>) -> Fusion {
+    let root = InstrId(instructions.len() as u32 - 1);
+    let fused = Computation { name: "fused".into(), instructions, root, execution_thread: None, span: Span::default() };
+    let module = Module { computations: vec![fused], entry: Some(ComputationId(0)), ..Module::default() };
+    Fusion::new("kernel", module).unwrap()
+}
+
+/// `-p` of that shape.
+fn negate(element: ElementType, dims: &[i64]) -> Fusion {
+    let shape = Shape::array(element, dims);
+    fusion(vec![
+        Instruction::new("p", shape.clone(), Op::Parameter { number: 0 }, vec![]),
+        Instruction::new("n", shape, Op::Unary(UnaryOp::Negate), vec![InstrId(0)]),
+    ])
+}
+
+/// `(p + p, reshape(-p), p + p)`: two shapes, one root twice.
+fn two_shapes(dims: &[i64], reshaped: &[i64]) -> Fusion {
+    let shape = Shape::array(ElementType::F32, dims);
+    let other = Shape::array(ElementType::F32, reshaped);
+    fusion(vec![
+        Instruction::new("p", shape.clone(), Op::Parameter { number: 0 }, vec![]),
+        Instruction::new("s", shape.clone(), Op::Binary(BinaryOp::Add), vec![InstrId(0), InstrId(0)]),
+        Instruction::new("n", shape.clone(), Op::Unary(UnaryOp::Negate), vec![InstrId(0)]),
+        Instruction::new("r", other.clone(), Op::Reshape, vec![InstrId(2)]),
+        Instruction::new(
+            "t",
+            Shape::Tuple(vec![shape.clone(), other, shape]),
+            Op::Tuple,
+            vec![InstrId(1), InstrId(3), InstrId(1)],
+        ),
+    ])
+}
+
+/// A device small enough that few points already fill it.
+fn small_gpu() -> DeviceDescription {
+    DeviceDescription { core_count: 1, max_threads_per_block: 128, ..DeviceDescription::sm(90) }
+}
+
+#[test]
+fn every_shape_is_covered() {
+    let shapes: [&[i64]; 12] = [
+        &[],
+        &[1],
+        &[7],
+        &[0],
+        &[4, 0, 3],
+        &[1, 1],
+        &[2048],
+        &[5, 129],
+        &[3, 1, 200],
+        &[40, 3, 5],
+        &[1, 700],
+        &[64, 64],
+    ];
+    for dims in shapes {
+        for device in [small_gpu(), DeviceDescription::cpu(2)] {
+            planned(&negate(ElementType::F32, dims), &device);
+        }
+    }
+}
+
+#[test]
+fn results_of_different_shapes_are_covered() {
+    for device in [small_gpu(), DeviceDescription::cpu(3)] {
+        planned(&two_shapes(&[6, 50], &[300]), &device);
+        planned(&two_shapes(&[600, 2], &[5, 2, 120]), &device);
+    }
+}
+
+/// Maps of large shapes cannot be enumerated: the host must be able to invert them.
+#[test]
+fn plans_of_large_shapes_are_proven() {
+    let shapes: [&[i64]; 9] = [
+        &[1_000_003],
+        &[4096, 4096],
+        &[50257, 768],
+        &[3, 5_000_000],
+        &[100, 1, 200_000],
+        &[1_000_000, 3],
+        &[8, 12, 1024, 64],
+        &[7, 11, 13, 17, 19],
+        &[2, 3, 100_003],
+    ];
+    for dims in shapes {
+        for device in [DeviceDescription::sm(90), DeviceDescription::cpu(2)] {
+            let fusion = negate(ElementType::F32, dims);
+            let plan = emitters()[0].plan(&fusion, &device, &Configuration::default()).unwrap();
+            for configuration in std::iter::once(&plan.configuration).chain(&plan.alternatives) {
+                let map = &emitters()[0].plan(&fusion, &device, configuration).unwrap().outputs[0].maps[0];
+                assert_eq!(covers_exactly_once(map, dims), Ok(Proof::Structural), "{dims:?}: {map}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lanes_make_accesses_sixteen_bytes_wide() {
+    let lanes = |element, dims: &[i64]| planned(&negate(element, dims), &small_gpu()).vector_lanes;
+    assert_eq!(lanes(ElementType::F32, &[4096]), 4);
+    assert_eq!(lanes(ElementType::BF16, &[64, 64]), 8);
+    assert_eq!(lanes(ElementType::F64, &[4096]), 2);
+    assert_eq!(lanes(ElementType::U8, &[4096]), 16);
+    assert_eq!(lanes(ElementType::F32, &[4098]), 2, "4 does not divide 4098");
+    assert_eq!(lanes(ElementType::F32, &[256]), 2, "more lanes would leave threads of the core idle");
+}
+
+#[test]
+fn a_small_fusion_is_one_block_of_the_cpu() {
+    let cpu = DeviceDescription::cpu(8);
+    assert_eq!(planned(&negate(ElementType::F32, &[100, 7]), &cpu).launch.blocks, 1);
+    let large = emitters()[0].plan(&negate(ElementType::F32, &[4096, 4096]), &cpu, &Configuration::default()).unwrap();
+    assert_eq!(large.launch.blocks, 128);
+}
+
+/// A vector times a matrix: few results, each of which reads much.
+#[test]
+fn what_reads_much_is_shared_out() {
+    let array = |dims: &[i64]| Shape::array(ElementType::F32, dims);
+    let dims = DotDims { lhs_contracting: vec![0], rhs_contracting: vec![0], ..DotDims::default() };
+    let product = fusion(vec![
+        Instruction::new("v", array(&[512]), Op::Parameter { number: 0 }, vec![]),
+        Instruction::new("m", array(&[512, 1024]), Op::Parameter { number: 1 }, vec![]),
+        Instruction::new("d", array(&[1024]), Op::Dot(dims), vec![InstrId(0), InstrId(1)]),
+    ]);
+    let cpu = DeviceDescription::cpu(8);
+    assert_eq!(planned(&negate(ElementType::F32, &[1024]), &cpu).launch.blocks, 1);
+    assert!(planned(&product, &cpu).launch.blocks >= 8);
+}
+
+#[test]
+fn an_impossible_knob_is_an_error() {
+    let fusion = negate(ElementType::F32, &[64]);
+    for (name, value) in [("lanes", 3), ("lanes", 0), ("threads", 0), ("threads", 1 << 20)] {
+        let configuration = Configuration([(name.to_owned(), value)].into());
+        let error = emitters()[0].plan(&fusion, &small_gpu(), &configuration).unwrap_err();
+        assert!(error.message.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn tokens_absurd_sizes_and_sorts_are_declined() {
+    let token = fusion(vec![Instruction::new("t", Shape::Token, Op::AfterAll, vec![])]);
+    let absurd = negate(ElementType::U8, &[1 << 62]);
+    let shape = Shape::array(ElementType::F32, [8]);
+    let sort = fusion(vec![
+        Instruction::new("p", shape.clone(), Op::Parameter { number: 0 }, vec![]),
+        Instruction::new(
+            "s",
+            shape,
+            Op::Sort { dimension: 0, is_stable: true, to_apply: ComputationId(0) },
+            vec![InstrId(0)],
+        ),
+    ]);
+    for fusion in [token, absurd, sort] {
+        let Verdict::Decline(decline) = emitters()[0].consider(&fusion, &small_gpu()) else { panic!("accepted") };
+        assert!(decline.instruction.is_some(), "{}", decline.reason);
+    }
+}
+
+/// `BLESS=1` writes the expected texts anew.
+#[test]
+fn kernels_of_both_kinds() {
+    let fusion = negate(ElementType::F32, &[256, 128]);
+    for (device, file) in [(small_gpu(), "negate.gpu.mlir"), (DeviceDescription::cpu(2), "negate.cpu.mlir")] {
+        let plan = emitters()[0].plan(&fusion, &device, &Configuration::default()).unwrap();
+        let kernel = emitters()[0].emit(&fusion, &device, &plan).unwrap();
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &kernel.mlir).unwrap();
+        }
+        let expected = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(kernel.mlir, expected, "{file} differs; run with BLESS=1 if that is intended");
+    }
+}

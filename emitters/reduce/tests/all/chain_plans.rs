@@ -1,0 +1,109 @@
+//! Plans of chains of row reductions for devices with many threads: who takes them, every element written exactly once, what a
+//! block takes.
+
+use fusebox_conformance::{named, plans};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Fusion, Plan, Verdict};
+use fusebox_emitter_reduce::emitters;
+
+use crate::planned_by;
+
+const WARP: &str = "warp-normalise";
+const BLOCK: &str = "block-normalise";
+
+/// Elements less the largest of their row, their sum, and the largest.
+fn shifted(element: &str, rows: i64, length: i64) -> Fusion {
+    let (wide, narrow) = (format!("{element}[{rows},{length}]"), format!("{element}[{rows}]"));
+    let text = format!(
+        "add {{ a = {element}[] parameter(0)\n b = {element}[] parameter(1)\n ROOT s = {element}[] add(a, b) }}
+max {{ a = {element}[] parameter(0)\n b = {element}[] parameter(1)\n ROOT s = {element}[] maximum(a, b) }}
+fusion {{
+  x = {wide} parameter(0)
+  zero = {element}[] constant(0)
+  m = {narrow} reduce(x, zero), dimensions={{1}}, to_apply=max
+  mb = {wide} broadcast(m), dimensions={{0}}
+  d = {wide} subtract(x, mb)
+  s = {narrow} reduce(d, zero), dimensions={{1}}, to_apply=add
+  sb = {wide} broadcast(s), dimensions={{0}}
+  e = {wide} divide(d, sb)
+  ROOT t = ({wide}, {narrow}, {narrow}) tuple(e, s, m)
+}}"
+    );
+    plans::fusion(&text)
+}
+
+fn score(name: &str, fusion: &Fusion, device: &DeviceDescription) -> u32 {
+    match named(emitters(), name).unwrap().consider(fusion, device) {
+        Verdict::Accept { score } => score,
+        Verdict::Decline(_) => 0,
+    }
+}
+
+fn plan(name: &str, fusion: &Fusion) -> Plan {
+    named(emitters(), name).unwrap().plan(fusion, &DeviceDescription::sm(90), &Configuration::default()).unwrap()
+}
+
+/// Whoever accepts covers, with all of its alternatives, and stays within the device.
+#[test]
+fn plans_cover() {
+    let device = DeviceDescription::sm(90);
+    let sizes = [(1, 2), (1000, 7), (5000, 8), (33, 33), (70, 64), (2050, 100), (7, 1027), (4096, 1024), (3, 100_000)];
+    for (rows, length) in sizes {
+        for element in ["f32", "bf16", "f64"] {
+            let fusion = shifted(element, rows, length);
+            let takers = [WARP, BLOCK].into_iter().filter(|name| score(name, &fusion, &device) > 0);
+            let plans: Vec<Plan> = takers.map(|name| planned_by(name, &fusion, &device)).collect();
+            assert!(plans.iter().any(|plan| !plan.alternatives.is_empty()), "{rows}x{length}");
+            assert!(plans.iter().all(|plan| plan.launch.threads_per_block.is_multiple_of(device.warp_size)));
+        }
+    }
+}
+
+/// `(threads for a row, rows in a block, elements a read, where elements are kept)`
+fn numbers(plan: &Plan) -> [i64; 4] {
+    ["threads", "rows", "vector", "keep"].map(|name| plan.configuration.0[name])
+}
+
+#[test]
+fn forms_follow_the_rows() {
+    let device = DeviceDescription::sm(90);
+    let cases = [
+        ("f32", 100_000, 16, WARP, [4, 32, 4, 2]),
+        ("f32", 65_536, 512, WARP, [32, 4, 4, 2]),
+        ("f32", 8, 512, BLOCK, [128, 1, 4, 2]),
+        ("f32", 4096, 1000, BLOCK, [64, 2, 4, 2]),
+        ("f32", 4096, 4096, BLOCK, [256, 1, 4, 2]),
+        ("bf16", 4096, 4096, BLOCK, [256, 1, 8, 2]),
+        ("f32", 4096, 32_768, BLOCK, [1024, 1, 4, 2]),
+        ("f32", 4096, 50_257, BLOCK, [1024, 1, 1, 0]),
+        ("f64", 200, 6000, BLOCK, [768, 1, 2, 2]),
+    ];
+    for (element, rows, length, emitter, wanted) in cases {
+        let fusion = shifted(element, rows, length);
+        let other = if emitter == WARP { BLOCK } else { WARP };
+        assert!(score(emitter, &fusion, &device) > score(other, &fusion, &device), "{element} {rows}x{length}");
+        assert_eq!(numbers(&plan(emitter, &fusion)), wanted, "{element} {rows}x{length}");
+        assert_eq!(score(emitter, &fusion, &DeviceDescription::cpu(2)), 0);
+    }
+}
+
+/// A value per warp and reduction for the largest and for the sum; elements in shared memory only where asked for.
+#[test]
+fn shared_memory_is_what_is_written_to_it() {
+    let fusion = shifted("f32", 4096, 4096);
+    let device = DeviceDescription::sm(90);
+    let own = plan(BLOCK, &fusion);
+    assert_eq!(own.shared_bytes, 2 * 8 * 4);
+    let mut knobs = own.configuration;
+    knobs.0.insert("keep".into(), 1);
+    // `x` until the largest is known, `x - largest` after it.
+    let shared = named(emitters(), BLOCK).unwrap().plan(&fusion, &device, &knobs).unwrap();
+    assert_eq!(shared.shared_bytes, 2 * 8 * 4 + 2 * 4096 * 4);
+    let wide = shifted("f32", 4096, 8192);
+    knobs.0.insert("threads".into(), 512);
+    let refused = named(emitters(), BLOCK).unwrap().plan(&wide, &device, &knobs).unwrap_err();
+    assert!(refused.message.contains("knob keep is 1"), "{refused}");
+    let wide = plan(BLOCK, &shifted("f32", 4096, 32_768));
+    // More than a few warps: their parts, then the result for each of them.
+    assert_eq!(wide.shared_bytes, 2 * 2 * 32 * 4);
+}

@@ -1,0 +1,122 @@
+//! A way to deal the work, as an emitter: launch, maps and code follow from it.
+
+use std::marker::PhantomData;
+
+use fusebox_core::analysis::ScatterShape;
+use fusebox_core::builder::{KernelBuilder, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Blocks, Configuration, Decline, EmitError, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task,
+};
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable};
+
+use crate::body::Body;
+use crate::problem::Problem;
+
+/// Threads of a block: four warps hide latency, and leave cores room for other blocks.
+pub const THREADS: i64 = 128;
+/// A grid dimension ends here on every GPU; beyond it threads loop.
+pub const MOST_BLOCKS: i64 = (1 << 31) - 1;
+
+/// How the work is dealt.
+pub trait Schedule: Sized {
+    /// Blocks that it is for.
+    const BLOCKS: Blocks = Blocks::OfManyThreads;
+
+    /// How well it suits, see [`Strategy::score`].
+    fn score(problem: &Problem, device: &DeviceDescription) -> Result<u32, Decline>;
+
+    /// Chooses what the configuration leaves open.
+    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError>;
+
+    /// The grid.
+    fn launch(&self) -> LaunchDimensions;
+
+    /// `(th, bl)[…]{starts…} -> index of the output`, for every update or every element.
+    fn map(&self, shape: &ScatterShape) -> IndexingMap;
+
+    /// How an output is written that starts from this parameter.
+    fn output(&self, shape: &ScatterShape, initial: u32) -> OutputPlan {
+        OutputPlan::updates(self.map(shape), initial)
+    }
+
+    /// The knobs' values.
+    fn configuration(&self) -> Configuration {
+        Configuration::default()
+    }
+
+    /// Other values of them.
+    fn alternatives(&self) -> Vec<Configuration> {
+        Vec::new()
+    }
+
+    /// What happens, in words.
+    fn note(&self) -> String;
+
+    /// Neighbouring updates that a thread takes at once.
+    fn lanes(&self) -> i64 {
+        1
+    }
+
+    /// Bytes of memory that a block has for itself.
+    fn shared_bytes(&self, _problem: &Problem) -> u32 {
+        0
+    }
+
+    /// Writes the loops.
+    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value>;
+}
+
+/// The emitter of a schedule.
+pub struct Scatter<S>(PhantomData<fn() -> S>);
+
+impl<S> Scatter<S> {
+    /// There is one.
+    pub const EMITTER: Self = Scatter(PhantomData);
+}
+
+impl<S: Schedule> Strategy for Scatter<S> {
+    type Problem = Problem;
+
+    fn blocks(&self) -> Blocks {
+        S::BLOCKS
+    }
+
+    fn score(&self, task: &Task<Problem>) -> Result<u32, Decline> {
+        S::score(task.problem, task.device)
+    }
+
+    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        let Task { problem, device, .. } = *task;
+        let schedule = S::new(problem, device, configuration)?;
+        Ok(Plan {
+            launch: schedule.launch(),
+            shared_bytes: schedule.shared_bytes(problem),
+            outputs: problem.initial.iter().map(|&initial| schedule.output(&problem.shape, initial)).collect(),
+            vector_lanes: schedule.lanes() as u32,
+            configuration: schedule.configuration(),
+            alternatives: schedule.alternatives(),
+            notes: vec![schedule.note()],
+        })
+    }
+
+    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let Task { problem, fusion, device } = *task;
+        let schedule = S::new(problem, device, &plan.configuration)?;
+        let mut kernel = KernelBuilder::new(fusion);
+        let body = Body::new(&mut kernel, problem, device);
+        let outputs = kernel.outputs().to_vec();
+        let written = schedule.emit(&mut kernel, &body, &outputs);
+        kernel.finish(&written)
+    }
+}
+
+/// Adds a runtime variable for each component of an index vector, as if slices that do not fit were moved inside.
+pub fn runtime_starts(map: &mut IndexingMap, shape: &ScatterShape) -> Vec<Expr> {
+    let start = |(number, &dim): (usize, &usize)| {
+        let bounds = Interval::new(0, shape.operand[dim].last_start());
+        map.runtime.push(Variable { bounds, ..Variable::named(&format!("start{dim}"), 1) });
+        Expr::runtime(number as u32)
+    };
+    shape.components.iter().enumerate().map(start).collect()
+}

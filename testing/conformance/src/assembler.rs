@@ -1,0 +1,26 @@
+//! NVIDIA's assembler, where it is installed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the assembler says of PTX for `sm_80` and the like: registers, spills, shared memory. `None` where it is not
+/// installed: neither where `FUSEBOX_PTXAS` says nor in `.tools`.
+///
+/// # Errors
+/// In the assembler's words, if it refuses.
+pub fn assemble(ptx: &str, architecture: &str) -> Result<Option<String>, String> {
+    let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas");
+    let program = std::env::var_os("FUSEBOX_PTXAS").map_or(fetched, PathBuf::from);
+    if !program.exists() {
+        eprintln!("skipped: no ptxas at {}", program.display());
+        return Ok(None);
+    }
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let file = folder.path().join("kernel.ptx");
+    std::fs::write(&file, ptx).map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(["-v", "-o", "/dev/null", &format!("-arch={architecture}")]).arg(&file);
+    let output = command.output().map_err(|error| error.to_string())?;
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(Some(report)) } else { Err(format!("{report}\n{ptx}")) }
+}

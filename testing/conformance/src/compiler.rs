@@ -1,0 +1,228 @@
+//! The whole compiler with emitters under test: what they make of a module, against the reference interpreter.
+
+use std::fmt::Display;
+
+use fusebox_compiler::{Compilation, Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Emitter;
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
+use fusebox_lowering::{Code, Target};
+use fusebox_plugins::{Override, Registry, Spec};
+use fusebox_runtime::{Program, ThreadOrder};
+
+use crate::literals::{Closeness, difference, small_integers};
+use crate::{Failure, Machine};
+
+/// A compiler with certain emitters.
+#[derive(Clone)]
+pub struct Compiler {
+    registry: Registry,
+    overrides: Vec<Override>,
+}
+
+/// What became of a module.
+#[derive(Debug)]
+pub struct Made {
+    /// Names of the kernels' emitters.
+    pub emitters: Vec<String>,
+    /// What the program gives.
+    pub result: Literal,
+    /// Everything the compiler has to say.
+    pub compilation: Compilation,
+}
+
+impl Compiler {
+    /// With these emitters, and those that come with fusebox: in their order, but for those whose names these have.
+    ///
+    /// # Errors
+    /// If one of them cannot even describe itself.
+    pub fn new(mut emitters: Vec<Box<dyn Emitter>>) -> Result<Compiler, Failure> {
+        let mut all = Vec::new();
+        for bundled in fusebox_bundle::emitters() {
+            let name = bundled.descriptor().name;
+            let own = emitters.iter().position(|emitter| emitter.descriptor().name == name);
+            all.push(own.map_or(bundled, |own| emitters.remove(own)));
+        }
+        all.extend(emitters);
+        let registry = Registry::new(all).map_err(|e| failure("the emitters", "any machine", e, ""))?;
+        Ok(Compiler::of(registry, Vec::new()))
+    }
+
+    /// With these emitters, libraries among them, and nobody else.
+    pub fn of(registry: Registry, overrides: Vec<Override>) -> Compiler {
+        Compiler { registry, overrides }
+    }
+
+    /// The emitters.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// With a choice as `--emitter` and `--force` make it.
+    ///
+    /// # Errors
+    /// If there is no such emitter.
+    pub fn choosing(mut self, choice: &str) -> Result<Compiler, Failure> {
+        let spec: Spec = choice.parse().map_err(|e| failure(choice, "any machine", e, ""))?;
+        let chosen =
+            Override::resolve(&self.registry, &spec, true).map_err(|e| failure(choice, "any machine", e, ""))?;
+        self.overrides.extend(chosen);
+        Ok(self)
+    }
+
+    /// Compiles a fusion (or a module) for the [cpu](Machine::cpu) and the [simulated GPU](Machine::simt), runs it on
+    /// small integers, and compares with the interpreter, bit by bit. Gives the names of the kernels' emitters, for each.
+    ///
+    /// # Errors
+    /// If anything fails or differs; also if a result depends on the order in which simulated threads run.
+    pub fn check(&self, text: &str) -> Result<[String; 2], Failure> {
+        self.check_on(text, [Machine::cpu(), Machine::simt()])
+    }
+
+    /// The same for other machines.
+    ///
+    /// # Errors
+    /// See [`Compiler::check`].
+    pub fn check_on<const N: usize>(&self, text: &str, machines: [Machine; N]) -> Result<[String; N], Failure> {
+        let inputs = inputs(text, small_integers)?;
+        let made = self.compared(text, machines, &inputs, Closeness::Bits)?;
+        Ok(made.map(|made| made.emitters.join(" ")))
+    }
+
+    /// Compiles, runs and compares on these inputs.
+    ///
+    /// # Errors
+    /// See [`Compiler::check`].
+    pub fn compared<const N: usize>(
+        &self,
+        text: &str,
+        machines: [Machine; N],
+        inputs: &[ArrayLiteral],
+        closeness: Closeness,
+    ) -> Result<[Made; N], Failure> {
+        let expected = interpreted(text, inputs)?;
+        let mut made = Vec::with_capacity(N);
+        for machine in machines {
+            let found = self.run(text, &machine, inputs)?;
+            let fault = |fault| failure(&found.emitters.join(" "), &machine.device.name, fault, text);
+            if let Some(warning) = found.compilation.warnings.first() {
+                return Err(fault(warning.clone()));
+            }
+            if let Some(difference) = difference(&found.result, &expected, closeness) {
+                return Err(fault(difference));
+            }
+            made.push(found);
+        }
+        made.try_into().map_err(|_| failure("all", "all machines", "some are missing", text))
+    }
+
+    /// Compiles and runs. What a simulated GPU gives is the same in whichever order its threads run.
+    ///
+    /// # Errors
+    /// If that fails; if it is not the same.
+    pub fn run(&self, text: &str, machine: &Machine, inputs: &[ArrayLiteral]) -> Result<Made, Failure> {
+        let orders: &[ThreadOrder] = match machine.target {
+            Target::Simt => &[ThreadOrder::Forward, ThreadOrder::Reverse],
+            _ => &[ThreadOrder::Forward],
+        };
+        self.run_in_orders(text, machine, inputs, orders)
+    }
+
+    /// The same with threads in these orders.
+    ///
+    /// # Errors
+    /// See [`Compiler::run`].
+    pub fn run_in_orders(
+        &self,
+        text: &str,
+        machine: &Machine,
+        inputs: &[ArrayLiteral],
+        orders: &[ThreadOrder],
+    ) -> Result<Made, Failure> {
+        let mut compilation = self.compile(text, machine, Phase::Run)?;
+        let emitters: Vec<String> = compilation.kernels.iter().map(|kernel| kernel.emitter.name.clone()).collect();
+        let fault = |fault: String| failure(&emitters.join(" "), &machine.device.name, fault, text);
+        let executable = compilation.executable.take().ok_or_else(|| fault("there is no executable".into()))?;
+        let mut result: Option<Literal> = None;
+        for &order in orders {
+            let options = fusebox_runtime::Options { threads: 2, order };
+            let program = Program::load(executable.clone(), &options).map_err(|e| fault(e.to_string()));
+            let found = program?.run(inputs).map_err(|e| fault(format!("{order:?}: {e}")))?;
+            if result.as_ref().is_some_and(|before| *before != found) {
+                return Err(fault(format!("other results when threads run in the order {order:?}")));
+            }
+            result = Some(found);
+        }
+        let result = result.ok_or_else(|| fault("it was not run".into()))?;
+        Ok(Made { emitters, result, compilation })
+    }
+
+    /// PTX of a module's kernels for compute capability 80, 90, ….
+    ///
+    /// # Errors
+    /// If the module cannot be compiled.
+    pub fn ptx(&self, text: &str, capability: u32) -> Result<String, Failure> {
+        let target = Target::Nvptx { capability, ptx_version: None };
+        let machine = Machine::new(target, DeviceDescription::sm(capability));
+        let made = self.compile(text, &machine, Phase::Code)?;
+        let ptx = made.lowered.code.iter().filter_map(|code| match code {
+            Code::Ptx(text) => Some(text.as_str()),
+            _ => None,
+        });
+        Ok(ptx.collect())
+    }
+
+    /// The compiler alone, up to a phase.
+    ///
+    /// # Errors
+    /// If the module cannot be compiled.
+    pub fn compile(&self, text: &str, machine: &Machine, until: Phase) -> Result<Compilation, Failure> {
+        let (registry, overrides) = (self.registry.clone(), self.overrides.clone());
+        let options = Options {
+            target: machine.target.clone(),
+            device: machine.device.clone(),
+            emitters: Emitters { registry, overrides, ..Emitters::default() },
+            threads: 1,
+            until,
+            stages: Vec::new(),
+            dump: Dump::default(),
+        };
+        compile(&Source::text("fusion.hlo", text), &options)
+            .map_err(|e| failure("the emitters", &machine.device.name, e, text))
+    }
+}
+
+/// What the reference interpreter gives.
+///
+/// # Errors
+/// If the text is wrong, or the interpreter cannot.
+pub fn interpreted(text: &str, inputs: &[ArrayLiteral]) -> Result<Literal, Failure> {
+    let fault = |fault: String| failure("the interpreter", "any machine", fault, text);
+    let module = Source::text("fusion.hlo", text).parse().map_err(|e| fault(e.to_string()))?;
+    let literals: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
+    fusebox_interpreter::evaluate(&module, &literals).map_err(|e| fault(e.to_string()))
+}
+
+/// An input for every parameter of a module: of its shape, by its number.
+///
+/// # Errors
+/// If the text is wrong, or a parameter is no array.
+pub fn inputs(
+    text: &str,
+    mut filled: impl FnMut(&ArrayShape, u64) -> ArrayLiteral,
+) -> Result<Vec<ArrayLiteral>, Failure> {
+    let fault = |fault: String| failure("the parser", "any machine", fault, text);
+    let module = Source::text("fusion.hlo", text).parse().map_err(|e| fault(e.to_string()))?;
+    let computation = module.entry_computation().ok_or_else(|| fault("there is no computation".into()))?;
+    let shapes = computation.parameters().into_iter().map(|id| computation.instruction(id).shape.as_array());
+    let mut arrays = Vec::new();
+    for (number, shape) in shapes.enumerate() {
+        arrays.push(filled(shape.ok_or_else(|| fault("a parameter is no array".into()))?, number as u64));
+    }
+    Ok(arrays)
+}
+
+fn failure(emitter: &str, place: &str, fault: impl Display, text: &str) -> Failure {
+    let (fault, fusion) = (fault.to_string(), text.to_owned());
+    Failure { emitter: emitter.into(), place: place.into(), seed: None, fault, fusion }
+}

@@ -1,0 +1,206 @@
+//! A fusion that grows by an operation at a time.
+
+use fusebox_core::hlo::{ArrayLiteral, ElementType};
+
+use super::chance::Chance;
+use super::types;
+
+/// Most elements of a value.
+pub const MOST_ELEMENTS: i64 = 12_000;
+/// Most parameters of a fusion.
+const MOST_PARAMETERS: usize = 6;
+
+/// A value of the fusion.
+#[derive(Clone, Debug)]
+pub struct Value {
+    pub name: String,
+    pub ty: ElementType,
+    pub dims: Vec<i64>,
+    /// Largest magnitude of its elements, all of which are integers.
+    pub bound: f64,
+}
+
+impl Value {
+    pub fn count(&self) -> i64 {
+        self.dims.iter().product()
+    }
+
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+}
+
+/// The instructions so far.
+pub struct Graph {
+    pub seed: u64,
+    /// Numbers of the heroes to choose from; none: all.
+    pub kind: Vec<i64>,
+    pub chance: Chance,
+    pub values: Vec<Value>,
+    lines: Vec<String>,
+    /// Shapes as text and contents.
+    parameters: Vec<(String, ArrayLiteral)>,
+    /// Combiners used: name and definition.
+    combiners: Vec<(String, String)>,
+}
+
+impl Graph {
+    pub fn new(seed: u64, kind: &[i64]) -> Graph {
+        Graph {
+            seed,
+            kind: kind.to_vec(),
+            chance: Chance::new(seed),
+            values: Vec::new(),
+            lines: Vec::new(),
+            parameters: Vec::new(),
+            combiners: Vec::new(),
+        }
+    }
+
+    /// Appends an instruction.
+    pub fn push(&mut self, ty: ElementType, dims: &[i64], bound: f64, operation: &str) -> Value {
+        self.line(&shape(ty, dims), ty, dims, bound, operation)
+    }
+
+    /// Appends an instruction whose shape is a tuple; it is no value by itself.
+    pub fn push_tuple(&mut self, shapes: &[(ElementType, &[i64])], operation: &str) -> String {
+        let shapes: Vec<String> = shapes.iter().map(|(ty, dims)| shape(*ty, dims)).collect();
+        let name = format!("v{}", self.lines.len());
+        self.lines.push(format!("{name} = ({}) {operation}", shapes.join(", ")));
+        name
+    }
+
+    fn line(&mut self, shape: &str, ty: ElementType, dims: &[i64], bound: f64, operation: &str) -> Value {
+        let name = format!("v{}", self.lines.len());
+        self.lines.push(format!("{name} = {shape} {operation}"));
+        let value = Value { name, ty, dims: dims.to_vec(), bound: bound.min(types::largest(ty)) };
+        self.values.push(value.clone());
+        value
+    }
+
+    /// A scalar constant.
+    pub fn constant(&mut self, ty: ElementType, value: &str) -> Value {
+        let bound = value.parse().map_or(1.0, f64::abs);
+        self.push(ty, &[], bound, &format!("constant({value})"))
+    }
+
+    /// A new parameter of values from `low` to `high`, or of usual ones.
+    pub fn parameter_within(&mut self, ty: ElementType, dims: &[i64], range: Option<(i64, i64)>) -> Value {
+        let number = self.parameters.len();
+        let literal = types::filled(ty, dims, range, &mut self.chance);
+        self.parameters.push((shape(ty, dims), literal));
+        let bound = range.map_or(types::usual_bound(ty), |(low, high)| low.abs().max(high.abs()) as f64);
+        self.push(ty, dims, bound, &format!("parameter({number})"))
+    }
+
+    /// A value of this type and shape: one there is, a new parameter, or a constant in every place.
+    pub fn another(&mut self, ty: ElementType, dims: &[i64]) -> Value {
+        let known: Vec<Value> = self.values.iter().filter(|v| v.ty == ty && v.dims == dims).cloned().collect();
+        if !known.is_empty() && !self.chance.once_in(3) {
+            return self.chance.pick(&known);
+        }
+        if self.parameters.len() < MOST_PARAMETERS && !self.chance.once_in(4) {
+            return self.parameter_within(ty, dims, None);
+        }
+        let text = match ty {
+            ElementType::Pred => "true",
+            ElementType::C64 => "(2, 1)",
+            _ => "2",
+        };
+        let scalar = self.constant(ty, text);
+        if dims.is_empty() {
+            return scalar;
+        }
+        self.push(ty, dims, scalar.bound, &format!("broadcast({}), dimensions={{}}", scalar.name))
+    }
+
+    /// The name of a combiner of scalars.
+    pub fn combiner(&mut self, operation: &str, ty: ElementType) -> String {
+        let name = format!("{operation}_{ty}");
+        let text = format!(
+            "{name} {{ a = {ty}[] parameter(0)\n  b = {ty}[] parameter(1)\n  ROOT r = {ty}[] {operation}(a, b) }}\n"
+        );
+        self.add_combiner(&name, text);
+        name
+    }
+
+    /// Adds a computation, once.
+    pub fn add_combiner(&mut self, name: &str, text: String) {
+        if self.combiners.iter().all(|(known, _)| known != name) {
+            self.combiners.push((name.into(), text));
+        }
+    }
+
+    /// Whether a value is a parameter or a constant.
+    pub fn is_given(&self, value: &Value) -> bool {
+        let start = format!("{} = ", value.name);
+        let line = self.lines.iter().find(|line| line.starts_with(&start));
+        line.is_some_and(|line| line.contains(" parameter(") || line.contains(" constant("))
+    }
+
+    /// The fusion with these results.
+    pub fn finish(self, seed: u64, roots: &[Value]) -> Fusion {
+        let name = format!("f{seed}");
+        let types: Vec<String> = roots.iter().map(|root| shape(root.ty, &root.dims)).collect();
+        let names: Vec<&str> = roots.iter().map(|root| root.name.as_str()).collect();
+        let mut lines = self.lines;
+        // A fusion of one result has it as its root.
+        let result = match roots {
+            [_] => types[0].clone(),
+            _ => format!("({})", types.join(", ")),
+        };
+        if let [root] = roots {
+            let own = lines.iter_mut().find(|line| line.starts_with(&format!("{} = ", root.name)));
+            own.into_iter().for_each(|line| line.insert_str(0, "ROOT "));
+        } else {
+            lines.push(format!("ROOT results = {result} tuple({})", names.join(", ")));
+        }
+        let computation = format!("{name} {{\n  {}\n}}\n", lines.join("\n  "));
+        Fusion { seed, combiners: self.combiners, computation, parameters: self.parameters, results: types, result }
+    }
+}
+
+/// A whole fusion: text and inputs.
+#[derive(Clone)]
+pub struct Fusion {
+    /// What made it.
+    pub seed: u64,
+    /// Computations that it applies: names and texts.
+    pub combiners: Vec<(String, String)>,
+    /// The computation's text.
+    pub computation: String,
+    /// Shapes and contents of its parameters.
+    pub parameters: Vec<(String, ArrayLiteral)>,
+    /// Shapes of its results.
+    pub results: Vec<String>,
+    /// Its shape.
+    pub result: String,
+}
+
+impl Fusion {
+    /// Name of the computation.
+    pub fn name(&self) -> String {
+        format!("f{}", self.seed)
+    }
+
+    /// As `fusebox run` takes it.
+    pub fn text(&self) -> String {
+        let combiners: String = self.combiners.iter().map(|(_, text)| text.as_str()).collect();
+        format!("{combiners}{}", self.computation)
+    }
+
+    /// What its parameters are to be.
+    pub fn inputs(&self) -> impl Iterator<Item = ArrayLiteral> + '_ {
+        self.parameters.iter().map(|(_, array)| array.clone())
+    }
+}
+
+/// `f32[2,3]`
+pub fn shape(ty: ElementType, dims: &[i64]) -> String {
+    format!("{ty}[{}]", list(dims))
+}
+
+/// `2,3`
+pub fn list<T: ToString>(items: &[T]) -> String {
+    items.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+}

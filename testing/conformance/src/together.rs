@@ -1,0 +1,264 @@
+//! Compiles many fusions as one program, by each emitter that takes them and with other configurations than the
+//! first, and compares results.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{self, Configuration, Descriptor, EmitError, Emitter, Kernel, Plan, Verdict};
+use fusebox_core::hlo::ArrayLiteral;
+use fusebox_plugins::{Outcome, Override};
+use fusebox_runtime::ThreadOrder;
+
+use crate::compiler::interpreted;
+use crate::fusions::{Chance, Fusion};
+use crate::literals::{Closeness, array_difference};
+use crate::{Compiler, Failure, Machine, Made};
+
+/// Fusions that are compiled as one program.
+const PER_PROGRAM: usize = 20;
+
+/// What was run: kernels by machine and emitter.
+pub type Tally = BTreeMap<String, usize>;
+
+/// Runs the fusions of these seeds on the cpu and the simulated GPU: by the emitters that come first, by all others that
+/// take them, and in another configuration than the first.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn check_together(
+    emitters: &dyn Fn() -> Vec<Box<dyn Emitter>>,
+    seeds: Range<u64>,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
+    let checked = Checked { emitters, fusions: &crate::fusions::any, others: true };
+    let seeds: Vec<u64> = seeds.collect();
+    checked.all(&Machine::cpu(), &seeds, tally)?;
+    checked.all(&Machine::simt(), &seeds, tally)
+}
+
+/// What is checked, with what.
+pub(crate) struct Checked<'a> {
+    pub emitters: &'a dyn Fn() -> Vec<Box<dyn Emitter>>,
+    /// The fusion of a seed.
+    pub fusions: &'a dyn Fn(u64) -> Fusion,
+    /// Whether emitters that do not come first are tried too.
+    pub others: bool,
+}
+
+/// A fusion and what the interpreter says it gives.
+struct Case {
+    fusion: Fusion,
+    expected: Vec<ArrayLiteral>,
+}
+
+/// Who compiles, and how.
+enum Choice {
+    /// The emitter that comes first.
+    Usual,
+    /// The emitter of this name.
+    Forced(String),
+    /// The one that comes first, in another of the configurations that it offers.
+    Alternative,
+}
+
+impl Checked<'_> {
+    /// Runs the fusions of all seeds on a machine.
+    pub fn all(&self, machine: &Machine, seeds: &[u64], tally: &mut Tally) -> Result<(), Failure> {
+        for seeds in seeds.chunks(PER_PROGRAM) {
+            let cases = seeds.iter().map(|&seed| Case::new((self.fusions)(seed)));
+            let cases: Vec<Case> = cases.collect::<Result<_, _>>()?;
+            self.some(&cases.iter().collect::<Vec<_>>(), machine, tally)?;
+        }
+        Ok(())
+    }
+
+    /// Runs some as one program; where anything is wrong, one by one, to say with which.
+    fn some(&self, cases: &[&Case], machine: &Machine, tally: &mut Tally) -> Result<(), Failure> {
+        let Err(failure) = self.in_all_ways(cases, machine, tally) else { return Ok(()) };
+        match cases {
+            [case] => Err(Failure { seed: Some(case.fusion.seed), fusion: case.fusion.text(), ..failure }),
+            _ => {
+                cases.iter().try_for_each(|&case| self.some(&[case], machine, &mut Tally::new()))?;
+                Err(failure)
+            }
+        }
+    }
+
+    fn in_all_ways(&self, cases: &[&Case], machine: &Machine, tally: &mut Tally) -> Result<(), Failure> {
+        let (made, names) = self.run(cases, machine, &Choice::Usual)?;
+        let target = &machine.target;
+        let mut others: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut configurable = BTreeSet::new();
+        for kernel in &made.compilation.kernels {
+            *tally.entry(format!("{target} {}", kernel.emitter.name)).or_default() += 1;
+            let uses = || kernel.unit.uses.iter().map(String::as_str);
+            if !kernel.plan.alternatives.is_empty() {
+                configurable.extend(uses());
+            }
+            for record in kernel.selection.records.iter().filter(|_| self.others) {
+                if let Outcome::Passed(_) = record.outcome {
+                    others.entry(&names[record.emitter]).or_default().extend(uses());
+                }
+            }
+        }
+        for (emitter, taken) in others {
+            let some: Vec<&Case> = cases.iter().filter(|case| taken.contains(&*case.call())).copied().collect();
+            if !some.is_empty() {
+                self.run(&some, machine, &Choice::Forced(emitter.into()))?;
+                *tally.entry(format!("{target} {emitter}, forced")).or_default() += some.len();
+            }
+        }
+        let some: Vec<&Case> = cases.iter().filter(|case| configurable.contains(&*case.call())).copied().collect();
+        if !some.is_empty() {
+            let (made, _) = self.run(&some, machine, &Choice::Alternative)?;
+            for name in made.emitters {
+                *tally.entry(format!("{target} {name}, otherwise configured")).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compiles and runs fusions and compares what they give. Gives the names of all emitters too.
+    fn run(&self, cases: &[&Case], machine: &Machine, choice: &Choice) -> Result<(Made, Vec<String>), Failure> {
+        let compiler = self.compiler(choice)?;
+        let registry = compiler.registry().emitters().iter();
+        let names: Vec<String> = registry.map(|emitter| emitter.descriptor().name.clone()).collect();
+        let (emitter, how) = match choice {
+            Choice::Usual => ("the emitters chosen", ""),
+            Choice::Forced(name) => (name.as_str(), ""),
+            Choice::Alternative => ("the emitters chosen", ", otherwise configured"),
+        };
+        let failed = |fault: String| Failure {
+            emitter: emitter.into(),
+            place: format!("{}{how}", machine.device.name),
+            seed: None,
+            fault,
+            fusion: program(cases),
+        };
+        let inputs: Vec<ArrayLiteral> = cases.iter().flat_map(|case| case.fusion.inputs()).collect();
+        let order = [ThreadOrder::Seeded(cases[0].fusion.seed)];
+        let tried = AssertUnwindSafe(|| compiler.run_in_orders(&program(cases), machine, &inputs, &order));
+        let made = catch_unwind(tried).map_err(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            failed(format!("panic: {}", text.unwrap_or_else(|| "without text".into())))
+        })?;
+        let made = made.map_err(|failure| failed(failure.fault))?;
+        if !made.compilation.warnings.is_empty() {
+            return Err(failed(made.compilation.warnings.join("\n")));
+        }
+        let leaves = made.result.leaves();
+        let mut leaves = leaves.iter().filter_map(|leaf| leaf.as_array());
+        for case in cases {
+            for (number, expected) in case.expected.iter().enumerate() {
+                let Some(found) = leaves.next() else { return Err(failed("a result is missing".into())) };
+                if let Some(difference) = array_difference(found, expected, Closeness::Numbers) {
+                    return Err(failed(format!("result {number}: {difference}")));
+                }
+            }
+        }
+        Ok((made, names))
+    }
+
+    fn compiler(&self, choice: &Choice) -> Result<Compiler, Failure> {
+        let emitters = (self.emitters)();
+        match choice {
+            Choice::Usual => Compiler::new(emitters),
+            Choice::Alternative => {
+                let others = emitters.into_iter().map(|inner| Box::new(Reconfigured(inner)) as Box<dyn Emitter>);
+                Compiler::new(others.collect())
+            }
+            Choice::Forced(name) => {
+                let registry = Compiler::new(emitters)?.registry().clone();
+                let descriptors = registry.emitters().iter().map(|emitter| emitter.descriptor());
+                let number = descriptors.clone().position(|descriptor| descriptor.name == *name).unwrap_or_default();
+                let forced = |kind| Override { kind, emitters: vec![number], spec: name.clone(), force: true };
+                let overrides = descriptors.map(|descriptor| forced(descriptor.kind.clone())).collect();
+                Ok(Compiler::of(registry.clone(), overrides))
+            }
+        }
+    }
+}
+
+impl Case {
+    /// Asks the interpreter.
+    fn new(fusion: Fusion) -> Result<Case, Failure> {
+        let seed = Some(fusion.seed);
+        let inputs: Vec<ArrayLiteral> = fusion.inputs().collect();
+        let value = interpreted(&fusion.text(), &inputs).map_err(|failure| Failure { seed, ..failure })?;
+        let expected = value.leaves().iter().filter_map(|leaf| leaf.as_array().cloned()).collect();
+        Ok(Case { fusion, expected })
+    }
+
+    /// Name of the fusion's instruction.
+    fn call(&self) -> String {
+        format!("call_{}", self.fusion.seed)
+    }
+}
+
+/// An emitter that plans with one of the configurations it offers besides its first choice.
+struct Reconfigured(Box<dyn Emitter>);
+
+impl Emitter for Reconfigured {
+    fn descriptor(&self) -> Descriptor {
+        self.0.descriptor()
+    }
+
+    fn consider(&self, fusion: &emitter::Fusion, device: &DeviceDescription) -> Verdict {
+        self.0.consider(fusion, device)
+    }
+
+    fn plan(
+        &self,
+        fusion: &emitter::Fusion,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Plan, EmitError> {
+        let first = self.0.plan(fusion, device, configuration)?;
+        // Any will do, if it is always the same for a fusion.
+        let seed = fusion.name.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        match first.alternatives.as_slice() {
+            [] => Ok(first),
+            all => self.0.plan(fusion, device, &Chance::new(seed).pick(all)),
+        }
+    }
+
+    fn emit(&self, fusion: &emitter::Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        self.0.emit(fusion, device, plan)
+    }
+}
+
+/// A program that calls each fusion on parameters of its own.
+fn program(cases: &[&Case]) -> String {
+    let mut combiners: BTreeMap<&str, &str> = BTreeMap::new();
+    let (mut computations, mut lines) = (String::new(), Vec::new());
+    let (mut shapes, mut names) = (Vec::new(), Vec::new());
+    let mut parameters = 0;
+    for Case { fusion, .. } in cases {
+        combiners.extend(fusion.combiners.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+        computations += &fusion.computation;
+        let mut operands = Vec::new();
+        for (shape, _) in &fusion.parameters {
+            operands.push(format!("p{parameters}"));
+            lines.push(format!("p{parameters} = {shape} parameter({parameters})"));
+            parameters += 1;
+        }
+        let (call, name) = (format!("call_{}", fusion.seed), fusion.name());
+        lines.push(format!("{call} = {} fusion({}), kind=kLoop, calls={name}", fusion.result, operands.join(", ")));
+        if let [shape] = fusion.results.as_slice() {
+            shapes.push(shape.clone());
+            names.push(call);
+        } else {
+            for (number, shape) in fusion.results.iter().enumerate() {
+                let leaf = format!("r{}_{number}", fusion.seed);
+                lines.push(format!("{leaf} = {shape} get-tuple-element({call}), index={number}"));
+                shapes.push(shape.clone());
+                names.push(leaf);
+            }
+        }
+    }
+    lines.push(format!("ROOT all = ({}) tuple({})", shapes.join(", "), names.join(", ")));
+    let combiners: String = combiners.values().copied().collect();
+    format!("HloModule fusions\n{combiners}{computations}ENTRY main {{\n  {}\n}}\n", lines.join("\n  "))
+}
