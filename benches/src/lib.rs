@@ -4,6 +4,8 @@
 //! `cargo bench` stand the bound of the machine (`copy_64MB` in `run_time`, the bytes a copy moves) and XLA:CPU,
 //! measured by the corpus's `perf.py` with `fusebox bench --json`.
 
+#![forbid(unsafe_code)]
+
 use std::fmt::Write;
 
 use fusebox_compiler::{Compilation, CompileError, Dump, Emitters, Options, Phase, Source};

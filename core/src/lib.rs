@@ -1,9 +1,11 @@
 //! What the fusebox host and every emitter share.
 //!
-//! `core` knows HLO, indexing maps, the emitter interface and the plugin boundary. It knows no
+//! `core` knows HLO, indexing maps, the kernel IR, the emitter interface and the plugin boundary. It knows no
 //! MLIR, no LLVM, no CUDA and no emitter; an emitter crate depends on this crate alone.
 //!
 //! The modules stand in the order in which data passes through them.
+
+#![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 pub mod analysis;
@@ -13,5 +15,6 @@ pub mod device;
 pub mod emitter;
 pub mod hlo;
 pub mod indexing;
+pub mod ir;
 pub mod launch;
 pub mod plugin;

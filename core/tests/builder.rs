@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fusebox_core::builder::{
-    Attribute, Combination, FastMath, Float, FloatPredicate, FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type,
+    Attribute, Combination, FastMath, Float, FloatPredicate, FunctionBuilder, IntPredicate, KernelBuilder, OpKind,
+    Scalar, Type,
 };
 use fusebox_core::emitter::{Fusion, SubgraphKind};
 use fusebox_core::hlo::{
@@ -59,7 +60,7 @@ fn kernel_text() {
   "func.return"(%11) : (tensor<8x4xf32>) -> ()
 }) {sym_name = "addition", function_type = (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>, fusebox.entry} : () -> ()
 "#;
-    assert_eq!(kernel.mlir, expected);
+    assert_eq!(kernel.code.to_string(), expected);
     assert_eq!(kernel.calls.len(), 1);
     assert_eq!(kernel.calls[0].symbol, "addition.values.sum");
     assert_eq!(kernel.calls[0].kind, SubgraphKind::Values { instructions: fusion.roots.clone() });
@@ -78,7 +79,7 @@ fn constants_keep_every_bit() {
     b.tensor_constant(&[2], Scalar::Int(4), &[0xFF, 7]);
     b.tensor_constant(&[0], Scalar::F32, &[]);
     b.ret(&[]);
-    let text = b.finish().unwrap();
+    let text = b.finish().unwrap().to_string();
     let values: Vec<&str> = text.lines().filter_map(|line| line.split(['{', '}']).nth(1)).collect();
     let expected = [
         "value = 0x7FC00000 : f32",
@@ -110,7 +111,7 @@ fn fastmath_and_control_flow() {
         |b, passed| vec![b.addf(passed[0], passed[0])],
     );
     b.ret(&looped);
-    let text = b.finish().unwrap();
+    let text = b.finish().unwrap().to_string();
     assert!(
         text.contains("\"arith.mulf\"(%0, %0) {fastmath = #arith.fastmath<reassoc,contract>} : (f32, f32) -> f32"),
         "{text}"
@@ -127,7 +128,8 @@ fn mistake(record: impl FnOnce(&mut FunctionBuilder)) -> String {
     let mut b = FunctionBuilder::new("f");
     record(&mut b);
     b.ret(&[]);
-    b.finish().unwrap_err().to_string()
+    let error = b.finish().unwrap_err().to_string();
+    error.rsplit_once(" [").map_or(error.clone(), |(mistake, _line)| mistake.to_owned())
 }
 
 #[test]
@@ -136,35 +138,44 @@ fn mistakes_name_the_operation() {
         let x = b.float(1.0, Scalar::F32);
         b.truncf(x, Scalar::F64);
     });
-    assert_eq!(cast, "function f: arith.truncf: cannot take f32 to f64");
+    assert_eq!(
+        cast,
+        "function f: arith.truncf: takes a floating-point number to one of fewer bits; it has (f32) -> (f64)"
+    );
     let rank = mistake(|b| {
         let (t, i) = (b.empty(&[2, 2], Scalar::F32), b.index(0));
         b.extract(t, &[i]);
     });
-    assert_eq!(rank, "function f: tensor.extract: 1 indices for tensor<2x2xf32>");
+    assert_eq!(
+        rank,
+        "function f: tensor.extract: takes 2 indices after the tensor; it has (tensor<2x2xf32>, index) -> (f32)"
+    );
     let lane = mistake(|b| {
         let x = b.float(1.0, Scalar::F32);
         let vector = b.vector_broadcast(x, 4);
         b.vector_insert(x, vector, 4);
     });
-    assert_eq!(lane, "function f: vector.insert: there is no lane 4 in vector<4xf32>");
+    assert_eq!(lane, "function f: vector.insert: has no lane 4 in vector<4xf32>");
     let row = mistake(|b| {
         let (t, i) = (b.empty(&[8, 2], Scalar::F32), b.index(0));
         b.vector_read(t, &[i, i], 4);
     });
-    assert_eq!(row, "function f: vector.transfer_read: there are no 4 lanes in a row of tensor<8x2xf32>");
+    assert!(
+        row.contains("transfer_read: moves elements that are in a row of the tensor; it has (tensor<8x2xf32>"),
+        "{row}"
+    );
     let chosen = mistake(|b| {
         let x = b.float(1.0, Scalar::F32);
         let (four, two) = (b.vector_broadcast(x, 4), b.vector_broadcast(x, 2));
         b.vector_shuffle(four, two, &[0, 5]);
     });
-    assert_eq!(chosen, "function f: vector.shuffle: vector<4xf32> and vector<2xf32> do not have the lanes [0, 5]");
+    assert!(chosen.contains("shuffle: takes two vectors of one type and gives those of their lanes"), "{chosen}");
     let combined = mistake(|b| {
         let x = b.float(1.0, Scalar::F32);
         let vector = b.vector_broadcast(x, 4);
         b.vector_reduction(Combination::Xor, vector);
     });
-    assert_eq!(combined, "function f: vector.reduction: xor does not combine the lanes of vector<4xf32>");
+    assert!(combined.contains("reduction: takes a vector whose lanes xor combines"), "{combined}");
     let scope = mistake(|b| {
         let (zero, four) = (b.index(0), b.index(4));
         let mut leaked = zero;
@@ -179,7 +190,84 @@ fn mistakes_name_the_operation() {
         let zero = b.index(0);
         b.scf_for(zero, zero, zero, &[zero], |b, _, _| vec![b.bool(true)]);
     });
-    assert_eq!(yielded, "function f: scf.for: a region yields (i1), it must yield (index)");
+    assert_eq!(yielded, "function f: scf.for: has a region that yields (i1), it must yield (index)");
+}
+
+/// Errors name the line of whoever calls the builder, also where it calls itself in closures.
+#[test]
+fn mistakes_name_the_line() {
+    let line = |record: &dyn Fn(&mut FunctionBuilder) -> u32| {
+        let mut b = FunctionBuilder::new("f");
+        let line = record(&mut b);
+        b.ret(&[]);
+        let error = b.finish().unwrap_err();
+        assert!(error.to_string().ends_with(&format!(" [{}:{line}]", file!())), "{error}, not line {line}");
+    };
+    line(&|b| {
+        let x = b.float(1.0, Scalar::F32);
+        b.addi(x, x);
+        line!() - 1
+    });
+    line(&|b| {
+        let x = b.float(1.0, Scalar::F32);
+        b.vector_write_past_caches(x, x, &[]);
+        line!() - 1
+    });
+    line(&|b| {
+        let zero = b.index(0);
+        let mut leaked = zero;
+        b.scf_for(zero, zero, zero, &[], |_, i, _| {
+            leaked = i;
+            vec![]
+        });
+        b.scf_for(zero, zero, zero, &[zero], |_, _, _| vec![leaked]);
+        line!() - 1
+    });
+    line(&|b| {
+        b.float(f64::NAN, Scalar::Float(Float::F4E2M1FN));
+        line!() - 1
+    });
+    line(&|b| {
+        b.argument(Type::vector(&[0], Scalar::F32));
+        line!() - 1
+    });
+    let fusion = addition();
+    let mut kernel = KernelBuilder::new(&fusion);
+    let (roots, thread) = (kernel.values(&fusion.roots), kernel.thread());
+    kernel.call_subgraph(&roots, &[thread], &[]);
+    let line = line!() - 1;
+    let outputs = kernel.outputs().to_vec();
+    let error = kernel.finish(&outputs).unwrap_err().to_string();
+    assert!(error.contains(&format!("[{}:{line}]", file!())), "{error}");
+}
+
+/// What reads or writes memory has the place that asked for it: the HLO instruction, or the line of Rust code.
+#[test]
+fn accesses_have_places() {
+    let mut b = FunctionBuilder::new("f");
+    let (tensor, i) = (b.argument(Type::tensor(&[8], Scalar::F32)), b.index(0));
+    let first = line!() + 1;
+    let element = b.extract(tensor, &[i]);
+    let vector = b.vector_read(tensor, &[i], 4);
+    let tensor = b.vector_write(vector, tensor, &[i]);
+    let tensor = b.atomic_rmw(tensor, &[i], |b, old| b.addf(old, element));
+    let tensor = b.sync_threads(&[tensor])[0];
+    let sum = b.shuffle_reduce("combiner", &[element], 4)[0];
+    b.set_place(Some("add.1"));
+    b.insert(sum, tensor, &[i]);
+    b.ret(&[]);
+    let function = b.finish().unwrap();
+    let mut places = Vec::new();
+    let is_access = |kind: OpKind| kind.is_access();
+    function.body.walk(&mut |op| places.extend(is_access(op.kind).then(|| op.place.to_string())));
+    let lines = (first..first + 6).map(|line| format!("{}:{line}:", file!()));
+    for (place, line) in places.iter().zip(lines) {
+        assert!(place.starts_with(&line), "{place}, not {line}");
+    }
+    assert_eq!(places[6..], ["add.1"]);
+    let text = function.to_string();
+    assert!(!text.contains("builder.rs") && text.contains(" loc(\"add.1\")\n"), "{text}");
+    assert!(format!("{function:#}").contains(&format!(" loc(\"{}\":{first}:21)\n", file!())), "{function:#}");
 }
 
 #[test]

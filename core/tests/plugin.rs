@@ -105,7 +105,7 @@ fn a_kernel_arrives_whole_and_unknown_instructions_do_not() {
     let fusion = fusion();
     let call = |symbol: &str, kind| SubgraphCall { symbol: symbol.into(), kind };
     let kernel = Kernel {
-        mlir: "text".into(),
+        code: KernelCode::Text("text".into()),
         calls: vec![
             call("a", SubgraphKind::Values { instructions: vec![InstrId(1), InstrId(0)] }),
             call("b", SubgraphKind::Epilogue { roots: fusion.roots.clone(), heroes: vec![InstrId(3)] }),

@@ -10,6 +10,8 @@
 //!
 //! A case is decided by the run's seed and its number, so a finding comes back with `--first NUMBER --cases 1`.
 
+#![forbid(unsafe_code)]
+
 mod compiled;
 pub mod driver;
 pub mod mutate;

@@ -1,5 +1,7 @@
 //! `fusebox-fuzz`: runs targets for a time, and says what it found.
 
+#![forbid(unsafe_code)]
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;

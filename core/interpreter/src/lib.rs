@@ -14,6 +14,8 @@
 //! plan                what is known before it runs      memory    whether there is enough
 //! movement … linalg   the operations                    program   scalar computations
 //! ```
+
+#![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 mod batch_norm;

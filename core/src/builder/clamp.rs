@@ -6,6 +6,7 @@ use crate::hlo::ElementType;
 impl FunctionBuilder {
     /// An integer of an HLO type as an index, clamped to `0..=limit`: in its own type, so that nothing is lost on the
     /// way.
+    #[track_caller]
     pub fn clamped_index(&mut self, value: Value, ty: ElementType, limit: i64) -> Value {
         let (scalar, signed) = (Scalar::of_element(ty), ty.is_signed_integer());
         let bits = ty.bits() - u32::from(signed);

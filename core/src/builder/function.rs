@@ -1,22 +1,22 @@
 //! Recording a function: values, operations, regions, errors.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::rc::Rc;
+use std::panic::Location;
+use std::sync::Arc;
 
-use super::{Attribute, Type, print};
-
-/// A value: argument of the function or of a region, or result of an operation. Belongs to the builder
-/// that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value(pub(super) u32);
+use crate::ir::{Attribute, FastMath, Function, OpKind, Operation, Place, Region, Type, Value, check_operation};
 
 /// Stands in for the result of an operation that was refused; further operations on it are silent, so
 /// that one mistake gives one error.
 const POISON: Value = Value(u32::MAX);
 
+/// What errors about the function as a whole are about.
+const FUNCTION: &str = "func.func";
+
 /// Why a function could not be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("function {function}: {operation}: {message}")]
+#[error("function {function}: {operation}: {message}{}", written_at(.line))]
 pub struct BuildError {
     /// Name of the function.
     pub function: String,
@@ -24,87 +24,32 @@ pub struct BuildError {
     pub operation: String,
     /// What is wrong with it.
     pub message: String,
+    /// The line of Rust code that asked for the operation.
+    pub line: Option<&'static Location<'static>>,
 }
 
-/// Assumptions that a float operation may make about its operands and result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct FastMath(u8);
-
-impl FastMath {
-    /// IEEE semantics.
-    pub const NONE: FastMath = FastMath(0);
-    /// Sums and products may be regrouped.
-    pub const REASSOC: FastMath = FastMath(1);
-    /// A product and a sum may be fused.
-    pub const CONTRACT: FastMath = FastMath(2);
-    /// No operand or result is NaN.
-    pub const NNAN: FastMath = FastMath(4);
-    /// No operand or result is infinite.
-    pub const NINF: FastMath = FastMath(8);
-    /// The sign of zero is without meaning.
-    pub const NSZ: FastMath = FastMath(16);
-
-    const NAMES: [(FastMath, &'static str); 5] = [
-        (Self::REASSOC, "reassoc"),
-        (Self::CONTRACT, "contract"),
-        (Self::NNAN, "nnan"),
-        (Self::NINF, "ninf"),
-        (Self::NSZ, "nsz"),
-    ];
-
-    /// The attribute, `None` for IEEE semantics.
-    pub(super) fn attribute(self) -> Option<Attribute> {
-        let names: Vec<&str> =
-            Self::NAMES.iter().filter(|(flag, _)| self.0 & flag.0 != 0).map(|&(_, name)| name).collect();
-        (!names.is_empty()).then(|| Attribute::Raw(format!("#arith.fastmath<{}>", names.join(","))))
-    }
-}
-
-impl std::ops::BitOr for FastMath {
-    type Output = FastMath;
-    fn bitor(self, other: FastMath) -> FastMath {
-        FastMath(self.0 | other.0)
-    }
-}
-
-/// A recorded operation.
-#[derive(Debug)]
-pub(super) struct Operation {
-    pub(super) name: String,
-    pub(super) operands: Vec<Value>,
-    pub(super) results: Vec<Value>,
-    pub(super) attributes: Vec<(String, Attribute)>,
-    pub(super) regions: Vec<Region>,
-    /// Name of the instruction it is for.
-    pub(super) place: Option<Rc<str>>,
-}
-
-/// A region of one block, made by [`FunctionBuilder::region`].
-#[derive(Debug, Default)]
-pub struct Region {
-    pub(super) arguments: Vec<Value>,
-    pub(super) operations: Vec<Operation>,
-}
-
-/// A value's type, and whether it may still be used.
-struct Definition {
-    ty: Type,
-    in_scope: bool,
+fn written_at(line: &Option<&'static Location<'static>>) -> String {
+    line.map_or_else(String::new, |line| format!(" [{}:{}]", line.file(), line.line()))
 }
 
 /// Records one function. See the [module](super) for an example.
 pub struct FunctionBuilder {
     name: String,
     private: bool,
-    attributes: Vec<(String, Attribute)>,
-    argument_attributes: Vec<Vec<(String, Attribute)>>,
+    attributes: Vec<(Cow<'static, str>, Attribute)>,
+    argument_attributes: Vec<Vec<(Cow<'static, str>, Attribute)>>,
     results: Option<Vec<Type>>,
-    definitions: Vec<Definition>,
+    /// Of each value.
+    types: Vec<Type>,
+    /// Which values may still be used.
+    in_scope: Vec<bool>,
     /// The regions under construction, the function's body first.
     open: Vec<Region>,
     error: Option<BuildError>,
     pub(super) fastmath: FastMath,
-    place: Option<Rc<str>>,
+    place: Option<Arc<str>>,
+    /// The file of the last place in Rust code.
+    file: Option<Arc<str>>,
 }
 
 impl FunctionBuilder {
@@ -116,11 +61,13 @@ impl FunctionBuilder {
             attributes: Vec::new(),
             argument_attributes: Vec::new(),
             results: None,
-            definitions: Vec::new(),
+            types: Vec::new(),
+            in_scope: Vec::new(),
             open: vec![Region::default()],
             error: None,
             fastmath: FastMath::NONE,
             place: None,
+            file: None,
         }
     }
 
@@ -135,27 +82,33 @@ impl FunctionBuilder {
     }
 
     /// Appends an argument.
+    #[track_caller]
     pub fn argument(&mut self, ty: impl Into<Type>) -> Value {
         if self.open.len() != 1 {
-            return self.refuse("func.func", "arguments are added outside of regions");
+            return self.refuse(FUNCTION, "arguments are added outside of regions");
         }
-        let value = self.define(ty.into());
+        let ty = ty.into();
+        if let Err(reason) = ty.check() {
+            return self.refuse(FUNCTION, format!("has an argument {reason}"));
+        }
+        let value = self.define(ty);
         self.open[0].arguments.push(value);
         self.argument_attributes.push(Vec::new());
         value
     }
 
     /// Attaches an attribute to an argument.
+    #[track_caller]
     pub fn set_argument_attribute(&mut self, argument: Value, name: &str, value: Attribute) {
         match self.open[0].arguments.iter().position(|&a| a == argument) {
-            Some(i) => self.argument_attributes[i].push((name.into(), value)),
-            None => _ = self.refuse("func.func", format!("attribute {name}: the value is no argument")),
+            Some(i) => self.argument_attributes[i].push((name.to_owned().into(), value)),
+            None => _ = self.refuse(FUNCTION, format!("attribute {name}: the value is no argument")),
         }
     }
 
     /// Attaches an attribute to the function.
     pub fn set_attribute(&mut self, name: &str, value: Attribute) {
-        self.attributes.push((name.into(), value));
+        self.attributes.push((name.to_owned().into(), value));
     }
 
     /// From here on, float operations carry these flags.
@@ -165,67 +118,86 @@ impl FunctionBuilder {
 
     /// From here on, accesses of tensors are for the HLO instruction of this name: diagnostics name it.
     pub fn set_place(&mut self, instruction: Option<&str>) {
-        self.place = instruction.map(Rc::from);
+        self.place = instruction.map(Arc::from);
     }
 
     /// Type of a value. A value that stands in for a refused operation counts as `index`.
     pub fn type_of(&self, value: Value) -> &Type {
         const INDEX: &Type = &Type::INDEX;
-        self.definitions.get(value.0 as usize).map_or(INDEX, |definition| &definition.ty)
+        self.types.get(value.number()).unwrap_or(INDEX)
     }
 
-    /// Records any operation: the way to dialects this builder has no methods for.
-    ///
-    /// Returns one value per result type. Regions come from [`FunctionBuilder::region`].
+    /// Records any operation. Returns one value per result type. Regions come from [`FunctionBuilder::region`].
+    #[track_caller]
     pub fn op(
         &mut self,
-        name: &str,
+        kind: OpKind,
         operands: &[Value],
-        attributes: Vec<(&str, Attribute)>,
+        attributes: Vec<(&'static str, Attribute)>,
         results: &[Type],
         regions: Vec<Region>,
     ) -> Vec<Value> {
         if operands.contains(&POISON) {
             return vec![POISON; results.len()];
         }
-        if let Some(i) = operands.iter().position(|&v| !self.in_scope(v)) {
-            self.refuse(name, format!("operand {i} was made in a region that is closed, or by another builder"));
-            return vec![POISON; results.len()];
+        let refused = vec![POISON; results.len()];
+        if !self.check_scope(kind, operands, Location::caller()) {
+            return refused;
         }
         let results: Vec<Value> = results.iter().map(|ty| self.define(ty.clone())).collect();
-        let attributes = attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let is_access = matches!(name, "tensor.extract" | "tensor.insert");
-        let place = self.place.clone().filter(|_| is_access);
-        self.record(Operation {
-            place,
-            name: name.to_owned(),
+        let operation = Operation {
+            kind,
             operands: operands.to_vec(),
             results: results.clone(),
-            attributes,
+            attributes: attributes.into_iter().map(|(name, value)| (name.into(), value)).collect(),
             regions,
-        });
+            place: self.place_of(kind, Location::caller()),
+        };
+        if let Err(message) = check_operation(&self.types, &operation) {
+            self.refuse(kind, message);
+            return refused;
+        }
+        self.record(operation);
         results
     }
 
+    /// Where an operation comes from: of accesses to memory users are told, what else there is goes without. It is the
+    /// HLO instruction that the code is for, or the line of Rust code that asked for the operation.
+    fn place_of(&mut self, kind: OpKind, line: &'static Location<'static>) -> Place {
+        if !kind.is_access() {
+            return Place::default();
+        }
+        if let Some(instruction) = &self.place {
+            return Place { instruction: Some(instruction.clone()), source: None };
+        }
+        let file = match self.file.take() {
+            Some(file) if *file == *line.file() => file,
+            _ => line.file().into(),
+        };
+        self.file = Some(file.clone());
+        Place { instruction: None, source: Some((file, line.line(), line.column())) }
+    }
+
     /// Records an operation of one result.
+    #[track_caller]
     pub(super) fn op1(
         &mut self,
-        name: &str,
+        kind: OpKind,
         operands: &[Value],
-        attributes: Vec<(&str, Attribute)>,
+        attributes: Vec<(&'static str, Attribute)>,
         result: Type,
     ) -> Value {
-        self.op(name, operands, attributes, &[result], Vec::new()).first().copied().unwrap_or(POISON)
+        self.op(kind, operands, attributes, &[result], Vec::new()).first().copied().unwrap_or(POISON)
     }
 
     /// Records what `body` does as a region with arguments of these types. Values made inside are
     /// not to be used outside. `body` ends with a terminator.
     pub fn region(&mut self, arguments: &[Type], body: impl FnOnce(&mut Self, &[Value])) -> Region {
-        let first = self.definitions.len();
+        let first = self.types.len();
         let arguments: Vec<Value> = arguments.iter().map(|ty| self.define(ty.clone())).collect();
         self.open.push(Region { arguments: arguments.clone(), operations: Vec::new() });
         body(self, &arguments);
-        self.definitions[first..].iter_mut().for_each(|definition| definition.in_scope = false);
+        self.in_scope[first..].fill(false);
         self.open.pop().unwrap_or_default()
     }
 
@@ -243,6 +215,7 @@ impl FunctionBuilder {
     }
 
     /// Gives back the region last entered; operations go where they went before.
+    #[track_caller]
     pub fn leave(&mut self) -> Region {
         if self.open.len() < 2 {
             self.refuse("region", "left without being entered");
@@ -252,57 +225,63 @@ impl FunctionBuilder {
     }
 
     /// `func.return`; fixes the result types.
+    #[track_caller]
     pub fn ret(&mut self, values: &[Value]) {
         if self.open.len() != 1 || self.results.is_some() {
-            self.refuse("func.return", "a function returns once, outside of regions");
+            self.refuse(OpKind::Return, "ends a function, once and outside of regions");
             return;
         }
         self.results = Some(values.iter().map(|&v| self.type_of(v).clone()).collect());
-        self.op("func.return", values, Vec::new(), &[], Vec::new());
+        self.op(OpKind::Return, values, Vec::new(), &[], Vec::new());
     }
 
     /// `func.call` of a function with these result types.
+    #[track_caller]
     pub fn call(&mut self, callee: &str, arguments: &[Value], results: &[Type]) -> Vec<Value> {
-        self.op("func.call", arguments, vec![("callee", Attribute::symbol(callee))], results, Vec::new())
+        self.op(OpKind::Call, arguments, vec![("callee", Attribute::symbol(callee))], results, Vec::new())
     }
 
-    /// The function as one `func.func` operation in generic MLIR text.
+    /// The function.
     ///
     /// # Errors
     /// The first misuse, with the operation's name; or that nothing is returned.
-    pub fn finish(mut self) -> Result<String, BuildError> {
+    #[track_caller]
+    pub fn finish(mut self) -> Result<Function, BuildError> {
         if self.results.is_none() {
-            self.refuse("func.func", "the function does not return; call `ret`");
+            self.refuse(FUNCTION, "the function does not return; call `ret`");
         }
         if let Some(error) = self.error {
             return Err(error);
         }
-        let mut header = vec![("sym_name".to_owned(), Attribute::Str(self.name))];
-        let types_of = |values: &[Value]| -> Vec<Type> {
-            values.iter().map(|v| self.definitions[v.0 as usize].ty.clone()).collect()
-        };
-        let function_type = print::function_type(&types_of(&self.open[0].arguments), &self.results.unwrap_or_default());
-        header.push(("function_type".to_owned(), Attribute::Raw(function_type)));
-        if self.private {
-            header.push(("sym_visibility".to_owned(), Attribute::str("private")));
-        }
-        if self.argument_attributes.iter().any(|attributes| !attributes.is_empty()) {
-            let dictionaries = self.argument_attributes.into_iter().map(Attribute::Dictionary).collect();
-            header.push(("arg_attrs".to_owned(), Attribute::Array(dictionaries)));
-        }
-        header.extend(self.attributes);
-        let types: Vec<Type> = self.definitions.into_iter().map(|definition| definition.ty).collect();
-        let body = self.open.pop().unwrap_or_default();
-        Ok(print::function(&header, &body, &types))
+        Ok(Function {
+            name: self.name,
+            private: self.private,
+            attributes: self.attributes,
+            argument_attributes: self.argument_attributes,
+            results: self.results.unwrap_or_default(),
+            body: self.open.pop().unwrap_or_default(),
+            types: self.types,
+        })
     }
 
     /// Records the first mistake; later ones are often its consequences.
-    pub fn refuse(&mut self, operation: &str, message: impl fmt::Display) -> Value {
+    #[track_caller]
+    pub fn refuse(&mut self, operation: impl fmt::Display, message: impl fmt::Display) -> Value {
+        self.refuse_at(Location::caller(), operation, message)
+    }
+
+    fn refuse_at(
+        &mut self,
+        line: &'static Location<'static>,
+        operation: impl fmt::Display,
+        message: impl fmt::Display,
+    ) -> Value {
         if self.error.is_none() {
             self.error = Some(BuildError {
                 function: self.name.clone(),
-                operation: operation.to_owned(),
+                operation: operation.to_string(),
                 message: message.to_string(),
+                line: Some(line),
             });
         }
         POISON
@@ -313,16 +292,21 @@ impl FunctionBuilder {
         values.contains(&POISON)
     }
 
-    fn in_scope(&self, value: Value) -> bool {
-        self.definitions.get(value.0 as usize).is_some_and(|definition| definition.in_scope)
+    /// Whether all operands may be used where the next operation goes.
+    pub(super) fn check_scope(&mut self, kind: OpKind, operands: &[Value], line: &'static Location<'static>) -> bool {
+        let unknown = |value: &Value| !self.in_scope.get(value.number()).is_some_and(|&in_scope| in_scope);
+        let Some(i) = operands.iter().position(unknown) else { return true };
+        let message = format!("operand {i} was made in a region that is closed, or by another builder");
+        self.refuse_at(line, kind, message);
+        false
     }
 
     fn define(&mut self, ty: Type) -> Value {
-        self.definitions.push(Definition { ty, in_scope: true });
-        Value(self.definitions.len() as u32 - 1)
+        self.in_scope.push(true);
+        Function::add_value(&mut self.types, ty)
     }
 
-    fn record(&mut self, operation: Operation) {
+    pub(super) fn record(&mut self, operation: Operation) {
         if let Some(region) = self.open.last_mut() {
             region.operations.push(operation);
         }

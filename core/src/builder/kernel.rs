@@ -2,8 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
-use super::{Attribute, BuildError, FunctionBuilder, Type, Value};
-use crate::emitter::{EmitError, Fusion, Kernel, SubgraphCall, SubgraphKind};
+use super::{Attribute, BuildError, FunctionBuilder, OpKind, Type, Value};
+use crate::emitter::{EmitError, Fusion, Kernel, KernelCode, SubgraphCall, SubgraphKind};
 use crate::hlo::{ArrayShape, InstrId, Shape};
 
 /// Builds a kernel's entry function: parameters and outputs are its arguments, thread and block are there.
@@ -61,12 +61,13 @@ impl Subgraph {
 
 impl FunctionBuilder {
     /// Calls a declared subgraph function at an index, with the injected scalars, if it takes any.
+    #[track_caller]
     pub fn call_subgraph(&mut self, subgraph: &Subgraph, index: &[Value], injected: &[Value]) -> Vec<Value> {
         let found = self.types_of(&[index, injected].concat());
         if found != subgraph.arguments && !Self::any_poison(index) && !Self::any_poison(injected) {
             let list = |types: &[Type]| types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ");
             let message = format!("called with ({}), it takes ({})", list(&found), list(&subgraph.arguments));
-            self.refuse(&format!("xla_gpu.pure_call @{}", subgraph.symbol), message);
+            self.refuse(format!("xla_gpu.pure_call @{}", subgraph.symbol), message);
         }
         let arguments = [subgraph.captured.as_slice(), index, injected].concat();
         self.pure_call(&subgraph.symbol, &arguments, &subgraph.results)
@@ -75,6 +76,7 @@ impl FunctionBuilder {
 
 impl<'f> KernelBuilder<'f> {
     /// The entry function of a fusion's kernel; it has the fusion's name.
+    #[track_caller]
     pub fn new(fusion: &'f Fusion) -> Self {
         let mut function = FunctionBuilder::new(&fusion.name);
         function.set_attribute("fusebox.entry", Attribute::Unit);
@@ -116,6 +118,7 @@ impl<'f> KernelBuilder<'f> {
     }
 
     /// Declares a function for the values of instructions of equal dimensions at one index.
+    #[track_caller]
     pub fn values(&mut self, instructions: &[InstrId]) -> Subgraph {
         let rank = self.common_rank("values", instructions);
         let kind = SubgraphKind::Values { instructions: instructions.to_vec() };
@@ -124,6 +127,7 @@ impl<'f> KernelBuilder<'f> {
 
     /// Declares a function for the values of roots of equal dimensions at one index, where the values of
     /// `heroes` are passed in instead of computed.
+    #[track_caller]
     pub fn epilogue(&mut self, roots: &[InstrId], heroes: &[InstrId]) -> Subgraph {
         let rank = self.common_rank("epilogue", roots);
         let kind = SubgraphKind::Epilogue { roots: roots.to_vec(), heroes: heroes.to_vec() };
@@ -132,6 +136,7 @@ impl<'f> KernelBuilder<'f> {
     }
 
     /// Declares a function for the computation that a reduce, scatter, … applies: scalars in, scalars out.
+    #[track_caller]
     pub fn combiner(&mut self, instruction: InstrId) -> Subgraph {
         let name = format!("combiner of {}", self.fusion.computation().instruction(instruction).name);
         let applied = self.fusion.computation().instruction(instruction).op.applied();
@@ -156,17 +161,19 @@ impl<'f> KernelBuilder<'f> {
     ///
     /// # Errors
     /// The first misuse of the builder, or that `written` are not the outputs' types.
+    #[track_caller]
     pub fn finish(mut self, written: &[Value]) -> Result<Kernel, EmitError> {
         let (found, wanted) = (self.types_of(written), self.types_of(&self.outputs));
         if found != wanted && !FunctionBuilder::any_poison(written) {
             let message = format!("{} values returned, not one per output with its type", written.len());
-            self.refuse("func.return", message);
+            self.refuse(OpKind::Return, message);
         }
         self.function.ret(written);
-        let mlir = self.function.finish()?;
-        Ok(Kernel { mlir, calls: self.calls })
+        let code = KernelCode::Function(self.function.finish()?);
+        Ok(Kernel { code, calls: self.calls })
     }
 
+    #[track_caller]
     fn declare(&mut self, kind: SubgraphKind, symbol: String, arguments: Vec<Type>, returned: &[InstrId]) -> Subgraph {
         if let Some(call) = self.calls.iter().find(|call| call.kind == kind) {
             let symbol = call.symbol.clone();
@@ -196,6 +203,7 @@ impl<'f> KernelBuilder<'f> {
         candidates.find(|symbol| !taken(symbol)).unwrap_or(base)
     }
 
+    #[track_caller]
     fn common_rank(&mut self, what: &str, instructions: &[InstrId]) -> usize {
         let computation = self.fusion.computation();
         let mut dims = instructions.iter().map(|&id| leaf_arrays(&computation.instruction(id).shape));
@@ -222,6 +230,7 @@ fn leaf_arrays(shape: &Shape) -> Vec<&ArrayShape> {
     shape.leaves().into_iter().filter_map(Shape::as_array).collect()
 }
 
+#[track_caller]
 fn tensor_argument(function: &mut FunctionBuilder, name: &str, shape: &Shape) -> Value {
     match shape {
         Shape::Array(array) => function.argument(Type::of_array(array)),

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use super::{Bid, Candidate, Fusion, Plan};
 use crate::device::DeviceDescription;
 use crate::hlo::{InstrId, Instruction, Opcode};
+use crate::ir;
 
 /// Kind of fusion an emitter is for: the `kind` of `--emitter kind=name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -157,10 +158,28 @@ pub enum SubgraphKind {
 /// A kernel as an emitter hands it over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// The entry function and nothing else, as generic MLIR text of one `func.func` operation.
-    pub mlir: String,
+    /// The entry function and nothing else.
+    pub code: KernelCode,
     /// The functions it calls.
     pub calls: Vec<SubgraphCall>,
+}
+
+/// The entry function of a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KernelCode {
+    /// As the [builder](crate::builder) makes it.
+    Function(ir::Function),
+    /// Generic MLIR text of one `func.func` operation, by whatever means it was written.
+    Text(String),
+}
+
+impl fmt::Display for KernelCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KernelCode::Function(function) => function.fmt(f),
+            KernelCode::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 /// Why an emitter that accepted a fusion could not plan or emit it.

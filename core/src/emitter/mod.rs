@@ -4,7 +4,7 @@
 //! Candidate, DeviceDescription ──bid────> Bid       (which instructions one kernel would compute)
 //! Fusion, DeviceDescription ──consider──> Verdict
 //!                           ────plan────> Plan      (launch, indexing maps, knobs)
-//!                           ────emit────> Kernel    (entry function as textual MLIR)
+//!                           ────emit────> Kernel    (entry function, in kernel IR)
 //! ```
 //!
 //! An emitter is a pure function: same fusion, device, plan, same kernel, byte for byte. It writes
@@ -22,7 +22,7 @@ pub use candidate::{Bid, Candidate};
 pub use check::{PlanFault, check_plan};
 pub use fusion::Fusion;
 pub use interface::{
-    Configuration, Decline, Descriptor, EmitError, Emitter, Kernel, KernelKind, Registration, SubgraphCall,
+    Configuration, Decline, Descriptor, EmitError, Emitter, Kernel, KernelCode, KernelKind, Registration, SubgraphCall,
     SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, WriteMode};

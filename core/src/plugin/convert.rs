@@ -7,8 +7,8 @@ use prost::Message;
 use super::schema;
 use crate::device::DeviceDescription;
 use crate::emitter::{
-    Bid, Configuration, Decline, Descriptor, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan, Plan,
-    SubgraphCall, SubgraphKind, Verdict, WriteMode,
+    Bid, Configuration, Decline, Descriptor, Emitter, Fusion, Kernel, KernelCode, KernelKind, LaunchDimensions,
+    OutputPlan, Plan, SubgraphCall, SubgraphKind, Verdict, WriteMode,
 };
 use crate::hlo::{InstrId, Opcode, PrintOptions, parse_module, print_module_with};
 
@@ -240,7 +240,7 @@ pub fn encode_kernel(kernel: &Kernel, fusion: &Fusion) -> schema::Kernel {
         };
         schema::SubgraphCall { symbol: call.symbol.clone(), kind: kind.into(), instructions, heroes }
     };
-    schema::Kernel { mlir: kernel.mlir.clone(), calls: kernel.calls.iter().map(call).collect() }
+    schema::Kernel { mlir: format!("{:#}", kernel.code), calls: kernel.calls.iter().map(call).collect() }
 }
 
 /// A kernel of this fusion from a message.
@@ -270,5 +270,8 @@ pub fn decode_kernel(kernel: schema::Kernel, fusion: &Fusion) -> Result<Kernel, 
         };
         Ok(SubgraphCall { symbol: call.symbol, kind })
     };
-    Ok(Kernel { mlir: kernel.mlir, calls: kernel.calls.into_iter().map(call).collect::<Result<_, WireError>>()? })
+    Ok(Kernel {
+        code: KernelCode::Text(kernel.mlir),
+        calls: kernel.calls.into_iter().map(call).collect::<Result<_, WireError>>()?,
+    })
 }

@@ -47,18 +47,20 @@ pub const MOST_SYMBOL_BYTES: usize = 256;
 
 /// Bytes of a kernel's text with its subgraph functions, which name all parameters each: 400 of either make 14 million.
 pub const MOST_TEXT_BYTES: usize = 1 << 30;
-/// Operations of a kernel's text. Each takes some 200 bytes in MLIR, and more than that in LLVM.
+/// Operations of a kernel's text. Each takes some 200 bytes, and more than that in LLVM.
 pub const MOST_OPERATIONS: usize = 4 << 20;
-/// Regions within regions, and parentheses of types and attributes: MLIR's parser, verifier and printer recurse over them,
-/// on threads with stacks of 2 MiB. Loops in loops are about as many as a tensor has dimensions.
+/// Regions within regions: whatever reads, checks, rewrites or prints them recurses over them, on threads with stacks of
+/// 2 MiB. Loops in loops are about as many as a tensor has dimensions.
 pub const MOST_NESTED_REGIONS: usize = 64;
 /// Brackets within brackets in types and attributes: a dense constant has one for each dimension.
 pub const MOST_NESTED_BRACKETS: usize = 64;
-/// Characters of a number. Parsing takes time in proportion to the square.
+/// Attributes of an operation, each of which is compared with all others.
+pub const MOST_ATTRIBUTES: usize = 256;
+/// Characters of a number.
 pub const MOST_DIGITS: usize = 64;
-/// Results of an operation: a use of result number four billion would make MLIR allocate as many.
+/// Results of an operation.
 pub const MOST_RESULTS: u32 = 1 << 16;
-/// Tokens of one affine map, whose expressions MLIR parses by recursion. Those of vector transfers have eight.
+/// Tokens of one affine map. Those of vector transfers have about as many as the tensor has dimensions.
 pub const MOST_AFFINE_TOKENS: usize = 256;
 /// Bits of an integer: products and complex numbers of the widest types have as many.
 pub const MOST_BITS: u32 = 128;

@@ -9,6 +9,8 @@
 //! emit.rs     the same -> entry function
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod accept;
 mod emit;
 mod joined;

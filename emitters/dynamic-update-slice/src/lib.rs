@@ -7,6 +7,8 @@
 //! emit.rs     the same -> entry function
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod emit;
 mod hazards;
 mod plan;

@@ -8,6 +8,8 @@
 //! emit.rs     the same -> entry function
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod accept;
 mod emit;
 mod plan;

@@ -7,6 +7,8 @@
 //! emit.rs    loop nests -> entry function
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod accept;
 mod emit;
 mod plan;

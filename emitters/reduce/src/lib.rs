@@ -8,6 +8,8 @@
 //! chain/       chains of row reductions: one thread per block, a row per warp, a row per block
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod body;
 mod chain;
 mod cpu;

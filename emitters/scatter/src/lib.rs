@@ -13,6 +13,8 @@
 //! body.rs      what all of them write: index vectors, bounds, combining
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod body;
 mod filter;
 mod gathered;

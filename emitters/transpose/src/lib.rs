@@ -13,6 +13,8 @@
 //! emit.rs      loops -> entry function
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod emit;
 mod grid;
 mod index;

@@ -15,7 +15,7 @@
 //! A lane is a query, so maxima and sums need no combination of lanes, and whatever the sizes of keys and values, only
 //! the last strip has idle lanes.
 
-use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Value};
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, OpKind, Scalar, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 
 use crate::form::{Attention, Sizes};
@@ -298,14 +298,14 @@ impl Block<'_> {
         // Lane by lane: the host's exponential is one of scalars, and becomes one of vectors in a loop.
         let shift = self.fill(b, width, tensor, |b, lane, tensor| {
             let change = b.extract(tensor, &[one, lane]);
-            let factor = b.float_unary("math.exp", change);
+            let factor = b.float_unary(OpKind::Exp, change);
             b.insert(factor, tensor, &[one, lane])
         });
         let scores = self.fill(b, count, state.scores, |b, key, scores| {
             self.fill(b, width, scores, |b, lane, scores| {
                 let (score, shift) = (b.extract(scores, &[key, lane]), b.extract(shift, &[zero, lane]));
                 let difference = b.subf(score, shift);
-                let exponential = b.float_unary("math.exp", difference);
+                let exponential = b.float_unary(OpKind::Exp, difference);
                 b.insert(exponential, scores, &[key, lane])
             })
         });

@@ -18,7 +18,7 @@
 //! other. Rows in shared memory are one element longer than they need be, so that threads at one column do not meet in
 //! one bank.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, OpKind, Scalar, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::{Expr, IndexingMap, ceil_div};
 
@@ -189,13 +189,13 @@ impl Block<'_> {
         let (nothing, lowest) = (b.float(0.0, self.element), b.float(f64::NEG_INFINITY, self.element));
         let shift = subtracted(b, maximum, lowest, nothing);
         let change = b.subf(before, shift);
-        let factor = b.float_unary("math.exp", change);
+        let factor = b.float_unary(OpKind::Exp, change);
         let scores = b.sync_threads(&[scores])[0];
         let step = b.index(self.tiles.threads_per_query());
         let scores = b.scf_for(self.place, keys, step, &[scores], |b, key, scores| {
             let score = b.extract(scores[0], &[self.row, key]);
             let difference = b.subf(score, shift);
-            let exponential = b.float_unary("math.exp", difference);
+            let exponential = b.float_unary(OpKind::Exp, difference);
             vec![b.insert(exponential, scores[0], &[self.row, key])]
         });
         (b.sync_threads(&scores)[0], maximum, factor)

@@ -9,6 +9,8 @@
 //! gpu.rs    the loops of a block of many
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod cpu;
 mod form;
 mod gpu;

@@ -2,6 +2,8 @@
 //!
 //! Read it from top to bottom: who I am, whether I take a fusion, who computes which element, and the code.
 
+#![forbid(unsafe_code)]
+
 use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{

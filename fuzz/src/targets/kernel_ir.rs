@@ -94,8 +94,10 @@ pub const WORDS: [&str; 76] = [
 /// A kernel as it is handed to lowering.
 #[derive(Clone, Debug)]
 struct Kernel {
-    /// Its text and what is said of it.
+    /// What is said of it, without its functions.
     source: KernelSource,
+    /// Its functions.
+    text: String,
     /// What it is for.
     target: Machine,
 }
@@ -131,12 +133,13 @@ fn of(program: &Source, target: &Machine, device: &DeviceDescription) -> Vec<Ker
             let argument = |bytes| Argument { bytes, alignment: 64, read_only: false, no_alias: true };
             let source = KernelSource {
                 entry: kernel.unit.fusion.name.clone(),
-                functions: kernel.functions,
+                functions: Vec::new(),
                 arguments: bytes.into_iter().map(argument).collect(),
                 launch: kernel.plan.launch,
                 shared_bytes: kernel.plan.shared_bytes,
             };
-            Kernel { source, target: target.clone() }
+            let text = kernel.functions.iter().map(ToString::to_string).collect();
+            Kernel { source, text, target: target.clone() }
         })
         .collect()
 }
@@ -166,10 +169,14 @@ impl KernelIr {
 
 impl Target for KernelIr {
     fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
-        let Some(Kernel { source, target }) = damaged(&self.kernels, random) else { return Ok("nothing") };
-        self.input = source.functions.clone().into_bytes();
+        let Some(Kernel { mut source, text, target }) = damaged(&self.kernels, random) else { return Ok("nothing") };
+        self.input = text.clone().into_bytes();
         feeds(&self.input)?;
-        match fusebox_lowering::compile(&[source], &target, &mut NoStages) {
+        let compiled = fusebox_lowering::read(&source.entry, &text).and_then(|functions| {
+            source.functions = functions;
+            fusebox_lowering::compile(&[source], &target, &mut NoStages)
+        });
+        match compiled {
             Ok(_) => Ok("compiled"),
             Err(LoweringError::Invalid { .. }) => Ok("invalid"),
             Err(LoweringError::Unsupported { .. }) => Ok("unsupported"),
@@ -188,8 +195,8 @@ impl Target for KernelIr {
 /// A kernel whose text is changed.
 fn damaged(kernels: &[Kernel], random: &mut Random) -> Option<Kernel> {
     let (mut kernel, other) = (random.pick(kernels)?.clone(), random.pick(kernels)?);
-    let (text, other) = (std::mem::take(&mut kernel.source.functions), &other.source.functions);
-    kernel.source.functions = match random.chance(8) {
+    let (text, other) = (std::mem::take(&mut kernel.text), &other.text);
+    kernel.text = match random.chance(8) {
         true => {
             let mut bytes = text.into_bytes();
             mutate::bytes(random, &mut bytes, other.as_bytes());

@@ -3,6 +3,8 @@
 //! A crate that nothing names is dropped by the linker, and its registration with it, without a word. So
 //! each is named here, and `tests/list.rs` says who must have arrived.
 
+#![forbid(unsafe_code)]
+
 use fusebox_emitter_concatenate as _;
 use fusebox_emitter_dynamic_update_slice as _;
 use fusebox_emitter_input_slices as _;

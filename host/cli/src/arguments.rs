@@ -31,6 +31,8 @@ pub enum Command {
     Explain(Explain),
     /// Print the indexing maps of each operation
     Indexing(Indexing),
+    /// Take one kernel's IR from a stage of lowering to another
+    Lower(Lower),
     /// Serve one emitter library over standard input and output
     #[command(name = fusebox_plugins::SERVE_COMMAND, hide = true)]
     ServeEmitter(ServeEmitter),
@@ -135,9 +137,9 @@ pub struct Compile {
 pub enum Emit {
     /// HLO with fusions
     Hlo,
-    /// Kernels as emitters wrote them
+    /// Kernels as emitters and emission wrote them
     Mlir,
-    /// Kernels in the LLVM dialect's neighbourhood
+    /// Kernels after the last stage of the kernel IR, before they are written as LLVM IR
     MlirLowered,
     /// LLVM IR after optimisation
     Llvm,
@@ -187,6 +189,25 @@ pub struct Indexing {
     /// Write what every phase made to numbered files in this folder
     #[arg(long, value_name = "DIR")]
     pub dump_to: Option<PathBuf>,
+}
+
+/// `fusebox lower`
+#[derive(Debug, Args)]
+pub struct Lower {
+    /// Functions of a kernel as MLIR text: from a dump, or written by hand in any form MLIR reads; - for standard input
+    pub kernel: PathBuf,
+    /// The stage that the text is at
+    #[arg(long, value_name = "STAGE", default_value = "kernel")]
+    pub from: String,
+    /// The stage to stop at: kernel, inlined, memory, loops, indices, scalars, llvm-unoptimized, llvm or asm
+    #[arg(long, value_name = "STAGE", default_value = "scalars")]
+    pub to: String,
+    /// cpu, simt, sm_80, sm_90, gfx942, …
+    #[arg(long, default_value = "cpu")]
+    pub target: String,
+    /// Largest text that is read: bytes, or 512M, 4G, none
+    #[arg(long, value_name = "SIZE", default_value_t)]
+    pub file_limit: SizeLimit,
 }
 
 /// What `--isolate` starts.

@@ -5,6 +5,7 @@ use std::panic::{UnwindSafe, catch_unwind};
 
 use fusebox_compiler::CompileError;
 use fusebox_files::{ReadError, WriteError};
+use fusebox_lowering::LoweringError;
 use fusebox_run::inputs::InputError;
 use fusebox_run::stored::StoredError;
 use fusebox_run::terminal::{self, PrintError};
@@ -39,6 +40,16 @@ impl From<CompileError> for Failure {
             CompileError::Dump(error) => error.into(),
             error if error.is_internal() => Failure::Bug(error.to_string()),
             error => Failure::input(error),
+        }
+    }
+}
+
+impl From<LoweringError> for Failure {
+    fn from(error: LoweringError) -> Self {
+        match error {
+            LoweringError::Invalid { .. } | LoweringError::Unsupported { .. } => Failure::input(error),
+            LoweringError::Target { .. } | LoweringError::Stage(_) => Failure::usage(error),
+            LoweringError::Llvm(_) | LoweringError::ForeignSymbols(_) => Failure::Bug(error.to_string()),
         }
     }
 }

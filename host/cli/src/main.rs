@@ -2,6 +2,8 @@
 //!
 //! One file a subcommand in `commands/`; the others serve them all.
 
+#![forbid(unsafe_code)]
+
 mod arguments;
 mod commands;
 mod emitters;
@@ -25,6 +27,7 @@ fn main() {
         Command::Emitters(emitters) => commands::emitters::run(emitters),
         Command::Explain(explain) => commands::explain::run(explain),
         Command::Indexing(indexing) => commands::indexing::run(indexing),
+        Command::Lower(lower) => commands::lower::run(lower),
         Command::ServeEmitter(serve) => commands::serve_emitter::run(serve),
     })
 }

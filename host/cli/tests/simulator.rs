@@ -141,7 +141,9 @@ impl Case {
         };
         let source = KernelSource {
             entry: "kernel".into(),
-            functions: generic_form("kernel", functions).map_err(|e| e.to_string())?,
+            functions: generic_form("kernel", functions)
+                .and_then(|text| fusebox_lowering::read("kernel", &text))
+                .map_err(|e| e.to_string())?,
             arguments: self.arguments.iter().map(argument).collect(),
             launch: self.launch,
             shared_bytes: self.shared_bytes,

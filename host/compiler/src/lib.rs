@@ -2,6 +2,8 @@
 //!
 //! [`compile`] is the way; the modules stand in the order in which data passes through them.
 
+#![forbid(unsafe_code)]
+
 mod phase;
 mod pipeline;
 
@@ -27,6 +29,9 @@ mod prediction;
 mod lower;
 
 mod schedule;
+
+#[cfg(test)]
+mod tests;
 
 pub use dump::Dump;
 pub use error::{CompileError, EmitterError};

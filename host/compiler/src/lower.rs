@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fusebox_core::emitter::WriteMode;
 use fusebox_core::hlo::Shape;
+use fusebox_core::ir::Function;
 use fusebox_lowering::{Argument, Code, KernelSource, LoweringError, Stage, Stages, Target};
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
 
@@ -42,7 +43,7 @@ pub fn lower(
     dump: &Dump,
 ) -> Result<Result<Lowered, Refused>, CompileError> {
     // One PTX or assembly file is one module: only objects come in several.
-    let threads = if matches!(target, Target::Cpu | Target::Simt) { threads } else { 1 };
+    let threads = if target.takes_several_modules() { threads } else { 1 };
     let batches = batches(kernels, threads);
     let compile = |batch: &Vec<usize>| {
         let mut texts = Texts { wanted: wanted.to_vec(), all: dump.is_active(), texts: BTreeMap::new() };
@@ -72,11 +73,12 @@ fn batches(kernels: &[Selected], threads: usize) -> Vec<Vec<usize>> {
     }
     let count = (kernels.len() / LEAST_PER_BATCH).clamp(1, threads.max(1));
     let mut by_size: Vec<usize> = (0..kernels.len()).collect();
-    by_size.sort_by_key(|&index| std::cmp::Reverse(kernels[index].functions.len()));
+    let work = |index: usize| kernels[index].functions.iter().map(Function::size).sum::<usize>();
+    by_size.sort_by_key(|&index| std::cmp::Reverse(work(index)));
     let mut batches = vec![(0, Vec::new()); count];
     for index in by_size {
         if let Some((size, batch)) = batches.iter_mut().min_by_key(|(size, _)| *size) {
-            *size += kernels[index].functions.len();
+            *size += work(index);
             batch.push(index);
         }
     }
@@ -98,8 +100,9 @@ fn join<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
     handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn source(kernel: &Selected, target: &Target) -> KernelSource {
-    let alignment = buffer_alignment(target) as u32;
+/// A kernel as lowering takes it.
+pub fn source(kernel: &Selected, target: &Target) -> KernelSource {
+    let alignment = target.buffer_alignment() as u32;
     let fusion = &kernel.unit.fusion;
     let shared = shared_arguments(kernel);
     let argument = |(number, argument): (usize, KernelArgument)| {
@@ -165,14 +168,6 @@ pub fn arguments(kernel: &Selected) -> Vec<KernelArgument> {
     parameters.chain(outputs).collect()
 }
 
-/// Alignment of every buffer on a target.
-pub fn buffer_alignment(target: &Target) -> u64 {
-    match target {
-        Target::Cpu | Target::Simt => 64,
-        Target::Nvptx { .. } | Target::Amdgpu { .. } => 256,
-    }
-}
-
 /// Collects the texts of one batch.
 struct Texts {
     wanted: Vec<Stage>,
@@ -192,14 +187,14 @@ impl Stages for Texts {
 
 fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Result<(), CompileError> {
     for (stage, text) in texts {
-        let (phase, part, extension) = match stage {
-            Stage::Mlir => (Phase::Emit, "batch", "mlir"),
-            Stage::MlirLowered => (Phase::Lower, "mlir", "mlir"),
-            Stage::LlvmUnoptimized => (Phase::Lower, "llvm-unoptimized", "ll"),
-            Stage::Llvm => (Phase::Lower, "llvm", "ll"),
-            Stage::Assembly => (Phase::Code, "asm", "s"),
+        let (phase, extension) = match stage {
+            Stage::Kernel => continue,
+            Stage::Inlined | Stage::Memory | Stage::Loops | Stage::Indices | Stage::Scalars => (Phase::Lower, "mlir"),
+            Stage::LlvmUnoptimized | Stage::Llvm => (Phase::Lower, "ll"),
+            Stage::Assembly => (Phase::Code, "s"),
         };
-        dump.write(phase, &format!("{part}{batch}"), extension, || text.clone().into_bytes())?;
+        let part = format!("{}-{}{batch}", *stage as u8, stage.name());
+        dump.write(phase, &part, extension, || text.clone().into_bytes())?;
     }
     Ok(())
 }

@@ -13,9 +13,9 @@ pub enum Phase {
     Select,
     /// Fusion to launch dimensions and indexing maps.
     Plan,
-    /// Plan to MLIR.
+    /// Plan to kernel IR.
     Emit,
-    /// MLIR to lowered MLIR and LLVM IR.
+    /// Kernel IR through the stages of lowering to LLVM IR.
     Lower,
     /// LLVM IR to machine code.
     Code,

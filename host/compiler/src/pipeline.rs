@@ -9,7 +9,7 @@ use fusebox_lowering::{Code, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable};
 
 use crate::fuse::BidRecord;
-use crate::lower::{Lowered, Refused, buffer_alignment, lower};
+use crate::lower::{Lowered, Refused, lower};
 use crate::schedule::{Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
@@ -123,7 +123,7 @@ fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileEr
     let name = &selected.unit.fusion.name;
     options.dump.write(Phase::Select, name, "txt", || report::selection(selected).into_bytes())?;
     options.dump.write(Phase::Plan, name, "txt", || report::plan(&selected.plan).into_bytes())?;
-    options.dump.write(Phase::Emit, name, "mlir", || selected.functions.clone().into_bytes())
+    options.dump.write(Phase::Emit, name, "mlir", || selected.text(&options.target).into_bytes())
 }
 
 /// Machine code. An emitter whose kernel cannot be compiled gives way to the next that takes the fusion.
@@ -147,7 +147,7 @@ fn assemble(made: &Compilation, options: &Options) -> Result<Executable, Compile
     let kernels = kernels::collect(&made.fused);
     let plans: Vec<&Plan> = made.kernels.iter().map(|kernel| &kernel.plan).collect();
     let Schedule { thunks, allocations, host_ops, parameters, result } =
-        schedule(&made.fused, &kernels, &plans, buffer_alignment(&options.target))?;
+        schedule(&made.fused, &kernels, &plans, options.target.buffer_alignment())?;
     let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let name = made.fused.name.clone();
     let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());

@@ -3,15 +3,16 @@
 use std::cell::Cell;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Kernel, Plan, Verdict, check_plan};
+use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan, Verdict, check_plan};
 use fusebox_core::hlo::Opcode;
-use fusebox_lowering::LoweringError;
+use fusebox_core::ir::Function;
+use fusebox_lowering::{LoweringError, Target};
 use fusebox_plugins::{LoadedEmitter, Origin, Outcome, Override, Produced, Registry, Selection, Unfinished, produce};
 
 use crate::fuse::BidRecord;
 use crate::kernels::Unit;
 use crate::prediction::{Prediction, predict};
-use crate::{CompileError, EmitterError, Options, Phase, report};
+use crate::{CompileError, EmitterError, Options, Phase, lower, report};
 
 /// The emitters to choose from, and what the user decided about them.
 #[derive(Clone, Default)]
@@ -59,9 +60,20 @@ pub struct Selected {
     /// What the plan costs at least.
     pub prediction: Prediction,
     /// The entry function and its subgraph functions.
-    pub functions: String,
+    pub functions: Vec<Function>,
     /// Why emitters that come before it were passed over.
     pub failures: Vec<EmitterError>,
+}
+
+impl Selected {
+    /// The kernel's functions as MLIR text, with what it is launched with.
+    pub fn text(&self, target: &Target) -> String {
+        fusebox_lowering::kernel_text(&lower::source(self, target))
+    }
+}
+
+fn text(functions: &[Function]) -> String {
+    functions.iter().map(Function::to_string).collect()
 }
 
 /// Asks every emitter, and lets the best that delivers plan and emit.
@@ -80,7 +92,7 @@ pub fn instead(refused: Selected, source: LoweringError, options: &Options) -> R
     let Selected { unit, selection, place, plan, functions, mut failures, .. } = refused;
     let emitter = &options.emitters.registry.emitters()[selection.order[place]];
     let error = EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) };
-    dump_refused(options, emitter, &unit, &error, Some(&plan), Some(&functions))?;
+    dump_refused(options, emitter, &unit, &error, Some(&plan), Some(&|| text(&functions)))?;
     if selection.forced {
         return Err(Box::new(error).into());
     }
@@ -117,7 +129,7 @@ fn deliver(
     unit: &Unit,
     is_in_charge: bool,
     options: &Options,
-) -> Result<Result<(Plan, String), EmitterError>, CompileError> {
+) -> Result<Result<(Plan, Vec<Function>), EmitterError>, CompileError> {
     let fusion = &unit.fusion;
     let knobs = if is_in_charge { options.emitters.knobs.clone() } else { Configuration::default() };
     let Produced { plan, kernel } = match ask(|| produce(emitter, fusion, &options.device, &knobs)) {
@@ -125,7 +137,9 @@ fn deliver(
         Err(unfinished) => {
             let Unfinished { failure, plan, kernel } = *unfinished;
             let error = failure.into();
-            dump_refused(options, emitter, unit, &error, plan.as_ref(), kernel.as_ref().map(|it| it.mlir.as_str()))?;
+            let text = kernel.map(|kernel| move || kernel.code.to_string());
+            let text = text.as_ref().map(|text| text as &dyn Fn() -> String);
+            dump_refused(options, emitter, unit, &error, plan.as_ref(), text)?;
             return Ok(Err(error));
         }
     };
@@ -133,7 +147,7 @@ fn deliver(
     match known.and_then(|()| complete(emitter, fusion, &kernel)) {
         Ok(functions) => Ok(Ok((plan, functions))),
         Err(error) => {
-            dump_refused(options, emitter, unit, &error, Some(&plan), Some(&kernel.mlir))?;
+            dump_refused(options, emitter, unit, &error, Some(&plan), Some(&|| kernel.code.to_string()))?;
             Ok(Err(error))
         }
     }
@@ -146,7 +160,7 @@ fn dump_refused(
     unit: &Unit,
     error: &EmitterError,
     plan: Option<&Plan>,
-    kernel: Option<&str>,
+    kernel: Option<&dyn Fn() -> String>,
 ) -> Result<(), CompileError> {
     let part = format!("{}.refused-{}", unit.fusion.name, emitter.descriptor().name);
     let reason = |mark: &str| error.to_string().lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
@@ -155,7 +169,7 @@ fn dump_refused(
         options.dump.write(Phase::Plan, &part, "txt", text)?;
     }
     if let Some(kernel) = kernel {
-        options.dump.write(Phase::Emit, &part, "mlir", || (reason("// refused: ") + kernel).into_bytes())?;
+        options.dump.write(Phase::Emit, &part, "mlir", || (reason("// refused: ") + &kernel()).into_bytes())?;
     }
     Ok(())
 }
@@ -200,12 +214,16 @@ pub fn planned(
 
 /// The kernel with the subgraph functions it calls. A library's IR is verified here, before the time that lowering takes;
 /// lowering verifies all.
-fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result<String, EmitterError> {
+fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result<Vec<Function>, EmitterError> {
     let subgraphs = fusebox_emission::subgraph_functions(fusion, &kernel.calls)?;
-    let functions = format!("{}\n{subgraphs}", kernel.mlir);
+    let refused = |source| EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) };
+    let mut functions = match &kernel.code {
+        KernelCode::Function(function) => vec![function.clone()],
+        KernelCode::Text(text) => fusebox_lowering::parse(&fusion.name, text).map_err(refused)?,
+    };
+    functions.extend(subgraphs);
     if *emitter.origin() != Origin::Linked {
-        fusebox_lowering::verify(&fusion.name, &functions)
-            .map_err(|source| EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) })?;
+        fusebox_lowering::verify(&fusion.name, &functions).map_err(refused)?;
     }
     Ok(functions)
 }

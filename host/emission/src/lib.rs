@@ -5,10 +5,12 @@
 //!                        schedule    in which order
 //!                        subgraph    functions, loops, branches
 //!                        elemental   the operations, scalar by scalar
-//!                        ──> text of func.func operations
+//!                        ──> functions of the kernel IR
 //! ```
 //!
 //! [`subgraph_functions`] is the way in.
+
+#![forbid(unsafe_code)]
 
 mod access;
 mod elemental;
@@ -21,21 +23,21 @@ mod subgraph;
 use std::collections::HashSet;
 
 use fusebox_core::emitter::{Fusion, SubgraphCall, SubgraphKind};
+use fusebox_core::ir::Function;
 
 pub use elemental::MAX_CONSTANT_ELEMENTS;
 pub use error::EmissionError;
 use partition::{Partition, Request};
 
-/// The functions that `calls` name, and those they call in turn, as `func.func` operations in generic
-/// MLIR form. All are private.
+/// The functions that `calls` name, and those they call in turn, each private.
 ///
 /// # Errors
 /// If an instruction cannot be computed element by element, or a call makes no sense; the error
 /// names the instruction and its place.
-pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<String, EmissionError> {
+pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec<Function>, EmissionError> {
     let calls = distinct(calls)?;
     let taken: HashSet<String> = calls.iter().map(|call| call.symbol.clone()).collect();
-    let mut text = values(fusion, &calls, &taken)?;
+    let mut functions = values(fusion, &calls, &taken)?;
     for call in calls {
         match &call.kind {
             SubgraphKind::Values { .. } => {}
@@ -43,18 +45,18 @@ pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Str
                 let request = Request { symbol: call.symbol.clone(), instructions: roots.clone() };
                 let mut partition =
                     Partition::new(&fusion.module, fusion.computation(), &[request], heroes, &call.symbol, &taken)?;
-                text += &subgraph::functions(&mut partition, heroes)?;
+                functions.extend(subgraph::functions(&mut partition, heroes)?);
             }
             SubgraphKind::Combiner { instruction } => {
-                text += &elemental::combiner_function(fusion, &call.symbol, *instruction)?;
+                functions.push(elemental::combiner_function(fusion, &call.symbol, *instruction)?);
             }
         }
     }
-    Ok(text)
+    Ok(functions)
 }
 
 /// The functions without injected values: partitioned together, so that they share.
-fn values(fusion: &Fusion, calls: &[&SubgraphCall], taken: &HashSet<String>) -> Result<String, EmissionError> {
+fn values(fusion: &Fusion, calls: &[&SubgraphCall], taken: &HashSet<String>) -> Result<Vec<Function>, EmissionError> {
     let request = |call: &&SubgraphCall| match &call.kind {
         SubgraphKind::Values { instructions } => {
             Some(Request { symbol: call.symbol.clone(), instructions: instructions.clone() })

@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
-use fusebox_core::builder::{Attribute, FunctionBuilder, IntPredicate, Region, Type, Value};
+use fusebox_core::builder::{Attribute, FunctionBuilder, IntPredicate, OpKind, Region, Type, Value};
 use fusebox_core::hlo::{InstrId, Op};
 use fusebox_core::indexing::{IndexingMap, Variable};
+use fusebox_core::ir::Function;
 
 use crate::access::Condition;
 use crate::index::{Atom, IndexId, Runtime};
@@ -19,7 +20,7 @@ use crate::{EmissionError, elemental};
 pub struct Writer<'p, 'm> {
     /// What is written.
     pub partition: &'p mut Partition<'m>,
-    /// The text so far.
+    /// The function so far.
     pub b: FunctionBuilder,
     function: FunctionId,
     /// Tensors by parameter number.
@@ -36,19 +37,19 @@ pub struct Writer<'p, 'm> {
     fetched: HashMap<Read, Vec<Value>>,
 }
 
-/// Text of all functions of a partition. `heroes` are the injected instructions in the order of their
+/// All functions of a partition. `heroes` are the injected instructions in the order of their
 /// arguments.
-pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<String, EmissionError> {
+pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<Vec<Function>, EmissionError> {
     let mut scopes: Vec<Vec<ScopeId>> = vec![Vec::new(); partition.functions.len()];
     for (i, scope) in partition.scopes.iter().enumerate() {
         scopes[scope.function.0 as usize].push(ScopeId(i as u32));
     }
-    let mut text = String::new();
+    let mut functions = Vec::with_capacity(scopes.len());
     for (i, scopes) in scopes.iter().enumerate() {
         let writer = Writer::new(partition, FunctionId(i as u32), heroes, scopes);
-        text += &writer.write()?;
+        functions.push(writer.write()?);
     }
-    Ok(text)
+    Ok(functions)
 }
 
 impl<'p, 'm> Writer<'p, 'm> {
@@ -102,7 +103,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
     }
 
-    fn write(mut self) -> Result<String, EmissionError> {
+    fn write(mut self) -> Result<Function, EmissionError> {
         for need in schedule(self.partition, self.function) {
             match need {
                 Need::Value(id) => self.write_value(id)?,
@@ -243,7 +244,7 @@ impl<'p, 'm> Writer<'p, 'm> {
     pub fn close(
         &mut self,
         scope: ScopeId,
-        terminator: &str,
+        terminator: OpKind,
         end: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>, EmissionError>,
     ) -> Result<Region, EmissionError> {
         let state = self.states.remove(&scope).unwrap_or_default();
@@ -268,10 +269,11 @@ impl<'p, 'm> Writer<'p, 'm> {
             ScopeKind::Body | ScopeKind::Branch => Vec::new(),
         };
         let map = IndexingMap { ranges: sizes.into_iter().map(Variable::from_size).collect(), ..Default::default() };
-        let region = self.close(scope, "xla_gpu.yield", body)?;
-        let attributes = vec![("map", Attribute::str(map.to_string())), ("unroll", Attribute::I64Array(Vec::new()))];
+        let region = self.close(scope, OpKind::LoopYield, body)?;
+        let attributes =
+            vec![("map", Attribute::Map(std::sync::Arc::new(map))), ("unroll", Attribute::I64Array(Vec::new()))];
         let types = self.b.types_of(initial);
-        Ok(self.b.op("xla_gpu.loop", initial, attributes, &types, vec![region]))
+        Ok(self.b.op(OpKind::Loop, initial, attributes, &types, vec![region]))
     }
 
     /// `scf.if` with the region of a scope as its first side.
@@ -283,16 +285,16 @@ impl<'p, 'm> Writer<'p, 'm> {
         on_true: impl FnOnce(&mut Self) -> Result<Vec<Value>, EmissionError>,
         on_false: impl FnOnce(&mut Self) -> Result<Region, EmissionError>,
     ) -> Result<Vec<Value>, EmissionError> {
-        let first = self.close(scope, "scf.yield", |writer, _| on_true(writer))?;
+        let first = self.close(scope, OpKind::Yield, |writer, _| on_true(writer))?;
         let second = on_false(self)?;
-        Ok(self.b.op("scf.if", &[condition], Vec::new(), results, vec![first, second]))
+        Ok(self.b.op(OpKind::If, &[condition], Vec::new(), results, vec![first, second]))
     }
 
     /// A region that yields values that exist already.
     pub fn yielding(&mut self, values: &[Value]) -> Region {
         let values = values.to_vec();
         self.b.region(&[], |b, _| {
-            b.op("scf.yield", &values, Vec::new(), &[], Vec::new());
+            b.op(OpKind::Yield, &values, Vec::new(), &[], Vec::new());
         })
     }
 

@@ -8,6 +8,8 @@
 //! kind      FIFO, device, directory, …        direct    FIFOs and devices, which cannot be replaced
 //! read      open, read, read a stream         place     where a name leads
 //! ```
+
+#![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 mod direct;

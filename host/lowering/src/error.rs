@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One message of MLIR about a kernel.
+/// One message about a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Where in the kernel's text: `kernel:line:column`.
@@ -19,7 +19,7 @@ pub enum LoweringError {
     Invalid {
         /// Name of the entry function.
         kernel: String,
-        /// What MLIR said.
+        /// What is wrong with it.
         diagnostics: Vec<Diagnostic>,
     },
     /// An operation, or a use of one, that lowering does not handle.
@@ -44,6 +44,9 @@ pub enum LoweringError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The stages asked for are not two that a kernel passes through one after the other.
+    #[error("{0}")]
+    Stage(String),
     /// LLVM rejected what lowering made. A bug in fusebox.
     #[error("LLVM rejected generated code: {0}")]
     Llvm(String),

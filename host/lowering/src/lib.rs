@@ -1,27 +1,30 @@
 //! From kernel IR (see ARCHITECTURE.md) to machine code.
 //!
 //! ```text
-//! textual MLIR -> parse, verify -> merge equal calls -> inline -> translate -> LLVM -> object | PTX | assembly
-//!                                                                  indices, loops, tensors, narrow floats, math
+//! functions -> verify -> stages -> write -> LLVM -> object | PTX | assembly
+//!                        inlined, memory, loops, indices, scalars
 //! ```
 
-mod dialect;
 mod error;
 mod indices;
-mod inline;
+mod launch;
 mod llvm;
 pub mod math;
 mod mlir;
 mod optimize;
 mod pipeline;
 mod ptx;
+mod stages;
 mod symbols;
-mod translate;
+mod targets;
+mod write;
 
 use std::fmt;
 
 pub use error::{Diagnostic, LoweringError};
-pub use pipeline::{compile, dedicate, generic_form, verify};
+pub use launch::read_kernel;
+pub use mlir::{check_with_mlir, generic_form};
+pub use pipeline::{compile, dedicate, kernel_text, lower, parse, read, verify};
 
 /// The machine to compile for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,8 +57,8 @@ pub struct Argument {
 pub struct KernelSource {
     /// Name of the entry function.
     pub entry: String,
-    /// The entry function and its subgraph functions: `func.func` operations one after the other.
-    pub functions: String,
+    /// The entry function and its subgraph functions.
+    pub functions: Vec<fusebox_core::ir::Function>,
     /// Parameters, then outputs.
     pub arguments: Vec<Argument>,
     /// The grid the kernel will be launched with; ids are within it.
@@ -83,16 +86,66 @@ pub enum Code {
 /// A stage whose text is offered to [`Stages::stage`], in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// As handed over.
-    Mlir,
-    /// After merging and inlining: what is translated to LLVM IR.
-    MlirLowered,
-    /// LLVM IR as translated.
+    /// Kernel IR as handed over.
+    Kernel,
+    /// Equal operations are merged, subgraph functions put where they are called.
+    Inlined,
+    /// Tensors are pointers; every access has an address.
+    Memory,
+    /// Loops over maps are nests of `scf.for`, unrolled or in parts where that decides conditions.
+    Loops,
+    /// Indices are integers.
+    Indices,
+    /// Narrow floats are integers, complex numbers two floats, functions calls: what is written as LLVM IR.
+    Scalars,
+    /// LLVM IR as written.
     LlvmUnoptimized,
     /// LLVM IR after optimisation.
     Llvm,
     /// Assembly or PTX.
     Assembly,
+}
+
+impl Stage {
+    /// All stages, in order.
+    pub const ALL: [Stage; 9] = [
+        Stage::Kernel,
+        Stage::Inlined,
+        Stage::Memory,
+        Stage::Loops,
+        Stage::Indices,
+        Stage::Scalars,
+        Stage::LlvmUnoptimized,
+        Stage::Llvm,
+        Stage::Assembly,
+    ];
+
+    /// As users say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Kernel => "kernel",
+            Stage::Inlined => "inlined",
+            Stage::Memory => "memory",
+            Stage::Loops => "loops",
+            Stage::Indices => "indices",
+            Stage::Scalars => "scalars",
+            Stage::LlvmUnoptimized => "llvm-unoptimized",
+            Stage::Llvm => "llvm",
+            Stage::Assembly => "asm",
+        }
+    }
+}
+
+impl KernelSource {
+    fn facts(&self) -> stages::Facts<'_> {
+        stages::Facts {
+            name: &self.entry,
+            arguments: &self.arguments,
+            blocks: self.launch.blocks,
+            threads: self.launch.threads_per_block,
+            shared_bytes: u64::from(self.shared_bytes),
+        }
+    }
 }
 
 /// Receives the text of stages.
@@ -112,6 +165,18 @@ impl Stages for NoStages {
     }
 
     fn stage(&mut self, _: Stage, _: &str) {}
+}
+
+impl Target {
+    /// Alignment of every buffer in bytes.
+    pub fn buffer_alignment(&self) -> u64 {
+        targets::TargetInfo::of(self).buffer_alignment
+    }
+
+    /// Whether a program's kernels may be compiled in several batches.
+    pub fn takes_several_modules(&self) -> bool {
+        targets::TargetInfo::of(self).several_modules
+    }
 }
 
 impl fmt::Display for Target {

@@ -6,8 +6,6 @@
 //! discretion: the vectoriser interleaves by itself, and short loops are marked. GPUs take LLVM's own pipeline, into
 //! which their back ends insert passes.
 
-use crate::Target;
-
 /// After inlining, and between the steps that leave blocks behind.
 const BLOCKS: &str =
     "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;keep-loops;speculate-blocks;simplify-cond-branch>";
@@ -20,14 +18,9 @@ const SHORT_LOOPS: &str = "loop-unroll<O3;full-unroll-max=4;no-partial;no-peelin
 no-upperbound>";
 const COMBINE: &str = "instcombine<max-iterations=1;no-verify-fixpoint>";
 
-/// The pipeline for a target, in LLVM's notation.
-pub(crate) fn passes(target: &Target) -> String {
-    match target {
-        Target::Nvptx { .. } | Target::Amdgpu { .. } => "default<O3>".into(),
-        Target::Cpu | Target::Simt => {
-            format!("always-inline,cgscc(inline),globaldce,function({}),globaldce,constmerge", host())
-        }
-    }
+/// The pipeline for the processor this runs on, in LLVM's notation.
+pub(crate) fn on_host() -> String {
+    format!("always-inline,cgscc(inline),globaldce,function({}),globaldce,constmerge", host())
 }
 
 fn host() -> String {

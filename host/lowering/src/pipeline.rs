@@ -1,39 +1,120 @@
 //! The stages in order.
 
-use crate::error::LoweringError;
+use fusebox_core::ir;
+
+use crate::error::{Diagnostic, LoweringError};
 use crate::llvm::{FileKind, Machine, Module};
-use crate::mlir::source::Source;
-use crate::translate::{Traits, Translation};
-use crate::{Code, KernelSource, Stage, Stages, Target, inline, optimize, ptx, symbols};
+use crate::stages::{self, KernelFunctions};
+use crate::targets::{Form, TargetInfo};
+use crate::write::Translation;
+use crate::{Code, KernelSource, Stage, Stages, Target, launch, ptx, symbols};
+
+/// The stages that a kernel passes through as kernel IR.
+const PASSES: [Stage; 5] = [Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
 
 /// Compiles a batch of kernels to one piece of code.
 ///
 /// # Errors
 /// If a kernel's IR is invalid or uses what the target does not have, or if the target does not exist.
 pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
-    if stages.wants(Stage::Mlir) {
-        let text: Vec<&str> = kernels.iter().map(|kernel| kernel.functions.as_str()).collect();
-        stages.stage(Stage::Mlir, &text.join("\n"));
+    let unknown = |reason| LoweringError::Target { target: target.to_string(), reason };
+    ptx::check(target).map_err(unknown)?;
+    let info = TargetInfo::of(target);
+    let machine = Machine::new(&info.backend).map_err(unknown)?;
+    let module = Module::new("kernels");
+    machine.prepare(&module);
+    let mut translation = Translation::new(module, &info);
+    let wanted = Stage::ALL.into_iter().filter(|&stage| stage <= Stage::Scalars && stages.wants(stage));
+    let mut texts: Vec<(Stage, String)> = wanted.map(|stage| (stage, String::new())).collect();
+    for kernel in kernels {
+        let functions = passed(kernel, &info, &PASSES, &mut texts)?;
+        translation.add_kernel(&functions, &kernel.facts())?;
+    }
+    texts.iter().for_each(|(stage, text)| stages.stage(*stage, text));
+    translation.add_math()?;
+    generate(translation, &machine, &info, target, stages)
+}
+
+/// Takes one kernel from a stage to another and gives the text there.
+///
+/// # Errors
+/// As [`compile`]; and if `to` comes before `from`, or `from` is no stage of the kernel IR.
+pub fn lower(kernel: &KernelSource, target: &Target, from: Stage, to: Stage) -> Result<String, LoweringError> {
+    if from > Stage::Scalars {
+        let names: Vec<&str> = Stage::ALL[..=Stage::Scalars as usize].iter().map(|stage| stage.name()).collect();
+        return Err(LoweringError::Stage(format!(
+            "stage {} is not kernel IR and cannot be entered; these can: {}",
+            from.name(),
+            names.join(", ")
+        )));
+    }
+    if to < from {
+        return Err(LoweringError::Stage(format!("stage {} comes before {}", to.name(), from.name())));
+    }
+    let info = TargetInfo::of(target);
+    let passes: Vec<Stage> = PASSES.into_iter().filter(|&stage| from < stage && stage <= to).collect();
+    let functions = passed(kernel, &info, &passes, &mut [])?;
+    if to <= Stage::Scalars {
+        return Ok(functions.text(&info));
     }
     let unknown = |reason| LoweringError::Target { target: target.to_string(), reason };
     ptx::check(target).map_err(unknown)?;
-    let machine = Machine::new(target).map_err(unknown)?;
+    let machine = Machine::new(&info.backend).map_err(unknown)?;
     let module = Module::new("kernels");
     machine.prepare(&module);
-    let mut translation = Translation::new(module, target, Traits::of(target));
-    let mut lowered = stages.wants(Stage::MlirLowered).then(String::new);
-    for kernel in kernels {
-        let source = lower(kernel, target)?;
-        if let Some(text) = &mut lowered {
-            text.push_str(&source.operation().text());
-        }
-        translation.add_kernel(kernel, &source)?;
-    }
-    if let Some(text) = lowered {
-        stages.stage(Stage::MlirLowered, &text);
-    }
+    let mut translation = Translation::new(module, &info);
+    translation.add_kernel(&functions, &kernel.facts())?;
     translation.add_math()?;
-    generate(translation, &machine, target, stages)
+    let mut only = Only { wanted: to, text: String::new() };
+    generate(translation, &machine, &info, target, &mut only)?;
+    Ok(only.text)
+}
+
+/// The text of a kernel as it is handed over, with what it is launched with: [`read_kernel`](crate::read_kernel) reads it.
+pub fn kernel_text(kernel: &KernelSource) -> String {
+    let mut functions = kernel.functions.clone();
+    let entry = functions.iter_mut().find(|function| function.name == kernel.entry);
+    entry.into_iter().for_each(|entry| launch::describe(entry, kernel));
+    functions.iter().map(ir::Function::to_string).collect()
+}
+
+/// Keeps the text of one stage.
+struct Only {
+    wanted: Stage,
+    text: String,
+}
+
+impl Stages for Only {
+    fn wants(&self, stage: Stage) -> bool {
+        stage == self.wanted
+    }
+
+    fn stage(&mut self, _: Stage, text: &str) {
+        text.clone_into(&mut self.text);
+    }
+}
+
+/// The functions of a kernel after these passes.
+fn passed(
+    kernel: &KernelSource,
+    info: &TargetInfo,
+    passes: &[Stage],
+    texts: &mut [(Stage, String)],
+) -> Result<KernelFunctions, LoweringError> {
+    let facts = kernel.facts();
+    let mut functions = verified(kernel)?;
+    offer(texts, Stage::Kernel, &functions, info);
+    for &stage in passes {
+        functions = stages::advance(functions, stage, &facts, info).map_err(|error| error.in_kernel(&facts, info))?;
+        offer(texts, stage, &functions, info);
+    }
+    Ok(functions)
+}
+
+fn offer(texts: &mut [(Stage, String)], stage: Stage, functions: &KernelFunctions, info: &TargetInfo) {
+    if let Some((_, text)) = texts.iter_mut().find(|(wanted, _)| *wanted == stage) {
+        text.push_str(&functions.text(info));
+    }
 }
 
 /// Says that this process will generate code for no other target, once and before anything is compiled. Some of LLVM's
@@ -44,39 +125,60 @@ pub fn dedicate(target: &Target) {
     }
 }
 
-/// Text that a person wrote, in any form MLIR reads, in the generic form that kernels have, with the places it was read
-/// from. MLIR's parser recurses and trusts what it reads: this is for text of one's own, not for a plugin's.
+/// Checks a kernel's functions, as [`compile`] does before anything else: for whoever wants to know early whether their
+/// writer is at fault.
 ///
 /// # Errors
-/// If it is not valid; the kernel is `name`.
-pub fn generic_form(name: &str, functions: &str) -> Result<String, LoweringError> {
-    let source = Source::parse_own(name, functions);
-    let invalid = |diagnostics| LoweringError::Invalid { kernel: name.into(), diagnostics };
-    source.map(|source| source.generic_form()).map_err(invalid)
+/// What is wrong with them.
+pub fn verify(kernel: &str, functions: &[ir::Function]) -> Result<(), LoweringError> {
+    ir::verify(functions).map_err(|fault| LoweringError::Invalid {
+        kernel: kernel.into(),
+        diagnostics: vec![Diagnostic { location: fault.place.to_string(), message: fault.message.clone() }],
+    })
 }
 
-/// Parses and verifies a kernel's IR, as [`compile`] does before anything else: for whoever wants to know early
-/// whether the writer of `functions` is at fault.
+/// Reads the text of a kernel's functions and checks them as [`verify`] does.
 ///
 /// # Errors
-/// What MLIR says about it.
-pub fn verify(kernel: &str, functions: &str) -> Result<(), LoweringError> {
-    let invalid = |diagnostics| LoweringError::Invalid { kernel: kernel.into(), diagnostics };
-    Source::parse(kernel, functions).map_err(invalid).map(drop)
+/// What is wrong with it.
+pub fn read(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringError> {
+    let functions = parse(kernel, text)?;
+    verify(kernel, &functions)?;
+    Ok(functions)
 }
 
-/// Parses and verifies one kernel and does what is done in MLIR.
-fn lower(kernel: &KernelSource, target: &Target) -> Result<Source, LoweringError> {
-    let invalid = |diagnostics| LoweringError::Invalid { kernel: kernel.entry.clone(), diagnostics };
-    let source = Source::parse(&kernel.entry, &kernel.functions).map_err(invalid)?;
-    source.merge_equal_operations().map_err(invalid)?;
-    inline::inline_calls(&source, target);
-    Ok(source)
+/// Reads the text of a kernel's functions.
+///
+/// # Errors
+/// If it is no kernel IR.
+pub fn parse(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringError> {
+    ir::parse(kernel, text).map_err(|fault| LoweringError::Invalid {
+        kernel: kernel.into(),
+        diagnostics: vec![Diagnostic {
+            location: format!("{}:{}:{}", fault.file, fault.line, fault.column),
+            message: fault.message.clone(),
+        }],
+    })
+}
+
+/// The functions of a kernel: valid, the entry function first and with what the kernel is launched with.
+fn verified(kernel: &KernelSource) -> Result<KernelFunctions, LoweringError> {
+    verify(&kernel.entry, &kernel.functions)?;
+    let mut functions = kernel.functions.clone();
+    let Some(entry) = functions.iter().position(|function| function.name == kernel.entry) else {
+        let (location, message) = (kernel.entry.clone(), "there is no function of the kernel's name".into());
+        let diagnostics = vec![Diagnostic { location, message }];
+        return Err(LoweringError::Invalid { kernel: kernel.entry.clone(), diagnostics });
+    };
+    functions[..=entry].rotate_right(1);
+    launch::describe(&mut functions[0], kernel);
+    Ok(KernelFunctions { functions })
 }
 
 fn generate(
-    translation: Translation,
+    translation: Translation<'_>,
     machine: &Machine,
+    info: &TargetInfo,
     target: &Target,
     stages: &mut dyn Stages,
 ) -> Result<Code, LoweringError> {
@@ -85,22 +187,21 @@ fn generate(
         stages.stage(Stage::LlvmUnoptimized, &module.text());
     }
     module.verify().map_err(LoweringError::Llvm)?;
-    machine.optimize(module, &optimize::passes(target)).map_err(LoweringError::Llvm)?;
+    machine.optimize(module, &info.passes).map_err(LoweringError::Llvm)?;
     if stages.wants(Stage::Llvm) {
         stages.stage(Stage::Llvm, &module.text());
     }
-    let object = matches!(target, Target::Cpu | Target::Simt);
-    if stages.wants(Stage::Assembly) || !object {
+    if stages.wants(Stage::Assembly) || info.is_gpu() {
         // Generating code changes the module, but not what it means; a second time starts from there.
         let bytes = machine.emit(module, FileKind::Assembly).map_err(LoweringError::Llvm)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if stages.wants(Stage::Assembly) {
             stages.stage(Stage::Assembly, &text);
         }
-        match target {
-            Target::Nvptx { .. } => return ptx::checked(text, target).map(Code::Ptx),
-            Target::Amdgpu { .. } => return Ok(Code::Assembly(text)),
-            Target::Cpu | Target::Simt => {}
+        match info.form {
+            Form::Ptx => return ptx::checked(text, target).map(Code::Ptx),
+            Form::Amdgpu => return Ok(Code::Assembly(text)),
+            Form::Blocks | Form::Thread => {}
         }
     }
     let bytes = machine.emit(module, FileKind::Object).map_err(LoweringError::Llvm)?;

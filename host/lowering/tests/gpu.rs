@@ -3,8 +3,8 @@
 
 mod jit;
 
-use fusebox_lowering::{Code, KernelSource, LoweringError, NoStages, Target, compile};
-use jit::{assemble, contains_in_order, source};
+use fusebox_lowering::{Code, LoweringError, NoStages, Target};
+use jit::{KernelSource, assemble, compile, contains_in_order, source};
 
 /// Eight elements a thread, in two groups of four that are next to each other.
 fn vectorized(elements: u64) -> KernelSource {

@@ -5,8 +5,8 @@ mod jit;
 
 use std::time::{Duration, Instant};
 
-use fusebox_lowering::{KernelSource, NoStages, Target, compile};
-use jit::source;
+use fusebox_lowering::{NoStages, Target};
+use jit::{KernelSource, compile, source};
 
 /// An entry function with this body, and whatever functions come after it.
 fn kernel(body: &str, more: &str) -> KernelSource {

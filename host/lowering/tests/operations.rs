@@ -148,7 +148,7 @@ fn complex_numbers_are_pairs() {
 }
 
 /// A kernel of one block: `body` reads `%in`, writes to `%out`, and gives `%done`.
-fn whole(input: &str, output: &str, bytes: [u64; 2], body: &str) -> fusebox_lowering::KernelSource {
+fn whole(input: &str, output: &str, bytes: [u64; 2], body: &str) -> jit::KernelSource {
     let text = format!(
         r#""func.func"() <{{function_type = ({input}, {output}) -> {output}, sym_name = "whole"}}> ({{
         ^bb0(%in: {input}, %out: {output}):

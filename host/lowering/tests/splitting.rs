@@ -4,8 +4,8 @@
 mod jit;
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type, Value};
-use fusebox_lowering::{KernelSource, Stage, Target};
-use jit::{Buffer, compile_and_run, source, stages_of};
+use fusebox_lowering::{Stage, Target};
+use jit::{Buffer, KernelSource, compile_and_run, source, stages_of};
 
 const PREDICATES: [IntPredicate; 6] =
     [IntPredicate::Slt, IntPredicate::Sle, IntPredicate::Sgt, IntPredicate::Sge, IntPredicate::Eq, IntPredicate::Ne];
@@ -63,7 +63,7 @@ fn kernel(conditions: [Condition; 2]) -> KernelSource {
         vec![b.insert(sum, state[0], &[block, i])]
     });
     b.ret(&written);
-    source("split", &b.finish().unwrap(), &[(BLOCKS * TURNS * 4) as u64], 1, BLOCKS as u64, 1)
+    source("split", &b.finish().unwrap().to_string(), &[(BLOCKS * TURNS * 4) as u64], 1, BLOCKS as u64, 1)
 }
 
 fn check(conditions: [Condition; 2]) {
@@ -121,7 +121,7 @@ fn pad(rows: i64, columns: i64, shift: i64, inner: [i64; 2]) -> KernelSource {
     });
     b.ret(&written);
     let bytes = [(inner[0] * inner[1] * 4) as u64, (rows * columns * 4) as u64];
-    source("pad", &b.finish().unwrap(), &bytes, 1, 1, 1)
+    source("pad", &b.finish().unwrap().to_string(), &bytes, 1, 1, 1)
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn iteration_values_pass_from_part_to_part() {
     let written = b.insert(sum[0], output, &[zero]);
     b.ret(&[written]);
     let mut buffers = [Buffer::of(&[0i32])];
-    compile_and_run(&source("sum", &b.finish().unwrap(), &[4], 1, 1, 1), &mut buffers);
+    compile_and_run(&source("sum", &b.finish().unwrap().to_string(), &[4], 1, 1, 1), &mut buffers);
     let expected = (0..50).fold(1i32, |s, i| s.wrapping_mul(3).wrapping_add(if i < 23 { 1 } else { 100 }));
     assert_eq!(buffers[0].values::<i32>(), [expected]);
 }

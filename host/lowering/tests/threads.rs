@@ -4,8 +4,8 @@
 mod jit;
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type};
-use fusebox_lowering::{Code, KernelSource, NoStages, Stage, Target, compile};
-use jit::{Buffer, compile_and_run, contains_in_order, source, stages_of};
+use fusebox_lowering::{Code, NoStages, Stage, Target};
+use jit::{Buffer, KernelSource, compile, compile_and_run, contains_in_order, source, stages_of};
 
 /// A function of scalars, `@combine`, of `operands` of each side.
 fn combiner(ty: &str, body: &str) -> String {
@@ -238,7 +238,7 @@ fn neighbours(tile: bool) -> KernelSource {
     }
     let written = b.insert(value, if tile { output } else { place }, &[thread]);
     b.ret(&[written]);
-    source("neighbours", &b.finish().unwrap(), &[512, 512], 1, 1, 128)
+    source("neighbours", &b.finish().unwrap().to_string(), &[512, 512], 1, 1, 128)
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn tiles_are_carried_through_loops_and_branches() {
     let value = b.extract(after[0], &[thread]);
     let written = b.insert(value, output, &[thread]);
     b.ret(&[written]);
-    let mut kernel = source("carried", &b.finish().unwrap(), &[512, 512], 1, 1, 128);
+    let mut kernel = source("carried", &b.finish().unwrap().to_string(), &[512, 512], 1, 1, 128);
     let text = ptx(&kernel, 80);
     assert_eq!(text.matches("bar.sync").count(), 2, "{text}");
     kernel.launch.threads_per_block = 1;

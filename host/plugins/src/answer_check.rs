@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use fusebox_core::emitter::{
-    Bid, Configuration, Decline, Descriptor, EmitError, Fusion, Kernel, Plan, SubgraphKind, Verdict,
+    Bid, Configuration, Decline, Descriptor, EmitError, Fusion, Kernel, KernelCode, Plan, SubgraphKind, Verdict,
 };
 use fusebox_core::hlo::{InstrId, Opcode};
 use fusebox_core::indexing::IndexingMap;
@@ -114,7 +114,9 @@ fn check_map(map: &IndexingMap) -> Result<usize, FailureKind> {
 
 /// Checks the size of a kernel and of the functions it calls.
 pub fn check_kernel_size(kernel: &Kernel, fusion: &Fusion) -> Checked {
-    at_most("the bytes of the kernel's text", kernel.mlir.len(), limits::MOST_KERNEL_BYTES)?;
+    if let KernelCode::Text(text) = &kernel.code {
+        at_most("the bytes of the kernel's text", text.len(), limits::MOST_KERNEL_BYTES)?;
+    }
     at_most("the number of functions that the kernel calls", kernel.calls.len(), limits::MOST_CALLS)?;
     let mut instructions = 0;
     for call in &kernel.calls {

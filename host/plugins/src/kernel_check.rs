@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use fusebox_core::emitter::{Fusion, Kernel, SubgraphKind};
+use fusebox_core::emitter::{Fusion, Kernel, KernelCode, SubgraphKind};
 use fusebox_core::hlo::InstrId;
 
 /// Checks the list of functions that a kernel calls.
@@ -10,7 +10,7 @@ use fusebox_core::hlo::InstrId;
 /// # Errors
 /// In words, if a symbol is taken or foreign, or an instruction does not exist.
 pub fn check_kernel(kernel: &Kernel, fusion: &Fusion) -> Result<(), String> {
-    if kernel.mlir.trim().is_empty() {
+    if matches!(&kernel.code, KernelCode::Text(text) if text.trim().is_empty()) {
         return Err("it has no text".into());
     }
     let prefix = format!("{}.", fusion.name);

@@ -1,6 +1,8 @@
 //! Inputs, results and messages of a run, as every program that runs something reads and prints them; and, as a
 //! program, what runs a compiled executable where the compiler is not.
 
+#![forbid(unsafe_code)]
+
 pub mod inputs;
 mod numbers;
 pub mod results;

@@ -1,5 +1,7 @@
 //! `fusebox-run`: runs what `fusebox compile --emit executable` made, without MLIR and LLVM.
 
+#![forbid(unsafe_code)]
+
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;

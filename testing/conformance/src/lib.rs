@@ -1,6 +1,6 @@
 //! Tests for emitters: whoever writes one, here or elsewhere, checks it with a few lines.
 //!
-//! ```no_run
+//! ```no_run,standalone_crate
 //! # use fusebox_bundle::emitters;
 //! # fn main() -> Result<(), fusebox_conformance::Failure> {
 //! // In a crate of its own: `check(&MyEmitter, "loop")`.
@@ -21,6 +21,7 @@
 //! assembler.rs NVIDIA's assembler, where it is installed
 //! ```
 
+#![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what makes fusions and inputs fails only if it is wrong itself")]
 
 mod assembler;

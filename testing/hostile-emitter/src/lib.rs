@@ -9,10 +9,10 @@
 //! | `nameless` | an emitter whose name is not one |
 //! | `panic` | panics when it is to describe itself |
 
-use fusebox_core::builder::{Float, KernelBuilder, Scalar, Type};
+use fusebox_core::builder::{KernelBuilder, Scalar};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan, Plan,
+    Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, KernelKind, LaunchDimensions, OutputPlan, Plan,
     SubgraphCall, SubgraphKind, Verdict,
 };
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
@@ -126,7 +126,7 @@ impl Emitter for Hostile {
         let values = SubgraphKind::Values { instructions: fusion.roots.clone() };
         let kernel = |mlir: &str, symbol: &str| {
             let call = SubgraphCall { symbol: symbol.into(), kind: values.clone() };
-            Ok(Kernel { mlir: mlir.into(), calls: vec![call] })
+            Ok(Kernel { code: KernelCode::Text(mlir.into()), calls: vec![call] })
         };
         match fusion.name.as_str() {
             "panic_in_emit" => std::panic::panic_any(7),
@@ -134,14 +134,15 @@ impl Emitter for Hostile {
             "foreign_symbol" => return kernel("\"func.func\"()", "someone_else.f"),
             "invalid_ir" => return kernel("this is not MLIR", "invalid_ir.f"),
             "deep_regions" => {
-                let (open, close) = ("\"scf.execute_region\"() ({\n", "}) : () -> ()\n");
-                return kernel(&(open.repeat(200_000) + &close.repeat(200_000)), "deep_regions.f");
+                let (open, close) = ("\"scf.if\"() ({\n", "}) : () -> ()\n");
+                let body = open.repeat(200_000) + &close.repeat(200_000);
+                return kernel(&format!("\"func.func\"() ({{\n{body}}}) : () -> ()"), "deep_regions.f");
             }
             "huge_text" => return kernel(&" ".repeat(40 << 20), "huge_text.f"),
             "long_symbol" => return kernel("x", &format!("long_symbol.{}", "f".repeat(100_000))),
             "many_calls" => {
                 let call = |i: usize| SubgraphCall { symbol: format!("many_calls.f{i}"), kind: values.clone() };
-                return Ok(Kernel { mlir: "x".into(), calls: (0..100_000).map(call).collect() });
+                return Ok(Kernel { code: KernelCode::Text("x".into()), calls: (0..100_000).map(call).collect() });
             }
             "unrolled" => return unrolled(fusion),
             "unsupported" => return unsupported(fusion),
@@ -214,10 +215,10 @@ fn unsupported(fusion: &Fusion) -> Result<Kernel, EmitError> {
     let index = kernel.thread();
     let value = kernel.call_subgraph(&root, &[index], &[]);
     let output = kernel.outputs()[0];
-    let complex = Type::Scalar(Scalar::Complex(Float::F32));
-    let number = kernel.op("complex.create", &[value[0], value[0]], vec![], &[complex], vec![]);
-    let size = kernel.op("complex.abs", &number, vec![], &[Type::F32], vec![]);
-    let written = kernel.insert(size[0], output, &[index]);
+    let short = kernel.truncf(value[0], Scalar::BF16);
+    let sum = kernel.addf(short, short);
+    let sum = kernel.extf(sum, Scalar::F32);
+    let written = kernel.insert(sum, output, &[index]);
     kernel.finish(&[written])
 }
 

@@ -106,7 +106,10 @@ impl Access {
         }
         let Some(&parts) = operand.get(output.len()) else { return Ok(()) };
         let Some(whole) = self.reads.pop() else { return Ok(()) };
-        for part in 0..parts.min(MOST_PARTS) {
+        if parts > MOST_PARTS {
+            return Err(format!("an element is made of {parts} parts; {MOST_PARTS} is the most there are"));
+        }
+        for part in 0..parts {
             let mut read = whole.clone();
             read.reading.map.ranges.clear();
             read.reading.map.results[output.len()] = Expr::constant(part);
@@ -116,8 +119,8 @@ impl Access {
     }
 }
 
-/// Parts of the widest element: 128 bits of a pair of numbers, in pieces of four bits or more.
-const MOST_PARTS: i64 = 32;
+/// Parts of the widest element that is no pair: 64 bits, one by one.
+const MOST_PARTS: i64 = 64;
 
 /// Whether an operand only says where others are read.
 fn says_where(op: &Op, operand: usize) -> bool {

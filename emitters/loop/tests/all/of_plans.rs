@@ -179,9 +179,9 @@ fn kernels_of_both_kinds() {
         let kernel = emitters()[0].emit(&fusion, &device, &plan).unwrap();
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
         if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, &kernel.mlir).unwrap();
+            std::fs::write(&path, kernel.code.to_string()).unwrap();
         }
         let expected = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(kernel.mlir, expected, "{file} differs; run with BLESS=1 if that is intended");
+        assert_eq!(kernel.code.to_string(), expected, "{file} differs; run with BLESS=1 if that is intended");
     }
 }

@@ -111,7 +111,7 @@ fn results_of_whole_lines_are_written_by_lines() {
             assert_eq!(plan.configuration, Configuration(expected.into()), "{element}");
             assert_eq!(plan.notes[0].ends_with(", past the caches"), past, "{:?}", plan.notes);
             let kernel = emitted(&fusion, &device, &plan);
-            assert_eq!(kernel.mlir.contains("past_caches"), past);
+            assert_eq!(kernel.code.to_string().contains("past_caches"), past);
         }
     }
 }
@@ -123,8 +123,8 @@ fn rows_of_whole_lines_go_past_the_caches() {
     let past = |fusion: &Fusion| {
         let plan = planned(fusion, &device);
         let kernel = emitted(fusion, &device, &plan);
-        assert_eq!(kernel.mlir.contains("past_caches"), plan.notes[0].ends_with("past the caches"));
-        kernel.mlir.contains("past_caches")
+        assert_eq!(kernel.code.to_string().contains("past_caches"), plan.notes[0].ends_with("past the caches"));
+        kernel.code.to_string().contains("past_caches")
     };
     assert!(past(&plain("bf16", &[10, 12, 64], &[1, 0, 2])));
     assert!(past(&plain("f64", &[3, 2, 1032], &[1, 0, 2])));

@@ -2,12 +2,12 @@
 
 use fusebox_compiler::{Compilation, Phase};
 use fusebox_core::hlo::print_module;
-use fusebox_lowering::Stage;
+use fusebox_lowering::{Stage, Target};
 use fusebox_run::terminal;
 
 use crate::arguments::{Compile, Emit};
 use crate::exit::Failure;
-use crate::module;
+use crate::{module, target};
 
 /// Compiles and writes.
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
@@ -17,7 +17,8 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
     check(emit, &arguments.common.target)?;
     let stages = stage(emit).into_iter().collect();
     let made = module::compile(&source, &arguments.common, arguments.ptx_version, last_phase(emit), stages)?;
-    write(arguments, &output(emit, &made)?)
+    let (target, _) = target::parse(&arguments.common.target, 1, arguments.ptx_version)?;
+    write(arguments, &output(emit, &made, &target)?)
 }
 
 fn default_stage(target: &str) -> Emit {
@@ -43,8 +44,8 @@ fn check(emit: Emit, target: &str) -> Result<(), Failure> {
 /// The stage of lowering whose text is the output.
 fn stage(emit: Emit) -> Option<Stage> {
     match emit {
-        Emit::Mlir => Some(Stage::Mlir),
-        Emit::MlirLowered => Some(Stage::MlirLowered),
+        Emit::Mlir => Some(Stage::Kernel),
+        Emit::MlirLowered => Some(Stage::Scalars),
         Emit::Llvm => Some(Stage::Llvm),
         Emit::Ptx | Emit::Asm => Some(Stage::Assembly),
         Emit::Hlo | Emit::Executable => None,
@@ -60,10 +61,10 @@ fn last_phase(emit: Emit) -> Phase {
     }
 }
 
-fn output(emit: Emit, made: &Compilation) -> Result<Vec<u8>, Failure> {
+fn output(emit: Emit, made: &Compilation, target: &Target) -> Result<Vec<u8>, Failure> {
     match (emit, stage(emit)) {
         (Emit::Hlo, _) => Ok(print_module(&made.fused).into_bytes()),
-        (Emit::Mlir, _) => Ok(made.kernels.iter().map(|k| k.functions.as_str()).collect::<String>().into_bytes()),
+        (Emit::Mlir, _) => Ok(made.kernels.iter().map(|kernel| kernel.text(target)).collect::<String>().into_bytes()),
         (_, Some(stage)) => Ok(made.lowered.texts.get(&stage).map(|t| t.join("\n")).unwrap_or_default().into_bytes()),
         (_, None) => match &made.executable {
             Some(executable) => Ok(executable.to_bytes()?),

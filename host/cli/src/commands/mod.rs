@@ -5,5 +5,6 @@ pub mod compile;
 pub mod emitters;
 pub mod explain;
 pub mod indexing;
+pub mod lower;
 pub mod run;
 pub mod serve_emitter;

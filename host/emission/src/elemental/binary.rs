@@ -1,6 +1,6 @@
 //! Operations of two operands.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Value};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, OpKind, Scalar, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType};
 
 use super::float_types::widened;
@@ -30,8 +30,8 @@ fn float(b: &mut FunctionBuilder, op: BinaryOp, ty: ElementType, x: Value, y: Va
         BinaryOp::Remainder => b.remf(x, y),
         BinaryOp::Maximum => b.maximumf(x, y),
         BinaryOp::Minimum => b.minimumf(x, y),
-        BinaryOp::Power => b.float_binary("math.powf", x, y),
-        BinaryOp::Atan2 => b.float_binary("math.atan2", x, y),
+        BinaryOp::Power => b.float_binary(OpKind::PowF, x, y),
+        BinaryOp::Atan2 => b.float_binary(OpKind::Atan2, x, y),
         BinaryOp::And
         | BinaryOp::Or
         | BinaryOp::Xor

@@ -8,7 +8,11 @@ use super::scalar;
 use crate::EmissionError;
 
 /// The computation that an instruction applies, as a function of its own.
-pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<String, EmissionError> {
+pub fn combiner_function(
+    fusion: &Fusion,
+    symbol: &str,
+    id: InstrId,
+) -> Result<fusebox_core::ir::Function, EmissionError> {
     let instruction = fusion.computation().instruction(id);
     let applied = instruction.op.applied();
     let applied = applied.ok_or_else(|| EmissionError::at(&fusion.module, instruction, "applies no computation"))?;

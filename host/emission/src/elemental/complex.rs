@@ -3,7 +3,7 @@
 //! Everything but sums, products and exponentials is computed on `f64` parts, also for `c64`: intermediate
 //! values then neither overflow nor underflow, and cancellation costs no digits that the result has.
 
-use fusebox_core::builder::{FloatPredicate, FunctionBuilder, Scalar, Value};
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, OpKind, Scalar, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType, UnaryOp};
 
 use super::{complex_functions as functions, complex_inverse as inverse};
@@ -91,7 +91,7 @@ pub fn binary(b: &mut FunctionBuilder, op: BinaryOp, ty: ElementType, x: Value, 
     match op {
         BinaryOp::Add | BinaryOp::Subtract => {
             let (x, y) = (parts(b, x), parts(b, y));
-            let name = if op == BinaryOp::Add { "arith.addf" } else { "arith.subf" };
+            let name = if op == BinaryOp::Add { OpKind::AddF } else { OpKind::SubF };
             let (re, im) = (b.float_binary(name, x.re, y.re), b.float_binary(name, x.im, y.im));
             Ok(b.complex(re, im))
         }
@@ -159,13 +159,13 @@ pub fn is_zero(b: &mut FunctionBuilder, x: Parts) -> Value {
 
 /// Whether a real number is infinite.
 pub fn is_infinite(b: &mut FunctionBuilder, x: Value) -> Value {
-    let (size, infinity) = (b.float_unary("math.absf", x), real_like(b, x, f64::INFINITY));
+    let (size, infinity) = (b.float_unary(OpKind::AbsF, x), real_like(b, x, f64::INFINITY));
     b.cmpf(FloatPredicate::Oeq, size, infinity)
 }
 
 /// The larger and the smaller of the parts' sizes.
 pub fn sizes(b: &mut FunctionBuilder, x: Parts) -> (Value, Value) {
-    let (re, im) = (b.float_unary("math.absf", x.re), b.float_unary("math.absf", x.im));
+    let (re, im) = (b.float_unary(OpKind::AbsF, x.re), b.float_unary(OpKind::AbsF, x.im));
     (b.maximumf(re, im), b.minimumf(re, im))
 }
 
@@ -174,7 +174,7 @@ pub fn sizes(b: &mut FunctionBuilder, x: Parts) -> (Value, Value) {
 fn plain_magnitude(b: &mut FunctionBuilder, x: Parts) -> Value {
     let (re, im) = (b.mulf(x.re, x.re), b.mulf(x.im, x.im));
     let sum = b.addf(re, im);
-    let size = b.float_unary("math.sqrt", sum);
+    let size = b.float_unary(OpKind::Sqrt, sum);
     let infinite = any_infinite(b, x);
     let infinity = b.float(f64::INFINITY, Scalar::F64);
     b.select(infinite, infinity, size)
@@ -190,7 +190,7 @@ pub fn magnitude(b: &mut FunctionBuilder, x: Parts) -> Value {
     let ratio = b.divf(small, divisor);
     let square = b.mulf(ratio, ratio);
     let sum = b.addf(one, square);
-    let root = b.float_unary("math.sqrt", sum);
+    let root = b.float_unary(OpKind::Sqrt, sum);
     let size = b.mulf(large, root);
     let infinite = any_infinite(b, x);
     b.select(infinite, infinity, size)
@@ -254,7 +254,7 @@ fn recovered_quotient(b: &mut FunctionBuilder, x: Parts, y: Parts, quotient: Par
     };
     // A number over 0: infinite, with the signs of the parts.
     let by_zero = is_zero(b, y);
-    let signed = b.float_binary("math.copysign", infinity, y.re);
+    let signed = b.float_binary(OpKind::CopySign, infinity, y.re);
     let over_zero = Parts { re: b.mulf(signed, x.re), im: b.mulf(signed, x.im) };
     // Infinite over finite, finite over infinite: only signs and infinities count.
     let (x_infinite, y_infinite) = (any_infinite(b, x), any_infinite(b, y));
@@ -280,7 +280,7 @@ fn infinite_parts(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let mut unit = |part| {
         let infinite = is_infinite(b, part);
         let size = b.select(infinite, one, zero);
-        b.float_binary("math.copysign", size, part)
+        b.float_binary(OpKind::CopySign, size, part)
     };
     Parts { re: unit(x.re), im: unit(x.im) }
 }

@@ -1,6 +1,6 @@
 //! Functions of complex numbers on `f64` parts.
 
-use fusebox_core::builder::{FloatPredicate, FunctionBuilder, Scalar, Type, Value};
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, OpKind, Scalar, Type, Value};
 
 use super::complex::{Parts, choose, constant, divide, is_infinite, is_zero, magnitude, multiply, real_like, sizes};
 
@@ -8,7 +8,7 @@ fn real(b: &mut FunctionBuilder, value: f64) -> Value {
     b.float(value, Scalar::F64)
 }
 
-fn function(b: &mut FunctionBuilder, name: &str, x: Value) -> Value {
+fn function(b: &mut FunctionBuilder, name: OpKind, x: Value) -> Value {
     b.float_unary(name, x)
 }
 
@@ -22,8 +22,8 @@ pub fn exp(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let rest = b.subf(x.re, limit);
     let rest = b.select(large, rest, x.re);
     let scale = b.select(large, at_limit, one);
-    let e = function(b, "math.exp", rest);
-    let (cos, sin) = (function(b, "math.cos", x.im), function(b, "math.sin", x.im));
+    let e = function(b, OpKind::Exp, rest);
+    let (cos, sin) = (function(b, OpKind::Cos, x.im), function(b, OpKind::Sin, x.im));
     let (re, im) = (b.mulf(e, cos), b.mulf(e, sin));
     let (re, im) = (b.mulf(re, scale), b.mulf(im, scale));
     let on_axis = b.cmpf(FloatPredicate::Oeq, x.im, zero);
@@ -41,15 +41,15 @@ pub fn exp(b: &mut FunctionBuilder, x: Parts) -> Parts {
 /// `expm1(re) · cos im - 2 sin²(im / 2)` is the real part without cancellation near 0.
 pub fn expm1(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let (zero, half, two) = (real(b, 0.0), real(b, 0.5), real(b, 2.0));
-    let e = function(b, "math.expm1", x.re);
-    let (cos, sin) = (function(b, "math.cos", x.im), function(b, "math.sin", x.im));
+    let e = function(b, OpKind::Expm1, x.re);
+    let (cos, sin) = (function(b, OpKind::Cos, x.im), function(b, OpKind::Sin, x.im));
     let halved = b.mulf(x.im, half);
-    let s = function(b, "math.sin", halved);
+    let s = function(b, OpKind::Sin, halved);
     let square = b.mulf(s, s);
     let lost = b.mulf(two, square);
     let scaled = b.mulf(e, cos);
     let re = b.subf(scaled, lost);
-    let whole = function(b, "math.exp", x.re);
+    let whole = function(b, OpKind::Exp, x.re);
     let im = b.mulf(whole, sin);
     let on_axis = b.cmpf(FloatPredicate::Oeq, x.im, zero);
     choose(b, on_axis, Parts { re: e, im: x.im }, Parts { re, im })
@@ -64,15 +64,15 @@ fn log_magnitude(b: &mut FunctionBuilder, x: Parts) -> Value {
     let product = b.mulf(below, above);
     let square = b.mulf(small, small);
     let excess = b.addf(product, square);
-    let near_value = function(b, "math.log1p", excess);
+    let near_value = function(b, OpKind::Log1p, excess);
     let near_value = b.mulf(half, near_value);
     let usable = b.cmpf(FloatPredicate::Ogt, large, zero);
     let divisor = b.select(usable, large, one);
     let ratio = b.divf(small, divisor);
     let square = b.mulf(ratio, ratio);
-    let correction = function(b, "math.log1p", square);
+    let correction = function(b, OpKind::Log1p, square);
     let correction = b.mulf(half, correction);
-    let far_value = function(b, "math.log", large);
+    let far_value = function(b, OpKind::Log, large);
     let far_value = b.addf(far_value, correction);
     let (low, high) = (real(b, -0.5), real(b, 1.0));
     let (near_low, near_high) = (b.cmpf(FloatPredicate::Ogt, excess, low), b.cmpf(FloatPredicate::Olt, excess, high));
@@ -86,7 +86,7 @@ fn log_magnitude(b: &mut FunctionBuilder, x: Parts) -> Value {
 
 /// `log |x| + i arg x`
 pub fn log(b: &mut FunctionBuilder, x: Parts) -> Parts {
-    Parts { re: log_magnitude(b, x), im: b.float_binary("math.atan2", x.im, x.re) }
+    Parts { re: log_magnitude(b, x), im: b.float_binary(OpKind::Atan2, x.im, x.re) }
 }
 
 /// `log(1 + x)`; for small `x` from `|1 + x|² - 1 = re (re + 2) + im²`.
@@ -97,12 +97,12 @@ pub fn log1p(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let product = b.mulf(x.re, sum);
     let square = b.mulf(x.im, x.im);
     let excess = b.addf(product, square);
-    let near_value = function(b, "math.log1p", excess);
+    let near_value = function(b, OpKind::Log1p, excess);
     let near_value = b.mulf(half, near_value);
     let far_value = log_magnitude(b, shifted);
     let (large, _) = sizes(b, x);
     let near = b.cmpf(FloatPredicate::Olt, large, half);
-    Parts { re: b.select(near, near_value, far_value), im: b.float_binary("math.atan2", x.im, shifted.re) }
+    Parts { re: b.select(near, near_value, far_value), im: b.float_binary(OpKind::Atan2, x.im, shifted.re) }
 }
 
 /// From the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`; the other one is `im / 2t`.
@@ -120,17 +120,17 @@ pub fn sqrt(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let back = b.select(is_huge, down, back);
     let scaled = Parts { re: b.mulf(x.re, scale), im: b.mulf(x.im, scale) };
     let size = magnitude(b, scaled);
-    let re = function(b, "math.absf", scaled.re);
+    let re = function(b, OpKind::AbsF, scaled.re);
     let sum = b.addf(re, size);
     let sum = b.mulf(sum, half);
-    let t = function(b, "math.sqrt", sum);
+    let t = function(b, OpKind::Sqrt, sum);
     let vanishes = b.cmpf(FloatPredicate::Oeq, t, zero);
     let twice = b.addf(t, t);
     // Only 0 has a root of size 0; that of NaN stays NaN.
     let divisor = b.select(vanishes, one, twice);
     let other = b.divf(scaled.im, divisor);
     let (t, other) = (b.mulf(t, back), b.mulf(other, back));
-    let other_size = function(b, "math.absf", other);
+    let other_size = function(b, OpKind::AbsF, other);
     // On the cut itself the sign of the zero is not looked at, as in XLA.
     let below = b.cmpf(FloatPredicate::Olt, x.im, zero);
     let negated = b.negf(t);
@@ -143,8 +143,8 @@ pub fn sqrt(b: &mut FunctionBuilder, x: Parts) -> Parts {
 /// An infinite imaginary part wins; on an infinite real one the other part vanishes, or is NaN if the imaginary one is.
 fn sqrt_of_infinity(b: &mut FunctionBuilder, x: Parts, result: Parts) -> Parts {
     let (zero, infinity) = (real(b, 0.0), real(b, f64::INFINITY));
-    let small = b.float_binary("math.copysign", zero, x.im);
-    let large = b.float_binary("math.copysign", infinity, x.im);
+    let small = b.float_binary(OpKind::CopySign, zero, x.im);
+    let large = b.float_binary(OpKind::CopySign, infinity, x.im);
     let undirected = b.cmpf(FloatPredicate::Uno, x.im, x.im);
     let rest = b.select(undirected, x.im, zero);
     let small = b.select(undirected, x.im, small);
@@ -160,26 +160,26 @@ struct Circular {
     cos: Value,
 }
 
-fn circular(b: &mut FunctionBuilder, x: Value, sin: &str, cos: &str) -> Circular {
+fn circular(b: &mut FunctionBuilder, x: Value, sin: OpKind, cos: OpKind) -> Circular {
     Circular { sin: function(b, sin, x), cos: function(b, cos, x) }
 }
 
 fn trigonometric(b: &mut FunctionBuilder, x: Value) -> Circular {
-    circular(b, x, "math.sin", "math.cos")
+    circular(b, x, OpKind::Sin, OpKind::Cos)
 }
 
 fn hyperbolic(b: &mut FunctionBuilder, x: Value) -> Circular {
-    circular(b, x, "math.sinh", "math.cosh")
+    circular(b, x, OpKind::Sinh, OpKind::Cosh)
 }
 
 /// A number whose hyperbolic functions do not overflow, and the factor by which they are too small. Beyond 40, sinh and
 /// cosh are `e^|x| / 2`, so that a part of `x` can be taken out as a factor.
 fn without_overflow(b: &mut FunctionBuilder, x: Value) -> (Value, Value) {
     let (limit, part) = (real(b, 700.0), real(b, 660.0));
-    let size = function(b, "math.absf", x);
+    let size = function(b, OpKind::AbsF, x);
     let large = b.cmpf(FloatPredicate::Ogt, size, limit);
     let rest = b.subf(size, part);
-    let rest = b.float_binary("math.copysign", rest, x);
+    let rest = b.float_binary(OpKind::CopySign, rest, x);
     let (one, factor) = (real(b, 1.0), real(b, 660f64.exp()));
     (b.select(large, rest, x), b.select(large, factor, one))
 }
@@ -238,7 +238,7 @@ pub fn times_minus_i(b: &mut FunctionBuilder, x: Parts) -> Parts {
 /// and the imaginary one `4 sin im cos im e^(-2|re|)`. On the real axis the imaginary part stays what it is.
 pub fn tanh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let (one, four, limit) = (real(b, 1.0), real(b, 4.0), real(b, 22.0));
-    let size = function(b, "math.absf", x.re);
+    let size = function(b, OpKind::AbsF, x.re);
     let far = b.cmpf(FloatPredicate::Ogt, size, limit);
     let zero = real(b, 0.0);
     let near_re = b.select(far, zero, x.re);
@@ -249,10 +249,10 @@ pub fn tanh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let near = Parts { re: b.divf(dividend, divisor), im: b.divf(turn, divisor) };
     let doubled = b.addf(size, size);
     let doubled = b.negf(doubled);
-    let decay = function(b, "math.exp", doubled);
+    let decay = function(b, OpKind::Exp, doubled);
     let im = b.mulf(four, turn);
     let im = b.mulf(im, decay);
-    let far_value = Parts { re: b.float_binary("math.copysign", one, x.re), im };
+    let far_value = Parts { re: b.float_binary(OpKind::CopySign, one, x.re), im };
     let value = choose(b, far, far_value, near);
     // Without an angle: 1 at an infinite real part, NaN at a finite one.
     let (infinite, nowhere) = (is_infinite(b, x.re), b.subf(x.im, x.im));

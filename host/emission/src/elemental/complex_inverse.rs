@@ -1,7 +1,7 @@
 //! Inverse functions of complex numbers, after Kahan: from square roots of the distances to ±1, so that the
 //! branch cuts come out on the side that the sign of a zero names.
 
-use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
+use fusebox_core::builder::{FunctionBuilder, OpKind, Scalar, Value};
 
 use super::complex::{Parts, magnitude, multiply};
 use super::complex_functions::{sqrt, times_i, times_minus_i};
@@ -21,11 +21,11 @@ fn conjugate_product(b: &mut FunctionBuilder, x: Parts, y: Parts) -> Parts {
 }
 
 fn asinh_of(b: &mut FunctionBuilder, x: Value) -> Value {
-    b.float_unary("math.asinh", x)
+    b.float_unary(OpKind::Asinh, x)
 }
 
 fn twice_angle(b: &mut FunctionBuilder, y: Value, x: Value) -> Value {
-    let (two, angle) = (b.float(2.0, Scalar::F64), b.float_binary("math.atan2", y, x));
+    let (two, angle) = (b.float(2.0, Scalar::F64), b.float_binary(OpKind::Atan2, y, x));
     b.mulf(two, angle)
 }
 
@@ -33,7 +33,7 @@ fn twice_angle(b: &mut FunctionBuilder, y: Value, x: Value) -> Value {
 pub fn asin(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let (below, above) = roots(b, x);
     let (product, turned) = (multiply(b, below, above), conjugate_product(b, below, above));
-    Parts { re: b.float_binary("math.atan2", x.re, product.re), im: asinh_of(b, turned.im) }
+    Parts { re: b.float_binary(OpKind::Atan2, x.re, product.re), im: asinh_of(b, turned.im) }
 }
 
 /// Arc cosine.
@@ -68,20 +68,20 @@ pub fn atanh(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let rest = b.addf(square, height);
     let dividend = b.mulf(four, x.re);
     let ratio = b.divf(dividend, rest);
-    let logarithm = b.float_unary("math.log1p", ratio);
+    let logarithm = b.float_unary(OpKind::Log1p, ratio);
     let (product, doubled) = (b.mulf(below, above), b.mulf(two, x.im));
     let width = b.subf(product, height);
-    let angle = b.float_binary("math.atan2", doubled, width);
+    let angle = b.float_binary(OpKind::Atan2, doubled, width);
     Parts { re: b.mulf(quarter, logarithm), im: b.mulf(half, angle) }
 }
 
 /// The root whose angle is a third of the number's.
 pub fn cbrt(b: &mut FunctionBuilder, x: Parts) -> Parts {
     let three = b.float(3.0, Scalar::F64);
-    let angle = b.float_binary("math.atan2", x.im, x.re);
+    let angle = b.float_binary(OpKind::Atan2, x.im, x.re);
     let angle = b.divf(angle, three);
     let size = magnitude(b, x);
-    let size = b.float_unary("math.cbrt", size);
-    let (cos, sin) = (b.float_unary("math.cos", angle), b.float_unary("math.sin", angle));
+    let size = b.float_unary(OpKind::Cbrt, size);
+    let (cos, sin) = (b.float_unary(OpKind::Cos, angle), b.float_unary(OpKind::Sin, angle));
     Parts { re: b.mulf(size, cos), im: b.mulf(size, sin) }
 }

@@ -1,6 +1,6 @@
 //! Conversions of values between element types.
 
-use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Value};
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, OpKind, Scalar, Value};
 use fusebox_core::hlo::ElementType;
 
 use super::float_types::{computed_in, float_to_float, is_narrow, narrow, widen};
@@ -96,7 +96,7 @@ fn long_to_f64(b: &mut FunctionBuilder, signed: bool, x: Value) -> Value {
     let odd = to_float(b, signed, odd, Scalar::F64);
     let scale = b.float(2048.0, Scalar::F64);
     let scaled = b.mulf(odd, scale);
-    let (size, limit) = (b.float_unary("math.absf", direct), b.float(4503599627370496.0, Scalar::F64));
+    let (size, limit) = (b.float_unary(OpKind::AbsF, direct), b.float(4503599627370496.0, Scalar::F64));
     let small = b.cmpf(FloatPredicate::Olt, size, limit);
     b.select(small, direct, scaled)
 }
@@ -144,8 +144,8 @@ pub fn stochastic(
     }
     let wide = widen(b, from, x);
     let float = Scalar::of_element(computed_in(from));
-    let size = b.float_unary("math.absf", wide);
-    let whole = b.float_unary("math.floor", size);
+    let size = b.float_unary(OpKind::AbsF, wide);
+    let whole = b.float_unary(OpKind::Floor, size);
     let fraction = b.subf(size, whole);
     let scale = b.float(2f64.powi(random.bits() as i32), float);
     let threshold = b.mulf(fraction, scale);
@@ -154,7 +154,7 @@ pub fn stochastic(
     let one = b.float(1.0, float);
     let next = b.addf(whole, one);
     let chosen = b.select(up, next, whole);
-    let chosen = b.float_binary("math.copysign", chosen, wide);
+    let chosen = b.float_binary(OpKind::CopySign, chosen, wide);
     // NaN stays NaN up to here and becomes 0.
     Ok(float_to_integer(b, computed_in(from), to, chosen))
 }

@@ -1,6 +1,6 @@
 //! Floats of all widths: what they are computed in, and the ways between them.
 
-use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Value};
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, OpKind, Scalar, Value};
 use fusebox_core::hlo::ElementType;
 
 /// Whether arithmetic on the type is done in `f32`.
@@ -53,7 +53,7 @@ fn round_to_odd(b: &mut FunctionBuilder, x: Value) -> Value {
     let nearest = b.truncf(x, Scalar::F32);
     let back = b.extf(nearest, Scalar::F64);
     let inexact = b.cmpf(FloatPredicate::One, back, x);
-    let (size_back, size_x) = (b.float_unary("math.absf", back), b.float_unary("math.absf", x));
+    let (size_back, size_x) = (b.float_unary(OpKind::AbsF, back), b.float_unary(OpKind::AbsF, x));
     let too_large = b.cmpf(FloatPredicate::Ogt, size_back, size_x);
     let bits = b.bitcast(nearest, Scalar::I32);
     let (zero, one, minus_one) = (b.int(0, Scalar::I32), b.int(1, Scalar::I32), b.int(-1, Scalar::I32));

@@ -1,6 +1,6 @@
 //! Operations that choose between operands by the index.
 
-use fusebox_core::builder::{IntPredicate, Region, Type, Value};
+use fusebox_core::builder::{IntPredicate, OpKind, Region, Type, Value};
 use fusebox_core::hlo::InstrId;
 
 use super::bits;
@@ -41,7 +41,7 @@ fn choose(
     let below = writer.b.cmpi(IntPredicate::Slt, position, bound);
     let first = side(writer, id, types, first)?;
     let second = side(writer, id, types, second)?;
-    Ok(writer.b.op("scf.if", &[below], Vec::new(), types, vec![first, second]))
+    Ok(writer.b.op(OpKind::If, &[below], Vec::new(), types, vec![first, second]))
 }
 
 fn side(
@@ -51,12 +51,12 @@ fn side(
     parts: &[(&Branch, &[Value])],
 ) -> Result<Region, EmissionError> {
     if let [(branch, values)] = parts {
-        return writer.close(branch.scope, "scf.yield", |_, _| Ok(values.to_vec()));
+        return writer.close(branch.scope, OpKind::Yield, |_, _| Ok(values.to_vec()));
     }
     let (region, _) = writer.b.detached(&[]);
     writer.b.enter(region);
     let values = choose(writer, id, types, parts);
-    writer.b.op("scf.yield", values.as_deref().unwrap_or_default(), Vec::new(), &[], Vec::new());
+    writer.b.op(OpKind::Yield, values.as_deref().unwrap_or_default(), Vec::new(), &[], Vec::new());
     let region = writer.b.leave();
     values.map(|_| region)
 }
@@ -101,7 +101,7 @@ pub fn dynamic_update_slice(
     };
     let types = writer.partition.leaf_types(id);
     let condition = writer.holds(&inside.conditions);
-    let outside = writer.close(outside.scope, "scf.yield", |_, _| Ok(operand.clone()))?;
+    let outside = writer.close(outside.scope, OpKind::Yield, |_, _| Ok(operand.clone()))?;
     writer.branch_to(condition, inside.scope, &types, |_| Ok(update.clone()), |_| Ok(outside))
 }
 

@@ -1,6 +1,6 @@
 //! Operations of one operand.
 
-use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Value};
+use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, OpKind, Scalar, Value};
 use fusebox_core::hlo::{ElementType, UnaryOp};
 
 use super::complex;
@@ -25,7 +25,7 @@ pub fn unary(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) ->
 
 fn is_finite(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
     let x = widen(b, ty, x);
-    let size = b.float_unary("math.absf", x);
+    let size = b.float_unary(OpKind::AbsF, x);
     let infinity = b.float(f64::INFINITY, Scalar::of_element(computed_in(ty)));
     b.cmpf(FloatPredicate::Olt, size, infinity)
 }
@@ -33,31 +33,31 @@ fn is_finite(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
 /// `ty` is `f32` or `f64`.
 fn float(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> Result<Value, String> {
     let name = match op {
-        UnaryOp::Abs => "math.absf",
-        UnaryOp::Acos => "math.acos",
-        UnaryOp::Acosh => "math.acosh",
-        UnaryOp::Asin => "math.asin",
-        UnaryOp::Asinh => "math.asinh",
-        UnaryOp::Atanh => "math.atanh",
-        UnaryOp::Cbrt => "math.cbrt",
-        UnaryOp::Ceil => "math.ceil",
-        UnaryOp::Cosh => "math.cosh",
-        UnaryOp::Cosine => "math.cos",
-        UnaryOp::Erf => "math.erf",
-        UnaryOp::Exponential => "math.exp",
-        UnaryOp::ExponentialMinusOne => "math.expm1",
-        UnaryOp::Floor => "math.floor",
-        UnaryOp::Log => "math.log",
-        UnaryOp::LogPlusOne => "math.log1p",
-        UnaryOp::Negate => "arith.negf",
-        UnaryOp::RoundNearestAfz => "math.round",
-        UnaryOp::RoundNearestEven => "math.roundeven",
-        UnaryOp::Rsqrt => "math.rsqrt",
-        UnaryOp::Sine => "math.sin",
-        UnaryOp::Sinh => "math.sinh",
-        UnaryOp::Sqrt => "math.sqrt",
-        UnaryOp::Tan => "math.tan",
-        UnaryOp::Tanh => "math.tanh",
+        UnaryOp::Abs => OpKind::AbsF,
+        UnaryOp::Acos => OpKind::Acos,
+        UnaryOp::Acosh => OpKind::Acosh,
+        UnaryOp::Asin => OpKind::Asin,
+        UnaryOp::Asinh => OpKind::Asinh,
+        UnaryOp::Atanh => OpKind::Atanh,
+        UnaryOp::Cbrt => OpKind::Cbrt,
+        UnaryOp::Ceil => OpKind::Ceil,
+        UnaryOp::Cosh => OpKind::Cosh,
+        UnaryOp::Cosine => OpKind::Cos,
+        UnaryOp::Erf => OpKind::Erf,
+        UnaryOp::Exponential => OpKind::Exp,
+        UnaryOp::ExponentialMinusOne => OpKind::Expm1,
+        UnaryOp::Floor => OpKind::Floor,
+        UnaryOp::Log => OpKind::Log,
+        UnaryOp::LogPlusOne => OpKind::Log1p,
+        UnaryOp::Negate => OpKind::NegF,
+        UnaryOp::RoundNearestAfz => OpKind::Round,
+        UnaryOp::RoundNearestEven => OpKind::RoundEven,
+        UnaryOp::Rsqrt => OpKind::Rsqrt,
+        UnaryOp::Sine => OpKind::Sin,
+        UnaryOp::Sinh => OpKind::Sinh,
+        UnaryOp::Sqrt => OpKind::Sqrt,
+        UnaryOp::Tan => OpKind::Tan,
+        UnaryOp::Tanh => OpKind::Tanh,
         UnaryOp::Logistic => return Ok(logistic(b, ty, x)),
         UnaryOp::Sign => return Ok(float_sign(b, ty, x)),
         UnaryOp::CountLeadingZeros
@@ -74,9 +74,9 @@ fn float(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> Res
 fn logistic(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
     let scalar = Scalar::of_element(ty);
     let (zero, one) = (b.float(0.0, scalar), b.float(1.0, scalar));
-    let size = b.float_unary("math.absf", x);
+    let size = b.float_unary(OpKind::AbsF, x);
     let size = b.negf(size);
-    let e = b.float_unary("math.exp", size);
+    let e = b.float_unary(OpKind::Exp, size);
     let negative = b.cmpf(FloatPredicate::Olt, x, zero);
     let dividend = b.select(negative, e, one);
     let divisor = b.addf(one, e);
@@ -87,7 +87,7 @@ fn logistic(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
 fn float_sign(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
     let scalar = Scalar::of_element(ty);
     let (zero, one) = (b.float(0.0, scalar), b.float(1.0, scalar));
-    let unit = b.float_binary("math.copysign", one, x);
+    let unit = b.float_binary(OpKind::CopySign, one, x);
     let ordinary = b.cmpf(FloatPredicate::One, x, zero);
     b.select(ordinary, unit, x)
 }
@@ -116,8 +116,8 @@ fn integer(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> R
             let ones = b.int(-1, scalar);
             Ok(b.xori(x, ones))
         }
-        UnaryOp::Popcnt => Ok(counted(b, ty, x, "math.ctpop")),
-        UnaryOp::CountLeadingZeros => Ok(counted(b, ty, x, "math.ctlz")),
+        UnaryOp::Popcnt => Ok(counted(b, ty, x, OpKind::CtPop)),
+        UnaryOp::CountLeadingZeros => Ok(counted(b, ty, x, OpKind::Ctlz)),
         UnaryOp::Sign => Ok(integer_sign(b, ty, x)),
         _ => Err(format!("{} is not defined on {ty}", op.opcode())),
     }
@@ -129,13 +129,13 @@ fn negate(b: &mut FunctionBuilder, scalar: Scalar, x: Value) -> Value {
 }
 
 /// A count of bits. Types narrower than 32 bits are counted in 32, as those have an instruction.
-fn counted(b: &mut FunctionBuilder, ty: ElementType, x: Value, name: &str) -> Value {
+fn counted(b: &mut FunctionBuilder, ty: ElementType, x: Value, name: OpKind) -> Value {
     if ty.bits() >= 32 {
         return b.int_unary(name, x);
     }
     let wide = b.extui(x, Scalar::I32);
     let mut count = b.int_unary(name, wide);
-    if name == "math.ctlz" {
+    if name == OpKind::Ctlz {
         let extra = b.int(i64::from(32 - ty.bits()), Scalar::I32);
         count = b.subi(count, extra);
     }

@@ -1,5 +1,5 @@
 //! The functions written for the calls of a kernel.
 
+mod files;
 mod partition;
 mod support;
-mod text;

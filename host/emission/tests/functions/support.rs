@@ -4,7 +4,7 @@
 
 use fusebox_core::emitter::{Fusion, SubgraphCall, SubgraphKind};
 use fusebox_core::hlo::{InstrId, parse_module};
-use fusebox_emission::{EmissionError, subgraph_functions};
+use fusebox_emission::EmissionError;
 
 /// A fusion named `k` of the entry computation of a text.
 pub fn fusion(text: &str) -> Fusion {
@@ -23,15 +23,25 @@ pub fn values(fusion: &Fusion, symbol: &str, names: &[&str]) -> SubgraphCall {
     SubgraphCall { symbol: symbol.into(), kind: SubgraphKind::Values { instructions } }
 }
 
-/// The functions for one call per root.
-pub fn try_emit(text: &str) -> Result<String, EmissionError> {
-    let fusion = fusion(text);
+/// The text of the functions for these calls.
+pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<String, EmissionError> {
+    let functions = fusebox_emission::subgraph_functions(fusion, calls)?;
+    Ok(functions.iter().map(ToString::to_string).collect())
+}
+
+/// A call for each root.
+pub fn calls_of_roots(fusion: &Fusion) -> Vec<SubgraphCall> {
     let call = |(k, &root): (usize, &InstrId)| SubgraphCall {
         symbol: format!("k.root{k}"),
         kind: SubgraphKind::Values { instructions: vec![root] },
     };
-    let calls: Vec<SubgraphCall> = fusion.roots.iter().enumerate().map(call).collect();
-    subgraph_functions(&fusion, &calls)
+    fusion.roots.iter().enumerate().map(call).collect()
+}
+
+/// The functions for one call per root.
+pub fn try_emit(text: &str) -> Result<String, EmissionError> {
+    let fusion = fusion(text);
+    subgraph_functions(&fusion, &calls_of_roots(&fusion))
 }
 
 /// As [`try_emit`], for fusions that can be written.

@@ -47,14 +47,6 @@ impl Module {
         unsafe { self.add_block(Val(LLVMGetBasicBlockParent(LLVMGetInsertBlock(self.builder)))) }
     }
 
-    /// The value of a condition that is a constant.
-    pub(crate) fn known_bool(&self, condition: Val) -> Option<bool> {
-        unsafe {
-            let constant = LLVMIsAConstantInt(condition.0);
-            (!constant.is_null()).then(|| LLVMConstIntGetZExtValue(constant) != 0)
-        }
-    }
-
     pub(crate) fn binary(&self, op: Op, a: Val, b: Val) -> Val {
         unsafe { Val(LLVMBuildBinOp(self.builder, op, a.0, b.0, NAME)) }
     }

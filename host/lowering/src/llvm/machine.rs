@@ -11,7 +11,7 @@ use llvm_sys::transforms::pass_builder::*;
 
 use super::Module;
 use super::module::{c_string, message};
-use crate::Target;
+use crate::targets::Backend;
 
 /// Generates code for one target.
 pub(crate) struct Machine {
@@ -29,24 +29,14 @@ pub(crate) enum FileKind {
 }
 
 impl Machine {
-    pub(crate) fn new(target: &Target) -> Result<Machine, String> {
-        let mut tuned_for = None;
-        let (triple, processor, features) = match target {
-            Target::Cpu | Target::Simt => {
-                initialize_host();
+    pub(crate) fn new(backend: &Backend) -> Result<Machine, String> {
+        (backend.initialize)();
+        let (triple, processor, features, tuned_for) = match backend.triple {
+            None => {
                 let Host { triple, base, features, processor } = host();
-                tuned_for = Some(processor.as_str());
-                (triple.clone(), base.clone(), features.clone())
+                (triple.clone(), base.clone(), features.clone(), Some(processor.as_str()))
             }
-            Target::Nvptx { capability, ptx_version } => {
-                initialize_nvptx();
-                let features = ptx_version.map(|version| format!("+ptx{version}")).unwrap_or_default();
-                ("nvptx64-nvidia-cuda".into(), format!("sm_{capability}"), features)
-            }
-            Target::Amdgpu { processor } => {
-                initialize_amdgpu();
-                ("amdgcn-amd-amdhsa".into(), processor.clone(), String::new())
-            }
+            Some(triple) => (triple.to_owned(), backend.processor.clone(), backend.features.clone(), None),
         };
         let mut found = std::ptr::null_mut();
         let mut error = std::ptr::null_mut();
@@ -176,7 +166,7 @@ pub(crate) fn host_has(feature: &str) -> bool {
     host().features.split(',').any(|known| known.strip_prefix('+') == Some(feature))
 }
 
-fn initialize_host() {
+pub(crate) fn initialize_host() {
     static ONCE: Once = Once::new();
     // SAFETY: initialisation is done once; all functions are LLVM's own.
     ONCE.call_once(|| unsafe {
@@ -206,7 +196,7 @@ fn set_option(option: &CStr) {
     unsafe { llvm_sys::support::LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null()) };
 }
 
-fn initialize_nvptx() {
+pub(crate) fn initialize_nvptx() {
     disable_straight_line_vectorizer();
     static ONCE: Once = Once::new();
     // SAFETY: as for the host.
@@ -218,7 +208,7 @@ fn initialize_nvptx() {
     });
 }
 
-fn initialize_amdgpu() {
+pub(crate) fn initialize_amdgpu() {
     disable_straight_line_vectorizer();
     static ONCE: Once = Once::new();
     // SAFETY: as for the host.

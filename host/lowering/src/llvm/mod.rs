@@ -12,7 +12,9 @@ use llvm_sys::prelude::*;
 
 pub(crate) use atomic::AtomicOp;
 pub(crate) use builder::{FastMath, IntPredicate, Op, Unrolling};
-pub(crate) use machine::{FileKind, Machine, disable_strength_reduction, host_has};
+pub(crate) use machine::{
+    FileKind, Machine, disable_strength_reduction, host_has, initialize_amdgpu, initialize_host, initialize_nvptx,
+};
 pub(crate) use module::Module;
 
 /// A type.

@@ -149,11 +149,6 @@ impl Module {
         if self.lanes(ty).is_some() { unsafe { Ty(LLVMGetElementType(ty.0)) } } else { ty }
     }
 
-    /// `scalar`, or a vector of it if `like` is a vector.
-    pub(crate) fn shaped_like(&self, scalar: Ty, like: Ty) -> Ty {
-        self.lanes(like).map_or(scalar, |lanes| self.vector(scalar, lanes))
-    }
-
     pub(crate) fn type_of(&self, value: Val) -> Ty {
         // SAFETY: a value of this module.
         unsafe { Ty(LLVMTypeOf(value.0)) }

@@ -1,156 +1,132 @@
-//! A small straight-line code writer: formulas as Rust expressions, `arith` operations as the result.
+//! Formulas as Rust expressions, operations of the kernel IR as the result.
 //!
-//! A [`Value`] is an SSA value that knows the [`Code`] it belongs to, so `x * x + 1.0` writes two operations.
-//! Number literals take the type of the value they meet; they are written as bit patterns, so nothing is
+//! A [`Value`] is a value that knows the [`Code`] it belongs to, so `x * x + 1.0` records two operations.
+//! Number literals take the type of the value they meet; they are given as bit patterns, so nothing is
 //! rounded twice.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::fmt::{self, Write as _};
+use std::cell::{RefCell, RefMut};
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
-/// Type of a [`Value`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    F32,
-    F64,
-    I1,
-    I32,
-    I64,
+use fusebox_core::builder::{BuildError, FloatPredicate, FunctionBuilder, IntPredicate, OpKind, Scalar, Type};
+use fusebox_core::ir;
+
+/// The integer type with as many bits.
+fn integer_of(ty: Scalar) -> Scalar {
+    Scalar::Int(ty.bits())
 }
 
-impl Kind {
-    /// As MLIR spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::F32 => "f32",
-            Kind::F64 => "f64",
-            Kind::I1 => "i1",
-            Kind::I32 => "i32",
-            Kind::I64 => "i64",
-        }
-    }
-
-    /// The integer type with as many bits.
-    fn integer(self) -> Kind {
-        match self {
-            Kind::F32 | Kind::I32 => Kind::I32,
-            Kind::F64 | Kind::I64 => Kind::I64,
-            Kind::I1 => Kind::I1,
-        }
-    }
-
-    /// The float type with as many bits.
-    fn float(self) -> Kind {
-        if self.integer() == Kind::I32 { Kind::F32 } else { Kind::F64 }
-    }
+/// The float type with as many bits.
+fn float_of(ty: Scalar) -> Scalar {
+    if ty.bits() == 32 { Scalar::F32 } else { Scalar::F64 }
 }
 
-/// The body of one function while it is written.
+/// One function while it is made.
 pub struct Code {
-    text: RefCell<String>,
-    next: Cell<u32>,
-    depth: Cell<usize>,
-    constants: RefCell<HashMap<(Kind, u64), u32>>,
-    entry: RefCell<String>,
+    builder: RefCell<FunctionBuilder>,
+    /// The constants that can be used where the next operation goes, each once.
+    constants: RefCell<Vec<(Scalar, u64, ir::Value)>>,
     fma: bool,
 }
 
-/// An SSA value.
+/// A value of a function.
 #[derive(Clone, Copy)]
 pub struct Value<'c> {
     code: &'c Code,
-    id: u32,
-    /// Which result, of an operation with several.
-    part: Option<u32>,
-    kind: Kind,
-}
-
-impl fmt::Display for Value<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.part {
-            Some(part) => write!(f, "%{}#{part}", self.id),
-            None => write!(f, "%{}", self.id),
-        }
-    }
+    id: ir::Value,
+    ty: Scalar,
 }
 
 impl Code {
-    /// An empty body; without `fma`, [`Value::mul_add`] is a product and a sum.
-    pub fn new(fma: bool) -> Code {
-        Code {
-            text: RefCell::default(),
-            next: Cell::new(0),
-            depth: Cell::new(1),
-            constants: RefCell::default(),
-            entry: RefCell::default(),
-            fma,
-        }
+    /// A private function without arguments yet; without `fma`, [`Value::mul_add`] is a product and a sum.
+    pub fn new(name: &str, fma: bool) -> Code {
+        let mut builder = FunctionBuilder::new(name);
+        builder.set_private();
+        Code { builder: RefCell::new(builder), constants: RefCell::default(), fma }
     }
 
     /// Declares the next argument.
-    pub fn argument(&self, kind: Kind) -> Value<'_> {
-        self.fresh(kind)
+    pub fn argument(&self, ty: Scalar) -> Value<'_> {
+        let id = self.record().argument(ty);
+        self.value(id, ty)
     }
 
-    /// The body's text, constants first.
-    pub fn into_text(self) -> String {
-        self.entry.into_inner() + &self.text.into_inner()
+    /// The function, which returns this value.
+    ///
+    /// # Errors
+    /// If a formula mixes types.
+    pub fn finish(self, result: ir::Value) -> Result<ir::Function, BuildError> {
+        let mut builder = self.builder.into_inner();
+        builder.ret(&[result]);
+        builder.finish()
     }
 
-    fn fresh(&self, kind: Kind) -> Value<'_> {
-        let id = self.next.get();
-        self.next.set(id + 1);
-        Value { code: self, id, part: None, kind }
+    fn record(&self) -> RefMut<'_, FunctionBuilder> {
+        self.builder.borrow_mut()
     }
 
-    fn line(&self, line: std::fmt::Arguments<'_>) {
-        let indent = 2 * self.depth.get();
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.text.borrow_mut(), "{:indent$}{line}", "");
+    fn value(&self, id: ir::Value, ty: Scalar) -> Value<'_> {
+        Value { code: self, id, ty }
     }
 
-    fn define(&self, kind: Kind, operation: std::fmt::Arguments<'_>) -> Value<'_> {
-        let value = self.fresh(kind);
-        self.line(format_args!("{value} = {operation}"));
-        value
-    }
-
-    fn bits(&self, kind: Kind, bits: u64) -> Value<'_> {
-        if let Some(&id) = self.constants.borrow().get(&(kind, bits)) {
-            return Value { code: self, id, part: None, kind };
+    fn constant(&self, ty: Scalar, bits: u64) -> Value<'_> {
+        let mut constants = self.constants.borrow_mut();
+        if let Some(&(.., id)) = constants.iter().find(|known| (known.0, known.1) == (ty, bits)) {
+            return self.value(id, ty);
         }
-        let value = self.fresh(kind);
-        let literal = match kind {
-            Kind::F32 => format!("0x{bits:08X}"),
-            Kind::F64 => format!("0x{bits:016X}"),
-            Kind::I1 => (if bits == 0 { "false" } else { "true" }).to_owned(),
-            Kind::I32 => (bits as u32 as i32).to_string(),
-            Kind::I64 => (bits as i64).to_string(),
+        let id = match ty {
+            Scalar::Float(_) => self.record().float_bits(bits, ty),
+            _ => self.record().int(bits as i64, ty),
         };
-        let mut entry = self.entry.borrow_mut();
-        let _ = match kind {
-            Kind::I1 => writeln!(entry, "  {value} = arith.constant {literal}"),
-            _ => writeln!(entry, "  {value} = arith.constant {literal} : {}", kind.name()),
-        };
-        self.constants.borrow_mut().insert((kind, bits), value.id);
-        value
+        constants.push((ty, bits, id));
+        self.value(id, ty)
     }
 
-    /// A float constant of type `kind`, rounded to it.
-    pub fn number(&self, kind: Kind, value: f64) -> Value<'_> {
-        match kind.float() {
-            Kind::F32 => self.bits(Kind::F32, u64::from((value as f32).to_bits())),
-            _ => self.bits(Kind::F64, value.to_bits()),
+    /// A float constant of the width of `ty`, rounded to it.
+    fn number(&self, ty: Scalar, value: f64) -> Value<'_> {
+        match float_of(ty) {
+            Scalar::F32 => self.constant(Scalar::F32, u64::from((value as f32).to_bits())),
+            float => self.constant(float, value.to_bits()),
         }
     }
 
-    /// An integer constant of type `kind`.
-    pub fn integer(&self, kind: Kind, value: i64) -> Value<'_> {
-        match kind.integer() {
-            Kind::I32 => self.bits(Kind::I32, u64::from(value as u32)),
-            other => self.bits(other, value as u64),
-        }
+    /// An integer constant of the width of `ty`.
+    fn integer(&self, ty: Scalar, value: i64) -> Value<'_> {
+        self.constant(integer_of(ty), value as u64)
+    }
+
+    /// Repeats `body` as long as `condition` holds.
+    pub fn repeat_while<'c, const N: usize>(
+        &'c self,
+        start: [Value<'c>; N],
+        condition: impl FnOnce([Value<'c>; N]) -> Value<'c>,
+        body: impl FnOnce([Value<'c>; N]) -> [Value<'c>; N],
+    ) -> [Value<'c>; N] {
+        let types = start.map(|value| Type::from(value.ty));
+        let before = self.region(start, |state| {
+            let condition = condition(state);
+            let operands: Vec<ir::Value> = [condition].iter().chain(&state).map(|value| value.id).collect();
+            (OpKind::Condition, operands)
+        });
+        let after = self.region(start, |state| (OpKind::Yield, body(state).map(|value| value.id).to_vec()));
+        let start_ids = start.map(|value| value.id);
+        let results = self.record().op(OpKind::While, &start_ids, Vec::new(), &types, vec![before, after]);
+        std::array::from_fn(|i| self.value(results[i], start[i].ty))
+    }
+
+    /// A region with arguments of these values' types. What makes its operations gives its terminator and the
+    /// terminator's operands.
+    fn region<'c, const N: usize>(
+        &'c self,
+        like: [Value<'c>; N],
+        make: impl FnOnce([Value<'c>; N]) -> (OpKind, Vec<ir::Value>),
+    ) -> ir::Region {
+        let outside = self.constants.borrow().len();
+        let (region, arguments) = self.record().detached(&like.map(|value| value.ty.into()));
+        self.record().enter(region);
+        let (terminator, operands) = make(std::array::from_fn(|i| self.value(arguments[i], like[i].ty)));
+        self.record().op(terminator, &operands, Vec::new(), &[], Vec::new());
+        self.constants.borrow_mut().truncate(outside);
+        self.record().leave()
     }
 }
 
@@ -174,49 +150,49 @@ impl<'c> Operand<'c> for f64 {
 
 impl<'c> Operand<'c> for i64 {
     fn beside(self, other: Value<'c>) -> Value<'c> {
-        other.code.integer(other.kind, self)
+        other.integer(self)
     }
 }
 
 macro_rules! arithmetic {
-    ($($trait:ident $method:ident $float:literal $integer:literal;)*) => {$(
+    ($($trait:ident $method:ident $float:ident $integer:ident;)*) => {$(
         impl<'c, O: Operand<'c>> $trait<O> for Value<'c> {
             type Output = Value<'c>;
             fn $method(self, other: O) -> Value<'c> {
-                self.binary($float, $integer, other.beside(self))
+                self.binary(OpKind::$float, OpKind::$integer, other.beside(self))
             }
         }
 
         impl<'c> $trait<Value<'c>> for f64 {
             type Output = Value<'c>;
             fn $method(self, other: Value<'c>) -> Value<'c> {
-                self.beside(other).binary($float, $integer, other)
+                self.beside(other).binary(OpKind::$float, OpKind::$integer, other)
             }
         }
     )*};
 }
 
 arithmetic! {
-    Add add "addf" "addi";
-    Sub sub "subf" "subi";
-    Mul mul "mulf" "muli";
-    Div div "divf" "divsi";
-    BitAnd bitand "andi" "andi";
-    BitOr bitor "ori" "ori";
-    BitXor bitxor "xori" "xori";
+    Add add AddF AddI;
+    Sub sub SubF SubI;
+    Mul mul MulF MulI;
+    Div div DivF DivSI;
+    BitAnd bitand AndI AndI;
+    BitOr bitor OrI OrI;
+    BitXor bitxor XorI XorI;
 }
 
 impl<'c> Neg for Value<'c> {
     type Output = Value<'c>;
     fn neg(self) -> Value<'c> {
-        if self.is_float() { self.unary("arith.negf") } else { 0i64.beside(self) - self }
+        if self.is_float() { self.unary(OpKind::NegF) } else { 0i64.beside(self) - self }
     }
 }
 
 impl<'c> Not for Value<'c> {
     type Output = Value<'c>;
     fn not(self) -> Value<'c> {
-        self ^ self.code.integer(self.kind, -1)
+        self ^ self.integer(-1)
     }
 }
 
@@ -226,58 +202,65 @@ impl<'c> Value<'c> {
         self.code
     }
 
+    /// Its identity in the function.
+    pub fn id(self) -> ir::Value {
+        self.id
+    }
+
     /// Whether it is an `f32`.
     pub fn is_f32(self) -> bool {
-        self.kind == Kind::F32
+        self.ty == Scalar::F32
     }
 
     fn is_float(self) -> bool {
-        matches!(self.kind, Kind::F32 | Kind::F64)
+        matches!(self.ty, Scalar::Float(_))
     }
 
     /// The number in the type of `self`, which is a float.
     pub fn number(self, value: f64) -> Value<'c> {
-        self.code.number(self.kind, value)
+        self.code.number(self.ty, value)
     }
 
     /// The integer in the type of `self`.
     pub fn integer(self, value: i64) -> Value<'c> {
-        self.code.integer(self.kind, value)
+        self.code.integer(self.ty, value)
     }
 
     /// The remainder of an unsigned division by a number that is not 0.
     pub fn remainder(self, other: Value<'c>) -> Value<'c> {
-        self.binary("remf", "remui", other)
+        self.binary(OpKind::RemF, OpKind::RemUI, other)
     }
 
     /// Low and high half of an unsigned product.
     pub fn multiply_wide(self, other: Value<'c>) -> (Value<'c>, Value<'c>) {
-        let [low, high] = self.code.results([self.kind; 2]);
-        let (id, kind) = (low.id, self.kind.name());
-        self.code.line(format_args!("%{id}:2 = arith.mului_extended {self}, {other} : {kind}"));
-        (low, high)
+        let types = [Type::from(self.ty), self.ty.into()];
+        let halves = self.code.record().op(OpKind::MulUIExtended, &[self.id, other.id], Vec::new(), &types, Vec::new());
+        (self.code.value(halves[0], self.ty), self.code.value(halves[1], self.ty))
     }
 
     /// One of two, by the precision worked in.
     pub fn choose<T>(self, single: T, double: T) -> T {
-        if self.kind.integer() == Kind::I32 { single } else { double }
+        if self.ty.bits() == 32 { single } else { double }
     }
 
-    fn binary(self, float: &str, integer: &str, other: Value<'c>) -> Value<'c> {
-        let operation = if self.is_float() { float } else { integer };
-        let kind = self.kind.name();
-        self.code.define(self.kind, format_args!("arith.{operation} {self}, {other} : {kind}"))
+    fn binary(self, float: OpKind, integer: OpKind, other: Value<'c>) -> Value<'c> {
+        let mut builder = self.code.record();
+        let id = match self.is_float() {
+            true => builder.float_binary(float, self.id, other.id),
+            false => builder.int_binary(integer, self.id, other.id),
+        };
+        self.code.value(id, self.ty)
     }
 
-    fn unary(self, operation: &str) -> Value<'c> {
-        self.code.define(self.kind, format_args!("{operation} {self} : {}", self.kind.name()))
+    fn unary(self, operation: OpKind) -> Value<'c> {
+        self.code.value(self.code.record().float_unary(operation, self.id), self.ty)
     }
 
-    fn cast(self, operation: &str, to: Kind) -> Value<'c> {
-        if self.kind == to {
+    fn cast(self, operation: fn(&mut FunctionBuilder, ir::Value, Scalar) -> ir::Value, to: Scalar) -> Value<'c> {
+        if self.ty == to {
             return self;
         }
-        self.code.define(to, format_args!("arith.{operation} {self} : {} to {}", self.kind.name(), to.name()))
+        self.code.value(operation(&mut self.code.record(), self.id, to), to)
     }
 
     /// `self * factor + term`, rounded once where the target can.
@@ -286,7 +269,7 @@ impl<'c> Value<'c> {
         if !self.code.fma {
             return self * factor + term;
         }
-        self.code.define(self.kind, format_args!("math.fma {self}, {factor}, {term} : {}", self.kind.name()))
+        self.code.value(self.code.record().fma(self.id, factor.id, term.id), self.ty)
     }
 
     /// `c[0] + c[1] x + c[2] x² + …` by Horner's rule: the fewest operations; lanes and loop iterations
@@ -311,26 +294,25 @@ impl<'c> Value<'c> {
     }
 
     pub fn abs(self) -> Value<'c> {
-        self.unary("math.absf")
+        self.unary(OpKind::AbsF)
     }
 
     pub fn sqrt(self) -> Value<'c> {
-        self.unary("math.sqrt")
+        self.unary(OpKind::Sqrt)
     }
 
     pub fn trunc(self) -> Value<'c> {
-        self.unary("math.trunc")
+        self.unary(OpKind::Trunc)
     }
 
     /// The magnitude of `self` with the sign of `sign`.
     pub fn copysign(self, sign: Value<'c>) -> Value<'c> {
-        let kind = self.kind.name();
-        self.code.define(self.kind, format_args!("math.copysign {self}, {sign} : {kind}"))
+        self.binary(OpKind::CopySign, OpKind::CopySign, sign)
     }
 
     /// The same bits as an integer.
     pub fn to_bits(self) -> Value<'c> {
-        self.cast("bitcast", self.kind.integer())
+        self.cast(FunctionBuilder::bitcast, integer_of(self.ty))
     }
 
     /// A float with the bits that are set in `mask` inverted.
@@ -345,91 +327,96 @@ impl<'c> Value<'c> {
 
     /// The same bits as a float.
     pub fn to_float(self) -> Value<'c> {
-        self.cast("bitcast", self.kind.float())
+        self.cast(FunctionBuilder::bitcast, float_of(self.ty))
     }
 
     pub fn to_f64(self) -> Value<'c> {
-        self.cast("extf", Kind::F64)
+        self.cast(FunctionBuilder::extf, Scalar::F64)
     }
 
     pub fn to_f32(self) -> Value<'c> {
-        self.cast("truncf", Kind::F32)
+        self.cast(FunctionBuilder::truncf, Scalar::F32)
     }
 
     /// The float nearest to a signed integer of the same width.
     pub fn signed_to_float(self) -> Value<'c> {
-        self.cast("sitofp", self.kind.float())
+        self.cast(FunctionBuilder::sitofp, float_of(self.ty))
     }
 
     pub fn to_i32(self) -> Value<'c> {
-        self.cast("trunci", Kind::I32)
+        self.cast(FunctionBuilder::trunci, Scalar::I32)
     }
 
     pub fn zero_extend(self) -> Value<'c> {
-        self.cast("extui", Kind::I64)
+        self.cast(FunctionBuilder::extui, Scalar::I64)
+    }
+
+    fn int_binary(self, operation: OpKind, other: Value<'c>) -> Value<'c> {
+        self.code.value(self.code.record().int_binary(operation, self.id, other.id), self.ty)
     }
 
     pub fn shift_left(self, by: impl Operand<'c>) -> Value<'c> {
-        self.binary("", "shli", by.beside(self))
+        self.int_binary(OpKind::ShlI, by.beside(self))
     }
 
     /// Fills with zeros.
     pub fn shift_right(self, by: impl Operand<'c>) -> Value<'c> {
-        self.binary("", "shrui", by.beside(self))
+        self.int_binary(OpKind::ShrUI, by.beside(self))
     }
 
     /// Fills with the sign.
     pub fn shift_right_signed(self, by: impl Operand<'c>) -> Value<'c> {
-        self.binary("", "shrsi", by.beside(self))
+        self.int_binary(OpKind::ShrSI, by.beside(self))
     }
 
-    fn compare(self, float: &str, integer: &str, other: Value<'c>) -> Value<'c> {
-        let kind = self.kind.name();
-        match self.is_float() {
-            true => self.code.define(Kind::I1, format_args!("arith.cmpf {float}, {self}, {other} : {kind}")),
-            false => self.code.define(Kind::I1, format_args!("arith.cmpi {integer}, {self}, {other} : {kind}")),
-        }
+    fn compare(self, float: FloatPredicate, integer: IntPredicate, other: Value<'c>) -> Value<'c> {
+        let mut builder = self.code.record();
+        let id = match self.is_float() {
+            true => builder.cmpf(float, self.id, other.id),
+            false => builder.cmpi(integer, self.id, other.id),
+        };
+        self.code.value(id, Scalar::I1)
     }
 
     /// False if either is NaN, as all comparisons here but [`Self::ne`] and [`Self::not_below`]; signed on integers.
     pub fn lt(self, other: impl Operand<'c>) -> Value<'c> {
-        self.compare("olt", "slt", other.beside(self))
+        self.compare(FloatPredicate::Olt, IntPredicate::Slt, other.beside(self))
     }
 
     pub fn gt(self, other: impl Operand<'c>) -> Value<'c> {
-        self.compare("ogt", "sgt", other.beside(self))
+        self.compare(FloatPredicate::Ogt, IntPredicate::Sgt, other.beside(self))
     }
 
     pub fn ge(self, other: impl Operand<'c>) -> Value<'c> {
-        self.compare("oge", "sge", other.beside(self))
+        self.compare(FloatPredicate::Oge, IntPredicate::Sge, other.beside(self))
     }
 
     /// True if either is NaN.
     pub fn not_below(self, other: impl Operand<'c>) -> Value<'c> {
-        self.compare("uge", "sge", other.beside(self))
+        self.compare(FloatPredicate::Uge, IntPredicate::Sge, other.beside(self))
     }
 
     pub fn eq(self, other: impl Operand<'c>) -> Value<'c> {
-        self.compare("oeq", "eq", other.beside(self))
+        self.compare(FloatPredicate::Oeq, IntPredicate::Eq, other.beside(self))
     }
 
     /// True if either is NaN.
     pub fn ne(self, other: impl Operand<'c>) -> Value<'c> {
-        self.compare("une", "ne", other.beside(self))
+        self.compare(FloatPredicate::Une, IntPredicate::Ne, other.beside(self))
     }
 
     pub fn unsigned_lt(self, other: impl Operand<'c>) -> Value<'c> {
-        self.compare("olt", "ult", other.beside(self))
+        self.compare(FloatPredicate::Olt, IntPredicate::Ult, other.beside(self))
     }
 
     pub fn is_nan(self) -> Value<'c> {
-        self.compare("uno", "ne", self)
+        self.compare(FloatPredicate::Uno, IntPredicate::Ne, self)
     }
 
     /// `self ? yes : no`; where `yes` is a literal, it takes the type of `no`.
     pub fn select(self, yes: impl Operand<'c>, no: Value<'c>) -> Value<'c> {
         let yes = yes.beside(no);
-        self.code.define(yes.kind, format_args!("arith.select {self}, {yes}, {no} : {}", yes.kind.name()))
+        self.code.value(self.code.record().select(self.id, yes.id, no.id), yes.ty)
     }
 
     /// The smaller of `self` and a bound; NaN stays. One instruction on x86.
@@ -443,57 +430,4 @@ impl<'c> Value<'c> {
         let bound = bound.beside(self);
         self.lt(bound).select(bound, self)
     }
-}
-
-impl Code {
-    /// Repeats `body` as long as `condition` holds.
-    pub fn repeat_while<'c, const N: usize>(
-        &'c self,
-        start: [Value<'c>; N],
-        condition: impl FnOnce([Value<'c>; N]) -> Value<'c>,
-        body: impl FnOnce([Value<'c>; N]) -> [Value<'c>; N],
-    ) -> [Value<'c>; N] {
-        let kinds = start.map(|v| v.kind);
-        let (before, after) = (kinds.map(|k| self.fresh(k)), kinds.map(|k| self.fresh(k)));
-        let (before_text, _) = self.block(|| yield_all(&format!("scf.condition({})", condition(before)), before));
-        let (after_text, _) = self.block(|| yield_all("scf.yield", body(after)));
-        let results = self.results(kinds);
-        let (id, types) = (results[0].id, joined(kinds.map(Kind::name)));
-        let inits: [String; N] = std::array::from_fn(|i| format!("{} = {}", before[i], start[i]));
-        let inits = joined(inits);
-        self.line(format_args!("%{id}:{N} = scf.while ({inits}) : ({types}) -> ({types}) {{"));
-        self.text.borrow_mut().push_str(&before_text);
-        let arguments = joined(after.map(|v| format!("{v}: {}", v.kind.name())));
-        self.line(format_args!("}} do {{"));
-        self.line(format_args!("^bb0({arguments}):"));
-        self.text.borrow_mut().push_str(&after_text);
-        self.line(format_args!("}}"));
-        results
-    }
-
-    /// What `write` writes, apart from what stands already.
-    fn block<T>(&self, write: impl FnOnce() -> T) -> (String, T) {
-        let outer = self.text.take();
-        self.depth.set(self.depth.get() + 1);
-        let result = write();
-        self.depth.set(self.depth.get() - 1);
-        (self.text.replace(outer), result)
-    }
-
-    fn results<const N: usize>(&self, kinds: [Kind; N]) -> [Value<'_>; N] {
-        let first = self.fresh(Kind::I1).id;
-        std::array::from_fn(|i| Value { code: self, id: first, part: Some(i as u32), kind: kinds[i] })
-    }
-}
-
-fn joined<T: fmt::Display, const N: usize>(parts: [T; N]) -> String {
-    parts.map(|p| p.to_string()).join(", ")
-}
-
-fn yield_all<const N: usize>(terminator: &str, values: [Value<'_>; N]) -> [Kind; N] {
-    let kinds = values.map(|v| v.kind);
-    if let Some(value) = values.first() {
-        value.code.line(format_args!("{terminator} {} : {}", joined(values), joined(kinds.map(Kind::name))));
-    }
-    kinds
 }

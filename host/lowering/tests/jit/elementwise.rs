@@ -1,8 +1,6 @@
 //! Kernels that apply some operations to every element.
 
-use fusebox_lowering::KernelSource;
-
-use super::{Buffer, compile_and_run, source};
+use super::{Buffer, KernelSource, compile_and_run, source};
 
 /// A kernel `name` over `count` elements: `body` computes `%r` from `%x0`, `%x1`, … and the index `%i`.
 pub fn kernel(name: &str, inputs: &[(&str, u64)], output: (&str, u64), count: u64, body: &str) -> KernelSource {

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
 use fusebox_core::emitter::LaunchDimensions;
-use fusebox_lowering::{Argument, Code, KernelSource, LoweringError, Stage, Stages, Target, compile};
+use fusebox_lowering::{Argument, Code, LoweringError, Stage, Stages, Target};
 use llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use llvm_sys::error::{LLVMErrorRef, LLVMGetErrorMessage};
 use llvm_sys::orc2::lljit::*;
@@ -101,6 +101,31 @@ impl Recorded {
     pub fn get(&self, stage: Stage) -> &str {
         &self.0.iter().find(|(known, _)| *known == stage).expect("the stage was offered").1
     }
+}
+
+/// A kernel whose functions are text.
+#[derive(Clone)]
+pub struct KernelSource {
+    pub entry: String,
+    pub functions: String,
+    pub arguments: Vec<Argument>,
+    pub launch: LaunchDimensions,
+    pub shared_bytes: u32,
+}
+
+/// Reads the kernels and compiles them.
+pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
+    let read = |kernel: &KernelSource| -> Result<fusebox_lowering::KernelSource, LoweringError> {
+        Ok(fusebox_lowering::KernelSource {
+            entry: kernel.entry.clone(),
+            functions: fusebox_lowering::read(&kernel.entry, &kernel.functions)?,
+            arguments: kernel.arguments.clone(),
+            launch: kernel.launch,
+            shared_bytes: kernel.shared_bytes,
+        })
+    };
+    let kernels = kernels.iter().map(read).collect::<Result<Vec<_>, LoweringError>>()?;
+    fusebox_lowering::compile(&kernels, target, stages)
 }
 
 /// A kernel whose last `outputs` arguments are written.

@@ -1,6 +1,8 @@
 //! Serves one plugin library over standard input and output, as `fusebox serve-emitter` does: for tests of
 //! isolated plugins, which have no `fusebox` at hand.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

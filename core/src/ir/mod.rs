@@ -1,0 +1,27 @@
+//! The kernel IR (ARCHITECTURE.md) as data.
+//!
+//! ```text
+//! builder ──┐                     ┌── print -> generic MLIR text
+//!           ├──> Function { Region { Operation … } }
+//! parse  ───┘           │         └── lowering's stages
+//!                       └── verify
+//! ```
+//!
+//! [`operations`] is the one list of operations: their names, effects, operands and results. What builds, reads, prints,
+//! verifies or lowers them goes by it. Values are numbered per function, every region has one block.
+
+mod attribute;
+mod function;
+pub mod operations;
+mod parse;
+mod print;
+mod types;
+mod verify;
+
+pub use attribute::{Attribute, Combination, FastMath};
+pub use function::{Function, Operation, Place, Region, Value};
+pub use operations::{Effect, Form, OpKind};
+pub use parse::{ParseError, parse};
+pub use types::{Float, Scalar, Type};
+pub(crate) use verify::check_operation;
+pub use verify::{VerifyError, verify};

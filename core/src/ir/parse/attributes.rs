@@ -1,0 +1,251 @@
+//! Attributes, all but dense constants.
+
+use std::borrow::Cow;
+
+use super::literals::Literal;
+use super::tokens::{Read, Token, TokenKind};
+use super::{Attributes, Parser, at_most};
+use crate::ir::{Attribute, Combination, FastMath, Scalar};
+use crate::plugin::limits;
+
+/// Names that attributes of the kernel IR have, which need no memory of their own.
+const NAMES: [&str; 11] = [
+    "value",
+    "predicate",
+    "fastmath",
+    "callee",
+    "map",
+    "unroll",
+    "dimension",
+    "in_bounds",
+    "operandSegmentSizes",
+    "permutation_map",
+    "static_position",
+];
+
+impl<'t> Parser<'t> {
+    /// `<{a = 1, b}>`, if there is one.
+    pub(super) fn properties(&mut self) -> Read<Attributes> {
+        let mut attributes = Vec::new();
+        if self.tokens.peek().is("<") {
+            self.open("<")?;
+            self.dictionary(&mut attributes)?;
+            self.close(">")?;
+        }
+        Ok(attributes)
+    }
+
+    pub(super) fn dictionary_if_any(&mut self, attributes: &mut Attributes) -> Read {
+        if self.tokens.peek().is("{") { self.dictionary(attributes) } else { Ok(()) }
+    }
+
+    /// `{a = 1, b}`
+    fn dictionary(&mut self, entries: &mut Attributes) -> Read {
+        self.list("{", "}", |this| {
+            let key = this.tokens.next()?;
+            let name: Cow<'static, str> = match key.kind {
+                TokenKind::Text => unquoted(key)?.into(),
+                TokenKind::Word => match NAMES.iter().find(|&&known| known == key.text) {
+                    Some(&known) => known.into(),
+                    None => key.text.to_owned().into(),
+                },
+                _ => return key.at.fault("expected the name of an attribute"),
+            };
+            // An operation has few attributes.
+            if entries.iter().any(|(known, _)| *known == name) {
+                return key.at.fault(format!("there are two attributes `{name}`"));
+            }
+            at_most(key, "attributes of one operation", entries.len() + 1, limits::MOST_ATTRIBUTES)?;
+            if !this.accept("=")? {
+                entries.push((name, Attribute::Unit));
+            } else if name == "function_type" && this.function_type.is_none() {
+                this.function_type = Some(this.signature()?);
+            } else {
+                entries.push((name, this.attribute()?));
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn attribute(&mut self) -> Read<Attribute> {
+        let token = self.tokens.peek();
+        match (token.kind, token.text) {
+            (TokenKind::Text, _) => {
+                self.tokens.next()?;
+                Ok(Attribute::Str(unquoted(token)?))
+            }
+            (TokenKind::Marked, text) if text.starts_with('@') => {
+                self.tokens.next()?;
+                symbol(token)
+            }
+            (TokenKind::Marked, text) if text.starts_with('#') => self.dialect_attribute(),
+            (TokenKind::Mark, "[") => {
+                let mut values = Vec::new();
+                self.list("[", "]", |this| {
+                    values.push(this.attribute()?);
+                    Ok(())
+                })?;
+                Ok(Attribute::Array(values))
+            }
+            (TokenKind::Mark, "{") => {
+                let mut entries = Vec::new();
+                self.dictionary(&mut entries)?;
+                Ok(Attribute::Dictionary(entries))
+            }
+            (TokenKind::Word, "unit") => {
+                self.tokens.next()?;
+                Ok(Attribute::Unit)
+            }
+            (TokenKind::Word, "array") => self.numbers(),
+            (TokenKind::Word, "dense") => self.dense(),
+            (TokenKind::Word, "affine_map") => {
+                self.tokens.next()?;
+                self.raw(token)
+            }
+            (TokenKind::Word, "true" | "false") => self.number(),
+            (TokenKind::Word, text) if text.starts_with(|first: char| first.is_ascii_digit()) => self.number(),
+            (TokenKind::Mark, "-") => self.number(),
+            (TokenKind::Word, _) | (TokenKind::Marked, _) => Ok(Attribute::Type(self.ty()?)),
+            _ => token.at.fault(format!("expected an attribute, found {}", token.quoted())),
+        }
+    }
+
+    /// `#gpu<dim x>`
+    fn dialect_attribute(&mut self) -> Read<Attribute> {
+        let name = self.tokens.next()?;
+        match name.text {
+            "#gpu" | "#arith.overflow" => self.raw(name),
+            "#arith.fastmath" => {
+                let mut flags = FastMath::NONE;
+                self.list("<", ">", |this| {
+                    let flag = this.tokens.next()?;
+                    match FastMath::of_name(flag.text) {
+                        Some(flag) => flags = flags | flag,
+                        None => return flag.at.fault(format!("there is no fast-math flag {}", flag.quoted())),
+                    }
+                    Ok(())
+                })?;
+                Ok(Attribute::FastMath(flags))
+            }
+            "#vector.kind" => {
+                self.open("<")?;
+                let kind = self.tokens.next()?;
+                let Some(combination) = Combination::of_name(kind.text) else {
+                    return kind.at.fault(format!("vectors are not reduced by {}", kind.quoted()));
+                };
+                self.close(">")?;
+                Ok(Attribute::Combination(combination))
+            }
+            _ => name.at.fault(format!("the attribute {} is not part of the kernel IR", name.quoted())),
+        }
+    }
+
+    /// The text from `first`, which has been taken, to the end of the brackets that follow.
+    fn raw(&mut self, first: Token<'t>) -> Read<Attribute> {
+        let mut open: Vec<&str> = Vec::new();
+        let mut words = 0;
+        loop {
+            let token = self.tokens.peek();
+            if open.is_empty() && !token.is("<") {
+                return token.at.fault(format!("expected `<`, found {}", token.quoted()));
+            }
+            match (token.kind, token.text) {
+                (TokenKind::Mark, "(" | "[" | "{" | "<") => open.push(closing(token.text)),
+                (TokenKind::Mark, ")" | "]" | "}" | ">") if open.pop() != Some(token.text) => {
+                    return token.at.fault(format!("{} closes another bracket", token.quoted()));
+                }
+                (TokenKind::End, _) => return token.at.fault("the text ends within brackets"),
+                _ => {}
+            }
+            words += 1;
+            at_most(token, "brackets within each other", open.len(), limits::MOST_NESTED_BRACKETS)?;
+            at_most(token, "words in an affine map", words, limits::MOST_AFFINE_TOKENS)?;
+            let last = self.tokens.next()?;
+            if open.is_empty() {
+                return Ok(Attribute::Raw(self.tokens.between(first, last).to_owned()));
+            }
+        }
+    }
+
+    /// `array<i64: 1, 2>`
+    fn numbers(&mut self) -> Read<Attribute> {
+        self.tokens.next()?;
+        self.open("<")?;
+        let element = self.tokens.next()?;
+        let mut values = Vec::new();
+        let bits = match element.text {
+            "i64" => Scalar::I64,
+            "i32" => Scalar::I32,
+            _ => return element.at.fault("arrays of attributes are of i64 or i32"),
+        };
+        if self.accept(":")? {
+            loop {
+                let literal = Literal::read(self)?;
+                values.push(literal.integer(bits)? as i64);
+                if !self.accept(",")? {
+                    break;
+                }
+            }
+        }
+        self.close(">")?;
+        Ok(match bits {
+            Scalar::I64 => Attribute::I64Array(values),
+            // These were read as i32.
+            _ => Attribute::I32Array(values.into_iter().map(|value| value as i32).collect()),
+        })
+    }
+}
+
+fn closing(opening: &str) -> &'static str {
+    match opening {
+        "(" => ")",
+        "[" => "]",
+        "{" => "}",
+        _ => ">",
+    }
+}
+
+/// `@name`, `@"name"`
+fn symbol(token: Token<'_>) -> Read<Attribute> {
+    let name = &token.text[1..];
+    if name.starts_with('"') {
+        return Ok(Attribute::Symbol(unquoted(Token { text: name, ..token })?));
+    }
+    if name.is_empty() {
+        token.at.fault("expected the name of a function after `@`")
+    } else {
+        Ok(Attribute::symbol(name))
+    }
+}
+
+/// The text between quotes, with MLIR's escapes resolved.
+pub(super) fn unquoted(token: Token<'_>) -> Read<String> {
+    let inner = token.text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(token.text);
+    if !inner.contains('\\') {
+        return Ok(inner.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(inner.len());
+    let mut rest = inner.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
+        match rest.next() {
+            Some(b'n') => bytes.push(b'\n'),
+            Some(b't') => bytes.push(b'\t'),
+            Some(byte @ (b'"' | b'\\')) => bytes.push(byte),
+            first => match (digit(first), digit(rest.next())) {
+                (Some(high), Some(low)) => bytes.push((high * 16 + low) as u8),
+                _ => {
+                    return token.at.fault("after `\\` in quotes comes `n`, `t`, `\"`, `\\` or two hexadecimal digits");
+                }
+            },
+        }
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(_) => token.at.fault("the text in quotes is not UTF-8"),
+    }
+}

@@ -1,0 +1,83 @@
+//! Places: `loc("instruction"("file":1:2))`.
+
+use std::sync::Arc;
+
+use super::Parser;
+use super::attributes::unquoted;
+use super::tokens::{Read, Token, TokenKind};
+use crate::ir::Place;
+
+impl<'t> Parser<'t> {
+    /// The place that is given here, or where `name` stands.
+    pub(super) fn place(&mut self, name: Token<'t>) -> Read<Place> {
+        if !self.tokens.peek().is_word("loc") {
+            let source = Some((self.file.clone(), name.at.line, name.at.column));
+            return Ok(Place { instruction: None, source });
+        }
+        self.tokens.next()?;
+        self.open("(")?;
+        let place = self.location()?;
+        self.close(")")?;
+        Ok(place)
+    }
+
+    fn location(&mut self) -> Read<Place> {
+        let token = self.tokens.next()?;
+        match (token.kind, token.text) {
+            (TokenKind::Word, "unknown") => Ok(Place::default()),
+            (TokenKind::Word, "fused") => self.fused(),
+            (TokenKind::Text, _) => {
+                let text = unquoted(token)?;
+                if self.accept(":")? {
+                    let line = self.number_in_file()?;
+                    self.expect(":")?;
+                    let column = self.number_in_file()?;
+                    return Ok(Place { instruction: None, source: Some((text.into(), line, column)) });
+                }
+                let instruction = Some(self.instruction(text));
+                if !self.tokens.peek().is("(") {
+                    return Ok(Place { instruction, source: None });
+                }
+                self.open("(")?;
+                let inner = self.location()?;
+                self.close(")")?;
+                Ok(Place { instruction, source: inner.source })
+            }
+            _ => token.at.fault("expected a location: a name or file in quotes, `fused[…]` or `unknown`"),
+        }
+    }
+
+    /// `fused["a", "file":1:2]`: of several places the first that says something.
+    fn fused(&mut self) -> Read<Place> {
+        let mut place = Place::default();
+        if self.tokens.peek().is("<") {
+            self.open("<")?;
+            self.attribute()?;
+            self.close(">")?;
+        }
+        self.list("[", "]", |this| {
+            let next = this.location()?;
+            place.instruction = place.instruction.take().or(next.instruction);
+            place.source = place.source.take().or(next.source);
+            Ok(())
+        })?;
+        Ok(place)
+    }
+
+    fn number_in_file(&mut self) -> Read<u32> {
+        let number = self.tokens.next()?;
+        match number.text.parse() {
+            Ok(number) => Ok(number),
+            Err(_) => number.at.fault("expected the number of a line or column"),
+        }
+    }
+
+    fn instruction(&mut self, name: String) -> Arc<str> {
+        if let Some(known) = self.instructions.get(&name) {
+            return known.clone();
+        }
+        let instruction: Arc<str> = name.as_str().into();
+        self.instructions.insert(name, instruction.clone());
+        instruction
+    }
+}

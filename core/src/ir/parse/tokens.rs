@@ -1,0 +1,189 @@
+//! The words of MLIR text.
+
+/// A word and where it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token<'t> {
+    pub(super) kind: TokenKind,
+    pub(super) text: &'t str,
+    /// Its first byte in the text.
+    pub(super) offset: usize,
+    pub(super) at: At,
+}
+
+/// Line and column, in bytes, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct At {
+    pub(super) line: u32,
+    pub(super) column: u32,
+}
+
+/// What is wrong, and where.
+pub(super) struct Fault {
+    pub(super) at: At,
+    pub(super) message: String,
+}
+
+pub(super) type Read<T = ()> = Result<T, Fault>;
+
+impl At {
+    /// A fault at this place.
+    pub(super) fn fault<T>(self, message: impl Into<String>) -> Read<T> {
+        Err(Fault { at: self, message: message.into() })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    /// `"…"`, with its quotes.
+    Text,
+    /// A name without a mark, or a number, or both: `tensor`, `0x7F`, `4x8xf32`, `1.5e-3`.
+    Word,
+    /// A name with a mark in front: `%0`, `^bb0`, `@f`, `#gpu`, `!t`.
+    Marked,
+    /// `->`
+    Arrow,
+    /// One character.
+    Mark,
+    /// Nothing is left.
+    End,
+}
+
+impl<'t> Token<'t> {
+    /// Whether it is this punctuation mark.
+    pub(super) fn is(&self, mark: &str) -> bool {
+        self.kind == TokenKind::Mark && self.text == mark
+    }
+
+    /// Whether it is this word.
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        self.kind == TokenKind::Word && self.text == word
+    }
+
+    /// A name with this mark in front.
+    pub(super) fn is_marked(&self, mark: char) -> bool {
+        self.kind == TokenKind::Marked && self.text.starts_with(mark)
+    }
+
+    /// The words for it in a message.
+    pub(super) fn quoted(&self) -> String {
+        match self.kind {
+            TokenKind::End => "the end of the text".into(),
+            _ => format!("`{}`", self.text.chars().take(40).collect::<String>()),
+        }
+    }
+}
+
+/// Reads text word by word, one ahead.
+#[derive(Clone)]
+pub(super) struct Tokens<'t> {
+    text: &'t str,
+    /// Up to where it has been read.
+    offset: usize,
+    line: u32,
+    line_start: usize,
+    next: Token<'t>,
+}
+
+impl<'t> Tokens<'t> {
+    pub(super) fn of(text: &'t str) -> Read<Self> {
+        let next = Token { kind: TokenKind::End, text: "", offset: 0, at: At { line: 1, column: 1 } };
+        let mut tokens = Tokens { text, offset: 0, line: 1, line_start: 0, next };
+        tokens.next = tokens.read()?;
+        Ok(tokens)
+    }
+
+    /// The next word; it stays the next.
+    pub(super) fn peek(&self) -> Token<'t> {
+        self.next
+    }
+
+    /// Takes the next word.
+    ///
+    /// # Errors
+    /// Where the one after it does not end, or has a character that MLIR has no use for.
+    pub(super) fn next(&mut self) -> Read<Token<'t>> {
+        let after = self.read()?;
+        Ok(std::mem::replace(&mut self.next, after))
+    }
+
+    /// The text from one word to another.
+    pub(super) fn between(&self, first: Token<'t>, last: Token<'t>) -> &'t str {
+        self.text.get(first.offset..last.offset + last.text.len()).unwrap_or_default()
+    }
+
+    fn read(&mut self) -> Read<Token<'t>> {
+        self.skip_space();
+        let (offset, rest) = (self.offset, self.text.as_bytes().get(self.offset..).unwrap_or_default());
+        let at = At { line: self.line, column: (offset - self.line_start + 1) as u32 };
+        let Some(&first) = rest.first() else { return Ok(Token { kind: TokenKind::End, text: "", offset, at }) };
+        let quoted = |from: usize| match text_length(&rest[from..]) {
+            Some(length) => Ok(from + length),
+            None => at.fault("a text in quotes does not end"),
+        };
+        let (kind, length) = match first {
+            b'"' => (TokenKind::Text, quoted(0)?),
+            b'@' if rest.get(1) == Some(&b'"') => (TokenKind::Marked, quoted(1)?),
+            b'%' | b'^' | b'@' | b'#' | b'!' => {
+                let name = rest[1..].iter().take_while(|&&byte| is_name(byte) || byte == b'-').count();
+                (TokenKind::Marked, 1 + name)
+            }
+            b'-' if rest.get(1) == Some(&b'>') => (TokenKind::Arrow, 2),
+            byte if is_name(byte) => (TokenKind::Word, word_length(rest)),
+            byte if byte.is_ascii_punctuation() => (TokenKind::Mark, 1),
+            _ => return at.fault("a character that is not part of the kernel IR"),
+        };
+        self.offset += length;
+        // Lengths end at ASCII characters, which begin no other character's bytes.
+        Ok(Token { kind, text: self.text.get(offset..self.offset).unwrap_or_default(), offset, at })
+    }
+
+    fn skip_space(&mut self) {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.offset) {
+            match byte {
+                b'\n' => {
+                    self.offset += 1;
+                    self.line += 1;
+                    self.line_start = self.offset;
+                }
+                _ if byte.is_ascii_whitespace() => self.offset += 1,
+                b'/' if bytes.get(self.offset + 1) == Some(&b'/') => {
+                    self.offset +=
+                        bytes[self.offset..].iter().take_while(|&&byte| byte != b'\n' && byte != b'\r').count();
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$')
+}
+
+/// Up to the closing quote.
+fn text_length(bytes: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\n' | b'\r' | 0 => return None,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// A number's exponent may have a sign.
+fn word_length(bytes: &[u8]) -> usize {
+    let number = bytes[0].is_ascii_digit() && !bytes.starts_with(b"0x");
+    let mut length = 1;
+    while let Some(&byte) = bytes.get(length) {
+        let exponent = matches!(bytes[length - 1], b'e' | b'E') && matches!(byte, b'+' | b'-');
+        if !(is_name(byte) || number && exponent) {
+            break;
+        }
+        length += 1;
+    }
+    length
+}

@@ -1,0 +1,126 @@
+//! Types: `index`, `i32`, `f32`, `complex<f32>`, `tensor<4x8xf32>`, `vector<4xf32>`, `!llvm.ptr<3>`.
+
+use super::tokens::{Read, Token, TokenKind};
+use super::{Parser, at_most};
+use crate::ir::{Float, Scalar, Type};
+use crate::plugin::limits;
+
+impl<'t> Parser<'t> {
+    /// `(f32, index) -> f32`
+    pub(super) fn signature(&mut self) -> Read<(Vec<Type>, Vec<Type>)> {
+        let operands = self.types()?;
+        self.arrow()?;
+        Ok((operands, self.result_types()?))
+    }
+
+    pub(super) fn arrow(&mut self) -> Read {
+        let arrow = self.tokens.next()?;
+        if arrow.kind != TokenKind::Arrow {
+            return arrow.at.fault(format!("expected the `->` of the operation's type, found {}", arrow.quoted()));
+        }
+        Ok(())
+    }
+
+    /// One type, or any number of them in parentheses.
+    pub(super) fn result_types(&mut self) -> Read<Vec<Type>> {
+        if self.tokens.peek().is("(") { self.types() } else { Ok(vec![self.ty()?]) }
+    }
+
+    fn types(&mut self) -> Read<Vec<Type>> {
+        let mut types = Vec::new();
+        self.list("(", ")", |this| {
+            types.push(this.ty()?);
+            Ok(())
+        })?;
+        Ok(types)
+    }
+
+    pub(super) fn ty(&mut self) -> Read<Type> {
+        let name = self.tokens.next()?;
+        let ty = match (name.kind, name.text) {
+            (TokenKind::Word, "tensor") => {
+                let (dims, element) = self.shape()?;
+                Type::tensor(&dims, element)
+            }
+            (TokenKind::Word, "vector") => {
+                let (dims, element) = self.shape()?;
+                Type::vector(&dims, element)
+            }
+            (TokenKind::Word, text) => self.scalar(name, text)?.into(),
+            (TokenKind::Marked, "!llvm.ptr") => Type::Pointer(self.address_space()?),
+            (TokenKind::Marked, text) if text.starts_with('!') => return unknown(name, text),
+            _ => return name.at.fault(format!("expected a type, found {}", name.quoted())),
+        };
+        match ty.check() {
+            Ok(()) => Ok(ty),
+            Err(reason) => name.at.fault(format!("the type is that of a value {reason}")),
+        }
+    }
+
+    fn address_space(&mut self) -> Read<u32> {
+        if !self.tokens.peek().is("<") {
+            return Ok(0);
+        }
+        self.open("<")?;
+        let space = self.tokens.next()?;
+        let Ok(number) = space.text.parse() else {
+            return space.at.fault("expected the number of an address space");
+        };
+        self.close(">")?;
+        Ok(number)
+    }
+
+    /// `<4x8xf32>`
+    fn shape(&mut self) -> Read<(Vec<i64>, Scalar)> {
+        self.open("<")?;
+        let word = self.tokens.next()?;
+        if word.kind != TokenKind::Word {
+            return word.at.fault("the sizes of tensors and vectors are numbers, as in `4x8xf32`");
+        }
+        let mut dims = Vec::new();
+        let mut rest = word.text;
+        while rest.starts_with(|first: char| first.is_ascii_digit()) {
+            let Some((digits, inner)) = rest.split_once('x') else {
+                return word.at.fault(format!("expected the element's type after `{rest}x`"));
+            };
+            at_most(word, "digits of a number", digits.len(), limits::MOST_DIGITS)?;
+            let Ok(size) = digits.parse() else {
+                return word.at.fault(format!("`{digits}` is no size of a tensor"));
+            };
+            dims.push(size);
+            rest = inner;
+        }
+        let element = self.scalar(word, rest)?;
+        self.close(">")?;
+        Ok((dims, element))
+    }
+
+    /// The scalar of this name; of complex numbers the part follows.
+    fn scalar(&mut self, word: Token<'t>, name: &str) -> Read<Scalar> {
+        if name == "complex" {
+            self.open("<")?;
+            let part = self.tokens.next()?;
+            let Some(part) = Float::of_name(part.text) else {
+                return part.at.fault("the parts of a complex number are floats");
+            };
+            self.close(">")?;
+            return Ok(Scalar::Complex(part));
+        }
+        if let Some(bits) = name.strip_prefix('i')
+            && !bits.starts_with(['0', '+'])
+            && let Ok(bits) = bits.parse()
+        {
+            return Ok(Scalar::Int(bits));
+        }
+        match Float::of_name(name) {
+            Some(float) => Ok(Scalar::Float(float)),
+            None if name == "index" => Ok(Scalar::Index),
+            None => unknown(word, name),
+        }
+    }
+}
+
+fn unknown<T>(word: Token<'_>, name: &str) -> Read<T> {
+    let name: String = name.chars().take(40).collect();
+    word.at.fault(format!("the type `{name}` is not part of the kernel IR"))
+}

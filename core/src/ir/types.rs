@@ -1,0 +1,318 @@
+//! Types of values.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::hlo::{ArrayShape, ElementType, FloatFormat};
+use crate::plugin::limits;
+
+macro_rules! floats {
+    ($($variant:ident = $name:literal, $bits:literal, $element:ident;)*) => {
+        /// A floating-point type.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Float { $(#[doc = concat!("`", $name, "`")] $variant,)* }
+
+        impl Float {
+            /// The name MLIR uses.
+            pub fn name(self) -> &'static str {
+                match self { $(Float::$variant => $name,)* }
+            }
+
+            /// Width in bits.
+            pub fn bits(self) -> u32 {
+                match self { $(Float::$variant => $bits,)* }
+            }
+
+            /// The float that the elements of this HLO type are.
+            pub fn of_element(element: ElementType) -> Option<Float> {
+                match element { $(ElementType::$element => Some(Float::$variant),)* _ => None }
+            }
+
+            /// The HLO type whose elements it is.
+            pub fn element(self) -> ElementType {
+                match self { $(Float::$variant => ElementType::$element,)* }
+            }
+
+            /// The float of this name.
+            pub fn of_name(name: &str) -> Option<Float> {
+                Some(match name { $($name => Float::$variant,)* _ => return None })
+            }
+        }
+    };
+}
+
+floats! {
+    F4E2M1FN = "f4E2M1FN", 4, F4E2M1FN;
+    F6E2M3FN = "f6E2M3FN", 6, F6E2M3FN;
+    F6E3M2FN = "f6E3M2FN", 6, F6E3M2FN;
+    F8E3M4 = "f8E3M4", 8, F8E3M4;
+    F8E4M3 = "f8E4M3", 8, F8E4M3;
+    F8E4M3FN = "f8E4M3FN", 8, F8E4M3FN;
+    F8E4M3B11FNUZ = "f8E4M3B11FNUZ", 8, F8E4M3B11FNUZ;
+    F8E4M3FNUZ = "f8E4M3FNUZ", 8, F8E4M3FNUZ;
+    F8E5M2 = "f8E5M2", 8, F8E5M2;
+    F8E5M2FNUZ = "f8E5M2FNUZ", 8, F8E5M2FNUZ;
+    F8E8M0FNU = "f8E8M0FNU", 8, F8E8M0FNU;
+    F16 = "f16", 16, F16;
+    BF16 = "bf16", 16, BF16;
+    F32 = "f32", 32, F32;
+    F64 = "f64", 64, F64;
+}
+
+impl Float {
+    /// Layout of its bits.
+    pub fn format(self) -> Option<FloatFormat> {
+        FloatFormat::of(self.element())
+    }
+
+    /// Bytes of an element in memory.
+    pub fn bytes(self) -> u32 {
+        self.bits().div_ceil(8)
+    }
+}
+
+/// A type without dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scalar {
+    /// `index`: positions and counts.
+    Index,
+    /// `iN`, signless.
+    Int(u32),
+    /// A floating-point type.
+    Float(Float),
+    /// `complex<…>`.
+    Complex(Float),
+}
+
+/// Type of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// One number.
+    Scalar(Scalar),
+    /// A statically shaped tensor.
+    Tensor(Arc<[i64]>, Scalar),
+    /// A vector.
+    Vector(Arc<[i64]>, Scalar),
+    /// `!llvm.ptr<N>`: an address in this address space. Only lowering's later stages have such values.
+    Pointer(u32),
+}
+
+impl Scalar {
+    /// `i1`
+    pub const I1: Scalar = Scalar::Int(1);
+    /// `i8`
+    pub const I8: Scalar = Scalar::Int(8);
+    /// `i16`
+    pub const I16: Scalar = Scalar::Int(16);
+    /// `i32`
+    pub const I32: Scalar = Scalar::Int(32);
+    /// `i64`
+    pub const I64: Scalar = Scalar::Int(64);
+    /// `f16`
+    pub const F16: Scalar = Scalar::Float(Float::F16);
+    /// `bf16`
+    pub const BF16: Scalar = Scalar::Float(Float::BF16);
+    /// `f32`
+    pub const F32: Scalar = Scalar::Float(Float::F32);
+    /// `f64`
+    pub const F64: Scalar = Scalar::Float(Float::F64);
+
+    /// The type that HLO elements of this type have in a kernel: `pred` is `i1`, integers are signless.
+    pub fn of_element(element: ElementType) -> Scalar {
+        match (Float::of_element(element), Float::of_element(element.real_part())) {
+            (Some(float), _) => Scalar::Float(float),
+            (None, Some(part)) => Scalar::Complex(part),
+            (None, None) => Scalar::Int(element.bits()),
+        }
+    }
+
+    /// Integers of any width and `index`.
+    pub fn is_integer(self) -> bool {
+        matches!(self, Scalar::Index | Scalar::Int(_))
+    }
+
+    /// Bytes of an element in memory: every element takes whole bytes.
+    pub fn byte_size(self) -> usize {
+        match self {
+            Scalar::Complex(part) => 2 * part.bytes() as usize,
+            other => other.bits().div_ceil(8) as usize,
+        }
+    }
+
+    /// Clears the bits of elements in memory that elements of fewer than eight bits leave unused.
+    pub fn clear_unused_bits(self, bytes: &mut [u8]) {
+        if let bits @ ..8 = self.bits() {
+            bytes.iter_mut().for_each(|byte| *byte &= 0xff >> (8 - bits));
+        }
+    }
+
+    /// Width in bits; `index` counts as 64.
+    pub fn bits(self) -> u32 {
+        match self {
+            Scalar::Index => 64,
+            Scalar::Int(bits) => bits,
+            Scalar::Float(float) => float.bits(),
+            Scalar::Complex(part) => 2 * part.bits(),
+        }
+    }
+}
+
+impl Type {
+    /// `index`
+    pub const INDEX: Type = Type::Scalar(Scalar::Index);
+    /// `i1`
+    pub const I1: Type = Type::Scalar(Scalar::I1);
+    /// `i32`
+    pub const I32: Type = Type::Scalar(Scalar::I32);
+    /// `i64`
+    pub const I64: Type = Type::Scalar(Scalar::I64);
+    /// `f32`
+    pub const F32: Type = Type::Scalar(Scalar::F32);
+    /// `f64`
+    pub const F64: Type = Type::Scalar(Scalar::F64);
+
+    /// A tensor of these dimensions.
+    pub fn tensor(dims: &[i64], element: Scalar) -> Type {
+        Type::Tensor(dims.into(), element)
+    }
+
+    /// A vector of these dimensions.
+    pub fn vector(dims: &[i64], element: Scalar) -> Type {
+        Type::Vector(dims.into(), element)
+    }
+
+    /// The scalar type of one HLO element.
+    pub fn of_element(element: ElementType) -> Type {
+        Type::Scalar(Scalar::of_element(element))
+    }
+
+    /// The tensor type of an HLO array.
+    pub fn of_array(shape: &ArrayShape) -> Type {
+        Type::tensor(&shape.dims, Scalar::of_element(shape.element_type))
+    }
+
+    /// The type itself, or that of its elements; of an address the integer that it is.
+    pub fn element(&self) -> Scalar {
+        match self {
+            Type::Scalar(scalar) | Type::Tensor(_, scalar) | Type::Vector(_, scalar) => *scalar,
+            Type::Pointer(_) => Scalar::I64,
+        }
+    }
+
+    /// The dimensions; none for a scalar.
+    pub fn dims(&self) -> &[i64] {
+        match self {
+            Type::Scalar(_) | Type::Pointer(_) => &[],
+            Type::Tensor(dims, _) | Type::Vector(dims, _) => dims,
+        }
+    }
+
+    /// The same dimensions with other elements.
+    pub fn with_element(&self, element: Scalar) -> Type {
+        match self {
+            Type::Scalar(_) => Type::Scalar(element),
+            Type::Tensor(dims, _) => Type::Tensor(dims.clone(), element),
+            Type::Vector(dims, _) => Type::Vector(dims.clone(), element),
+            Type::Pointer(_) => self.clone(),
+        }
+    }
+
+    /// Elements of all dimensions; `None` if they cannot be counted.
+    pub fn element_count(&self) -> Option<usize> {
+        self.dims().iter().try_fold(1usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?))
+    }
+
+    /// Whether code can be made for values of this type.
+    ///
+    /// # Errors
+    /// What about it is too large, as words to go after `a value`.
+    pub fn check(&self) -> Result<(), String> {
+        if let Scalar::Int(bits) = self.element()
+            && !(1..=limits::MOST_BITS).contains(&bits)
+        {
+            return Err(format!("of {bits} bits; integers have at most {}", limits::MOST_BITS));
+        }
+        if let Scalar::Complex(part) = self.element()
+            && !matches!(part, Float::F32 | Float::F64)
+        {
+            return Err(format!("with parts of {}; those of complex numbers are f32 or f64", part.name()));
+        }
+        match self {
+            Type::Vector(_, element @ Scalar::Complex(_)) => {
+                Err(format!("with lanes of {element}; those of vectors are real numbers"))
+            }
+            Type::Vector(dims, _) => match dims[..] {
+                [lanes] if u64::try_from(lanes).is_ok_and(|lanes| (1..=limits::MOST_LANES).contains(&lanes)) => Ok(()),
+                [lanes] => Err(format!("of {lanes} lanes; vectors have at most {}", limits::MOST_LANES)),
+                _ => Err(format!("of {} dimensions; vectors have one", dims.len())),
+            },
+            Type::Tensor(dims, _) if dims.len() > limits::MOST_DIMENSIONS => {
+                Err(format!("of {} dimensions; tensors have at most {}", dims.len(), limits::MOST_DIMENSIONS))
+            }
+            Type::Tensor(..) => match self.element_count().and_then(|count| i64::try_from(count).ok()?.checked_mul(16))
+            {
+                Some(_) => Ok(()),
+                None => Err("whose tensor is not statically shaped, or larger than any memory".into()),
+            },
+            Type::Scalar(_) | Type::Pointer(_) => Ok(()),
+        }
+    }
+
+    /// The scalar, if this has no dimensions.
+    pub fn as_scalar(&self) -> Option<Scalar> {
+        match self {
+            Type::Scalar(scalar) => Some(*scalar),
+            _ => None,
+        }
+    }
+
+    /// Dimensions and elements, if this is a tensor.
+    pub fn as_tensor(&self) -> Option<(&[i64], Scalar)> {
+        match self {
+            Type::Tensor(dims, element) => Some((dims, *element)),
+            _ => None,
+        }
+    }
+
+    /// Dimensions and elements, if this is a vector.
+    pub fn as_vector(&self) -> Option<(&[i64], Scalar)> {
+        match self {
+            Type::Vector(dims, element) => Some((dims, *element)),
+            _ => None,
+        }
+    }
+}
+
+impl From<Scalar> for Type {
+    fn from(scalar: Scalar) -> Type {
+        Type::Scalar(scalar)
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Index => f.write_str("index"),
+            Scalar::Int(bits) => write!(f, "i{bits}"),
+            Scalar::Float(float) => f.write_str(float.name()),
+            Scalar::Complex(part) => write!(f, "complex<{}>", part.name()),
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (keyword, dims, element) = match self {
+            Type::Scalar(scalar) => return scalar.fmt(f),
+            Type::Tensor(dims, element) => ("tensor", dims, element),
+            Type::Vector(dims, element) => ("vector", dims, element),
+            Type::Pointer(0) => return f.write_str("!llvm.ptr"),
+            Type::Pointer(space) => return write!(f, "!llvm.ptr<{space}>"),
+        };
+        write!(f, "{keyword}<")?;
+        for dim in dims.iter() {
+            write!(f, "{dim}x")?;
+        }
+        write!(f, "{element}>")
+    }
+}

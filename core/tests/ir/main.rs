@@ -1,0 +1,7 @@
+//! The kernel IR: its text, and what is valid.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod built;
+mod parse;
+mod round_trip;
+mod verify;

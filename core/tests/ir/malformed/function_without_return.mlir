@@ -1,0 +1,2 @@
+"func.func"() ({
+}) {sym_name = "f", function_type = () -> ()} : () -> ()

@@ -1,0 +1,103 @@
+//! `fusebox lower`: a kernel enters lowering at any stage and leaves it at any later one.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod program;
+
+use program::Workplace;
+
+/// One kernel with narrow floats, a function of the math library, a sum over a row and, on GPUs, shuffles.
+const MODULE: &str = "HloModule m
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }
+ENTRY main { x = bf16[64,100] parameter(0)
+  w = f32[64,100] convert(x)
+  e = f32[64,100] exponential(w)
+  zero = f32[] constant(0)
+  s = f32[64] reduce(e, zero), dimensions={1}, to_apply=add
+  ROOT t = f32[64] tanh(s) }
+";
+
+const STAGES: [&str; 6] = ["kernel", "inlined", "memory", "loops", "indices", "scalars"];
+
+/// What `lower` makes of a file.
+fn lowered(place: &Workplace, file: &str, target: &str, from: &str, to: &str) -> String {
+    place.run(&["lower", file, "--target", target, "--from", from, "--to", to]).succeeded()
+}
+
+#[test]
+fn a_kernel_enters_at_every_stage() {
+    let place = Workplace::with_module(MODULE);
+    for target in ["cpu", "simt", "sm_90"] {
+        let folder = format!("d-{target}");
+        let llvm = place.run(&["compile", "m.hlo", "--target", target, "--dump-to", &folder, "--emit", "llvm"]);
+        let llvm = llvm.succeeded();
+        let emitted = place.run(&["compile", "m.hlo", "--target", target, "--emit", "mlir"]).succeeded();
+        place.write("kernel.mlir", emitted.as_bytes());
+        assert_eq!(std::fs::read_to_string(place.path(&format!("{folder}/06-emitted.fused_t.mlir"))).unwrap(), emitted);
+        for (number, stage) in STAGES.into_iter().enumerate() {
+            let dump = match number {
+                0 => format!("{folder}/06-emitted.fused_t.mlir"),
+                _ => format!("{folder}/07-lowered.{number}-{stage}0.mlir"),
+            };
+            let text = std::fs::read_to_string(place.path(&dump)).unwrap();
+            assert_eq!(lowered(&place, &dump, target, stage, "llvm"), llvm, "{target}: from {stage}");
+            assert_eq!(lowered(&place, &dump, target, stage, stage), text, "{target}: {stage} to itself");
+            // What threads do together says where: in the emitter's own lines, or in those of the text that is read.
+            if target == "cpu" {
+                assert_eq!(lowered(&place, "kernel.mlir", target, "kernel", stage), text, "{target}: to {stage}");
+            }
+        }
+    }
+}
+
+#[test]
+fn text_comes_from_standard_input_too() {
+    let place = Workplace::new();
+    let text = "func.func @k(%out: tensor<4xf32>) -> tensor<4xf32> {
+  %i = arith.constant 1 : index
+  %x = arith.constant 2.0 : f32
+  %done = tensor.insert %x into %out[%i] : tensor<4xf32>
+  func.return %done : tensor<4xf32>
+}";
+    let out = place.run_with_input(&["lower", "-", "--to", "memory"], text).succeeded();
+    assert!(out.contains("xla_gpu.store") && out.contains("fusebox.launch = array<i64: 1, 1>"), "{out}");
+}
+
+#[test]
+fn stages_that_are_none_are_wrong_usage() {
+    let place = Workplace::new();
+    place.write("k.mlir", b"func.func @k() { func.return }");
+    let run = |from, to| place.run(&["lower", "k.mlir", "--from", from, "--to", to]);
+    run("nowhere", "llvm").failed(2, &["there is no stage `nowhere`", "kernel, inlined, memory, loops"]);
+    run("kernel", "nowhere").failed(2, &["there is no stage `nowhere`"]);
+    run("loops", "memory").failed(2, &["stage memory comes before loops"]);
+    run("llvm", "asm").failed(2, &["stage llvm is not kernel IR and cannot be entered", "scalars"]);
+    place.run(&["lower", "k.mlir", "--target", "nothing"]).failed(2, &["unknown target `nothing`"]);
+}
+
+#[test]
+fn text_that_is_no_kernel_is_refused_at_its_place() {
+    let place = Workplace::new();
+    let refused = |text: &str, words: &[&str]| {
+        place.write("k.mlir", text.as_bytes());
+        place.run(&["lower", "k.mlir"]).failed(1, words);
+    };
+    refused("func.func @k() {\n  nonsense\n}", &["k.mlir:2:3", "nonsense"]);
+    refused("func.func @k(%x: f32) {\n  %y = arith.addi %x, %x : f32\n  func.return\n}", &["k.mlir:2:"]);
+    refused(
+        "\"func.func\"() ({\n  \"foo.bar\"() : () -> ()\n}) {sym_name = \"k\", function_type = () -> ()} : () -> ()",
+        &["k.mlir:2:3", "`foo.bar` is not part of the kernel IR"],
+    );
+    let pretty = "// A comment, and\n// another.\nfunc.func @k(%t: tensor<4xf32>, %i: index) -> index {\n  %n = tensor.dim %t, %i : tensor<4xf32>\n  func.return %n : index\n}";
+    refused(pretty, &["k.mlir:4:8", "`tensor.dim` is not part of the kernel IR"]);
+    refused("", &["k.mlir", "there is no function in it"]);
+    let kernel = |name: &str| format!("func.func @{name}() attributes {{fusebox.entry}} {{ func.return }}\n");
+    refused(&(kernel("one") + &kernel("two")), &["k.mlir", "it holds 2 kernels, one, two; keep one"]);
+    // A stage refuses with the place in the text too.
+    let step = "func.func @k(%n: index) {\n  scf.for %i = %n to %n step %n {\n  }\n  func.return\n}";
+    place.write("k.mlir", step.as_bytes());
+    place
+        .run(&["lower", "k.mlir", "--from", "memory"])
+        .failed(1, &["scf.for", "k.mlir:2:3", "not a positive constant"]);
+}

@@ -1,0 +1,83 @@
+//! HLO before and after each pass, and after fusion.
+//!
+//! `tests/filetests/{passes,fuse}/NAME.hlo` says in comments what its reader learns, the target (`// target: cpu`) and the
+//! pass (`// pass: movements`); then comes the module, and below `// -----` what it becomes, or why it is refused.
+//! `FUSEBOX_BLESS=1` writes what it becomes anew.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{Module, parse_module, print_module, verify};
+
+use crate::passes::PASSES;
+use crate::{Emitters, fuse};
+
+const SEPARATOR: &str = "\n// -----\n";
+
+#[test]
+fn passes() {
+    check("passes", |module, device, text| {
+        let pass = said(text, "pass");
+        let (_, run) = PASSES.iter().find(|(name, _)| *name == pass).unwrap_or_else(|| panic!("no pass {pass}"));
+        run(module, device).map_err(|error| error.to_string())
+    });
+}
+
+#[test]
+fn fused() {
+    let emitters = Emitters::bundled();
+    check("fuse", |module, device, _| {
+        fuse::run(module, device, &emitters);
+        Ok(())
+    });
+}
+
+fn check(folder: &str, change: impl Fn(&mut Module, &DeviceDescription, &str) -> Result<(), String>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests").join(folder);
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 8, "only {} files", files.len());
+    let mut differences = String::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let (before, expected) = text.split_once(SEPARATOR).unwrap_or((&text, ""));
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let mut module = read(name, before);
+        let found = match change(&mut module, &device(before), before) {
+            Ok(()) => print_module(&module),
+            Err(error) => format!("error: {error}\n"),
+        };
+        if !found.starts_with("error: ") {
+            verify(&module).unwrap_or_else(|faults| panic!("{name}: {}\n{found}", faults[0]));
+            assert_eq!(print_module(&read(name, &found)), found, "{name}: what is read prints as it was");
+        }
+        if std::env::var_os("FUSEBOX_BLESS").is_some() {
+            std::fs::write(&file, format!("{before}{SEPARATOR}{found}")).unwrap();
+        } else if found != expected {
+            write!(differences, "{} expected\n{expected}found\n{found}\n", file.display()).unwrap();
+        }
+    }
+    assert!(differences.is_empty(), "{differences}");
+}
+
+fn read(name: &str, text: &str) -> Module {
+    let module = parse_module(text, name).unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
+    verify(&module).unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
+    module
+}
+
+/// What a comment `// WORD: …` says.
+fn said<'t>(text: &'t str, word: &str) -> &'t str {
+    let start = format!("// {word}: ");
+    text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| panic!("no line `{start}…` in\n{text}"))
+}
+
+fn device(text: &str) -> DeviceDescription {
+    match said(text, "target") {
+        "cpu" => DeviceDescription::cpu(2),
+        "sm_80" => DeviceDescription::sm(80),
+        "sm_90" => DeviceDescription::sm(90),
+        other => panic!("there is no target {other}"),
+    }
+}

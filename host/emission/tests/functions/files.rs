@@ -1,0 +1,72 @@
+//! The functions themselves, from files.
+//!
+//! `tests/filetests/NAME.hlo` says in comments what its reader learns and, with lines like these, what is called:
+//!
+//! ```text
+//! // values: k.all = e n
+//! // epilogue: k.epilogue = r of h
+//! // combiner: k.add = r
+//! ```
+//!
+//! Without any, there is a call for each result. Then comes the fusion, and below `// -----` its functions.
+//! `FUSEBOX_BLESS=1` writes these anew.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write;
+use std::path::Path;
+
+use fusebox_core::emitter::{Fusion, SubgraphCall, SubgraphKind};
+use fusebox_core::ir::{self, Function};
+
+use crate::support::{calls_of_roots, fusion, id};
+
+const SEPARATOR: &str = "\n// -----\n";
+
+#[test]
+fn functions_are_as_in_the_files() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests");
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 8, "only {} files", files.len());
+    let mut differences = String::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let (before, expected) = text.split_once(SEPARATOR).unwrap_or((&text, ""));
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let fusion = fusion(before);
+        let functions = fusebox_emission::subgraph_functions(&fusion, &calls(&fusion, before));
+        let functions = functions.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found: String = functions.iter().map(ToString::to_string).collect();
+        ir::verify(&functions).unwrap_or_else(|error| panic!("{name}: {error}\n{found}"));
+        let read = ir::parse(name, &found).unwrap_or_else(|error| panic!("{error}\n{found}"));
+        let again: String = read.iter().map(Function::to_string).collect();
+        assert_eq!(again, found, "{name}: what is read prints as it was");
+        if std::env::var_os("FUSEBOX_BLESS").is_some() {
+            std::fs::write(&file, format!("{before}{SEPARATOR}{found}")).unwrap();
+        } else if found != expected {
+            write!(differences, "{name} expected\n{expected}found\n{found}\n").unwrap();
+        }
+    }
+    assert!(differences.is_empty(), "{differences}");
+}
+
+/// The calls that the comments name.
+fn calls(fusion: &Fusion, text: &str) -> Vec<SubgraphCall> {
+    let ids = |names: &str| names.split_whitespace().map(|name| id(fusion, name)).collect();
+    let call = |line: &str| {
+        let (kind, rest) = line.strip_prefix("// ")?.split_once(": ")?;
+        let (symbol, names) = rest.split_once(" = ")?;
+        let kind = match kind {
+            "values" => SubgraphKind::Values { instructions: ids(names) },
+            "combiner" => SubgraphKind::Combiner { instruction: id(fusion, names) },
+            "epilogue" => {
+                let (roots, heroes) = names.split_once(" of ")?;
+                SubgraphKind::Epilogue { roots: ids(roots), heroes: ids(heroes) }
+            }
+            _ => return None,
+        };
+        Some(SubgraphCall { symbol: symbol.into(), kind })
+    };
+    let named: Vec<SubgraphCall> = text.lines().filter_map(call).collect();
+    if named.is_empty() { calls_of_roots(fusion) } else { named }
+}

@@ -1,0 +1,152 @@
+//! What a kernel is launched with, as attributes of its entry function: so that the text of any stage says all there is to
+//! know of the kernel.
+//!
+//! | attribute | meaning |
+//! | --- | --- |
+//! | `fusebox.launch = array<i64: blocks, threads>` | the grid, and the threads of a block |
+//! | `fusebox.shared_bytes = n : i64` | the most that tiles take |
+//! | of an argument: `fusebox.bytes`, `fusebox.alignment` | of its buffer |
+//! | of an argument: `fusebox.read_only`, `fusebox.no_alias` | see [`Argument`] |
+
+use std::borrow::Cow;
+
+use fusebox_core::emitter::LaunchDimensions;
+use fusebox_core::ir::{self, Attribute, FastMath, Function, Region};
+
+use crate::error::{Diagnostic, LoweringError};
+use crate::{Argument, KernelSource, mlir};
+
+const LAUNCH: &str = "fusebox.launch";
+const SHARED_BYTES: &str = "fusebox.shared_bytes";
+const BYTES: &str = "fusebox.bytes";
+const ALIGNMENT: &str = "fusebox.alignment";
+const READ_ONLY: &str = "fusebox.read_only";
+const NO_ALIAS: &str = "fusebox.no_alias";
+
+/// What a text that does not say it is taken to be launched with.
+const SHARED_BY_DEFAULT: u32 = 48 << 10;
+const ALIGNMENT_BY_DEFAULT: u32 = 64;
+
+type Attributes = Vec<(Cow<'static, str>, Attribute)>;
+
+/// Writes a kernel's launch down at its entry function.
+pub(crate) fn describe(entry: &mut Function, kernel: &KernelSource) {
+    entry.attributes.retain(|(name, _)| name != LAUNCH && name != SHARED_BYTES);
+    let (blocks, threads) = (kernel.launch.blocks as i64, i64::from(kernel.launch.threads_per_block));
+    entry.attributes.push((LAUNCH.into(), Attribute::I64Array(vec![blocks, threads])));
+    entry.attributes.push((SHARED_BYTES.into(), Attribute::i64(i64::from(kernel.shared_bytes))));
+    let own =
+        |(name, _): &(Cow<'static, str>, Attribute)| ![BYTES, ALIGNMENT, READ_ONLY, NO_ALIAS].contains(&name.as_ref());
+    let mut others = std::mem::take(&mut entry.argument_attributes).into_iter();
+    entry.argument_attributes = kernel
+        .arguments
+        .iter()
+        .map(|argument| {
+            let others = others.next().unwrap_or_default().into_iter().filter(own);
+            of_argument(argument).into_iter().chain(others).collect()
+        })
+        .collect();
+}
+
+fn of_argument(argument: &Argument) -> Attributes {
+    let mut attributes: Attributes = vec![
+        (BYTES.into(), Attribute::i64(argument.bytes as i64)),
+        (ALIGNMENT.into(), Attribute::i64(i64::from(argument.alignment))),
+    ];
+    attributes.extend(argument.read_only.then_some((READ_ONLY.into(), Attribute::Unit)));
+    attributes.extend(argument.no_alias.then_some((NO_ALIAS.into(), Attribute::Unit)));
+    attributes
+}
+
+/// A kernel from text of any stage of the kernel IR, in generic form or as MLIR reads it. The entry function is the one with
+/// the attribute `fusebox.entry`, or the first. What the text does not say of the launch is one block of one thread, and
+/// arguments of which those are written that the function returns.
+///
+/// # Errors
+/// If the text is no kernel IR, or holds more than one kernel.
+pub fn read_kernel(name: &str, text: &str) -> Result<KernelSource, LoweringError> {
+    let functions = match ir::parse(name, text) {
+        Ok(functions) => functions,
+        Err(_) => {
+            let generic = mlir::generic_form(name, text)?;
+            let mut functions = crate::parse(name, &generic).map_err(|error| placed_in_source(error, &generic))?;
+            functions.iter_mut().for_each(|function| drop_defaults(&mut function.body));
+            functions
+        }
+    };
+    let refused = |message: String| {
+        let diagnostics = vec![Diagnostic { location: name.into(), message }];
+        LoweringError::Invalid { kernel: name.into(), diagnostics }
+    };
+    let entries = functions.iter().filter(|function| function.attribute("fusebox.entry").is_some());
+    let entries: Vec<&Function> = entries.collect();
+    let entry = match entries[..] {
+        [] => functions.first().ok_or_else(|| refused("there is no function in it".into()))?,
+        [entry] => entry,
+        _ => {
+            let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+            return Err(refused(format!("it holds {} kernels, {}; keep one", names.len(), names.join(", "))));
+        }
+    };
+    let launch = match entry.attribute(LAUNCH) {
+        Some(Attribute::I64Array(launch)) if launch.len() == 2 => [launch[0], launch[1]],
+        _ => [1, 1],
+    };
+    let shared = entry.attribute(SHARED_BYTES).and_then(Attribute::as_integer);
+    Ok(KernelSource {
+        entry: entry.name.clone(),
+        arguments: arguments(entry),
+        launch: LaunchDimensions {
+            blocks: u64::try_from(launch[0]).unwrap_or(1),
+            threads_per_block: u32::try_from(launch[1]).unwrap_or(1),
+        },
+        shared_bytes: shared.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(SHARED_BY_DEFAULT),
+        functions,
+    })
+}
+
+/// A fault in the generic form of a text, with the place in the text itself: at its end a line says where it was.
+fn placed_in_source(error: LoweringError, generic: &str) -> LoweringError {
+    let LoweringError::Invalid { kernel, mut diagnostics } = error else { return error };
+    for diagnostic in &mut diagnostics {
+        let line = diagnostic.location.rsplit(':').nth(1).and_then(|line| line.parse::<usize>().ok());
+        let line = line.and_then(|line| generic.lines().nth(line.checked_sub(1)?));
+        let place = line.and_then(|line| line.rsplit_once("loc(\"")).and_then(|(_, place)| place.strip_suffix(')'));
+        if let Some(place) = place {
+            diagnostic.location = place.replace('"', "");
+        }
+    }
+    LoweringError::Invalid { kernel, diagnostics }
+}
+
+/// Drops flags that say nothing. MLIR writes them out; in kernel IR an operation without flags has no attribute for them.
+fn drop_defaults(region: &mut Region) {
+    for op in &mut region.operations {
+        op.attributes.retain(|(_, value)| match value {
+            Attribute::FastMath(flags) => *flags != FastMath::NONE,
+            Attribute::Raw(text) => text.as_ref() as &str != "#arith.overflow<none>",
+            _ => true,
+        });
+        op.regions.iter_mut().for_each(drop_defaults);
+    }
+}
+
+fn arguments(entry: &Function) -> Vec<Argument> {
+    let count = entry.body.arguments.len();
+    let inputs = count.saturating_sub(entry.results.len());
+    let argument = |number: usize| {
+        let ty = entry.type_of(entry.body.arguments[number]);
+        let attributes = entry.argument_attributes.get(number).map_or(&[][..], Vec::as_slice);
+        let find = |wanted: &str| attributes.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+        let integer = |wanted: &str| find(wanted).and_then(Attribute::as_integer);
+        let described = find(BYTES).is_some();
+        let size = ty.element_count().unwrap_or(0) * ty.element().byte_size();
+        Argument {
+            bytes: integer(BYTES).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(size as u64),
+            alignment: integer(ALIGNMENT).and_then(|it| u32::try_from(it).ok()).unwrap_or(ALIGNMENT_BY_DEFAULT),
+            read_only: find(READ_ONLY).is_some() || !described && number < inputs,
+            no_alias: find(NO_ALIAS).is_some() || !described,
+        }
+    };
+    (0..count).map(argument).collect()
+}

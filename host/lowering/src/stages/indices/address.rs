@@ -1,0 +1,120 @@
+//! Addresses: the part that varies as an integer, the constant beside it, and the alignment that follows.
+
+use fusebox_core::builder::IntPredicate;
+use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
+
+use super::{Indexed, Slot};
+use crate::error::Unsupported;
+use crate::stages::rewrite::{Done, Stage};
+use crate::stages::writer::Attributes;
+
+impl<'s> Indexed<'s, '_> {
+    /// An operation whose last operands are a pointer and an index in elements.
+    pub(super) fn access(&mut self, op: &'s Operation) -> Done {
+        let (operands, attributes) = self.address(op)?;
+        let types = self.rewriter.source_types(&op.results);
+        let results = self.out().push(op.kind, operands, attributes, &types, Vec::new());
+        self.rewriter.bind_all(&op.results, results.into_iter().map(Slot::Value).collect());
+        Ok(())
+    }
+
+    /// The operands and attributes of an access: `offset` is a constant number of elements beyond the index.
+    pub(super) fn address(&mut self, op: &'s Operation) -> Done<(Vec<Value>, Attributes)> {
+        let Some((&position, others)) = op.operands.split_last() else {
+            return Unsupported::because("it has no address");
+        };
+        let mut operands = others.iter().map(|&operand| self.value(operand)).collect::<Done<Vec<Value>>>()?;
+        let position = self.index(position)?;
+        let bytes = self.element_bytes(op);
+        let divisor = self.tracker.algebra.divisibility(position).saturating_mul(bytes);
+        let known = op.integer("alignment").and_then(|known| u32::try_from(known).ok()).unwrap_or(1);
+        let mut alignment = common_power_of_two(divisor, known);
+        if op.integer("complex_part") == Some(1) {
+            alignment = alignment.min((bytes / 2) as u32);
+        }
+        let (variable, constant) = self.tracker.algebra.split_constant(position);
+        operands.push(self.index_value(variable, 64));
+        let mut attributes: Attributes =
+            op.attributes.iter().filter(|(name, _)| name != "alignment").cloned().collect();
+        attributes.push(("alignment".into(), Attribute::i64(i64::from(alignment))));
+        if constant != 0 {
+            attributes.push(("offset".into(), Attribute::i64(constant)));
+        }
+        Ok((operands, attributes))
+    }
+
+    /// Bytes of the elements that the index counts.
+    fn element_bytes(&self, op: &Operation) -> u64 {
+        let source = self.rewriter.source;
+        let ty = match op.kind {
+            OpKind::Load => source.type_of(op.result()),
+            OpKind::AtomicRmw => op
+                .regions
+                .first()
+                .and_then(|body| body.arguments.first())
+                .map_or(&Type::I1, |&bits| source.type_of(bits)),
+            OpKind::ReportAccess => return op.integer("element_bytes").unwrap_or(1).unsigned_abs(),
+            _ => source.type_of(op.operands[0]),
+        };
+        let parts = if op.attribute("complex_part").is_some() { 2 } else { 1 };
+        parts * ty.element().byte_size() as u64
+    }
+
+    /// Tells the simulator of an index that is not within the tensor, if it is not known to be.
+    pub(super) fn report_index(&mut self, op: &'s Operation) -> Done {
+        let tensor = self.value(op.operands[0])?;
+        let ix = self.index(op.operands[1])?;
+        let size = op.integer("size").unwrap_or(0);
+        let range = self.tracker.algebra.range(ix);
+        if range.lower >= 0 && range.upper < size {
+            return Ok(());
+        }
+        let index = self.index_value(ix, 64);
+        let limit = self.out().int(size, &Type::I64);
+        let outside = self.out().compare(IntPredicate::Uge, index, limit);
+        let attributes = op.attributes.clone();
+        let tell = |this: &mut Self| {
+            this.out().act(OpKind::ReportIndex, &[tensor, index], attributes);
+            Ok(Vec::new())
+        };
+        self.choose(outside, tell, |_| Ok(Vec::new()), &[]).map(drop)
+    }
+
+    /// Tells the simulator of a division of integers by zero, or of the lowest number by -1: a processor traps there.
+    pub(super) fn report_division(&mut self, op: &'s Operation, dividend: Value, divisor: Value) -> Done {
+        let is_signed = !matches!(op.kind, OpKind::DivUI | OpKind::RemUI);
+        let ty = self.out().type_of(divisor).clone();
+        let bits = ty.element().bits();
+        // Wider ones than a word are divided by no instruction.
+        if !self.target.reports_accesses || bits > 64 {
+            return Ok(());
+        }
+        let site = self.site(op);
+        let out = self.out();
+        let zero = out.int(0, &ty);
+        let mut impossible = out.compare(IntPredicate::Eq, divisor, zero);
+        // Narrower ones than a byte are divided in a wider register, where nothing overflows.
+        if is_signed && bits >= 8 {
+            let (lowest, minus_one) = (out.int(i64::MIN >> (64 - bits), &ty), out.int(-1, &ty));
+            let is_lowest = out.compare(IntPredicate::Eq, dividend, lowest);
+            let is_minus_one = out.compare(IntPredicate::Eq, divisor, minus_one);
+            let overflows = out.binary(OpKind::AndI, is_lowest, is_minus_one);
+            impossible = out.binary(OpKind::OrI, impossible, overflows);
+        }
+        if let Type::Vector(..) = ty {
+            let by = vec![("kind".into(), Attribute::Combination(fusebox_core::ir::Combination::Or))];
+            impossible = out.op(OpKind::Reduction, &[impossible], by, Type::I1);
+        }
+        let tell = |this: &mut Self| {
+            this.out().act(OpKind::ReportDivision, &[], vec![("site".into(), site)]);
+            Ok(Vec::new())
+        };
+        self.choose(impossible, tell, |_| Ok(Vec::new()), &[]).map(drop)
+    }
+}
+
+/// The largest power of two that divides both; `divisor` 0 stands for a multiple of everything.
+fn common_power_of_two(divisor: u64, alignment: u32) -> u32 {
+    let of_divisor = if divisor == 0 { 63 } else { divisor.trailing_zeros() };
+    1 << of_divisor.min(alignment.trailing_zeros()).min(30)
+}

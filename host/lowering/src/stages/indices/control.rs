@@ -1,0 +1,137 @@
+//! Loops over indices become loops over integers, with what LLVM is to make of them.
+
+use fusebox_core::indexing::Interval;
+use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
+
+use super::{Indexed, Slot};
+use crate::error::Unsupported;
+use crate::indices::Ix;
+use crate::stages::rewrite::{Done, LoopHead, Stage};
+use crate::stages::writer::Attributes;
+
+/// Most turns of a loop that is unrolled; `optimize` names the number too.
+const MOST_TURNS: i64 = 4;
+
+/// The turns of a loop.
+struct Turns {
+    /// Most of them, if that is known.
+    most: Option<i64>,
+    /// Whether there are as many in any case.
+    always: bool,
+}
+
+impl<'s> Indexed<'s, '_> {
+    pub(super) fn for_loop(&mut self, op: &'s Operation) -> Done {
+        let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
+        let inits = self.rewriter.slots(&op.operands[3..])?;
+        let types = self.rewriter.source_types(&op.results);
+        let results = if *self.rewriter.source.type_of(op.operands[0]) == Type::INDEX {
+            let [lower, upper, step] = [0, 1, 2].map(|at| self.index(op.operands[at]));
+            let (lower, upper, step) = (lower?, upper?, step?);
+            let Some(step) = self.tracker.algebra.as_constant(step).filter(|&step| step > 0) else {
+                return Unsupported::because("its step is not a positive constant");
+            };
+            self.counted(op, [lower, upper], step, inits, &types, |this, ix, state| {
+                this.region(body, [vec![Slot::Index(ix)], state].concat())
+            })?
+        } else {
+            let bounds = op.operands[..3].iter().map(|&bound| self.value(bound)).collect::<Done<Vec<Value>>>()?;
+            let turns = Turns { most: None, always: false };
+            self.written_loop(op, bounds, turns, inits, &types, |this, variable, state| {
+                this.region(body, [vec![Slot::Value(variable)], state].concat())
+            })?
+        };
+        self.rewriter.bind_all(&op.results, results);
+        Ok(())
+    }
+
+    /// `for ix in (lower..upper).step_by(step)`; `body` takes the state and gives the next. A loop whose bounds are a
+    /// constant apart counts from zero: LLVM then knows how often it turns and writes no loops for a remainder.
+    fn counted(
+        &mut self,
+        op: &'s Operation,
+        [lower, upper]: [Ix; 2],
+        step: i64,
+        inits: Vec<Slot>,
+        types: &[Type],
+        body: impl FnOnce(&mut Self, Ix, Vec<Slot>) -> Done<Vec<Slot>>,
+    ) -> Done<Vec<Slot>> {
+        let algebra = &mut self.tracker.algebra;
+        let distance = algebra.sub(upper, lower);
+        let zero = algebra.constant(0);
+        let (base, lower, upper) = match algebra.as_constant(distance) {
+            Some(_) => (lower, zero, distance),
+            None => (zero, lower, upper),
+        };
+        let (low, high) = (algebra.range(lower), algebra.range(upper));
+        if high.upper <= low.lower {
+            return Ok(inits);
+        }
+        let range = Interval::new(low.lower, high.upper.saturating_sub(1));
+        if low.as_point().is_some()
+            && range.upper.checked_sub(range.lower).is_some_and(|span| span < step)
+            && high.lower > low.upper
+        {
+            let ix = algebra.add(base, lower);
+            return body(self, ix, inits);
+        }
+        // The variable is compared with the bound after it has gone one step too far.
+        let far = Interval::new(range.lower, range.upper.saturating_add(step));
+        let small = Interval::new(i32::MIN.into(), i32::MAX.into()).contains_interval(far);
+        let bits = if small { self.target.index_bits } else { 64 };
+        let ty = Type::Scalar(Scalar::Int(bits));
+        let bounds = vec![self.index_value(lower, bits), self.index_value(upper, bits), self.out().int(step, &ty)];
+        let turns = Turns {
+            most: Some((range.upper.saturating_sub(range.lower) / step.max(1)).saturating_add(1)),
+            always: low.as_point().is_some() && high.as_point().is_some(),
+        };
+        self.written_loop(op, bounds, turns, inits, types, |this, variable, state| {
+            let turn = this.leaf(variable, range);
+            let ix = this.tracker.algebra.add(base, turn);
+            body(this, ix, state)
+        })
+    }
+
+    fn written_loop(
+        &mut self,
+        op: &'s Operation,
+        bounds: Vec<Value>,
+        turns: Turns,
+        inits: Vec<Slot>,
+        types: &[Type],
+        body: impl FnOnce(&mut Self, Value, Vec<Slot>) -> Done<Vec<Slot>>,
+    ) -> Done<Vec<Slot>> {
+        let variable = self.out().type_of(bounds[0]).clone();
+        let copies = self.copies;
+        let (wish, product) = self.unrolling(&turns);
+        self.copies = product.unwrap_or(copies);
+        let mut attributes: Attributes = Vec::new();
+        attributes.extend(wish.map(|wish| ("fusebox.unroll".into(), Attribute::str(wish))));
+        let reports = self.target.reports_accesses && turns.most.is_none_or(|turns| turns > MOST_TURNS);
+        let site = self.site(op);
+        let head = LoopHead { kind: OpKind::For, operands: bounds, attributes, own: vec![variable] };
+        let results = self.turns(head, inits, types, |this, own, state| {
+            if reports {
+                this.out().act(OpKind::ReportTurn, &[], vec![("site".into(), site)]);
+            }
+            body(this, own[0], state)
+        });
+        self.copies = copies;
+        results
+    }
+
+    /// What LLVM is to make of a loop, `full` or `never`, and the copies of its body then.
+    fn unrolling(&self, turns: &Turns) -> (Option<&'static str>, Option<i64>) {
+        let product = turns.most.map(|most| most.saturating_mul(self.copies));
+        let unrolls = turns.most.is_some_and(|most| most <= MOST_TURNS)
+            && product.is_some_and(|product| product <= self.target.most_copies);
+        let wish = match turns.most {
+            // How often it turns is decided when it runs: LLVM could not do what it was told to, and would say so.
+            _ if unrolls && !turns.always => None,
+            _ if unrolls => Some("full"),
+            Some(..=MOST_TURNS) => Some("never"),
+            _ => self.target.keeps_long_loops.then_some("never"),
+        };
+        (wish, product.filter(|_| unrolls))
+    }
+}

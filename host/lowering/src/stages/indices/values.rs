@@ -1,0 +1,183 @@
+//! Expressions become integer arithmetic.
+
+use fusebox_core::builder::IntPredicate;
+use fusebox_core::indexing::Interval;
+use fusebox_core::ir::{Attribute, OpKind, Scalar, Type, Value};
+
+use super::Indexed;
+use crate::indices::{Ix, Kind, Sum};
+use crate::stages::rewrite::Stage;
+use crate::stages::writer::Attributes;
+
+const I32: Interval = Interval::new(i32::MIN as i64, i32::MAX as i64);
+
+fn integer(bits: u32) -> Type {
+    Type::Scalar(Scalar::Int(bits))
+}
+
+impl Indexed<'_, '_> {
+    /// Bits in which an index is computed.
+    pub(super) fn bits_of(&mut self, ix: Ix) -> u32 {
+        if self.target.index_bits == 64 {
+            return 64;
+        }
+        if let Some(value) = self.tracker.leaf_value(ix) {
+            return self.out().type_of(value).element().bits();
+        }
+        let algebra = &self.tracker.algebra;
+        if !I32.contains_interval(algebra.range(ix)) {
+            return 64;
+        }
+        match &*algebra.kind(ix) {
+            Kind::Sum(sum) => {
+                let size = |range: Interval| i128::from(range.lower).abs().max(i128::from(range.upper).abs());
+                let total = sum.terms.iter().fold(i128::from(sum.constant).abs(), |total, &(term, factor)| {
+                    total + size(algebra.range(term)) * i128::from(factor).abs()
+                });
+                if total <= i128::from(i32::MAX) { 32 } else { 64 }
+            }
+            Kind::Min(a, b) | Kind::Max(a, b) => self.bits_of(*a).max(self.bits_of(*b)),
+            _ => 32,
+        }
+    }
+
+    /// Writes an index of this many bits, or reuses what was written.
+    pub(super) fn index_value(&mut self, ix: Ix, bits: u32) -> Value {
+        if let Some(value) = self.tracker.algebra.as_constant(ix) {
+            return self.out().int(value, &integer(bits));
+        }
+        if let Some(&(value, scope)) = self.written.get(&(ix, bits))
+            && self.out().is_visible(scope)
+        {
+            return value;
+        }
+        let own = self.bits_of(ix);
+        let value = if own == bits {
+            self.write(ix, bits)
+        } else {
+            let value = self.index_value(ix, own);
+            if own < bits && self.tracker.algebra.range(ix).lower >= 0 {
+                self.widened(value, bits)
+            } else {
+                self.out().resized(value, bits, true)
+            }
+        };
+        let scope = self.out().scope();
+        self.written.insert((ix, bits), (value, scope));
+        value
+    }
+
+    /// Widens a value that is never negative.
+    fn widened(&mut self, value: Value, bits: u32) -> Value {
+        self.out().op(OpKind::ExtUI, &[value], vec![("nonNeg".into(), Attribute::Unit)], integer(bits))
+    }
+
+    /// An operation whose signed result does not overflow.
+    pub(super) fn exact(&mut self, kind: OpKind, a: Value, b: Value) -> Value {
+        let flags: Attributes = vec![("overflowFlags".into(), Attribute::raw("#arith.overflow<nsw>"))];
+        let ty = self.out().type_of(a).clone();
+        self.out().op(kind, &[a, b], flags, ty)
+    }
+
+    fn write(&mut self, ix: Ix, bits: u32) -> Value {
+        if let Some(value) = self.tracker.leaf_value(ix) {
+            return value;
+        }
+        let kind = self.tracker.algebra.kind(ix);
+        match &*kind {
+            // Leaves are found above.
+            Kind::Leaf(_) => self.out().int(0, &integer(bits)),
+            Kind::Sum(sum) => self.write_sum(sum, bits),
+            Kind::FloorDiv(inner, divisor) => self.write_division(*inner, *divisor, bits, true),
+            Kind::Mod(inner, divisor) => self.write_division(*inner, *divisor, bits, false),
+            Kind::Min(a, b) => self.write_both(OpKind::MinSI, *a, *b, bits),
+            Kind::Max(a, b) => self.write_both(OpKind::MaxSI, *a, *b, bits),
+            Kind::Product(a, b) => {
+                let (left, right) = (self.index_value(*a, bits), self.index_value(*b, bits));
+                self.exact(OpKind::MulI, left, right)
+            }
+            Kind::Whole(inner) => self.index_value(*inner, bits),
+        }
+    }
+
+    fn write_both(&mut self, kind: OpKind, a: Ix, b: Ix, bits: u32) -> Value {
+        let (left, right) = (self.index_value(a, bits), self.index_value(b, bits));
+        self.out().binary(kind, left, right)
+    }
+
+    /// Parts that are known in outer regions come first, so that LLVM can move them there; the constant comes
+    /// last, so that accesses next to each other share the rest.
+    fn write_sum(&mut self, sum: &Sum, bits: u32) -> Value {
+        if sum.constant != 0 {
+            let rest = self.tracker.algebra.sum(Sum { terms: sum.terms.clone(), constant: 0 });
+            let rest = self.index_value(rest, bits);
+            let constant = self.out().int(sum.constant, &integer(bits));
+            return self.exact(OpKind::AddI, rest, constant);
+        }
+        let mut terms = sum.terms.clone();
+        terms.sort_by_key(|&(term, factor)| (self.tracker.algebra.depth(term), factor < 0, term));
+        let mut total: Option<Value> = None;
+        for (term, factor) in terms {
+            let value = self.index_value(term, bits);
+            let scaled = match factor.unsigned_abs() {
+                1 => value,
+                factor => {
+                    let factor = self.out().int(factor as i64, &integer(bits));
+                    self.exact(OpKind::MulI, value, factor)
+                }
+            };
+            total = Some(match (total, factor < 0) {
+                (None, false) => scaled,
+                (None, true) => {
+                    let zero = self.out().int(0, &integer(bits));
+                    self.exact(OpKind::SubI, zero, scaled)
+                }
+                (Some(total), false) => self.exact(OpKind::AddI, total, scaled),
+                (Some(total), true) => self.exact(OpKind::SubI, total, scaled),
+            });
+        }
+        total.unwrap_or_else(|| self.out().int(0, &integer(bits)))
+    }
+
+    fn write_division(&mut self, inner: Ix, divisor: i64, bits: u32, quotient: bool) -> Value {
+        let range = self.tracker.algebra.range(inner);
+        let own = self.bits_of(inner);
+        let value = self.index_value(inner, own);
+        if range.lower < 0 {
+            let result = self.write_rounding_down(value, divisor, own, quotient);
+            return self.out().resized(result, bits, true);
+        }
+        // Division of 32 bits is much cheaper, in vectors most of all.
+        let small = range.upper <= i64::from(u32::MAX) && divisor <= i64::from(u32::MAX);
+        let width = if small { 32 } else { own };
+        let value = self.out().resized(value, width, true);
+        let divisor = self.out().int(divisor, &integer(width));
+        let kind = if quotient { OpKind::DivUI } else { OpKind::RemUI };
+        let result = self.out().binary(kind, value, divisor);
+        if width < bits { self.widened(result, bits) } else { self.out().resized(result, bits, true) }
+    }
+
+    fn write_rounding_down(&mut self, value: Value, divisor: i64, bits: u32, quotient: bool) -> Value {
+        let ty = integer(bits);
+        let out = self.out();
+        if divisor & (divisor - 1) == 0 {
+            let (kind, by) = match quotient {
+                true => (OpKind::ShrSI, i64::from(divisor.trailing_zeros())),
+                false => (OpKind::AndI, divisor - 1),
+            };
+            let by = out.int(by, &ty);
+            return out.binary(kind, value, by);
+        }
+        let (zero, constant) = (out.int(0, &ty), out.int(divisor, &ty));
+        let rest = out.binary(OpKind::RemSI, value, constant);
+        let below = out.compare(IntPredicate::Slt, rest, zero);
+        if quotient {
+            let truncated = out.binary(OpKind::DivSI, value, constant);
+            let correction = out.cast(OpKind::ExtSI, below, Scalar::Int(bits));
+            out.binary(OpKind::AddI, truncated, correction)
+        } else {
+            let corrected = out.binary(OpKind::AddI, rest, constant);
+            out.select(below, corrected, rest)
+        }
+    }
+}

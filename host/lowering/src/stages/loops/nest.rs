@@ -1,0 +1,283 @@
+//! `xla_gpu.loop`: nests of loops over the domain of an indexing map.
+//!
+//! Constraints are checked as far out as their variables allow. One that is linear in a loop's variable narrows
+//! the loop's bounds instead. A loop that is unrolled is written twice if it must be: without checks where all its
+//! points are in the domain, and as a loop with checks where only some are.
+
+use std::sync::Arc;
+
+use fusebox_core::indexing::{ExprKind, IndexingMap, Interval};
+use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Type, Value};
+
+use super::splitting::Splittable;
+use super::{Loops, map_of};
+use crate::error::Unsupported;
+use crate::indices::Ix;
+use crate::stages::rewrite::{Done, Stage};
+
+/// A loop operation while it is rewritten.
+struct Nest<'s> {
+    map: Arc<IndexingMap>,
+    /// Number of range variables that must be bound before a constraint can be evaluated, for each.
+    levels: Vec<usize>,
+    body: &'s Region,
+    dims: Vec<Value>,
+    runtime: Vec<Value>,
+    dims_ix: Vec<Ix>,
+    runtime_ix: Vec<Ix>,
+    unroll: Vec<usize>,
+    types: Vec<Type>,
+}
+
+/// The points reached so far in a nest.
+#[derive(Clone)]
+struct Progress {
+    /// Values of the range variables bound so far.
+    ranges: Vec<Value>,
+    state: Vec<Value>,
+    /// Constraints that hold, by position.
+    settled: Vec<bool>,
+}
+
+impl Nest<'_> {
+    fn bounds(&self, variable: usize) -> Interval {
+        self.map.ranges[variable].bounds
+    }
+
+    /// The constraints that the variable of this level is the last to decide.
+    fn decided_by<'p>(&'p self, progress: &'p Progress) -> impl Iterator<Item = usize> + 'p {
+        let level = progress.ranges.len();
+        (0..self.levels.len()).filter(move |&c| !progress.settled[c] && self.levels[c] == level + 1)
+    }
+}
+
+/// Number of range variables before which a constraint's expression has no value.
+fn level(map: &IndexingMap, constraint: usize) -> usize {
+    let mut level = 0;
+    map.constraints[constraint].expr.visit_leaves(&mut |leaf| {
+        if let ExprKind::Range(index) = leaf {
+            level = level.max(*index as usize + 1);
+        }
+    });
+    level
+}
+
+impl<'s> Loops<'s, '_> {
+    pub(super) fn indexed_loop(&mut self, op: &'s Operation) -> Done {
+        let map = map_of(op)?;
+        let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
+        let outside = map.dims.len() + map.runtime.len();
+        let variables = self.rewriter.slots(&op.operands[..outside])?;
+        let state = self.rewriter.slots(&op.operands[outside..])?;
+        let expressions: Vec<Ix> = variables.iter().map(|&value| self.index_of(value)).collect();
+        let (dims, runtime) = variables.split_at(map.dims.len());
+        let (dims_ix, runtime_ix) = expressions.split_at(map.dims.len());
+        let unroll = op.integers("unroll").unwrap_or_default();
+        let nest = Nest {
+            body,
+            dims: dims.to_vec(),
+            runtime: runtime.to_vec(),
+            dims_ix: dims_ix.to_vec(),
+            runtime_ix: runtime_ix.to_vec(),
+            unroll: unroll.iter().filter_map(|&range| usize::try_from(range).ok()).collect(),
+            types: self.rewriter.source_types(&op.results),
+            levels: (0..map.constraints.len()).map(|constraint| level(&map, constraint)).collect(),
+            map,
+        };
+        let settled = vec![false; nest.levels.len()];
+        let results = self.nest(&nest, Progress { ranges: Vec::new(), state, settled })?;
+        self.rewriter.bind_all(&op.results, results);
+        Ok(())
+    }
+
+    /// The loops over the variables not bound yet.
+    fn nest(&mut self, nest: &Nest<'s>, mut progress: Progress) -> Done<Vec<Value>> {
+        let level = progress.ranges.len();
+        let mut condition = self.out().bool(true);
+        for constraint in 0..nest.levels.len() {
+            if !progress.settled[constraint] && nest.levels[constraint] <= level {
+                progress.settled[constraint] = true;
+                let ranges = self.indices_of(&progress.ranges);
+                let ix = self.constraint(nest, constraint, &ranges)?;
+                let holds = self.in_interval(ix, nest.map.constraints[constraint].bounds);
+                condition = self.out().both(condition, holds);
+            }
+        }
+        let skipped = progress.state.clone();
+        self.choose(condition, |this| this.unconditional_nest(nest, progress), |_| Ok(skipped), &nest.types)
+    }
+
+    fn indices_of(&mut self, values: &[Value]) -> Vec<Ix> {
+        values.iter().map(|&value| self.index_of(value)).collect()
+    }
+
+    fn constraint(&mut self, nest: &Nest<'s>, constraint: usize, ranges: &[Ix]) -> Done<Ix> {
+        let expr = &nest.map.constraints[constraint].expr;
+        self.tracker.algebra.substitute(expr, &nest.dims_ix, ranges, &nest.runtime_ix).map_err(Unsupported)
+    }
+
+    fn unconditional_nest(&mut self, nest: &Nest<'s>, progress: Progress) -> Done<Vec<Value>> {
+        let level = progress.ranges.len();
+        if level == nest.map.ranges.len() {
+            self.nest_body(nest, progress)
+        } else if nest.unroll.contains(&level) {
+            self.unrolled(nest, progress)
+        } else {
+            self.rolled(nest, progress)
+        }
+    }
+
+    fn nest_body(&mut self, nest: &Nest<'s>, progress: Progress) -> Done<Vec<Value>> {
+        let Progress { ranges, state, .. } = progress;
+        let mut arguments = ranges.clone();
+        if !nest.map.results.is_empty() {
+            let operands = [&nest.dims[..], &ranges, &nest.runtime].concat();
+            let types = vec![Type::INDEX; nest.map.results.len()];
+            let map = IndexingMap { constraints: Vec::new(), ..(*nest.map).clone() };
+            let attributes = vec![("map".into(), Attribute::Map(map.into()))];
+            let results = self.out().push(OpKind::ApplyIndexing, operands, attributes, &types, Vec::new());
+            let ranges = self.indices_of(&ranges);
+            for (expr, &result) in nest.map.results.iter().zip(&results) {
+                let algebra = &mut self.tracker.algebra;
+                let ix = algebra.substitute(expr, &nest.dims_ix, &ranges, &nest.runtime_ix).map_err(Unsupported)?;
+                self.known.insert(result, ix);
+            }
+            arguments.extend(results);
+        }
+        arguments.extend(state);
+        self.region(nest.body, arguments)
+    }
+
+    fn rolled(&mut self, nest: &Nest<'s>, mut progress: Progress) -> Done<Vec<Value>> {
+        let (lower, upper) = self.narrowed_bounds(nest, &mut progress)?;
+        let state = std::mem::take(&mut progress.state);
+        let write = |this: &mut Self, variable, state| {
+            let mut progress = progress.clone();
+            progress.ranges.push(variable);
+            this.nest(nest, Progress { state, ..progress })
+        };
+        let arguments = |this: &mut Self, variable| this.possible(nest, &progress.ranges, variable);
+        let splittable = Splittable { body: nest.body, types: &nest.types, arguments: &arguments, write: &write };
+        self.counted_in_parts(lower, upper, state, &splittable)
+    }
+
+    /// The body's index arguments with this value of the next variable and any values of the later ones.
+    fn possible(&mut self, nest: &Nest<'s>, bound: &[Value], variable: Ix) -> Done<Vec<Ix>> {
+        let mut ranges = self.indices_of(bound);
+        ranges.push(variable);
+        let depth = self.out().depth() + 2;
+        for later in ranges.len()..nest.map.ranges.len() {
+            let any = self.tracker.algebra.leaf(nest.bounds(later), depth);
+            ranges.push(any);
+        }
+        let mut arguments = ranges.clone();
+        for expr in &nest.map.results {
+            let algebra = &mut self.tracker.algebra;
+            let ix = algebra.substitute(expr, &nest.dims_ix, &ranges, &nest.runtime_ix).map_err(Unsupported)?;
+            arguments.push(ix);
+        }
+        Ok(arguments)
+    }
+
+    /// Bounds of the next loop, the upper one exclusive, after all constraints that they can express.
+    fn narrowed_bounds(&mut self, nest: &Nest<'s>, progress: &mut Progress) -> Done<(Ix, Ix)> {
+        let bounds = nest.bounds(progress.ranges.len());
+        let mut lower = self.tracker.algebra.constant(bounds.lower);
+        let mut upper = self.tracker.algebra.constant(bounds.upper.saturating_add(1));
+        for constraint in nest.decided_by(progress).collect::<Vec<usize>>() {
+            let Some((rest, factor)) = self.linear_in_next(nest, constraint, &progress.ranges)? else { continue };
+            let wanted = nest.map.constraints[constraint].bounds;
+            // wanted.lower <= rest + factor * variable <= wanted.upper
+            let (least, most) = if factor > 0 { (wanted.lower, wanted.upper) } else { (wanted.upper, wanted.lower) };
+            if most != i64::MAX && most != i64::MIN {
+                let last = self.solved(rest, factor, most, 0);
+                let one = self.tracker.algebra.constant(1);
+                let end = self.tracker.algebra.add(last, one);
+                upper = self.tracker.algebra.min(upper, end);
+            }
+            if least != i64::MAX && least != i64::MIN {
+                let start = self.solved(rest, factor, least, factor.abs() - 1);
+                lower = self.tracker.algebra.max(lower, start);
+            }
+            progress.settled[constraint] = true;
+        }
+        Ok((lower, upper))
+    }
+
+    /// `floor((±(limit - rest) + shift) / |factor|)`: the last variable up to the limit, or with a shift the first
+    /// from the limit on.
+    fn solved(&mut self, rest: Ix, factor: i64, limit: i64, shift: i64) -> Ix {
+        let algebra = &mut self.tracker.algebra;
+        let limit = algebra.constant(limit);
+        let distance = algebra.sub(limit, rest);
+        let distance = algebra.scaled(distance, factor.signum());
+        let shift = algebra.constant(shift);
+        let distance = algebra.add(distance, shift);
+        algebra.floor_div(distance, factor.abs())
+    }
+
+    /// A constraint's expression as `rest + factor * next variable`, if the rest does not depend on the variable.
+    fn linear_in_next(&mut self, nest: &Nest<'s>, constraint: usize, ranges: &[Value]) -> Done<Option<(Ix, i64)>> {
+        let depth = self.out().depth() + 1;
+        let probe = self.tracker.algebra.leaf(nest.bounds(ranges.len()), depth);
+        let mut bound = self.indices_of(ranges);
+        bound.push(probe);
+        let ix = self.constraint(nest, constraint, &bound)?;
+        let algebra = &mut self.tracker.algebra;
+        Ok(algebra
+            .without_term(ix, probe)
+            .filter(|&(rest, factor)| factor != 0 && factor != i64::MIN && algebra.depth(rest) < depth))
+    }
+
+    fn unrolled(&mut self, nest: &Nest<'s>, progress: Progress) -> Done<Vec<Value>> {
+        let Interval { lower, upper } = nest.bounds(progress.ranges.len());
+        let mut all_inside = self.out().bool(true);
+        let mut all_or_nothing = true;
+        let mut checked = progress.clone();
+        for constraint in nest.decided_by(&progress).collect::<Vec<usize>>() {
+            let Some((rest, factor)) = self.linear_in_next(nest, constraint, &progress.ranges)? else { continue };
+            let wanted = nest.map.constraints[constraint].bounds;
+            let (first, last) = (factor.saturating_mul(lower), factor.saturating_mul(upper));
+            let (least, most) = (first.min(last), first.max(last));
+            let fits = Interval::new(wanted.lower.saturating_sub(least), wanted.upper.saturating_sub(most));
+            let touches = Interval::new(wanted.lower.saturating_sub(most), wanted.upper.saturating_sub(least));
+            all_or_nothing &= same_multiples(self.tracker.algebra.divisibility(rest), fits, touches);
+            let condition = self.in_interval(rest, fits);
+            all_inside = self.out().both(all_inside, condition);
+            checked.settled[constraint] = true;
+        }
+        let skipped = progress.state.clone();
+        self.choose(
+            all_inside,
+            |this| this.copies(nest, checked),
+            |this| if all_or_nothing { Ok(skipped) } else { this.rolled(nest, progress) },
+            &nest.types,
+        )
+    }
+
+    /// The body once for each value of the next variable.
+    fn copies(&mut self, nest: &Nest<'s>, progress: Progress) -> Done<Vec<Value>> {
+        let Interval { lower, upper } = nest.bounds(progress.ranges.len());
+        let mut state = progress.state.clone();
+        for value in lower..=upper {
+            self.out().check_size()?;
+            let mut copy = Progress { state, ..progress.clone() };
+            let variable = self.out().index(value);
+            copy.ranges.push(variable);
+            state = self.nest(nest, copy)?;
+        }
+        Ok(state)
+    }
+}
+
+/// Whether the same multiples of `unit` lie in both intervals.
+fn same_multiples(unit: u64, inner: Interval, outer: Interval) -> bool {
+    let Some(unit) = i64::try_from(unit).ok().filter(|&unit| unit > 0) else { return false };
+    let below = |value: i64| value.div_euclid(unit);
+    let above = |value: i64| value.saturating_add(unit - 1).div_euclid(unit);
+    let known = [inner.lower, inner.upper, outer.lower, outer.upper];
+    let far = |value: &i64| value.unsigned_abs() > 1 << 62;
+    // Bounds far out stand for no bound at all.
+    (far(&known[0]) && far(&known[2]) || above(inner.lower) == above(outer.lower))
+        && (far(&known[1]) && far(&known[3]) || below(inner.upper) == below(outer.upper))
+}

@@ -1,0 +1,184 @@
+//! `xla_gpu.atomic_rmw`: updates of memory that several threads may update.
+//!
+//! Updates that the target has an instruction for are recognised in the region. Any other is a loop that computes
+//! the new element and replaces the old one if it is still there; the region says how, on the bits of the element.
+//! Where no other thread can be, an update is a read, the region, and a write.
+
+use std::collections::HashSet;
+
+use fusebox_core::builder::IntPredicate;
+use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Scalar, Type, Value};
+
+use super::access::{AccessKind, Place, attributes_of, stored};
+use super::recognise::{Body, Update};
+use super::{Memory, Reach, Slot};
+use crate::error::Unsupported;
+use crate::stages::rewrite::{Done, Stage};
+use crate::stages::writer::Attributes;
+
+impl<'s> Memory<'s, '_> {
+    pub(super) fn atomic_update(&mut self, op: &'s Operation) -> Done {
+        let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
+        let place = self
+            .written_place(op, 0, 1)
+            .map_err(|Unsupported(reason)| Unsupported(reason.replace("it writes", "it updates")))?;
+        self.report(op, &place, 1, AccessKind::Atomic);
+        // The simulator runs one thread at a time.
+        if place.tensor.known.reach == Reach::Thread || self.kernel.target.reports_accesses {
+            let old = self.read_place(&place, &place.element.into())?;
+            let new = self.updated(body, old)?;
+            self.write_place(&place, new);
+        } else {
+            self.shared_update(&place, body)?;
+        }
+        let tensor = self.rewriter.slot(op.operands[0])?;
+        self.rewriter.bind(op.result(), tensor);
+        Ok(())
+    }
+
+    fn shared_update(&mut self, place: &Place, region: &'s Region) -> Done {
+        let body = Body::of(region, self.rewriter.source);
+        let update = body.update(place.element, &self.kernel.target.atomics);
+        if update != Update::Other {
+            let free = region.operations.iter().filter(|op| op.kind != OpKind::LoopYield);
+            for op in free.filter(|op| !op.results.iter().any(|result| body.depends(*result))) {
+                self.single(op)?;
+            }
+        }
+        match update {
+            Update::Overwrite(value) => self.overwrite(place, value),
+            Update::Combine(kind, value) => {
+                let value = self.value(value)?;
+                self.combine(place, kind, value);
+                Ok(())
+            }
+            Update::Parts(kind, values) => {
+                for (place, value) in self.parts(place).into_iter().zip(values) {
+                    let value = self.value(value)?;
+                    self.combine(&place, kind, value);
+                }
+                Ok(())
+            }
+            Update::Other => self.exchange_loop(place, region),
+        }
+    }
+
+    fn atomic_attributes(&self, place: &Place) -> Attributes {
+        let mut attributes = attributes_of(place);
+        let threads = self.kernel.target.threads_around(place.tensor.known.reach == Reach::Kernel);
+        attributes.push(("threads".into(), Attribute::str(threads)));
+        attributes
+    }
+
+    fn combine(&mut self, place: &Place, kind: OpKind, value: Value) {
+        let mut attributes = self.atomic_attributes(place);
+        attributes.push(("by".into(), Attribute::str(kind.name())));
+        attributes.push(("element".into(), Attribute::Type(place.element.into())));
+        self.out().act(OpKind::AtomicCombine, &[value, place.tensor.pointer, place.position], attributes);
+    }
+
+    /// Which value stays when several are written at once is open, but it is one of them.
+    fn overwrite(&mut self, place: &Place, value: Value) -> Done {
+        let value = self.value(value)?;
+        let bits = self.encoded(value, place.element);
+        let operands = [bits, place.tensor.pointer, place.position];
+        if place.element.byte_size() <= self.kernel.target.atomics.bytes as usize {
+            let attributes = self.atomic_attributes(place);
+            self.out().act(OpKind::AtomicStore, &operands, attributes);
+        } else {
+            // GPUs write aligned 16 bytes in one transaction.
+            self.out().act(OpKind::Store, &operands, attributes_of(place));
+        }
+        Ok(())
+    }
+
+    fn exchange_loop(&mut self, place: &Place, body: &'s Region) -> Done {
+        let bytes = place.element.byte_size();
+        if bytes > self.kernel.target.atomics.bytes as usize {
+            return Unsupported::because(format!(
+                "an element has {bytes} bytes; only sums of its parts are atomic on this target"
+            ));
+        }
+        let bits = Type::Scalar(Scalar::Int(8 * bytes as u32));
+        let attributes = self.atomic_attributes(place);
+        let expected = self.out().open(&[bits])[0];
+        let old = self.decoded(expected, place.element);
+        let new = self.updated(body, old)?;
+        let new = self.encoded(new, place.element);
+        let region = self.out().close_with(OpKind::LoopYield, vec![new]);
+        let operands = vec![place.tensor.pointer, place.position];
+        self.out().push(OpKind::AtomicRmw, operands, attributes, &[], vec![region]);
+        Ok(())
+    }
+
+    /// The new element that the region gives for an old one.
+    fn updated(&mut self, body: &'s Region, old: Value) -> Done<Value> {
+        let new = self.region(body, vec![Slot::Value(old)])?;
+        match new.first() {
+            Some(Slot::Value(new)) => Ok(*new),
+            _ => Unsupported::because("its body yields nothing"),
+        }
+    }
+
+    /// An element as the bits it has in memory.
+    fn encoded(&mut self, value: Value, element: Scalar) -> Value {
+        match (element, stored(element)) {
+            (Scalar::Complex(part), _) => {
+                let (half, width) = (part.bits(), 2 * part.bits());
+                let [re, im] = [OpKind::ComplexRe, OpKind::ComplexIm].map(|kind| {
+                    let value = self.out().op(kind, &[value], Vec::new(), Scalar::Float(part).into());
+                    let bits = self.out().cast(OpKind::Bitcast, value, Scalar::Int(half));
+                    self.out().resized(bits, width, false)
+                });
+                let shift = self.out().int(i64::from(half), &Scalar::Int(width).into());
+                let im = self.out().binary(OpKind::ShlI, im, shift);
+                self.out().binary(OpKind::OrI, im, re)
+            }
+            (_, Scalar::Int(bits)) => self.out().resized(value, bits, false),
+            (Scalar::Float(float), _) if float.bits() < 8 => {
+                let bits = self.out().cast(OpKind::Bitcast, value, Scalar::Int(float.bits()));
+                self.out().resized(bits, 8, false)
+            }
+            (float, _) => self.out().cast(OpKind::Bitcast, value, Scalar::Int(float.bits())),
+        }
+    }
+
+    /// The element of these bits.
+    fn decoded(&mut self, bits: Value, element: Scalar) -> Value {
+        match element {
+            Scalar::Int(1) => {
+                let ty = self.out().type_of(bits).clone();
+                let zero = self.out().int(0, &ty);
+                self.out().compare(IntPredicate::Ne, bits, zero)
+            }
+            Scalar::Int(narrow) => self.out().resized(bits, narrow, true),
+            Scalar::Complex(part) => {
+                let half = part.bits();
+                let shift = self.out().int(i64::from(half), &Scalar::Int(2 * half).into());
+                let high = self.out().binary(OpKind::ShrUI, bits, shift);
+                let [re, im] = [bits, high].map(|bits| {
+                    let bits = self.out().resized(bits, half, false);
+                    self.out().cast(OpKind::Bitcast, bits, Scalar::Float(part))
+                });
+                self.out().op(OpKind::ComplexCreate, &[re, im], Vec::new(), element.into())
+            }
+            float => {
+                let bits = self.out().resized(bits, float.bits(), false);
+                self.out().cast(OpKind::Bitcast, bits, float)
+            }
+        }
+    }
+}
+
+/// The values in a region that depend on its argument, with the argument.
+pub(super) fn dependents(body: &Region) -> HashSet<Value> {
+    let mut found: HashSet<Value> = body.arguments.iter().copied().collect();
+    for op in &body.operations {
+        let mut depends = false;
+        op.walk(&mut |nested| depends |= nested.operands.iter().any(|operand| found.contains(operand)));
+        if depends {
+            found.extend(&op.results);
+        }
+    }
+    found
+}

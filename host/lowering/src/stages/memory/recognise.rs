@@ -1,0 +1,136 @@
+//! Which instruction of the target does what the region of an `atomic_rmw` does.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::ir::{Float, Function, OpKind, Operation, Region, Scalar, Type, Value};
+
+use super::atomic::dependents;
+use crate::targets::Atomics;
+
+/// What a region does to the old element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Update {
+    /// It is replaced by a value that does not depend on it.
+    Overwrite(Value),
+    /// It is combined with such a value, by one instruction.
+    Combine(OpKind, Value),
+    /// Real and imaginary part are, each by itself.
+    Parts(OpKind, [Value; 2]),
+    /// Anything else.
+    Other,
+}
+
+/// A region and what depends on its argument.
+pub(super) struct Body<'s> {
+    function: &'s Function,
+    old: Option<Value>,
+    new: Option<Value>,
+    dependent: HashSet<Value>,
+    definitions: HashMap<Value, &'s Operation>,
+}
+
+impl<'s> Body<'s> {
+    pub(super) fn of(region: &'s Region, function: &'s Function) -> Self {
+        // What does not depend on the old element may stand outside of the region.
+        let mut definitions = HashMap::new();
+        function.body.walk(&mut |op| definitions.extend(op.results.iter().map(|&result| (result, op))));
+        Body {
+            function,
+            old: region.arguments.first().copied(),
+            new: region.yielded().first().copied(),
+            dependent: dependents(region),
+            definitions,
+        }
+    }
+
+    pub(super) fn depends(&self, value: Value) -> bool {
+        self.dependent.contains(&value)
+    }
+
+    fn is_old(&self, value: Value) -> bool {
+        self.old == Some(value)
+    }
+
+    fn defined_by(&self, value: Value, kind: OpKind) -> Option<&'s Operation> {
+        self.definitions.get(&value).copied().filter(|op| op.kind == kind)
+    }
+
+    /// What the region does, if it is what one instruction of the target does.
+    pub(super) fn update(&self, element: Scalar, atomics: &Atomics) -> Update {
+        let Some(new) = self.new else { return Update::Other };
+        if !self.depends(new) {
+            return Update::Overwrite(new);
+        }
+        match element {
+            Scalar::Complex(part) => self.parts(new, part, atomics),
+            Scalar::Float(Float::F16 | Float::BF16) if self.defined_by(new, OpKind::TruncF).is_some() => {
+                self.narrow(new, element, atomics)
+            }
+            _ => match self.combination(new, &|value| self.is_old(value)) {
+                Some((kind, value)) if is_native(kind, element, atomics) => Update::Combine(kind, value),
+                _ => Update::Other,
+            },
+        }
+    }
+
+    fn parts(&self, new: Value, part: Float, atomics: &Atomics) -> Update {
+        let Some(create) = self.defined_by(new, OpKind::ComplexCreate) else { return Update::Other };
+        let part_of = |position: usize, kind: OpKind| {
+            let is_part = |value| self.defined_by(value, kind).is_some_and(|op| self.is_old(op.operands[0]));
+            self.combination(create.operands[position], &is_part)
+                .filter(|&(kind, _)| is_native(kind, Scalar::Float(part), atomics))
+        };
+        match (part_of(0, OpKind::ComplexRe), part_of(1, OpKind::ComplexIm)) {
+            (Some((kind, re)), Some((other, im))) if kind == other => Update::Parts(kind, [re, im]),
+            _ => Update::Other,
+        }
+    }
+
+    /// `truncf(op(extf old, extf value))`.
+    fn narrow(&self, new: Value, element: Scalar, atomics: &Atomics) -> Update {
+        let widened = |value: Value| {
+            let op = self.defined_by(value, OpKind::ExtF)?;
+            (*self.function.type_of(op.operands[0]) == Type::Scalar(element)).then_some(op.operands[0])
+        };
+        let is_old = |value: Value| widened(value).is_some_and(|value| self.is_old(value));
+        let wide = self.defined_by(new, OpKind::TruncF).and_then(|op| self.combination(op.operands[0], &is_old));
+        match wide {
+            Some((kind, value)) if is_native(kind, element, atomics) => widened(value)
+                .filter(|&value| !self.depends(value))
+                .map_or(Update::Other, |value| Update::Combine(kind, value)),
+            _ => Update::Other,
+        }
+    }
+
+    /// The operation that combines the old element with a value that does not depend on it, and the value.
+    fn combination(&self, new: Value, is_old: &dyn Fn(Value) -> bool) -> Option<(OpKind, Value)> {
+        let op = self.definitions.get(&new)?;
+        let combines = matches!(
+            op.kind,
+            OpKind::AddF
+                | OpKind::AddI
+                | OpKind::AndI
+                | OpKind::OrI
+                | OpKind::XorI
+                | OpKind::MaxSI
+                | OpKind::MinSI
+                | OpKind::MaxUI
+                | OpKind::MinUI
+        );
+        let (a, b) = (*op.operands.first()?, *op.operands.get(1)?);
+        match (is_old(a) && !self.depends(b), is_old(b) && !self.depends(a)) {
+            (true, _) if combines => Some((op.kind, b)),
+            (_, true) if combines => Some((op.kind, a)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the target, or LLVM for it, does this to such an element in memory.
+fn is_native(kind: OpKind, element: Scalar, atomics: &Atomics) -> bool {
+    match element {
+        Scalar::Int(bits) => matches!(bits, 8 | 16 | 32 | 64),
+        Scalar::Float(float) => kind == OpKind::AddF && atomics.adds.contains(&float),
+        _ => false,
+    }
+}

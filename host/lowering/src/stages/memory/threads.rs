@@ -1,0 +1,146 @@
+//! What the threads of a block do together: tiles, barriers, and reductions over the lanes of a warp.
+//!
+//! On the cpu a block is one thread: a tile is memory on its stack, barriers are nothing, and a warp is one lane, which
+//! has the result already.
+
+use fusebox_core::ir::{Attribute, OpKind, Operation, Type};
+
+use super::{Known, Memory, Reach, Slot, Tensor, sized, static_tensor, tensor_bytes};
+use crate::error::Unsupported;
+use crate::stages::rewrite::{Done, Stage};
+
+impl<'s> Memory<'s, '_> {
+    /// Whether a block is one thread. That it is one is checked.
+    fn is_single_thread(&self) -> Done<bool> {
+        let threads = self.kernel.facts.threads;
+        match self.kernel.target.is_cpu() {
+            true if threads != 1 => Unsupported::because(format!(
+                "a block has {threads} threads, of which the cpu runs one after the other"
+            )),
+            is_cpu => Ok(is_cpu),
+        }
+    }
+
+    /// A tile is one, however often it is met: it is made at the function's beginning.
+    pub(super) fn allocate_shared(&mut self, op: &'s Operation) -> Done {
+        let ty = self.rewriter.source.type_of(op.result());
+        let bytes = tensor_bytes(ty)?;
+        let tensor = if self.is_single_thread()? { self.stack_tensor(bytes)? } else { self.new_tile(ty, bytes)? };
+        self.rewriter.bind(op.result(), Slot::Tensor(tensor));
+        Ok(())
+    }
+
+    fn new_tile(&mut self, ty: &Type, bytes: u64) -> Done<Tensor> {
+        let taken = self.kernel.shared_taken.saturating_add(bytes);
+        if taken > self.kernel.facts.shared_bytes {
+            return Unsupported::because(format!(
+                "the tiles up to this one take {taken} bytes of shared memory, the plan asks for {}",
+                self.kernel.facts.shared_bytes
+            ));
+        }
+        let before = std::mem::replace(&mut self.kernel.shared_taken, taken);
+        let (_, element) = static_tensor(ty)?;
+        let target = self.kernel.target;
+        let mut attributes = sized(bytes, target.tile_alignment);
+        attributes.push(("offset".into(), Attribute::i64(before as i64)));
+        attributes.push(("element_bytes".into(), Attribute::i64(element.byte_size() as i64)));
+        let pointer = self.out().at_beginning(OpKind::SharedMemory, attributes, Type::Pointer(target.shared_space));
+        let (alignment, reported, reach) = (target.tile_alignment, target.reports_accesses, Reach::Block);
+        Ok(Tensor { pointer, known: Known { alignment, invariant: false, reported, reach } })
+    }
+
+    pub(super) fn sync_threads(&mut self, op: &'s Operation) -> Done {
+        if !self.is_single_thread()? {
+            let site = vec![("site".into(), self.site(op))];
+            self.out().act(OpKind::Barrier, &[], site);
+        }
+        for (&result, &tensor) in op.results.iter().zip(&op.operands) {
+            let tensor = self.tensor(tensor)?;
+            self.rewriter.bind(result, Slot::Tensor(tensor));
+        }
+        Ok(())
+    }
+
+    pub(super) fn shuffle_reduce(&mut self, op: &'s Operation) -> Done {
+        let mut values = self.rewriter.slots(&op.operands)?;
+        if !self.is_single_thread()? {
+            let Some(callee) = op.callee() else {
+                return Unsupported::because("the combiner is not a function's name");
+            };
+            let Some(mut distance) = op.integer("max_distance") else {
+                return Unsupported::because("it has no distance");
+            };
+            let lanes = self.lanes_taking_part(distance)?;
+            while distance > 0 {
+                values = self.combined_with_lane(op, callee, values, distance, lanes)?;
+                distance /= 2;
+            }
+        }
+        self.rewriter.bind_all(&op.results, values);
+        Ok(())
+    }
+
+    /// Lanes that take part: a whole warp, or a block that is smaller than one.
+    fn lanes_taking_part(&self, distance: i64) -> Done<u32> {
+        let (warp, threads) = (self.kernel.target.warp, self.kernel.facts.threads);
+        if threads > warp && threads % warp != 0 {
+            return Unsupported::because(format!("a block of {threads} threads is not made of warps of {warp}"));
+        }
+        let lanes = warp.min(threads);
+        if 2 * distance > i64::from(lanes) {
+            return Unsupported::because(format!(
+                "a distance of {distance} reaches over more than the {lanes} lanes of a warp"
+            ));
+        }
+        Ok(lanes)
+    }
+
+    /// Each lane's values combined with those of the lane so far above it. The combiner's body is written once per step.
+    fn combined_with_lane(
+        &mut self,
+        op: &'s Operation,
+        callee: &str,
+        own: Vec<Slot>,
+        distance: i64,
+        lanes: u32,
+    ) -> Done<Vec<Slot>> {
+        let Some(&function) = self.kernel.functions.get(callee) else {
+            return Unsupported::because(format!("there is no function @{callee} with a body"));
+        };
+        let mut arguments = own.clone();
+        for slot in &own {
+            let Slot::Value(value) = *slot else { return Unsupported::because("lanes do not exchange tensors") };
+            let ty = self.out().type_of(value).clone();
+            let attributes = vec![
+                ("distance".into(), Attribute::i64(distance)),
+                ("lanes".into(), Attribute::i64(i64::from(lanes))),
+                ("site".into(), self.site(op)),
+            ];
+            arguments.push(Slot::Value(self.out().op(OpKind::ShuffleDown, &[value], attributes, ty)));
+        }
+        let given = function.body.arguments.len();
+        if given != arguments.len() {
+            return Unsupported::because(format!(
+                "the function @{callee} takes {given} values, not {}",
+                arguments.len()
+            ));
+        }
+        let results = self.applied(function, &arguments)?;
+        if results.len() * 2 != arguments.len() {
+            return Unsupported::because(format!("@{callee} gives other than as many values as are reduced"));
+        }
+        Ok(results)
+    }
+
+    /// The results of a function of scalars, whose body is written here.
+    fn applied(&mut self, function: &'s fusebox_core::ir::Function, arguments: &[Slot]) -> Done<Vec<Slot>> {
+        let values = self.values_all(arguments)?;
+        let kernel = &mut *self.kernel;
+        let mut inner = Memory { rewriter: crate::stages::rewrite::Rewriter::new(function), kernel };
+        std::mem::swap(&mut inner.rewriter.out, &mut self.rewriter.out);
+        let slots = values.into_iter().map(Slot::Value).collect();
+        let results = inner.region(&function.body, slots);
+        std::mem::swap(&mut inner.rewriter.out, &mut self.rewriter.out);
+        results
+    }
+}

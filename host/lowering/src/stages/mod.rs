@@ -1,0 +1,183 @@
+//! The stages between the kernel IR and LLVM IR, each a pass with one subject.
+//!
+//! ```text
+//! kernel    as the emitter and emission wrote it
+//! inlined   equal operations merged, subgraph functions put where they are called
+//! memory    tensors are pointers; every access has an address and what is known of it
+//! loops     loops over maps are nests of scf.for, unrolled or in parts where that decides conditions
+//! indices   maps are integer arithmetic, simplified by ranges, in 32 bits where they suffice
+//! scalars   narrow floats are integers, complex numbers two floats, functions calls of the math library
+//! ```
+//!
+//! The state after each is kernel IR too: it prints as MLIR, parses, and can be entered ([`crate::lower`]).
+
+mod indices;
+mod inline;
+mod loops;
+mod memory;
+mod merge;
+pub(crate) mod rewrite;
+pub(crate) mod scalars;
+pub(crate) mod tracker;
+pub(crate) mod writer;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fusebox_core::indexing::IndexingMap;
+use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Place, Type, Value};
+
+pub(crate) use fusebox_core::ir::operations::Form;
+pub(crate) use rewrite::{Done, Stage};
+
+use crate::Stage as Step;
+use crate::error::{LoweringError, Unsupported};
+use crate::math as library;
+use crate::targets::TargetInfo;
+
+/// What a kernel is launched with.
+pub(crate) struct Facts<'k> {
+    pub(crate) name: &'k str,
+    pub(crate) arguments: &'k [crate::Argument],
+    pub(crate) blocks: u64,
+    pub(crate) threads: u32,
+    /// Shared memory that the plan asks for, in bytes.
+    pub(crate) shared_bytes: u64,
+}
+
+/// The functions of one kernel in some stage, the entry function first.
+#[derive(Clone)]
+pub(crate) struct KernelFunctions {
+    pub(crate) functions: Vec<Function>,
+}
+
+/// Why a stage could not go on, and at which operation.
+pub(crate) struct StageError {
+    operation: String,
+    place: Place,
+    reason: Unsupported,
+}
+
+impl StageError {
+    pub(crate) fn new(op: Option<&Operation>, reason: Unsupported) -> Self {
+        match op {
+            Some(op) => StageError { operation: op.kind.name().into(), place: op.place.clone(), reason },
+            None => StageError { operation: "func.func".into(), place: Place::default(), reason },
+        }
+    }
+
+    pub(crate) fn in_kernel(self, facts: &Facts<'_>, target: &TargetInfo) -> LoweringError {
+        LoweringError::Unsupported {
+            kernel: facts.name.to_owned(),
+            operation: self.operation,
+            location: self.place.to_string(),
+            target: target.name.clone(),
+            reason: self.reason.0,
+        }
+    }
+}
+
+impl KernelFunctions {
+    fn entry(&self) -> &Function {
+        &self.functions[0]
+    }
+
+    /// All functions as MLIR text, with those of the math library that they call, so that it is complete.
+    pub(crate) fn text(&self, target: &TargetInfo) -> String {
+        let own = |name: &str| self.functions.iter().any(|function| function.name == name);
+        let mut called = BTreeSet::new();
+        for function in &self.functions {
+            function.body.walk(&mut |op| called.extend(op.callee().and_then(library::symbol).filter(|it| !own(it))));
+        }
+        let printed = |function: &Function| {
+            let mut function = function.clone();
+            function.renumber();
+            function.to_string()
+        };
+        let library = library::definitions(called, target.fused_multiply_add).unwrap_or_default();
+        let library = library.iter().filter_map(|function| scalars::lowered(function, target).ok());
+        let library: Vec<Function> = library.collect();
+        self.functions.iter().chain(&library).map(printed).collect()
+    }
+}
+
+/// Takes the kernel from the stage before to this one.
+pub(crate) fn advance(
+    kernel: KernelFunctions,
+    to: Step,
+    facts: &Facts<'_>,
+    target: &TargetInfo,
+) -> Result<KernelFunctions, StageError> {
+    match to {
+        Step::Inlined => Ok(inlined(kernel, target)),
+        Step::Memory => memory::lower(&kernel, facts, target),
+        Step::Loops => loops::lower(&kernel, facts, target),
+        Step::Indices => indices::lower(&kernel, facts, target),
+        Step::Scalars => scalars::lower(&kernel, target),
+        Step::Kernel | Step::LlvmUnoptimized | Step::Llvm | Step::Assembly => Ok(kernel),
+    }
+}
+
+fn inlined(mut kernel: KernelFunctions, target: &TargetInfo) -> KernelFunctions {
+    kernel.functions.iter_mut().for_each(merge::merge);
+    let small = if target.is_gpu() { inline::SMALL_ON_GPU } else { inline::SMALL };
+    inline::inline_calls(&mut kernel.functions, small);
+    inline::drop_uncalled(&mut kernel.functions);
+    kernel.functions.iter_mut().for_each(Function::renumber);
+    kernel
+}
+
+/// The attribute `map` of an operation.
+pub(crate) fn map_of(op: &Operation) -> Done<Arc<IndexingMap>> {
+    match op.attribute("map") {
+        Some(Attribute::Map(map)) => Ok(Arc::clone(map)),
+        _ => Unsupported::because("it has no map"),
+    }
+}
+
+/// Checks that the entry function's arguments are the kernel's buffers.
+fn check_arguments(entry: &Function, facts: &Facts<'_>) -> Done {
+    let given = entry.body.arguments.len();
+    if given != facts.arguments.len() {
+        return Unsupported::because(format!(
+            "the entry function has {given} arguments, the kernel is described with {}",
+            facts.arguments.len()
+        ));
+    }
+    if facts.arguments.iter().any(|argument| !argument.alignment.is_power_of_two()) {
+        return Unsupported::because("the alignment of an argument is not a power of two");
+    }
+    for (&value, argument) in entry.body.arguments.iter().zip(facts.arguments) {
+        let ty = entry.type_of(value);
+        if !matches!(ty, Type::Tensor(..)) {
+            return Unsupported::because("an argument of the entry function is no tensor");
+        }
+        if memory::tensor_bytes(ty)? > argument.bytes {
+            return Unsupported::because(format!(
+                "an argument is {ty}, which its {} bytes do not hold",
+                argument.bytes
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// An atomic update with these operands, whose region is rewritten like any other.
+fn copy_atomic<'s, S: Stage<'s>>(
+    stage: &mut S,
+    op: &'s Operation,
+    operands: Vec<Value>,
+    attributes: writer::Attributes,
+) -> Done {
+    let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
+    let types = stage.rewriter().source_types(&body.arguments);
+    let passed = stage.passed_all(&types)?;
+    let arguments = stage.out().open(&passed);
+    let slots = stage.slots_of(&types, &arguments, &vec![Vec::new(); types.len()])?;
+    let new = stage.region(body, slots)?;
+    let new = stage.values_all(&new)?;
+    let region = stage.out().close_with(OpKind::LoopYield, new);
+    stage.out().place = op.place.clone();
+    stage.out().push(op.kind, operands, attributes, &[], vec![region]);
+    Ok(())
+}

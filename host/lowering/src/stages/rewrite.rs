@@ -1,0 +1,428 @@
+//! What stages have in common: they read one function and write another, operation by operation.
+//!
+//! A stage says what stands for a value of the function it reads (its *slot*: a value of the new function, several, or none),
+//! in which types a slot passes from region to region, and what becomes of an operation. Control flow is the same for all
+//! and is written here.
+
+use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
+
+use super::writer::Writer;
+use crate::error::Unsupported;
+
+/// Outcome of rewriting one operation.
+pub(crate) type Done<T = ()> = Result<T, Unsupported>;
+
+/// The two functions and what connects them.
+pub(crate) struct Rewriter<'s, S> {
+    pub(crate) source: &'s Function,
+    pub(crate) out: Writer,
+    slots: Vec<Option<S>>,
+    /// The operation being rewritten.
+    pub(crate) current: Option<&'s Operation>,
+}
+
+/// A loop without its state and body.
+pub(crate) struct LoopHead {
+    pub(crate) kind: OpKind,
+    /// Those before the state.
+    pub(crate) operands: Vec<Value>,
+    pub(crate) attributes: super::writer::Attributes,
+    /// Types of the body's arguments before the state.
+    pub(crate) own: Vec<Type>,
+}
+
+/// What comes out of a branch.
+pub(crate) struct Branch<S> {
+    slots: Vec<S>,
+    values: Vec<Value>,
+    region: Region,
+}
+
+impl<'s, S: Clone> Rewriter<'s, S> {
+    pub(crate) fn new(source: &'s Function) -> Self {
+        Rewriter { source, out: Writer::like(source), slots: vec![None; source.types.len()], current: None }
+    }
+
+    pub(crate) fn bind(&mut self, value: Value, slot: S) {
+        self.slots[value.number()] = Some(slot);
+    }
+
+    pub(crate) fn bind_all(&mut self, values: &[Value], slots: Vec<S>) {
+        values.iter().zip(slots).for_each(|(&value, slot)| self.bind(value, slot));
+    }
+
+    /// What stands for a value of the source.
+    pub(crate) fn slot(&self, value: Value) -> Done<S> {
+        let known = self.slots[value.number()].clone();
+        known.ok_or_else(|| Unsupported("it uses a value that is not available here".into()))
+    }
+
+    pub(crate) fn try_slot(&self, value: Value) -> Option<&S> {
+        self.slots[value.number()].as_ref()
+    }
+
+    pub(crate) fn slots(&self, values: &[Value]) -> Done<Vec<S>> {
+        values.iter().map(|&value| self.slot(value)).collect()
+    }
+
+    pub(crate) fn source_types(&self, values: &[Value]) -> Vec<Type> {
+        self.source.types_of(values)
+    }
+}
+
+/// A pass from one form of a kernel's functions to the next.
+pub(crate) trait Stage<'s>: Sized {
+    /// What stands for a value of the source.
+    type Slot: Clone;
+
+    fn rewriter(&mut self) -> &mut Rewriter<'s, Self::Slot>;
+
+    /// The types in which a value of this type passes between regions and functions.
+    fn passed(&self, ty: &Type) -> Done<Vec<Type>>;
+
+    /// The values in which a slot passes.
+    fn values(&mut self, slot: &Self::Slot) -> Done<Vec<Value>>;
+
+    /// The slot of a value of this type that has passed as these values. `like` are the slots that it may be.
+    fn slot_of(&mut self, ty: &Type, values: &[Value], like: &[Self::Slot]) -> Done<Self::Slot>;
+
+    /// Whether values of this type are the same in every turn of a loop, and so pass as nothing.
+    fn stays(&self, _: &Type) -> bool {
+        false
+    }
+
+    /// Writes one operation; control flow is asked for with the other methods.
+    fn operation(&mut self, op: &'s Operation) -> Done;
+
+    fn out<'a>(&'a mut self) -> &'a mut Writer
+    where
+        's: 'a,
+    {
+        &mut self.rewriter().out
+    }
+
+    fn passed_all(&self, types: &[Type]) -> Done<Vec<Type>> {
+        let mut passed = Vec::with_capacity(types.len());
+        for ty in types {
+            passed.extend(self.passed(ty)?);
+        }
+        Ok(passed)
+    }
+
+    fn values_all(&mut self, slots: &[Self::Slot]) -> Done<Vec<Value>> {
+        let mut values = Vec::with_capacity(slots.len());
+        for slot in slots {
+            values.extend(self.values(slot)?);
+        }
+        Ok(values)
+    }
+
+    /// Writes the operations of a region up to its terminator; gives what that hands on.
+    fn region(&mut self, region: &'s Region, arguments: Vec<Self::Slot>) -> Done<Vec<Self::Slot>> {
+        self.rewriter().bind_all(&region.arguments, arguments);
+        let Some((end, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
+        for op in operations {
+            self.single(op)?;
+        }
+        self.rewriter().current = Some(end);
+        self.rewriter().slots(&end.operands)
+    }
+
+    fn single(&mut self, op: &'s Operation) -> Done {
+        let rewriter = self.rewriter();
+        rewriter.current = Some(op);
+        rewriter.out.place = op.place.clone();
+        rewriter.out.check_size()?;
+        self.operation(op)
+    }
+
+    /// What one of two branches gives, depending on the condition. A condition that is known leaves one branch.
+    fn choose(
+        &mut self,
+        condition: Value,
+        then: impl FnOnce(&mut Self) -> Done<Vec<Self::Slot>>,
+        otherwise: impl FnOnce(&mut Self) -> Done<Vec<Self::Slot>>,
+        types: &[Type],
+    ) -> Done<Vec<Self::Slot>> {
+        match self.out().as_bool(condition) {
+            Some(true) => return then(self),
+            Some(false) => return otherwise(self),
+            None => {}
+        }
+        let place = self.out().place.clone();
+        let before = self.out().next_value();
+        let branches = vec![self.branch(then)?, self.branch(otherwise)?];
+        self.out().place = place;
+        self.joined(OpKind::If, vec![condition], Vec::new(), branches, types, before)
+    }
+
+    fn branch(&mut self, inside: impl FnOnce(&mut Self) -> Done<Vec<Self::Slot>>) -> Done<Branch<Self::Slot>> {
+        self.out().open(&[]);
+        let slots = inside(self)?;
+        let values = self.values_all(&slots)?;
+        let region = self.out().close();
+        Ok(Branch { slots, values, region })
+    }
+
+    /// Appends the operation of several branches. What all of them give is no result of it.
+    fn joined(
+        &mut self,
+        kind: OpKind,
+        operands: Vec<Value>,
+        attributes: super::writer::Attributes,
+        branches: Vec<Branch<Self::Slot>>,
+        types: &[Type],
+        before: usize,
+    ) -> Done<Vec<Self::Slot>> {
+        if branches.iter().any(|branch| branch.slots.len() != types.len()) {
+            return Unsupported::because("its branches yield other values than its results");
+        }
+        let count = branches[0].values.len();
+        let same = |at: usize| {
+            let first = branches[0].values[at];
+            (first.number() < before && branches.iter().all(|branch| branch.values[at] == first)).then_some(first)
+        };
+        let kept: Vec<Option<Value>> = (0..count).map(same).collect();
+        let result_values: Vec<Value> =
+            (0..count).filter(|&at| kept[at].is_none()).map(|at| branches[0].values[at]).collect();
+        let result_types = self.out().types_of(&result_values);
+        for branch in &branches {
+            let own: Vec<Value> = (0..count).filter(|&at| kept[at].is_none()).map(|at| branch.values[at]).collect();
+            if self.out().types_of(&own) != result_types {
+                return Unsupported::because("its branches give tensors of different memories");
+            }
+        }
+        let mut slots_of: Vec<Vec<Self::Slot>> = vec![Vec::new(); types.len()];
+        let mut regions = Vec::with_capacity(branches.len());
+        for mut branch in branches {
+            let yielded: Vec<Value> = (0..count).filter(|&at| kept[at].is_none()).map(|at| branch.values[at]).collect();
+            slots_of.iter_mut().zip(branch.slots).for_each(|(all, slot)| all.push(slot));
+            if !(branch.region.operations.is_empty() && yielded.is_empty()) || kind != OpKind::If || regions.is_empty()
+            {
+                branch.region.operations.push(Operation::new(OpKind::Yield, yielded, Vec::new()));
+            }
+            regions.push(branch.region);
+        }
+        let results = self.out().push(kind, operands, attributes, &result_types, regions);
+        let mut results = results.into_iter();
+        let merged: Vec<Value> = kept.into_iter().filter_map(|same| same.or_else(|| results.next())).collect();
+        self.slots_of(types, &merged, &slots_of)
+    }
+
+    /// Slots of values of these types, which pass as `values` one after the other.
+    fn slots_of(&mut self, types: &[Type], values: &[Value], likes: &[Vec<Self::Slot>]) -> Done<Vec<Self::Slot>> {
+        let mut rest = values;
+        let mut slots = Vec::with_capacity(types.len());
+        for (ty, like) in types.iter().zip(likes) {
+            let (mine, others) = rest.split_at(self.passed(ty)?.len());
+            rest = others;
+            slots.push(self.slot_of(ty, mine, like)?);
+        }
+        Ok(slots)
+    }
+
+    /// `scf.if` on a condition that is one value.
+    fn if_else(&mut self, op: &'s Operation, condition: Value) -> Done {
+        let types = self.rewriter().source_types(&op.results);
+        let region = |at: usize| op.regions.get(at).filter(|region| !region.operations.is_empty());
+        let inside = |this: &mut Self, region: Option<&'s Region>| match region {
+            Some(region) => this.region(region, Vec::new()),
+            None => Ok(Vec::new()),
+        };
+        let slots = self.choose(condition, |this| inside(this, region(0)), |this| inside(this, region(1)), &types)?;
+        self.rewriter().bind_all(&op.results, slots);
+        Ok(())
+    }
+
+    /// `scf.index_switch` on a selector that is one value.
+    fn index_switch(&mut self, op: &'s Operation, selector: Value) -> Done {
+        let types = self.rewriter().source_types(&op.results);
+        let before = self.out().next_value();
+        let mut branches = Vec::with_capacity(op.regions.len());
+        for region in &op.regions {
+            branches.push(self.branch(|this| this.region(region, Vec::new()))?);
+        }
+        self.out().place = op.place.clone();
+        let slots = self.joined(op.kind, vec![selector], op.attributes.clone(), branches, &types, before)?;
+        self.rewriter().bind_all(&op.results, slots);
+        Ok(())
+    }
+
+    /// The turns of a loop: `body` takes arguments of its own and the state, and gives the next state. Gives the state
+    /// after the last turn.
+    fn turns(
+        &mut self,
+        head: LoopHead,
+        inits: Vec<Self::Slot>,
+        types: &[Type],
+        body: impl FnOnce(&mut Self, &[Value], Vec<Self::Slot>) -> Done<Vec<Self::Slot>>,
+    ) -> Done<Vec<Self::Slot>> {
+        let LoopHead { kind, mut operands, attributes, own } = head;
+        let carried = self.carried(types)?;
+        let (_, start) = self.carried_values(&inits, types)?;
+        operands.extend(start);
+        let place = self.out().place.clone();
+        let arguments = self.out().open(&[own.as_slice(), &carried].concat());
+        let (mine, state) = arguments.split_at(own.len());
+        let state = self.state(&inits, types, state)?;
+        let next = body(self, mine, state)?;
+        let next = self.next_state(&inits, &next, types)?;
+        let end = if kind == OpKind::Loop { OpKind::LoopYield } else { OpKind::Yield };
+        let region = self.out().close_with(end, next);
+        self.out().place = place;
+        let results = self.out().push(kind, operands, attributes, &carried, vec![region]);
+        self.state(&inits, types, &results)
+    }
+
+    /// The types in which the state of a loop passes from turn to turn.
+    fn carried(&self, types: &[Type]) -> Done<Vec<Type>> {
+        let moving: Vec<Type> = types.iter().filter(|ty| !self.stays(ty)).cloned().collect();
+        self.passed_all(&moving)
+    }
+
+    /// The values that stay, and those that are carried.
+    fn carried_values(&mut self, slots: &[Self::Slot], types: &[Type]) -> Done<(Vec<Value>, Vec<Value>)> {
+        let (mut staying, mut carried) = (Vec::new(), Vec::new());
+        for (slot, ty) in slots.iter().zip(types) {
+            let values = self.values(slot)?;
+            if self.stays(ty) { staying.extend(values) } else { carried.extend(values) }
+        }
+        Ok((staying, carried))
+    }
+
+    /// The state that is carried as these values; what stays is as it was.
+    fn state(&mut self, inits: &[Self::Slot], types: &[Type], values: &[Value]) -> Done<Vec<Self::Slot>> {
+        let mut rest = values;
+        let mut slots = Vec::with_capacity(types.len());
+        for (init, ty) in inits.iter().zip(types) {
+            if self.stays(ty) {
+                slots.push(init.clone());
+                continue;
+            }
+            let (mine, others) = rest.split_at(self.passed(ty)?.len());
+            rest = others;
+            slots.push(self.slot_of(ty, mine, &[])?);
+        }
+        Ok(slots)
+    }
+
+    /// The values of the next turn's state.
+    fn next_state(&mut self, inits: &[Self::Slot], next: &[Self::Slot], types: &[Type]) -> Done<Vec<Value>> {
+        if next.len() != inits.len() {
+            return Unsupported::because("its body yields other values than its results");
+        }
+        let (before, _) = self.carried_values(inits, types)?;
+        let (after, carried) = self.carried_values(next, types)?;
+        if before != after {
+            return Unsupported::because("a tensor changes its place in a loop");
+        }
+        Ok(carried)
+    }
+
+    /// A loop that stays what it is: its first operands and the first arguments of its body are no state.
+    fn same_loop(&mut self, op: &'s Operation, operands: usize, own: usize) -> Done {
+        let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
+        let outside = self.rewriter().slots(&op.operands[..operands])?;
+        let outside = self.values_all(&outside)?;
+        let inits = self.rewriter().slots(&op.operands[operands..])?;
+        let types = self.rewriter().source_types(&op.results);
+        let own_types = self.rewriter().source_types(&body.arguments[..own]);
+        let own_passed = self.passed_all(&own_types)?;
+        let head = LoopHead { kind: op.kind, operands: outside, attributes: op.attributes.clone(), own: own_passed };
+        let results = self.turns(head, inits, &types, |this, mine, state| {
+            let likes = vec![Vec::new(); own];
+            let mut arguments = this.slots_of(&own_types, mine, &likes)?;
+            arguments.extend(state);
+            this.region(body, arguments)
+        })?;
+        self.rewriter().bind_all(&op.results, results);
+        Ok(())
+    }
+
+    /// `scf.while`. `turn` is called where a turn begins.
+    fn while_loop(&mut self, op: &'s Operation, turn: impl FnOnce(&mut Self)) -> Done {
+        let [condition, body] = op.regions.as_slice() else {
+            return Unsupported::because("it has no condition or no body");
+        };
+        let inits = self.rewriter().slots(&op.operands)?;
+        let types = self.rewriter().source_types(&op.operands);
+        let handed_types = self.rewriter().source_types(&op.results);
+        let carried = self.carried(&types)?;
+        let (_, start) = self.carried_values(&inits, &types)?;
+
+        let arguments = self.out().open(&carried);
+        let state = self.state(&inits, &types, &arguments)?;
+        let mut handed = self.region(condition, state)?;
+        if handed.is_empty() {
+            return Unsupported::because("its condition hands on nothing");
+        }
+        let goes_on = handed.remove(0);
+        let goes_on = self.values(&goes_on)?;
+        let (_, passed) = self.carried_values(&handed, &handed_types)?;
+        let before = self.out().close_with(OpKind::Condition, [goes_on, passed].concat());
+
+        let handed_on = self.carried(&handed_types)?;
+        let arguments = self.out().open(&handed_on);
+        let state = self.state(&handed, &handed_types, &arguments)?;
+        turn(self);
+        let next = self.region(body, state)?;
+        let next = self.next_state(&inits, &next, &types)?;
+        let after = self.out().close_with(OpKind::Yield, next);
+
+        self.out().place = op.place.clone();
+        let results = self.out().push(op.kind, start, op.attributes.clone(), &handed_on, vec![before, after]);
+        let results = self.state(&handed, &handed_types, &results)?;
+        self.rewriter().bind_all(&op.results, results);
+        Ok(())
+    }
+
+    /// An operation that stays what it is, with operands and results in the types in which they pass.
+    fn copied(&mut self, op: &'s Operation) -> Done {
+        let operands = self.rewriter().slots(&op.operands)?;
+        let operands = self.values_all(&operands)?;
+        let types = self.rewriter().source_types(&op.results);
+        let passed = self.passed_all(&types)?;
+        let results = self.out().push(op.kind, operands, op.attributes.clone(), &passed, Vec::new());
+        let likes = vec![Vec::new(); types.len()];
+        let slots = self.slots_of(&types, &results, &likes)?;
+        self.rewriter().bind_all(&op.results, slots);
+        Ok(())
+    }
+
+    /// The arguments and the body of a function whose arguments pass; gives the new function.
+    fn whole_function(&mut self) -> Done<Function> {
+        let source = self.rewriter().source;
+        let attributes = source.argument_attributes.iter().cloned().chain(std::iter::repeat(Vec::new()));
+        let mut arguments = Vec::with_capacity(source.body.arguments.len());
+        for (&argument, own) in source.body.arguments.iter().zip(attributes) {
+            let ty = source.type_of(argument).clone();
+            let mut values = Vec::new();
+            for passed in self.passed(&ty)? {
+                values.push(self.out().argument(passed, own.clone()));
+            }
+            arguments.push(self.slot_of(&ty, &values, &[])?);
+        }
+        let returned = self.region(&source.body, arguments)?;
+        self.finished(&returned)
+    }
+
+    /// Returns these and gives the function.
+    fn finished(&mut self, returned: &[Self::Slot]) -> Done<Function> {
+        let values = self.values_all(returned)?;
+        let types = self.out().types_of(&values);
+        self.out().act(OpKind::Return, &values, Vec::new());
+        let writer = std::mem::replace(self.out(), Writer::like(&EMPTY));
+        Ok(writer.finish(types))
+    }
+}
+
+/// A function of nothing.
+static EMPTY: Function = Function {
+    name: String::new(),
+    private: true,
+    attributes: Vec::new(),
+    argument_attributes: Vec::new(),
+    results: Vec::new(),
+    body: Region { arguments: Vec::new(), operations: Vec::new() },
+    types: Vec::new(),
+};

@@ -1,0 +1,96 @@
+//! `math`: what is an instruction everywhere stays one, the rest are a few of these or calls of the math library.
+
+use fusebox_core::builder::FloatPredicate;
+use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
+
+use super::{Scalars, kept_as_bits};
+use crate::error::Unsupported;
+use crate::math as library;
+use crate::stages::rewrite::{Done, Stage};
+
+impl<'s> Scalars<'s, '_> {
+    pub(super) fn math(&mut self, op: &'s Operation) -> Done {
+        if self.float_of(op.operands[0]).is_some_and(kept_as_bits) {
+            return Unsupported::because("math below f32 is written as extf, the operation, and truncf");
+        }
+        let operands = self.operands(op)?;
+        match op.kind {
+            OpKind::Round => {
+                let value = self.round_half_away(operands[0]);
+                self.bind_value(op, value);
+            }
+            OpKind::IsNan => {
+                let value = self.out().comparison(OpKind::CmpF, FloatPredicate::Uno as i64, operands[0], operands[0]);
+                self.bind_value(op, value);
+            }
+            OpKind::IsInf => self.compare_magnitude(op, operands[0], FloatPredicate::Oeq),
+            OpKind::IsFinite => self.compare_magnitude(op, operands[0], FloatPredicate::One),
+            kind if library::has_function(kind) => return self.library_call(op),
+            _ => self.copied(op)?,
+        }
+        let value = self.value(op.result())?;
+        self.rounding.follow(op.kind, &operands, value);
+        Ok(())
+    }
+
+    fn compare_magnitude(&mut self, op: &'s Operation, a: Value, predicate: FloatPredicate) {
+        let out = self.out();
+        let ty = out.type_of(a).clone();
+        let (magnitude, infinity) = (out.unary(OpKind::AbsF, a), out.float(f64::INFINITY, &ty));
+        let value = out.comparison(OpKind::CmpF, predicate as i64, magnitude, infinity);
+        self.bind_value(op, value);
+    }
+
+    /// Rounds halves away from zero: what is lost by cutting off decides, which is exact.
+    fn round_half_away(&mut self, a: Value) -> Value {
+        let out = self.out();
+        let ty = out.type_of(a).clone();
+        let (half, one) = (out.float(0.5, &ty), out.float(1.0, &ty));
+        let cut = out.unary(OpKind::Trunc, a);
+        let lost = out.binary(OpKind::SubF, a, cut);
+        let lost = out.unary(OpKind::AbsF, lost);
+        let up = out.comparison(OpKind::CmpF, FloatPredicate::Oge as i64, lost, half);
+        let one = out.binary(OpKind::CopySign, one, a);
+        let next = out.binary(OpKind::AddF, cut, one);
+        let rounded = out.select(up, next, cut);
+        out.binary(OpKind::CopySign, rounded, a)
+    }
+
+    /// The function of the math library, for each lane.
+    pub(super) fn library_call(&mut self, op: &'s Operation) -> Done {
+        let operands = self.operands(op)?;
+        let ty = self.out().type_of(operands[0]).clone();
+        let Some(symbol) = library::symbol_for(op.kind, ty.element().bits()) else {
+            return Unsupported::because("the math library has no function for it");
+        };
+        let element = ty.element();
+        let value = match &ty {
+            Type::Vector(lanes, _) => {
+                let lanes: i64 = lanes.iter().product();
+                let each = (0..lanes).map(|lane| {
+                    let scalars: Vec<Value> =
+                        operands.iter().map(|&operand| self.lane(operand, lane, element)).collect();
+                    self.scalar_call(op, symbol, &scalars, element)
+                });
+                let each: Vec<Value> = each.collect();
+                self.out().op(OpKind::FromElements, &each, Vec::new(), ty.clone())
+            }
+            _ => self.scalar_call(op, symbol, &operands, element),
+        };
+        self.rounding.follow(op.kind, &operands, value);
+        self.bind_value(op, value);
+        Ok(())
+    }
+
+    /// One lane of a vector.
+    pub(super) fn lane(&mut self, vector: Value, lane: i64, element: Scalar) -> Value {
+        let position = vec![("static_position".into(), Attribute::I64Array(vec![lane]))];
+        self.out().op(OpKind::VectorExtract, &[vector], position, element.into())
+    }
+
+    fn scalar_call(&mut self, op: &'s Operation, symbol: &'static str, operands: &[Value], element: Scalar) -> Value {
+        let mut attributes = vec![("callee".into(), Attribute::symbol(symbol))];
+        attributes.extend(op.attributes.iter().filter(|(name, _)| name == "fastmath").cloned());
+        self.out().op(OpKind::Call, operands, attributes, element.into())
+    }
+}

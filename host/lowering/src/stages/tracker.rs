@@ -1,0 +1,144 @@
+//! What is known about the indices of a function: each is an expression over those that are no arithmetic.
+
+use std::collections::HashMap;
+
+use fusebox_core::indexing::{IndexingMap, Interval};
+use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Scalar, Type, Value};
+
+use super::rewrite::Done;
+use crate::error::Unsupported;
+use crate::indices::{Indices, Ix};
+
+/// How far the range of an integer is followed through its definitions.
+const RANGE_DEPTH: u32 = 8;
+
+/// Expressions, and the values that their leaves are.
+#[derive(Default)]
+pub(crate) struct Tracker {
+    pub(crate) algebra: Indices,
+    leaves: HashMap<Ix, Value>,
+}
+
+impl Tracker {
+    /// A leaf for a value with a range that is defined at this nesting depth.
+    pub(crate) fn leaf(&mut self, value: Value, range: Interval, depth: u32) -> Ix {
+        let ix = self.algebra.leaf(range, depth);
+        self.leaves.insert(ix, value);
+        ix
+    }
+
+    /// The value that a leaf stands for.
+    pub(crate) fn leaf_value(&self, ix: Ix) -> Option<Value> {
+        self.leaves.get(&ix).copied()
+    }
+
+    /// The expression that an operation on indices computes, if it has one.
+    pub(crate) fn arithmetic(&mut self, kind: OpKind, a: Ix, b: Ix) -> Option<Ix> {
+        let algebra = &mut self.algebra;
+        let divisor = algebra.as_constant(b).filter(|&value| value > 0);
+        let not_negative = algebra.range(a).lower >= 0;
+        Some(match (kind, divisor) {
+            (OpKind::AddI, _) => algebra.add(a, b),
+            (OpKind::SubI, _) => algebra.sub(a, b),
+            (OpKind::MulI, _) => algebra.product(a, b),
+            (OpKind::MinSI, _) => algebra.min(a, b),
+            (OpKind::MaxSI, _) => algebra.max(a, b),
+            (OpKind::FloorDivSI, Some(divisor)) => algebra.floor_div(a, divisor),
+            (OpKind::DivSI | OpKind::DivUI, Some(divisor)) if not_negative => algebra.floor_div(a, divisor),
+            (OpKind::RemSI | OpKind::RemUI, Some(divisor)) if not_negative => algebra.modulo(a, divisor),
+            (OpKind::CeilDivSI, Some(divisor)) => {
+                let shift = algebra.constant(divisor - 1);
+                let shifted = algebra.add(a, shift);
+                algebra.floor_div(shifted, divisor)
+            }
+            _ => return None,
+        })
+    }
+
+    /// The results of a map.
+    pub(crate) fn apply(&mut self, map: &IndexingMap, operands: &[Ix]) -> Done<Vec<Ix>> {
+        let (dims, rest) = operands.split_at(map.dims.len());
+        let (ranges, runtime) = rest.split_at(map.ranges.len());
+        let value = |expr| self.algebra.substitute(expr, dims, ranges, runtime).map_err(Unsupported);
+        map.results.iter().map(value).collect()
+    }
+
+    /// The outcome of comparing, where the range of the difference decides it.
+    pub(crate) fn decided(&mut self, predicate: i64, a: Ix, b: Ix) -> Option<bool> {
+        let difference = self.algebra.sub(a, b);
+        let range = self.algebra.range(difference);
+        // A saturated range says nothing about the sign of the real difference.
+        let trusted = range.lower > i64::MIN && range.upper < i64::MAX;
+        decide(predicate, range).filter(|_| trusted)
+    }
+}
+
+/// By the number of `arith.cmpi`'s predicate: `==`, `!=`, `<`, `<=`, `>`, `>=`, signed.
+fn decide(predicate: i64, difference: Interval) -> Option<bool> {
+    let Interval { lower, upper } = difference;
+    match predicate {
+        0 if lower == 0 && upper == 0 => Some(true),
+        0 if lower > 0 || upper < 0 => Some(false),
+        1 => decide(0, difference).map(|equal| !equal),
+        2 if upper < 0 => Some(true),
+        2 if lower >= 0 => Some(false),
+        3 if upper <= 0 => Some(true),
+        3 if lower > 0 => Some(false),
+        4 => decide(3, difference).map(|at_most| !at_most),
+        5 => decide(2, difference).map(|less| !less),
+        _ => None,
+    }
+}
+
+/// The operations that define the values of a function.
+pub(crate) struct Definitions<'s> {
+    function: &'s Function,
+    by_value: Vec<Option<&'s Operation>>,
+}
+
+impl<'s> Definitions<'s> {
+    pub(crate) fn of(function: &'s Function) -> Self {
+        let mut by_value = vec![None; function.types.len()];
+        function.body.walk(&mut |op| op.results.iter().for_each(|result| by_value[result.number()] = Some(op)));
+        Definitions { function, by_value }
+    }
+
+    /// The range of the index that an integer is cast to.
+    pub(crate) fn range_of_index(&self, integer: Value, bits: u32, signed: bool) -> Interval {
+        // What was unsigned and of 64 bits is taken as it is: indices have no more.
+        if !signed && bits == 64 { Interval::ALL } else { self.range(integer, bits, signed, RANGE_DEPTH) }
+    }
+
+    /// The values an integer can have, as far as its definition shows.
+    fn range(&self, value: Value, bits: u32, signed: bool, depth: u32) -> Interval {
+        let full = full_range(bits, signed);
+        let Some(op) = self.by_value[value.number()].filter(|_| depth > 0) else { return full };
+        let operand = |at: usize, signed| match self.function.type_of(op.operands[at]) {
+            Type::Scalar(Scalar::Int(bits)) => self.range(op.operands[at], *bits, signed, depth - 1),
+            _ => Interval::ALL,
+        };
+        let found = match (op.kind, signed) {
+            (OpKind::Constant, true) => {
+                op.attribute("value").and_then(Attribute::as_integer).map_or(full, Interval::point)
+            }
+            (OpKind::MaxSI, true) => operand(0, true).max(operand(1, true)),
+            (OpKind::MinSI, true) => operand(0, true).min(operand(1, true)),
+            (OpKind::MaxUI, false) => operand(0, false).max(operand(1, false)),
+            (OpKind::MinUI, false) => operand(0, false).min(operand(1, false)),
+            (OpKind::ExtSI, true) => operand(0, true),
+            (OpKind::ExtUI, _) => operand(0, false),
+            (OpKind::Select, _) => operand(1, signed).hull(operand(2, signed)),
+            _ => full,
+        };
+        found.intersect(full)
+    }
+}
+
+/// All values of an integer of so many bits.
+fn full_range(bits: u32, signed: bool) -> Interval {
+    match (signed, bits) {
+        (_, 64..) => Interval::ALL,
+        (true, bits) => Interval::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        (false, bits) => Interval::new(0, (1 << bits) - 1),
+    }
+}

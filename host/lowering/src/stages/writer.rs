@@ -1,0 +1,322 @@
+//! A function while a stage writes it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use fusebox_core::builder::IntPredicate;
+use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Place, Region, Scalar, Type, Value};
+use fusebox_core::plugin::limits::MOST_WRITTEN;
+
+use crate::error::Unsupported;
+use crate::stages::Done;
+
+/// Attributes of an operation.
+pub(crate) type Attributes = Vec<(Cow<'static, str>, Attribute)>;
+
+/// Appends operations to the regions that are open. Constants and memory stand at the function's beginning, once each.
+pub(crate) struct Writer {
+    function: Function,
+    beginning: Vec<Operation>,
+    open: Vec<Region>,
+    /// Scopes that are open, outermost first: what is written in one is visible while it is open.
+    scopes: Vec<u32>,
+    next_scope: u32,
+    constants: HashMap<(Type, u64), Value>,
+    known: HashMap<Value, i64>,
+    written: u64,
+    /// Where the operations written from here on come from.
+    pub(crate) place: Place,
+}
+
+impl Writer {
+    /// A function of the same name and attributes, without arguments.
+    pub(crate) fn like(source: &Function) -> Writer {
+        let function = Function {
+            name: source.name.clone(),
+            private: source.private,
+            attributes: source.attributes.clone(),
+            argument_attributes: Vec::new(),
+            results: Vec::new(),
+            body: Region::default(),
+            types: Vec::with_capacity(source.types.len()),
+        };
+        Writer {
+            function,
+            beginning: Vec::new(),
+            open: vec![Region::default()],
+            scopes: vec![0],
+            next_scope: 1,
+            constants: HashMap::new(),
+            known: HashMap::new(),
+            written: 0,
+            place: Place::default(),
+        }
+    }
+
+    /// Appends an argument to the function.
+    pub(crate) fn argument(&mut self, ty: Type, attributes: Attributes) -> Value {
+        let value = self.function.new_value(ty);
+        self.open[0].arguments.push(value);
+        self.function.argument_attributes.push(attributes);
+        value
+    }
+
+    /// The function, which has returned.
+    pub(crate) fn finish(mut self, results: Vec<Type>) -> Function {
+        let body = self.open.pop().unwrap_or_default();
+        self.drop_unused(&body);
+        self.beginning.extend(body.operations);
+        self.function.body = Region { arguments: body.arguments, operations: self.beginning };
+        self.function.results = results;
+        self.function.renumber();
+        self.function
+    }
+
+    /// Of constants only those are kept that something uses.
+    fn drop_unused(&mut self, body: &Region) {
+        let mut used = vec![false; self.function.types.len()];
+        let mut take = |op: &Operation| op.operands.iter().for_each(|operand| used[operand.number()] = true);
+        self.beginning.iter().for_each(&mut take);
+        body.walk(&mut |op| take(op));
+        self.beginning.retain(|op| op.kind != OpKind::Constant || used[op.results[0].number()]);
+    }
+
+    pub(crate) fn set_name(&mut self, name: String) {
+        self.function.name = name;
+    }
+
+    pub(crate) fn type_of(&self, value: Value) -> &Type {
+        self.function.type_of(value)
+    }
+
+    pub(crate) fn types_of(&self, values: &[Value]) -> Vec<Type> {
+        self.function.types_of(values)
+    }
+
+    /// Begins a region whose arguments have these types.
+    pub(crate) fn open(&mut self, arguments: &[Type]) -> Vec<Value> {
+        let arguments: Vec<Value> = arguments.iter().map(|ty| self.function.new_value(ty.clone())).collect();
+        self.open.push(Region { arguments: arguments.clone(), operations: Vec::new() });
+        self.scopes.push(self.next_scope);
+        self.next_scope += 1;
+        arguments
+    }
+
+    /// Ends the innermost region.
+    pub(crate) fn close(&mut self) -> Region {
+        self.scopes.pop();
+        self.open.pop().unwrap_or_default()
+    }
+
+    /// Ends the innermost region with these values.
+    pub(crate) fn close_with(&mut self, terminator: OpKind, values: Vec<Value>) -> Region {
+        let mut region = self.close();
+        region.operations.push(Operation::new(terminator, values, Vec::new()));
+        region
+    }
+
+    /// The innermost scope.
+    pub(crate) fn scope(&self) -> u32 {
+        self.scopes.last().copied().unwrap_or(0)
+    }
+
+    /// Whether what was written in a scope can be used here.
+    pub(crate) fn is_visible(&self, scope: u32) -> bool {
+        self.scopes.binary_search(&scope).is_ok()
+    }
+
+    /// Nesting depth of the innermost scope.
+    pub(crate) fn depth(&self) -> u32 {
+        self.scopes.len() as u32 - 1
+    }
+
+    /// Values that did not exist before this one are newer.
+    pub(crate) fn next_value(&self) -> usize {
+        self.function.types.len()
+    }
+
+    /// Appends an operation, with its regions.
+    pub(crate) fn push(
+        &mut self,
+        kind: OpKind,
+        operands: Vec<Value>,
+        attributes: Attributes,
+        results: &[Type],
+        regions: Vec<Region>,
+    ) -> Vec<Value> {
+        let results: Vec<Value> = results.iter().map(|ty| self.function.new_value(ty.clone())).collect();
+        let place = self.place.clone();
+        let operation = Operation { kind, operands, results: results.clone(), attributes, regions, place };
+        self.written += 1;
+        if let Some(region) = self.open.last_mut() {
+            region.operations.push(operation);
+        }
+        results
+    }
+
+    /// Says so if too much has been written: unrolled loops and combiners are written many times.
+    pub(crate) fn check_size(&self) -> Done {
+        if self.written > MOST_WRITTEN {
+            return Unsupported::because(format!(
+                "with this the kernel has more than {MOST_WRITTEN} operations, loops unrolled and functions inlined"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Appends an operation with one result and no regions.
+    pub(crate) fn op(&mut self, kind: OpKind, operands: &[Value], attributes: Attributes, result: Type) -> Value {
+        self.push(kind, operands.to_vec(), attributes, &[result], Vec::new())[0]
+    }
+
+    /// Appends an operation without results and regions.
+    pub(crate) fn act(&mut self, kind: OpKind, operands: &[Value], attributes: Attributes) {
+        self.push(kind, operands.to_vec(), attributes, &[], Vec::new());
+    }
+
+    /// An operation of two operands of one type, which is the result's.
+    pub(crate) fn binary(&mut self, kind: OpKind, a: Value, b: Value) -> Value {
+        let ty = self.type_of(a).clone();
+        self.op(kind, &[a, b], Vec::new(), ty)
+    }
+
+    /// An operation of one operand, whose type is the result's.
+    pub(crate) fn unary(&mut self, kind: OpKind, a: Value) -> Value {
+        let ty = self.type_of(a).clone();
+        self.op(kind, &[a], Vec::new(), ty)
+    }
+
+    /// A conversion to elements of another type.
+    pub(crate) fn cast(&mut self, kind: OpKind, value: Value, to: Scalar) -> Value {
+        let ty = self.type_of(value).with_element(to);
+        if ty == *self.type_of(value) { value } else { self.op(kind, &[value], Vec::new(), ty) }
+    }
+
+    pub(crate) fn compare(&mut self, predicate: IntPredicate, a: Value, b: Value) -> Value {
+        self.comparison(OpKind::CmpI, predicate as i64, a, b)
+    }
+
+    /// A comparison of either kind by the number of its predicate.
+    pub(crate) fn comparison(&mut self, kind: OpKind, predicate: i64, a: Value, b: Value) -> Value {
+        let ty = self.type_of(a).with_element(Scalar::I1);
+        self.op(kind, &[a, b], vec![("predicate".into(), Attribute::i64(predicate))], ty)
+    }
+
+    pub(crate) fn select(&mut self, condition: Value, yes: Value, no: Value) -> Value {
+        let ty = self.type_of(yes).clone();
+        self.op(OpKind::Select, &[condition, yes, no], Vec::new(), ty)
+    }
+
+    /// Both conditions, where those that are known are left out.
+    pub(crate) fn both(&mut self, a: Value, b: Value) -> Value {
+        match (self.as_bool(a), self.as_bool(b)) {
+            (Some(true), _) | (_, Some(false)) => b,
+            (Some(false), _) | (_, Some(true)) => a,
+            _ => self.binary(OpKind::AndI, a, b),
+        }
+    }
+
+    /// An integer or index, or a vector of one in every lane.
+    pub(crate) fn int(&mut self, value: i64, ty: &Type) -> Value {
+        let bits = ty.element().bits();
+        let kept = if bits >= 64 { value } else { value << (64 - bits) >> (64 - bits) };
+        if let Some(&known) = self.constants.get(&(ty.clone(), kept as u64)) {
+            return known;
+        }
+        let attribute = match ty {
+            Type::Vector(..) => Attribute::Dense(ty.clone(), kept.to_le_bytes()[..ty.element().byte_size()].into()),
+            Type::Scalar(Scalar::Int(1)) => Attribute::Bool(kept & 1 != 0),
+            _ => Attribute::Int(kept, ty.clone()),
+        };
+        let constant = self.constant(attribute, ty.clone());
+        self.constants.insert((ty.clone(), kept as u64), constant);
+        if matches!(ty, Type::Scalar(_)) {
+            self.known.insert(constant, kept);
+        }
+        constant
+    }
+
+    pub(crate) fn bool(&mut self, value: bool) -> Value {
+        self.int(-i64::from(value), &Type::I1)
+    }
+
+    pub(crate) fn index(&mut self, value: i64) -> Value {
+        self.int(value, &Type::INDEX)
+    }
+
+    /// An `f32` or `f64`, or a vector of one in every lane.
+    pub(crate) fn float(&mut self, value: f64, ty: &Type) -> Value {
+        let (bits, float) = match ty.element() {
+            Scalar::F64 => (value.to_bits(), Float::F64),
+            _ => (u64::from((value as f32).to_bits()), Float::F32),
+        };
+        if let Some(&known) = self.constants.get(&(ty.clone(), bits)) {
+            return known;
+        }
+        let attribute = match ty {
+            Type::Vector(..) => Attribute::Dense(ty.clone(), bits.to_le_bytes()[..float.bytes() as usize].into()),
+            _ => Attribute::Float(bits, float),
+        };
+        let constant = self.constant(attribute, ty.clone());
+        self.constants.insert((ty.clone(), bits), constant);
+        constant
+    }
+
+    /// A constant at the function's beginning.
+    pub(crate) fn constant(&mut self, value: Attribute, ty: Type) -> Value {
+        self.at_beginning(OpKind::Constant, vec![("value".into(), value)], ty)
+    }
+
+    /// The constant that an operation of another function is.
+    pub(crate) fn constant_like(&mut self, op: &Operation, ty: &Type) -> Done<Value> {
+        match op.attribute("value") {
+            Some(Attribute::Int(value, _)) => Ok(self.int(*value, ty)),
+            Some(Attribute::Bool(value)) => Ok(self.int(-i64::from(*value), ty)),
+            Some(value) => Ok(self.constant(value.clone(), ty.clone())),
+            None => Unsupported::because("it has no value"),
+        }
+    }
+
+    /// An operation without operands at the function's beginning.
+    pub(crate) fn at_beginning(&mut self, kind: OpKind, attributes: Attributes, ty: Type) -> Value {
+        let result = self.function.new_value(ty);
+        let place = self.place.clone();
+        let (operands, results, regions) = (Vec::new(), vec![result], Vec::new());
+        self.beginning.push(Operation { kind, operands, results, attributes, regions, place });
+        result
+    }
+
+    /// An index as an integer, at the function's beginning.
+    pub(crate) fn cast_at_beginning(&mut self, index: Value, to: Scalar) -> Value {
+        let result = self.at_beginning(OpKind::IndexCast, Vec::new(), to.into());
+        if let Some(cast) = self.beginning.last_mut() {
+            cast.operands.push(index);
+        }
+        result
+    }
+
+    /// The number that an integer constant is.
+    pub(crate) fn as_int(&self, value: Value) -> Option<i64> {
+        self.known.get(&value).copied()
+    }
+
+    /// What a condition is, if it is known.
+    pub(crate) fn as_bool(&self, value: Value) -> Option<bool> {
+        self.as_int(value).map(|value| value != 0)
+    }
+
+    /// An integer of so many bits, extended or truncated.
+    pub(crate) fn resized(&mut self, value: Value, bits: u32, signed: bool) -> Value {
+        let from = self.type_of(value).element().bits();
+        let kind = match bits.cmp(&from) {
+            std::cmp::Ordering::Equal => return value,
+            std::cmp::Ordering::Less => OpKind::TruncI,
+            std::cmp::Ordering::Greater if signed => OpKind::ExtSI,
+            std::cmp::Ordering::Greater => OpKind::ExtUI,
+        };
+        if let Some(known) = self.as_int(value).filter(|_| signed || kind == OpKind::TruncI) {
+            return self.int(known, &Type::Scalar(Scalar::Int(bits)));
+        }
+        self.cast(kind, value, Scalar::Int(bits))
+    }
+}

@@ -1,0 +1,155 @@
+//! What distinguishes targets: one value for each, in a file of its own.
+
+mod amdgpu;
+mod cpu;
+mod nvptx;
+mod simt;
+
+use fusebox_core::ir::Float;
+
+use crate::Target;
+use crate::llvm::{Module, Val};
+
+/// Everything about a target that decides how kernels are lowered.
+#[derive(Clone, Debug)]
+pub(crate) struct TargetInfo {
+    /// As users say it.
+    pub(crate) name: String,
+    pub(crate) form: Form,
+    pub(crate) backend: Backend,
+    /// What kernels of a GPU are made with.
+    pub(crate) gpu: Option<GpuCode>,
+    /// LLVM's passes, in its notation.
+    pub(crate) passes: String,
+    /// Alignment of buffers in bytes.
+    pub(crate) buffer_alignment: u64,
+    /// Whether several modules can be loaded as one program.
+    pub(crate) several_modules: bool,
+    /// Bits of an index where 32 would do.
+    pub(crate) index_bits: u32,
+    /// Whether every memory access is reported to the simulator.
+    pub(crate) reports_accesses: bool,
+    /// Whether loads from read-only buffers are marked, so that they may go through the read-only cache.
+    pub(crate) marks_invariant_loads: bool,
+    /// LLVM's number of the address space of buffers.
+    pub(crate) global_space: u32,
+    /// LLVM's number of the address space that a block's threads share.
+    pub(crate) shared_space: u32,
+    /// Alignment of tiles in bytes: that of the widest access.
+    pub(crate) tile_alignment: u32,
+    /// Whether conversions between f16 and f32 are instructions.
+    pub(crate) converts_f16: bool,
+    /// Whether conversions from f32 to bf16 are instructions that round to nearest even.
+    pub(crate) converts_bf16: bool,
+    /// Whether the NaN that arithmetic makes of numbers has zeros in the lower half of its bits.
+    pub(crate) makes_short_nans: bool,
+    /// Whether multiply-add is one instruction.
+    pub(crate) fused_multiply_add: bool,
+    /// Most copies of a body that unrolling the loops around it makes. Short loops in the way of one that can be
+    /// vectorised are worth it; where threads do that, copies of branches take registers and gain little.
+    pub(crate) most_copies: i64,
+    /// Threads that exchange values directly.
+    pub(crate) warp: u32,
+    pub(crate) atomics: Atomics,
+    /// Whether loops too long to be unrolled as a whole are kept as one body, or left to LLVM's passes.
+    pub(crate) keeps_long_loops: bool,
+    /// Whether loops are written in parts where that decides conditions on their variables.
+    pub(crate) splits_loops: bool,
+}
+
+/// How a kernel becomes a function of LLVM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One call runs several blocks, one after the other.
+    Blocks,
+    /// One call is one thread of the simulator.
+    Thread,
+    /// A kernel of PTX.
+    Ptx,
+    /// A kernel of AMD's.
+    Amdgpu,
+}
+
+/// What LLVM generates code with.
+#[derive(Clone, Debug)]
+pub(crate) struct Backend {
+    /// Makes the back end known to LLVM.
+    pub(crate) initialize: fn(),
+    /// `None` for the machine this runs on, with all its features.
+    pub(crate) triple: Option<&'static str>,
+    pub(crate) processor: String,
+    pub(crate) features: String,
+}
+
+/// What differs between the kernels of GPUs in LLVM.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GpuCode {
+    /// LLVM's number.
+    pub(crate) calling_convention: u32,
+    /// The attribute that says how many threads a block has.
+    pub(crate) block_size: fn(u32) -> (&'static str, String),
+    /// The intrinsics that give the ids of block and thread.
+    pub(crate) block_id: &'static str,
+    pub(crate) thread_id: &'static str,
+    /// Waits for all threads of the block.
+    pub(crate) barrier: fn(&Module),
+    /// A word of 32 bits of the lane so far above this one, where so many lanes take part.
+    pub(crate) word_of_lane: fn(&Module, Val, i64, i64) -> Val,
+}
+
+/// What the target does to memory in one instruction that no other thread interrupts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Atomics {
+    /// Most bytes that are replaced in one piece.
+    pub(crate) bytes: u32,
+    /// Formats of which a sum is one instruction.
+    pub(crate) adds: Vec<Float>,
+    /// What the target calls the threads of a block, and of the grid.
+    pub(crate) scopes: [&'static str; 2],
+}
+
+impl TargetInfo {
+    pub(crate) fn of(target: &Target) -> TargetInfo {
+        match target {
+            Target::Cpu => cpu::info(),
+            Target::Simt => simt::info(),
+            Target::Nvptx { capability, ptx_version } => nvptx::info(*capability, *ptx_version),
+            Target::Amdgpu { processor } => amdgpu::info(processor),
+        }
+    }
+
+    pub(crate) fn is_cpu(&self) -> bool {
+        self.form == Form::Blocks
+    }
+
+    pub(crate) fn is_gpu(&self) -> bool {
+        matches!(self.form, Form::Ptx | Form::Amdgpu)
+    }
+
+    /// What the target calls the threads that may update memory: those of the grid, or of a block.
+    pub(crate) fn threads_around(&self, grid: bool) -> &'static str {
+        self.atomics.scopes[usize::from(grid)]
+    }
+}
+
+/// What GPUs have in common; `form` and `backend` are each one's own.
+fn gpu() -> TargetInfo {
+    TargetInfo {
+        passes: "default<O3>".into(),
+        buffer_alignment: 256,
+        several_modules: false,
+        index_bits: 32,
+        marks_invariant_loads: true,
+        global_space: 1,
+        shared_space: 3,
+        tile_alignment: 16,
+        converts_f16: true,
+        makes_short_nans: false,
+        fused_multiply_add: true,
+        most_copies: 8,
+        warp: 32,
+        keeps_long_loops: true,
+        splits_loops: false,
+        ..cpu::info()
+    }
+}

@@ -1,0 +1,92 @@
+//! Updates that other threads see as a whole.
+
+use fusebox_core::ir::{Attribute, Float, OpKind, Operation, Scalar, Type};
+
+use super::function::Body;
+use crate::error::Unsupported;
+use crate::llvm::{AtomicOp, IntPredicate, Op};
+use crate::stages::Done;
+
+/// How LLVM combines an element with another.
+fn combination(name: &str) -> Option<AtomicOp> {
+    Some(match OpKind::of_name(name)? {
+        OpKind::AddF => AtomicOp::LLVMAtomicRMWBinOpFAdd,
+        OpKind::AddI => AtomicOp::LLVMAtomicRMWBinOpAdd,
+        OpKind::AndI => AtomicOp::LLVMAtomicRMWBinOpAnd,
+        OpKind::OrI => AtomicOp::LLVMAtomicRMWBinOpOr,
+        OpKind::XorI => AtomicOp::LLVMAtomicRMWBinOpXor,
+        OpKind::MaxSI => AtomicOp::LLVMAtomicRMWBinOpMax,
+        OpKind::MinSI => AtomicOp::LLVMAtomicRMWBinOpMin,
+        OpKind::MaxUI => AtomicOp::LLVMAtomicRMWBinOpUMax,
+        OpKind::MinUI => AtomicOp::LLVMAtomicRMWBinOpUMin,
+        _ => return None,
+    })
+}
+
+/// What the target calls the threads that may update the element.
+fn threads(op: &Operation) -> &str {
+    match op.attribute("threads") {
+        Some(Attribute::Str(threads)) => threads,
+        _ => "",
+    }
+}
+
+impl<'s> Body<'_, '_, 's> {
+    pub(super) fn atomic_combine(&mut self, op: &'s Operation) -> Done {
+        let by = match op.attribute("by") {
+            Some(Attribute::Str(name)) => combination(name),
+            _ => None,
+        };
+        let Some(by) = by else { return Unsupported::because("what it combines by is unknown") };
+        let value = self.value(op.operands[0])?;
+        let place = self.place(op, 1, op.operands[0])?;
+        let llvm = self.llvm();
+        let value = match op.attribute("element") {
+            Some(Attribute::Type(Type::Scalar(Scalar::Float(Float::F16)))) => {
+                llvm.cast(Op::LLVMBitCast, value, llvm.half())
+            }
+            Some(Attribute::Type(Type::Scalar(Scalar::Float(Float::BF16)))) => {
+                llvm.cast(Op::LLVMBitCast, value, llvm.bfloat())
+            }
+            _ => value,
+        };
+        llvm.atomic_update(by, place.pointer, value, threads(op));
+        Ok(())
+    }
+
+    pub(super) fn atomic_store(&mut self, op: &'s Operation) -> Done {
+        let value = self.value(op.operands[0])?;
+        let place = self.place(op, 1, op.operands[0])?;
+        self.llvm().atomic_store(value, place.pointer, place.alignment, threads(op));
+        Ok(())
+    }
+
+    /// Computes the new bits of the element from the old ones and replaces those if they are still there; ends early if
+    /// nothing changes.
+    pub(super) fn exchange_loop(&mut self, op: &'s Operation) -> Done {
+        let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
+        let Some(&old) = body.arguments.first() else { return Unsupported::because("its body takes nothing") };
+        let place = self.place(op, 0, old)?;
+        let ty = self.type_of(old)?;
+        let threads = threads(op);
+        let seen = self.llvm().atomic_load(ty, place.pointer, place.alignment, threads);
+        let before = self.llvm().current_block();
+        let [head, attempt, after] = [(); 3].map(|()| self.llvm().add_block_after_current());
+        self.llvm().branch(head);
+        self.llvm().position_at_end(head);
+        let expected = self.llvm().phi(ty);
+        self.llvm().add_incoming(expected, seen, before);
+        self.bind(old, expected);
+        let new = self.region(body)?;
+        let Some(&bits) = new.first() else { return Unsupported::because("its body yields nothing") };
+        let llvm = self.llvm();
+        let same = llvm.compare_int(IntPredicate::LLVMIntEQ, bits, expected);
+        llvm.branch_if(same, after, attempt);
+        llvm.position_at_end(attempt);
+        let (found, done) = llvm.compare_exchange(place.pointer, expected, bits, threads);
+        llvm.add_incoming(expected, found, attempt);
+        llvm.branch_if(done, after, head);
+        llvm.position_at_end(after);
+        Ok(())
+    }
+}

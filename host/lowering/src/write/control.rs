@@ -1,0 +1,148 @@
+//! `scf`: structured control flow becomes blocks and phis.
+
+use fusebox_core::ir::{Attribute, Operation, Region, Value};
+
+use super::function::Body;
+use crate::error::Unsupported;
+use crate::llvm::{Bb, IntPredicate, Op, Unrolling, Val};
+use crate::stages::Done;
+
+/// Values that come out of a block, and the block they come from.
+struct Exit {
+    from: Bb,
+    values: Vec<Val>,
+}
+
+impl<'s> Body<'_, '_, 's> {
+    fn new_block(&self) -> Bb {
+        self.llvm().add_block_after_current()
+    }
+
+    pub(super) fn if_else(&mut self, op: &'s Operation) -> Done {
+        let condition = self.value(op.operands[0])?;
+        let (then_block, else_block, after) = (self.new_block(), self.new_block(), self.new_block());
+        self.llvm().branch_if(condition, then_block, else_block);
+        let exits = [(then_block, op.regions.first()), (else_block, op.regions.get(1))];
+        let exits = exits.map(|(block, region)| self.branch_to(block, after, region));
+        let [first, second] = exits;
+        self.llvm().position_at_end(after);
+        self.merge(&op.results, &[first?, second?])
+    }
+
+    fn branch_to(&mut self, block: Bb, after: Bb, region: Option<&'s Region>) -> Done<Exit> {
+        self.llvm().position_at_end(block);
+        let values = region.map_or(Ok(Vec::new()), |region| self.region(region))?;
+        let from = self.llvm().current_block();
+        self.llvm().branch(after);
+        Ok(Exit { from, values })
+    }
+
+    fn merge(&mut self, results: &[Value], exits: &[Exit]) -> Done {
+        for (position, &result) in results.iter().enumerate() {
+            let ty = self.type_of(result)?;
+            let phi = self.llvm().phi(ty);
+            for exit in exits {
+                let Some(&value) = exit.values.get(position) else {
+                    return Unsupported::because("its branches yield other values than its results");
+                };
+                self.llvm().add_incoming(phi, value, exit.from);
+            }
+            self.bind(result, phi);
+        }
+        Ok(())
+    }
+
+    pub(super) fn for_loop(&mut self, op: &'s Operation) -> Done {
+        let operands = self.operands(op)?;
+        let ([lower, upper, step], Some(body)) = ([operands[0], operands[1], operands[2]], op.regions.first()) else {
+            return Unsupported::because("it has no body");
+        };
+        let before = self.llvm().current_block();
+        let (header, inside, after) = (self.new_block(), self.new_block(), self.new_block());
+        self.llvm().branch(header);
+        self.llvm().position_at_end(header);
+        let phis = self.phis(&body.arguments, &[&[lower], &operands[3..]].concat(), before)?;
+        let goes_on = self.llvm().compare_int(IntPredicate::LLVMIntSLT, phis[0], upper);
+        self.llvm().branch_if(goes_on, inside, after);
+        self.llvm().position_at_end(inside);
+        let next = self.region(body)?;
+        let stepped = self.llvm().binary_nsw(Op::LLVMAdd, phis[0], step);
+        self.close(&phis, &[&[stepped], next.as_slice()].concat());
+        self.llvm().branch_back(header, unrolling(op));
+        self.llvm().position_at_end(after);
+        self.bind_all(&op.results, &phis[1..]);
+        Ok(())
+    }
+
+    /// Phis for the arguments of a loop's region.
+    fn phis(&mut self, arguments: &[Value], start: &[Val], before: Bb) -> Done<Vec<Val>> {
+        let mut phis = Vec::with_capacity(arguments.len());
+        for (&argument, &value) in arguments.iter().zip(start) {
+            let ty = self.type_of(argument)?;
+            let phi = self.llvm().phi(ty);
+            self.llvm().add_incoming(phi, value, before);
+            self.bind(argument, phi);
+            phis.push(phi);
+        }
+        Ok(phis)
+    }
+
+    /// Hands the next state to the phis, from the current block.
+    fn close(&mut self, phis: &[Val], next: &[Val]) {
+        let from = self.llvm().current_block();
+        phis.iter().zip(next).for_each(|(&phi, &value)| self.llvm().add_incoming(phi, value, from));
+    }
+
+    pub(super) fn while_loop(&mut self, op: &'s Operation) -> Done {
+        let [condition, body] = op.regions.as_slice() else {
+            return Unsupported::because("it has no condition or no body");
+        };
+        let start = self.operands(op)?;
+        let before = self.llvm().current_block();
+        let (header, inside, after) = (self.new_block(), self.new_block(), self.new_block());
+        self.llvm().branch(header);
+        self.llvm().position_at_end(header);
+        let phis = self.phis(&condition.arguments, &start, before)?;
+        let handed = self.region(condition)?;
+        let Some((&goes_on, handed)) = handed.split_first() else {
+            return Unsupported::because("its condition hands on nothing");
+        };
+        self.llvm().branch_if(goes_on, inside, after);
+        self.llvm().position_at_end(inside);
+        self.bind_all(&body.arguments, handed);
+        let next = self.region(body)?;
+        self.close(&phis, &next);
+        self.llvm().branch(header);
+        self.llvm().position_at_end(after);
+        // Results are what the condition hands on; its block comes before both body and end.
+        self.bind_all(&op.results, handed);
+        Ok(())
+    }
+
+    pub(super) fn index_switch(&mut self, op: &'s Operation) -> Done {
+        let selector = self.value(op.operands[0])?;
+        let Some(cases) = op.integers("cases") else { return Unsupported::because("its cases are not readable") };
+        let blocks: Vec<Bb> = (0..=cases.len()).map(|_| self.new_block()).collect();
+        let after = self.new_block();
+        let llvm = self.llvm();
+        let ty = llvm.type_of(selector);
+        let numbered: Vec<(Val, Bb)> =
+            cases.iter().zip(&blocks[1..]).map(|(&case, &block)| (llvm.const_int(ty, case), block)).collect();
+        llvm.switch(selector, &numbered, blocks[0]);
+        let mut exits = Vec::with_capacity(blocks.len());
+        for (region, &block) in op.regions.iter().zip(&blocks) {
+            exits.push(self.branch_to(block, after, Some(region))?);
+        }
+        self.llvm().position_at_end(after);
+        self.merge(&op.results, &exits)
+    }
+}
+
+/// What LLVM is to make of a loop.
+fn unrolling(op: &Operation) -> Unrolling {
+    match op.attribute("fusebox.unroll") {
+        Some(Attribute::Str(wish)) if wish == "full" => Unrolling::Full,
+        Some(Attribute::Str(wish)) if wish == "never" => Unrolling::Never,
+        _ => Unrolling::Open,
+    }
+}

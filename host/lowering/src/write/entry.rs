@@ -1,0 +1,150 @@
+//! Entry functions and the calling conventions around them.
+
+use fusebox_core::ir::Function;
+
+use super::function::{Body, Ids};
+use super::{Outcome, Translation};
+use crate::llvm::{Bb, IntPredicate, Op, Ty, Val};
+use crate::stages::Facts;
+use crate::targets::{Form, GpuCode};
+
+/// Writes a kernel's entry function.
+pub(super) fn write<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Facts<'_>) -> Outcome<'s> {
+    match translation.target.gpu {
+        Some(gpu) => on_gpu(translation, entry, facts, &gpu),
+        None => on_host(translation, entry, facts),
+    }
+}
+
+/// The body becomes a function of its own, whose parameters carry what is known about the buffers; the visible
+/// function finds the buffers and calls it.
+fn on_host<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Facts<'_>) -> Outcome<'s> {
+    let llvm = &translation.llvm;
+    let (pointer, word) = (llvm.pointer(0), llvm.int(64));
+    let count = entry.body.arguments.len();
+    let mut parameters = vec![pointer; count];
+    parameters.extend([word, word]);
+    let signature = llvm.signature(llvm.void(), &parameters);
+    let inner = llvm.add_function(&format!("{}.body", facts.name), signature, false);
+    llvm.add_attribute(inner, u32::MAX, "alwaysinline", 0);
+    llvm.add_attribute(inner, u32::MAX, "nounwind", 0);
+    let ids = [llvm.parameter(inner, count), llvm.parameter(inner, count + 1)];
+    translation.past_caches = false;
+    define(translation, entry, inner, Ids { facts, parameters: Some(ids) })?;
+    match translation.target.form {
+        Form::Thread => thread_wrapper(translation, facts.name, count, signature, inner),
+        _ => blocks_wrapper(translation, facts, count, signature, inner),
+    }
+    Ok(())
+}
+
+fn on_gpu<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Facts<'_>, gpu: &GpuCode) -> Outcome<'s> {
+    let llvm = &translation.llvm;
+    let pointer = llvm.pointer(translation.target.global_space);
+    let signature = llvm.signature(llvm.void(), &vec![pointer; entry.body.arguments.len()]);
+    let function = llvm.add_function(facts.name, signature, true);
+    llvm.add_attribute(function, u32::MAX, "nounwind", 0);
+    llvm.set_calling_convention(function, gpu.calling_convention);
+    let (name, value) = (gpu.block_size)(facts.threads);
+    llvm.add_string_attribute(function, name, &value);
+    define(translation, entry, function, Ids { facts, parameters: None })
+}
+
+/// The body of the entry function, and what LLVM may know about its buffers.
+fn define<'s>(translation: &mut Translation<'_>, entry: &'s Function, function: Val, ids: Ids<'_>) -> Outcome<'s> {
+    let start = translation.llvm.add_block(function);
+    translation.llvm.position_at_end(start);
+    let mut body = Body::new(translation, entry, Some(ids));
+    for (position, &argument) in entry.body.arguments.iter().enumerate() {
+        let parameter = body.llvm().parameter(function, position);
+        body.bind(argument, parameter);
+        for (name, value) in entry.argument_attributes.get(position).into_iter().flatten() {
+            let Some(name) = name.strip_prefix("llvm.") else { continue };
+            let value = value.as_integer().and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
+            body.llvm().add_attribute(function, position as u32 + 1, name, value);
+        }
+    }
+    body.returning(&entry.body)
+}
+
+/// `void kernel(void *const *args, int64_t first_block, int64_t end_block)`.
+fn blocks_wrapper(translation: &Translation<'_>, facts: &Facts<'_>, count: usize, signature: Ty, inner: Val) {
+    let llvm = &translation.llvm;
+    let (pointer, word) = (llvm.pointer(0), llvm.int(64));
+    let outer = llvm.add_function(facts.name, llvm.signature(llvm.void(), &[pointer, word, word]), true);
+    llvm.add_attribute(outer, u32::MAX, "nounwind", 0);
+    let [entry, head, inside, done] = [(); 4].map(|()| llvm.add_block(outer));
+    llvm.position_at_end(entry);
+    let mut arguments = load_arguments(translation, outer, count);
+    let (first, end) = (llvm.parameter(outer, 1), llvm.parameter(outer, 2));
+    llvm.branch(head);
+
+    llvm.position_at_end(head);
+    let block = llvm.phi(word);
+    llvm.add_incoming(block, first, entry);
+    llvm.branch_if(llvm.compare_int(IntPredicate::LLVMIntSLT, block, end), inside, done);
+
+    llvm.position_at_end(inside);
+    arguments.push(block);
+    let next = each_thread(translation, facts.threads, outer, |thread| {
+        arguments.push(thread);
+        llvm.call(signature, inner, &arguments);
+    });
+    llvm.add_incoming(block, llvm.binary_nsw(Op::LLVMAdd, block, llvm.const_int(word, 1)), next);
+    llvm.branch(head);
+    llvm.position_at_end(done);
+    if translation.past_caches {
+        llvm.settle_stores();
+    }
+    llvm.return_value(None);
+}
+
+/// `body` for each thread of a block; gives the block that comes after. One thread, the rule here, needs no loop.
+fn each_thread(translation: &Translation<'_>, threads: u32, outer: Val, body: impl FnOnce(Val)) -> Bb {
+    let llvm = &translation.llvm;
+    let constant = |value| llvm.const_int(llvm.int(64), value);
+    if threads == 1 {
+        body(constant(0));
+        return llvm.current_block();
+    }
+    let before = llvm.current_block();
+    let [head, inside, next] = [(); 3].map(|()| llvm.add_block(outer));
+    llvm.branch(head);
+    llvm.position_at_end(head);
+    let thread = llvm.phi(llvm.int(64));
+    llvm.add_incoming(thread, constant(0), before);
+    let threads = constant(i64::from(threads));
+    llvm.branch_if(llvm.compare_int(IntPredicate::LLVMIntSLT, thread, threads), inside, next);
+
+    llvm.position_at_end(inside);
+    body(thread);
+    llvm.add_incoming(thread, llvm.binary_nsw(Op::LLVMAdd, thread, constant(1)), inside);
+    llvm.branch(head);
+    llvm.position_at_end(next);
+    next
+}
+
+/// `void kernel(void *const *args, int64_t block, int64_t thread)`.
+fn thread_wrapper(translation: &Translation<'_>, name: &str, count: usize, signature: Ty, inner: Val) {
+    let llvm = &translation.llvm;
+    let (pointer, word) = (llvm.pointer(0), llvm.int(64));
+    let outer = llvm.add_function(name, llvm.signature(llvm.void(), &[pointer, word, word]), true);
+    llvm.add_attribute(outer, u32::MAX, "nounwind", 0);
+    let entry = llvm.add_block(outer);
+    llvm.position_at_end(entry);
+    let mut arguments = load_arguments(translation, outer, count);
+    arguments.extend([llvm.parameter(outer, 1), llvm.parameter(outer, 2)]);
+    llvm.call(signature, inner, &arguments);
+    llvm.return_value(None);
+}
+
+fn load_arguments(translation: &Translation<'_>, outer: Val, count: usize) -> Vec<Val> {
+    let llvm = &translation.llvm;
+    let pointer = llvm.pointer(0);
+    let table = llvm.parameter(outer, 0);
+    let load = |position: usize| {
+        let place = llvm.element_pointer(pointer, table, llvm.const_int(llvm.int(64), position as i64));
+        llvm.load(pointer, place, 8)
+    };
+    (0..count).map(load).collect()
+}

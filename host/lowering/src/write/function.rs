@@ -1,0 +1,229 @@
+//! The body of one function, and the dispatch over operations.
+
+use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Region, Scalar, Type, Value};
+
+use super::{Outcome, Translation};
+use crate::error::Unsupported;
+use crate::llvm::{FastMath, Module, Op, Ty, Val};
+use crate::math as library;
+use crate::stages::{Done, Facts};
+
+/// What an entry function has beside its arguments.
+#[derive(Clone, Copy)]
+pub(super) struct Ids<'k> {
+    pub(super) facts: &'k Facts<'k>,
+    /// Block and thread where they are parameters.
+    pub(super) parameters: Option<[Val; 2]>,
+}
+
+/// One function while it is written.
+pub(super) struct Body<'b, 't, 's> {
+    pub(super) translation: &'b mut Translation<'t>,
+    pub(super) source: &'s Function,
+    values: Vec<Option<Val>>,
+    pub(super) ids: Option<Ids<'b>>,
+    current: Option<&'s Operation>,
+}
+
+impl<'b, 't, 's> Body<'b, 't, 's> {
+    pub(super) fn new(translation: &'b mut Translation<'t>, source: &'s Function, ids: Option<Ids<'b>>) -> Self {
+        Body { translation, source, values: vec![None; source.types.len()], ids, current: None }
+    }
+
+    pub(super) fn llvm(&self) -> &Module {
+        &self.translation.llvm
+    }
+
+    pub(super) fn bind(&mut self, value: Value, llvm: Val) {
+        self.values[value.number()] = Some(llvm);
+    }
+
+    pub(super) fn bind_all(&mut self, values: &[Value], llvm: &[Val]) {
+        values.iter().zip(llvm).for_each(|(&value, &llvm)| self.bind(value, llvm));
+    }
+
+    pub(super) fn value(&self, value: Value) -> Done<Val> {
+        self.values[value.number()].ok_or_else(|| Unsupported("it uses a value that is not available here".into()))
+    }
+
+    pub(super) fn operands(&self, op: &Operation) -> Done<Vec<Val>> {
+        op.operands.iter().map(|&operand| self.value(operand)).collect()
+    }
+
+    pub(super) fn type_of(&self, value: Value) -> Done<Ty> {
+        self.translation.type_of(self.source.type_of(value))
+    }
+
+    /// Writes the body and returns what it returns.
+    pub(super) fn returning(&mut self, region: &'s Region) -> Outcome<'s> {
+        self.written(region).map_err(|reason| (self.current, reason))
+    }
+
+    fn written(&mut self, region: &'s Region) -> Done {
+        let values = self.region(region)?;
+        let llvm = self.llvm();
+        let result = match values.as_slice() {
+            [] => None,
+            [value] => Some(*value),
+            values => {
+                let types: Vec<Ty> = values.iter().map(|&value| llvm.type_of(value)).collect();
+                let start = llvm.undefined(llvm.structure(&types));
+                Some(values.iter().enumerate().fold(start, |all, (at, &value)| llvm.with_field(all, value, at)))
+            }
+        };
+        llvm.return_value(result);
+        Ok(())
+    }
+
+    /// Writes the operations of a region; gives what its terminator hands on.
+    pub(super) fn region(&mut self, region: &'s Region) -> Done<Vec<Val>> {
+        let Some((end, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
+        for op in operations {
+            self.current = Some(op);
+            self.operation(op)?;
+        }
+        self.current = Some(end);
+        self.operands(end)
+    }
+
+    fn operation(&mut self, op: &'s Operation) -> Done {
+        use OpKind::*;
+        let value = match op.kind {
+            For => return self.for_loop(op),
+            If => return self.if_else(op),
+            While => return self.while_loop(op),
+            IndexSwitch => return self.index_switch(op),
+            Call | PureCall => return self.call(op),
+            Store | AtomicCombine | AtomicStore | AtomicRmw | Barrier => return self.effect(op),
+            ReportAccess | ReportIndex | ReportTurn | ReportDivision => return self.report(op),
+            Constant => self.constant(op)?,
+            ThreadId | BlockId => self.id(op)?,
+            Load => self.load(op)?,
+            StackMemory | SharedMemory | ConstantMemory => self.memory(op)?,
+            ShuffleDown => self.shuffle_down(op)?,
+            FromElements | Broadcast | VectorExtract | VectorInsert | Shuffle | VectorFma | Reduction => {
+                self.vector_operation(op)?
+            }
+            _ => self.arithmetic(op)?,
+        };
+        self.bind(op.result(), value);
+        Ok(())
+    }
+
+    /// The fast-math flags of an operation.
+    pub(super) fn flags(&self, op: &Operation) -> FastMath {
+        match op.attribute("fastmath") {
+            Some(Attribute::FastMath(flags)) => FastMath(flags.bits().into()),
+            _ => FastMath::default(),
+        }
+    }
+
+    fn id(&mut self, op: &Operation) -> Done<Val> {
+        let Some(Ids { facts, parameters }) = self.ids else {
+            return Unsupported::because("only the ids of block and thread are known, in the entry function");
+        };
+        let is_thread = op.kind == OpKind::ThreadId;
+        if let Some([block, thread]) = parameters {
+            return Ok(if is_thread { thread } else { block });
+        }
+        let Some(gpu) = &self.translation.target.gpu else { return Unsupported::because("the target has no such id") };
+        let (name, count) = match is_thread {
+            true => (gpu.thread_id, u64::from(facts.threads)),
+            false => (gpu.block_id, facts.blocks),
+        };
+        let id = self.llvm().call_intrinsic(name, &[], &[]);
+        if (1..=i32::MAX as u64).contains(&count) {
+            self.llvm().set_result_range(id, count);
+        }
+        Ok(id)
+    }
+
+    fn call(&mut self, op: &'s Operation) -> Done {
+        let Some(callee) = op.callee() else { return Unsupported::because("the callee is not a function's name") };
+        let operands = self.operands(op)?;
+        let (own, shared) = (&self.translation.own, &self.translation.shared);
+        let declared = match own.get(callee).or_else(|| shared.get(callee)) {
+            Some(declared) => declared.clone(),
+            None => {
+                let Some(symbol) = library::symbol(callee) else {
+                    return Unsupported::because(format!("there is no function @{callee}"));
+                };
+                self.translation.wanted.insert(symbol);
+                let parameters: Vec<Ty> = operands.iter().map(|&operand| self.llvm().type_of(operand)).collect();
+                let results = op.results.iter().map(|&result| self.type_of(result)).collect::<Done<Vec<Ty>>>()?;
+                let declared = self.translation.declared(symbol, &parameters, &results);
+                // The definition is written for a vectoriser that sees all of it.
+                self.llvm().add_attribute(declared.function, u32::MAX, "alwaysinline", 0);
+                self.translation.shared.insert(symbol, declared.clone());
+                declared
+            }
+        };
+        let llvm = self.llvm();
+        let result = llvm.with_flags(llvm.call(declared.signature, declared.function, &operands), self.flags(op));
+        let results = match declared.results {
+            1 => vec![result],
+            count => (0..count).map(|at| llvm.field(result, at)).collect(),
+        };
+        self.bind_all(&op.results, &results);
+        Ok(())
+    }
+
+    fn constant(&mut self, op: &Operation) -> Done<Val> {
+        let ty = self.source.type_of(op.result());
+        match op.attribute("value") {
+            Some(Attribute::Dense(_, bytes)) => self.vector_constant(ty, bytes),
+            Some(Attribute::Float(bits, _)) => self.element_constant(&bits.to_le_bytes(), ty.element()),
+            Some(value) => match value.as_integer() {
+                Some(value) => Ok(self.llvm().const_int(self.translation.type_of(ty)?, value)),
+                None => Unsupported::because(format!("the constant {value} is not readable")),
+            },
+            None => Unsupported::because("it has no value"),
+        }
+    }
+
+    fn vector_constant(&mut self, ty: &Type, bytes: &[u8]) -> Done<Val> {
+        let size = ty.element().byte_size();
+        let lanes = ty.dims().iter().product::<i64>() as usize;
+        let splat = bytes.len() == size;
+        let mut vector = self.llvm().undefined(self.translation.type_of(ty)?);
+        for lane in 0..lanes {
+            let start = if splat { 0 } else { lane * size };
+            let value = self.element_constant(&bytes[start..start + size], ty.element())?;
+            let llvm = self.llvm();
+            vector = llvm.with_lane(vector, value, llvm.const_int(llvm.int(32), lane as i64));
+        }
+        Ok(vector)
+    }
+
+    /// An integer, `f32` or `f64` from its bytes in memory.
+    fn element_constant(&self, bytes: &[u8], element: Scalar) -> Done<Val> {
+        let llvm = self.llvm();
+        let bits = bytes.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte)) as i64;
+        let of_bits = |width| llvm.const_int(llvm.int(width), bits);
+        Ok(match element {
+            Scalar::F32 => llvm.cast(Op::LLVMBitCast, of_bits(32), llvm.float()),
+            Scalar::F64 => llvm.cast(Op::LLVMBitCast, of_bits(64), llvm.double()),
+            Scalar::Int(width) => of_bits(width),
+            other => return Unsupported::because(format!("constants of {other} are not handled")),
+        })
+    }
+}
+
+impl Translation<'_> {
+    /// The LLVM type of an integer, a float that targets have instructions for, a vector or a pointer.
+    pub(super) fn type_of(&self, ty: &Type) -> Done<Ty> {
+        let llvm = &self.llvm;
+        Ok(match ty {
+            Type::Pointer(space) => llvm.pointer(*space),
+            Type::Vector(dims, element) => {
+                llvm.vector(self.type_of(&Type::Scalar(*element))?, dims.iter().product::<i64>() as u32)
+            }
+            Type::Scalar(Scalar::Int(bits)) => llvm.int(*bits),
+            Type::Scalar(Scalar::Float(Float::F16)) => llvm.half(),
+            Type::Scalar(Scalar::Float(Float::BF16)) => llvm.bfloat(),
+            Type::Scalar(Scalar::Float(Float::F32)) => llvm.float(),
+            Type::Scalar(Scalar::Float(Float::F64)) => llvm.double(),
+            other => return Unsupported::because(format!("values of type {other} are not handled")),
+        })
+    }
+}

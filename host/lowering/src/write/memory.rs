@@ -1,0 +1,123 @@
+//! Loads, stores, and what makes memory.
+
+use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
+
+use super::function::Body;
+use crate::error::Unsupported;
+use crate::llvm::{Op, Val};
+use crate::stages::Done;
+
+/// Where an access goes to.
+pub(super) struct Place {
+    pub(super) pointer: Val,
+    pub(super) alignment: u32,
+}
+
+impl<'s> Body<'_, '_, 's> {
+    /// The address at the operands from `at` on, in elements like this value. Its constant part comes last, so that
+    /// neighbours share the rest.
+    pub(super) fn place(&mut self, op: &Operation, at: usize, like: Value) -> Done<Place> {
+        let element = self.translation.type_of(&Type::Scalar(self.source.type_of(like).element()))?;
+        self.place_of(op, at, element)
+    }
+
+    /// As [`Self::place`], in elements of this type.
+    pub(super) fn place_of(&mut self, op: &Operation, at: usize, element: crate::llvm::Ty) -> Done<Place> {
+        let (base, index) = (self.value(op.operands[at])?, self.value(op.operands[at + 1])?);
+        let llvm = self.llvm();
+        let part = op.integer("complex_part");
+        let float = element;
+        let element = if part.is_some() { llvm.array(float, 2) } else { float };
+        let mut pointer = base;
+        if index != llvm.const_int(llvm.int(64), 0) {
+            pointer = llvm.element_pointer(element, pointer, index);
+        }
+        let offset = op.integer("offset").unwrap_or(0);
+        if offset != 0 {
+            pointer = llvm.element_pointer(element, pointer, llvm.const_int(llvm.int(64), offset));
+        }
+        if part == Some(1) {
+            pointer = llvm.element_pointer(float, pointer, llvm.const_int(llvm.int(64), 1));
+        }
+        let alignment = op.integer("alignment").and_then(|it| u32::try_from(it).ok()).unwrap_or(1).max(1);
+        Ok(Place { pointer, alignment })
+    }
+
+    pub(super) fn load(&mut self, op: &'s Operation) -> Done<Val> {
+        let ty = self.source.type_of(op.result());
+        let place = self.place(op, 0, op.result())?;
+        let ty = self.translation.type_of(ty)?;
+        let value = self.llvm().load(ty, place.pointer, place.alignment);
+        if op.attribute("invariant").is_some() {
+            self.llvm().set_metadata(value, "invariant.load", &[]);
+        }
+        Ok(value)
+    }
+
+    pub(super) fn effect(&mut self, op: &'s Operation) -> Done {
+        match op.kind {
+            OpKind::Store => self.store(op),
+            OpKind::Barrier => self.barrier(op),
+            OpKind::AtomicCombine => self.atomic_combine(op),
+            OpKind::AtomicStore => self.atomic_store(op),
+            _ => self.exchange_loop(op),
+        }
+    }
+
+    fn store(&mut self, op: &'s Operation) -> Done {
+        let value = self.value(op.operands[0])?;
+        let place = self.place(op, 1, op.operands[0])?;
+        let llvm = self.llvm();
+        let ty = llvm.type_of(value);
+        // Integers of 16 bytes go as two: GPUs write them in one transaction.
+        let wide = matches!(self.source.type_of(op.operands[0]), Type::Scalar(scalar) if scalar.bits() == 128);
+        let value = match wide {
+            true => llvm.cast(Op::LLVMBitCast, value, llvm.vector(llvm.int(llvm.int_bits(ty) / 2), 2)),
+            false => value,
+        };
+        let store = llvm.store(value, place.pointer, place.alignment);
+        if op.attribute("past_caches").is_some() {
+            llvm.mark_past_caches(store);
+            self.translation.past_caches = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn memory(&mut self, op: &'s Operation) -> Done<Val> {
+        let number = |name| op.integer(name).and_then(|it| u64::try_from(it).ok()).unwrap_or(0);
+        let (bytes, alignment) = (number("bytes"), number("alignment") as u32);
+        let space = match *self.source.type_of(op.result()) {
+            Type::Pointer(space) => space,
+            _ => 0,
+        };
+        let llvm = self.llvm();
+        match op.kind {
+            OpKind::StackMemory => Ok(llvm.stack_array(llvm.int(8), bytes, alignment)),
+            OpKind::SharedMemory if self.translation.target.reports_accesses => Ok(self.simulated_tile(op)),
+            OpKind::SharedMemory => Ok(llvm.add_shared_bytes(bytes, alignment, space)),
+            _ => match op.attribute("value") {
+                Some(Attribute::Dense(_, bytes)) => Ok(llvm.add_constant_bytes(bytes, 64, space)),
+                _ => Unsupported::because("it has no value"),
+            },
+        }
+    }
+
+    fn barrier(&mut self, op: &'s Operation) -> Done {
+        match &self.translation.target.gpu {
+            Some(gpu) => (gpu.barrier)(self.llvm()),
+            None => self.simulated_barrier(op),
+        }
+        Ok(())
+    }
+
+    pub(super) fn shuffle_down(&mut self, op: &'s Operation) -> Done<Val> {
+        let word = self.value(op.operands[0])?;
+        let (Some(distance), Some(lanes)) = (op.integer("distance"), op.integer("lanes")) else {
+            return Unsupported::because("it has no distance or no lanes");
+        };
+        Ok(match &self.translation.target.gpu {
+            Some(gpu) => (gpu.word_of_lane)(self.llvm(), word, distance, lanes),
+            None => self.simulated_shuffle(op, word, distance),
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! What kernels for the simulator ask of it and tell it.
+//!
+//! | function | meaning |
+//! | --- | --- |
+//! | `ptr fusebox_simt_shared(i64 offset, i64 bytes, i32 element_bytes)` | the memory of a tile |
+//! | `void fusebox_simt_barrier(i32 site)` | waits for all threads of the block |
+//! | `i64 fusebox_simt_shuffle_down(i64 word, i32 distance, i32 site)` | the word of the lane so far above |
+//! | `void fusebox_simt_access(ptr tensor, ptr place, i32 bytes, i32 kind, i32 site)` | before an access |
+//! | `void fusebox_simt_turn(i32 site)` | a turn of a loop begins |
+//! | `void fusebox_simt_division(i32 site)` | a division has no result |
+//! | `void fusebox_simt_index(ptr tensor, i32 dimension, i64 index, i64 size, i32 site)` | an index is out of bounds |
+//!
+//! `site` numbers the operation in the list that comes with the code.
+
+use fusebox_core::ir::{Attribute, OpKind, Operation};
+
+use super::Declared;
+use super::function::Body;
+use crate::llvm::{Ty, Val};
+use crate::stages::Done;
+
+impl<'s> Body<'_, '_, 's> {
+    pub(super) fn report(&mut self, op: &'s Operation) -> Done {
+        let site = self.site(op);
+        let llvm = self.llvm();
+        let (pointer, int, word) = (llvm.pointer(0), llvm.int(32), llvm.int(64));
+        let number = |name: &str, ty| llvm.const_int(ty, op.integer(name).unwrap_or(0));
+        match op.kind {
+            OpKind::ReportAccess => {
+                let (bytes, kind) = (number("bytes", int), number("kind", int));
+                let element =
+                    llvm.int(8 * op.integer("element_bytes").and_then(|it| u32::try_from(it).ok()).unwrap_or(1));
+                let place = self.place_of(op, 0, element)?;
+                let arguments = [self.value(op.operands[0])?, place.pointer, bytes, kind, site];
+                self.call_simulator("fusebox_simt_access", &[pointer, pointer, int, int, int], &arguments, None);
+            }
+            OpKind::ReportIndex => {
+                let (dimension, size) = (number("dimension", int), number("size", word));
+                let operands = self.operands(op)?;
+                let arguments = [operands[0], dimension, operands[1], size, site];
+                self.call_simulator("fusebox_simt_index", &[pointer, int, word, word, int], &arguments, None);
+            }
+            OpKind::ReportTurn => _ = self.call_simulator("fusebox_simt_turn", &[int], &[site], None),
+            _ => _ = self.call_simulator("fusebox_simt_division", &[int], &[site], None),
+        }
+        Ok(())
+    }
+
+    /// A tile that the simulator provides, asked for when the kernel starts.
+    pub(super) fn simulated_tile(&mut self, op: &'s Operation) -> Val {
+        let llvm = self.llvm();
+        let (pointer, int, word) = (llvm.pointer(0), llvm.int(32), llvm.int(64));
+        let number = |name: &str, ty| llvm.const_int(ty, op.integer(name).unwrap_or(0));
+        let arguments = [number("offset", word), number("bytes", word), number("element_bytes", int)];
+        self.call_simulator("fusebox_simt_shared", &[word, word, int], &arguments, Some(pointer))
+    }
+
+    pub(super) fn simulated_barrier(&mut self, op: &'s Operation) {
+        let site = self.site(op);
+        let int = self.llvm().int(32);
+        self.call_simulator("fusebox_simt_barrier", &[int], &[site], None);
+    }
+
+    /// The word that the lane `distance` above sends.
+    pub(super) fn simulated_shuffle(&mut self, op: &'s Operation, word: Val, distance: i64) -> Val {
+        let site = self.site(op);
+        let llvm = self.llvm();
+        let (int, long) = (llvm.int(32), llvm.int(64));
+        let arguments = [word, llvm.const_int(int, distance), site];
+        self.call_simulator("fusebox_simt_shuffle_down", &[long, int, int], &arguments, Some(long))
+    }
+
+    /// The number of an operation's place in the list of places.
+    fn site(&mut self, op: &Operation) -> Val {
+        let text = match op.attribute("site") {
+            Some(Attribute::Str(site)) => site.clone(),
+            _ => op.place.to_string(),
+        };
+        let sites = &mut self.translation.sites;
+        // The same operation is met again where a loop is unrolled.
+        let known = sites.iter().rposition(|known| *known == text);
+        let number = known.unwrap_or_else(|| {
+            sites.push(text);
+            sites.len() - 1
+        });
+        self.llvm().const_int(self.llvm().int(32), number as i64)
+    }
+
+    /// Calls a function of the simulator. What this gives is of meaning only if there is a result.
+    fn call_simulator(&mut self, name: &'static str, parameters: &[Ty], arguments: &[Val], result: Option<Ty>) -> Val {
+        let declared = match self.translation.shared.get(name) {
+            Some(declared) => declared.clone(),
+            None => {
+                let llvm = &self.translation.llvm;
+                let signature = llvm.signature(result.unwrap_or(llvm.void()), parameters);
+                let function = llvm.add_function(name, signature, true);
+                let declared = Declared { function, signature, results: usize::from(result.is_some()) };
+                self.translation.shared.insert(name, declared.clone());
+                declared
+            }
+        };
+        self.llvm().call(declared.signature, declared.function, arguments)
+    }
+}

@@ -1,0 +1,96 @@
+//! `vector`, of one dimension.
+
+use fusebox_core::ir::{Attribute, Combination, OpKind, Operation, Scalar, Type};
+
+use super::function::Body;
+use crate::error::Unsupported;
+use crate::llvm::Val;
+use crate::stages::Done;
+
+impl<'s> Body<'_, '_, 's> {
+    pub(super) fn vector_operation(&mut self, op: &'s Operation) -> Done<Val> {
+        let operands = self.operands(op)?;
+        match op.kind {
+            OpKind::FromElements => Ok(self.gathered(&operands)),
+            OpKind::Broadcast => {
+                let Type::Vector(lanes, _) = self.source.type_of(op.result()) else {
+                    return Unsupported::because("its result is no vector of one dimension");
+                };
+                let lanes = vec![0; lanes.iter().product::<i64>() as usize];
+                let llvm = self.llvm();
+                let ty = llvm.vector(llvm.type_of(operands[0]), lanes.len() as u32);
+                let first = llvm.with_lane(llvm.undefined(ty), operands[0], llvm.const_int(llvm.int(32), 0));
+                Ok(llvm.shuffled(first, first, &lanes))
+            }
+            OpKind::VectorExtract => {
+                let position = self.position(op, &operands[1..])?;
+                Ok(self.llvm().lane(operands[0], position))
+            }
+            OpKind::VectorInsert => {
+                let position = self.position(op, &operands[2..])?;
+                Ok(self.llvm().with_lane(operands[1], operands[0], position))
+            }
+            OpKind::Shuffle => {
+                let lanes = op.integers("mask").unwrap_or_default();
+                // A lane that nothing is promised about would be -1.
+                if lanes.is_empty() || lanes.iter().any(|&lane| lane < 0) {
+                    return Unsupported::because("its lanes are not all given");
+                }
+                Ok(self.llvm().shuffled(operands[0], operands[1], lanes))
+            }
+            OpKind::Reduction => self.reduction(op, &operands),
+            _ => self.arithmetic(op),
+        }
+    }
+
+    fn gathered(&self, elements: &[Val]) -> Val {
+        let llvm = self.llvm();
+        let ty = llvm.vector(llvm.type_of(elements[0]), elements.len() as u32);
+        elements.iter().enumerate().fold(llvm.undefined(ty), |all, (lane, &element)| {
+            llvm.with_lane(all, element, llvm.const_int(llvm.int(32), lane as i64))
+        })
+    }
+
+    /// The one position of an extract or insert: an operand, or a number in the attribute.
+    fn position(&mut self, op: &Operation, given: &[Val]) -> Done<Val> {
+        match (given, op.integers("static_position")) {
+            ([position], _) => Ok(*position),
+            ([], Some([lane])) => Ok(self.llvm().const_int(self.llvm().int(64), *lane)),
+            _ => Unsupported::because("it has other than one position"),
+        }
+    }
+
+    fn reduction(&mut self, op: &Operation, operands: &[Val]) -> Done<Val> {
+        let Some(Attribute::Combination(by)) = op.attribute("kind") else {
+            return Unsupported::because("what it combines by is unknown");
+        };
+        let flags = self.flags(op);
+        let vector = operands[0];
+        let float = matches!(self.source.type_of(op.operands[0]).element(), Scalar::Float(_));
+        let llvm = self.llvm();
+        let ty = llvm.type_of(vector);
+        let ordered = |name, neutral| {
+            let start = operands.get(1).copied().unwrap_or_else(|| llvm.const_float(llvm.scalar_type(ty), neutral));
+            llvm.with_flags(llvm.call_intrinsic(name, &[ty], &[start, vector]), flags)
+        };
+        let name = match by {
+            Combination::Add if float => return Ok(ordered("llvm.vector.reduce.fadd", -0.0)),
+            Combination::Mul if float => return Ok(ordered("llvm.vector.reduce.fmul", 1.0)),
+            _ if operands.len() > 1 => return Unsupported::because("only sums and products take a start value"),
+            Combination::Add => "llvm.vector.reduce.add",
+            Combination::Mul => "llvm.vector.reduce.mul",
+            Combination::And => "llvm.vector.reduce.and",
+            Combination::Or => "llvm.vector.reduce.or",
+            Combination::Xor => "llvm.vector.reduce.xor",
+            Combination::MinSi => "llvm.vector.reduce.smin",
+            Combination::MaxSi => "llvm.vector.reduce.smax",
+            Combination::MinUi => "llvm.vector.reduce.umin",
+            Combination::MaxUi => "llvm.vector.reduce.umax",
+            Combination::MinimumF => "llvm.vector.reduce.fminimum",
+            Combination::MaximumF => "llvm.vector.reduce.fmaximum",
+            Combination::MinNumF => "llvm.vector.reduce.fmin",
+            Combination::MaxNumF => "llvm.vector.reduce.fmax",
+        };
+        Ok(llvm.with_flags(llvm.call_intrinsic(name, &[ty], &[vector]), flags))
+    }
+}

@@ -1,0 +1,40 @@
+// A kernel of PTX: what is known of its buffers, the size of its blocks, and the ranges of its ids.
+// target: sm_90
+func.func @k(%a: !llvm.ptr<1> {fusebox.bytes = 4096 : i64, fusebox.alignment = 64 : i64, llvm.align = 64 : i64, llvm.nonnull, llvm.noundef, llvm.dereferenceable = 4096 : i64, llvm.noalias, llvm.readonly}, %out: !llvm.ptr<1> {fusebox.bytes = 4096 : i64, fusebox.alignment = 64 : i64, llvm.align = 64 : i64, llvm.nonnull, llvm.noundef, llvm.dereferenceable = 4096 : i64, llvm.noalias}) attributes {fusebox.entry, fusebox.launch = array<i64: 8, 128>} {
+  %b = gpu.block_id x
+  %block = arith.index_cast %b : index to i32
+  %t = gpu.thread_id x
+  %thread = arith.index_cast %t : index to i32
+  %c128 = arith.constant 128 : i32
+  %base = arith.muli %block, %c128 overflow<nsw> : i32
+  %at = arith.addi %base, %thread overflow<nsw> : i32
+  %i = "arith.extui"(%at) {nonNeg} : (i32) -> i64
+  %x = "xla_gpu.load"(%a, %i) {alignment = 4 : i64, invariant} : (!llvm.ptr<1>, i64) -> f32
+  "xla_gpu.store"(%x, %out, %i) {alignment = 4 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
+  func.return
+}
+// -----
+; Function Attrs: nounwind
+define ptx_kernel void @k(ptr addrspace(1) noalias noundef nonnull readonly align 64 dereferenceable(4096) %0, ptr addrspace(1) noalias noundef nonnull align 64 dereferenceable(4096) %1) #0 {
+  %3 = call range(i32 0, 8) i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %4 = call range(i32 0, 128) i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %5 = mul nsw i32 %3, 128
+  %6 = add nsw i32 %5, %4
+  %7 = zext nneg i32 %6 to i64
+  %8 = getelementptr inbounds float, ptr addrspace(1) %0, i64 %7
+  %9 = load float, ptr addrspace(1) %8, align 4, !invariant.load !0
+  %10 = getelementptr inbounds float, ptr addrspace(1) %1, i64 %7
+  store float %9, ptr addrspace(1) %10, align 4
+  ret void
+}
+
+; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
+declare noundef range(i32 0, 2147483647) i32 @llvm.nvvm.read.ptx.sreg.ctaid.x() #1
+
+; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
+declare noundef range(i32 0, 1024) i32 @llvm.nvvm.read.ptx.sreg.tid.x() #1
+
+attributes #0 = { nounwind "nvvm.reqntid"="128" }
+attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
+
+!0 = !{}

@@ -1,0 +1,48 @@
+// One instruction where there is one, else a loop that exchanges the bits if they are still what was read.
+// target: sm_90
+func.func @k(%a: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {fusebox.entry, fusebox.launch = array<i64: 8, 128>} {
+  %i = arith.constant 0 : i64
+  %x = "xla_gpu.load"(%a, %i) {alignment = 4 : i64} : (!llvm.ptr<1>, i64) -> f32
+  %n = "xla_gpu.load"(%a, %i) {alignment = 4 : i64} : (!llvm.ptr<1>, i64) -> i32
+  "xla_gpu.atomic_combine"(%n, %out, %i) {alignment = 4 : i64, threads = "device", by = "arith.maxsi", element = i32} : (i32, !llvm.ptr<1>, i64) -> ()
+  "xla_gpu.atomic_combine"(%x, %out, %i) {alignment = 4 : i64, threads = "device", by = "arith.addf", element = f32} : (f32, !llvm.ptr<1>, i64) -> ()
+  "xla_gpu.atomic_store"(%n, %out, %i) {alignment = 4 : i64, threads = "device"} : (i32, !llvm.ptr<1>, i64) -> ()
+  "xla_gpu.atomic_rmw"(%out, %i) ({
+  ^bb0(%bits: i32):
+    %old = arith.bitcast %bits : i32 to f32
+    %new = arith.mulf %old, %x : f32
+    %newbits = arith.bitcast %new : f32 to i32
+    "xla_gpu.yield"(%newbits) : (i32) -> ()
+  }) {alignment = 4 : i64, threads = "device"} : (!llvm.ptr<1>, i64) -> ()
+  func.return
+}
+// -----
+; Function Attrs: nounwind
+define ptx_kernel void @k(ptr addrspace(1) %0, ptr addrspace(1) %1) #0 {
+  %3 = load float, ptr addrspace(1) %0, align 4
+  %4 = load i32, ptr addrspace(1) %0, align 4
+  %5 = atomicrmw max ptr addrspace(1) %1, i32 %4 syncscope("device") monotonic, align 4
+  %6 = atomicrmw fadd ptr addrspace(1) %1, float %3 syncscope("device") monotonic, align 4
+  store atomic i32 %4, ptr addrspace(1) %1 syncscope("device") monotonic, align 4
+  %7 = load atomic i32, ptr addrspace(1) %1 syncscope("device") unordered, align 4
+  br label %8
+
+8:                                                ; preds = %14, %2
+  %9 = phi i32 [ %7, %2 ], [ %16, %14 ]
+  %10 = bitcast i32 %9 to float
+  %11 = fmul float %10, %3
+  %12 = bitcast float %11 to i32
+  %13 = icmp eq i32 %12, %9
+  br i1 %13, label %18, label %14
+
+14:                                               ; preds = %8
+  %15 = cmpxchg ptr addrspace(1) %1, i32 %9, i32 %12 syncscope("device") monotonic monotonic, align 4
+  %16 = extractvalue { i32, i1 } %15, 0
+  %17 = extractvalue { i32, i1 } %15, 1
+  br i1 %17, label %18, label %8
+
+18:                                               ; preds = %14, %8
+  ret void
+}
+
+attributes #0 = { nounwind "nvvm.reqntid"="128" }

@@ -1,0 +1,38 @@
+// A tile is shared memory, a barrier and an exchange of lanes an intrinsic.
+// target: sm_90
+func.func @k(%a: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {fusebox.entry, fusebox.launch = array<i64: 8, 128>} {
+  %tile = "xla_gpu.shared_memory"() {bytes = 512 : i64, alignment = 16 : i64, offset = 0 : i64, element_bytes = 4 : i64} : () -> !llvm.ptr<3>
+  %i = arith.constant 0 : i64
+  %x = "xla_gpu.load"(%a, %i) {alignment = 4 : i64} : (!llvm.ptr<1>, i64) -> f32
+  "xla_gpu.store"(%x, %tile, %i) {alignment = 4 : i64} : (f32, !llvm.ptr<3>, i64) -> ()
+  "xla_gpu.barrier"() {site = "k"} : () -> ()
+  %y = "xla_gpu.load"(%tile, %i) {alignment = 4 : i64} : (!llvm.ptr<3>, i64) -> f32
+  %bits = arith.bitcast %y : f32 to i32
+  %moved = "xla_gpu.shuffle_down"(%bits) {distance = 4 : i64, lanes = 32 : i64, site = "k"} : (i32) -> i32
+  "xla_gpu.store"(%moved, %out, %i) {alignment = 4 : i64} : (i32, !llvm.ptr<1>, i64) -> ()
+  func.return
+}
+// -----
+@tile = internal addrspace(3) global [512 x i8] poison, align 16
+
+; Function Attrs: nounwind
+define ptx_kernel void @k(ptr addrspace(1) %0, ptr addrspace(1) %1) #0 {
+  %3 = load float, ptr addrspace(1) %0, align 4
+  store float %3, ptr addrspace(3) @tile, align 4
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %4 = load float, ptr addrspace(3) @tile, align 4
+  %5 = bitcast float %4 to i32
+  %6 = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %5, i32 4, i32 31)
+  store i32 %6, ptr addrspace(1) %1, align 4
+  ret void
+}
+
+; Function Attrs: convergent nocallback nounwind
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) #1
+
+; Function Attrs: convergent nocallback nounwind memory(inaccessiblemem: readwrite)
+declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32) #2
+
+attributes #0 = { nounwind "nvvm.reqntid"="128" }
+attributes #1 = { convergent nocallback nounwind }
+attributes #2 = { convergent nocallback nounwind memory(inaccessiblemem: readwrite) }

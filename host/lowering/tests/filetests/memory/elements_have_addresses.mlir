@@ -1,0 +1,24 @@
+// An element is a pointer and a position, rows one after the other; of a buffer LLVM is told what is known. A result
+// is written in place, so nothing is returned.
+// target: cpu
+func.func @k(%a: tensor<8x128xf32>, %out: tensor<8x128xf32>) -> tensor<8x128xf32> attributes {fusebox.entry, fusebox.launch = array<i64: 8, 1>} {
+  %b = gpu.block_id x
+  %t = gpu.thread_id x
+  %x = tensor.extract %a[%b, %t] : tensor<8x128xf32>
+  %done = tensor.insert %x into %out[%b, %t] : tensor<8x128xf32>
+  func.return %done : tensor<8x128xf32>
+}
+// -----
+"func.func"() ({
+^bb0(%0: !llvm.ptr, %1: !llvm.ptr):
+  %2 = "arith.constant"() {value = 128 : index} : () -> index
+  %3 = "gpu.block_id"() {dimension = #gpu<dim x>} : () -> index
+  %4 = "gpu.thread_id"() {dimension = #gpu<dim x>} : () -> index
+  %5 = "arith.muli"(%3, %2) : (index, index) -> index
+  %6 = "arith.addi"(%5, %4) : (index, index) -> index
+  %7 = "xla_gpu.load"(%0, %6) {alignment = 64 : i64} : (!llvm.ptr, index) -> f32
+  %8 = "arith.muli"(%3, %2) : (index, index) -> index
+  %9 = "arith.addi"(%8, %4) : (index, index) -> index
+  "xla_gpu.store"(%7, %1, %9) {alignment = 64 : i64} : (f32, !llvm.ptr, index) -> ()
+  "func.return"() : () -> ()
+}) {sym_name = "k", function_type = (!llvm.ptr, !llvm.ptr) -> (), arg_attrs = [{fusebox.bytes = 4096 : i64, fusebox.alignment = 64 : i64, fusebox.read_only, fusebox.no_alias, llvm.align = 64 : i64, llvm.nonnull, llvm.noundef, llvm.dereferenceable = 4096 : i64, llvm.noalias, llvm.readonly}, {fusebox.bytes = 4096 : i64, fusebox.alignment = 64 : i64, fusebox.no_alias, llvm.align = 64 : i64, llvm.nonnull, llvm.noundef, llvm.dereferenceable = 4096 : i64, llvm.noalias}], fusebox.entry, fusebox.launch = array<i64: 8, 1>, fusebox.shared_bytes = 49152 : i64} : () -> ()

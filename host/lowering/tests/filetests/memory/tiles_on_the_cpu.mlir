@@ -1,0 +1,27 @@
+// On the cpu a block is one thread: its tile is on the stack, and barriers are nothing.
+// target: cpu
+func.func @k(%a: tensor<128xf32>, %out: tensor<128xf32>) -> tensor<128xf32> attributes {fusebox.entry, fusebox.launch = array<i64: 1, 1>} {
+  %t = gpu.thread_id x
+  %c127 = arith.constant 127 : index
+  %mirrored = arith.subi %c127, %t : index
+  %tile = "xla_gpu.allocate_shared"() : () -> tensor<128xf32>
+  %x = tensor.extract %a[%t] : tensor<128xf32>
+  %full = tensor.insert %x into %tile[%t] : tensor<128xf32>
+  %synced = "xla_gpu.sync_threads"(%full) : (tensor<128xf32>) -> tensor<128xf32>
+  %y = tensor.extract %synced[%mirrored] : tensor<128xf32>
+  %done = tensor.insert %y into %out[%t] : tensor<128xf32>
+  func.return %done : tensor<128xf32>
+}
+// -----
+"func.func"() ({
+^bb0(%0: !llvm.ptr, %1: !llvm.ptr):
+  %2 = "arith.constant"() {value = 127 : index} : () -> index
+  %3 = "xla_gpu.stack_memory"() {bytes = 512 : i64, alignment = 64 : i64} : () -> !llvm.ptr
+  %4 = "gpu.thread_id"() {dimension = #gpu<dim x>} : () -> index
+  %5 = "arith.subi"(%2, %4) : (index, index) -> index
+  %6 = "xla_gpu.load"(%0, %4) {alignment = 64 : i64} : (!llvm.ptr, index) -> f32
+  "xla_gpu.store"(%6, %3, %4) {alignment = 64 : i64} : (f32, !llvm.ptr, index) -> ()
+  %7 = "xla_gpu.load"(%3, %5) {alignment = 64 : i64} : (!llvm.ptr, index) -> f32
+  "xla_gpu.store"(%7, %1, %4) {alignment = 64 : i64} : (f32, !llvm.ptr, index) -> ()
+  "func.return"() : () -> ()
+}) {sym_name = "k", function_type = (!llvm.ptr, !llvm.ptr) -> (), arg_attrs = [{fusebox.bytes = 512 : i64, fusebox.alignment = 64 : i64, fusebox.read_only, fusebox.no_alias, llvm.align = 64 : i64, llvm.nonnull, llvm.noundef, llvm.dereferenceable = 512 : i64, llvm.noalias, llvm.readonly}, {fusebox.bytes = 512 : i64, fusebox.alignment = 64 : i64, fusebox.no_alias, llvm.align = 64 : i64, llvm.nonnull, llvm.noundef, llvm.dereferenceable = 512 : i64, llvm.noalias}], fusebox.entry, fusebox.launch = array<i64: 1, 1>, fusebox.shared_bytes = 49152 : i64} : () -> ()
