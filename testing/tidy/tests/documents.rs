@@ -1,0 +1,178 @@
+//! What ARCHITECTURE.md and `docs/` say of the sources: paths exist, lists are complete.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(root().join(file)).unwrap()
+}
+
+/// Tracked and untracked, not ignored, files that match, relative to the root.
+fn files(patterns: &[&str]) -> Vec<String> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .args(patterns)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    let files = String::from_utf8(output.stdout).unwrap();
+    files.lines().map(String::from).filter(|file| root().join(file).exists()).collect()
+}
+
+/// What stands between backticks, outside of blocks of code.
+fn quoted(text: &str) -> Vec<String> {
+    let mut is_code = false;
+    let prose = text.lines().filter(|line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    });
+    let prose: Vec<&str> = prose.collect();
+    prose.join("\n").split('`').skip(1).step_by(2).map(String::from).collect()
+}
+
+#[test]
+fn paths_exist() {
+    let folders = ["core/", "host/", "emitters/", "examples/", "testing/", "benches/", "fuzz/", "docs/", "toolchain/"];
+    let is_path = |word: &String| {
+        folders.iter().any(|folder| word.starts_with(folder))
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+    };
+    let mut missing = Vec::new();
+    for document in files(&["*.md"]) {
+        let exists = |word: &String| root().join(word).exists() || root().join(format!("{word}.rs")).exists();
+        let lost = quoted(&read(&document)).into_iter().filter(is_path).filter(|word| !exists(word));
+        missing.extend(lost.map(|word| format!("{document}: {word}")));
+    }
+    assert!(missing.is_empty(), "these paths do not exist:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut missing = Vec::new();
+    for document in files(&["*.md"]) {
+        let text = read(&document);
+        let folder = Path::new(&document).parent().unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap_or("");
+            if !path.is_empty() && !path.contains("://") && !root().join(folder).join(path).exists() {
+                missing.push(format!("{document}: {target}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "these links lead nowhere:\n{}", missing.join("\n"));
+}
+
+/// The table *Which line of a dump is written where* leaves no file of the stages out.
+#[test]
+fn the_architecture_knows_who_writes_dumps() {
+    let text = read("ARCHITECTURE.md");
+    let start = text.find("## Which line of a dump is written where").unwrap();
+    let table = text[start..].split("\n## ").next().unwrap();
+    let sources = files(&["host/lowering/src/stages/*.rs", "host/lowering/src/write/*.rs", "host/emission/src/*.rs"]);
+    // What only declares and dispatches, and what has a line of the table as a folder.
+    let is_named = |file: &String| {
+        let inside = file.rsplit_once('/').is_some_and(|(folder, _)| table.contains(&format!("`{folder}`")));
+        inside || table.contains(&format!("`{file}`"))
+    };
+    let silent = ["mod.rs", "lib.rs", "error.rs", "tests.rs"];
+    let is_silent = |file: &String| silent.iter().any(|name| file.ends_with(&format!("/{name}")));
+    let missing: Vec<String> = sources.into_iter().filter(|file| !is_silent(file) && !is_named(file)).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md does not say what these write: {missing:?}");
+}
+
+/// The tables of the kernel IR have every operation of fusebox's own.
+#[test]
+fn the_architecture_has_every_operation() {
+    let (text, table) = (read("ARCHITECTURE.md"), read("core/src/ir/operations.rs"));
+    let rows = table.split("= xla_gpu.").skip(1);
+    let operations: Vec<&str> = rows.filter_map(|row| row.split(',').next()).collect();
+    assert!(operations.len() > 20, "the table of operations has another form: {operations:?}");
+    let is_missing = |name: &&str| ![' ', '`'].iter().any(|end| text.contains(&format!("| `xla_gpu.{name}{end}")));
+    let missing: Vec<&str> = operations.into_iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md does not describe {missing:?}");
+}
+
+/// Something that may be added: its section in `docs/how-to.md`, and what names its example in the sources.
+struct Kind {
+    section: &'static str,
+    /// In a file's text.
+    words: &'static [&'static str],
+    /// In a file's path.
+    path: &'static str,
+    /// Most places that one has: it is not to become more.
+    most: usize,
+}
+
+const KINDS: &[Kind] = &[
+    Kind {
+        section: "A unary operation of HLO",
+        words: &["UnaryOp::Erf", "Erf = \"erf\""],
+        path: "does not matter",
+        most: 3,
+    },
+    Kind {
+        section: "An operation of HLO that moves elements",
+        words: &["Op::Reverse", "Moved Reverse"],
+        path: "does not matter",
+        most: 5,
+    },
+    Kind { section: "An element type", words: &["F8E5M2FNUZ", "f8e5m2fnuzs"], path: "does not matter", most: 5 },
+    Kind { section: "An operation of the kernel IR", words: &["Cttz"], path: "does not matter", most: 2 },
+    Kind { section: "A function of the math library", words: &["Erfc"], path: "does not matter", most: 2 },
+    Kind { section: "A pass over HLO", words: &["wide_sums"], path: "wide_sums", most: 2 },
+    Kind {
+        section: "A pass of lowering",
+        words: &["Stage::Loops", "Step::Loops", "mod loops;"],
+        path: "stages/loops/",
+        most: 5,
+    },
+    Kind {
+        section: "An emitter that comes with fusebox",
+        words: &["fusebox-emitter-scatter", "fusebox_emitter_scatter", "emitters/scatter"],
+        path: "emitters/scatter/",
+        most: 4,
+    },
+    Kind { section: "A thunk", words: &["Thunk::Copy"], path: "does not matter", most: 6 },
+    Kind { section: "A target", words: &["Amdgpu", "amdgpu"], path: "amdgpu", most: 8 },
+];
+
+/// The lists of `docs/how-to.md` are what the sources say, and no longer than they were.
+#[test]
+fn one_of_a_kind_is_added_in_few_places() {
+    let document = read("docs/how-to.md");
+    let of_tests = |file: &String| ["/tests/", "tests.rs", "examples/"].iter().any(|part| file.contains(part));
+    let sources: Vec<String> = files(&["*.rs", "*.toml"]).into_iter().filter(|file| !of_tests(file)).collect();
+    let mut faults = Vec::new();
+    for Kind { section, words, path, most } in KINDS {
+        let listed = listed(&document, section);
+        let own = |file: &String| listed.iter().find(|place| place.ends_with('/') && file.starts_with(*place)).cloned();
+        let names = |file: &&String| file.contains(path) || words.iter().any(|word| read(file).contains(word));
+        let found = sources.iter().filter(names).map(|file| own(file).unwrap_or_else(|| file.clone()));
+        let found: BTreeSet<String> = found.filter(|file| !file.starts_with("testing/tidy/")).collect();
+        if found != listed {
+            faults.push(format!("{section}: docs/how-to.md lists {listed:#?}, its example is named in {found:#?}"));
+        }
+        if found.len() > *most {
+            faults.push(format!("{section}: {} places, {most} were enough", found.len()));
+        }
+    }
+    let sections = document.lines().filter(|line| line.starts_with("## ")).count();
+    assert_eq!(sections, KINDS.len(), "sections of docs/how-to.md that nothing checks");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The places that a section lists: what its bullets begin with.
+fn listed(document: &str, section: &str) -> BTreeSet<String> {
+    let text = document.split(&format!("## {section}\n")).nth(1).unwrap_or("");
+    let bullets = text.split("\n## ").next().unwrap_or("").lines().filter_map(|line| line.strip_prefix("* `"));
+    bullets.filter_map(|bullet| bullet.split('`').next()).map(String::from).collect()
+}
