@@ -268,6 +268,13 @@ impl OpKind {
     }
 }
 
+impl OpKind {
+    /// Whether only lowering makes it: these stand last in the table.
+    pub fn is_of_lowering(self) -> bool {
+        self >= OpKind::Load
+    }
+}
+
 impl std::fmt::Display for OpKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())

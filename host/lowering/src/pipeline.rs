@@ -27,7 +27,7 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
     let wanted = Stage::ALL.into_iter().filter(|&stage| stage <= Stage::Scalars && stages.wants(stage));
     let mut texts: Vec<(Stage, String)> = wanted.map(|stage| (stage, String::new())).collect();
     for kernel in kernels {
-        let functions = passed(kernel, &info, &PASSES, &mut texts)?;
+        let functions = passed(kernel, &info, Stage::Kernel, &PASSES, &mut texts)?;
         translation.add_kernel(&functions, &kernel.facts())?;
     }
     texts.iter().for_each(|(stage, text)| stages.stage(*stage, text));
@@ -53,7 +53,7 @@ pub fn lower(kernel: &KernelSource, target: &Target, from: Stage, to: Stage) -> 
     }
     let info = TargetInfo::of(target);
     let passes: Vec<Stage> = PASSES.into_iter().filter(|&stage| from < stage && stage <= to).collect();
-    let functions = passed(kernel, &info, &passes, &mut [])?;
+    let functions = passed(kernel, &info, from, &passes, &mut [])?;
     if to <= Stage::Scalars {
         return Ok(functions.text(&info));
     }
@@ -98,11 +98,12 @@ impl Stages for Only {
 fn passed(
     kernel: &KernelSource,
     info: &TargetInfo,
+    from: Stage,
     passes: &[Stage],
     texts: &mut [(Stage, String)],
 ) -> Result<KernelFunctions, LoweringError> {
     let facts = kernel.facts();
-    let mut functions = verified(kernel)?;
+    let mut functions = verified(kernel, from)?;
     offer(texts, Stage::Kernel, &functions, info);
     for &stage in passes {
         functions = stages::advance(functions, stage, &facts, info).map_err(|error| error.in_kernel(&facts, info))?;
@@ -131,10 +132,26 @@ pub fn dedicate(target: &Target) {
 /// # Errors
 /// What is wrong with them.
 pub fn verify(kernel: &str, functions: &[ir::Function]) -> Result<(), LoweringError> {
-    ir::verify(functions).map_err(|fault| LoweringError::Invalid {
-        kernel: kernel.into(),
-        diagnostics: vec![Diagnostic { location: fault.place.to_string(), message: fault.message.clone() }],
-    })
+    let mut foreign = None;
+    for function in functions {
+        function.body.walk(&mut |op| foreign = foreign.or(op.kind.is_of_lowering().then_some(op)));
+    }
+    match foreign {
+        Some(op) => {
+            let message = format!("'{}' is an operation that only lowering makes", op.kind);
+            Err(invalid(kernel, op.place.to_string(), message))
+        }
+        None => verify_stage(kernel, functions),
+    }
+}
+
+/// Checks the functions of a kernel in any stage.
+fn verify_stage(kernel: &str, functions: &[ir::Function]) -> Result<(), LoweringError> {
+    ir::verify(functions).map_err(|fault| invalid(kernel, fault.place.to_string(), fault.message.clone()))
+}
+
+fn invalid(kernel: &str, location: String, message: String) -> LoweringError {
+    LoweringError::Invalid { kernel: kernel.into(), diagnostics: vec![Diagnostic { location, message }] }
 }
 
 /// Reads the text of a kernel's functions and checks them as [`verify`] does.
@@ -152,23 +169,22 @@ pub fn read(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringError
 /// # Errors
 /// If it is no kernel IR.
 pub fn parse(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringError> {
-    ir::parse(kernel, text).map_err(|fault| LoweringError::Invalid {
-        kernel: kernel.into(),
-        diagnostics: vec![Diagnostic {
-            location: format!("{}:{}:{}", fault.file, fault.line, fault.column),
-            message: fault.message.clone(),
-        }],
+    ir::parse(kernel, text).map_err(|fault| {
+        let location = format!("{}:{}:{}", fault.file, fault.line, fault.column);
+        invalid(kernel, location, fault.message.clone())
     })
 }
 
 /// The functions of a kernel: valid, the entry function first and with what the kernel is launched with.
-fn verified(kernel: &KernelSource) -> Result<KernelFunctions, LoweringError> {
-    verify(&kernel.entry, &kernel.functions)?;
+fn verified(kernel: &KernelSource, stage: Stage) -> Result<KernelFunctions, LoweringError> {
+    match stage {
+        Stage::Kernel => verify(&kernel.entry, &kernel.functions)?,
+        _ => verify_stage(&kernel.entry, &kernel.functions)?,
+    }
     let mut functions = kernel.functions.clone();
     let Some(entry) = functions.iter().position(|function| function.name == kernel.entry) else {
-        let (location, message) = (kernel.entry.clone(), "there is no function of the kernel's name".into());
-        let diagnostics = vec![Diagnostic { location, message }];
-        return Err(LoweringError::Invalid { kernel: kernel.entry.clone(), diagnostics });
+        let message = "there is no function of the kernel's name".into();
+        return Err(invalid(&kernel.entry, kernel.entry.clone(), message));
     };
     functions[..=entry].rotate_right(1);
     launch::describe(&mut functions[0], kernel);

@@ -35,6 +35,10 @@ fn invalid_ir_is_an_error_at_its_place() {
         (r#"%x = "arith.addf"(%i, %i) : (index, index) -> index"#, ["kernel `bad`", "bad:4:6", "float"]),
         (r#"%x = "foo.bar"() : () -> f32"#, ["kernel `bad`", "bad:4:6", "`foo.bar` is not part of the kernel IR"]),
         (r#"%x = "tensor.extract"(%in) : (tensor<4xf32>) -> f32"#, ["kernel `bad`", "bad:4:6", "indices"]),
+        (
+            r#"%p = "xla_gpu.stack_memory"() {bytes = 4000000000 : i64, alignment = 64 : i64} : () -> !llvm.ptr"#,
+            ["kernel `bad`", "bad:4:6", "only lowering makes"],
+        ),
         (r#""xla_gpu.yield"() : () -> ()"#, ["kernel `bad`", "bad:4:1", "ends the body of a loop"]),
         (r#"%x = "xla_gpu.pure_call"(%i) : (index) -> f32"#, ["kernel `bad`", "bad:4:6", "`callee`"]),
         (
