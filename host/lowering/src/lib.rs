@@ -5,6 +5,8 @@
 //!                        inlined, memory, loops, indices, scalars
 //! ```
 
+#![deny(clippy::undocumented_unsafe_blocks)]
+
 mod error;
 mod indices;
 mod launch;

@@ -9,6 +9,8 @@
 //! Whatever a plugin does, the caller gets a value or an error that names the plugin: panics, malformed answers
 //! and dead child processes included.
 
+#![deny(clippy::undocumented_unsafe_blocks)]
+
 mod answer_check;
 mod carrier;
 mod failure;

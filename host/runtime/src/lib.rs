@@ -6,6 +6,8 @@
 //!
 //! The modules stand in the order in which data passes through them.
 
+#![deny(clippy::undocumented_unsafe_blocks)]
+
 mod check;
 mod executable;
 mod format;

@@ -11,8 +11,11 @@ pub(crate) type AtomicOp = LLVMAtomicRMWBinOp;
 
 const RELAXED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
 
-// SAFETY of this file: as in `builder`. Sizes and alignments are what the target does in one instruction, or LLVM
-// expands to a loop; callers see to that.
+#[expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "one reason for all: that of `builder`; sizes and alignments are what the target does in one instruction, or \
+              LLVM expands to a loop, and callers see to that"
+)]
 impl Module {
     /// LLVM's number of a set of threads, by its name for the target; empty for all.
     fn threads(&self, scope: &str) -> u32 {

@@ -31,8 +31,11 @@ pub(crate) enum Unrolling {
 
 const NAME: *const std::ffi::c_char = c"".as_ptr();
 
-// SAFETY of this file: operands are values of this module whose types fit the instruction; callers derive them
-// from verified IR. LLVM's own verifier checks the module once more before anything is generated from it.
+#[expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "one reason for all: operands are values of this module whose types fit the instruction; callers derive them \
+              from verified IR, and LLVM's own verifier checks the module before anything is generated from it"
+)]
 impl Module {
     pub(crate) fn position_at_end(&self, block: Bb) {
         unsafe { LLVMPositionBuilderAtEnd(self.builder, block.0) }

@@ -53,31 +53,37 @@ impl Module {
     }
 
     pub(crate) fn int(&self, bits: u32) -> Ty {
-        // SAFETY: the context is alive, here and below.
+        // SAFETY: the context is alive.
         unsafe { Ty(LLVMIntTypeInContext(self.context, bits)) }
     }
 
     pub(crate) fn half(&self) -> Ty {
+        // SAFETY: the context is alive.
         unsafe { Ty(LLVMHalfTypeInContext(self.context)) }
     }
 
     pub(crate) fn bfloat(&self) -> Ty {
+        // SAFETY: the context is alive.
         unsafe { Ty(LLVMBFloatTypeInContext(self.context)) }
     }
 
     pub(crate) fn float(&self) -> Ty {
+        // SAFETY: the context is alive.
         unsafe { Ty(LLVMFloatTypeInContext(self.context)) }
     }
 
     pub(crate) fn double(&self) -> Ty {
+        // SAFETY: the context is alive.
         unsafe { Ty(LLVMDoubleTypeInContext(self.context)) }
     }
 
     pub(crate) fn void(&self) -> Ty {
+        // SAFETY: the context is alive.
         unsafe { Ty(LLVMVoidTypeInContext(self.context)) }
     }
 
     pub(crate) fn pointer(&self, address_space: u32) -> Ty {
+        // SAFETY: the context is alive.
         unsafe { Ty(LLVMPointerTypeInContext(self.context, address_space)) }
     }
 
@@ -179,9 +185,11 @@ impl Module {
             if current.is_null() {
                 return None;
             }
+            // SAFETY: a function of this module, which is alive.
             next = unsafe { LLVMGetNextFunction(current) };
             Some(current)
         })
+        // SAFETY: as above.
         .filter(|&function| unsafe { LLVMIsDeclaration(function) == 0 })
         .map(Val)
     }
