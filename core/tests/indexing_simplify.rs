@@ -90,7 +90,9 @@ fn quotient_and_remainder_recombine() {
     check("(d0 floordiv 7) * 7 + d0 mod 7", &WIDE, "d0");
     check("(d0 * 128) mod 715 + ((d0 * 128) floordiv 715) * 715", &WIDE, "d0 * 128");
     check("d0 - (d0 floordiv 3) * 3", &WIDE, "d0 mod 3");
-    check("d1 - (d0 floordiv 3) * 12 + d0 * 7", &WIDE, "d0 * 3 + d1 + (d0 mod 3) * 4");
+    check("d1 - (d0 floordiv 3) * 12 + d0 * 4", &WIDE, "d1 + (d0 mod 3) * 4");
+    // A coefficient is not split: 24 and 16 keep their common factor, which says how an access is aligned.
+    check("(d0 floordiv 8) * 128 + (d0 mod 8) * 24", &WIDE, "(d0 floordiv 8) * 128 + (d0 mod 8) * 24");
     check("d0 floordiv 4 - (d0 floordiv 12) * 3", &WIDE, "(d0 floordiv 4) mod 3");
     check("d0 mod 4 + ((d0 floordiv 4) mod 3) * 4", &WIDE, "d0 mod 12");
     check(
