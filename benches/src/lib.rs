@@ -75,7 +75,7 @@ pub fn library() -> Result<Emitters, LoadError> {
 /// As [`fusebox_compiler::compile`].
 pub fn compile(text: &str, emitters: &Emitters, until: Phase) -> Result<Compilation, CompileError> {
     let options = Options {
-        target: Target::Cpu,
+        target: Target::cpu(),
         device: DeviceDescription::cpu(2),
         emitters: emitters.clone(),
         threads: 2,

@@ -29,8 +29,8 @@ pub fn registry() -> Result<Registry, String> {
 /// What the compiler says.
 pub fn executable(source: &Source, place: Place, registry: &Registry) -> Result<Executable, CompileError> {
     let (target, device) = match place {
-        Place::Cpu => (Target::Cpu, DeviceDescription::cpu(1)),
-        Place::Simt => (Target::Simt, DeviceDescription::simt()),
+        Place::Cpu => (Target::cpu(), DeviceDescription::cpu(1)),
+        Place::Simt => (Target::simt(), DeviceDescription::simt()),
     };
     let options = Options {
         target,

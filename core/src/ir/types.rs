@@ -6,60 +6,55 @@ use std::sync::Arc;
 use crate::hlo::{ArrayShape, ElementType, FloatFormat};
 use crate::plugin::limits;
 
-macro_rules! floats {
-    ($($variant:ident = $name:literal, $bits:literal, $element:ident;)*) => {
-        /// A floating-point type.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Float { $(#[doc = concat!("`", $name, "`")] $variant,)* }
-
-        impl Float {
-            /// The name MLIR uses.
-            pub fn name(self) -> &'static str {
-                match self { $(Float::$variant => $name,)* }
-            }
-
-            /// Width in bits.
-            pub fn bits(self) -> u32 {
-                match self { $(Float::$variant => $bits,)* }
-            }
-
-            /// The float that the elements of this HLO type are.
-            pub fn of_element(element: ElementType) -> Option<Float> {
-                match element { $(ElementType::$element => Some(Float::$variant),)* _ => None }
-            }
-
-            /// The HLO type whose elements it is.
-            pub fn element(self) -> ElementType {
-                match self { $(Float::$variant => ElementType::$element,)* }
-            }
-
-            /// The float of this name.
-            pub fn of_name(name: &str) -> Option<Float> {
-                Some(match name { $($name => Float::$variant,)* _ => return None })
-            }
-        }
-    };
-}
-
-floats! {
-    F4E2M1FN = "f4E2M1FN", 4, F4E2M1FN;
-    F6E2M3FN = "f6E2M3FN", 6, F6E2M3FN;
-    F6E3M2FN = "f6E3M2FN", 6, F6E3M2FN;
-    F8E3M4 = "f8E3M4", 8, F8E3M4;
-    F8E4M3 = "f8E4M3", 8, F8E4M3;
-    F8E4M3FN = "f8E4M3FN", 8, F8E4M3FN;
-    F8E4M3B11FNUZ = "f8E4M3B11FNUZ", 8, F8E4M3B11FNUZ;
-    F8E4M3FNUZ = "f8E4M3FNUZ", 8, F8E4M3FNUZ;
-    F8E5M2 = "f8E5M2", 8, F8E5M2;
-    F8E5M2FNUZ = "f8E5M2FNUZ", 8, F8E5M2FNUZ;
-    F8E8M0FNU = "f8E8M0FNU", 8, F8E8M0FNU;
-    F16 = "f16", 16, F16;
-    BF16 = "bf16", 16, BF16;
-    F32 = "f32", 32, F32;
-    F64 = "f64", 64, F64;
-}
+/// A floating-point type: that of the elements of an HLO type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Float(ElementType);
 
 impl Float {
+    /// `f4E2M1FN`
+    pub const F4E2M1FN: Float = Float(ElementType::F4E2M1FN);
+    /// `f8E4M3FN`
+    pub const F8E4M3FN: Float = Float(ElementType::F8E4M3FN);
+    /// `f8E8M0FNU`
+    pub const F8E8M0FNU: Float = Float(ElementType::F8E8M0FNU);
+    /// `f16`
+    pub const F16: Float = Float(ElementType::F16);
+    /// `bf16`
+    pub const BF16: Float = Float(ElementType::BF16);
+    /// `f32`
+    pub const F32: Float = Float(ElementType::F32);
+    /// `f64`
+    pub const F64: Float = Float(ElementType::F64);
+
+    /// The name MLIR uses: HLO's, where what follows the width is written in capitals.
+    pub fn name(self) -> String {
+        let name = self.0.name();
+        let width = name.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
+        let (head, tail) = name.split_at(width);
+        head.to_owned() + &tail.to_ascii_uppercase()
+    }
+
+    /// Width in bits.
+    pub fn bits(self) -> u32 {
+        self.0.bits()
+    }
+
+    /// The float that the elements of this HLO type are.
+    pub fn of_element(element: ElementType) -> Option<Float> {
+        element.is_float().then_some(Float(element))
+    }
+
+    /// The HLO type whose elements it is.
+    pub fn element(self) -> ElementType {
+        self.0
+    }
+
+    /// The float of this name.
+    pub fn of_name(name: &str) -> Option<Float> {
+        let float = Float::of_element(name.to_ascii_lowercase().parse().ok()?)?;
+        (float.name() == name).then_some(float)
+    }
+
     /// Layout of its bits.
     pub fn format(self) -> Option<FloatFormat> {
         FloatFormat::of(self.element())
@@ -68,6 +63,18 @@ impl Float {
     /// Bytes of an element in memory.
     pub fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
+    }
+}
+
+impl fmt::Display for Float {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+impl fmt::Debug for Float {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -294,7 +301,7 @@ impl fmt::Display for Scalar {
         match self {
             Scalar::Index => f.write_str("index"),
             Scalar::Int(bits) => write!(f, "i{bits}"),
-            Scalar::Float(float) => f.write_str(float.name()),
+            Scalar::Float(float) => float.fmt(f),
             Scalar::Complex(part) => write!(f, "complex<{}>", part.name()),
         }
     }

@@ -109,7 +109,7 @@ fn floats_are_rounded_to_nearest_even() {
         ("2.5 : f4E2M1FN", 4, Float::F4E2M1FN),
         ("0x7 : f4E2M1FN", 7, Float::F4E2M1FN),
     ] {
-        assert_eq!(constant(value, ty.name()), Attribute::Float(bits, ty), "{value}");
+        assert_eq!(constant(value, &ty.name()), Attribute::Float(bits, ty), "{value}");
     }
 }
 

@@ -12,7 +12,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Shape};
 use fusebox_core::plugin::schema::{self, Question, Request, Response};
 use fusebox_core::plugin::serve;
-use fusebox_lowering::Target as Machine;
+use fusebox_lowering::{Runner, Target as Machine};
 use fusebox_plugins::Registry;
 use fusebox_runtime::{Executable, Program};
 use prost::Message;
@@ -76,16 +76,16 @@ fn case(source: &Source, random: &mut Random) -> Result<Outcome, String> {
         Question::Describe,
     ][random.below(7)];
     let (target, device) = match random.below(6) {
-        0 | 1 => (Machine::Cpu, DeviceDescription::cpu(4)),
-        2 => (Machine::Nvptx { capability: 80, ptx_version: None }, DeviceDescription::sm(80)),
-        _ => (Machine::Simt, DeviceDescription::simt()),
+        0 | 1 => (Machine::cpu(), DeviceDescription::cpu(4)),
+        2 => (Machine::nvptx(80), DeviceDescription::sm(80)),
+        _ => (Machine::simt(), DeviceDescription::simt()),
     };
     let answers_before = match question {
         Question::Describe => 0,
         Question::Consider => random.below(8),
         _ => random.below(6).saturating_sub(3),
     };
-    let runs = target == Machine::Simt;
+    let runs = target.runner() == Some(Runner::Simulator);
     set_damage(Some(Damage { question, answers_before, random: random.clone(), last: Vec::new(), done: false }));
     let mut registry = Registry::default();
     if registry.add_answers(Path::new("damaged.so"), Arc::new(answer)).is_err() {

@@ -105,9 +105,9 @@ struct Kernel {
 /// The kernels of programs, for all targets.
 fn kernels(programs: &[Source]) -> Vec<Kernel> {
     let targets = [
-        (Machine::Cpu, DeviceDescription::cpu(4)),
-        (Machine::Simt, DeviceDescription::simt()),
-        (Machine::Nvptx { capability: 80, ptx_version: None }, DeviceDescription::sm(80)),
+        (Machine::cpu(), DeviceDescription::cpu(4)),
+        (Machine::simt(), DeviceDescription::simt()),
+        (Machine::nvptx(80), DeviceDescription::sm(80)),
     ];
     programs
         .iter()

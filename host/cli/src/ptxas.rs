@@ -27,9 +27,9 @@ pub struct Quality {
     pub widest_write: u32,
 }
 
-/// Assembles PTX and reports on its kernels, in the assembler's order.
-pub fn measure(ptx: &str, capability: u32) -> Result<Vec<Quality>, Failure> {
-    let mut kernels = parse_report(&assemble(ptx, capability)?);
+/// Assembles PTX for a target (`sm_90`) and reports on its kernels, in the assembler's order.
+pub fn measure(ptx: &str, target: &str) -> Result<Vec<Quality>, Failure> {
+    let mut kernels = parse_report(&assemble(ptx, target)?);
     for kernel in &mut kernels {
         (kernel.widest_read, kernel.widest_write) = widest_accesses(ptx, &kernel.kernel);
     }
@@ -56,11 +56,17 @@ fn program() -> Result<PathBuf, Failure> {
 }
 
 /// Gives the assembler's report.
-fn assemble(ptx: &str, capability: u32) -> Result<String, Failure> {
+fn assemble(ptx: &str, target: &str) -> Result<String, Failure> {
     let program = program()?;
     let failed = |e: std::io::Error| Failure::input(format!("cannot run {}: {e}", program.display()));
     let mut child = Command::new(&program)
-        .args(["-v", &format!("-arch=sm_{capability}"), "-o", "/dev/null", "/dev/stdin"])
+        .args([
+            "-v",
+            &format!("-arch={}", target.trim_end_matches(char::is_alphabetic)),
+            "-o",
+            "/dev/null",
+            "/dev/stdin",
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -77,7 +83,7 @@ fn assemble(ptx: &str, capability: u32) -> Result<String, Failure> {
     if output.status.success() {
         Ok(report)
     } else {
-        Err(Failure::Bug(format!("ptxas refuses the kernels for sm_{capability}:\n{report}")))
+        Err(Failure::Bug(format!("ptxas refuses the kernels for {target}:\n{report}")))
     }
 }
 

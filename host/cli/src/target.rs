@@ -1,34 +1,34 @@
 //! Names of targets.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_lowering::Target;
+use fusebox_lowering::{Runner, Target};
 
 use crate::exit::Failure;
 
-/// The target of that name and the device it stands for.
+/// The name of the GPU in this machine.
+pub const THIS_GPU: &str = "cuda";
+
+/// The target of that name and the device it stands for: this machine's own where it is meant.
 pub fn parse(name: &str, threads: usize, ptx_version: Option<u32>) -> Result<(Target, DeviceDescription), Failure> {
-    if let Some(digits) = name.strip_prefix("sm_") {
-        let capability = digits.trim_end_matches(char::is_alphabetic).parse();
-        let capability = capability.map_err(|_| unknown(name))?;
-        return Ok((Target::Nvptx { capability, ptx_version }, DeviceDescription::sm(capability)));
-    }
-    if name.starts_with("gfx") {
-        let device = DeviceDescription { name: name.into(), warp_size: 64, ..DeviceDescription::sm(90) };
-        return Ok((Target::Amdgpu { processor: name.into() }, device));
-    }
-    match name {
-        "cpu" => Ok((Target::Cpu, fusebox_runtime::describe_cpu(threads))),
-        "simt" => Ok((Target::Simt, DeviceDescription::simt())),
-        "cuda" => {
+    let (target, device) = match name {
+        THIS_GPU => {
             let (capability, device) = fusebox_runtime::describe_gpu()?;
-            Ok((Target::Nvptx { capability, ptx_version }, device))
+            (Target::nvptx(capability), device)
         }
-        _ => Err(unknown(name)),
-    }
+        _ => {
+            let target = Target::named(name).ok_or_else(|| unknown(name))?;
+            let device = match target.runner() {
+                Some(Runner::Cpu) => fusebox_runtime::describe_cpu(threads),
+                _ => target.device().clone(),
+            };
+            (target, device)
+        }
+    };
+    Ok((ptx_version.into_iter().fold(target, Target::with_ptx_version), device))
 }
 
 fn unknown(name: &str) -> Failure {
-    Failure::usage(format!("unknown target `{name}`: cpu, simt, cuda, sm_NN or gfxNNN"))
+    Failure::usage(format!("unknown target `{name}`: {} or {THIS_GPU}", Target::names().join(", ")))
 }
 
 /// The number of threads meant by the flag.

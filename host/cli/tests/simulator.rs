@@ -44,7 +44,7 @@ fn a_report_names_what_the_program_calls_it() {
     let text = "fusion {\n  p = f32[40] parameter(0)\n  ROOT twice = f32[40] add(p, p)\n}\n";
     let registry = Registry::new(fusebox_bundle::emitters()).unwrap();
     let options = fusebox_compiler::Options {
-        target: Target::Simt,
+        target: Target::simt(),
         device: DeviceDescription::simt(),
         emitters: Emitters { registry, ..Emitters::default() },
         threads: 1,
@@ -148,7 +148,7 @@ impl Case {
             launch: self.launch,
             shared_bytes: self.shared_bytes,
         };
-        let code = compile(&[source], &Target::Simt, &mut NoStages).map_err(|e| e.to_string())?;
+        let code = compile(&[source], &Target::simt(), &mut NoStages).map_err(|e| e.to_string())?;
         let Code::Object { bytes, sites } = code else { panic!("not an object") };
         let executable = self.executable(CodeImage::Object { bytes, sites });
         let mut program = Program::load(executable, &Options { threads: 1, order }).map_err(|e| e.to_string())?;

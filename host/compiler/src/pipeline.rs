@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Plan;
 use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with, verify};
-use fusebox_lowering::{Code, Stage, Target};
+use fusebox_lowering::{Code, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable};
 
 use crate::fuse::BidRecord;
@@ -163,11 +163,10 @@ fn image(code: &Code) -> Result<CodeImage, CompileError> {
 }
 
 fn runs_on(target: &Target) -> Result<fusebox_runtime::Target, CompileError> {
-    match target {
-        Target::Cpu => Ok(fusebox_runtime::Target::Cpu),
-        Target::Simt => Ok(fusebox_runtime::Target::Simt),
-        Target::Nvptx { capability, .. } => Ok(fusebox_runtime::Target::Cuda(*capability)),
-        Target::Amdgpu { .. } => Err(assembly_only()),
+    match target.runner().ok_or_else(assembly_only)? {
+        Runner::Cpu => Ok(fusebox_runtime::Target::Cpu),
+        Runner::Simulator => Ok(fusebox_runtime::Target::Simt),
+        Runner::Cuda(capability) => Ok(fusebox_runtime::Target::Cuda(capability)),
     }
 }
 

@@ -15,31 +15,16 @@ pub mod math;
 mod mlir;
 mod optimize;
 mod pipeline;
-mod ptx;
 mod stages;
 mod symbols;
 mod targets;
 mod write;
 
-use std::fmt;
-
 pub use error::{Diagnostic, LoweringError};
 pub use launch::read_kernel;
 pub use mlir::{check_with_mlir, generic_form};
 pub use pipeline::{compile, dedicate, kernel_text, lower, parse, read, verify};
-
-/// The machine to compile for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// The processor this runs on.
-    Cpu,
-    /// The GPU form of the kernel, as code for this processor that calls the simulator.
-    Simt,
-    /// NVIDIA: compute capability (80, 90), PTX version as two or three digits (`83`), `None` for LLVM's choice.
-    Nvptx { capability: u32, ptx_version: Option<u32> },
-    /// AMD: `gfx942` … Compiles to assembly only.
-    Amdgpu { processor: String },
-}
+pub use targets::{Runner, Target};
 
 /// One argument of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,27 +152,4 @@ impl Stages for NoStages {
     }
 
     fn stage(&mut self, _: Stage, _: &str) {}
-}
-
-impl Target {
-    /// Alignment of every buffer in bytes.
-    pub fn buffer_alignment(&self) -> u64 {
-        targets::TargetInfo::of(self).buffer_alignment
-    }
-
-    /// Whether a program's kernels may be compiled in several batches.
-    pub fn takes_several_modules(&self) -> bool {
-        targets::TargetInfo::of(self).several_modules
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Target::Cpu => f.write_str("cpu"),
-            Target::Simt => f.write_str("simt"),
-            Target::Nvptx { capability, .. } => write!(f, "sm_{capability}"),
-            Target::Amdgpu { processor } => f.write_str(processor),
-        }
-    }
 }

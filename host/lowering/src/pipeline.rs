@@ -5,9 +5,9 @@ use fusebox_core::ir;
 use crate::error::{Diagnostic, LoweringError};
 use crate::llvm::{FileKind, Machine, Module};
 use crate::stages::{self, KernelFunctions};
-use crate::targets::{Form, TargetInfo};
+use crate::targets::TargetInfo;
 use crate::write::Translation;
-use crate::{Code, KernelSource, Stage, Stages, Target, launch, ptx, symbols};
+use crate::{Code, KernelSource, Stage, Stages, Target, launch, symbols};
 
 /// The stages that a kernel passes through as kernel IR.
 const PASSES: [Stage; 5] = [Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
@@ -17,22 +17,17 @@ const PASSES: [Stage; 5] = [Stage::Inlined, Stage::Memory, Stage::Loops, Stage::
 /// # Errors
 /// If a kernel's IR is invalid or uses what the target does not have, or if the target does not exist.
 pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
-    let unknown = |reason| LoweringError::Target { target: target.to_string(), reason };
-    ptx::check(target).map_err(unknown)?;
-    let info = TargetInfo::of(target);
-    let machine = Machine::new(&info.backend).map_err(unknown)?;
-    let module = Module::new("kernels");
-    machine.prepare(&module);
-    let mut translation = Translation::new(module, &info);
+    let info = target.info();
+    let (machine, mut translation) = started(info)?;
     let wanted = Stage::ALL.into_iter().filter(|&stage| stage <= Stage::Scalars && stages.wants(stage));
     let mut texts: Vec<(Stage, String)> = wanted.map(|stage| (stage, String::new())).collect();
     for kernel in kernels {
-        let functions = passed(kernel, &info, Stage::Kernel, &PASSES, &mut texts)?;
+        let functions = passed(kernel, info, Stage::Kernel, &PASSES, &mut texts)?;
         translation.add_kernel(&functions, &kernel.facts())?;
     }
     texts.iter().for_each(|(stage, text)| stages.stage(*stage, text));
     translation.add_math()?;
-    generate(translation, &machine, &info, target, stages)
+    generate(translation, &machine, info, stages)
 }
 
 /// Takes one kernel from a stage to another and gives the text there.
@@ -51,23 +46,27 @@ pub fn lower(kernel: &KernelSource, target: &Target, from: Stage, to: Stage) -> 
     if to < from {
         return Err(LoweringError::Stage(format!("stage {} comes before {}", to.name(), from.name())));
     }
-    let info = TargetInfo::of(target);
+    let info = target.info();
     let passes: Vec<Stage> = PASSES.into_iter().filter(|&stage| from < stage && stage <= to).collect();
-    let functions = passed(kernel, &info, from, &passes, &mut [])?;
+    let functions = passed(kernel, info, from, &passes, &mut [])?;
     if to <= Stage::Scalars {
-        return Ok(functions.text(&info));
+        return Ok(functions.text(info));
     }
-    let unknown = |reason| LoweringError::Target { target: target.to_string(), reason };
-    ptx::check(target).map_err(unknown)?;
-    let machine = Machine::new(&info.backend).map_err(unknown)?;
-    let module = Module::new("kernels");
-    machine.prepare(&module);
-    let mut translation = Translation::new(module, &info);
+    let (machine, mut translation) = started(info)?;
     translation.add_kernel(&functions, &kernel.facts())?;
     translation.add_math()?;
     let mut only = Only { wanted: to, text: String::new() };
-    generate(translation, &machine, &info, target, &mut only)?;
+    generate(translation, &machine, info, &mut only)?;
     Ok(only.text)
+}
+
+/// LLVM's machine for a target, and an empty module to write kernels to.
+fn started(info: &TargetInfo) -> Result<(Machine, Translation<'_>), LoweringError> {
+    let checked = (info.backend.check)(info).and_then(|()| Machine::new(&info.backend));
+    let machine = checked.map_err(|reason| LoweringError::Target { target: info.device.name.clone(), reason })?;
+    let module = Module::new("kernels");
+    machine.prepare(&module);
+    Ok((machine, Translation::new(module, info)))
 }
 
 /// The text of a kernel as it is handed over, with what it is launched with: [`read_kernel`](crate::read_kernel) reads it.
@@ -121,7 +120,7 @@ fn offer(texts: &mut [(Stage, String)], stage: Stage, functions: &KernelFunction
 /// Says that this process will generate code for no other target, once and before anything is compiled. Some of LLVM's
 /// settings hold for the whole process; without this they suit all targets.
 pub fn dedicate(target: &Target) {
-    if matches!(target, Target::Cpu | Target::Simt) {
+    if !target.info().is_gpu() {
         crate::llvm::disable_strength_reduction();
     }
 }
@@ -195,7 +194,6 @@ fn generate(
     translation: Translation<'_>,
     machine: &Machine,
     info: &TargetInfo,
-    target: &Target,
     stages: &mut dyn Stages,
 ) -> Result<Code, LoweringError> {
     let module = &translation.llvm;
@@ -207,17 +205,15 @@ fn generate(
     if stages.wants(Stage::Llvm) {
         stages.stage(Stage::Llvm, &module.text());
     }
-    if stages.wants(Stage::Assembly) || info.is_gpu() {
+    if stages.wants(Stage::Assembly) || info.backend.assembled.is_some() {
         // Generating code changes the module, but not what it means; a second time starts from there.
         let bytes = machine.emit(module, FileKind::Assembly).map_err(LoweringError::Llvm)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if stages.wants(Stage::Assembly) {
             stages.stage(Stage::Assembly, &text);
         }
-        match info.form {
-            Form::Ptx => return ptx::checked(text, target).map(Code::Ptx),
-            Form::Amdgpu => return Ok(Code::Assembly(text)),
-            Form::Blocks | Form::Thread => {}
+        if let Some(assembled) = info.backend.assembled {
+            return assembled(info, text);
         }
     }
     let bytes = machine.emit(module, FileKind::Object).map_err(LoweringError::Llvm)?;

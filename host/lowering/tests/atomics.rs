@@ -123,7 +123,7 @@ fn the_last_of_one_blocks_values_stays() {
 }
 
 fn ptx(ty: &str, bytes: u64, body: &str, capability: u32) -> String {
-    let target = Target::Nvptx { capability, ptx_version: None };
+    let target = Target::nvptx(capability);
     match compile(&[histogram(ty, bytes, body, 16)], &target, &mut NoStages) {
         Ok(Code::Ptx(text)) => {
             jit::assemble(&text, capability);
@@ -162,7 +162,7 @@ fn gpus_have_instructions_for_common_updates() {
             let text = ptx(ty, bytes, &body, capability);
             assert!(text.contains(instruction), "{ty}, {instruction}:\n{text}");
         }
-        let target = Target::Amdgpu { processor: "gfx942".into() };
+        let target = Target::named("gfx942").unwrap();
         compile(&[histogram(ty, bytes, &body, 16)], &target, &mut NoStages).unwrap();
     }
     contains_in_order(&ptx("bf16", 2, &narrow_sum("bf16"), 90), &["global.add.noftz.bf16"]);
@@ -173,7 +173,7 @@ fn gpus_have_instructions_for_common_updates() {
 fn sixteen_bytes_are_replaced_but_not_combined_on_gpus() {
     let wide = "complex<f64>";
     let negated = COMPLEX_SUM.replace("f32", "f64").replace("addf", "mulf");
-    let target = Target::Nvptx { capability: 80, ptx_version: None };
+    let target = Target::nvptx(80);
     let error = compile(&[histogram(wide, 16, &negated, 16)], &target, &mut NoStages).unwrap_err();
     contains_in_order(&error.to_string(), &["xla_gpu.atomic_rmw", "16 bytes"]);
     let replaced = COMPLEX_SUM.replace("f32", "f64").replace("%old", "%x");
@@ -189,7 +189,7 @@ fn an_update_that_changes_nothing_compiles_everywhere() {
         for capability in [80, 90] {
             ptx("f32", 4, body, capability);
         }
-        for target in [Target::Cpu, Target::Simt, Target::Amdgpu { processor: "gfx942".into() }] {
+        for target in [Target::cpu(), Target::simt(), Target::named("gfx942").unwrap()] {
             compile(&[histogram("f32", 4, body, 16)], &target, &mut NoStages).unwrap();
         }
     }

@@ -31,7 +31,7 @@ const ADD: &str = r#"
 #[test]
 fn a_loop_runs_in_any_split_of_its_blocks() {
     let kernel = source("add", ADD, &[4000; 3], 1, 4, 1);
-    let (code, stages) = stages_of(&kernel, &Target::Cpu).unwrap_or_else(|error| panic!("{error}"));
+    let (code, stages) = stages_of(&kernel, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
     // The loop is vectorised, and nothing is called.
     contains_in_order(stages.get(Stage::Llvm), &["define void @add(", "x float>", "fadd <"]);
     let bytes = object(code);
@@ -51,7 +51,7 @@ fn two_kernels_of_one_batch_and_two_batches_of_one_thread() {
     let first = source("add", ADD, &[4000; 3], 1, 4, 1);
     let second = source("again", &ADD.replace("\"add", "\"again").replace("@add", "@again"), &[4000; 3], 1, 4, 1);
     for _ in 0..2 {
-        let code = jit::compile(&[first.clone(), second.clone()], &Target::Cpu, &mut fusebox_lowering::NoStages);
+        let code = jit::compile(&[first.clone(), second.clone()], &Target::cpu(), &mut fusebox_lowering::NoStages);
         let bytes = object(code.unwrap());
         for name in ["add", "again"] {
             let mut buffers = [Buffer::of(&[1f32; 1000]), Buffer::of(&[2f32; 1000]), Buffer::of(&[0f32; 1000])];

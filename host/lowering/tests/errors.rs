@@ -22,7 +22,7 @@ fn kernel(body: &str) -> KernelSource {
 /// The message of compiling a kernel with this body.
 #[track_caller]
 fn message(body: &str) -> String {
-    match compile(&[kernel(body)], &Target::Cpu, &mut NoStages) {
+    match compile(&[kernel(body)], &Target::cpu(), &mut NoStages) {
         Err(error) => error.to_string(),
         Ok(_) => panic!("compiled: {body}"),
     }
@@ -104,7 +104,7 @@ fn the_kernel_at_fault_is_the_one_named() {
         functions: kernel("").functions.replace("\"bad\"", "\"good\""),
         ..kernel("")
     };
-    let error = compile(&[good.clone(), kernel("%x = 3"), good], &Target::Cpu, &mut NoStages).unwrap_err();
+    let error = compile(&[good.clone(), kernel("%x = 3"), good], &Target::cpu(), &mut NoStages).unwrap_err();
     assert!(matches!(&error, LoweringError::Invalid { kernel, .. } if kernel == "bad"), "{error}");
 }
 
@@ -112,13 +112,13 @@ fn the_kernel_at_fault_is_the_one_named() {
 fn the_description_of_arguments_must_fit() {
     let mut small = kernel("");
     small.arguments[1].bytes = 15;
-    let error = compile(&[small], &Target::Cpu, &mut NoStages).unwrap_err();
+    let error = compile(&[small], &Target::cpu(), &mut NoStages).unwrap_err();
     contains_in_order(&error.to_string(), &["kernel `bad`: `func.func`", "15 bytes do not hold"]);
     let mut few = kernel("");
     few.arguments.pop();
-    let error = compile(&[few], &Target::Cpu, &mut NoStages).unwrap_err();
+    let error = compile(&[few], &Target::cpu(), &mut NoStages).unwrap_err();
     contains_in_order(&error.to_string(), &["has 2 arguments, the kernel is described with 1"]);
     let absent = KernelSource { entry: "absent".into(), ..kernel("") };
-    let error = compile(&[absent], &Target::Cpu, &mut NoStages).unwrap_err();
+    let error = compile(&[absent], &Target::cpu(), &mut NoStages).unwrap_err();
     contains_in_order(&error.to_string(), &["kernel `absent`", "no function of the kernel's name"]);
 }

@@ -90,11 +90,11 @@ fn lowered(name: &str, text: &str, from: Stage, to: Stage) -> Result<String, Low
 fn target(name: &str, text: &str) -> Target {
     let said = text.lines().find_map(|line| line.strip_prefix("// target: "));
     match said.unwrap_or_else(|| panic!("{name} does not say its target")) {
-        "cpu" => Target::Cpu,
-        "simt" => Target::Simt,
-        "gfx942" => Target::Amdgpu { processor: "gfx942".into() },
+        "cpu" => Target::cpu(),
+        "simt" => Target::simt(),
+        "gfx942" => Target::named("gfx942").unwrap(),
         other => match other.strip_prefix("sm_").and_then(|capability| capability.parse().ok()) {
-            Some(capability) => Target::Nvptx { capability, ptx_version: None },
+            Some(capability) => Target::nvptx(capability),
             None => panic!("{name}: there is no target {other}"),
         },
     }

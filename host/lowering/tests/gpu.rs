@@ -78,7 +78,11 @@ fn narrow_lanes_that_are_written_one_by_one_are_moved_together() {
 }
 
 fn ptx(kernel: &KernelSource, capability: u32, ptx_version: Option<u32>) -> String {
-    match compile(std::slice::from_ref(kernel), &Target::Nvptx { capability, ptx_version }, &mut NoStages) {
+    match compile(
+        std::slice::from_ref(kernel),
+        &ptx_version.into_iter().fold(Target::nvptx(capability), Target::with_ptx_version),
+        &mut NoStages,
+    ) {
         Ok(Code::Ptx(text)) => text,
         other => panic!("{other:?}"),
     }
@@ -113,18 +117,18 @@ fn the_version_is_the_one_asked_for() {
     let kernel = vectorized(65536);
     assert!(ptx(&kernel, 90, Some(83)).contains(".version 8.3"));
     assert!(ptx(&kernel, 80, Some(87)).contains(".version 8.7"));
-    let unknown = Target::Nvptx { capability: 90, ptx_version: Some(91) };
+    let unknown = Target::nvptx(90).with_ptx_version(91);
     let error = compile(std::slice::from_ref(&kernel), &unknown, &mut NoStages).unwrap_err();
     assert!(matches!(&error, LoweringError::Target { .. }), "{error}");
     contains_in_order(&error.to_string(), &["sm_90", "does not write PTX 9.1"]);
-    let unknown = Target::Nvptx { capability: 91, ptx_version: None };
+    let unknown = Target::nvptx(91);
     let error = compile(&[kernel], &unknown, &mut NoStages).unwrap_err();
     contains_in_order(&error.to_string(), &["sm_91", "does not know it"]);
 }
 
 #[test]
 fn amd_gets_assembly() {
-    let target = Target::Amdgpu { processor: "gfx942".into() };
+    let target = Target::named("gfx942").unwrap();
     match compile(&[vectorized(65536)], &target, &mut NoStages) {
         Ok(Code::Assembly(text)) => contains_in_order(
             &text,

@@ -44,9 +44,9 @@ fn regions_are_nested_so_deep() {
         let close = "\"scf.yield\"() : () -> ()\n}, {\n}) : (i1) -> ()\n".repeat(depth);
         format!("%c = \"arith.constant\"() <{{value = true}}> : () -> i1\n{open}{close}")
     };
-    let text = message(&nested(200_000), "", &Target::Cpu);
+    let text = message(&nested(200_000), "", &Target::cpu());
     assert!(text.contains("regions within each other; kernels have at most"), "{text}");
-    compiled(kernel(&nested(60), ""), &Target::Cpu).unwrap();
+    compiled(kernel(&nested(60), ""), &Target::cpu()).unwrap();
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn values_are_so_large() {
             "is not statically shaped, or larger than any memory",
         ),
     ] {
-        for target in [Target::Cpu, Target::Simt] {
+        for target in [Target::cpu(), Target::simt()] {
             let text = message(body, "", &target);
             assert!(text.contains(expected), "{body}: {text}");
         }
@@ -79,7 +79,7 @@ fn values_are_so_large() {
     // The product of these sizes is 0, if it is not looked at closely.
     let mut huge = kernel("", "");
     huge.functions = huge.functions.replace("tensor<4xf32>", "tensor<4294967296x4294967296xf32>");
-    let text = compiled(huge, &Target::Cpu).unwrap_err();
+    let text = compiled(huge, &Target::cpu()).unwrap_err();
     assert!(text.contains("larger than any memory"), "{text}");
 }
 
@@ -98,10 +98,10 @@ fn unrolled(points: i64) -> String {
 #[test]
 fn loops_are_unrolled_so_often() {
     for points in [1_000_000_000, i64::MAX] {
-        let text = message(&unrolled(points), "", &Target::Cpu);
+        let text = message(&unrolled(points), "", &Target::cpu());
         assert!(text.contains("operations; kernels have at most"), "{text}");
     }
-    compiled(kernel(&unrolled(100), ""), &Target::Cpu).unwrap();
+    compiled(kernel(&unrolled(100), ""), &Target::cpu()).unwrap();
 }
 
 fn function(name: &str, body: &str) -> String {
@@ -127,7 +127,7 @@ fn functions_do_not_call_each_other_in_a_circle() {
     for functions in
         [function("f", &call("f")), function("f", &call("g")) + &function("g", &call("f")), function("f", &reduce("f"))]
     {
-        for target in [Target::Cpu, Target::Simt] {
+        for target in [Target::cpu(), Target::simt()] {
             let text = message(used, &functions, &target);
             assert!(text.contains("functions call each other in a circle"), "{text}");
         }
@@ -154,7 +154,7 @@ fn combiners_within_combiners_are_written_out_so_often() {
 %done = "tensor.insert"(%y, %out, %i) : (f32, tensor<4xf32>, index) -> tensor<4xf32>"#,
         reduce("f59".into(), "%x", "%y")
     );
-    let text = message(&body, &functions, &Target::Simt);
+    let text = message(&body, &functions, &Target::simt());
     assert!(text.contains("combiners written out"), "{text}");
 }
 
@@ -165,7 +165,7 @@ fn a_call_that_expects_more_results_than_there_are_is_refused() {
 %y, %z = "xla_gpu.pure_call"(%x, %x) {callee = @f} : (f32, f32) -> (f32, f32)
 %w = "arith.addf"(%z, %z) : (f32, f32) -> f32
 %done = "tensor.insert"(%w, %out, %i) : (f32, tensor<4xf32>, index) -> tensor<4xf32>"#;
-    let text = message(body, &functions, &Target::Cpu);
+    let text = message(body, &functions, &Target::cpu());
     assert!(text.contains("operands or results differ from those of the function @f"), "{text}");
 }
 
@@ -192,7 +192,7 @@ fn chains_of_index_arithmetic_take_time_in_proportion_to_their_length() {
 %x = "tensor.extract"(%in, %l399) : (tensor<4xf32>, index) -> f32
 %done = "tensor.insert"(%x, %out, %i) : (f32, tensor<4xf32>, index) -> tensor<4xf32>"#
         );
-        for target in [Target::Cpu, Target::Simt, Target::Nvptx { capability: 80, ptx_version: None }] {
+        for target in [Target::cpu(), Target::simt(), Target::nvptx(80)] {
             let start = Instant::now();
             compiled(kernel(&body, ""), &target).unwrap();
             assert!(start.elapsed() < Duration::from_secs(20), "{operation} for {target}: {:?}", start.elapsed());
@@ -208,7 +208,7 @@ fn a_factor_without_a_positive_counterpart_is_a_factor() {
   %next = "tensor.insert"(%x, %state, %i) : (f32, tensor<4xf32>, index) -> tensor<4xf32>
   "xla_gpu.yield"(%next) : (tensor<4xf32>) -> ()
 }) {map = "(d0)[s0] -> (s0), domain: d0 in [0, 3], s0 in [0, 9], s0 * -9223372036854775808 + d0 in [-5, 5]"} : (index, tensor<4xf32>) -> tensor<4xf32>"#;
-    for target in [Target::Cpu, Target::Simt] {
+    for target in [Target::cpu(), Target::simt()] {
         compiled(kernel(body, ""), &target).unwrap();
     }
 }
@@ -287,7 +287,7 @@ fn odd_words_are_no_danger() {
         for ty in [ty, "f32", "index"] {
             for name in ["value", "map", "callee", "static_position", "mask", "predicate", "unroll"] {
                 let body = format!("%f = \"arith.constant\"() {{{name} = {value}}} : () -> {ty}");
-                let _ = compiled(kernel(&body, ""), &Target::Cpu);
+                let _ = compiled(kernel(&body, ""), &Target::cpu());
             }
         }
     }
@@ -400,7 +400,7 @@ fn odd_words_are_no_danger() {
                             "%c = \"arith.constant\"() {{value = 1.0 : f32}} : () -> f32\n\
                              {name}\"{operation}\"({operands}) {regions} : ({taken}) -> {result}"
                         );
-                        let _ = compiled(kernel(&body, ""), &Target::Cpu);
+                        let _ = compiled(kernel(&body, ""), &Target::cpu());
                     }
                 }
             }

@@ -186,7 +186,7 @@ struct Library {
 impl Library {
     fn new<T: Float>() -> Library {
         let kernels: Vec<KernelSource> = CASES.iter().map(|case| kernel::<T>(case.0, operands(case.1))).collect();
-        let code = compile(&kernels, &Target::Cpu, &mut NoStages).unwrap_or_else(|error| panic!("{error}"));
+        let code = compile(&kernels, &Target::cpu(), &mut NoStages).unwrap_or_else(|error| panic!("{error}"));
         Library { object: object(code) }
     }
 
@@ -350,7 +350,7 @@ fn f32_functions_become_vector_code() {
             continue;
         }
         let source = kernel::<f32>(operation, operands(reference));
-        let (_, stages) = stages_of(&source, &Target::Cpu).unwrap_or_else(|error| panic!("{error}"));
+        let (_, stages) = stages_of(&source, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
         let optimised = stages.get(Stage::Llvm);
         contains_in_order(optimised, &["x float> "]);
         let scalar_call = optimised.lines().find(|line| line.contains("call float") || line.contains("call double"));
@@ -360,7 +360,7 @@ fn f32_functions_become_vector_code() {
 
 #[test]
 fn every_operation_compiles_for_nvidia_without_calls() {
-    let target = Target::Nvptx { capability: 80, ptx_version: None };
+    let target = Target::nvptx(80);
     for &(operation, reference, ..) in CASES {
         for source in [kernel::<f32>(operation, operands(reference)), kernel::<f64>(operation, operands(reference))] {
             let (_, stages) = stages_of(&source, &target).unwrap_or_else(|error| panic!("{error}"));

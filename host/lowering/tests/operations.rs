@@ -130,7 +130,7 @@ fn math_comes_from_the_library_and_is_vectorized() {
         assert!((f64::from(*found) - exact).abs() <= 2e-7 * exact, "exp {value}: {found}");
     }
     let kernel = jit::elementwise::kernel("unary", &[("f32", 4)], ("f32", 4), 1000, body);
-    let (_, stages) = jit::stages_of(&kernel, &fusebox_lowering::Target::Cpu).unwrap();
+    let (_, stages) = jit::stages_of(&kernel, &fusebox_lowering::Target::cpu()).unwrap();
     jit::contains_in_order(stages.get(fusebox_lowering::Stage::Llvm), &["define void @unary", "vector.body", "fmul <"]);
 }
 

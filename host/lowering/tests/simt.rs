@@ -10,7 +10,7 @@ use jit::{Buffer, accesses, contains_in_order, elementwise, run, stages_of};
 fn every_access_is_reported_with_its_place() {
     let mut kernel = elementwise::kernel("k", &[("f32", 4)], ("i8", 1), 10, "%r = \"arith.fptosi\"(%x0) : (f32) -> i8");
     kernel.launch.threads_per_block = 1;
-    let (code, _) = stages_of(&kernel, &Target::Simt).unwrap();
+    let (code, _) = stages_of(&kernel, &Target::simt()).unwrap();
     let Code::Object { bytes, sites } = code else { panic!("not an object") };
     assert_eq!(sites.len(), 3, "{sites:?}");
     contains_in_order(&sites[0], &["k: scf.for at k:"]);

@@ -140,7 +140,7 @@ fn borders_in_two_dimensions() {
 
 #[test]
 fn the_inside_of_a_pad_is_a_plain_copy() {
-    let (_, stages) = stages_of(&pad(1000, 1024, 5, [990, 1000]), &Target::Cpu).unwrap();
+    let (_, stages) = stages_of(&pad(1000, 1024, 5, [990, 1000]), &Target::cpu()).unwrap();
     let text = stages.get(Stage::Llvm);
     assert!(!text.contains("llvm.masked.load") && text.contains("wide.load"), "{text}");
 }

@@ -70,7 +70,7 @@ fn block_reduction(ty: &str, bytes: u64, body: &str, threads: u32) -> KernelSour
 }
 
 fn ptx(kernel: &KernelSource, capability: u32) -> String {
-    let target = Target::Nvptx { capability, ptx_version: None };
+    let target = Target::nvptx(capability);
     match compile(std::slice::from_ref(kernel), &target, &mut NoStages) {
         Ok(Code::Ptx(text)) => {
             if let Some(report) = jit::assemble(&text, capability) {
@@ -84,7 +84,7 @@ fn ptx(kernel: &KernelSource, capability: u32) -> String {
 }
 
 fn amd(kernel: &KernelSource) -> String {
-    let target = Target::Amdgpu { processor: "gfx942".into() };
+    let target = Target::named("gfx942").unwrap();
     match compile(std::slice::from_ref(kernel), &target, &mut NoStages) {
         Ok(Code::Assembly(text)) => text,
         Ok(other) => panic!("{other:?}"),
@@ -102,13 +102,13 @@ fn on_the_cpu_a_block_of_one_thread_reduces_alone() {
     compile_and_run(&kernel, &mut buffers);
     assert_eq!(buffers[1].values::<f32>(), [255.0 * 256.0 / 4.0]);
     // The tile of one element is a register.
-    let (_, stages) = stages_of(&kernel, &Target::Cpu).unwrap();
+    let (_, stages) = stages_of(&kernel, &Target::cpu()).unwrap();
     assert!(!stages.get(Stage::Llvm).contains("alloca"), "{}", stages.get(Stage::Llvm));
 }
 
 #[test]
 fn a_block_of_many_threads_needs_a_gpu() {
-    let error = compile(&[block_reduction("f32", 4, ADD_F32, 32)], &Target::Cpu, &mut NoStages).unwrap_err();
+    let error = compile(&[block_reduction("f32", 4, ADD_F32, 32)], &Target::cpu(), &mut NoStages).unwrap_err();
     contains_in_order(&error.to_string(), &["a block has 32 threads"]);
 }
 
@@ -118,7 +118,7 @@ fn tiles_take_no_more_than_the_plan_says() {
     kernel.shared_bytes = 16;
     ptx(&kernel, 90);
     kernel.shared_bytes = 15;
-    let target = Target::Nvptx { capability: 90, ptx_version: None };
+    let target = Target::nvptx(90);
     let error = compile(&[kernel], &target, &mut NoStages).unwrap_err();
     contains_in_order(&error.to_string(), &["xla_gpu.allocate_shared", "take 16 bytes", "asks for 15"]);
 }
@@ -183,7 +183,7 @@ fn lanes_exchange_values_of_every_width() {
         }
         let text = amd(&kernel);
         assert_eq!(text.matches("ds_bpermute_b32").count(), 5 * words, "{ty}:\n{text}");
-        compile(&[block_reduction(ty, bytes, body, 1)], &Target::Cpu, &mut NoStages).unwrap();
+        compile(&[block_reduction(ty, bytes, body, 1)], &Target::cpu(), &mut NoStages).unwrap();
     }
 }
 
@@ -289,7 +289,7 @@ fn tiles_are_carried_through_loops_and_branches() {
 
 #[test]
 fn shuffles_need_whole_warps() {
-    let target = Target::Nvptx { capability: 90, ptx_version: None };
+    let target = Target::nvptx(90);
     let mut kernel = block_reduction("f32", 4, ADD_F32, 128);
     kernel.launch.threads_per_block = 48;
     let error = compile(std::slice::from_ref(&kernel), &target, &mut NoStages).unwrap_err();

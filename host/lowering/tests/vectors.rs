@@ -32,7 +32,7 @@ fn copy(element: Scalar, bytes: u64, lanes: i64, through_tile: bool) -> KernelSo
 }
 
 fn ptx(kernel: KernelSource, capability: u32) -> String {
-    match compile(&[kernel], &Target::Nvptx { capability, ptx_version: None }, &mut NoStages) {
+    match compile(&[kernel], &Target::nvptx(capability), &mut NoStages) {
         Ok(Code::Ptx(text)) => {
             jit::assemble(&text, capability);
             text
@@ -70,7 +70,7 @@ fn rows_of_any_type_are_accesses_of_sixteen_bytes() {
         if bytes < 8 {
             contains_in_order(&ptx(copy(element, bytes, 4 / bytes as i64, false), 90), &["st.global.b32"]);
         }
-        let target = Target::Amdgpu { processor: "gfx942".into() };
+        let target = Target::named("gfx942").unwrap();
         let Ok(Code::Assembly(text)) =
             compile(&[copy(element, bytes, 16 / bytes as i64, true)], &target, &mut NoStages)
         else {
@@ -118,7 +118,7 @@ fn columns(element: Scalar) -> FunctionBuilder {
 #[test]
 fn accumulators_are_vectors() {
     let kernel = source("columns", &columns(Scalar::F32).finish().unwrap().to_string(), &[6400, 64, 4], 2, 1, 1);
-    let (_, stages) = stages_of(&kernel, &Target::Cpu).unwrap();
+    let (_, stages) = stages_of(&kernel, &Target::cpu()).unwrap();
     let llvm = stages.get(Stage::Llvm);
     assert!(llvm.contains("phi <16 x float>") || llvm.contains("phi <8 x float>"), "{llvm}");
     let values: Vec<f32> = (0..1600).map(|i| (i % 37) as f32).collect();
@@ -202,9 +202,9 @@ fn transfers_beyond_the_contract_are_refused() {
 "#;
     for (bounds, along, message) in [("true", "d0", "along the last dimension"), ("false", "d1", "must be in bounds")] {
         let text = text.replace("BOUNDS", bounds).replace("ALONG", along);
-        let error = compile(&[source("bad", &text, &[64, 64], 1, 1, 1)], &Target::Cpu, &mut NoStages).unwrap_err();
+        let error = compile(&[source("bad", &text, &[64, 64], 1, 1, 1)], &Target::cpu(), &mut NoStages).unwrap_err();
         contains_in_order(&error.to_string(), &["vector.transfer_read", message]);
     }
     let text = text.replace("BOUNDS", "true").replace("ALONG", "d1");
-    compile(&[source("bad", &text, &[64, 64], 1, 1, 1)], &Target::Cpu, &mut NoStages).unwrap();
+    compile(&[source("bad", &text, &[64, 64], 1, 1, 1)], &Target::cpu(), &mut NoStages).unwrap();
 }

@@ -6,7 +6,7 @@ use fusebox_compiler::{Compilation, Dump, Emitters, Options, Phase, Source, comp
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Emitter;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
-use fusebox_lowering::{Code, Target};
+use fusebox_lowering::{Code, Runner, Target};
 use fusebox_plugins::{Override, Registry, Spec};
 use fusebox_runtime::{Program, ThreadOrder};
 
@@ -121,8 +121,8 @@ impl Compiler {
     /// # Errors
     /// If that fails; if it is not the same.
     pub fn run(&self, text: &str, machine: &Machine, inputs: &[ArrayLiteral]) -> Result<Made, Failure> {
-        let orders: &[ThreadOrder] = match machine.target {
-            Target::Simt => &[ThreadOrder::Forward, ThreadOrder::Reverse],
+        let orders: &[ThreadOrder] = match machine.target.runner() {
+            Some(Runner::Simulator) => &[ThreadOrder::Forward, ThreadOrder::Reverse],
             _ => &[ThreadOrder::Forward],
         };
         self.run_in_orders(text, machine, inputs, orders)
@@ -162,8 +162,7 @@ impl Compiler {
     /// # Errors
     /// If the module cannot be compiled.
     pub fn ptx(&self, text: &str, capability: u32) -> Result<String, Failure> {
-        let target = Target::Nvptx { capability, ptx_version: None };
-        let machine = Machine::new(target, DeviceDescription::sm(capability));
+        let machine = Machine::new(Target::nvptx(capability), DeviceDescription::sm(capability));
         let made = self.compile(text, &machine, Phase::Code)?;
         let ptx = made.lowered.code.iter().filter_map(|code| match code {
             Code::Ptx(text) => Some(text.as_str()),

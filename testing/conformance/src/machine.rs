@@ -15,12 +15,12 @@ pub struct Machine {
 impl Machine {
     /// A processor of two cores.
     pub fn cpu() -> Machine {
-        Machine::new(Target::Cpu, DeviceDescription::cpu(2))
+        Machine::new(Target::cpu(), DeviceDescription::cpu(2))
     }
 
     /// The simulated GPU.
     pub fn simt() -> Machine {
-        Machine::new(Target::Simt, DeviceDescription::simt())
+        Machine::new(Target::simt(), DeviceDescription::simt())
     }
 
     /// A target with any device.

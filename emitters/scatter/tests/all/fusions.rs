@@ -29,20 +29,20 @@ impl Case {
     fn check_small(&self) {
         let gpu = DeviceDescription { core_count: 1, max_threads_per_core: 64, ..DeviceDescription::simt() };
         let text = self.text();
-        scatters(&text, None, [(Target::Cpu, DeviceDescription::cpu(1)), (Target::Simt, gpu)]);
+        scatters(&text, None, [(Target::cpu(), DeviceDescription::cpu(1)), (Target::simt(), gpu)]);
     }
 
     /// The same for processors only: among many threads it is open which of several updates an element keeps.
     fn check_on_processors(&self) {
         let text = self.text();
-        scatters(&text, None, [1, 2].map(|cores| (Target::Cpu, DeviceDescription::cpu(cores))));
+        scatters(&text, None, [1, 2].map(|cores| (Target::cpu(), DeviceDescription::cpu(cores))));
     }
 
     /// The same with the emitter that keeps the order of updates.
     fn check_in_order(&self) {
         let gpu = DeviceDescription { core_count: 2, ..DeviceDescription::simt() };
         let text = self.text();
-        let devices = [(Target::Cpu, DeviceDescription::cpu(3)), (Target::Simt, gpu)];
+        let devices = [(Target::cpu(), DeviceDescription::cpu(3)), (Target::simt(), gpu)];
         let made = scatters(&text, Some("scatter=scatter-in-order"), devices);
         assert_eq!(made, ["scatter-in-order"; 2], "{text}");
     }
@@ -52,7 +52,7 @@ impl Case {
         scatters(
             &self.text(),
             None,
-            [(Target::Cpu, DeviceDescription::cpu(2)), (Target::Simt, DeviceDescription::simt())],
+            [(Target::cpu(), DeviceDescription::cpu(2)), (Target::simt(), DeviceDescription::simt())],
         );
     }
 }

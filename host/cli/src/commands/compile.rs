@@ -13,28 +13,29 @@ use crate::{module, target};
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
     module::check_output(arguments.output.as_ref(), &arguments.common, [])?;
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
-    let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.target));
-    check(emit, &arguments.common.target)?;
+    let (target, _) = target::parse(&arguments.common.target, 1, arguments.ptx_version)?;
+    let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.target, &target));
+    check(emit, &target)?;
     let stages = stage(emit).into_iter().collect();
     let made = module::compile(&source, &arguments.common, arguments.ptx_version, last_phase(emit), stages)?;
-    let (target, _) = target::parse(&arguments.common.target, 1, arguments.ptx_version)?;
     write(arguments, &output(emit, &made, &target)?)
 }
 
-fn default_stage(target: &str) -> Emit {
-    match target {
-        t if t.starts_with("sm_") => Emit::Ptx,
-        t if t.starts_with("gfx") => Emit::Asm,
-        _ => Emit::Executable,
+/// What is run here is an executable; what is named by its machine code is that.
+fn default_stage(name: &str, target: &Target) -> Emit {
+    match target.runner() {
+        None => Emit::Asm,
+        Some(_) if name != target::THIS_GPU && target.writes_ptx() => Emit::Ptx,
+        Some(_) => Emit::Executable,
     }
 }
 
-fn check(emit: Emit, target: &str) -> Result<(), Failure> {
+fn check(emit: Emit, target: &Target) -> Result<(), Failure> {
     match emit {
-        Emit::Ptx if !target.starts_with("sm_") => {
+        Emit::Ptx if !target.writes_ptx() => {
             Err(Failure::usage(format!("--emit ptx needs --target sm_NN, not {target}")))
         }
-        Emit::Executable if target.starts_with("gfx") => {
+        Emit::Executable if target.runner().is_none() => {
             Err(Failure::usage(format!("{target} compiles to assembly only: use --emit asm")))
         }
         _ => Ok(()),

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use fusebox_core::emitter::INTERFACE_VERSION;
+use fusebox_lowering::Target;
 use fusebox_plugins::LoadedEmitter;
 use fusebox_run::terminal;
 use serde_json::{Value, json};
@@ -36,6 +37,6 @@ fn describe(emitter: &LoadedEmitter) -> Value {
         "version": descriptor.version,
         "origin": emitter.origin().to_string(),
         "interface": INTERFACE_VERSION,
-        "targets": ["cpu", "simt", "sm", "gfx"],
+        "targets": Target::names(),
     })
 }

@@ -41,9 +41,7 @@ fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
         };
         for code in &made.lowered.code {
             let Code::Ptx(text) = code else { continue };
-            let capability = target.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
-            let capability = capability.parse().map_err(|_| Failure::usage(format!("unknown target `{target}`")))?;
-            let kernels = ptxas::measure(text, capability)?;
+            let kernels = ptxas::measure(text, target)?;
             all.extend(kernels.into_iter().map(|kernel| (target.to_owned(), emitter_of(&kernel.kernel), kernel)));
         }
     }

@@ -156,7 +156,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn compiled(text: &str, until: Phase) -> Result<Compilation, String> {
     let registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?;
     let options = Options {
-        target: Target::Simt,
+        target: Target::simt(),
         device: DeviceDescription::simt(),
         emitters: Emitters { registry, ..Emitters::default() },
         threads: 1,

@@ -24,7 +24,7 @@ impl Engine {
             made.map(|made| made.result)
         };
         let result = match self {
-            Engine::Cpu => compiled(Machine::new(Target::Cpu, DeviceDescription::cpu(1))),
+            Engine::Cpu => compiled(Machine::new(Target::cpu(), DeviceDescription::cpu(1))),
             Engine::Simt => compiled(Machine::simt()),
             Engine::Interpreter => interpreted(text, inputs),
         };

@@ -47,7 +47,7 @@ pub fn fold(case: &Case) -> Vec<Folded> {
 fn fold_part(case: &Case, single: Range<usize>, pairs: Range<usize>) -> Folded {
     let text = case.constant_text(single.clone(), pairs.clone());
     let options = Options {
-        target: Target::Cpu,
+        target: Target::cpu(),
         device: DeviceDescription::cpu(1),
         emitters: Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() },
         threads: 1,

@@ -177,7 +177,7 @@ pub(crate) fn initialize_host() {
 
 /// Turns the packing of straight-line code off: it finds little on GPUs and takes time that grows with the square
 /// of an expression's depth. The pipeline's own option for it has no effect in LLVM 22.
-fn disable_straight_line_vectorizer() {
+pub(crate) fn disable_straight_line_vectorizer() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_option(c"-vectorize-slp=false"));
 }
@@ -196,26 +196,15 @@ fn set_option(option: &CStr) {
     unsafe { llvm_sys::support::LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null()) };
 }
 
-pub(crate) fn initialize_nvptx() {
-    disable_straight_line_vectorizer();
-    static ONCE: Once = Once::new();
-    // SAFETY: as for the host.
-    ONCE.call_once(|| unsafe {
-        LLVMInitializeNVPTXTargetInfo();
-        LLVMInitializeNVPTXTarget();
-        LLVMInitializeNVPTXTargetMC();
-        LLVMInitializeNVPTXAsmPrinter();
-    });
+/// A function that makes a GPU's back end known to LLVM, of the functions of LLVM that do so.
+macro_rules! backend {
+    ($($initialize:ident),+) => {
+        || {
+            static ONCE: std::sync::Once = std::sync::Once::new();
+            $crate::llvm::disable_straight_line_vectorizer();
+            // SAFETY: initialisation is done once; all functions are LLVM's own.
+            ONCE.call_once(|| unsafe { $(llvm_sys::target::$initialize();)+ });
+        }
+    };
 }
-
-pub(crate) fn initialize_amdgpu() {
-    disable_straight_line_vectorizer();
-    static ONCE: Once = Once::new();
-    // SAFETY: as for the host.
-    ONCE.call_once(|| unsafe {
-        LLVMInitializeAMDGPUTargetInfo();
-        LLVMInitializeAMDGPUTarget();
-        LLVMInitializeAMDGPUTargetMC();
-        LLVMInitializeAMDGPUAsmPrinter();
-    });
-}
+pub(crate) use backend;

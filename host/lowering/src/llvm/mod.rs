@@ -13,7 +13,7 @@ use llvm_sys::prelude::*;
 pub(crate) use atomic::AtomicOp;
 pub(crate) use builder::{FastMath, IntPredicate, Op, Unrolling};
 pub(crate) use machine::{
-    FileKind, Machine, disable_strength_reduction, host_has, initialize_amdgpu, initialize_host, initialize_nvptx,
+    FileKind, Machine, backend, disable_straight_line_vectorizer, disable_strength_reduction, host_has, initialize_host,
 };
 pub(crate) use module::Module;
 

@@ -71,7 +71,7 @@ impl StageError {
             kernel: facts.name.to_owned(),
             operation: self.operation,
             location: self.place.to_string(),
-            target: target.name.clone(),
+            target: target.device.name.clone(),
             reason: self.reason.0,
         }
     }

@@ -1,19 +1,30 @@
 //! AMD's GPUs, as assembly.
 
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::ir::Float;
 
-use super::{Atomics, Backend, Form, GpuCode, TargetInfo, gpu};
-use crate::llvm::{self, Module, Op, Val};
+use super::{Atomics, Backend, Family, GpuCode, TargetInfo, gpu};
+use crate::Code;
+use crate::llvm::{Module, Op, Val, backend};
 
 /// LLVM's number of the calling convention of kernels.
 const KERNEL: u32 = 91;
 
-pub(super) fn info(processor: &str) -> TargetInfo {
+/// Named by processor.
+pub(super) const FAMILY: Family = Family { names: "gfxNNN", named: |name| name.starts_with("gfx").then(|| info(name)) };
+
+fn info(processor: &str) -> TargetInfo {
     TargetInfo {
-        name: processor.to_owned(),
-        form: Form::Amdgpu,
+        device: DeviceDescription { name: processor.into(), warp_size: 64, ..DeviceDescription::sm(90) },
         backend: Backend {
-            initialize: llvm::initialize_amdgpu,
+            check: |_| Ok(()),
+            assembled: Some(|_, text| Ok(Code::Assembly(text))),
+            initialize: backend!(
+                LLVMInitializeAMDGPUTargetInfo,
+                LLVMInitializeAMDGPUTarget,
+                LLVMInitializeAMDGPUTargetMC,
+                LLVMInitializeAMDGPUAsmPrinter
+            ),
             triple: Some("amdgcn-amd-amdhsa"),
             processor: processor.to_owned(),
             features: String::new(),

@@ -1,18 +1,26 @@
 //! The processor this runs on.
 
-use super::{Atomics, Backend, Form, TargetInfo};
+use fusebox_core::device::DeviceDescription;
+
+use super::{Atomics, Backend, Family, Form, Runner, TargetInfo};
 use crate::{llvm, optimize};
+
+pub(super) const FAMILY: Family = Family { names: "cpu", named: |name| (name == "cpu").then(info) };
 
 pub(super) fn info() -> TargetInfo {
     TargetInfo {
-        name: "cpu".into(),
+        device: DeviceDescription::cpu(1),
+        runner: Some(Runner::Cpu),
         form: Form::Blocks,
         backend: Backend {
+            check: |_| Ok(()),
+            assembled: None,
             initialize: llvm::initialize_host,
             triple: None,
             processor: String::new(),
             features: String::new(),
         },
+        ptx: None,
         gpu: None,
         passes: optimize::on_host(),
         buffer_alignment: 64,

@@ -1,22 +1,124 @@
-//! What distinguishes targets: one value for each, in a file of its own.
+//! What distinguishes targets: one value for each, in a file of its own, and their list.
 
 mod amdgpu;
 mod cpu;
 mod nvptx;
 mod simt;
 
+use std::fmt;
+use std::sync::Arc;
+
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::ir::Float;
 
-use crate::Target;
+use crate::Code;
+use crate::error::LoweringError;
 use crate::llvm::{Module, Val};
+
+/// All targets there are, each as its file tells of it.
+const FAMILIES: [Family; 4] = [cpu::FAMILY, simt::FAMILY, nvptx::FAMILY, amdgpu::FAMILY];
+
+/// Targets that differ in a number only.
+struct Family {
+    /// Their names, for messages.
+    names: &'static str,
+    /// The target of a name.
+    named: fn(&str) -> Option<TargetInfo>,
+}
+
+/// The machine to compile for.
+#[derive(Clone, Debug)]
+pub struct Target(Arc<TargetInfo>);
+
+/// What executes a target's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runner {
+    /// This processor.
+    Cpu,
+    /// This processor as a simulator of a GPU.
+    Simulator,
+    /// NVIDIA GPUs from this compute capability on, 90 for 9.0.
+    Cuda(u32),
+}
+
+impl Target {
+    /// The processor this runs on.
+    pub fn cpu() -> Target {
+        Target(Arc::new(cpu::info()))
+    }
+
+    /// The GPU form of kernels, as code for this processor that calls the simulator.
+    pub fn simt() -> Target {
+        Target(Arc::new(simt::info()))
+    }
+
+    /// NVIDIA's GPUs of a compute capability (80, 90).
+    pub fn nvptx(capability: u32) -> Target {
+        Target(Arc::new(nvptx::info(capability)))
+    }
+
+    /// The target of a name: one of [`Target::names`].
+    pub fn named(name: &str) -> Option<Target> {
+        FAMILIES.iter().find_map(|family| (family.named)(name)).map(|info| Target(Arc::new(info)))
+    }
+
+    /// Names of targets, for messages.
+    pub fn names() -> Vec<&'static str> {
+        FAMILIES.iter().map(|family| family.names).collect()
+    }
+
+    /// The same with code in this version of PTX, as two or three digits (`83`), instead of LLVM's choice. It means
+    /// nothing to targets without PTX.
+    pub fn with_ptx_version(self, version: u32) -> Target {
+        Target(Arc::new(nvptx::in_version(Arc::unwrap_or_clone(self.0), version)))
+    }
+
+    /// A usual machine of the target, for where none can be asked.
+    pub fn device(&self) -> &DeviceDescription {
+        &self.0.device
+    }
+
+    /// What executes its code; `None` if nothing here does, and it compiles to assembly only.
+    pub fn runner(&self) -> Option<Runner> {
+        self.0.runner
+    }
+
+    /// Whether its code is PTX.
+    pub fn writes_ptx(&self) -> bool {
+        self.0.ptx.is_some()
+    }
+
+    /// Alignment of every buffer in bytes.
+    pub fn buffer_alignment(&self) -> u64 {
+        self.0.buffer_alignment
+    }
+
+    /// Whether a program's kernels may be compiled in several batches.
+    pub fn takes_several_modules(&self) -> bool {
+        self.0.several_modules
+    }
+
+    pub(crate) fn info(&self) -> &TargetInfo {
+        &self.0
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.device.name)
+    }
+}
 
 /// Everything about a target that decides how kernels are lowered.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetInfo {
-    /// As users say it.
-    pub(crate) name: String,
+    /// Of the name that users say.
+    pub(crate) device: DeviceDescription,
+    pub(crate) runner: Option<Runner>,
     pub(crate) form: Form,
     pub(crate) backend: Backend,
+    /// Where it is code in PTX.
+    pub(crate) ptx: Option<nvptx::Ptx>,
     /// What kernels of a GPU are made with.
     pub(crate) gpu: Option<GpuCode>,
     /// LLVM's passes, in its notation.
@@ -64,15 +166,20 @@ pub(crate) enum Form {
     Blocks,
     /// One call is one thread of the simulator.
     Thread,
-    /// A kernel of PTX.
-    Ptx,
-    /// A kernel of AMD's.
-    Amdgpu,
+    /// A kernel of a GPU, which knows its own block and thread.
+    Kernel,
 }
+
+/// Checks assembly and says what code it is.
+pub(crate) type Assembled = fn(&TargetInfo, String) -> Result<Code, LoweringError>;
 
 /// What LLVM generates code with.
 #[derive(Clone, Debug)]
 pub(crate) struct Backend {
+    /// What is wrong with what is asked of LLVM, which would only warn and take something else.
+    pub(crate) check: fn(&TargetInfo) -> Result<(), String>,
+    /// Code of what LLVM wrote, if that is assembly and not an object.
+    pub(crate) assembled: Option<Assembled>,
     /// Makes the back end known to LLVM.
     pub(crate) initialize: fn(),
     /// `None` for the machine this runs on, with all its features.
@@ -109,21 +216,12 @@ pub(crate) struct Atomics {
 }
 
 impl TargetInfo {
-    pub(crate) fn of(target: &Target) -> TargetInfo {
-        match target {
-            Target::Cpu => cpu::info(),
-            Target::Simt => simt::info(),
-            Target::Nvptx { capability, ptx_version } => nvptx::info(*capability, *ptx_version),
-            Target::Amdgpu { processor } => amdgpu::info(processor),
-        }
-    }
-
     pub(crate) fn is_cpu(&self) -> bool {
         self.form == Form::Blocks
     }
 
     pub(crate) fn is_gpu(&self) -> bool {
-        matches!(self.form, Form::Ptx | Form::Amdgpu)
+        self.form == Form::Kernel
     }
 
     /// What the target calls the threads that may update memory: those of the grid, or of a block.
@@ -135,6 +233,8 @@ impl TargetInfo {
 /// What GPUs have in common; `form` and `backend` are each one's own.
 fn gpu() -> TargetInfo {
     TargetInfo {
+        runner: None,
+        form: Form::Kernel,
         passes: "default<O3>".into(),
         buffer_alignment: 256,
         several_modules: false,

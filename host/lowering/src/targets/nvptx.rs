@@ -1,23 +1,53 @@
 //! NVIDIA's GPUs, as PTX.
 
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::ir::Float;
 
-use super::{Atomics, Backend, Form, GpuCode, TargetInfo, gpu};
-use crate::llvm::{self, Module, Val};
+use super::{Atomics, Backend, Family, GpuCode, Runner, TargetInfo, gpu};
+use crate::Code;
+use crate::error::LoweringError;
+use crate::llvm::{Module, Val, backend};
 
 /// LLVM's number of the calling convention of kernels.
 const KERNEL: u32 = 71;
 
-pub(super) fn info(capability: u32, ptx_version: Option<u32>) -> TargetInfo {
+/// Compute capabilities that LLVM 22 generates code for and that fusebox is meant for.
+const CAPABILITIES: [u32; 13] = [70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 120];
+/// The newest PTX version that LLVM 22 writes.
+const NEWEST_PTX: u32 = 90;
+
+/// Named by compute capability; what LLVM or users append to its digits (`sm_90a`) is overlooked.
+pub(super) const FAMILY: Family = Family {
+    names: "sm_NN",
+    named: |name| name.strip_prefix("sm_")?.trim_end_matches(char::is_alphabetic).parse().ok().map(info),
+};
+
+/// What code in PTX is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ptx {
+    pub(super) capability: u32,
+    /// As two or three digits, `None` for LLVM's choice.
+    pub(super) version: Option<u32>,
+}
+
+pub(super) fn info(capability: u32) -> TargetInfo {
     let bf16 = (capability >= 90).then_some(Float::BF16);
     TargetInfo {
-        name: format!("sm_{capability}"),
-        form: Form::Ptx,
+        device: DeviceDescription::sm(capability),
+        runner: Some(Runner::Cuda(capability)),
+        ptx: Some(Ptx { capability, version: None }),
         backend: Backend {
-            initialize: llvm::initialize_nvptx,
+            check,
+            assembled: Some(checked),
+            initialize: backend!(
+                LLVMInitializeNVPTXTargetInfo,
+                LLVMInitializeNVPTXTarget,
+                LLVMInitializeNVPTXTargetMC,
+                LLVMInitializeNVPTXAsmPrinter
+            ),
             triple: Some("nvptx64-nvidia-cuda"),
             processor: format!("sm_{capability}"),
-            features: ptx_version.map(|version| format!("+ptx{version}")).unwrap_or_default(),
+            features: String::new(),
         },
         converts_bf16: capability >= 80,
         atomics: Atomics {
@@ -37,6 +67,15 @@ pub(super) fn info(capability: u32, ptx_version: Option<u32>) -> TargetInfo {
     }
 }
 
+/// The same in a version of PTX, if it is code in PTX.
+pub(super) fn in_version(mut info: TargetInfo, version: u32) -> TargetInfo {
+    if let Some(ptx) = &mut info.ptx {
+        ptx.version = Some(version);
+        info.backend.features = format!("+ptx{version}");
+    }
+    info
+}
+
 fn barrier(llvm: &Module) {
     let number = llvm.const_int(llvm.int(32), 0);
     llvm.call_intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[number]);
@@ -47,4 +86,43 @@ fn word_of_lane(llvm: &Module, value: Val, distance: i64, lanes: i64) -> Val {
     let mask = if lanes >= 32 { -1 } else { (1 << lanes) - 1 };
     let arguments = [constant(mask), value, constant(distance), constant(31)];
     llvm.call_intrinsic("llvm.nvvm.shfl.sync.down.i32", &[], &arguments)
+}
+
+/// A version as PTX writes it.
+fn dotted(version: u32) -> String {
+    format!("{}.{}", version / 10, version % 10)
+}
+
+/// Checks what is asked for before LLVM sees it: of a processor or PTX version that it does not know it only warns, on the
+/// standard error stream, and takes another.
+fn check(info: &TargetInfo) -> Result<(), String> {
+    match info.ptx {
+        Some(ptx) if !CAPABILITIES.contains(&ptx.capability) => {
+            Err(format!("LLVM 22 does not know it; known are {CAPABILITIES:?}"))
+        }
+        Some(Ptx { version: Some(version), .. }) if version > NEWEST_PTX => {
+            Err(format!("LLVM 22 does not write PTX {}; the newest is {}", dotted(version), dotted(NEWEST_PTX)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The text, if its head is what the target asks for.
+fn checked(info: &TargetInfo, text: String) -> Result<Code, LoweringError> {
+    let target = info.device.name.clone();
+    let directive =
+        |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap_or_default();
+    let processor = directive(".target").split(',').next().unwrap_or_default();
+    if processor != target {
+        let reason = format!("this LLVM does not know it and generates code for `{processor}`");
+        return Err(LoweringError::Target { target, reason });
+    }
+    let (wanted, found) = (info.ptx.and_then(|ptx| ptx.version).map(dotted), directive(".version"));
+    match wanted {
+        Some(wanted) if wanted != found => {
+            let reason = format!("this LLVM does not write PTX {wanted} but {found}; ask for an older version");
+            Err(LoweringError::Target { target, reason })
+        }
+        _ => Ok(Code::Ptx(text)),
+    }
 }

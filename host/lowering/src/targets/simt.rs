@@ -1,10 +1,15 @@
 //! The simulator: the GPU form of a kernel as code for this processor, which tells of what it does.
 
-use super::{Form, TargetInfo, cpu};
+use fusebox_core::device::DeviceDescription;
+
+use super::{Family, Form, Runner, TargetInfo, cpu};
+
+pub(super) const FAMILY: Family = Family { names: "simt", named: |name| (name == "simt").then(info) };
 
 pub(super) fn info() -> TargetInfo {
     TargetInfo {
-        name: "simt".into(),
+        device: DeviceDescription::simt(),
+        runner: Some(Runner::Simulator),
         form: Form::Thread,
         reports_accesses: true,
         warp: 32,

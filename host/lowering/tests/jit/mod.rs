@@ -212,7 +212,7 @@ pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i
 
 /// Compiles a kernel for this machine and runs all its blocks.
 pub fn compile_and_run(kernel: &KernelSource, buffers: &mut [Buffer]) {
-    let code = compile(std::slice::from_ref(kernel), &Target::Cpu, &mut fusebox_lowering::NoStages);
+    let code = compile(std::slice::from_ref(kernel), &Target::cpu(), &mut fusebox_lowering::NoStages);
     let bytes = object(code.unwrap_or_else(|error| panic!("{error}")));
     run(&bytes, &kernel.entry, buffers, 0, kernel.launch.blocks as i64);
 }
