@@ -47,18 +47,49 @@ pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: us
 
 /// How a leaf of any instruction reads the instructions it is computed from: maps from its index.
 pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, leaf: usize) -> RootMaps {
+    let instructions = maps_through(module, computation, root, leaf, |_| true);
+    let parameters = module.computation(computation).parameters().into_iter();
+    let parameters = parameters.map(|id| instructions[id.index()].clone()).collect();
+    RootMaps { root, leaf, instructions, parameters }
+}
+
+/// How a leaf of an instruction reads one of those it is computed from: maps from its index. `ends` are not looked behind.
+pub fn maps_to(
+    module: &Module,
+    computation: ComputationId,
+    (root, leaf): (InstrId, usize),
+    read: InstrId,
+    ends: &[InstrId],
+) -> Indexing {
+    let body = module.computation(computation);
+    let mut leads_there = vec![false; body.instructions.len()];
+    leads_there[read.index()] = true;
+    for id in body.ids().filter(|id| !ends.contains(id)) {
+        leads_there[id.index()] |= body.instruction(id).operands.iter().any(|operand| leads_there[operand.index()]);
+    }
+    let passes = |id: InstrId| leads_there[id.index()] && !ends.contains(&id) && id != read;
+    maps_through(module, computation, root, leaf, passes).swap_remove(read.index())
+}
+
+/// Per instruction, how a leaf reads it through those that let it pass.
+fn maps_through(
+    module: &Module,
+    computation: ComputationId,
+    root: InstrId,
+    leaf: usize,
+    passes: impl Fn(InstrId) -> bool,
+) -> Vec<Indexing> {
     let body = module.computation(computation);
     let mut instructions = vec![Indexing::Known(Vec::new()); body.instructions.len()];
     instructions[root.index()] = match body.instruction(root).shape.leaves().get(leaf) {
         Some(Shape::Array(shape)) => Indexing::Known(vec![Reading::whole(&shape.dims).of_leaf(leaf)]),
         _ => Indexing::Unknown("the result is not an array".into()),
     };
-    for id in body.ids().rev().filter(|id| id.index() <= root.index()) {
+    for id in body.ids().rev().filter(|&id| id.index() <= root.index() && passes(id)) {
         let (operands, reads) = instructions.split_at_mut(id.index());
         propagate(module, computation, id, &reads[0], operands);
     }
-    let parameters = body.parameters().into_iter().map(|id| instructions[id.index()].clone()).collect();
-    RootMaps { root, leaf, instructions, parameters }
+    instructions
 }
 
 /// Adds to the operands of an instruction what is read through it.

@@ -41,7 +41,7 @@ pub use cover::{Coverage, PointName, Proof, Violation, check_coverage, check_joi
 pub use describe::describe;
 pub use domain::Point;
 pub use expr::{Expr, ExprKind};
-pub use fusion::{RootMaps, fusion_maps, maps_from};
+pub use fusion::{RootMaps, fusion_maps, maps_from, maps_to};
 pub use interval::{Interval, ceil_div};
 pub use map::{Constraint, IndexingMap, Variable, delinearize, dim_exprs, linearize};
 pub use of_op::{

@@ -23,6 +23,8 @@ mod subgraph;
 use std::collections::HashSet;
 
 use fusebox_core::emitter::{Fusion, SubgraphCall, SubgraphKind};
+use fusebox_core::hlo::InstrId;
+use fusebox_core::indexing::{Indexing, Reading, maps_to};
 use fusebox_core::ir::Function;
 
 pub use elemental::MAX_CONSTANT_ELEMENTS;
@@ -42,6 +44,7 @@ pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec
         match &call.kind {
             SubgraphKind::Values { .. } => {}
             SubgraphKind::Epilogue { roots, heroes } => {
+                check_epilogue(fusion, &call.symbol, roots, heroes)?;
                 let request = Request { symbol: call.symbol.clone(), instructions: roots.clone() };
                 let mut partition =
                     Partition::new(&fusion.module, fusion.computation(), &[request], heroes, &call.symbol, &taken)?;
@@ -53,6 +56,40 @@ pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec
         }
     }
     Ok(functions)
+}
+
+/// An injected value is one element of its hero: all roots have to read that, however they come to it.
+///
+/// # Errors
+/// If a hero is read at several indices, or in a loop.
+fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[InstrId]) -> Result<(), EmissionError> {
+    let name = |id: InstrId| &fusion.computation().instruction(id).name;
+    for &hero in heroes {
+        let mut read: Option<Reading> = None;
+        for &root in roots {
+            let readings = match maps_to(&fusion.module, fusion.entry(), (root, 0), hero, heroes) {
+                Indexing::Known(readings) => readings,
+                Indexing::Unknown(reason) => {
+                    let message = format!("how {} reads the hero {} is unknown: {reason}", name(root), name(hero));
+                    return Err(EmissionError::in_call(symbol, message));
+                }
+            };
+            for reading in readings {
+                let same =
+                    |known: &Reading| known.map.results == reading.map.results && known.runtime == reading.runtime;
+                if !read.as_ref().is_none_or(same) || !reading.map.ranges.is_empty() {
+                    let message = format!(
+                        "{} reads several elements of the hero {}, of which an epilogue is given one",
+                        name(root),
+                        name(hero)
+                    );
+                    return Err(EmissionError::in_call(symbol, message));
+                }
+                read = Some(reading);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The functions without injected values: partitioned together, so that they share.
