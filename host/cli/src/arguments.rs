@@ -196,6 +196,9 @@ pub struct Indexing {
 pub struct Lower {
     /// Functions of a kernel as MLIR text: from a dump, or written by hand in any form MLIR reads; - for standard input
     pub kernel: PathBuf,
+    /// The kernel to take of a text that holds several
+    #[arg(long = "kernel", value_name = "NAME")]
+    pub kernel_name: Option<String>,
     /// The stage that the text is at
     #[arg(long, value_name = "STAGE", default_value = "kernel")]
     pub from: String,

@@ -51,6 +51,25 @@ fn a_kernel_enters_at_every_stage() {
     }
 }
 
+/// A dump after a stage holds the kernels that are compiled together.
+#[test]
+fn one_kernel_of_several_is_taken_by_name() {
+    let two = MODULE.replace(
+        "ROOT t = f32[64] tanh(s)",
+        "y = f32[64] sort(s), dimensions={0}, to_apply=less\n  ROOT t = f32[64] tanh(y)",
+    );
+    let less = "less { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = pred[] compare(a, b), direction=LT }\nENTRY";
+    let place = Workplace::with_module(&two.replace("ENTRY", less));
+    place.run(&["compile", "m.hlo", "--dump-to", "d", "--emit", "llvm"]).succeeded();
+    for (number, stage) in [(1, "inlined"), (5, "scalars")] {
+        let dump = format!("d/07-lowered.{number}-{stage}0.mlir");
+        let all = std::fs::read_to_string(place.path(&dump)).unwrap();
+        let lower = |kernel| place.run(&["lower", &dump, "--from", stage, "--to", stage, "--kernel", kernel]);
+        assert_eq!(lower("fused_s").succeeded() + &lower("fused_t").succeeded(), all);
+        lower("fused_u").failed(1, &["there is no kernel fused_u in it; there are: fused_s, fused_t"]);
+    }
+}
+
 #[test]
 fn text_comes_from_standard_input_too() {
     let place = Workplace::new();
@@ -93,7 +112,7 @@ fn text_that_is_no_kernel_is_refused_at_its_place() {
     refused(pretty, &["k.mlir:4:8", "`tensor.dim` is not part of the kernel IR"]);
     refused("", &["k.mlir", "there is no function in it"]);
     let kernel = |name: &str| format!("func.func @{name}() attributes {{fusebox.entry}} {{ func.return }}\n");
-    refused(&(kernel("one") + &kernel("two")), &["k.mlir", "it holds 2 kernels, one, two; keep one"]);
+    refused(&(kernel("one") + &kernel("two")), &["k.mlir", "it holds 2 kernels: one, two; choose one by --kernel"]);
     // A stage refuses with the place in the text too.
     let step = "func.func @k(%n: index) {\n  scf.for %i = %n to %n step %n {\n  }\n  func.return\n}";
     place.write("k.mlir", step.as_bytes());

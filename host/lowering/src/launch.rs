@@ -58,13 +58,13 @@ fn of_argument(argument: &Argument) -> Attributes {
     attributes
 }
 
-/// A kernel from text of any stage of the kernel IR, in generic form or as MLIR reads it. The entry function is the one with
-/// the attribute `fusebox.entry`, or the first. What the text does not say of the launch is one block of one thread, and
+/// A kernel from text of any stage of the kernel IR, in generic form or as MLIR reads it. The entry function is the one that
+/// is `wanted`, or else the one with the attribute `fusebox.entry`, or the first. What the text does not say of the launch is one block of one thread, and
 /// arguments of which those are written that the function returns.
 ///
 /// # Errors
-/// If the text is no kernel IR, or holds more than one kernel.
-pub fn read_kernel(name: &str, text: &str) -> Result<KernelSource, LoweringError> {
+/// If the text is no kernel IR, lacks the kernel that is wanted, or holds several where none is named.
+pub fn read_kernel(name: &str, text: &str, wanted: Option<&str>) -> Result<KernelSource, LoweringError> {
     let functions = match ir::parse(name, text) {
         Ok(functions) => functions,
         Err(_) => {
@@ -78,16 +78,7 @@ pub fn read_kernel(name: &str, text: &str) -> Result<KernelSource, LoweringError
         let diagnostics = vec![Diagnostic { location: name.into(), message }];
         LoweringError::Invalid { kernel: name.into(), diagnostics }
     };
-    let entries = functions.iter().filter(|function| function.attribute("fusebox.entry").is_some());
-    let entries: Vec<&Function> = entries.collect();
-    let entry = match entries[..] {
-        [] => functions.first().ok_or_else(|| refused("there is no function in it".into()))?,
-        [entry] => entry,
-        _ => {
-            let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-            return Err(refused(format!("it holds {} kernels, {}; keep one", names.len(), names.join(", "))));
-        }
-    };
+    let entry = entry(&functions, wanted).map_err(refused)?;
     let launch = match entry.attribute(LAUNCH) {
         Some(Attribute::I64Array(launch)) if launch.len() == 2 => [launch[0], launch[1]],
         _ => [1, 1],
@@ -101,8 +92,40 @@ pub fn read_kernel(name: &str, text: &str) -> Result<KernelSource, LoweringError
             threads_per_block: u32::try_from(launch[1]).unwrap_or(1),
         },
         shared_bytes: shared.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(SHARED_BY_DEFAULT),
-        functions,
+        functions: if wanted.is_some() { called_by(&functions, entry) } else { functions },
     })
+}
+
+/// The entry function of the kernel that is meant; in words, why there is none.
+fn entry<'f>(functions: &'f [Function], wanted: Option<&str>) -> Result<&'f Function, String> {
+    let entries: Vec<&Function> =
+        functions.iter().filter(|function| function.attribute("fusebox.entry").is_some()).collect();
+    let names = || entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
+    match (wanted, &entries[..]) {
+        (Some(wanted), _) => functions
+            .iter()
+            .find(|function| function.name == wanted)
+            .ok_or_else(|| format!("there is no kernel {wanted} in it; there are: {}", names())),
+        (None, []) => functions.first().ok_or_else(|| "there is no function in it".into()),
+        (None, [entry]) => Ok(entry),
+        (None, several) => Err(format!("it holds {} kernels: {}; choose one by --kernel", several.len(), names())),
+    }
+}
+
+/// A function and those that it calls, directly or not, in the order in which they stand.
+fn called_by(functions: &[Function], entry: &Function) -> Vec<Function> {
+    let mut names = vec![entry.name.clone()];
+    let mut next = 0;
+    while let Some(name) = names.get(next).cloned() {
+        for function in functions.iter().filter(|function| function.name == name) {
+            function.body.walk(&mut |operation| {
+                let callee = operation.callee().filter(|callee| !names.iter().any(|known| known == callee));
+                names.extend(callee.map(str::to_owned));
+            });
+        }
+        next += 1;
+    }
+    functions.iter().filter(|function| names.contains(&function.name)).cloned().collect()
 }
 
 /// A fault in the generic form of a text, with the place in the text itself: at its end a line says where it was.

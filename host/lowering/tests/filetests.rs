@@ -75,7 +75,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// The text of the stage. That of kernel IR is valid for fusebox and for MLIR.
 fn lowered(name: &str, text: &str, from: Stage, to: Stage) -> Result<String, LoweringError> {
     let target = target(name, text);
-    let found = lower(&read_kernel(name, text)?, &target, from, to)?;
+    let found = lower(&read_kernel(name, text, None)?, &target, from, to)?;
     if to > Stage::Scalars {
         return Ok(functions_of(&found));
     }

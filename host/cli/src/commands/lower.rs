@@ -14,7 +14,7 @@ pub fn run(arguments: &Lower) -> Result<(), Failure> {
     let source = module::read(&arguments.kernel, arguments.file_limit)?;
     let text = String::from_utf8(source.bytes)
         .map_err(|_| Failure::usage(format!("{}: kernel IR is text, and this is not UTF-8", source.name)))?;
-    let kernel = fusebox_lowering::read_kernel(&source.name, &text)?;
+    let kernel = fusebox_lowering::read_kernel(&source.name, &text, arguments.kernel_name.as_deref())?;
     let text = fusebox_lowering::lower(&kernel, &target, from, to)?;
     Ok(terminal::print(|out| out.write_all(text.as_bytes()))?)
 }
