@@ -26,4 +26,4 @@ pub use reduction::{
     Start, reductions,
 };
 pub use scatter::{Combination, OperandDim, ScatterShape, SliceStart};
-pub use transpose::{NormalTranspose, RootPlace, TransposeFusion};
+pub use transpose::{NormalTranspose, RootPlace, TransposeFusion, moves_elements};

@@ -101,6 +101,15 @@ impl std::fmt::Display for NormalTranspose {
     }
 }
 
+/// Whether an instruction is a transpose that changes the order of any two dimensions of more than one element.
+pub fn moves_elements(instruction: &Instruction) -> bool {
+    let (Op::Transpose { permutation }, Some(array)) = (&instruction.op, instruction.shape.as_array()) else {
+        return false;
+    };
+    let real = permutation.iter().zip(&array.dims).filter(|(_, size)| **size > 1);
+    !real.map(|(dim, _)| dim).is_sorted()
+}
+
 impl TransposeFusion {
     /// Finds the transposes that decide a fusion's kernel.
     ///
