@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use fusebox_core::analysis::{self, hero_of};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Fusion, HeroPlace, KernelKind};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Opcode, Shape};
@@ -105,6 +106,21 @@ impl<'a> Claims<'a> {
     }
 }
 
+/// What emitters regard as the hero of each root of a fusion, and the kind of those who do.
+pub fn heroes(
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    emitters: &Emitters,
+) -> Vec<(analysis::Hero, Option<KernelKind>)> {
+    let heroes = Claims::new(device, emitters).of(&fusion.module, fusion.entry());
+    let of_root = |&root: &InstrId| {
+        let found = hero_of(fusion.computation(), root, |id| heroes.form(id, id == root));
+        let kind = found.instruction.and_then(|id| heroes.0.get(&id)).map(|hero| hero.kind.clone());
+        (found, kind)
+    };
+    fusion.roots.iter().map(of_root).collect()
+}
+
 fn most_lost(claim: &Claim) -> f64 {
     claim.lost_inside.max(claim.lost_beside)
 }
@@ -122,10 +138,13 @@ impl Heroes {
 
     /// Whether one kernel serves both.
     pub fn go_together(&self, a: InstrId, b: InstrId) -> bool {
-        match (self.0.get(&a), self.0.get(&b)) {
-            (Some(a), Some(b)) => a.kind == b.kind && a.claim.form == b.claim.form,
-            _ => false,
-        }
+        self.form(a, true).is_some_and(|form| self.form(b, true) == Some(form))
+    }
+
+    /// Equal for what one kernel serves; `None` for what is no hero there.
+    fn form(&self, id: InstrId, is_root: bool) -> Option<(&KernelKind, &str)> {
+        let hero = self.0.get(&id).filter(|hero| is_root || hero.claim.place == HeroPlace::BeforeEpilogue)?;
+        Some((&hero.kind, &hero.claim.form))
     }
 
     /// Whether a kernel computes the instruction where it has a buffer of its own.

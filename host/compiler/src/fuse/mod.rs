@@ -33,6 +33,7 @@ mod bid_tests;
 mod tests;
 
 pub use bids::BidRecord;
+pub use claims::heroes;
 pub use executor::{Executor, executor};
 
 use fusebox_core::device::DeviceDescription;
