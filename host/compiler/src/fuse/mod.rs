@@ -30,6 +30,8 @@ mod region;
 #[cfg(test)]
 mod bid_tests;
 #[cfg(test)]
+mod claim_tests;
+#[cfg(test)]
 mod tests;
 
 pub use bids::BidRecord;
