@@ -14,8 +14,11 @@ use fusebox_plugins::{Failure, FailureKind, Registry};
 
 use crate::fusion_named;
 
+/// What is claimed for an operation.
+type ClaimOf = fn(&Candidate) -> Option<Claim>;
+
 /// Claims negations.
-struct Claimant(fn(&Candidate) -> Option<Claim>);
+struct Claimant(ClaimOf);
 
 impl Emitter for Claimant {
     fn descriptor(&self) -> Descriptor {
@@ -45,7 +48,7 @@ impl Emitter for Claimant {
 }
 
 /// What reaches the host if it is linked in, and as bytes.
-fn carried(claim: fn(&Candidate) -> Option<Claim>) -> [Result<Option<Claim>, Failure>; 2] {
+fn carried(claim: ClaimOf) -> [Result<Option<Claim>, Failure>; 2] {
     let linked = Registry::new(vec![Box::new(Claimant(claim))]).unwrap();
     let mut bytes = Registry::default();
     let answers = move |request: &[u8]| serve(|| vec![Box::new(Claimant(claim)) as Box<dyn Emitter>], request);
@@ -81,7 +84,7 @@ fn a_claim_arrives_as_it_was_said() {
 
 #[test]
 fn nonsense_is_refused_and_named() {
-    let nonsense: [(fn(&Candidate) -> Option<Claim>, &str); 9] = [
+    let nonsense: [(ClaimOf, &str); 9] = [
         (|_| Some(Claim { lost_inside: f64::NAN, ..Claim::default() }), "no number of additions"),
         (|_| Some(Claim { lost_beside: -1.0, ..Claim::default() }), "no number of additions"),
         (|_| Some(Claim { starts_from: 1, ..Claim::default() }), "so it must be the root"),
