@@ -205,6 +205,23 @@ fn what_the_host_would_compute_is_a_kernel_if_an_emitter_asks_and_in_no_other_ke
 }
 
 #[test]
+fn custom_calls_that_are_configured_otherwise_are_other_operations() {
+    let text = "x = f32[64] parameter(0)
+  one = f32[64] custom-call(x), custom_call_target=\"f\", backend_config=\"one\"
+  two = f32[64] custom-call(x), custom_call_target=\"f\", backend_config=\"two\"
+  ROOT all = (f32[64], f32[64]) tuple(one, two)";
+    fn config(hero: &Candidate) -> Option<String> {
+        let call = hero.region.computation().instruction(hero.anchor);
+        call.extra.as_ref().and_then(|extra| extra.backend_config.clone())
+    }
+    let calls = |claim| Claimant { kind: "calls", hero: Opcode::CustomCall, claim };
+    let first = cut(text, &with(vec![calls(|hero| (config(hero)? == "one").then(Claim::default))]));
+    assert_eq!(first.heroes, ["one (calls)"]);
+    let both = cut(text, &with(vec![calls(|_| Some(Claim::default()))]));
+    assert_eq!(both.heroes, ["one (calls)", "two (calls)"]);
+}
+
+#[test]
 fn who_is_put_in_charge_of_a_kind_and_claims_nothing_gets_the_kernels_there_are() {
     let of_reductions = |claim: fn(&Candidate) -> Option<Claim>, hero| {
         let mut emitters = with(vec![Claimant { kind: "mine", hero, claim }]);

@@ -20,7 +20,7 @@ use crate::select::{Emitters, ask};
 pub struct Claims<'a> {
     device: &'a DeviceDescription,
     emitters: &'a Emitters,
-    claimants: HashMap<Opcode, Vec<usize>>,
+    claimants: HashMap<Opcode, Rc<[usize]>>,
     answers: HashMap<String, Option<Rc<Hero>>>,
     /// Emitters that gave no usable answer, each failure once.
     pub warnings: Vec<String>,
@@ -55,14 +55,17 @@ impl<'a> Claims<'a> {
         let instruction = computation.instruction(id);
         let emitters = self.emitters;
         let opcode = instruction.opcode();
-        let claimants = self.claimants.entry(opcode).or_insert_with(|| emitters.claimants(opcode)).clone();
+        let claimants = self.claimants.entry(opcode).or_insert_with(|| emitters.claimants(opcode).into()).clone();
+        if claimants.is_empty() {
+            return None;
+        }
         let arrays = |shape: &Shape| shape.leaves().iter().all(|leaf| leaf.as_array().is_some());
         let shapes: Vec<Shape> =
             instruction.operands.iter().map(|&operand| computation.instruction(operand).shape.clone()).collect();
         let may_be_kernel = matches!(executor(instruction), Executor::Kernel | Executor::Host)
             && arrays(&instruction.shape)
             && shapes.iter().all(|shape| shape.as_array().is_some());
-        if claimants.is_empty() || !may_be_kernel {
+        if !may_be_kernel {
             return None;
         }
         let alone = host_module::of(module, instruction, &shapes);
