@@ -79,8 +79,9 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)]) -> Str
         .map(|root| format!("{} ({})", root.name, root.opcode()))
         .collect();
     let _ = writeln!(text, "  roots: {}", roots.join(", "));
-    for (hero, _) in heroes {
-        let _ = writeln!(text, "  hero: {}", hero.reason);
+    for (hero, kind) in heroes {
+        let asked = kind.as_ref().map_or_else(String::new, |kind| format!(" (asked for by emitters of kind {kind})"));
+        let _ = writeln!(text, "  hero: {}{asked}", hero.reason);
     }
     let _ = writeln!(text, "  instructions: {}", computation.instructions.len());
     if selected.unit.uses.len() > 1 {
