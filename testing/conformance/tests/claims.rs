@@ -40,8 +40,8 @@ impl Emitter for Reversals {
     fn consider(&self, fusion: &Fusion, _: &DeviceDescription) -> Verdict {
         let computation = fusion.computation();
         let form = |id: InstrId| (computation.instruction(id).opcode() == Opcode::Reverse).then_some(());
-        let heroes = fusion.roots.iter().map(|&root| hero_of(computation, root, form));
-        match heroes.map(|hero| hero.instruction.is_some()).all(|found| found) {
+        let mut heroes = fusion.roots.iter().map(|&root| hero_of(computation, root, form));
+        match heroes.all(|hero| hero.instruction.is_some()) {
             true => Verdict::Accept { score: 900 },
             false => Verdict::Decline(Decline::new("some result is no reversed array")),
         }
