@@ -116,7 +116,7 @@ pub fn bytes(instruction: &Instruction) -> i64 {
 }
 
 /// Whether a transpose is large and moves elements that lie side by side apart.
-pub fn is_strided(computation: &Computation, transpose: &Instruction) -> bool {
+fn is_strided(computation: &Computation, transpose: &Instruction) -> bool {
     let Op::Transpose { permutation } = &transpose.op else { return false };
     let operand = computation.instruction(transpose.operands[0]);
     let Some(operand) = operand.shape.as_array() else { return false };

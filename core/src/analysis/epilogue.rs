@@ -1,6 +1,6 @@
 //! Between hero and root.
 
-use super::hero::{HeroKind, kind_inside};
+use super::transpose::moves_elements;
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 use crate::indexing::{IndexingMap, delinearize, dim_exprs, linearize};
 
@@ -18,7 +18,7 @@ pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> 
         Op::Reshape | Op::Bitcast | Op::Copy | Op::GetTupleElement { .. } => true,
         Op::BitcastConvert => instruction.operands.iter().all(operand_matches),
         // Only dimensions of one element move.
-        Op::Transpose { .. } => kind_inside(instruction) == HeroKind::None,
+        Op::Transpose { .. } => !moves_elements(instruction),
         ref op => op.is_elementwise() && instruction.operands.iter().all(operand_matches),
     }
 }

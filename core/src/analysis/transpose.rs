@@ -1,7 +1,7 @@
 //! Transposes without what does not matter, and the fusions built around them.
 
 use super::epilogue::users_stay_elementwise;
-use super::hero::{HeroKind, kind_inside, nearest};
+use super::hero::nearest;
 use crate::emitter::{Decline, Fusion};
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 
@@ -101,6 +101,15 @@ impl std::fmt::Display for NormalTranspose {
     }
 }
 
+/// Whether an instruction is a transpose that changes the order of any two dimensions of more than one element.
+pub fn moves_elements(instruction: &Instruction) -> bool {
+    let (Op::Transpose { permutation }, Some(array)) = (&instruction.op, instruction.shape.as_array()) else {
+        return false;
+    };
+    let real = permutation.iter().zip(&array.dims).filter(|(_, size)| **size > 1);
+    !real.map(|(dim, _)| dim).is_sorted()
+}
+
 impl TransposeFusion {
     /// Finds the transposes that decide a fusion's kernel.
     ///
@@ -129,15 +138,16 @@ impl TransposeFusion {
 
 /// The transposes nearest above a root, if nothing but elementwise operations follows them.
 fn heroes_above(computation: &Computation, root: InstrId) -> Result<Vec<InstrId>, Decline> {
-    let found = nearest(computation, root);
-    let (transposes, others): (Vec<InstrId>, Vec<InstrId>) =
-        found.iter().partition(|&&id| kind_inside(computation.instruction(id)) == HeroKind::Transpose);
+    let is_transpose = |id: InstrId| moves_elements(computation.instruction(id));
+    let is_other = |id: InstrId| matches!(computation.instruction(id).op, Op::Reduce { .. } | Op::Concatenate { .. });
+    let found = nearest(computation, root, |id| is_transpose(id) || is_other(id));
+    let (transposes, others): (Vec<InstrId>, Vec<InstrId>) = found.into_iter().partition(|&id| is_transpose(id));
     if transposes.is_empty() {
         return Ok(transposes);
     }
     if let Some(&other) = others.first() {
-        let kind = kind_inside(computation.instruction(other));
-        return Err(Decline::at(computation.instruction(other), format!("a {kind} stands beside the transpose")));
+        let other = computation.instruction(other);
+        return Err(Decline::at(other, format!("a {} stands beside the transpose", other.opcode())));
     }
     match transposes.iter().find(|&&hero| !users_stay_elementwise(computation, hero, root)) {
         Some(&hero) => Err(Decline::at(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use super::{Bid, Candidate, Fusion, Plan};
+use super::{Bid, Candidate, Claim, Fusion, Plan};
 use crate::device::DeviceDescription;
 use crate::hlo::{InstrId, Instruction, Opcode};
 use crate::ir;
@@ -211,6 +211,19 @@ impl From<Decline> for EmitError {
 pub trait Emitter: Send + Sync {
     /// Kind, name and version.
     fn descriptor(&self) -> Descriptor;
+
+    /// Operations that kernels of this emitter are made for, see [`Emitter::claim`]. None: it takes fusions as others ask for
+    /// them. Since interface 1.1.
+    fn heroes(&self) -> Vec<Opcode> {
+        Vec::new()
+    }
+
+    /// What the emitter wants where an operation of its [heroes](Emitter::heroes), the candidate's anchor, decides a kernel;
+    /// `None` if it wants nothing for this one. The candidate's region is that operation alone, with its operands as parameters.
+    /// Asked once for all operations of equal shapes and attributes, so it must depend on nothing else. Since interface 1.1.
+    fn claim(&self, _hero: &Candidate, _device: &DeviceDescription) -> Option<Claim> {
+        None
+    }
 
     /// Operations around which the emitter wants to be offered parts of programs, see [`Emitter::bid`]. None: it takes
     /// fusions as the host makes them. Since interface 1.1.

@@ -1,7 +1,8 @@
 //! The interface between the host and an emitter.
 //!
 //! ```text
-//! Candidate, DeviceDescription ──bid────> Bid       (which instructions one kernel would compute)
+//! Candidate, DeviceDescription ──claim──> Claim     (what it asks for where one operation decides a kernel)
+//!                              ──bid────> Bid       (which instructions one kernel would compute)
 //! Fusion, DeviceDescription ──consider──> Verdict
 //!                           ────plan────> Plan      (launch, indexing maps, knobs)
 //!                           ────emit────> Kernel    (entry function, in kernel IR)
@@ -13,6 +14,7 @@
 
 mod candidate;
 mod check;
+mod claim;
 mod fusion;
 mod interface;
 mod plan;
@@ -20,13 +22,14 @@ mod strategy;
 
 pub use candidate::{Bid, Candidate};
 pub use check::{PlanFault, check_plan};
+pub use claim::{Claim, HeroPlace, Pass};
 pub use fusion::Fusion;
 pub use interface::{
     Configuration, Decline, Descriptor, EmitError, Emitter, Kernel, KernelCode, KernelKind, Registration, SubgraphCall,
     SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, WriteMode};
-pub use strategy::{Analysis, Blocks, Named, Strategy, Task};
+pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major the
 /// interface only grows: a plugin built against an older minor keeps loading.
@@ -34,5 +37,5 @@ pub use strategy::{Analysis, Blocks, Named, Strategy, Task};
 /// | version | change |
 /// | --- | --- |
 /// | 1000 | first |
-/// | 1001 | anchors and bids: an emitter asks for its fusions |
+/// | 1001 | heroes and claims, anchors and bids: an emitter asks for its fusions |
 pub const INTERFACE_VERSION: u32 = 1001;

@@ -11,7 +11,8 @@
 use std::any::Any;
 
 use super::{
-    Bid, Candidate, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict,
+    Bid, Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan,
+    Verdict,
 };
 use crate::device::DeviceDescription;
 use crate::hlo::Opcode;
@@ -106,13 +107,24 @@ pub struct Named<S> {
     kind: &'static str,
     name: &'static str,
     version: &'static str,
+    heroes: &'static [Opcode],
+    claim: ClaimOf,
     strategy: S,
 }
+
+/// What a family claims, see [`Emitter::claim`].
+pub type ClaimOf = fn(&Candidate, &DeviceDescription) -> Option<Claim>;
 
 impl<S: Strategy> Named<S> {
     /// The strategy under this name, in the version of its package.
     pub const fn new(kind: &'static str, name: &'static str, version: &'static str, strategy: S) -> Self {
-        Named { kind, name, version, strategy }
+        Named { kind, name, version, heroes: &[], claim: |_, _| None, strategy }
+    }
+
+    /// The same, with heroes and what is claimed for them, on devices that the strategy is for.
+    pub const fn claiming(mut self, heroes: &'static [Opcode], claim: ClaimOf) -> Self {
+        (self.heroes, self.claim) = (heroes, claim);
+        self
     }
 
     /// Asks the strategy, if it is for the device and there is a problem for it.
@@ -133,6 +145,15 @@ impl<S: Strategy> Emitter for Named<S> {
     fn descriptor(&self) -> Descriptor {
         let kind = KernelKind(self.kind.into());
         Descriptor { kind, name: self.name.into(), version: self.version.into() }
+    }
+
+    fn heroes(&self) -> Vec<Opcode> {
+        self.heroes.to_vec()
+    }
+
+    fn claim(&self, hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
+        self.strategy.blocks().check(device).ok()?;
+        (self.claim)(hero, device)
     }
 
     fn anchors(&self) -> Vec<Opcode> {
@@ -170,6 +191,8 @@ impl<S: Strategy> Emitter for Named<S> {
 
 /// Names the emitters of a crate that are [strategies](Strategy), all of one kind: like
 /// [`export_emitters!`](crate::export_emitters), and a function `emitters()` that makes them, for tests. Once per crate.
+///
+/// What they [claim](Emitter::claim) stands once for all, after the kind: `heroes: [Opcode::Reduce] => claim_of_reduce,`.
 ///
 /// ```
 /// use fusebox_core::device::DeviceDescription;
@@ -215,16 +238,19 @@ impl<S: Strategy> Emitter for Named<S> {
 /// ```
 #[macro_export]
 macro_rules! emitters {
-    (kind: $kind:literal, $($name:literal => $strategy:expr),+ $(,)?) => {
+    (kind: $kind:literal, heroes: $heroes:tt => $claim:expr, $($name:literal => $strategy:expr),+ $(,)?) => {
         /// Makes the emitters of this crate.
         pub fn emitters() -> ::std::vec::Vec<::std::boxed::Box<dyn $crate::emitter::Emitter>> {
             ::std::vec![$(::std::boxed::Box::new(
-                $crate::emitter::Named::new($kind, $name, env!("CARGO_PKG_VERSION"), $strategy)
+                $crate::emitter::Named::new($kind, $name, env!("CARGO_PKG_VERSION"), $strategy).claiming(&$heroes, $claim)
             )),+]
         }
 
         $crate::export_emitters!($(
-            $crate::emitter::Named::new($kind, $name, env!("CARGO_PKG_VERSION"), $strategy)
+            $crate::emitter::Named::new($kind, $name, env!("CARGO_PKG_VERSION"), $strategy).claiming(&$heroes, $claim)
         ),+);
+    };
+    (kind: $kind:literal, $($name:literal => $strategy:expr),+ $(,)?) => {
+        $crate::emitters!(kind: $kind, heroes: [] => |_, _| None, $($name => $strategy),+);
     };
 }

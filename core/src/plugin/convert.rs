@@ -7,8 +7,8 @@ use prost::Message;
 use super::schema;
 use crate::device::DeviceDescription;
 use crate::emitter::{
-    Bid, Configuration, Decline, Descriptor, Emitter, Fusion, Kernel, KernelCode, KernelKind, LaunchDimensions,
-    OutputPlan, Plan, SubgraphCall, SubgraphKind, Verdict, WriteMode,
+    Bid, Claim, Configuration, Decline, Descriptor, Emitter, Fusion, HeroPlace, Kernel, KernelCode, KernelKind,
+    LaunchDimensions, OutputPlan, Pass, Plan, SubgraphCall, SubgraphKind, Verdict, WriteMode,
 };
 use crate::hlo::{InstrId, Opcode, PrintOptions, parse_module, print_module_with};
 
@@ -89,16 +89,50 @@ impl From<schema::Device> for DeviceDescription {
     }
 }
 
-/// An emitter's descriptor and anchors as a message.
+/// An emitter's descriptor, anchors and heroes as a message.
 pub fn encode_descriptor(emitter: &dyn Emitter) -> schema::Descriptor {
     let Descriptor { kind, name, version } = emitter.descriptor();
-    let anchors = emitter.anchors().into_iter().map(|anchor| anchor.name().to_owned()).collect();
-    schema::Descriptor { kind: kind.0, name, version, anchors }
+    let names = |opcodes: Vec<Opcode>| opcodes.into_iter().map(|opcode| opcode.name().to_owned()).collect();
+    let (anchors, heroes) = (names(emitter.anchors()), names(emitter.heroes()));
+    schema::Descriptor { kind: kind.0, name, version, anchors, heroes }
 }
 
-/// The opcodes of a message that this release knows.
-pub fn decode_anchors(descriptor: &schema::Descriptor) -> Vec<Opcode> {
-    descriptor.anchors.iter().filter_map(|name| name.parse().ok()).collect()
+/// Of these names of opcodes, those that this release knows.
+pub fn decode_opcodes(names: &[String]) -> Vec<Opcode> {
+    names.iter().filter_map(|name| name.parse().ok()).collect()
+}
+
+impl From<Claim> for schema::Claim {
+    fn from(claim: Claim) -> Self {
+        let pass = claim.pass.map(|pass| schema::Pass { dims: pass.dims, operands: pass.operands as u64 });
+        schema::Claim {
+            is_root: claim.place == HeroPlace::Root,
+            form: claim.form,
+            lost_inside: claim.lost_inside,
+            lost_beside: claim.lost_beside,
+            pass,
+            starts_from: claim.starts_from as u64,
+            updates: claim.updates as u64,
+            reads: claim.reads,
+        }
+    }
+}
+
+impl From<schema::Claim> for Claim {
+    fn from(claim: schema::Claim) -> Self {
+        // What no machine can count is more operands than any operation has, which the host refuses.
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        Claim {
+            place: if claim.is_root { HeroPlace::Root } else { HeroPlace::BeforeEpilogue },
+            form: claim.form,
+            lost_inside: claim.lost_inside,
+            lost_beside: claim.lost_beside,
+            pass: claim.pass.map(|pass| Pass { dims: pass.dims, operands: count(pass.operands) }),
+            starts_from: count(claim.starts_from),
+            updates: count(claim.updates),
+            reads: claim.reads,
+        }
+    }
 }
 
 /// A bid on this region as a message.

@@ -35,6 +35,8 @@ pub const MOST_MAP_NODES: usize = 10_000;
 pub const MOST_PLAN_NODES: usize = 1 << 20;
 /// Depth of an expression: all that is done with one recurses over it.
 pub use crate::indexing::MAX_DEPTH as MOST_EXPRESSION_DEPTH;
+/// Bytes of the form of a claim: a few dimensions, written out.
+pub const MOST_FORM_BYTES: usize = 4 << 10;
 /// Elements times nodes of the map that says where they go, where a map has to be tried point by point.
 pub const MOST_EVALUATIONS: u64 = 1 << 31;
 

@@ -25,6 +25,8 @@ pub enum Question {
     Emit = 4,
     /// Emitter, region as a fusion, anchor, device -> bid.
     Bid = 5,
+    /// Emitter, one operation as a fusion, its name as anchor, device -> claim or none.
+    Claim = 6,
 }
 
 /// One question.
@@ -64,6 +66,9 @@ pub struct Response {
     pub kernel: Option<Kernel>,
     #[prost(message, optional, tag = "6")]
     pub bid: Option<Bid>,
+    /// Absent: the emitter wants nothing.
+    #[prost(message, optional, tag = "7")]
+    pub claim: Option<Claim>,
 }
 
 /// Whose fault a failure is.
@@ -100,6 +105,38 @@ pub struct Descriptor {
     /// Names of opcodes. Those that the reader does not know are of operations it does not have.
     #[prost(string, repeated, tag = "4")]
     pub anchors: Vec<String>,
+    /// Likewise.
+    #[prost(string, repeated, tag = "5")]
+    pub heroes: Vec<String>,
+}
+
+/// Mirrors [`Claim`](crate::emitter::Claim).
+#[derive(Clone, PartialEq, Message)]
+pub struct Claim {
+    #[prost(bool, tag = "1")]
+    pub is_root: bool,
+    #[prost(string, tag = "2")]
+    pub form: String,
+    #[prost(double, tag = "3")]
+    pub lost_inside: f64,
+    #[prost(double, tag = "4")]
+    pub lost_beside: f64,
+    #[prost(message, optional, tag = "5")]
+    pub pass: Option<Pass>,
+    #[prost(uint64, tag = "6")]
+    pub starts_from: u64,
+    #[prost(uint64, tag = "7")]
+    pub updates: u64,
+    #[prost(double, repeated, tag = "8")]
+    pub reads: Vec<f64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Pass {
+    #[prost(int64, repeated, tag = "1")]
+    pub dims: Vec<i64>,
+    #[prost(uint64, tag = "2")]
+    pub operands: u64,
 }
 
 /// Names of the instructions taken, or why none is.

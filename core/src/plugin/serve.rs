@@ -72,16 +72,23 @@ fn try_answer(emitters: &[Box<dyn Emitter>], request: &[u8]) -> Result<Response,
             Ok(Response { kernel: Some(encode_kernel(&kernel, &fusion)), ..Response::default() })
         }
         Question::Bid => {
-            let anchor = fusion.computation().find(&request.anchor);
-            let anchor = anchor.ok_or_else(|| WireError(format!("the region has no anchor {}", request.anchor)))?;
-            let candidate = Candidate { region: (*fusion).clone(), anchor };
-            let bid = emitter.bid(&candidate, &device);
+            let bid = emitter.bid(&candidate(&fusion, &request.anchor)?, &device);
             Ok(Response { bid: Some(encode_bid(&bid, &fusion)), ..Response::default() })
+        }
+        Question::Claim => {
+            let claim = emitter.claim(&candidate(&fusion, &request.anchor)?, &device);
+            Ok(Response { claim: claim.map(Into::into), ..Response::default() })
         }
         Question::Unknown | Question::Describe => {
             Err(WireError("the question is none this plugin knows; build it against a newer core".into()).into())
         }
     }
+}
+
+fn candidate(region: &Fusion, anchor: &str) -> Result<Candidate, WireError> {
+    let id = region.computation().find(anchor);
+    let anchor = id.ok_or_else(|| WireError(format!("the region has no anchor {anchor}")))?;
+    Ok(Candidate { region: region.clone(), anchor })
 }
 
 /// The fusion of these bytes. Consider, plan and emit ask for the same one in a row: it is decoded once.

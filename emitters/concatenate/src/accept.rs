@@ -1,11 +1,11 @@
 //! Which fusions the emitter takes: those of which a result comes from a concatenate.
 
-use fusebox_core::analysis::{Hero, HeroKind};
+use fusebox_core::analysis::Hero;
 use fusebox_core::emitter::{Decline, Fusion};
-use fusebox_core::hlo::Shape;
+use fusebox_core::hlo::{Computation, InstrId, Shape};
 use fusebox_core::launch::MOST_POINTS;
 
-use crate::joined::operands;
+use crate::joined::{is_concatenate, operands};
 
 /// Each element is computed by a thread that knows its operand.
 const SCORE: u32 = 600;
@@ -20,14 +20,20 @@ const MOST_OPERANDS: usize = 512;
 /// Why it is none to take.
 pub fn score(fusion: &Fusion, heroes: &[Hero]) -> Result<u32, Decline> {
     check(fusion, heroes)?;
-    let foreign = |hero: &Hero| !matches!(hero.kind, HeroKind::Concatenate | HeroKind::None);
-    Ok(if heroes.iter().any(foreign) { SCORE_BESIDE_OTHERS } else { SCORE })
+    let computation = fusion.computation();
+    let is_foreign = |hero: &Hero| hero.instruction.is_some() && concatenate(computation, hero).is_none();
+    Ok(if heroes.iter().any(is_foreign) { SCORE_BESIDE_OTHERS } else { SCORE })
+}
+
+/// The concatenate that a result comes from.
+pub fn concatenate(computation: &Computation, hero: &Hero) -> Option<InstrId> {
+    hero.instruction.filter(|&id| is_concatenate(computation, id))
 }
 
 fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
     let computation = fusion.computation();
     let decline = |reason: String, id| Err(Decline::at(computation.instruction(id), reason));
-    let concatenates: Vec<_> = heroes.iter().filter(|hero| hero.kind == HeroKind::Concatenate).collect();
+    let concatenates: Vec<InstrId> = heroes.iter().filter_map(|hero| concatenate(computation, hero)).collect();
     if concatenates.is_empty() {
         let reason = heroes.first().map_or("the fusion has no results", |hero| &hero.reason);
         return Err(Decline::new(format!("no result comes from a concatenate: {reason}")));
@@ -47,12 +53,12 @@ fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
         }
     }
     for hero in concatenates {
-        if computation.instruction(hero.instruction).shape.as_array().is_none_or(|array| array.element_count() == 0) {
-            return decline("the concatenate has no elements".into(), hero.instruction);
+        if computation.instruction(hero).shape.as_array().is_none_or(|array| array.element_count() == 0) {
+            return decline("the concatenate has no elements".into(), hero);
         }
-        let count = operands(computation, hero.instruction).len();
+        let count = operands(computation, hero).len();
         if count > MOST_OPERANDS {
-            return decline(format!("{count} operands, {MOST_OPERANDS} are the most"), hero.instruction);
+            return decline(format!("{count} operands, {MOST_OPERANDS} are the most"), hero);
         }
     }
     Ok(())

@@ -1,11 +1,11 @@
 //! Concatenates and the results that come from them.
 
-use fusebox_core::analysis::{HeroKind, hero_to_root, heroes};
+use fusebox_core::analysis::{Hero, hero_of, hero_to_root, moves_elements};
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::accept::score;
+use crate::accept::{concatenate, score};
 
 /// An operand of a concatenate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,21 +63,21 @@ pub struct Results {
 impl Analysis for Results {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
-        let heroes = heroes(fusion);
+        let heroes: Vec<Hero> = fusion.roots.iter().map(|&root| hero(computation, root)).collect();
         let score = score(fusion, &heroes)?;
         let (mut joined, mut beside): (Vec<Joined>, Vec<Beside>) = (Vec::new(), Vec::new());
         let mut output = 0;
         for hero in heroes {
             let first = output;
             output += computation.instruction(hero.root).shape.leaves().len();
-            if hero.kind != HeroKind::Concatenate {
+            let Some(concatenate) = concatenate(computation, &hero) else {
                 beside.push(Beside { root: hero.root, outputs: (first..output).collect() });
                 continue;
-            }
-            let position = match joined.iter().position(|joined| joined.hero == hero.instruction) {
+            };
+            let position = match joined.iter().position(|joined| joined.hero == concatenate) {
                 Some(position) => position,
                 None => {
-                    joined.extend(Joined::new(computation, hero.instruction));
+                    joined.extend(Joined::new(computation, concatenate));
                     joined.len() - 1
                 }
             };
@@ -85,6 +85,22 @@ impl Analysis for Results {
         }
         Ok(Results { score, joined, beside })
     }
+}
+
+/// Of several concatenates one sets the iteration space; for the others the kernel chooses between reads. Beside a reduction
+/// or a transpose none does: their elements would be computed in its order.
+fn hero(computation: &Computation, root: InstrId) -> Hero {
+    hero_of(computation, root, |id| {
+        let instruction = computation.instruction(id);
+        let is_other = matches!(instruction.op, Op::Reduce { .. }) || moves_elements(instruction);
+        let is_concatenate = is_concatenate(computation, id);
+        (is_concatenate || is_other).then_some(is_concatenate)
+    })
+}
+
+/// Whether it is a concatenate.
+pub fn is_concatenate(computation: &Computation, id: InstrId) -> bool {
+    matches!(computation.instruction(id).op, Op::Concatenate { .. })
 }
 
 impl Joined {

@@ -1,6 +1,7 @@
 //! The concatenate emitter: each operand has a loop nest of its own. See README.md.
 //!
 //! ```text
+//! claim.rs    what concatenates ask for
 //! accept.rs   fusion -> verdict
 //! joined.rs   concatenates, their operands, the results that come from them
 //! visits.rs   which values are computed together, over which points
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod accept;
+mod claim;
 mod emit;
 mod joined;
 mod plan;
@@ -20,9 +22,15 @@ mod visits;
 
 use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 
+use fusebox_core::hlo::Opcode;
+
 use crate::joined::Results;
 
-fusebox_core::emitters! { kind: "concatenate", "concatenate" => Concatenate }
+fusebox_core::emitters! {
+    kind: "concatenate",
+    heroes: [Opcode::Concatenate] => claim::claim,
+    "concatenate" => Concatenate,
+}
 
 /// The concatenate emitter.
 struct Concatenate;

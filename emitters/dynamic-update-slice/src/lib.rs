@@ -14,17 +14,31 @@ mod hazards;
 mod plan;
 mod updates;
 
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Candidate, Claim, Configuration, Decline, EmitError, HeroPlace, Kernel, Plan, Strategy, Task,
+};
+use fusebox_core::hlo::Opcode;
 
 use crate::updates::Work;
 
-fusebox_core::emitters! { kind: "dynamic-update-slice", "dynamic-update-slice" => DynamicUpdateSlice }
+fusebox_core::emitters! {
+    kind: "dynamic-update-slice",
+    heroes: [Opcode::DynamicUpdateSlice] => claim,
+    "dynamic-update-slice" => DynamicUpdateSlice,
+}
 
 /// What is not updated is not touched.
 const SCORE: u32 = 700;
 
 /// The dynamic-update-slice emitter.
 struct DynamicUpdateSlice;
+
+/// At the root only the updated part has to be written, if the rest is there already. Elsewhere an element is a choice between
+/// two reads, which nothing is lost by.
+fn claim(_: &Candidate, _: &DeviceDescription) -> Option<Claim> {
+    Some(Claim { place: HeroPlace::Root, updates: 1, ..Claim::default() })
+}
 
 impl Strategy for DynamicUpdateSlice {
     type Problem = Work;

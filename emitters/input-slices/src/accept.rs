@@ -1,8 +1,8 @@
 //! Which fusions the emitter takes: those with several slices among their results.
 
-use fusebox_core::analysis::{HeroKind, heroes};
+use fusebox_core::analysis::{moves_elements, nearest};
 use fusebox_core::emitter::{Decline, Fusion};
-use fusebox_core::hlo::{Op, Shape};
+use fusebox_core::hlo::{InstrId, Op, Shape};
 use fusebox_core::launch::MOST_POINTS;
 
 use crate::slices::reshaped;
@@ -34,10 +34,16 @@ pub fn score(fusion: &Fusion) -> Result<u32, Decline> {
         }
     }
     let is_slice = |&&root: &&_| matches!(computation.instruction(reshaped(computation, root)).op, Op::Slice { .. });
+    let is_other = |id: InstrId| {
+        let instruction = computation.instruction(id);
+        matches!(instruction.op, Op::Reduce { .. } | Op::Concatenate { .. }) || moves_elements(instruction)
+    };
     match fusion.roots.iter().filter(is_slice).count() {
         0 => Err(Decline::new("no result is a slice")),
         1 => Err(Decline::new("only one result is a slice")),
-        _ if heroes(fusion).iter().any(|hero| hero.kind != HeroKind::None) => Ok(SCORE_BESIDE_OTHERS),
+        _ if fusion.roots.iter().any(|&root| !nearest(computation, root, is_other).is_empty()) => {
+            Ok(SCORE_BESIDE_OTHERS)
+        }
         _ => Ok(SCORE),
     }
 }

@@ -1,6 +1,7 @@
 //! The reduce emitters: one pass over the operands of reductions. See README.md, and CPU.md for blocks of one thread.
 //!
 //! ```text
+//! claim.rs     what reductions ask for
 //! body.rs      a group's subgraph functions: operands at a point, combiners, epilogues
 //! dispatch.rs  groups have blocks of their own
 //! gpu/         many threads per block
@@ -12,9 +13,12 @@
 
 mod body;
 mod chain;
+mod claim;
 mod cpu;
 mod dispatch;
 mod gpu;
+
+use fusebox_core::hlo::Opcode;
 
 use crate::chain::{RowNormalise, ThreadNormalise};
 use crate::cpu::SerialReduce;
@@ -22,6 +26,7 @@ use crate::gpu::Form;
 
 fusebox_core::emitters! {
     kind: "reduce",
+    heroes: [Opcode::Reduce] => claim::claim,
     "row-reduce" => Form::Row,
     "multi-row-reduce" => Form::MultiRow,
     "column-reduce" => Form::Column,

@@ -1,6 +1,7 @@
 //! The scatter emitters: updates combined into an output that starts from the operand's value. See README.md.
 //!
 //! ```text
+//! claim.rs     what scatters ask for
 //! problem.rs   fusion -> the scatter in it, or why there is none to take
 //! schedule.rs  schedule, problem, device, configuration -> launch and indexing maps, entry function
 //! updates.rs   schedule: a thread takes a few neighbouring updates
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod claim;
 mod filter;
 mod gathered;
 mod in_order;
@@ -25,6 +27,8 @@ mod runs;
 mod schedule;
 mod slabs;
 mod updates;
+
+use fusebox_core::hlo::Opcode;
 
 use crate::gathered::Gathered;
 use crate::in_order::InOrder;
@@ -36,6 +40,7 @@ use crate::updates::Updates;
 
 fusebox_core::emitters! {
     kind: "scatter",
+    heroes: [Opcode::Scatter] => claim::claim,
     "slab-scatter" => Scatter::<Slabs>::EMITTER,
     "atomic-scatter" => Scatter::<Updates>::EMITTER,
     "run-scatter" => Scatter::<Runs>::EMITTER,

@@ -2,6 +2,7 @@
 //! README.md.
 //!
 //! ```text
+//! claim.rs     what transposes ask for
 //! problem.rs   fusion -> what moves, what is read and written beside it
 //! lines.rs     blocks of one thread, results of whole cache lines: units turned in registers
 //! panels.rs    blocks of one thread: copied by rows, written by panels
@@ -15,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod claim;
 mod emit;
 mod grid;
 mod index;
@@ -30,11 +32,14 @@ mod tiles;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 
+use fusebox_core::hlo::Opcode;
+
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
 fusebox_core::emitters! {
     kind: "transpose",
+    heroes: [Opcode::Transpose] => claim::claim,
     "row-transpose" => Transpose { blocks: Blocks::OfManyThreads, score: rows::score_spread, schedule: rows::spread },
     "tiled-transpose" => Transpose { blocks: Blocks::OfManyThreads, score: tiles::score, schedule: tiles::schedule },
     "packed-transpose" => Transpose { blocks: Blocks::OfManyThreads, score: packed::score, schedule: packed::schedule },

@@ -73,8 +73,10 @@ fn case(source: &Source, random: &mut Random) -> Result<Outcome, String> {
         Question::Plan,
         Question::Plan,
         Question::Consider,
+        Question::Claim,
+        Question::Bid,
         Question::Describe,
-    ][random.below(7)];
+    ][random.below(9)];
     let (target, device) = match random.below(6) {
         0 | 1 => (Machine::cpu(), DeviceDescription::cpu(4)),
         2 => (Machine::nvptx(80), DeviceDescription::sm(80)),
@@ -82,7 +84,7 @@ fn case(source: &Source, random: &mut Random) -> Result<Outcome, String> {
     };
     let answers_before = match question {
         Question::Describe => 0,
-        Question::Consider => random.below(8),
+        Question::Consider | Question::Claim => random.below(8),
         _ => random.below(6).saturating_sub(3),
     };
     let runs = target.runner() == Some(Runner::Simulator);
@@ -173,6 +175,17 @@ fn change(random: &mut Random, response: &mut Response, last: &Response) {
         if let Some(verdict) = &mut response.verdict {
             verdict.score = random.number() as u32;
         }
+        if let Some(claim) = &mut response.claim {
+            change_claim(random, claim);
+        }
+        if let Some(bid) = &mut response.bid {
+            let place = random.below(bid.instructions.len());
+            match random.below(3) {
+                0 => bid.instructions.extend(bid.instructions.get(place).cloned()),
+                1 => bid.instructions.iter_mut().skip(place).take(1).for_each(|name| *name = text(random, name)),
+                _ => bid.instructions.truncate(place),
+            }
+        }
         if let Some(plan) = &mut response.plan {
             change_plan(random, plan, last.plan.as_ref());
         }
@@ -184,6 +197,22 @@ fn change(random: &mut Random, response: &mut Response, last: &Response) {
 
 fn text(random: &mut Random, text: &str) -> String {
     mutate::ir(random, text, text, &WORDS).trim_end().to_owned()
+}
+
+fn change_claim(random: &mut Random, claim: &mut schema::Claim) {
+    let lost = [0.0, 1e9, f64::INFINITY, f64::NAN, -1.0][random.below(5)];
+    match random.below(10) {
+        0 => claim.is_root = !claim.is_root,
+        1 => claim.form = text(random, &claim.form),
+        2 => claim.form.clear(),
+        3 => claim.lost_inside = lost,
+        4 => claim.lost_beside = lost,
+        5 => claim.pass = Some(schema::Pass { dims: vec![random.number()], operands: random.below(3) as u64 }),
+        6 => claim.starts_from = random.below(4) as u64,
+        7 => claim.updates = random.number() as u64,
+        8 => claim.reads.push(lost),
+        _ => claim.reads.iter_mut().for_each(|read| *read = lost),
+    }
 }
 
 fn change_plan(random: &mut Random, plan: &mut schema::Plan, last: Option<&schema::Plan>) {

@@ -49,6 +49,22 @@ pub fn dump_to(folder: Option<&Path>, module: &Path) -> Result<Dump, Failure> {
     }
 }
 
+/// What the command line says about compiling up to a phase.
+pub fn options(
+    common: &Common,
+    ptx_version: Option<u32>,
+    until: Phase,
+    stages: Vec<Stage>,
+) -> Result<Options, Failure> {
+    let threads = target::threads(common.threads);
+    let (target, device) = target::parse(&common.target, threads, ptx_version)?;
+    if until > Phase::Emit {
+        fusebox_lowering::dedicate(&target);
+    }
+    let emitters = emitters::choose(&common.emitters)?;
+    Ok(Options { target, device, emitters, threads, until, stages, dump: dump(common)? })
+}
+
 /// Compiles as the command line says, up to a phase; warnings go to standard error.
 pub fn compile(
     source: &Source,
@@ -57,14 +73,12 @@ pub fn compile(
     until: Phase,
     stages: Vec<Stage>,
 ) -> Result<Compilation, Failure> {
-    let threads = target::threads(common.threads);
-    let (target, device) = target::parse(&common.target, threads, ptx_version)?;
-    if until > Phase::Emit {
-        fusebox_lowering::dedicate(&target);
-    }
-    let emitters = emitters::choose(&common.emitters)?;
-    let options = Options { target, device, emitters, threads, until, stages, dump: dump(common)? };
-    let made = fusebox_compiler::compile(source, &options)?;
+    compile_with(source, &options(common, ptx_version, until, stages)?)
+}
+
+/// The same with options that are known.
+pub fn compile_with(source: &Source, options: &Options) -> Result<Compilation, Failure> {
+    let made = fusebox_compiler::compile(source, options)?;
     made.warnings.iter().for_each(|warning| terminal::complain(&format!("warning: {warning}")));
     Ok(made)
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Span, print_module};
+use fusebox_core::hlo::{Computation, ComputationId, Extra, InstrId, Instruction, Module, Op, Span, print_module};
 
 use crate::host_module::with_callees;
 use crate::roles::{Role, in_role};
@@ -72,7 +72,10 @@ fn anonymise(computation: &mut Computation, number: usize) {
     computation.span = Span::default();
     let forget = |(index, instruction): (usize, &mut Instruction)| {
         instruction.name = format!("i{index}");
-        instruction.extra = None;
+        // What a custom call computes may depend on its configuration, and on nothing else of this.
+        let config = instruction.extra.take().and_then(|extra| extra.backend_config);
+        let config = config.filter(|_| matches!(instruction.op, Op::CustomCall(_)));
+        instruction.extra = config.map(|text| Box::new(Extra { backend_config: Some(text), ..Extra::default() }));
         instruction.span = Span::default();
     };
     computation.instructions.iter_mut().enumerate().for_each(forget);

@@ -35,7 +35,7 @@ mod tests;
 
 pub use dump::Dump;
 pub use error::{CompileError, EmitterError};
-pub use fuse::BidRecord;
+pub use fuse::{BidRecord, heroes};
 pub use kernels::Unit;
 pub use lower::Lowered;
 pub use phase::Phase;

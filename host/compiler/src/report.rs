@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use fusebox_core::analysis::heroes;
-use fusebox_core::emitter::{OutputPlan, Plan};
+use fusebox_core::analysis::Hero;
+use fusebox_core::emitter::{KernelKind, OutputPlan, Plan};
 use fusebox_core::hlo::Module;
 use fusebox_plugins::Outcome;
 use fusebox_runtime::{Executable, Thunk};
@@ -66,8 +66,9 @@ pub fn maps(output: &OutputPlan) -> String {
     output.maps.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Everything about one kernel: what it computes, who makes it, how, how much memory it moves, and how long that takes.
-pub fn kernel(selected: &Selected) -> String {
+/// Everything about one kernel with these [heroes](crate::heroes): what it computes, who makes it, how, how much memory it moves,
+/// and how long that takes.
+pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)]) -> String {
     let fusion = &selected.unit.fusion;
     let computation = fusion.computation();
     let mut text = selection(selected);
@@ -78,8 +79,9 @@ pub fn kernel(selected: &Selected) -> String {
         .map(|root| format!("{} ({})", root.name, root.opcode()))
         .collect();
     let _ = writeln!(text, "  roots: {}", roots.join(", "));
-    for hero in heroes(fusion) {
-        let _ = writeln!(text, "  hero: {}", hero.reason);
+    for (hero, kind) in heroes {
+        let asked = kind.as_ref().map_or_else(String::new, |kind| format!(" (asked for by emitters of kind {kind})"));
+        let _ = writeln!(text, "  hero: {}{asked}", hero.reason);
     }
     let _ = writeln!(text, "  instructions: {}", computation.instructions.len());
     if selected.unit.uses.len() > 1 {

@@ -34,13 +34,30 @@ impl Emitters {
 
     /// Numbers of the emitters that anchor on an operation, without those that the user has replaced for their kind.
     pub fn bidders(&self, anchor: Opcode) -> Vec<usize> {
-        let emitters = self.registry.emitters().iter().enumerate();
-        let asks = emitters.filter(|(_, emitter)| emitter.anchors().contains(&anchor));
-        let is_replaced = |number: usize, emitter: &LoadedEmitter| {
-            let choice = self.overrides.iter().rev().find(|choice| choice.kind == emitter.descriptor().kind);
-            choice.is_some_and(|choice| !choice.emitters.contains(&number))
+        let asking = self.numbers_of(|emitter| emitter.anchors().contains(&anchor));
+        asking.iter().copied().filter(|&number| self.replaced_by(number).is_none()).collect()
+    }
+
+    /// Numbers of the emitters that make kernels for an operation. Those that the user has replaced for their kind by others
+    /// that do so too are left out; if the others do not, they are to make the kernels that there are.
+    pub fn claimants(&self, hero: Opcode) -> Vec<usize> {
+        let asking = self.numbers_of(|emitter| emitter.heroes().contains(&hero));
+        let is_replaced = |number: &usize| {
+            self.replaced_by(*number).is_some_and(|others| others.iter().any(|other| asking.contains(other)))
         };
-        asks.filter(|(number, emitter)| !is_replaced(*number, emitter)).map(|(number, _)| number).collect()
+        asking.iter().copied().filter(|number| !is_replaced(number)).collect()
+    }
+
+    fn numbers_of(&self, is_meant: impl Fn(&LoadedEmitter) -> bool) -> Vec<usize> {
+        let emitters = self.registry.emitters().iter().enumerate();
+        emitters.filter(|(_, emitter)| is_meant(emitter)).map(|(number, _)| number).collect()
+    }
+
+    /// Those that the user has put in charge of an emitter's kind instead of it.
+    fn replaced_by(&self, number: usize) -> Option<&[usize]> {
+        let kind = &self.registry.emitters()[number].descriptor().kind;
+        let choice = self.overrides.iter().rev().find(|choice| choice.kind == *kind)?;
+        (!choice.emitters.contains(&number)).then_some(choice.emitters.as_slice())
     }
 }
 

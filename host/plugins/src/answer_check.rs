@@ -5,12 +5,14 @@
 use std::collections::HashSet;
 
 use fusebox_core::emitter::{
-    Bid, Configuration, Decline, Descriptor, EmitError, Fusion, Kernel, KernelCode, Plan, SubgraphKind, Verdict,
+    Bid, Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Fusion, HeroPlace, Kernel, KernelCode, Plan,
+    SubgraphKind, Verdict,
 };
 use fusebox_core::hlo::{InstrId, Opcode};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::plugin::limits;
 
+use crate::carrier::Description;
 use crate::failure::FailureKind;
 
 type Checked = Result<(), FailureKind>;
@@ -38,14 +40,17 @@ pub fn shortened_error(error: EmitError) -> EmitError {
 }
 
 /// Checks what a library says of itself.
-pub fn check_descriptors(descriptors: &[(Descriptor, Vec<Opcode>)]) -> Checked {
-    at_most("the number of emitters", descriptors.len(), limits::MOST_EMITTERS)?;
-    descriptors.iter().try_for_each(|(Descriptor { kind, name, version }, anchors)| {
-        at_most("the number of anchors", anchors.len(), Opcode::ALL.len())?;
-        [&kind.0, name, version]
-            .into_iter()
-            .try_for_each(|text| at_most("the bytes of a name", text.len(), limits::MOST_NAME_BYTES))
-    })
+pub fn check_descriptions(descriptions: &[Description]) -> Checked {
+    at_most("the number of emitters", descriptions.len(), limits::MOST_EMITTERS)?;
+    descriptions.iter().try_for_each(
+        |Description { descriptor: Descriptor { kind, name, version }, anchors, heroes }| {
+            at_most("the number of anchors", anchors.len(), Opcode::ALL.len())?;
+            at_most("the number of heroes", heroes.len(), Opcode::ALL.len())?;
+            [&kind.0, name, version]
+                .into_iter()
+                .try_for_each(|text| at_most("the bytes of a name", text.len(), limits::MOST_NAME_BYTES))
+        },
+    )
 }
 
 /// A verdict whose texts are not too long.
@@ -72,6 +77,39 @@ pub fn checked_bid(bid: Bid, region: &Fusion) -> Result<Bid, FailureKind> {
             Ok(Bid::Take { instructions })
         }
         Bid::Decline(decline) => Ok(Bid::Decline(shortened_decline(decline))),
+    }
+}
+
+/// A claim that can be granted.
+///
+/// # Errors
+/// If it is of more operands than the operation has, too long, or no cost.
+pub fn checked_claim(claim: Claim, hero: &Candidate) -> Result<Claim, FailureKind> {
+    let operands = hero.region.computation().instruction(hero.anchor).operands.len();
+    let wrong = |reason: &str| Err(FailureKind::Claim(reason.into()));
+    at_most("the bytes of a claim's form", claim.form.len(), limits::MOST_FORM_BYTES)?;
+    at_most("the operands that the results start from", claim.starts_from, operands)?;
+    at_most("the operands that are updated", claim.updates, operands)?;
+    if let Some(pass) = &claim.pass {
+        at_most("the dimensions of a pass", pass.dims.len(), limits::MOST_DIMENSIONS)?;
+        at_most("the operands that a pass reads", pass.operands, operands)?;
+    }
+    if [claim.lost_inside, claim.lost_beside].iter().any(|lost| lost.is_nan() || *lost < 0.0) {
+        return wrong("what is lost without it is no number of additions");
+    }
+    if claim.reads.iter().any(|read| !read.is_finite() || *read < 0.0) {
+        return wrong("what it reads of an operand is no number of elements");
+    }
+    match claim.reads.len() {
+        0 => {}
+        count if count == operands => {}
+        _ => return wrong("it says of some operands how often they are read, and of others not"),
+    }
+    match claim.place {
+        HeroPlace::BeforeEpilogue if claim.starts_from > 0 => {
+            wrong("its results start from operands' values, so it must be the root")
+        }
+        _ => Ok(claim),
     }
 }
 

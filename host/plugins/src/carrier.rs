@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Bid, Candidate, Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict,
+    Bid, Candidate, Claim, Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict,
 };
 use fusebox_core::hlo::Opcode;
-use fusebox_core::plugin::convert::{WireError, decode_anchors, decode_bid, decode_kernel, encode_fusion};
+use fusebox_core::plugin::convert::{WireError, decode_bid, decode_kernel, decode_opcodes, encode_fusion};
 use fusebox_core::plugin::limits;
 use fusebox_core::plugin::schema::{self, Fault, Question, Request, Response};
 use prost::Message;
 
 use crate::answer_check::{
-    check_descriptors, check_kernel_size, check_plan_size, checked_bid, shortened, shortened_error, shortened_verdict,
+    check_descriptions, check_kernel_size, check_plan_size, checked_bid, checked_claim, shortened, shortened_error,
+    shortened_verdict,
 };
 use crate::failure::{Failure, FailureKind, Stage};
 use crate::library::PluginLibrary;
@@ -25,10 +26,17 @@ use crate::registry::Origin;
 /// An emitter of the registry.
 #[derive(Clone)]
 pub struct LoadedEmitter {
-    descriptor: Descriptor,
-    anchors: Vec<Opcode>,
+    description: Description,
     origin: Origin,
     carrier: Carrier,
+}
+
+/// What an emitter says of itself, whatever it is to do.
+#[derive(Clone)]
+pub(crate) struct Description {
+    pub descriptor: Descriptor,
+    pub anchors: Vec<Opcode>,
+    pub heroes: Vec<Opcode>,
 }
 
 #[derive(Clone)]
@@ -78,13 +86,16 @@ impl ByteCarrier {
         }
     }
 
-    /// The descriptors of the plugin's emitters, and what they anchor on.
-    pub(crate) fn describe(&self) -> Result<Vec<(Descriptor, Vec<Opcode>)>, FailureKind> {
+    /// What the plugin's emitters say of themselves.
+    pub(crate) fn describe(&self) -> Result<Vec<Description>, FailureKind> {
         let response = self.ask(&Request { question: Question::Describe.into(), ..Request::default() })?;
-        let described = response.emitters.into_iter().map(|emitter| (decode_anchors(&emitter), emitter));
-        let described: Vec<(Descriptor, Vec<Opcode>)> =
-            described.map(|(anchors, emitter)| (emitter.into(), anchors)).collect();
-        check_descriptors(&described)?;
+        let described = response.emitters.into_iter().map(|emitter| Description {
+            anchors: decode_opcodes(&emitter.anchors),
+            heroes: decode_opcodes(&emitter.heroes),
+            descriptor: emitter.into(),
+        });
+        let described: Vec<Description> = described.collect();
+        check_descriptions(&described)?;
         Ok(described)
     }
 }
@@ -92,33 +103,35 @@ impl ByteCarrier {
 impl LoadedEmitter {
     /// An emitter that is linked into this program.
     pub(crate) fn linked(emitter: Box<dyn Emitter>) -> Result<Self, Failure> {
-        let (descriptor, anchors) = catch(|| (emitter.descriptor(), emitter.anchors())).map_err(|kind| Failure {
+        let describe =
+            || Description { descriptor: emitter.descriptor(), anchors: emitter.anchors(), heroes: emitter.heroes() };
+        let description = catch(describe).map_err(|kind| Failure {
             emitter: "linked into this program".into(),
             stage: Stage::Describe,
             fusion: String::new(),
             kind,
         })?;
-        Ok(LoadedEmitter { descriptor, anchors, origin: Origin::Linked, carrier: Carrier::Linked(emitter.into()) })
+        Ok(LoadedEmitter { description, origin: Origin::Linked, carrier: Carrier::Linked(emitter.into()) })
     }
 
     /// The emitter of that number of a plugin.
-    pub(crate) fn carried(
-        (descriptor, anchors): (Descriptor, Vec<Opcode>),
-        origin: Origin,
-        bytes: ByteCarrier,
-        number: u32,
-    ) -> Self {
-        LoadedEmitter { descriptor, anchors, origin, carrier: Carrier::Bytes { bytes, number } }
+    pub(crate) fn carried(description: Description, origin: Origin, bytes: ByteCarrier, number: u32) -> Self {
+        LoadedEmitter { description, origin, carrier: Carrier::Bytes { bytes, number } }
     }
 
     /// Kind, name and version.
     pub fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
+        &self.description.descriptor
     }
 
     /// Operations around which it wants to be offered parts of programs.
     pub fn anchors(&self) -> &[Opcode] {
-        &self.anchors
+        &self.description.anchors
+    }
+
+    /// Operations that kernels of it are made for.
+    pub fn heroes(&self) -> &[Opcode] {
+        &self.description.heroes
     }
 
     /// Where it is from.
@@ -128,7 +141,24 @@ impl LoadedEmitter {
 
     /// Name, version and origin, for messages and cache keys.
     pub fn identity(&self) -> String {
-        format!("{} {} ({})", self.descriptor.name, self.descriptor.version, self.origin)
+        let Descriptor { name, version, .. } = self.descriptor();
+        format!("{name} {version} ({})", self.origin)
+    }
+
+    /// Asks what it wants for an operation.
+    ///
+    /// # Errors
+    /// If there is no usable answer.
+    pub fn claim(&self, hero: &Candidate, device: &DeviceDescription) -> Result<Option<Claim>, Failure> {
+        let claim = match &self.carrier {
+            Carrier::Linked(emitter) => catch(|| emitter.claim(hero, device)),
+            Carrier::Bytes { bytes, number } => {
+                let asked = bytes.ask(&anchored(Question::Claim, *number, hero, device));
+                asked.map(|response| response.claim.map(Into::into))
+            }
+        };
+        let claim = claim.and_then(|claim| claim.map(|claim| checked_claim(claim, hero)).transpose());
+        claim.map_err(|kind| self.failure(Stage::Claim, &hero.region, kind))
     }
 
     /// Asks what it would take of a candidate. What it says is not checked yet.
@@ -140,9 +170,7 @@ impl LoadedEmitter {
         let bid = match &self.carrier {
             Carrier::Linked(emitter) => catch(|| emitter.bid(candidate, device)),
             Carrier::Bytes { bytes, number } => {
-                let anchor = region.computation().instruction(candidate.anchor).name.clone();
-                let request = Request { anchor, ..request(Question::Bid, *number, region, device) };
-                bytes.ask(&request).and_then(|response| {
+                bytes.ask(&anchored(Question::Bid, *number, candidate, device)).and_then(|response| {
                     let bid = response.bid.ok_or_else(|| lacks("bid"))?;
                     decode_bid(bid, region).map_err(malformed)
                 })
@@ -227,6 +255,11 @@ fn request(question: Question, emitter: u32, fusion: &Fusion, device: &DeviceDes
         device: Some(device.into()),
         ..Request::default()
     }
+}
+
+fn anchored(question: Question, emitter: u32, candidate: &Candidate, device: &DeviceDescription) -> Request {
+    let anchor = candidate.region.computation().instruction(candidate.anchor).name.clone();
+    Request { anchor, ..request(question, emitter, &candidate.region, device) }
 }
 
 fn lacks(what: &str) -> FailureKind {

@@ -136,6 +136,8 @@ fn mend(found: u32) -> &'static str {
 pub enum Stage {
     /// Its descriptors.
     Describe,
+    /// What it wants for an operation.
+    Claim,
     /// What it would take of a candidate.
     Bid,
     /// A verdict.
@@ -150,6 +152,7 @@ impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Stage::Describe => "describing itself",
+            Stage::Claim => "claiming",
             Stage::Bid => "bidding on",
             Stage::Consider => "considering",
             Stage::Plan => "planning",
@@ -207,6 +210,9 @@ pub enum FailureKind {
         /// How much there may be.
         most: u64,
     },
+    /// What it wants for an operation is not possible.
+    #[error("its claim is wrong: {0}")]
+    Claim(String),
     /// The plan is wrong.
     #[error("its plan is wrong: {0}")]
     Plan(Box<PlanFault>),

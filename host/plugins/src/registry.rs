@@ -149,14 +149,14 @@ impl Registry {
     fn add(&mut self, origin: Origin, bytes: ByteCarrier) -> Result<(), LoadError> {
         let path = origin.path().map(Path::to_path_buf).unwrap_or_default();
         let wrong = |reason: String| LoadError::Description { path: path.clone(), reason };
-        let descriptors = bytes.describe().map_err(|kind| wrong(format!("cannot describe itself: {kind}")))?;
-        if descriptors.is_empty() {
+        let descriptions = bytes.describe().map_err(|kind| wrong(format!("cannot describe itself: {kind}")))?;
+        if descriptions.is_empty() {
             return Err(LoadError::NoEmitters { path });
         }
         let mut all = self.emitters.clone();
-        for (number, descriptor) in descriptors.into_iter().enumerate() {
-            check_descriptor(&descriptor.0).map_err(&wrong)?;
-            let emitter = LoadedEmitter::carried(descriptor, origin.clone(), bytes.clone(), number as u32);
+        for (number, description) in descriptions.into_iter().enumerate() {
+            check_descriptor(&description.descriptor).map_err(&wrong)?;
+            let emitter = LoadedEmitter::carried(description, origin.clone(), bytes.clone(), number as u32);
             check_unique(&all, &emitter)?;
             all.push(emitter);
         }

@@ -172,6 +172,14 @@ impl Emitter for Preferred {
         self.0.descriptor()
     }
 
+    fn heroes(&self) -> Vec<Opcode> {
+        self.0.heroes()
+    }
+
+    fn claim(&self, hero: &emitter::Candidate, device: &DeviceDescription) -> Option<emitter::Claim> {
+        self.0.claim(hero, device)
+    }
+
     fn anchors(&self) -> Vec<Opcode> {
         self.0.anchors()
     }

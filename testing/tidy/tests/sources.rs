@@ -54,6 +54,37 @@ fn host_names_no_emitter() {
     }
 }
 
+/// What emitters can do with an operation they claim. Fusion knows what needs no emitter to know: what is no computation, what
+/// is sequence and not kernel, what costs nothing to have twice.
+#[test]
+fn fusion_names_no_operation_that_emitters_ask_for() {
+    const FACTS: [&str; 11] = [
+        "AfterAll",
+        "Broadcast",
+        "Conditional",
+        "Constant",
+        "Fusion",
+        "GetTupleElement",
+        "Iota",
+        "Parameter",
+        "Reshape",
+        "Tuple",
+        "While",
+    ];
+    let lines = code_lines(&["host/compiler/src/fuse/"]);
+    assert!(lines.len() > 1000, "fusion has moved elsewhere: {} lines left", lines.len());
+    for (file, number, line) in lines.iter().filter(|(file, ..)| !file.ends_with("tests.rs")) {
+        for place in ["Op::", "Opcode::"].iter().flat_map(|prefix| line.split(prefix).skip(1)) {
+            let name: String = place.chars().take_while(char::is_ascii_alphanumeric).collect();
+            let is_variant = name.starts_with(|c: char| c.is_ascii_uppercase());
+            assert!(
+                !is_variant || FACTS.contains(&name.as_str()),
+                "{file}:{number} decides by {name}; ask emitters (`claims.rs`)"
+            );
+        }
+    }
+}
+
 /// The root of a crate without unsafe code says that it is to stay so.
 #[test]
 fn crates_without_unsafe_code_forbid_it() {

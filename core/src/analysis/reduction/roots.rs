@@ -1,8 +1,7 @@
 //! The reduce heroes of a root.
 
-use std::collections::{HashSet, VecDeque};
-
-use super::super::epilogue::{hero_to_root, keeps_positions, users_stay_elementwise};
+use super::super::epilogue::{hero_to_root, users_stay_elementwise};
+use super::super::hero::nearest;
 use super::hero::{ReductionHero, hero};
 use crate::hlo::{Computation, InstrId, Module, Op};
 
@@ -19,7 +18,9 @@ pub(super) struct Found {
 pub(super) fn reduce_heroes(module: &Module, computation: &Computation, root: InstrId) -> Found {
     let mut heroes: Vec<ReductionHero> = Vec::new();
     let mut refused: Vec<String> = Vec::new();
-    for id in nearest_reduces(computation, root) {
+    let mut nearest = nearest(computation, root, |id| matches!(computation.instruction(id).op, Op::Reduce { .. }));
+    nearest.sort_unstable();
+    for id in nearest {
         match usable(module, computation, id, root) {
             Ok(hero) => heroes.push(hero),
             Err(reason) => refused.push(reason),
@@ -52,21 +53,4 @@ fn usable(module: &Module, computation: &Computation, id: InstrId, root: InstrId
         return Err(format!("{} is also read otherwise than element by element", instruction.name));
     }
     hero(module, computation, id)
-}
-
-/// Reduces that are reached from the root through operations that keep positions, nearest only.
-fn nearest_reduces(computation: &Computation, root: InstrId) -> Vec<InstrId> {
-    let mut found = Vec::new();
-    let mut seen = HashSet::from([root]);
-    let mut pending = VecDeque::from([root]);
-    while let Some(id) = pending.pop_front() {
-        let instruction = computation.instruction(id);
-        if matches!(instruction.op, Op::Reduce { .. }) {
-            found.push(id);
-        } else if keeps_positions(computation, instruction) {
-            pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
-        }
-    }
-    found.sort_unstable();
-    found
 }

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use fusebox_compiler::{Compilation, Phase, Selected, Source, report};
-use fusebox_core::analysis::{Hero, heroes};
+use fusebox_compiler::{Compilation, Options, Phase, Selected, Source, heroes, report};
+use fusebox_core::analysis::Hero;
 use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
 use fusebox_run::terminal;
@@ -20,10 +20,12 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
     if arguments.ptxas {
         return kernel_quality(&source, arguments);
     }
-    let made = module::compile(&source, &arguments.common, None, Phase::Emit, Vec::new())?;
+    let options = module::options(&arguments.common, None, Phase::Emit, Vec::new())?;
+    let made = module::compile_with(&source, &options)?;
+    let described = || made.kernels.iter().map(|kernel| describe(kernel, &options)).collect();
     Ok(terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{}", serde_json::Value::Array(made.kernels.iter().map(describe).collect())),
-        false => print(out, &made),
+        true => writeln!(out, "{}", serde_json::Value::Array(described())),
+        false => print(out, &made, &options),
     })?)
 }
 
@@ -89,15 +91,16 @@ fn print_quality(out: &mut dyn Write, all: &[(String, String, Quality)]) -> io::
     Ok(())
 }
 
-fn print(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
+fn print(out: &mut dyn Write, made: &Compilation, options: &Options) -> io::Result<()> {
     for kernel in &made.kernels {
-        writeln!(out, "{}", report::kernel(kernel))?;
+        let heroes = heroes(&kernel.unit.fusion, &options.device, &options.emitters);
+        writeln!(out, "{}", report::kernel(kernel, &heroes))?;
     }
     let mut lines = report::host_operations(&made.fused).into_iter().chain(report::bids(&made.bids));
     lines.try_for_each(|line| writeln!(out, "{line}"))
 }
 
-fn describe(kernel: &Selected) -> serde_json::Value {
+fn describe(kernel: &Selected, options: &Options) -> serde_json::Value {
     let candidates: Vec<_> = kernel
         .selection
         .records
@@ -106,13 +109,12 @@ fn describe(kernel: &Selected) -> serde_json::Value {
         .collect();
     let fusion = &kernel.unit.fusion;
     let name = |id: InstrId| fusion.computation().instruction(id).name.clone();
-    let heroes: Vec<_> = heroes(fusion)
+    let heroes: Vec<_> = heroes(fusion, &options.device, &options.emitters)
         .into_iter()
-        .map(|hero| {
-            let Hero { root, instruction, kind, reason } = hero;
-            json!({
-                "root": name(root), "instruction": name(instruction), "kind": kind.to_string(), "reason": reason,
-            })
+        .map(|(Hero { root, instruction, reason }, kind)| {
+            let kind = kind.map_or_else(|| "none".into(), |kind| kind.to_string());
+            let instruction = name(instruction.unwrap_or(root));
+            json!({ "root": name(root), "instruction": instruction, "kind": kind, "reason": reason })
         })
         .collect();
     json!({

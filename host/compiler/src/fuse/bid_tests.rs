@@ -6,7 +6,7 @@ use fusebox_core::emitter::{
     Bid, Candidate, Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions,
     OutputPlan, Plan, Verdict,
 };
-use fusebox_core::hlo::{InstrId, Op, Opcode, parse_module, print_module, verify};
+use fusebox_core::hlo::{InstrId, Module, Op, Opcode, parse_module, print_module, verify};
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 use fusebox_plugins::{Override, Registry};
 
@@ -94,6 +94,11 @@ fn fused(emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
     let (records, _) = super::run(&mut module, &DeviceDescription::cpu(1), emitters);
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+    (fusions_of(&module), records)
+}
+
+/// Names of the instructions in each fusion, without parameters.
+pub fn fusions_of(module: &Module) -> Vec<Vec<String>> {
     let entry = module.entry_computation().unwrap();
     let members = |op: &Op| match op {
         Op::Fusion { calls, .. } => Some(module.computation(*calls)),
@@ -103,7 +108,7 @@ fn fused(emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
         let inside = computation.instructions.iter().filter(|it| !matches!(it.op, Op::Parameter { .. } | Op::Tuple));
         inside.map(|it| it.name.clone()).collect()
     });
-    (fusions.collect(), records)
+    fusions.collect()
 }
 
 fn names(list: &[&str]) -> Vec<String> {

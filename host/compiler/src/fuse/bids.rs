@@ -17,6 +17,7 @@ use fusebox_core::emitter::{Bid, Fusion};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
 
 use super::candidate::Offer;
+use super::claims::Claims;
 use super::decide::is_scalar_constant;
 use super::outline::{insert, results};
 use super::region::Region;
@@ -37,9 +38,10 @@ pub struct BidRecord {
 }
 
 /// Asks emitters about the computations of one module.
-pub struct Bids<'a> {
+pub struct Bids<'a, 'c> {
     device: &'a DeviceDescription,
     emitters: &'a Emitters,
+    claims: &'c mut Claims<'a>,
     /// By form of the offer and emitter: what it takes, as numbers of the region's instructions.
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
     /// By form of the fusion and emitter: seconds of the bid and otherwise.
@@ -57,12 +59,13 @@ struct Taken {
     repeated: HashSet<InstrId>,
 }
 
-impl<'a> Bids<'a> {
+impl<'a, 'c> Bids<'a, 'c> {
     /// For these emitters; an emitter that the user has replaced for its kind is not asked.
-    pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters) -> Bids<'a> {
+    pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters, claims: &'c mut Claims<'a>) -> Bids<'a, 'c> {
         Bids {
             device,
             emitters,
+            claims,
             answers: HashMap::new(),
             predictions: HashMap::new(),
             records: Vec::new(),
@@ -185,11 +188,11 @@ impl<'a> Bids<'a> {
         predicted
     }
 
-    fn predict(&self, alone: Module, number: usize) -> Result<(f64, f64), String> {
+    fn predict(&mut self, alone: Module, number: usize) -> Result<(f64, f64), String> {
         let fusion = Fusion::new("bid", alone.clone()).ok_or("the bid is empty")?;
         let bid = planned(&fusion, self.device, self.emitters, Some(number))?;
         let mut otherwise = alone;
-        super::by_the_host(&mut otherwise);
+        super::by_the_host(&mut otherwise, self.claims);
         let mut seconds = 0.0;
         for unit in collect(&otherwise).units {
             seconds += planned(&unit.fusion, self.device, self.emitters, None)?.seconds;

@@ -68,8 +68,7 @@ impl Offer {
 fn is_computable(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     let is_ordered = instruction.extra.as_ref().is_some_and(|extra| !extra.control_predecessors.is_empty());
-    let is_whole = matches!(instruction.op, Op::Fusion { .. } | Op::Scatter { .. });
-    let is_kernel = executor(instruction) == Executor::Kernel && !is_whole;
+    let is_kernel = executor(instruction) == Executor::Kernel && !matches!(instruction.op, Op::Fusion { .. });
     let is_part = matches!(instruction.op, Op::GetTupleElement { .. })
         && instruction.operands.iter().all(|&operand| is_computable(computation, operand));
     !is_ordered && (is_kernel || is_part || is_scalar_constant(&instruction.op))

@@ -13,10 +13,9 @@ use std::collections::{HashMap, HashSet};
 use fusebox_core::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, first_array, is_heavy, per_element, per_repetition};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-use super::executor::{Executor, executor};
-use super::hero::{Claim, Zone, is_admitted, is_updated_in_place, zone_of_operands};
-use super::in_place::{initial_values, started_from};
-use super::reads::{Index, read};
+use super::claims::Heroes;
+use super::hero::{Zone, is_admitted, zone_of_operands};
+use super::reads::{Index, Read, elsewhere, read};
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
@@ -32,7 +31,9 @@ pub struct Decisions {
     /// a kernel is in its own; one that no kernel computes is in none.
     pub kernels: Vec<Vec<InstrId>>,
     /// Per root of a kernel, its hero, if it has one.
-    pub claims: HashMap<InstrId, Claim>,
+    pub hero_of: HashMap<InstrId, InstrId>,
+    /// What emitters ask for.
+    pub heroes: Heroes,
 }
 
 impl Decisions {
@@ -74,11 +75,12 @@ struct Uses {
 struct Kernel {
     instructions: usize,
     inputs: HashSet<InstrId>,
-    claim: Option<Claim>,
+    hero: Option<InstrId>,
 }
 
 struct Decider<'a> {
     computation: &'a Computation,
+    heroes: &'a Heroes,
     users: Vec<Vec<InstrId>>,
     placements: Vec<Vec<Placement>>,
     kernels: HashMap<InstrId, Kernel>,
@@ -86,9 +88,10 @@ struct Decider<'a> {
 }
 
 /// Decides for every instruction of a computation executed by thunks.
-pub fn decide(computation: &Computation) -> Decisions {
+pub fn decide(computation: &Computation, heroes: Heroes) -> Decisions {
     let mut decider = Decider {
         computation,
+        heroes: &heroes,
         users: computation.users(),
         placements: vec![Vec::new(); computation.instructions.len()],
         kernels: HashMap::new(),
@@ -98,16 +101,16 @@ pub fn decide(computation: &Computation) -> Decisions {
         decider.place(id);
     }
     let kernels = decider.placements.iter().map(|list| list.iter().map(|p| p.kernel).collect()).collect();
-    let claims = decider.kernels.iter().filter_map(|(&root, kernel)| Some((root, kernel.claim?))).collect();
-    Decisions { kernels, claims }
+    let hero_of = decider.kernels.iter().filter_map(|(&root, kernel)| Some((root, kernel.hero?))).collect();
+    Decisions { kernels, hero_of, heroes }
 }
 
-impl Decider<'_> {
+impl<'a> Decider<'a> {
     fn place(&mut self, id: InstrId) {
         let instruction = self.computation.instruction(id);
         if is_scalar_constant(&instruction.op) {
             self.copy_into_users(id);
-        } else if executor(instruction) == Executor::Kernel {
+        } else if self.heroes.is_kernel(self.computation, id) {
             match self.inside_users(id) {
                 Some(placements) => self.fuse(id, placements),
                 None => self.open_kernel(id),
@@ -125,10 +128,10 @@ impl Decider<'_> {
         let site = Site { function: id, index: OWN_INDEX };
         let evaluations = elements(self.computation, id);
         self.placements[id.index()] = vec![Placement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
-        let fusible = &instruction.operands[started_from(instruction)..];
+        let fusible = &instruction.operands[self.initial_values(id).len()..];
         let inputs = fusible.iter().copied().filter(|&o| self.is_counted(o)).collect();
-        let claim = Claim::of_root(self.computation, id);
-        self.kernels.insert(id, Kernel { instructions: 1, inputs, claim });
+        let hero = self.heroes.claim(id).map(|_| id);
+        self.kernels.insert(id, Kernel { instructions: 1, inputs, hero });
     }
 
     /// Whether a value takes a buffer argument as long as it is not fused: what comes of a constant never does.
@@ -149,8 +152,8 @@ impl Decider<'_> {
                 kernel.instructions += 1;
                 kernel.inputs.remove(&id);
                 kernel.inputs.extend(&operands);
-                if placement.zone == Zone::Epilogue && kernel.claim.is_none() {
-                    kernel.claim = Claim::of_inner(self.computation, id);
+                if placement.zone == Zone::Epilogue && kernel.hero.is_none() {
+                    kernel.hero = self.heroes.claim_before_epilogue(id).map(|_| id);
                 }
             }
         }
@@ -163,7 +166,7 @@ impl Decider<'_> {
         if id == self.computation.root
             || matches!(instruction.op, Op::Fusion { .. })
             || instruction.shape.as_array().is_none()
-            || self.users[id.index()].iter().any(|&user| self.starts_from(user, id))
+            || self.users[id.index()].iter().any(|&user| self.initial_values(user).contains(&id))
         {
             return None;
         }
@@ -178,17 +181,17 @@ impl Decider<'_> {
 
     /// Whether a kernel's iteration space suits the producer, or the other way round.
     fn admits(&self, placement: &Placement, id: InstrId) -> bool {
-        let claim = self.claim(placement.kernel);
-        let root = self.computation.instruction(placement.kernel);
-        !is_updated_in_place(root, id) && is_admitted(self.computation, id, placement.zone, claim)
+        let hero = self.hero(placement.kernel);
+        !self.heroes.is_updated_in_place(self.computation, placement.kernel, id)
+            && is_admitted(self.heroes, id, placement.zone, hero)
     }
 
-    fn claim(&self, kernel: InstrId) -> Option<Claim> {
-        self.kernels.get(&kernel).and_then(|kernel| kernel.claim)
+    fn hero(&self, kernel: InstrId) -> Option<InstrId> {
+        self.kernels.get(&kernel).and_then(|kernel| kernel.hero)
     }
 
-    fn starts_from(&self, user: InstrId, id: InstrId) -> bool {
-        initial_values(self.computation.instruction(user)).contains(&id)
+    fn initial_values(&self, id: InstrId) -> &'a [InstrId] {
+        self.heroes.initial_values(self.computation, id)
     }
 
     fn accepts_producers(&self, user: InstrId) -> bool {
@@ -225,19 +228,28 @@ impl Decider<'_> {
         let mut kernels: Vec<Uses> = Vec::new();
         for user in self.users[id.index()].clone() {
             let instruction = self.computation.instruction(user);
-            let fusible = started_from(instruction)..instruction.operands.len();
+            let fusible = self.initial_values(user).len()..instruction.operands.len();
             for position in fusible.filter(|&p| instruction.operands[p] == id) {
-                let read = read(self.computation, instruction, position);
+                let read = self.read(user, position);
                 for placement in self.placements[user.index()].clone() {
                     let index = self.index(placement.site.index, &read.index);
                     let site = Site { function: placement.site.function, index };
-                    let claim = self.claim(placement.kernel);
-                    let zone = zone_of_operands(self.computation, user, placement.zone, claim);
+                    let hero = self.hero(placement.kernel);
+                    let zone = zone_of_operands(self.computation, user, placement.zone, hero);
                     add(&mut kernels, placement.kernel, zone, (site, placement.evaluations * read.factor));
                 }
             }
         }
         kernels
+    }
+
+    /// How a user reads its operand of that number.
+    fn read(&self, user: InstrId, position: usize) -> Read {
+        let instruction = self.computation.instruction(user);
+        match self.heroes.claim(user).and_then(|claim| claim.reads.get(position)) {
+            Some(&factor) => elsewhere(instruction, position, factor),
+            None => read(self.computation, instruction, position),
+        }
     }
 
     /// A number for the index that `step` makes of index `base`.

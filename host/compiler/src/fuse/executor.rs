@@ -15,15 +15,16 @@ pub enum Executor {
     Host,
 }
 
-/// Who executes `instruction`.
+/// Who executes `instruction`, if no emitter asks for it.
 pub fn executor(instruction: &Instruction) -> Executor {
     match &instruction.op {
         Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::GetTupleElement { .. } | Op::AfterAll => {
             Executor::Alias
         }
         Op::While { .. } | Op::Conditional { .. } => Executor::Control,
-        Op::Scatter { .. } | Op::Fusion { .. } if is_array_or_variadic(&instruction.shape) => Executor::Kernel,
-        op if op.is_elemental() && is_array_or_variadic(&instruction.shape) => Executor::Kernel,
+        op if (op.is_elemental() || matches!(op, Op::Fusion { .. })) && is_array_or_variadic(&instruction.shape) => {
+            Executor::Kernel
+        }
         _ => Executor::Host,
     }
 }

@@ -3,33 +3,27 @@
 //! Such an operation is always the root of its kernel, and what it starts from is a parameter of the kernel that
 //! nothing in the kernel reads otherwise: the kernel may write over it at any time.
 
-use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
+use std::collections::HashSet;
 
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op};
+
+use super::claims::{Claims, Heroes};
 use crate::passes::splice;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// How many leading operands the results start from.
-pub fn started_from(instruction: &Instruction) -> usize {
-    match instruction.op {
-        Op::Scatter { .. } => instruction.operands.len() / 2,
-        _ => 0,
-    }
-}
-
-/// The operands that the results start from.
-pub fn initial_values(instruction: &Instruction) -> &[InstrId] {
-    &instruction.operands[..started_from(instruction)]
-}
-
 /// Takes apart the fusions of the text that hold such an operation elsewhere than at their root, or feed it
 /// anything but a parameter of its own. What becomes of the parts is decided as for any other instruction.
-pub fn dissolve_other_fusions(module: &mut Module) {
+pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) {
+    let others: HashSet<ComputationId> = in_role(module, Role::Fused)
+        .into_iter()
+        .filter(|&fused| !is_in_form(module.computation(fused), &claims.of(module, fused)))
+        .collect();
+    let dissolves = |instruction: &Instruction| match instruction.op {
+        Op::Fusion { calls, .. } => others.contains(&calls),
+        _ => false,
+    };
     for sequence in in_role(module, Role::Sequence) {
-        let dissolves = |instruction: &Instruction| match instruction.op {
-            Op::Fusion { calls, .. } => !is_in_form(module.computation(calls)),
-            _ => false,
-        };
         let old = module.computation(sequence);
         if !old.instructions.iter().any(dissolves) {
             continue;
@@ -48,12 +42,12 @@ pub fn dissolve_other_fusions(module: &mut Module) {
     }
 }
 
-fn is_in_form(fused: &Computation) -> bool {
+fn is_in_form(fused: &Computation, heroes: &Heroes) -> bool {
     let users = fused.users();
     let own_parameter =
         |&id: &InstrId| matches!(fused.instruction(id).op, Op::Parameter { .. }) && users[id.index()].len() == 1;
     fused.ids().all(|id| {
-        let values = initial_values(fused.instruction(id));
+        let values = heroes.initial_values(fused, id);
         let uses = |value: &InstrId| fused.instruction(id).operands.iter().filter(|&o| o == value).count();
         values.is_empty() || id == fused.root && values.iter().all(|value| own_parameter(value) && uses(value) == 1)
     })

@@ -3,8 +3,9 @@
 //! ```text
 //! bids     what emitters ask for, offered as a candidate -> fusion instructions
 //! decide   per instruction: a buffer of its own, or computed inside its users' kernels, after
-//!          cost  what repeated work and launches cost
-//!          hero  whose iteration space a kernel takes
+//!          cost    what repeated work and launches cost
+//!          claims  what emitters ask for where an operation decides a kernel
+//!          hero    whose iteration space a kernel takes
 //! merge    kernels that read the same -> one kernel with several results
 //! outline  each instruction with a buffer and what is computed inside it -> fusion instruction
 //! ```
@@ -14,6 +15,7 @@
 mod bare;
 mod bids;
 mod candidate;
+mod claims;
 mod decide;
 mod executor;
 mod hero;
@@ -28,13 +30,18 @@ mod region;
 #[cfg(test)]
 mod bid_tests;
 #[cfg(test)]
+mod claim_tests;
+#[cfg(test)]
 mod tests;
 
 pub use bids::BidRecord;
+pub use claims::heroes;
 pub use executor::{Executor, executor};
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::Module;
+
+use claims::Claims;
 
 use crate::roles::{Role, in_role};
 use crate::select::Emitters;
@@ -42,35 +49,38 @@ use crate::select::Emitters;
 /// Fuses every computation that thunks execute: first what emitters ask for, then the rest. Gives what became of bids,
 /// and warnings of emitters that failed.
 pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> (Vec<BidRecord>, Vec<String>) {
-    prepare(module);
-    let mut bids = bids::Bids::new(device, emitters);
+    let mut claims = Claims::new(device, emitters);
+    prepare(module, &mut claims);
+    let mut bids = bids::Bids::new(device, emitters, &mut claims);
     for name in sequences(module) {
         if let Some(id) = module.find_computation(&name) {
             bids.fuse(module, id);
         }
     }
-    the_rest(module);
-    (bids.records, bids.warnings)
+    let (records, mut warnings) = (bids.records, bids.warnings);
+    the_rest(module, &mut claims);
+    warnings.append(&mut claims.warnings);
+    (records, warnings)
 }
 
 /// The same where no emitter asks for anything.
-fn by_the_host(module: &mut Module) {
-    prepare(module);
-    the_rest(module);
+fn by_the_host(module: &mut Module, claims: &mut Claims) {
+    prepare(module, claims);
+    the_rest(module, claims);
 }
 
-fn prepare(module: &mut Module) {
+fn prepare(module: &mut Module, claims: &mut Claims) {
     if module.bare {
         bare::wrap(module);
     }
-    in_place::dissolve_other_fusions(module);
+    in_place::dissolve_other_fusions(module, claims);
     hoist::arrays_out_of_fusions(module);
 }
 
-fn the_rest(module: &mut Module) {
+fn the_rest(module: &mut Module, claims: &mut Claims) {
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };
-        let decisions = decide::decide(module.computation(id));
+        let decisions = decide::decide(module.computation(id), claims.of(module, id));
         outline::outline(module, id, &decisions);
     }
 }

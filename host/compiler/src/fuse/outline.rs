@@ -5,8 +5,6 @@ use std::collections::HashSet;
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
 
 use super::decide::Decisions;
-use super::executor::{Executor, executor};
-use super::in_place::initial_values;
 use super::merge::merge;
 use super::order::Step;
 use super::region::Region;
@@ -69,10 +67,10 @@ fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
         computation.ids().map(|id| decisions.is_root(id) || decisions.kernels[id.index()].is_empty()).collect();
     for id in computation.ids() {
         let instruction = computation.instruction(id);
-        if executor(instruction) != Executor::Kernel || matches!(instruction.op, Op::Fusion { .. }) {
+        if !decisions.heroes.is_kernel(computation, id) || matches!(instruction.op, Op::Fusion { .. }) {
             instruction.operands.iter().for_each(|o| needed[o.index()] = true);
         }
-        initial_values(instruction).iter().for_each(|o| needed[o.index()] = true);
+        decisions.heroes.initial_values(computation, id).iter().for_each(|o| needed[o.index()] = true);
     }
     needed[computation.root.index()] = true;
     needed

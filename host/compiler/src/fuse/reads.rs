@@ -1,11 +1,8 @@
 //! How an instruction reads an operand: how often, and at which index.
 
 use fusebox_core::cost::first_array;
-use fusebox_core::hlo::{ArrayShape, Computation, Instruction, Op, ScatterDims};
+use fusebox_core::hlo::{ArrayShape, Computation, Instruction};
 use fusebox_core::indexing::{Access, OperandRead, Reading, access};
-
-/// Updates of one window that a thread, or lanes of a vector, combine with one look at the indices.
-const UPDATES_PER_INDEX: i64 = 32;
 
 /// How one evaluation of an instruction reads one of its operands.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,9 +30,6 @@ pub fn read(computation: &Computation, instruction: &Instruction, position: usiz
     let (Some(from), Some(to)) = (operand.shape.as_array(), first_array(instruction)) else {
         return elsewhere(instruction, position, 1.0);
     };
-    if let Op::Scatter { dims, .. } = &instruction.op {
-        return scattered(dims, instruction, position, from, computation);
-    }
     match access(computation, instruction) {
         Ok(access) => match access.reads.iter().find(|read| read.operand == position) {
             Some(read) => of_value(&access, read, from, to, || elsewhere(instruction, position, 1.0)),
@@ -75,29 +69,8 @@ fn indices_read(access: &Access, instruction: &Instruction, position: usize) -> 
     values.filter(|value| value.instruction == operand).count().max(1) as f64
 }
 
-/// Every update is read once. Index vectors are read again for each few updates of a window.
-fn scattered(
-    dims: &ScatterDims,
-    instruction: &Instruction,
-    position: usize,
-    from: &ArrayShape,
-    computation: &Computation,
-) -> Read {
-    let arrays = instruction.operands.len() / 2;
-    let factor = match (first_array(instruction), instruction.operands.last()) {
-        (Some(to), Some(&updates)) if position == arrays => {
-            let updates = computation.instruction(updates).shape.as_array();
-            let window: i64 =
-                updates.map_or(1, |u| dims.update_window_dims.iter().map(|&d| u.dims[d as usize]).product());
-            ratio(from, to) * (window / UPDATES_PER_INDEX).max(1) as f64
-        }
-        (Some(to), _) => ratio(from, to),
-        (None, _) => 1.0,
-    };
-    elsewhere(instruction, position, factor)
-}
-
-fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> Read {
+/// A known number of elements at places that are not known.
+pub fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> Read {
     Read { factor, index: Index::Elsewhere(instruction.name.clone(), position) }
 }
 

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use fusebox_core::hlo::{Computation, ComputationId, Extra, FusionKind, InstrId, Instruction, Op, Shape};
 
 use super::decide::Decisions;
-use super::in_place::initial_values;
 use crate::rebuild::Rebuild;
 
 /// The inside of one kernel.
@@ -26,7 +25,7 @@ impl Region {
     pub fn of(computation: &Computation, roots: &[InstrId], decisions: &Decisions) -> Region {
         let is_member = |id: InstrId| roots.iter().any(|root| decisions.kernels[id.index()].contains(root));
         let initial = match roots {
-            [root] => initial_values(computation.instruction(*root)).to_vec(),
+            [root] => decisions.heroes.initial_values(computation, *root).to_vec(),
             _ => Vec::new(),
         };
         let read = |id: InstrId| {

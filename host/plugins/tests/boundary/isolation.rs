@@ -32,8 +32,8 @@ struct Impostor {
 impl Impostor {
     fn new(script: &str) -> Impostor {
         let folder = tempfile::tempdir().unwrap();
-        let descriptor =
-            Descriptor { kind: "loop".into(), name: "impostor".into(), version: "1.0.0".into(), anchors: Vec::new() };
+        let (kind, name, version) = ("loop".into(), "impostor".into(), "1.0.0".into());
+        let descriptor = Descriptor { kind, name, version, ..Descriptor::default() };
         let description = Response { emitters: vec![descriptor], ..Response::default() }.encode_to_vec();
         let mut frames = vec![0; 4];
         frames.extend((description.len() as u32).to_le_bytes());

@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "every test binary uses a part")]
 mod built;
 mod carriers;
+mod claims;
 mod copied;
 mod isolation;
 mod misbehaviour;

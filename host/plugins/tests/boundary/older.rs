@@ -57,7 +57,7 @@ fn an_emitter_of_interface_1_0_is_asked_what_it_knows_and_answers_as_ever() {
     let (fusion, device) = (fusion_named("f"), DeviceDescription::simt());
     let made = |registry: &fusebox_plugins::Registry| {
         let emitter = &registry.emitters()[0];
-        assert!(emitter.anchors().is_empty(), "nobody offers it candidates");
+        assert!(emitter.anchors().is_empty() && emitter.heroes().is_empty(), "nobody offers it candidates");
         let Produced { plan, kernel } = produce(emitter, &fusion, &device, &Configuration::default()).unwrap();
         // An older builder does not write down which line of Rust asked for an access.
         let functions = fusebox_core::ir::parse("f", &kernel.code.to_string()).unwrap();

@@ -1,0 +1,30 @@
+//! What reductions ask for.
+
+use fusebox_core::cost::first_array;
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Candidate, Claim, Pass};
+use fusebox_core::hlo::Op;
+
+/// Elements per result from which threads that share the work of a result are worth it.
+const LEAST_REDUCED: f64 = 16.0;
+
+/// Elsewhere, each result is reduced by one thread, element after element. A kernel of a reduction goes over the elements of
+/// its operands; on the way it computes what has as many, and other reductions of the same dimensions.
+pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
+    let computation = hero.region.computation();
+    let reduce = computation.instruction(hero.anchor);
+    let Op::Reduce { dimensions, .. } = &reduce.op else { return None };
+    let read = computation.instruction(*reduce.operands.first()?).shape.as_array()?;
+    let results = first_array(reduce)?.element_count().max(1) as f64;
+    let elements = read.element_count() as f64;
+    let lost = if elements >= LEAST_REDUCED * results { elements } else { 0.0 };
+    let mut dimensions = dimensions.clone();
+    dimensions.sort_unstable();
+    Some(Claim {
+        form: format!("{:?} over {dimensions:?}", read.dims),
+        lost_inside: lost,
+        lost_beside: lost,
+        pass: Some(Pass { dims: read.dims.clone(), operands: reduce.operands.len() / 2 }),
+        ..Claim::default()
+    })
+}

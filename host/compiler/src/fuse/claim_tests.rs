@@ -1,0 +1,257 @@
+//! What is cut otherwise because an emitter asks for it, and what is not.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, HeroPlace, Kernel, KernelKind,
+    Pass, Plan, Verdict,
+};
+use fusebox_core::hlo::{Opcode, parse_module, print_module, verify};
+use fusebox_core::plugin::serve;
+use fusebox_plugins::{Override, Registry};
+
+use super::bid_tests::fusions_of;
+use super::heroes;
+use crate::Emitters;
+use crate::kernels::collect;
+
+/// Of a kind that the host has never heard of.
+struct Claimant {
+    kind: &'static str,
+    hero: Opcode,
+    claim: fn(&Candidate) -> Option<Claim>,
+}
+
+impl Emitter for Claimant {
+    fn descriptor(&self) -> Descriptor {
+        let name = format!("{}-claimant", self.kind);
+        Descriptor { kind: KernelKind(self.kind.into()), name, version: "1.0.0".into() }
+    }
+
+    fn heroes(&self) -> Vec<Opcode> {
+        vec![self.hero]
+    }
+
+    fn claim(&self, hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
+        let operation = hero.region.computation().instruction(hero.anchor);
+        assert_eq!((operation.opcode(), hero.region.roots.as_slice()), (self.hero, [hero.anchor].as_slice()));
+        (self.claim)(hero)
+    }
+
+    fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
+        Verdict::Decline(Decline::new("only what is fused is looked at"))
+    }
+
+    fn plan(&self, _: &Fusion, _: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
+        Err(EmitError::new("only what is fused is looked at"))
+    }
+
+    fn emit(&self, _: &Fusion, _: &DeviceDescription, _: &Plan) -> Result<Kernel, EmitError> {
+        Err(EmitError::new("only what is fused is looked at"))
+    }
+}
+
+/// The bundled emitters and some claimants.
+fn with(claimants: Vec<Claimant>) -> Emitters {
+    let mut all = fusebox_bundle::emitters();
+    all.extend(claimants.into_iter().map(|claimant| Box::new(claimant) as Box<dyn Emitter>));
+    Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() }
+}
+
+/// The same with a claimant behind the border.
+fn with_carried(claimant: fn() -> Claimant) -> Emitters {
+    let mut emitters = Emitters::bundled();
+    let answers = move |request: &[u8]| serve(|| vec![Box::new(claimant()) as Box<dyn Emitter>], request);
+    emitters.registry.add_answers(Path::new("claimant.so"), Arc::new(answers)).unwrap();
+    emitters
+}
+
+/// What a module's fusions consist of, sorted; `hero (kind)` of each root; warnings.
+struct Cut {
+    fusions: Vec<Vec<String>>,
+    heroes: Vec<String>,
+    warnings: Vec<String>,
+}
+
+fn cut(text: &str, emitters: &Emitters) -> Cut {
+    let device = DeviceDescription::cpu(2);
+    let reducers = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }
+turned { p = f32[256,128] parameter(0)\n y = f32[256,128] negate(p)\n ROOT back = f32[256,128] reverse(y), dimensions={0} }
+lt { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = pred[] compare(a, b), direction=LT }";
+    let mut module = parse_module(&format!("HloModule m\n{reducers}\nENTRY main {{ {text} }}"), "test.hlo")
+        .unwrap_or_else(|faults| panic!("{}", faults[0]));
+    let (_, warnings) = super::run(&mut module, &device, emitters);
+    verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+    let mut fusions = fusions_of(&module);
+    fusions.sort();
+    let name = |fusion: &Fusion, id| fusion.computation().instruction(id).name.clone();
+    let mut found: Vec<String> = Vec::new();
+    for unit in collect(&module).units {
+        for (hero, kind) in heroes(&unit.fusion, &device, emitters) {
+            found.extend(hero.instruction.zip(kind).map(|(id, kind)| format!("{} ({kind})", name(&unit.fusion, id))));
+        }
+    }
+    found.sort();
+    Cut { fusions, heroes: found, warnings }
+}
+
+fn names(lists: &[&[&str]]) -> Vec<Vec<String>> {
+    lists.iter().map(|list| list.iter().map(|&name| name.to_owned()).collect()).collect()
+}
+
+/// Rows turned round, a function of them, and its sums.
+const TURNED: &str = "x = f32[256,128] parameter(0)
+  zero = f32[] constant(0)
+  back = f32[256,128] reverse(x), dimensions={0}
+  wave = f32[256,128] exponential(back)
+  sums = f32[256] reduce(wave, zero), dimensions={1}, to_apply=add
+  ROOT all = (f32[256,128], f32[256]) tuple(wave, sums)";
+
+/// Wants reversed arrays for kernels of its own.
+fn reversals() -> Claimant {
+    Claimant {
+        kind: "reversals",
+        hero: Opcode::Reverse,
+        claim: |_| Some(Claim { lost_inside: 1e6, lost_beside: 1e6, ..Claim::default() }),
+    }
+}
+
+#[test]
+fn an_operation_that_nobody_knew_as_a_hero_gets_its_kernel_with_the_epilogue_behind_it() {
+    let without = cut(TURNED, &Emitters::bundled());
+    assert_eq!(without.fusions, names(&[&["zero", "back", "wave", "sums"]]));
+    assert_eq!(without.heroes, ["sums (reduce)"]);
+    for emitters in [with(vec![reversals()]), with_carried(reversals)] {
+        let asked = cut(TURNED, &emitters);
+        assert_eq!(asked.fusions, names(&[&["back", "wave"], &["zero", "sums"]]));
+        assert_eq!(asked.heroes, ["back (reversals)", "sums (reduce)"]);
+        assert!(asked.warnings.is_empty(), "{:?}", asked.warnings);
+    }
+}
+
+#[test]
+fn what_other_results_can_be_written_on_the_way_of_is_merged_with_them() {
+    let claim = |_: &Candidate| {
+        let pass = Some(Pass { dims: vec![256, 128], operands: 1 });
+        Some(Claim { lost_inside: 1e6, lost_beside: 1e6, pass, ..Claim::default() })
+    };
+    let text = "x = f32[256,128] parameter(0)
+  back = f32[256,128] reverse(x), dimensions={0}
+  wave = f32[256,128] exponential(x)
+  ROOT all = (f32[256,128], f32[256,128]) tuple(back, wave)";
+    let apart = cut(text, &with(vec![reversals()]));
+    assert_eq!(apart.fusions, names(&[&["back"], &["wave"]]));
+    let together = cut(text, &with(vec![Claimant { claim, ..reversals() }]));
+    assert_eq!(together.fusions, names(&[&["back", "wave"]]));
+}
+
+#[test]
+fn a_claim_that_costs_less_than_a_launch_elsewhere_changes_nothing_inside_of_others() {
+    let claim = |_: &Candidate| Some(Claim { lost_inside: 100.0, lost_beside: 100.0, ..Claim::default() });
+    let text = TURNED.replace("tuple(wave, sums)", "tuple(x, sums)");
+    let usual = cut(&text, &Emitters::bundled());
+    let asked = cut(&text, &with(vec![Claimant { claim, ..reversals() }]));
+    assert_eq!(asked.fusions, usual.fusions);
+    assert_eq!(cut(&text, &with(vec![reversals()])).fusions, names(&[&["back"], &["zero", "wave", "sums"]]));
+}
+
+#[test]
+fn of_several_claims_the_one_that_loses_most_counts_and_then_the_first() {
+    let little = |_: &Candidate| Some(Claim { lost_inside: 10.0, ..Claim::default() });
+    let heroes_of = |claimants| cut(TURNED, &with(claimants)).heroes;
+    let turned = |kind| Claimant { kind, ..reversals() };
+    let kept = [Claimant { claim: little, ..turned("little") }, turned("much"), turned("later")];
+    assert_eq!(heroes_of(kept.into()), ["back (much)", "sums (reduce)"]);
+}
+
+#[test]
+fn an_update_in_place_is_a_root_that_nothing_of_what_it_starts_from_is_computed_in() {
+    let text = "x = f32[256,128] parameter(0)
+  y = f32[256,128] negate(x)
+  back = f32[256,128] reverse(y), dimensions={0}
+  ROOT wave = f32[256,128] exponential(back)";
+    assert_eq!(cut(text, &Emitters::bundled()).fusions, names(&[&["y", "back", "wave"]]));
+    let claim = |_: &Candidate| {
+        let lost = f64::INFINITY;
+        Some(Claim { place: HeroPlace::Root, starts_from: 1, lost_inside: lost, lost_beside: lost, ..Claim::default() })
+    };
+    let asked = cut(text, &with(vec![Claimant { claim, ..reversals() }]));
+    assert_eq!(asked.fusions, names(&[&["back"], &["wave"], &["y"]]));
+    // A fusion of the text stays as it is unless its results start from something else than a parameter.
+    let text = "x = f32[256,128] parameter(0)\n ROOT wave = f32[256,128] fusion(x), kind=kLoop, calls=turned";
+    assert_eq!(cut(text, &Emitters::bundled()).fusions, names(&[&["y", "back"]]));
+    let asked = cut(text, &with(vec![Claimant { claim, ..reversals() }]));
+    assert_eq!(asked.fusions, names(&[&["back"], &["y"]]));
+}
+
+#[test]
+fn what_the_host_would_compute_is_a_kernel_if_an_emitter_asks_and_in_no_other_kernel() {
+    let text = "x = f32[4096] parameter(0)
+  y = f32[4096] negate(x)
+  sorted = f32[4096] sort(y), dimensions={0}, to_apply=lt
+  wave = f32[4096] exponential(sorted)
+  back = f32[4096] reverse(sorted), dimensions={0}
+  ROOT all = (f32[4096], f32[4096]) tuple(wave, back)";
+    assert_eq!(cut(text, &Emitters::bundled()).fusions, names(&[&["back"], &["wave"], &["y"]]));
+    let sorts = |claim| Claimant { kind: "sorts", hero: Opcode::Sort, claim };
+    let asked = cut(text, &with(vec![sorts(|_| Some(Claim::default()))]));
+    assert_eq!(asked.heroes, ["sorted (sorts)"]);
+    assert_eq!(asked.fusions, names(&[&["back"], &["sorted"], &["wave"], &["y"]]));
+    // An element of a sort may be any of its row; the emitter knows that it reads each of them once.
+    let asked = cut(text, &with(vec![sorts(|_| Some(Claim { reads: vec![1.0], ..Claim::default() }))]));
+    assert_eq!(asked.fusions, names(&[&["back"], &["wave"], &["y", "sorted"]]));
+}
+
+#[test]
+fn custom_calls_that_are_configured_otherwise_are_other_operations() {
+    let text = "x = f32[64] parameter(0)
+  one = f32[64] custom-call(x), custom_call_target=\"f\", backend_config=\"one\"
+  two = f32[64] custom-call(x), custom_call_target=\"f\", backend_config=\"two\"
+  ROOT all = (f32[64], f32[64]) tuple(one, two)";
+    fn config(hero: &Candidate) -> Option<String> {
+        let call = hero.region.computation().instruction(hero.anchor);
+        call.extra.as_ref().and_then(|extra| extra.backend_config.clone())
+    }
+    let calls = |claim| Claimant { kind: "calls", hero: Opcode::CustomCall, claim };
+    let first = cut(text, &with(vec![calls(|hero| (config(hero)? == "one").then(Claim::default))]));
+    assert_eq!(first.heroes, ["one (calls)"]);
+    let both = cut(text, &with(vec![calls(|_| Some(Claim::default()))]));
+    assert_eq!(both.heroes, ["one (calls)", "two (calls)"]);
+}
+
+#[test]
+fn who_is_put_in_charge_of_a_kind_and_claims_nothing_gets_the_kernels_there_are() {
+    let of_reductions = |claim: fn(&Candidate) -> Option<Claim>, hero| {
+        let mut emitters = with(vec![Claimant { kind: "mine", hero, claim }]);
+        let number = emitters.registry.emitters().len() - 1;
+        emitters.overrides.push(Override {
+            kind: KernelKind("reduce".into()),
+            emitters: vec![number],
+            spec: "reduce=mine-claimant".into(),
+            force: false,
+        });
+        cut(TURNED, &emitters).heroes
+    };
+    assert_eq!(of_reductions(|_| None, Opcode::Sine), ["sums (reduce)"]);
+    assert_eq!(of_reductions(|_| Some(Claim::default()), Opcode::Reduce), ["sums (mine)"]);
+}
+
+#[test]
+fn an_emitter_that_fails_while_claiming_is_passed_over_with_one_warning() {
+    let text = TURNED.replace(
+        "x = f32[256,128] parameter(0)",
+        "w = f32[256,128] parameter(0)\n x = f32[256,128] reverse(w), dimensions={1}",
+    );
+    for (claim, words) in [
+        ((|_| panic!("no claims today")) as fn(&Candidate) -> Option<Claim>, "it panicked: no claims today"),
+        (|_| Some(Claim { lost_inside: f64::NAN, ..Claim::default() }), "its claim is wrong"),
+    ] {
+        let asked = cut(&text, &with(vec![Claimant { claim, ..reversals() }]));
+        assert_eq!(asked.fusions, cut(&text, &Emitters::bundled()).fusions);
+        let [warning] = asked.warnings.as_slice() else { panic!("{:?}", asked.warnings) };
+        assert!(warning.contains("emitter reversals-claimant 1.0.0 (linked in) failed while claiming"), "{warning}");
+        assert!(warning.contains(words), "{warning}");
+    }
+}
