@@ -250,7 +250,7 @@ fn ragged_rows(
                         let start = (b * rows + i) * length;
                         sums.inner_product(&left.data, start, &right.data, at(g), length)?
                     }
-                    None => Data::zeros(ty, 1).get(0),
+                    None => Scalar::zero(ty),
                 })?;
             }
         }

@@ -5,7 +5,7 @@ use fusebox_core::hlo::GatherDims;
 use crate::error::{Outcome, malformed};
 use crate::movement::{clamp_index, dimension_number, dimension_numbers};
 use crate::strided::{self, for_each_index, position, strides};
-use crate::value::{Array, Data, both_kinds, element_count};
+use crate::value::{Array, both_kinds};
 
 /// The index vectors an array holds along one dimension, and how to find them by batch index.
 pub(crate) struct IndexVectors<'a> {
@@ -80,7 +80,7 @@ pub(crate) fn gather(x: &Array, indices: &Array, numbers: &GatherDims, dims: Vec
     if !consistent {
         return malformed("the dimension numbers of gather do not fit its operands and result");
     }
-    let mut result = Array::new(x.ty, dims.clone(), Data::zeros(x.ty, element_count(&dims)?));
+    let mut result = Array::zeros(x.ty, dims.clone())?;
     let (source_steps, target_steps) = (strides(&x.dims), strides(&dims));
     let slice_dims = strided::permuted(&sizes, &kept);
     let read_steps = strided::permuted(&source_steps, &kept);

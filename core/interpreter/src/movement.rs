@@ -163,13 +163,7 @@ pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<us
     if padding.len() != x.rank() || dims.len() != x.rank() {
         return malformed("pad needs one amount per dimension");
     }
-    let count = element_count(&dims)?;
-    let filler = value.single()?;
-    let mut data = Data::with_capacity(x.ty, count);
-    for _ in 0..count {
-        data.push(filler)?;
-    }
-    let mut result = Array::new(x.ty, dims, data);
+    let mut result = Array::filled(x.ty, dims, value.single()?)?;
     // Per dimension the operand's elements that land inside, as a range.
     let (mut kept, mut source_offset, mut target_offset) = (Vec::new(), 0, 0);
     let (source_steps, mut target_steps) = (strides(&x.dims), strides(&result.dims));

@@ -1,23 +1,23 @@
 //! `scan`: a computation carried along a dimension.
 
-use fusebox_core::hlo::{ElementType, Op};
+use fusebox_core::hlo::{Instruction, Op, Shape};
 
 use crate::error::{Outcome, malformed};
 use crate::evaluator::Evaluator;
 use crate::movement::{dimension_number, view};
 use crate::strided::{self, strides};
-use crate::value::{Array, Value, both_kinds};
+use crate::value::{Array, Value, both_kinds, dims_of};
 
 /// The operands are the arrays, then the carries; the computation maps (slices, carries) to (output
 /// slices, carries); the result is the outputs, then the last carries.
-pub(crate) fn scan(
-    evaluator: &mut Evaluator,
-    op: &Op,
-    operands: Vec<Value>,
-    results: &[(ElementType, Vec<usize>)],
-) -> Outcome<Value> {
-    let Op::Scan { dimension, num_carries, is_reverse, to_apply, .. } = *op else {
-        return malformed("not a scan");
+pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operands: Vec<Value>) -> Outcome<Value> {
+    let (&Op::Scan { dimension, num_carries, is_reverse, to_apply, .. }, Some(shapes)) =
+        (&instruction.op, instruction.shape.as_tuple())
+    else {
+        return malformed("scan gives a tuple");
+    };
+    let Some(results) = shapes.iter().map(Shape::as_array).collect::<Option<Vec<_>>>() else {
+        return malformed("scan gives a tuple of arrays");
     };
     let carried = usize::try_from(num_carries).unwrap_or(usize::MAX);
     let (Some(inputs), Some(outputs)) = (operands.len().checked_sub(carried), results.len().checked_sub(carried))
@@ -26,8 +26,8 @@ pub(crate) fn scan(
     };
     let arrays = operands[..inputs].iter().map(Value::array).collect::<Outcome<Vec<&Array>>>()?;
     let mut carries: Vec<Value> = operands[inputs..].to_vec();
-    let mut written =
-        results[..outputs].iter().map(|(ty, dims)| Array::zeros(*ty, dims.clone())).collect::<Outcome<Vec<_>>>()?;
+    let written = results[..outputs].iter().map(|shape| Array::zeros(shape.element_type, dims_of(shape)?));
+    let mut written = written.collect::<Outcome<Vec<_>>>()?;
     let Some(first) = arrays.first().copied().or(written.first()) else {
         return malformed("scan has neither inputs nor outputs, so it has no length");
     };

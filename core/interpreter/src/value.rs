@@ -94,26 +94,33 @@ pub(crate) fn dims_of(shape: &ArrayShape) -> Outcome<Vec<usize>> {
     }
 }
 
+impl Scalar {
+    /// Zero, of the kind the type has.
+    pub fn zero(ty: ElementType) -> Self {
+        match () {
+            () if is_int_kind(ty) => Scalar::Int(0),
+            () if ty.is_complex() => Scalar::Complex(Complex::default()),
+            () => Scalar::Float(0.0),
+        }
+    }
+}
+
 impl Data {
-    /// `count` zeros of the kind the type has.
-    pub fn zeros(ty: ElementType, count: usize) -> Self {
-        if is_int_kind(ty) {
-            Data::Int(vec![0; count])
-        } else if ty.is_complex() {
-            Data::Complex(vec![Complex::default(); count])
-        } else {
-            Data::Float(vec![0.0; count])
+    /// The same element `count` times.
+    pub fn filled(value: Scalar, count: usize) -> Self {
+        match value {
+            Scalar::Int(x) => Data::Int(vec![x; count]),
+            Scalar::Float(x) => Data::Float(vec![x; count]),
+            Scalar::Complex(x) => Data::Complex(vec![x; count]),
         }
     }
 
     /// Space for `count` elements of the kind the type has.
     pub fn with_capacity(ty: ElementType, count: usize) -> Self {
-        if is_int_kind(ty) {
-            Data::Int(Vec::with_capacity(count))
-        } else if ty.is_complex() {
-            Data::Complex(Vec::with_capacity(count))
-        } else {
-            Data::Float(Vec::with_capacity(count))
+        match Scalar::zero(ty) {
+            Scalar::Int(_) => Data::Int(Vec::with_capacity(count)),
+            Scalar::Float(_) => Data::Float(Vec::with_capacity(count)),
+            Scalar::Complex(_) => Data::Complex(Vec::with_capacity(count)),
         }
     }
 
@@ -165,20 +172,20 @@ impl Array {
         Array { ty, dims, data }
     }
 
+    /// The same element everywhere.
+    pub fn filled(ty: ElementType, dims: Vec<usize>, value: Scalar) -> Outcome<Self> {
+        let count = element_count(&dims)?;
+        Ok(Array::new(ty, dims, Data::filled(value, count)))
+    }
+
     /// An array of zeros.
     pub fn zeros(ty: ElementType, dims: Vec<usize>) -> Outcome<Self> {
-        let count = element_count(&dims)?;
-        Ok(Array::new(ty, dims, Data::zeros(ty, count)))
+        Array::filled(ty, dims, Scalar::zero(ty))
     }
 
     /// An array without dimensions.
     pub fn scalar(ty: ElementType, value: Scalar) -> Self {
-        let data = match value {
-            Scalar::Int(x) => Data::Int(vec![x]),
-            Scalar::Float(x) => Data::Float(vec![x]),
-            Scalar::Complex(x) => Data::Complex(vec![x]),
-        };
-        Array::new(ty, Vec::new(), data)
+        Array::new(ty, Vec::new(), Data::filled(value, 1))
     }
 
     /// Number of elements.
@@ -329,6 +336,11 @@ impl Value {
             Shape::Token => Value::Token,
             Shape::Opaque => return unsupported("values of type opaque"),
         })
+    }
+
+    /// One value by itself, several as a tuple.
+    pub fn one_or_tuple(mut values: Vec<Value>) -> Self {
+        if values.len() == 1 { values.remove(0) } else { Value::Tuple(values) }
     }
 
     /// The shape, row-major.

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::{Complex, round, round_complex, wrap};
+use super::{Complex, int, round, round_complex, wrap};
 use crate::error::{Outcome, malformed};
 use crate::value::{Data, Scalar, decode, encode, is_int_kind};
 
@@ -47,12 +47,7 @@ fn float_to_int(to: ElementType, x: f64) -> i64 {
     if to == ElementType::U64 {
         return x as u64 as i64;
     }
-    let bits = to.bits();
-    let (min, max) = if to.is_signed_integer() {
-        (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))
-    } else {
-        (0, (1i64 << bits) - 1)
-    };
+    let (min, max) = int::range(to);
     (x as i64).clamp(min, max)
 }
 

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::{decode_float, encode_float, float_format, round, wrap};
+use super::{decode_float, encode_float, float_format, int, round, wrap};
 
 /// Rounds the mantissa to even, then turns exponents beyond the range into infinity and those below
 /// it into zero: on the bits of the type, as XLA defines it.
@@ -42,7 +42,7 @@ pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bit
 /// The integer next to `x` in the direction of zero, or the one beyond it with the probability of
 /// the fraction: if the fraction in units of the random number's range exceeds that number.
 pub(crate) fn stochastic_convert(to: ElementType, random_bits: u32, x: f64, random: i64) -> i64 {
-    let (min, max) = integer_range(to);
+    let (min, max) = int::range(to);
     if x.is_nan() {
         return 0;
     }
@@ -55,25 +55,7 @@ pub(crate) fn stochastic_convert(to: ElementType, random_bits: u32, x: f64, rand
     let truncated = x.abs().trunc();
     let fraction = x.abs() - truncated;
     let threshold = fraction * 2f64.powi(random_bits as i32);
-    let up = (wrap(unsigned_type(random_bits), random) as u64 as f64) < threshold.trunc();
+    let up = (random as u64 as f64) < threshold.trunc();
     let magnitude = truncated as i64 + i64::from(up);
     wrap(to, if x < 0.0 { -magnitude } else { magnitude }).clamp(min, max)
-}
-
-fn integer_range(ty: ElementType) -> (i64, i64) {
-    let bits = ty.bits();
-    if ty.is_signed_integer() {
-        (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))
-    } else {
-        (0, if bits == 64 { i64::MAX } else { (1 << bits) - 1 })
-    }
-}
-
-fn unsigned_type(bits: u32) -> ElementType {
-    match bits {
-        8 => ElementType::U8,
-        16 => ElementType::U16,
-        32 => ElementType::U32,
-        _ => ElementType::U64,
-    }
 }
