@@ -160,7 +160,7 @@ impl Chirp {
         let factor = |k: usize| root(((k as u128 * k as u128) % (2 * length as u128)) as usize, 2 * length, sign);
         let factors: Vec<Complex> = (0..length).map(factor).collect();
         let forward = Transform::new(padded, false);
-        let mut filter = vec![Complex::default(); padded];
+        let mut filter = vec![Complex::ZERO; padded];
         for (k, factor) in factors.iter().enumerate() {
             filter[k] = factor.conjugate();
             filter[(padded - k) % padded] = factor.conjugate();
@@ -171,7 +171,7 @@ impl Chirp {
 
     fn apply(&self, line: &[Complex]) -> Vec<Complex> {
         let mut padded: Vec<Complex> = line.iter().zip(&self.factors).map(|(z, f)| z.multiply(*f)).collect();
-        padded.resize(self.filter.len(), Complex::default());
+        padded.resize(self.filter.len(), Complex::ZERO);
         let product: Vec<Complex> =
             self.forward.apply(&padded).iter().zip(&self.filter).map(|(a, b)| a.multiply(*b)).collect();
         self.backward.apply(&product).iter().zip(&self.factors).map(|(z, f)| z.multiply(*f)).collect()

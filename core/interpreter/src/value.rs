@@ -99,7 +99,7 @@ impl Scalar {
     pub fn zero(ty: ElementType) -> Self {
         match () {
             () if is_int_kind(ty) => Scalar::Int(0),
-            () if ty.is_complex() => Scalar::Complex(Complex::default()),
+            () if ty.is_complex() => Scalar::Complex(Complex::ZERO),
             () => Scalar::Float(0.0),
         }
     }

@@ -252,7 +252,7 @@ impl Call<'_> {
             Self::square(a)?;
             let Some(eigen) = linalg::eigenvectors(a, real) else {
                 let empty = Matrix::zeros(a.rows, a.rows);
-                return Ok((vec![Complex::default(); a.rows], empty.clone(), empty, 1));
+                return Ok((vec![Complex::ZERO; a.rows], empty.clone(), empty, 1));
             };
             let blank = || Matrix::zeros(a.rows, a.rows);
             let of_adjoint = if left { eigen.left } else { blank() };

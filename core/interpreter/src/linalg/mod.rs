@@ -39,7 +39,7 @@ pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
                 let outside = if lower { c > r } else { c < r };
                 match failed {
                     Some(_) => factor.set(r, c, nan),
-                    None if outside => factor.set(r, c, Complex::default()),
+                    None if outside => factor.set(r, c, Complex::ZERO),
                     None => {}
                 }
             }

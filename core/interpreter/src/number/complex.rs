@@ -11,7 +11,6 @@ pub(crate) struct Complex {
     pub im: f64,
 }
 
-const ONE: Complex = Complex { re: 1.0, im: 0.0 };
 const HALF: f64 = 0.5;
 
 /// Shorthand constructor.
@@ -29,9 +28,9 @@ pub(super) fn unary(op: UnaryOp, z: Complex) -> Option<Complex> {
         UnaryOp::Log => z.ln(),
         UnaryOp::LogPlusOne => z.ln_1p(),
         UnaryOp::Sqrt => z.sqrt(),
-        UnaryOp::Rsqrt => ONE.divide(z.sqrt()),
+        UnaryOp::Rsqrt => Complex::ONE.divide(z.sqrt()),
         UnaryOp::Cbrt => z.cbrt(),
-        UnaryOp::Logistic => ONE.divide(ONE.add(z.negate().exp())),
+        UnaryOp::Logistic => Complex::ONE.divide(Complex::ONE.add(z.negate().exp())),
         UnaryOp::Sine => z.times_i().sinh().times_minus_i(),
         UnaryOp::Cosine => z.times_i().cosh(),
         UnaryOp::Tan => z.times_i().tanh().times_minus_i(),
@@ -79,6 +78,9 @@ pub(super) fn compare(direction: Comparison, a: Complex, b: Complex) -> bool {
 }
 
 impl Complex {
+    pub const ZERO: Complex = complex(0.0, 0.0);
+    pub const ONE: Complex = complex(1.0, 0.0);
+
     /// Sum.
     #[inline]
     pub fn add(self, z: Complex) -> Complex {
@@ -330,8 +332,8 @@ impl Complex {
 
     /// `self^z`; 1 if `z` is 0 or `self` is 1, and 0 to a positive real power is 0.
     fn power(self, z: Complex) -> Complex {
-        if z == Complex::default() || self == ONE {
-            return ONE;
+        if z == Complex::default() || self == Complex::ONE {
+            return Complex::ONE;
         }
         if self == Complex::default() {
             return if z.re > 0.0 && z.im == 0.0 { Complex::default() } else { complex(f64::NAN, f64::NAN) };
