@@ -73,17 +73,17 @@ pub(super) fn get_tuple_element(site: &Site, index: i64) -> Inferred {
     let Some(elements) = operand.as_tuple() else {
         return Err(format!("get-tuple-element needs a tuple, its operand is {operand}"));
     };
-    let element = usize::try_from(index).ok().and_then(|index| elements.get(index));
-    let element =
-        element.ok_or_else(|| format!("get-tuple-element takes element {index} of a tuple of {}", elements.len()))?;
-    unchanged(element)
+    let element = usize::try_from(index).ok().and_then(|index| elements.get(index)).cloned();
+    element.ok_or_else(|| format!("get-tuple-element takes element {index} of a tuple of {}", elements.len()))
 }
 
-pub(super) fn opt_barrier(site: &Site) -> Inferred {
-    match site.operands {
-        [only] => unchanged(only),
-        several => Ok(Shape::Tuple(several.iter().map(|&shape| shape.clone()).collect())),
-    }
+pub(super) fn tuple(shapes: &[&Shape]) -> Inferred {
+    Ok(Shape::Tuple(shapes.iter().map(|&shape| shape.clone()).collect()))
+}
+
+/// One shape by itself, several as a tuple.
+pub(super) fn one_or_tuple(shapes: &[&Shape]) -> Inferred {
+    if let [only] = shapes { unchanged(only) } else { tuple(shapes) }
 }
 
 pub(super) fn after_all(site: &Site) -> Inferred {

@@ -10,7 +10,7 @@ use super::op::read_op;
 use super::shapes::{read_required, read_shape};
 use super::sharding::sharding_text;
 use super::text_attributes::{apply_text, kept_attributes};
-use crate::hlo::text::print::quoted;
+use crate::hlo::text::print::{joined, quoted};
 use crate::hlo::{
     AliasKind, Computation, ComputationId, DebugTables, Diagnostic, EntryLayout, Extra, InputOutputAlias, InstrId,
     Instruction, Metadata, Module, Opcode, Span, StackFrame,
@@ -295,8 +295,8 @@ fn read_other_attributes(ours: Option<TextAttributes>, message: &module::Module)
     if map.is_empty() {
         return Vec::new();
     }
-    let entries: Vec<String> = map.iter().map(|(key, value)| format!("{key}={}", quoted(value))).collect();
-    vec![("frontend_attributes".to_owned(), format!("{{{}}}", entries.join(",")))]
+    let entries = joined(map.iter().map(|(key, value)| format!("{key}={}", quoted(value))), ",");
+    vec![("frontend_attributes".to_owned(), format!("{{{entries}}}"))]
 }
 
 fn read_debug_tables(message: module::StackFrameIndex) -> DebugTables {

@@ -3,6 +3,7 @@
 use super::data;
 use crate::hlo::shape::MAX_RANK;
 use crate::hlo::text::lexer::Cursor;
+use crate::hlo::text::print::joined;
 use crate::hlo::{ArrayShape, ElementType, Layout, Shape};
 
 const TUPLE: i32 = 13;
@@ -79,8 +80,7 @@ fn suffix_text(layout: &data::Layout) -> String {
         text.push('T');
     }
     for tile in &layout.tiles {
-        let sizes: Vec<String> = tile.dimensions.iter().map(i64::to_string).collect();
-        text += &format!("({})", sizes.join(","));
+        text += &format!("({})", joined(&tile.dimensions, ","));
     }
     let fields = [
         ('L', layout.tail_padding_alignment_in_elements, 1),

@@ -3,10 +3,10 @@
 use super::attributes::{Attribute, Attributes};
 use super::computation::Parser;
 use super::extra::fields;
-use super::forms::flag;
 use super::lexer::Cursor;
 use super::shapes::{braces, shape};
 use super::source::{Fault, Parse};
+use crate::hlo::attribute::InText;
 use crate::hlo::{AliasKind, EntryLayout, FileLocation, InputOutputAlias, StackFrame};
 
 impl<'t> Parser<'t> {
@@ -20,7 +20,7 @@ impl<'t> Parser<'t> {
         self.module.name = name.to_owned();
         let mut attributes = Attributes::read(cursor, at, "HloModule")?;
         if let Some(attribute) = attributes.take("is_scheduled") {
-            self.module.is_scheduled = attribute.read(flag)?;
+            self.module.is_scheduled = attribute.read(|value| bool::read(value, "is_scheduled"))?;
         }
         let mut count = |name| match attributes.take(name) {
             Some(attribute) => attribute.read(|value| value.integer("an integer")),
