@@ -137,14 +137,8 @@ fn source(site: Site, mut id: InstrId, mut leaf: usize) -> Result<(InstrId, usiz
         let instruction = site.computation.instruction(id);
         match &instruction.op {
             Op::Tuple => {
-                let count = |operand: &InstrId| site.computation.instruction(*operand).shape.leaves().len();
-                let found = instruction.operands.iter().find(|operand| {
-                    let own = count(operand);
-                    let within = leaf < own;
-                    leaf -= if within { 0 } else { own };
-                    within
-                });
-                id = *found.ok_or("the tuple has no such element")?;
+                let holder = site.computation.holder_of_leaf(instruction, leaf);
+                (id, leaf) = holder.ok_or("the tuple has no such element")?;
             }
             _ if !matches!(instruction.shape, Shape::Tuple(_)) => return Ok((id, leaf)),
             Op::OptBarrier | Op::Copy => id = instruction.operands[0],

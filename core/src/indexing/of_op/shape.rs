@@ -1,8 +1,8 @@
 //! Operations that move elements and compute nothing.
 
-use super::{Reading, Reason, Site, dim, expect_rank, identity, over, position};
+use super::{Reading, Reason, Site, dim, expect_rank, over, position};
 use crate::hlo::{ArrayShape, PaddingDim, SliceDim};
-use crate::indexing::{Constraint, Expr, IndexingMap, Interval, delinearize, linearize};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, delinearize, dim_exprs, linearize};
 
 pub(super) fn broadcast(site: Site, dimensions: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
@@ -16,7 +16,7 @@ pub(super) fn broadcast(site: Site, dimensions: &[i64]) -> Result<Reading, Reaso
 pub(super) fn transpose(site: Site, permutation: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     expect_rank("the permutation", permutation.len(), output.len())?;
-    let mut results = identity(output.len());
+    let mut results = dim_exprs(output.len());
     for (i, &from) in permutation.iter().enumerate() {
         results[position(from, output.len())?] = Expr::dim(i as u32);
     }
@@ -25,7 +25,7 @@ pub(super) fn transpose(site: Site, permutation: &[i64]) -> Result<Reading, Reas
 
 pub(super) fn reverse(site: Site, dimensions: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
-    let mut results = identity(output.len());
+    let mut results = dim_exprs(output.len());
     for &d in dimensions {
         let i = position(d, output.len())?;
         results[i] = -Expr::dim(i as u32) + output[i].saturating_sub(1);
@@ -36,7 +36,7 @@ pub(super) fn reverse(site: Site, dimensions: &[i64]) -> Result<Reading, Reason>
 pub(super) fn slice(site: Site, dims: &[SliceDim]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     expect_rank("the slice", dims.len(), output.len())?;
-    let results = dims.iter().zip(identity(dims.len())).map(|(slice, d)| d * slice.stride + slice.start);
+    let results = dims.iter().zip(dim_exprs(dims.len())).map(|(slice, d)| d * slice.stride + slice.start);
     Ok(over(output, results.collect()))
 }
 
@@ -84,7 +84,7 @@ pub(super) fn concatenate(site: Site, operand: usize, dimension: i64) -> Result<
         expect_rank("the operand", dims.len(), output.len())?;
         size = dims[along];
     }
-    let mut results = identity(output.len());
+    let mut results = dim_exprs(output.len());
     results[along] = Expr::dim(along as u32) + -offset;
     let own = Interval::new(offset, offset.saturating_add(size).saturating_sub(1));
     let map = IndexingMap::from_tensor_sizes(results, output, &[]);
@@ -100,7 +100,7 @@ pub(super) fn reshaped(from: &[i64], to: &[i64]) -> Result<Reading, Reason> {
     if count(from) != count(to) {
         return Err(format!("{from:?} and {to:?} have different numbers of elements"));
     }
-    Ok(over(from, in_runs(&identity(from.len()), from, to)))
+    Ok(over(from, in_runs(&dim_exprs(from.len()), from, to)))
 }
 
 /// The index in dimensions `to` of the element at `index` in dimensions `from`, both row-major and of equally many
@@ -171,10 +171,10 @@ pub(super) fn bitcast_convert(site: Site) -> Result<Reading, Reason> {
         return Ok(Reading::whole(output));
     }
     if output.len() == operand.len() + 1 && output.starts_with(operand) {
-        return Ok(over(output, identity(operand.len())));
+        return Ok(over(output, dim_exprs(operand.len())));
     }
     if operand.len() == output.len() + 1 && operand.starts_with(output) {
-        let mut results = identity(output.len());
+        let mut results = dim_exprs(output.len());
         results.push(Expr::range(0));
         return Ok(Reading::new(IndexingMap::from_tensor_sizes(results, output, &operand[output.len()..])));
     }
