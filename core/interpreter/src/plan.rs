@@ -81,10 +81,8 @@ fn takes_element(computation: &Computation, live: &[bool]) -> Vec<bool> {
 /// level; nobody waits for what is beyond.
 const MOST_INSTRUCTIONS: u64 = 10_000_000;
 
-/// Refuses a computation whose calls multiply beyond what can be evaluated.
-///
-/// # Errors
-/// At the innermost instruction with which it is too much.
+/// Refuses a computation whose calls multiply beyond what can be evaluated. Fails at the innermost instruction with
+/// which it is too much.
 pub(crate) fn check_calls(module: &Module, id: ComputationId) -> Result<(), InstructionError> {
     let mut sizes: Vec<u64> = Vec::with_capacity(module.computations.len());
     for computation in &module.computations {

@@ -63,10 +63,7 @@ impl Job {
 }
 
 impl Pool {
-    /// A pool of `threads` threads, the caller of [`Pool::run`] among them.
-    ///
-    /// # Errors
-    /// If the system refuses a thread.
+    /// A pool of `threads` threads, the caller of [`Pool::run`] among them. Fails if the system refuses a thread.
     pub fn new(threads: usize) -> std::io::Result<Pool> {
         let shared = Arc::new(Shared::default());
         let mut workers = Vec::new();

@@ -120,10 +120,8 @@ impl History {
         (0..self.elements).find(|&element| self.writes[0].get(element).is_none())
     }
 
-    /// Records an access; gives an earlier one it is in conflict with, and what that did.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
+    /// Records an access; gives an earlier one it is in conflict with, and what that did. Fails if there is no memory
+    /// for it.
     pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Conflict, Short> {
         let conflict = self.conflict(element, kind, now);
         let events = if kind == AccessKind::Read { &mut self.reads } else { &mut self.writes };
