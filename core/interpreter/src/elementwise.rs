@@ -32,7 +32,6 @@ pub(crate) fn binary(op: BinaryOp, a: &Array, b: &Array, computing: ElementType)
     collect(result, &a.dims, |i| number::binary(op, computing, a.data.get(i), b.data.get(i)))
 }
 
-/// A comparison.
 pub(crate) fn compare(direction: Comparison, order: Option<ComparisonType>, a: &Array, b: &Array) -> Outcome<Array> {
     same_dims(a, b)?;
     collect(ElementType::Pred, &a.dims, |i| {
@@ -77,7 +76,6 @@ pub(crate) fn clamp(low: &Array, x: &Array, high: &Array) -> Outcome<Array> {
     collect(x.ty, &x.dims, |i| number::clamp(x.ty, at(low, i), x.data.get(i), at(high, i)))
 }
 
-/// Converts by value.
 pub(crate) fn convert(x: &Array, to: ElementType) -> Outcome<Array> {
     if to == x.ty {
         return Ok(x.clone());

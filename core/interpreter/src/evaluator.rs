@@ -25,7 +25,6 @@ pub(crate) struct Evaluator<'m> {
 }
 
 impl<'m> Evaluator<'m> {
-    /// An evaluator that has evaluated nothing yet.
     pub fn new(module: &'m Module) -> Self {
         Evaluator {
             module,
@@ -36,7 +35,6 @@ impl<'m> Evaluator<'m> {
         }
     }
 
-    /// Runs a computation.
     pub fn computation(&mut self, id: ComputationId, arguments: Vec<Value>) -> Result<Value, InstructionError> {
         let computation = self.module.computation(id);
         let plan = self.plan(id);

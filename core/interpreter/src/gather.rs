@@ -27,7 +27,6 @@ impl<'a> IndexVectors<'a> {
         Ok(IndexVectors { indices, vector_dim, batch_dims, steps: strides(&indices.dims) })
     }
 
-    /// Number of components.
     pub fn length(&self) -> usize {
         self.indices.dims.get(self.vector_dim).copied().unwrap_or(1)
     }

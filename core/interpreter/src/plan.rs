@@ -18,7 +18,6 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The plan of a computation.
     pub fn new(computation: &Computation) -> Self {
         let live = live(computation);
         let mut last_use = vec![None; live.len()];

@@ -11,7 +11,6 @@ use crate::error::{Outcome, malformed};
 use crate::number;
 use crate::value::{Array, Data, Scalar};
 
-/// Index of a register.
 type Register = usize;
 
 /// An elementwise operation, with the types that decide what it does.

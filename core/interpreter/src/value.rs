@@ -23,7 +23,6 @@ pub(crate) enum Data {
     Complex(Vec<Complex>),
 }
 
-/// One element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Int(i64),
@@ -31,7 +30,6 @@ pub(crate) enum Scalar {
     Complex(Complex),
 }
 
-/// An array.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
     pub ty: ElementType,
@@ -85,7 +83,6 @@ pub(crate) fn element_count(dims: &[usize]) -> Outcome<usize> {
     Ok(count as usize)
 }
 
-/// The dimensions of a shape.
 pub(crate) fn dims_of(shape: &ArrayShape) -> Outcome<Vec<usize>> {
     let dims = shape.dims.iter().map(|&d| usize::try_from(d)).collect::<Result<Vec<_>, _>>();
     match dims {
@@ -124,7 +121,6 @@ impl Data {
         }
     }
 
-    /// Number of elements.
     pub fn len(&self) -> usize {
         match self {
             Data::Int(v) => v.len(),
@@ -133,7 +129,6 @@ impl Data {
         }
     }
 
-    /// One element.
     pub fn get(&self, index: usize) -> Scalar {
         match self {
             Data::Int(v) => Scalar::Int(v[index]),
@@ -178,7 +173,6 @@ impl Array {
         Ok(Array::new(ty, dims, Data::filled(value, count)))
     }
 
-    /// An array of zeros.
     pub fn zeros(ty: ElementType, dims: Vec<usize>) -> Outcome<Self> {
         Array::filled(ty, dims, Scalar::zero(ty))
     }
@@ -188,17 +182,14 @@ impl Array {
         Array::new(ty, Vec::new(), Data::filled(value, 1))
     }
 
-    /// Number of elements.
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
-    /// Number of dimensions.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
 
-    /// The integers.
     pub fn ints(&self) -> Outcome<&[i64]> {
         match &self.data {
             Data::Int(v) => Ok(v),
@@ -206,7 +197,6 @@ impl Array {
         }
     }
 
-    /// The floats.
     pub fn floats(&self) -> Outcome<&[f64]> {
         match &self.data {
             Data::Float(v) => Ok(v),
@@ -223,12 +213,10 @@ impl Array {
         }
     }
 
-    /// The only element.
     pub fn single(&self) -> Outcome<Scalar> {
         if self.len() == 1 { Ok(self.data.get(0)) } else { malformed("a scalar operand is wanted") }
     }
 
-    /// The only element, an integer.
     pub fn single_int(&self) -> Outcome<i64> {
         match self.single()? {
             Scalar::Int(x) => Ok(x),
@@ -241,7 +229,6 @@ impl Array {
         ArrayShape::new(self.ty, self.dims.iter().map(|&d| d as i64).collect::<Vec<_>>())
     }
 
-    /// From a literal's bytes.
     pub fn from_literal(literal: &ArrayLiteral) -> Outcome<Self> {
         let shape = literal.shape();
         let dims = dims_of(&shape)?;
@@ -253,7 +240,6 @@ impl Array {
         Ok(Array::new(literal.element_type, dims, decode(literal.element_type, &literal.data)))
     }
 
-    /// To a literal's bytes.
     pub fn to_literal(&self) -> Outcome<ArrayLiteral> {
         let dims = self.dims.iter().map(|&d| d as i64).collect();
         memory::ensure((self.len() * self.ty.byte_size()) as u64)?;
@@ -310,7 +296,6 @@ fn read_bits(bytes: &[u8]) -> u64 {
 }
 
 impl Value {
-    /// From a literal.
     pub fn from_literal(literal: &Literal) -> Outcome<Self> {
         Ok(match literal {
             Literal::Array(array) => Value::Array(Rc::new(Array::from_literal(array)?)),
@@ -319,7 +304,6 @@ impl Value {
         })
     }
 
-    /// To a literal.
     pub fn to_literal(&self) -> Outcome<Literal> {
         Ok(match self {
             Value::Array(array) => Literal::Array(array.to_literal()?),
@@ -328,7 +312,6 @@ impl Value {
         })
     }
 
-    /// Zeros of that shape.
     pub fn zeros(shape: &Shape) -> Outcome<Self> {
         Ok(match shape {
             Shape::Array(array) => Array::zeros(array.element_type, dims_of(array)?)?.into(),
@@ -352,7 +335,6 @@ impl Value {
         }
     }
 
-    /// The array.
     pub fn array(&self) -> Outcome<&Array> {
         match self {
             Value::Array(array) => Ok(array),

@@ -203,7 +203,6 @@ pub(crate) struct Combiner<'f> {
 }
 
 impl<'f> Combiner<'f> {
-    /// The combiner that calls `function`.
     pub fn new(function: &'f mut Function, ty: ElementType) -> Self {
         let sums = function.as_binary().is_some_and(|(op, _)| op == fusebox_core::hlo::BinaryOp::Add);
         Combiner { function, sums, ty }

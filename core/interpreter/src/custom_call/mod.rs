@@ -13,7 +13,6 @@ use crate::value::Value;
 
 use attributes::Attributes;
 
-/// Evaluates a custom call.
 pub(crate) fn evaluate(
     evaluator: &mut Evaluator,
     instruction: &Instruction,

@@ -44,7 +44,6 @@ pub(crate) struct Lu {
     pub singular: usize,
 }
 
-/// LU factorisation with partial pivoting.
 pub(crate) fn lu_factor(mut a: Matrix) -> Lu {
     let mut pivots = Vec::new();
     let mut singular = 0;

@@ -21,7 +21,6 @@ impl Matrix {
         Matrix { rows, columns, elements }
     }
 
-    /// A matrix of zeros.
     pub fn zeros(rows: usize, columns: usize) -> Self {
         Matrix::from_fn(rows, columns, |_, _| Complex::ZERO)
     }
@@ -36,31 +35,26 @@ impl Matrix {
         Matrix { rows: elements.len(), columns: 1, elements }
     }
 
-    /// An element.
     #[inline]
     pub fn get(&self, row: usize, column: usize) -> Complex {
         self.elements[row * self.columns + column]
     }
 
-    /// Replaces an element.
     #[inline]
     pub fn set(&mut self, row: usize, column: usize, value: Complex) {
         self.elements[row * self.columns + column] = value;
     }
 
-    /// Subtracts from an element.
     #[inline]
     pub fn subtract(&mut self, row: usize, column: usize, value: Complex) {
         let at = row * self.columns + column;
         self.elements[at] = self.elements[at].subtract(value);
     }
 
-    /// Exchanges two rows.
     pub fn swap_rows(&mut self, a: usize, b: usize) {
         (0..self.columns).for_each(|c| self.elements.swap(a * self.columns + c, b * self.columns + c));
     }
 
-    /// Exchanges two columns.
     pub fn swap_columns(&mut self, a: usize, b: usize) {
         (0..self.rows).for_each(|r| self.elements.swap(r * self.columns + a, r * self.columns + b));
     }
@@ -70,7 +64,6 @@ impl Matrix {
         Matrix::from_fn(self.columns, self.rows, |r, c| self.get(c, r).conjugate())
     }
 
-    /// Rows become columns.
     pub fn transpose(&self) -> Matrix {
         Matrix::from_fn(self.columns, self.rows, |r, c| self.get(c, r))
     }
@@ -91,7 +84,6 @@ impl Matrix {
         Matrix::from_fn(rows, columns, |r, c| if inside(r, c) { self.get(r, c) } else { Complex::ZERO })
     }
 
-    /// The product of matrices.
     pub fn times(&self, other: &Matrix) -> Matrix {
         let terms = |r, c| (0..self.columns).map(move |k| self.get(r, k).multiply(other.get(k, c)));
         Matrix::from_fn(self.rows, other.columns, |r, c| terms(r, c).fold(Complex::ZERO, Complex::add))

@@ -49,7 +49,6 @@ pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
     stack(x.ty, &batch_dims(x), x.dims[x.rank() - 2..].to_vec(), &factors.collect::<Outcome<Vec<_>>>()?)
 }
 
-/// The `triangular-solve` operation.
 pub(crate) fn triangular_solve(a: &Array, b: &Array, form: TriangularForm) -> Outcome<Array> {
     let (left, right) = (matrices(a)?, matrices(b)?);
     if left.len() != right.len() {

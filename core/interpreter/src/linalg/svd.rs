@@ -12,7 +12,6 @@ pub(crate) struct Svd {
     pub right: Matrix,
 }
 
-/// The singular value decomposition of a matrix.
 pub(crate) fn singular_values(a: &Matrix) -> Svd {
     if a.rows < a.columns {
         let Svd { values, left, right } = singular_values(&a.adjoint());

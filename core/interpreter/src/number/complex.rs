@@ -4,7 +4,6 @@ use fusebox_core::hlo::{BinaryOp, Comparison, UnaryOp};
 
 use super::elementary::{LongSum, two_product};
 
-/// A complex number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Complex {
     pub re: f64,
@@ -13,7 +12,6 @@ pub(crate) struct Complex {
 
 const HALF: f64 = 0.5;
 
-/// Shorthand constructor.
 pub(crate) const fn complex(re: f64, im: f64) -> Complex {
     Complex { re, im }
 }
@@ -81,13 +79,11 @@ impl Complex {
     pub const ZERO: Complex = complex(0.0, 0.0);
     pub const ONE: Complex = complex(1.0, 0.0);
 
-    /// Sum.
     #[inline]
     pub fn add(self, z: Complex) -> Complex {
         complex(self.re + z.re, self.im + z.im)
     }
 
-    /// Difference.
     #[inline]
     pub fn subtract(self, z: Complex) -> Complex {
         complex(self.re - z.re, self.im - z.im)
@@ -130,13 +126,11 @@ impl Complex {
         }
     }
 
-    /// Additive inverse.
     #[inline]
     pub fn negate(self) -> Complex {
         complex(-self.re, -self.im)
     }
 
-    /// Complex conjugate.
     #[inline]
     pub fn conjugate(self) -> Complex {
         complex(self.re, -self.im)
@@ -150,7 +144,6 @@ impl Complex {
         complex(self.im, -self.re)
     }
 
-    /// Absolute value.
     pub fn abs(self) -> f64 {
         self.re.hypot(self.im)
     }
@@ -163,7 +156,6 @@ impl Complex {
         complex(self.re / magnitude, self.im / magnitude)
     }
 
-    /// `e^z`.
     pub fn exp(self) -> Complex {
         if self.im == 0.0 {
             return complex(self.re.exp(), self.im);

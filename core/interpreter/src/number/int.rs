@@ -83,7 +83,6 @@ fn signed(ty: ElementType, x: i64) -> i64 {
     x << unused >> unused
 }
 
-/// Whether `a < b`.
 #[inline]
 pub(super) fn less(ty: ElementType, a: i64, b: i64) -> bool {
     if ty == ElementType::U64 { (a as u64) < b as u64 } else { a < b }
