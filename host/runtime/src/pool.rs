@@ -13,7 +13,6 @@ const CLAIMS_PER_THREAD: u64 = 8;
 /// Turns a worker waits in a loop for the next job before it sleeps.
 const SPINS: u32 = 2000;
 
-/// The threads.
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -26,7 +25,6 @@ struct Shared {
     wake: Condvar,
     /// Counts jobs, so that a worker takes each at most once.
     generation: AtomicU64,
-    /// Workers inside the current job.
     active: AtomicUsize,
     stop: AtomicBool,
 }

@@ -12,10 +12,8 @@ pub trait Machine: Debug + Send + Sync {
     /// Executes thunks to their end; gives the time taken.
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError>;
 
-    /// Runs a kernel.
     fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError>;
 
-    /// Copies bytes.
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError>;
 
     /// The bytes of a slice, once all work on them is done.
@@ -24,10 +22,8 @@ pub trait Machine: Debug + Send + Sync {
     /// Puts bytes in place, as many as the slice has.
     fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError>;
 
-    /// The program's host operations.
     fn host_ops(&self) -> &[LoadedHostOp];
 
-    /// Executes thunks in order.
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         thunks.iter().try_for_each(|thunk| match thunk {
             Thunk::Kernel { kernel, arguments } => self.launch(*kernel, arguments),

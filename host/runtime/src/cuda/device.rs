@@ -12,7 +12,6 @@ use crate::LoadError;
 /// The first card and a stream on it.
 #[derive(Debug)]
 pub struct Device {
-    /// The context.
     pub context: Arc<CudaContext>,
     /// All work of a program goes here, in order.
     pub stream: Arc<CudaStream>,
