@@ -18,3 +18,4 @@ pub mod indexing;
 pub mod ir;
 pub mod launch;
 pub mod plugin;
+pub mod random;
