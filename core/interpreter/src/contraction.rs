@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fusebox_core::hlo::{DotDims, ElementType, accumulation_type};
 
-use crate::error::{Outcome, malformed, unsupported};
+use crate::error::{Outcome, ensure, malformed, unsupported};
 use crate::gather::others;
 use crate::movement::{dimension_numbers, transpose_by};
 use crate::number::{self, Complex, LongSum};
@@ -17,13 +17,10 @@ pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, 
     let sums = Sums::of(lhs.ty, rhs.ty, ty);
     let lhs = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, sums)?;
     let rhs = Side::new(rhs, &numbers.rhs_batch, &numbers.rhs_contracting, sums)?;
-    if lhs.batch != rhs.batch || lhs.contracted != rhs.contracted {
-        return malformed("the batch or contracting dimensions of the operands differ in size");
-    }
+    let fits = lhs.batch == rhs.batch && lhs.contracted == rhs.contracted;
+    ensure!(fits, "the batch or contracting dimensions of the operands differ in size");
     let expected: Vec<usize> = [lhs.batch.clone(), lhs.free.clone(), rhs.free.clone()].concat();
-    if expected != dims {
-        return malformed(format!("the result of dot is {expected:?}, announced is {dims:?}"));
-    }
+    ensure!(expected == dims, "the result of dot is {expected:?}, announced is {dims:?}");
     let (rows, columns, length) =
         (lhs.free.iter().product::<usize>(), rhs.free.iter().product::<usize>(), lhs.length());
     let batches = lhs.batch.iter().product();
@@ -56,9 +53,7 @@ fn products(
             }
         }
     }
-    if data.len() != dims.iter().product::<usize>() {
-        return malformed("the result of ragged-dot has another size than announced");
-    }
+    ensure!(data.len() == dims.iter().product::<usize>(), "the result of ragged-dot has another size than announced");
     Ok(Array::new(ty, dims, data))
 }
 
@@ -78,9 +73,7 @@ impl Side {
         order.extend(others(&[batch.clone(), contracting.clone()].concat(), x.rank()));
         let free = permuted(&x.dims, &order[batch.len()..]);
         order.extend(&contracting);
-        if order.len() != x.rank() {
-            return malformed("a dimension of dot is both batch and contracting, or named twice");
-        }
+        ensure!(order.len() == x.rank(), "a dimension of dot is both batch and contracting, or named twice");
         let data = sums.operand(transpose_by(x, &order)?);
         Ok(Side { batch: permuted(&x.dims, &batch), free, contracted: permuted(&x.dims, &contracting), data })
     }
@@ -291,9 +284,8 @@ fn ragged_contracting(
 /// An operand of `scaled-dot` times its scales, each of which holds for a block of elements; or times the only scale.
 pub(crate) fn scaled(x: &Array, scale: &Array) -> Outcome<Array> {
     let pairs = || x.dims.iter().zip(&scale.dims);
-    if scale.rank() != 0 && (scale.rank() != x.rank() || pairs().any(|(&d, &s)| s == 0 || d % s != 0)) {
-        return malformed("the scales do not divide the operand");
-    }
+    let fits = scale.rank() == 0 || scale.rank() == x.rank() && pairs().all(|(&d, &s)| s != 0 && d % s == 0);
+    ensure!(fits, "the scales do not divide the operand");
     let blocks: Vec<usize> = pairs().map(|(&d, &s)| d / s).collect();
     let steps = strides(&scale.dims);
     let (values, scales) = (x.floats()?, scale.floats()?);

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::number;
 use crate::value::{Array, Data, Scalar, element_count};
 
@@ -86,9 +86,7 @@ pub(crate) fn convert(x: &Array, to: ElementType) -> Outcome<Array> {
 /// Reinterprets the bits.
 pub(crate) fn bitcast_convert(x: &Array, to: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let data = number::bitcast(x.ty, to, &x.data)?;
-    if data.len() != element_count(&dims)? {
-        return malformed("the result of bitcast-convert has another size than its operand");
-    }
+    ensure!(data.len() == element_count(&dims)?, "the result of bitcast-convert has another size than its operand");
     Ok(Array::new(to, dims, data))
 }
 
@@ -121,8 +119,6 @@ fn collect(ty: ElementType, dims: &[usize], element: impl Fn(usize) -> Outcome<S
 }
 
 fn same_dims(a: &Array, b: &Array) -> Outcome<()> {
-    if a.dims != b.dims {
-        return malformed(format!("the operands have different shapes, {:?} and {:?}", a.dims, b.dims));
-    }
+    ensure!(a.dims == b.dims, "the operands have different shapes, {:?} and {:?}", a.dims, b.dims);
     Ok(())
 }

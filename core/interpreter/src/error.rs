@@ -86,6 +86,16 @@ pub(crate) fn unsupported<T>(what: impl Into<String>) -> Outcome<T> {
     Err(Fault::Unsupported(what.into()))
 }
 
+/// Leaves the function with a [`Fault::Malformed`] unless something holds.
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => {
+        if !$condition {
+            return $crate::error::malformed(format!($($message)*));
+        }
+    };
+}
+pub(crate) use ensure;
+
 /// A [`Fault::Malformed`].
 pub(crate) fn malformed<T>(what: impl Into<String>) -> Outcome<T> {
     Err(Fault::Malformed(what.into()))

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Literal, Module, Op, Shape};
 
-use crate::error::{Fault, InstructionError, Outcome, malformed};
+use crate::error::{Fault, InstructionError, Outcome, ensure, malformed};
 use crate::int4;
 use crate::memory;
 use crate::operation;
@@ -77,9 +77,8 @@ impl<'m> Evaluator<'m> {
             Op::Conditional { branches } => self.conditional(branches, operands)?,
             _ => operation::evaluate(self, computation, instruction, operands)?,
         };
-        if !fits(&value, &instruction.shape) {
-            return malformed(format!("the result is {:?}, announced is {:?}", value.shape(), instruction.shape));
-        }
+        let fits = fits(&value, &instruction.shape);
+        ensure!(fits, "the result is {:?}, announced is {:?}", value.shape(), instruction.shape);
         Ok(value)
     }
 
@@ -114,9 +113,8 @@ impl<'m> Evaluator<'m> {
     }
 
     fn conditional(&mut self, branches: &[ComputationId], mut operands: Vec<Value>) -> Outcome<Value> {
-        if branches.is_empty() || operands.len() != branches.len() + 1 {
-            return malformed("conditional takes a predicate or index and one argument per branch");
-        }
+        let fits = !branches.is_empty() && operands.len() == branches.len() + 1;
+        ensure!(fits, "conditional takes a predicate or index and one argument per branch");
         let selector = operands[0].array()?;
         let index = selector.single_int()?;
         let branch = if selector.ty == fusebox_core::hlo::ElementType::Pred {

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use fusebox_core::hlo::{ElementType, FftType};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::memory;
 use crate::number::{self, Complex, complex};
 use crate::strided::{for_each_index, position, strides};
@@ -30,9 +30,7 @@ pub(crate) fn fft(x: &Array, kind: FftType, length: &[i64], ty: ElementType, dim
         && dims.len() == x.rank()
         && dims[..x.rank() - 1] == x.dims[..x.rank() - 1]
         && dims[x.rank() - 1] == output_last;
-    if !consistent {
-        return malformed("fft_length does not fit the operand and result");
-    }
+    ensure!(consistent, "fft_length does not fit the operand and result");
     element_count(&dims)?;
     let mut values = x.to_complex()?;
     let rank = x.rank();

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::GatherDims;
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::movement::{clamp_index, dimension_number, dimension_numbers};
 use crate::strided::{self, for_each_index, permuted, position, strides};
 use crate::value::{Array, both_kinds};
@@ -89,9 +89,7 @@ impl<'a> Windows<'a> {
             && kept.len() == offset_dims.len()
             && permuted(dims, &array_batch) == permuted(&indices.dims, &indices_batch)
             && permuted(slices, &batch_dims) == vectors.batch_dims;
-        if !consistent {
-            return malformed("the dimension numbers of gather or scatter do not fit its arrays");
-        }
+        ensure!(consistent, "the dimension numbers of gather or scatter do not fit its arrays");
         let slice = permuted(slices, &offset_dims);
         let mut sizes = vec![1; rank];
         kept.iter().zip(&slice).for_each(|(&d, &size)| sizes[d] = size);

@@ -7,7 +7,7 @@ use fusebox_core::hlo::{
     BinaryOp, Comparison, ComparisonType, ComputationId, ElementType, Instruction, Literal, Module, Op, Shape, UnaryOp,
 };
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::number;
 use crate::value::{Array, Data, Scalar};
 
@@ -89,9 +89,7 @@ impl Program {
 
     /// Runs the program; `registers` come from [`Program::registers`].
     pub fn run(&self, registers: &mut [Scalar], arguments: &[Scalar], results: &mut Vec<Scalar>) -> Outcome<()> {
-        if arguments.len() != self.parameters {
-            return malformed(format!("{} arguments for {} parameters", arguments.len(), self.parameters));
-        }
+        ensure!(arguments.len() == self.parameters, "{} arguments for {} parameters", arguments.len(), self.parameters);
         registers[..arguments.len()].copy_from_slice(arguments);
         for step in &self.steps {
             registers[step.result] = step.operation.run(step.operands.map(|operand| registers[operand]))?;

@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 use fusebox_core::hlo::{ElementType, RandomAlgorithm, RandomDistribution};
 use fusebox_core::random::SplitMix64;
 
-use crate::error::{Outcome, malformed, unsupported};
+use crate::error::{Outcome, ensure, unsupported};
 use crate::number;
 use crate::value::{Array, Data, Scalar, Value, element_count};
 
@@ -78,9 +78,7 @@ impl Generator {
 
     /// `rng-get-and-update-state`: the state, which then grows by `delta`.
     pub fn get_and_update_state(&mut self, delta: i64, ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
-        if ty != ElementType::U64 || dims != [2] {
-            return malformed("the state of rng-get-and-update-state is u64[2]");
-        }
+        ensure!(ty == ElementType::U64 && dims == [2], "the state of rng-get-and-update-state is u64[2]");
         let state = self.counter;
         self.counter = state.wrapping_add_signed(i128::from(delta));
         Ok(Array::new(ty, dims, Data::Int(vec![state as i64, (state >> 64) as i64])))

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{ComputationId, ElementType};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::evaluator::Evaluator;
 use crate::function::{Accumulator, Function};
 use crate::gather::others;
@@ -77,15 +77,11 @@ pub(crate) fn fold(
 
 /// The two halves of the operands: arrays of equal dimensions, and scalars.
 pub(crate) fn arrays_and_initial(operands: &[Value]) -> Outcome<(Vec<&Array>, Vec<Scalar>)> {
-    if operands.is_empty() || !operands.len().is_multiple_of(2) {
-        return malformed("as many initial values as arrays are wanted");
-    }
+    ensure!(!operands.is_empty() && operands.len().is_multiple_of(2), "as many initial values as arrays are wanted");
     let (arrays, initial) = operands.split_at(operands.len() / 2);
     let arrays = arrays.iter().map(Value::array).collect::<Outcome<Vec<_>>>()?;
     let initial = initial.iter().map(|v| v.array()?.single()).collect::<Outcome<Vec<_>>>()?;
-    if arrays.iter().any(|a| a.dims != arrays[0].dims) {
-        return malformed("the arrays have different shapes");
-    }
+    ensure!(arrays.iter().all(|a| a.dims == arrays[0].dims), "the arrays have different shapes");
     Ok((arrays, initial))
 }
 
@@ -105,9 +101,7 @@ pub(crate) fn map(
     let Some(first) = arrays.first() else {
         return malformed("map takes at least one operand");
     };
-    if arrays.iter().any(|a| a.dims != first.dims) {
-        return malformed("the operands have different shapes");
-    }
+    ensure!(arrays.iter().all(|a| a.dims == first.dims), "the operands have different shapes");
     let mut function = Function::new(evaluator, to_apply)?;
     let mut data = Data::with_capacity(ty, first.len());
     let mut arguments = Vec::with_capacity(arrays.len());

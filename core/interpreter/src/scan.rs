@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{Instruction, Op, Shape};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::evaluator::Evaluator;
 use crate::movement::{dimension_number, view};
 use crate::strided::{self, strides};
@@ -42,9 +42,8 @@ pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operand
         let Value::Tuple(mut values) = evaluator.call(to_apply, arguments)? else {
             return malformed("the computation of a scan gives a tuple of outputs and carries");
         };
-        if values.len() != outputs + carried {
-            return malformed("the computation of a scan gives another number of values than the scan");
-        }
+        let fits = values.len() == outputs + carried;
+        ensure!(fits, "the computation of a scan gives another number of values than the scan");
         carries = values.split_off(outputs);
         for (array, value) in written.iter_mut().zip(&values) {
             write_at(array, dimension, at, value.array()?)?;
@@ -59,9 +58,7 @@ pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operand
 fn slice_at(array: &Array, dimension: i64, at: usize) -> Outcome<Array> {
     let (d, mut steps, mut dims) =
         (dimension_number(dimension, array.rank())?, strides(&array.dims), array.dims.clone());
-    if at >= dims[d] {
-        return malformed("the inputs of a scan differ in length");
-    }
+    ensure!(at < dims[d], "the inputs of a scan differ in length");
     let offset = at as isize * steps[d];
     dims.remove(d);
     steps.remove(d);
@@ -74,9 +71,7 @@ fn write_at(array: &mut Array, dimension: i64, at: usize, value: &Array) -> Outc
     let offset = at as isize * steps[d];
     let length = dims.remove(d);
     steps.remove(d);
-    if at >= length || value.dims != dims {
-        return malformed("an output of the computation does not fit the result of the scan");
-    }
+    ensure!(at < length && value.dims == dims, "an output of the computation does not fit the result of the scan");
     both_kinds!(&mut array.data, &value.data, t, s => strided::write(t, offset, &dims, &steps, s),
         else return malformed("an output of the computation has another type than the result of the scan"));
     Ok(())

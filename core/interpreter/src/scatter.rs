@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{ComputationId, GatherDims, ScatterDims};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure};
 use crate::evaluator::Evaluator;
 use crate::function::Function;
 use crate::gather::Windows;
@@ -19,16 +19,13 @@ pub(crate) fn scatter(
     to_apply: ComputationId,
 ) -> Outcome<Value> {
     let n = operands.len() / 2;
-    if n == 0 || operands.len() != 2 * n + 1 {
-        return malformed("scatter takes n arrays, the indices and n updates");
-    }
+    ensure!(n > 0 && operands.len() == 2 * n + 1, "scatter takes n arrays, the indices and n updates");
     let updates = operands.split_off(n + 1);
     let indices = operands.remove(n);
     let mut results = operands.into_iter().map(Value::into_array).collect::<Outcome<Vec<Array>>>()?;
     let updates = updates.iter().map(Value::array).collect::<Outcome<Vec<&Array>>>()?;
-    if results.iter().any(|r| r.dims != results[0].dims) || updates.iter().any(|u| u.dims != updates[0].dims) {
-        return malformed("the arrays of a scatter have different shapes");
-    }
+    let fits = results.iter().all(|r| r.dims == results[0].dims) && updates.iter().all(|u| u.dims == updates[0].dims);
+    ensure!(fits, "the arrays of a scatter have different shapes");
     let numbers = GatherDims {
         offset_dims: numbers.update_window_dims.clone(),
         collapsed_slice_dims: numbers.inserted_window_dims.clone(),
@@ -74,9 +71,8 @@ fn several(
         let mut arguments: Vec<Scalar> = results.iter().map(|r| r.data.get(at)).collect();
         arguments.extend(updates.iter().map(|u| u.data.get(from)));
         function.call(evaluator, &arguments)?;
-        if function.results.len() != results.len() {
-            return malformed("the combiner gives another number of values than there are arrays");
-        }
+        let fits = function.results.len() == results.len();
+        ensure!(fits, "the combiner gives another number of values than there are arrays");
         results.iter_mut().zip(&function.results).try_for_each(|(r, &value)| r.data.set(at, value))
     })
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
 
-use crate::error::{Fault, Outcome, malformed, unsupported};
+use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
 use crate::memory;
 use crate::number::{Complex, decode_float, encode_float, float_format};
 
@@ -233,9 +233,8 @@ impl Array {
         let shape = literal.shape();
         let dims = dims_of(&shape)?;
         let count = element_count(&dims)?;
-        if literal.data.len() != count * literal.element_type.byte_size() {
-            return malformed(format!("a literal has {} bytes", literal.data.len()));
-        }
+        let fits = literal.data.len() == count * literal.element_type.byte_size();
+        ensure!(fits, "a literal has {} bytes", literal.data.len());
         memory::ensure(memory::bytes_of_elements(literal.element_type, count as u64))?;
         Ok(Array::new(literal.element_type, dims, decode(literal.element_type, &literal.data)))
     }

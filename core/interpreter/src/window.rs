@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{ComputationId, ElementType, Window, WindowDim};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::evaluator::Evaluator;
 use crate::function::{Accumulator, Function};
 use crate::memory;
@@ -14,9 +14,7 @@ use crate::value::{Array, Data, Scalar, Value, element_count};
 /// Number of window positions along a dimension of that size.
 pub(crate) fn window_count(size: usize, window: &WindowDim) -> Outcome<usize> {
     let sane = window.size >= 0 && window.stride >= 1 && window.window_dilation >= 1 && window.base_dilation >= 1;
-    if !sane {
-        return malformed("a window has a negative size, or a stride or dilation below 1");
-    }
+    ensure!(sane, "a window has a negative size, or a stride or dilation below 1");
     let dilated = |n: i64, step: i64| if n == 0 { 0 } else { (n - 1).saturating_mul(step).saturating_add(1) };
     let base = dilated(size as i64, window.base_dilation)
         .saturating_add(window.padding_low)
@@ -161,9 +159,7 @@ pub(crate) fn select_and_scatter(
     let (array, source, initial) = (array.array()?, source.array()?, initial.array()?.single()?);
     let window = window_dims(window, array.rank())?;
     let counts = array.dims.iter().zip(&window).map(|(&n, w)| window_count(n, w)).collect::<Outcome<Vec<_>>>()?;
-    if counts != source.dims {
-        return malformed(format!("the source is {:?}, the window has {counts:?} positions", source.dims));
-    }
+    ensure!(counts == source.dims, "the source is {:?}, the window has {counts:?} positions", source.dims);
     let cover = Cover::new(&array.dims, &window, &counts)?;
     let mut select = Function::new(evaluator, select)?;
     let mut scatter = Function::new(evaluator, scatter)?;

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{ArrayShape, ElementType, Instruction, Shape, Transpose};
 
 use super::attributes::Attributes;
-use crate::error::{Outcome, malformed, unsupported};
+use crate::error::{Outcome, ensure, malformed, unsupported};
 use crate::linalg::{self, Matrix, TriangularForm, batch_dims, matrices, stack};
 use crate::number::Complex;
 use crate::operands::Operands;
@@ -154,9 +154,8 @@ impl Call<'_> {
         let taus = taus.to_complex()?;
         self.batched(&[2], |b, a| {
             let taus = taus.get(b * count..(b + 1) * count).unwrap_or_default();
-            if count > a.columns || a.columns > a.rows {
-                return malformed("orgqr takes at least as many rows as columns as reflectors");
-            }
+            let fits = count <= a.columns && a.columns <= a.rows;
+            ensure!(fits, "orgqr takes at least as many rows as columns as reflectors");
             Ok(vec![linalg::unitary_from_reflectors(&a, taus)])
         })
     }
@@ -170,9 +169,8 @@ impl Call<'_> {
         let n = main.0.dims.last().copied().unwrap_or(0);
         let mut parts: Vec<Vec<Matrix>> = vec![Vec::new(); 5];
         for (b, right) in matrices(right)?.into_iter().enumerate() {
-            if right.rows != n || [&lower.0, &upper.0].iter().any(|d| d.dims != main.0.dims) {
-                return malformed("the diagonals do not fit the right-hand side");
-            }
+            let fits = right.rows == n && [&lower.0, &upper.0].iter().all(|d| d.dims == main.0.dims);
+            ensure!(fits, "the diagonals do not fit the right-hand side");
             let line = |d: &[Complex]| d[b * n..(b + 1) * n].to_vec();
             // The lower diagonal begins at its second element.
             let mut below = line(&lower.1);
@@ -234,9 +232,7 @@ impl Call<'_> {
         self.batched(&[2, 1, 0], |_, a| {
             Self::square(&a)?;
             let n = a.rows as i64;
-            if low < 1 || high > n || (n > 0 && low > high) {
-                return malformed(format!("gehrd from {low} to {high} of {n}"));
-            }
+            ensure!(1 <= low && high <= n && (n == 0 || low <= high), "gehrd from {low} to {high} of {n}");
             let (form, taus) = linalg::hessenberg(a, low as usize - 1, high as usize);
             Ok(vec![form, Matrix::column_vector(taus), integers([0])])
         })

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::ElementType;
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::number::{self, Complex};
 use crate::value::{Array, Data, element_count};
 
@@ -124,8 +124,6 @@ pub(crate) fn stack(ty: ElementType, batch: &[usize], inner: Vec<usize>, parts: 
     } else {
         Data::Float(elements.map(|z| number::round(ty, z.re)).collect())
     };
-    if data.len() != element_count(&dims)? {
-        return malformed(format!("a result of {} elements for {dims:?}", data.len()));
-    }
+    ensure!(data.len() == element_count(&dims)?, "a result of {} elements for {dims:?}", data.len());
     Ok(Array::new(ty, dims, data))
 }

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::ElementType;
 
 use super::{Complex, int, round, round_complex, wrap};
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure};
 use crate::value::{Data, Scalar, decode, encode, is_int_kind};
 
 /// The value in another type. Floats to integers truncate and saturate, NaN becomes 0; integers
@@ -80,9 +80,8 @@ pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcom
     if from_bits == to_bits {
         return Ok(decode(to, &bytes));
     }
-    if !(data.len() as u64 * u64::from(from_bits)).is_multiple_of(u64::from(to_bits)) {
-        return malformed(format!("{} elements of {from} do not make whole elements of {to}", data.len()));
-    }
+    let fits = (data.len() as u64 * u64::from(from_bits)).is_multiple_of(u64::from(to_bits));
+    ensure!(fits, "{} elements of {from} do not make whole elements of {to}", data.len());
     let packed = repack(&bytes, from_bits as usize, 8);
     Ok(decode(to, &repack(&packed, 8, to_bits as usize)))
 }
