@@ -1,6 +1,6 @@
 //! Dot and its variants.
 
-use super::{Inferred, Site, array, distinct_dims, ensure, sizes_of};
+use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::hlo::{ArrayShape, DotDims, ElementType, Shape};
 
 /// The element type as declared, which may be wider than the operands', or else the left one's.

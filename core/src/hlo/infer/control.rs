@@ -1,7 +1,7 @@
 //! Control flow, tuples, tokens and whatever calls computations with whole values.
 
 use super::shaping::unchanged;
-use super::{Inferred, Signature, Site, array, dimension, ensure};
+use super::{Inferred, Signature, Site, array, dimension};
 use crate::hlo::{ComputationId, CustomCallAttrs, ElementType, Shape};
 
 /// Checks that a computation takes exactly these values.

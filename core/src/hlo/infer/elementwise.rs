@@ -1,6 +1,6 @@
 //! Operations on corresponding elements.
 
-use super::{Inferred, Site, array, ensure};
+use super::{Inferred, Site, array};
 use crate::hlo::op::Takes;
 use crate::hlo::{ArrayShape, BinaryOp, ComparisonType, ElementType, Shape, UnaryOp};
 

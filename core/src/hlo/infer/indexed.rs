@@ -2,7 +2,7 @@
 
 use super::control::one_or_tuple;
 use super::reduction::scalar_function;
-use super::{Inferred, Site, array, distinct_dims, ensure, sizes_of};
+use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::hlo::{ArrayShape, ComputationId, GatherDims, ScatterDims};
 
 /// The start indices of dynamic-slice and dynamic-update-slice: one integer scalar per dimension,

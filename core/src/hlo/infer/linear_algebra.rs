@@ -1,7 +1,7 @@
 //! Fourier transforms, matrix factorisations, batch normalisation, random numbers.
 
 use super::elementwise::is_float_or_complex;
-use super::{Inferred, Site, array, dimension, ensure};
+use super::{Inferred, Site, array, dimension};
 use crate::hlo::{ArrayShape, ElementType, FftType, Shape};
 
 pub(super) fn fft(site: &Site, kind: FftType, length: &[i64]) -> Inferred {

@@ -17,16 +17,6 @@ pub use window::window_output_size;
 
 use super::{ArrayShape, Computation, ComputationId, ElementType, Module, Op, Shape};
 
-/// Fails with a message unless a condition holds.
-macro_rules! ensure {
-    ($condition:expr, $($message:tt)*) => {
-        if !$condition {
-            return Err(format!($($message)*));
-        }
-    };
-}
-pub(crate) use ensure;
-
 /// The result, or why the operation is not valid.
 pub(crate) type Inferred<T = Shape> = Result<T, String>;
 

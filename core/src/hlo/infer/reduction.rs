@@ -1,7 +1,7 @@
 //! Operations that apply a computation along dimensions.
 
 use super::control::one_or_tuple;
-use super::{Inferred, Signature, Site, array, dimension, distinct_dims, ensure};
+use super::{Inferred, Signature, Site, array, dimension, distinct_dims};
 use crate::hlo::{ArrayShape, ComputationId, ElementType, Shape};
 
 /// The elements of a tuple, or the one shape.

@@ -1,7 +1,7 @@
 //! Operations that make or move elements without computing on them.
 
 use super::elementwise::stored_bits;
-use super::{Inferred, Site, array, dimension, distinct_dims, ensure};
+use super::{Inferred, Site, array, dimension, distinct_dims};
 use crate::hlo::{ArrayShape, ElementType, Literal, PaddingDim, Shape, SliceDim};
 
 pub(super) fn constant(site: &Site, literal: &Literal) -> Inferred {

@@ -2,7 +2,7 @@
 
 use super::contraction::result_type;
 use super::reduction::{arrays_or_tuple, reduced_arrays, scalar_function};
-use super::{Inferred, Site, array, distinct_dims, ensure};
+use super::{Inferred, Site, array, distinct_dims};
 use crate::hlo::{ArrayShape, ComputationId, ConvolutionAttrs, ElementType, Shape, Window, WindowDim};
 
 /// How many places a window has in a dimension of the given size; `None` if that is too large or

@@ -56,9 +56,8 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
         let id = computation.id;
         let order = schedule.as_ref().and_then(|sequences| sequences.get(&id));
         computations.push(read_computation(computation, &ids, order, &payloads)?);
-        if ids.insert(id, ComputationId(computations.len() as u32 - 1)).is_some() {
-            return Err(format!("two computations have the id {id}").into());
-        }
+        let fits = ids.insert(id, ComputationId(computations.len() as u32 - 1)).is_none();
+        ensure!(fits, "two computations have the id {id}");
     }
     let entry = ids.get(&message.entry_computation_id).copied();
     let entry = entry.ok_or_else(|| format!("there is no entry computation {}", message.entry_computation_id))?;

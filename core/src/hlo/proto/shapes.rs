@@ -116,9 +116,7 @@ fn read_array(message: &data::Shape, element_type: ElementType) -> Result<ArrayS
     if let Some(size) = dims.iter().find(|&&size| size < 0) {
         return Err(format!("a dimension of size {size} is not supported"));
     }
-    if dims.len() > MAX_RANK {
-        return Err(format!("an array has {} dimensions, more than {MAX_RANK}", dims.len()));
-    }
+    ensure!(dims.len() <= MAX_RANK, "an array has {} dimensions, more than {MAX_RANK}", dims.len());
     let any_dynamic = message.is_dynamic_dimension.contains(&true);
     let dynamic = if any_dynamic { message.is_dynamic_dimension.clone() } else { Vec::new() };
     let layout = message.layout.as_ref().filter(|layout| !layout.implied).map(read_layout).transpose()?;

@@ -106,9 +106,7 @@ impl Access {
         }
         let Some(&parts) = operand.get(output.len()) else { return Ok(()) };
         let Some(whole) = self.reads.pop() else { return Ok(()) };
-        if parts > MOST_PARTS {
-            return Err(format!("an element is made of {parts} parts; {MOST_PARTS} is the most there are"));
-        }
+        ensure!(parts <= MOST_PARTS, "an element is made of {parts} parts; {MOST_PARTS} is the most there are");
         for part in 0..parts {
             let mut read = whole.clone();
             read.reading.map.ranges.clear();

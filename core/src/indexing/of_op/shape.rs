@@ -60,9 +60,7 @@ pub(super) fn pad(site: Site, operand: usize, dims: &[PaddingDim]) -> Result<Rea
 /// Adds the coordinate of the element that stands at `position` if the `size` elements of a dimension stand
 /// `distance` apart, and the constraints that one stands there.
 pub(super) fn spread(map: &mut IndexingMap, position: Expr, size: i64, distance: i64) -> Result<(), Reason> {
-    if distance < 1 {
-        return Err("the distance of neighbours is less than 1".into());
-    }
+    ensure!(distance >= 1, "the distance of neighbours is less than 1");
     // The bounds are the coordinate's, which code needs anyway; where it is exact they say the same of the position.
     let coordinate = position.clone().floor_div(distance);
     if distance > 1 {
@@ -97,9 +95,7 @@ pub(super) fn reshape(site: Site) -> Result<Reading, Reason> {
 
 /// The element at the same row-major position.
 pub(super) fn reshaped(from: &[i64], to: &[i64]) -> Result<Reading, Reason> {
-    if count(from) != count(to) {
-        return Err(format!("{from:?} and {to:?} have different numbers of elements"));
-    }
+    ensure!(count(from) == count(to), "{from:?} and {to:?} have different numbers of elements");
     Ok(over(from, in_runs(&dim_exprs(from.len()), from, to)))
 }
 
@@ -139,9 +135,8 @@ pub(super) fn bitcast(site: Site) -> Result<Reading, Reason> {
 
 /// The element at the same place in memory.
 pub(super) fn same_place(from: &ArrayShape, to: &ArrayShape) -> Result<Reading, Reason> {
-    if count(&from.dims) != count(&to.dims) || from.element_type.byte_size() != to.element_type.byte_size() {
-        return Err("the element sizes differ".into());
-    }
+    let fits = count(&from.dims) == count(&to.dims) && from.element_type.byte_size() == to.element_type.byte_size();
+    ensure!(fits, "the element sizes differ");
     let (outer, from_sizes) = physical(from)?;
     let index: Vec<Expr> = outer.iter().map(|&d| Expr::dim(d as u32)).collect();
     let (inner, to_sizes) = physical(to)?;
