@@ -8,6 +8,15 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+/// Leaves the function with a message, as an error, unless a condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => {
+        if !$condition {
+            return Err(format!($($message)*).into());
+        }
+    };
+}
+
 pub mod analysis;
 pub mod builder;
 pub mod cost;
@@ -18,3 +27,4 @@ pub mod indexing;
 pub mod ir;
 pub mod launch;
 pub mod plugin;
+pub mod random;

@@ -15,32 +15,24 @@ pub enum Place {
     Simt,
 }
 
-/// The emitters linked in.
-///
-/// # Errors
-/// If one cannot describe itself.
+/// The emitters linked in. Fails if one cannot describe itself.
 pub fn registry() -> Result<Registry, String> {
     Registry::new(fusebox_bundle::emitters()).map_err(|error| error.to_string())
 }
 
-/// The executable of a module.
-///
-/// # Errors
-/// What the compiler says.
+/// Compiling for this target with these emitters, up to this phase, on one thread.
+pub fn options(target: Target, device: DeviceDescription, registry: Registry, until: Phase) -> Options {
+    let emitters = Emitters { registry, ..Emitters::default() };
+    Options { target, device, emitters, threads: 1, until, stages: Vec::new(), dump: Dump::default() }
+}
+
+/// The executable of a module. What the compiler says.
 pub fn executable(source: &Source, place: Place, registry: &Registry) -> Result<Executable, CompileError> {
     let (target, device) = match place {
         Place::Cpu => (Target::cpu(), DeviceDescription::cpu(1)),
         Place::Simt => (Target::simt(), DeviceDescription::simt()),
     };
-    let options = Options {
-        target,
-        device,
-        emitters: Emitters { registry: registry.clone(), ..Emitters::default() },
-        threads: 1,
-        until: Phase::Run,
-        stages: Vec::new(),
-        dump: Dump::default(),
-    };
+    let options = options(target, device, registry.clone(), Phase::Run);
     let nothing = || CompileError::Internal { phase: "run", message: "the compiler made no executable".into() };
     compile(source, &options)?.executable.ok_or_else(nothing)
 }

@@ -25,23 +25,12 @@ use random::Random;
 /// What became of a case, for counting: `refused`, `read`, `ran` …
 pub type Outcome = &'static str;
 
-/// What must not happen.
-#[derive(Clone, Debug)]
-pub struct Finding {
-    /// In words.
-    pub what: String,
-    /// The input that does it.
-    pub input: Vec<u8>,
-}
-
 /// A door of fusebox.
 pub trait Target {
-    /// Makes one case and judges what comes out.
+    /// Makes one case and judges what comes out. What is fed is put into `input` before, for findings that are noticed
+    /// from outside.
     ///
     /// # Errors
-    /// What must not happen. Panics, signals and silence are noticed from outside.
-    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding>;
-
-    /// The input of the case that is running, for a finding that is noticed from outside.
-    fn input(&self) -> &[u8];
+    /// What must not happen, in words. Panics, signals and silence are noticed from outside.
+    fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String>;
 }

@@ -1,24 +1,22 @@
-//! Numbers that look random and are decided by a seed.
+//! Choices that a seed decides.
+
+use fusebox_core::random::SplitMix64;
 
 /// Random numbers that depend on the seed alone.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(SplitMix64);
 
 impl Random {
     /// Of a run's seed and a case's number.
     pub fn new(seed: u64, case: u64) -> Self {
-        let mut random = Random(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95));
+        let mut random = Random(SplitMix64(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95)));
         random.bits();
         random
     }
 
-    /// 64 random bits: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+    /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let bits = self.0;
-        let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
+        self.0.bits()
     }
 
     /// A number below `end`; 0 if that is 0.

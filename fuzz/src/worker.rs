@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::random::Random;
 use crate::seeds::Seeds;
-use crate::{Finding, Outcome, targets};
+use crate::{Outcome, targets};
 
 /// Which cases a worker runs.
 #[derive(Clone, Debug)]
@@ -52,9 +52,9 @@ static KEPT: OnceLock<PathBuf> = OnceLock::new();
 ///
 /// # Errors
 /// If it was to be written and could not be.
-pub fn feeds(input: &[u8]) -> Result<(), Finding> {
+pub fn feeds(input: &[u8]) -> Result<(), String> {
     let Some(file) = KEPT.get() else { return Ok(()) };
-    std::fs::write(file, input).map_err(|error| Finding { what: error.to_string(), input: input.to_vec() })
+    std::fs::write(file, input).map_err(|error| error.to_string())
 }
 
 /// What the last panic said.
@@ -84,21 +84,19 @@ pub fn run(cases: &Cases, input_file: Option<&Path>) -> std::io::Result<bool> {
             report(&mut counts)?;
         }
         writeln!(out, "{case}")?;
-        let mut random = Random::new(cases.seed, case);
-        let outcome = catch_unwind(AssertUnwindSafe(|| target.run(&mut random))).unwrap_or_else(|_| {
-            let what = PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            Err(Finding { what, input: target.input().to_vec() })
-        });
+        let (mut random, mut input) = (Random::new(cases.seed, case), Vec::new());
+        let outcome = catch_unwind(AssertUnwindSafe(|| target.run(&mut random, &mut input)))
+            .unwrap_or_else(|_| Err(PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()));
         match outcome {
             Ok(outcome) => match counts.iter_mut().find(|(known, _)| *known == outcome) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((outcome, 1)),
             },
-            Err(finding) => {
+            Err(what) => {
                 if let Some(file) = input_file {
-                    std::fs::write(file, &finding.input)?;
+                    std::fs::write(file, &input)?;
                 }
-                writeln!(out, "{FOUND}{}", finding.what.replace('\n', "\u{2028}"))?;
+                writeln!(out, "{FOUND}{}", what.replace('\n', "\u{2028}"))?;
                 return Ok(false);
             }
         }

@@ -1,6 +1,6 @@
 //! Batch normalisation. Computed in `f64`, rounded at the end.
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure};
 use crate::movement::dimension_number;
 use crate::number;
 use crate::value::{Array, Data, Value};
@@ -16,9 +16,8 @@ impl Features {
     fn new(x: &Array, feature_index: i64, others: &[&Array]) -> Outcome<Self> {
         let d = dimension_number(feature_index, x.rank())?;
         let count = x.dims[d];
-        if others.iter().any(|o| o.dims != [count]) {
-            return malformed("a per-feature operand of batch-norm does not have the size of the feature dimension");
-        }
+        let fits = others.iter().all(|o| o.dims == [count]);
+        ensure!(fits, "a per-feature operand of batch-norm does not have the size of the feature dimension");
         let inner = x.dims[d + 1..].iter().product();
         Ok(Features { count, inner, per_feature: (x.len() / count.max(1)) as f64 })
     }
@@ -73,9 +72,7 @@ pub(crate) fn inference(operands: [&Array; 5], epsilon: f32, feature_index: i64)
 pub(crate) fn gradient(operands: [&Array; 5], epsilon: f32, feature_index: i64) -> Outcome<Value> {
     let [x, scale, mean, variance, gradient] = operands;
     let features = Features::new(x, feature_index, &[scale, mean, variance])?;
-    if gradient.dims != x.dims {
-        return malformed("the gradient of batch-norm-grad does not have the operand's shape");
-    }
+    ensure!(gradient.dims == x.dims, "the gradient of batch-norm-grad does not have the operand's shape");
     let (values, scales, gradients) = (x.floats()?, scale.floats()?, gradient.floats()?);
     let (mean, variance) = (mean.floats()?, variance.floats()?);
     let deviation: Vec<f64> = variance.iter().map(|v| (v + f64::from(epsilon)).sqrt()).collect();

@@ -5,6 +5,7 @@ use fusebox_core::hlo::{Instruction, Opcode};
 
 use crate::error::{Outcome, malformed, unsupported};
 use crate::evaluator::Evaluator;
+use crate::operands::Operands;
 use crate::value::Value;
 
 /// Evaluates what the data model keeps as [`fusebox_core::hlo::Op::Other`].
@@ -14,7 +15,7 @@ pub(crate) fn evaluate(
     opcode: Opcode,
     attributes: &[(String, String)],
     called: &[fusebox_core::hlo::ComputationId],
-    mut operands: Vec<Value>,
+    mut operands: Operands,
 ) -> Outcome<Value> {
     if evaluator.module.replica_count > 1 || evaluator.module.num_partitions > 1 {
         return unsupported(format!("{opcode} over several devices; the interpreter runs one"));
@@ -32,39 +33,39 @@ pub(crate) fn evaluate(
         | Opcode::Domain => alone(instruction, operands),
         Opcode::CollectivePermute => permute(instruction, attributes, operands),
         Opcode::AllGatherStart | Opcode::CollectivePermuteStart | Opcode::CopyStart => started(instruction, operands),
-        Opcode::CopyDone => element(operands.first(), 0),
+        Opcode::CopyDone => operands.element(0),
         Opcode::AsyncStart => match called {
             [computation] => {
-                let result = evaluator.call(*computation, operands.clone())?;
-                padded(vec![Value::Tuple(operands), result], instruction)
+                let result = evaluator.call(*computation, operands.0.clone())?;
+                padded(vec![Value::Tuple(operands.0), result], instruction)
             }
             _ => malformed("async-start calls one computation"),
         },
-        Opcode::AsyncUpdate => operands.pop().map_or_else(|| malformed("async-update takes an operand"), Ok),
-        Opcode::AsyncDone => element(operands.first(), 1),
+        Opcode::AsyncUpdate => operands.0.pop().map_or_else(|| malformed("async-update takes an operand"), Ok),
+        Opcode::AsyncDone => operands.element(1),
         _ => unsupported(format!("{opcode} needs something outside the module that is not there")),
     }
 }
 
 /// Among one participant every exchange gives back what was sent.
-fn alone(instruction: &Instruction, mut operands: Vec<Value>) -> Outcome<Value> {
-    match operands.len() {
-        1 if instruction.shape.as_tuple().is_none() => Ok(operands.remove(0)),
-        1 if matches!(operands[0], Value::Tuple(_)) => element(operands.first(), 1).or(Ok(operands.remove(0))),
-        _ => Ok(Value::Tuple(operands)),
+fn alone(instruction: &Instruction, operands: Operands) -> Outcome<Value> {
+    match operands.0.as_slice() {
+        [only] if instruction.shape.as_tuple().is_none() => Ok(only.clone()),
+        [tuple @ Value::Tuple(_)] => operands.element(1).or(Ok(tuple.clone())),
+        _ => Ok(Value::Tuple(operands.0)),
     }
 }
 
 /// A device nobody sends to receives zeros.
-fn permute(instruction: &Instruction, attributes: &[(String, String)], operands: Vec<Value>) -> Outcome<Value> {
+fn permute(instruction: &Instruction, attributes: &[(String, String)], operands: Operands) -> Outcome<Value> {
     let pairs = attributes.iter().find(|(name, _)| name == "source_target_pairs").map_or("", |(_, value)| value);
     let compact: String = pairs.chars().filter(|c| !c.is_whitespace()).collect();
     if compact.contains("{0,0}") { alone(instruction, operands) } else { Value::zeros(&instruction.shape) }
 }
 
 /// The result of a start: operand and result, then whatever context the shape asks for.
-fn started(instruction: &Instruction, mut operands: Vec<Value>) -> Outcome<Value> {
-    let value = if operands.len() == 1 { operands.remove(0) } else { Value::Tuple(operands) };
+fn started(instruction: &Instruction, operands: Operands) -> Outcome<Value> {
+    let value = Value::one_or_tuple(operands.0);
     padded(vec![value.clone(), value], instruction)
 }
 
@@ -73,11 +74,4 @@ fn padded(mut elements: Vec<Value>, instruction: &Instruction) -> Outcome<Value>
         elements.push(Value::zeros(shape)?);
     }
     Ok(Value::Tuple(elements))
-}
-
-fn element(tuple: Option<&Value>, index: usize) -> Outcome<Value> {
-    match tuple {
-        Some(Value::Tuple(elements)) if index < elements.len() => Ok(elements[index].clone()),
-        _ => malformed(format!("the operand is no tuple with an element {index}")),
-    }
 }

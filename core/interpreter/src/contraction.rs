@@ -1,12 +1,14 @@
 //! `dot`, `ragged-dot` and `scaled-dot`.
 
+use std::ops::Range;
+
 use fusebox_core::hlo::{DotDims, ElementType, accumulation_type};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed, unsupported};
 use crate::gather::others;
 use crate::movement::{dimension_numbers, transpose_by};
 use crate::number::{self, Complex, LongSum};
-use crate::strided::permuted;
+use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count, is_int_kind};
 
 /// Sums of products over the contracting dimensions. Integers wrap; floats are summed in `f64`, `f64`
@@ -15,24 +17,43 @@ pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, 
     let sums = Sums::of(lhs.ty, rhs.ty, ty);
     let lhs = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, sums)?;
     let rhs = Side::new(rhs, &numbers.rhs_batch, &numbers.rhs_contracting, sums)?;
-    if lhs.batch != rhs.batch || lhs.contracted != rhs.contracted {
-        return malformed("the batch or contracting dimensions of the operands differ in size");
-    }
+    let fits = lhs.batch == rhs.batch && lhs.contracted == rhs.contracted;
+    ensure!(fits, "the batch or contracting dimensions of the operands differ in size");
     let expected: Vec<usize> = [lhs.batch.clone(), lhs.free.clone(), rhs.free.clone()].concat();
-    if expected != dims {
-        return malformed(format!("the result of dot is {expected:?}, announced is {dims:?}"));
-    }
-    let length: usize = lhs.contracted.iter().product();
-    let (rows, columns): (usize, usize) = (lhs.free.iter().product(), rhs.free.iter().product());
-    let batches: usize = lhs.batch.iter().product();
+    ensure!(expected == dims, "the result of dot is {expected:?}, announced is {dims:?}");
+    let (rows, columns, length) =
+        (lhs.free.iter().product::<usize>(), rhs.free.iter().product::<usize>(), lhs.length());
+    let batches = lhs.batch.iter().product();
+    products(&lhs, &rhs, sums, batches, dims, |b, i, j| Some((b * rows + i, b * columns + j, 0..length)))
+}
+
+/// An element per number below `outer`, row of the left and column of the right: the product of the run of the left
+/// with the run of the right that `of` names, both between these bounds, or zero.
+fn products(
+    left: &Side,
+    right: &Side,
+    sums: Sums,
+    outer: usize,
+    dims: Vec<usize>,
+    of: impl Fn(usize, usize, usize) -> Option<(usize, usize, Range<usize>)>,
+) -> Outcome<Array> {
+    let (rows, columns): (usize, usize) = (left.free.iter().product(), right.free.iter().product());
+    let (ty, length) = (sums.result, left.length());
     let mut data = Data::with_capacity(ty, element_count(&dims)?);
-    for b in 0..batches {
-        for i in b * rows..(b + 1) * rows {
-            for j in b * columns..(b + 1) * columns {
-                data.push(sums.inner_product(&lhs.data, i * length, &rhs.data, j * length, length)?)?;
+    for o in 0..outer {
+        for i in 0..rows {
+            for j in 0..columns {
+                data.push(match of(o, i, j) {
+                    Some((l, r, run)) => {
+                        let (l, r) = (l * length + run.start, r * length + run.start);
+                        sums.inner_product(&left.data, l, &right.data, r, run.len())?
+                    }
+                    None => Scalar::zero(ty),
+                })?;
             }
         }
     }
+    ensure!(data.len() == dims.iter().product::<usize>(), "the result of ragged-dot has another size than announced");
     Ok(Array::new(ty, dims, data))
 }
 
@@ -52,11 +73,14 @@ impl Side {
         order.extend(others(&[batch.clone(), contracting.clone()].concat(), x.rank()));
         let free = permuted(&x.dims, &order[batch.len()..]);
         order.extend(&contracting);
-        if order.len() != x.rank() {
-            return malformed("a dimension of dot is both batch and contracting, or named twice");
-        }
+        ensure!(order.len() == x.rank(), "a dimension of dot is both batch and contracting, or named twice");
         let data = sums.operand(transpose_by(x, &order)?);
         Ok(Side { batch: permuted(&x.dims, &batch), free, contracted: permuted(&x.dims, &contracting), data })
+    }
+
+    /// Of a run of contracted elements.
+    fn length(&self) -> usize {
+        self.contracted.iter().product()
     }
 }
 
@@ -164,19 +188,23 @@ pub(crate) fn ragged_dot(
     dims: Vec<usize>,
 ) -> Outcome<Array> {
     let [lhs, rhs, sizes] = operands;
-    let &[ragged] = ragged else {
-        return malformed("ragged-dot has one ragged dimension");
-    };
-    if numbers.lhs_contracting.contains(&ragged) {
-        return ragged_contracting(lhs, rhs, sizes, numbers, ragged, ty, dims);
+    let sums = Sums::of(lhs.ty, rhs.ty, ty);
+    match (ragged, group) {
+        (&[ragged], _) if numbers.lhs_contracting.contains(&ragged) => {
+            if !numbers.lhs_batch.is_empty() || numbers.lhs_contracting.len() != 1 {
+                return unsupported("ragged-dot with a ragged contracting dimension and batch dimensions");
+            }
+            ragged_contracting(lhs, rhs, sizes, numbers, sums, dims)
+        }
+        (&[ragged], &[group]) => {
+            let mut numbers = numbers.clone();
+            numbers.rhs_batch.push(group);
+            ragged_rows(operands, &numbers, ragged, sums, dims)
+        }
+        // A ragged batch dimension: every group lies in the batch anyway.
+        (&[_], _) => dot(lhs, rhs, numbers, ty, dims),
+        _ => malformed("ragged-dot has one ragged dimension"),
     }
-    let mut plain = numbers.clone();
-    if let &[group] = group {
-        return ragged_rows(lhs, rhs, sizes, numbers, ragged, group, ty, dims);
-    }
-    // A ragged batch dimension: every group lies in the batch anyway.
-    plain.algorithm.clear();
-    dot(lhs, rhs, &plain, ty, dims)
 }
 
 /// Which group each element along the ragged dimension belongs to, per batch; `None` beyond the last.
@@ -207,58 +235,32 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// The ragged dimension is a free dimension of the left operand; rows of no group are zero.
-#[allow(clippy::too_many_arguments, reason = "these are the operands and attributes of ragged-dot")]
+/// The ragged dimension is a free dimension of the left operand; rows of no group are zero. The groups are the last
+/// batch dimension of the right side.
 fn ragged_rows(
-    lhs: &Array,
-    rhs: &Array,
-    sizes: &Array,
+    [lhs, rhs, sizes]: [&Array; 3],
     numbers: &DotDims,
     ragged: i64,
-    group: i64,
-    ty: ElementType,
+    sums: Sums,
     dims: Vec<usize>,
 ) -> Outcome<Array> {
-    let mut rhs_numbers = numbers.clone();
-    rhs_numbers.rhs_batch.push(group);
-    // Every group's whole product, the group as last batch dimension of the right side.
-    let sums = Sums::of(lhs.ty, rhs.ty, ty);
     let left = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, sums)?;
-    let right = Side::new(rhs, &rhs_numbers.rhs_batch, &numbers.rhs_contracting, sums)?;
-    let groups_count = right.batch.last().copied().unwrap_or(0);
-    let groups = Groups::new(sizes, &left.batch)?;
-    let ragged_at = {
-        let batch_and_contracting = [numbers.lhs_batch.clone(), numbers.lhs_contracting.clone()].concat();
-        let free: Vec<i64> = (0..lhs.rank() as i64).filter(|d| !batch_and_contracting.contains(d)).collect();
-        match free.iter().position(|&d| d == ragged) {
-            Some(at) => at,
-            None => return malformed("the ragged dimension is no dimension of the left operand"),
-        }
+    let right = Side::new(rhs, &numbers.rhs_batch, &numbers.rhs_contracting, sums)?;
+    let taken = |d: &i64| numbers.lhs_batch.contains(d) || numbers.lhs_contracting.contains(d);
+    let Some(ragged) = (0..lhs.rank() as i64).filter(|d| !taken(d)).position(|d| d == ragged) else {
+        return malformed("the ragged dimension is no dimension of the left operand");
     };
-    let inner: usize = left.free[ragged_at + 1..].iter().product();
-    let length: usize = left.contracted.iter().product();
-    let (rows, columns): (usize, usize) = (left.free.iter().product(), right.free.iter().product());
-    let mut data = Data::with_capacity(ty, element_count(&dims)?);
-    for b in 0..left.batch.iter().product() {
-        let of_row = groups.of_batch(b, left.free[ragged_at])?;
-        for i in 0..rows {
-            let weights = of_row[i / inner.max(1) % left.free[ragged_at].max(1)].filter(|&g| g < groups_count);
-            for j in 0..columns {
-                let at = |g: usize| ((b * groups_count + g) * columns + j) * length;
-                data.push(match weights {
-                    Some(g) => {
-                        let start = (b * rows + i) * length;
-                        sums.inner_product(&left.data, start, &right.data, at(g), length)?
-                    }
-                    None => Data::zeros(ty, 1).get(0),
-                })?;
-            }
-        }
-    }
-    if data.len() != dims.iter().product::<usize>() {
-        return malformed("the result of ragged-dot has another size than announced");
-    }
-    Ok(Array::new(ty, dims, data))
+    let (batches, size) = (left.batch.iter().product(), left.free[ragged]);
+    let groups = Groups::new(sizes, &left.batch)?;
+    let groups = (0..batches).map(|batch| groups.of_batch(batch, size)).collect::<Outcome<Vec<_>>>()?;
+    let count = right.batch.last().copied().unwrap_or(0);
+    let inner: usize = left.free[ragged + 1..].iter().product();
+    let (rows, columns, length): (usize, usize, usize) =
+        (left.free.iter().product(), right.free.iter().product(), left.length());
+    products(&left, &right, sums, batches, dims, |b, i, j| {
+        let group = groups[b][i / inner % size].filter(|&g| g < count)?;
+        Some((b * rows + i, (b * count + group) * columns + j, 0..length))
+    })
 }
 
 /// The ragged dimension is contracted: one result per group, in front.
@@ -267,55 +269,29 @@ fn ragged_contracting(
     rhs: &Array,
     sizes: &Array,
     numbers: &DotDims,
-    ragged: i64,
-    ty: ElementType,
+    sums: Sums,
     dims: Vec<usize>,
 ) -> Outcome<Array> {
-    if !numbers.lhs_batch.is_empty() || numbers.lhs_contracting.len() != 1 {
-        return crate::error::unsupported("ragged-dot with a ragged contracting dimension and batch dimensions");
-    }
-    let sums = Sums::of(lhs.ty, rhs.ty, ty);
-    let left = Side::new(lhs, &[], &[ragged], sums)?;
+    let left = Side::new(lhs, &[], &numbers.lhs_contracting, sums)?;
     let right = Side::new(rhs, &[], &numbers.rhs_contracting, sums)?;
-    let length = left.contracted[0];
-    let of_element = Groups::new(sizes, &[])?.of_batch(0, length)?;
-    let (rows, columns): (usize, usize) = (left.free.iter().product(), right.free.iter().product());
-    let mut data = Data::with_capacity(ty, element_count(&dims)?);
-    for g in 0..sizes.len() {
-        let start = of_element.iter().position(|&of| of == Some(g)).unwrap_or(0);
-        let run = of_element.iter().filter(|&&of| of == Some(g)).count();
-        for i in 0..rows {
-            for j in 0..columns {
-                let (a, b) = (i * length + start, j * length + start);
-                data.push(sums.inner_product(&left.data, a, &right.data, b, run)?)?;
-            }
-        }
-    }
-    if data.len() != dims.iter().product::<usize>() {
-        return malformed("the result of ragged-dot has another size than announced");
-    }
-    Ok(Array::new(ty, dims, data))
+    let groups = Groups::new(sizes, &[])?.of_batch(0, left.length())?;
+    products(&left, &right, sums, sizes.len(), dims, |group, i, j| {
+        let start = groups.iter().position(|&of| of == Some(group)).unwrap_or(0);
+        Some((i, j, start..start + groups.iter().filter(|&&of| of == Some(group)).count()))
+    })
 }
 
-/// An operand of `scaled-dot` times its scales, each of which holds for a block of elements.
+/// An operand of `scaled-dot` times its scales, each of which holds for a block of elements; or times the only scale.
 pub(crate) fn scaled(x: &Array, scale: &Array) -> Outcome<Array> {
-    if scale.rank() != x.rank() || scale.dims.iter().zip(&x.dims).any(|(&s, &d)| s == 0 || d % s != 0) {
-        return if scale.rank() == 0 {
-            times(x, scale, &[])
-        } else {
-            malformed("the scales do not divide the operand")
-        };
-    }
-    let blocks: Vec<usize> = x.dims.iter().zip(&scale.dims).map(|(&d, &s)| d / s).collect();
-    times(x, scale, &blocks)
-}
-
-fn times(x: &Array, scale: &Array, blocks: &[usize]) -> Outcome<Array> {
-    let steps = crate::strided::strides(&scale.dims);
+    let pairs = || x.dims.iter().zip(&scale.dims);
+    let fits = scale.rank() == 0 || scale.rank() == x.rank() && pairs().all(|(&d, &s)| s != 0 && d % s == 0);
+    ensure!(fits, "the scales do not divide the operand");
+    let blocks: Vec<usize> = pairs().map(|(&d, &s)| d / s).collect();
+    let steps = strides(&scale.dims);
     let (values, scales) = (x.floats()?, scale.floats()?);
     let mut product = Vec::with_capacity(values.len());
-    crate::strided::for_each_index(&x.dims, |index| {
-        let block = index.iter().zip(blocks).zip(&steps);
+    for_each_index(&x.dims, |index| {
+        let block = index.iter().zip(&blocks).zip(&steps);
         let at: isize = block.map(|((&i, &size), &step)| (i / size) as isize * step).sum();
         product.push(values[product.len()] * scales[at as usize]);
         Outcome::Ok(())

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{ConvolutionAttrs, ElementType};
 
 use crate::contraction::Sums;
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure};
 use crate::memory;
 use crate::movement::{dimension_numbers, transpose_by};
 use crate::number::{LongSum, complex};
@@ -68,16 +68,13 @@ impl Shape {
         let feature_groups = usize::try_from(attrs.feature_group_count).unwrap_or(0);
         let batch_groups = usize::try_from(attrs.batch_group_count).unwrap_or(0);
         let ranks_fit = [input, kernel, output].iter().all(|dims| dims.len() == spatial + 2);
-        if !ranks_fit || feature_groups == 0 || batch_groups == 0 {
-            return malformed("the ranks or group counts of a convolution do not fit its window");
-        }
+        let fits = ranks_fit && feature_groups > 0 && batch_groups > 0;
+        ensure!(fits, "the ranks or group counts of a convolution do not fit its window");
         let (features, outputs) = (kernel[spatial + 1], kernel[0]);
         let mut counts = Vec::with_capacity(spatial);
         let mut taps = Vec::with_capacity(spatial);
         for (d, window) in attrs.window.dims.iter().enumerate() {
-            if window.size != kernel[d + 1] as i64 {
-                return malformed("the window has another size than the kernel");
-            }
+            ensure!(window.size == kernel[d + 1] as i64, "the window has another size than the kernel");
             let count = window_count(input[d + 1], window)?;
             memory::ensure(bytes_of_places(count, window.size))?;
             // A reversed window reads the kernel backwards over an unreversed stretch of input.
@@ -95,9 +92,7 @@ impl Shape {
             && output[spatial + 1] == outputs
             && output[0] * batch_groups == input[0]
             && output[1..=spatial] == counts;
-        if !consistent {
-            return malformed("the sizes of input, kernel and output of a convolution do not fit together");
-        }
+        ensure!(consistent, "the sizes of input, kernel and output of a convolution do not fit together");
         Ok(Shape {
             taps,
             input_steps: strides(input),

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::number;
 use crate::value::{Array, Data, Scalar, element_count};
 
@@ -32,7 +32,6 @@ pub(crate) fn binary(op: BinaryOp, a: &Array, b: &Array, computing: ElementType)
     collect(result, &a.dims, |i| number::binary(op, computing, a.data.get(i), b.data.get(i)))
 }
 
-/// A comparison.
 pub(crate) fn compare(direction: Comparison, order: Option<ComparisonType>, a: &Array, b: &Array) -> Outcome<Array> {
     same_dims(a, b)?;
     collect(ElementType::Pred, &a.dims, |i| {
@@ -77,7 +76,6 @@ pub(crate) fn clamp(low: &Array, x: &Array, high: &Array) -> Outcome<Array> {
     collect(x.ty, &x.dims, |i| number::clamp(x.ty, at(low, i), x.data.get(i), at(high, i)))
 }
 
-/// Converts by value.
 pub(crate) fn convert(x: &Array, to: ElementType) -> Outcome<Array> {
     if to == x.ty {
         return Ok(x.clone());
@@ -88,9 +86,7 @@ pub(crate) fn convert(x: &Array, to: ElementType) -> Outcome<Array> {
 /// Reinterprets the bits.
 pub(crate) fn bitcast_convert(x: &Array, to: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let data = number::bitcast(x.ty, to, &x.data)?;
-    if data.len() != element_count(&dims)? {
-        return malformed("the result of bitcast-convert has another size than its operand");
-    }
+    ensure!(data.len() == element_count(&dims)?, "the result of bitcast-convert has another size than its operand");
     Ok(Array::new(to, dims, data))
 }
 
@@ -123,8 +119,6 @@ fn collect(ty: ElementType, dims: &[usize], element: impl Fn(usize) -> Outcome<S
 }
 
 fn same_dims(a: &Array, b: &Array) -> Outcome<()> {
-    if a.dims != b.dims {
-        return malformed(format!("the operands have different shapes, {:?} and {:?}", a.dims, b.dims));
-    }
+    ensure!(a.dims == b.dims, "the operands have different shapes, {:?} and {:?}", a.dims, b.dims);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What can go wrong, and where it did.
 
-use fusebox_core::hlo::{Computation, Diagnostic, InstrId, Module, Opcode, Span, verify};
+use fusebox_core::hlo::{Computation, InstrId, Module, Opcode, Span, verify};
 use thiserror::Error;
 
 /// Why a module could not be evaluated.
@@ -86,6 +86,16 @@ pub(crate) fn unsupported<T>(what: impl Into<String>) -> Outcome<T> {
     Err(Fault::Unsupported(what.into()))
 }
 
+/// Leaves the function with a [`Fault::Malformed`] unless something holds.
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => {
+        if !$condition {
+            return $crate::error::malformed(format!($($message)*));
+        }
+    };
+}
+pub(crate) use ensure;
+
 /// A [`Fault::Malformed`].
 pub(crate) fn malformed<T>(what: impl Into<String>) -> Outcome<T> {
     Err(Fault::Malformed(what.into()))
@@ -111,35 +121,6 @@ impl InstructionError {
                     fault,
                 }
             }
-        }
-    }
-}
-
-impl EvalError {
-    /// The error in the form of the parser's and verifier's, for uniform display.
-    pub fn diagnostic(&self) -> Diagnostic {
-        match self {
-            EvalError::NoEntry { file } => Diagnostic {
-                file: file.clone(),
-                span: Span::default(),
-                subject: None,
-                message: "the module has no entry computation; mark one with ENTRY".into(),
-                source_line: String::new(),
-            },
-            EvalError::Arguments { file, message } => Diagnostic {
-                file: file.clone(),
-                span: Span::default(),
-                subject: None,
-                message: message.clone(),
-                source_line: String::new(),
-            },
-            EvalError::Instruction(error) => Diagnostic {
-                file: error.file.clone(),
-                span: error.span,
-                subject: Some(error.computation.clone()),
-                message: format!("`{}` ({}): {}", error.instruction, error.opcode, error.fault),
-                source_line: String::new(),
-            },
         }
     }
 }

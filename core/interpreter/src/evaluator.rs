@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Literal, Module, Op, Shape};
 
-use crate::error::{Fault, InstructionError, Outcome, malformed};
+use crate::error::{Fault, InstructionError, Outcome, ensure, malformed};
 use crate::int4;
 use crate::memory;
 use crate::operation;
@@ -25,7 +25,6 @@ pub(crate) struct Evaluator<'m> {
 }
 
 impl<'m> Evaluator<'m> {
-    /// An evaluator that has evaluated nothing yet.
     pub fn new(module: &'m Module) -> Self {
         Evaluator {
             module,
@@ -36,7 +35,6 @@ impl<'m> Evaluator<'m> {
         }
     }
 
-    /// Runs a computation.
     pub fn computation(&mut self, id: ComputationId, arguments: Vec<Value>) -> Result<Value, InstructionError> {
         let computation = self.module.computation(id);
         let plan = self.plan(id);
@@ -79,9 +77,8 @@ impl<'m> Evaluator<'m> {
             Op::Conditional { branches } => self.conditional(branches, operands)?,
             _ => operation::evaluate(self, computation, instruction, operands)?,
         };
-        if !fits(&value, &instruction.shape) {
-            return malformed(format!("the result is {:?}, announced is {:?}", value.shape(), instruction.shape));
-        }
+        let fits = fits(&value, &instruction.shape);
+        ensure!(fits, "the result is {:?}, announced is {:?}", value.shape(), instruction.shape);
         Ok(value)
     }
 
@@ -116,9 +113,8 @@ impl<'m> Evaluator<'m> {
     }
 
     fn conditional(&mut self, branches: &[ComputationId], mut operands: Vec<Value>) -> Outcome<Value> {
-        if branches.is_empty() || operands.len() != branches.len() + 1 {
-            return malformed("conditional takes a predicate or index and one argument per branch");
-        }
+        let fits = !branches.is_empty() && operands.len() == branches.len() + 1;
+        ensure!(fits, "conditional takes a predicate or index and one argument per branch");
         let selector = operands[0].array()?;
         let index = selector.single_int()?;
         let branch = if selector.ty == fusebox_core::hlo::ElementType::Pred {

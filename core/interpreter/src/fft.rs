@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use fusebox_core::hlo::{ElementType, FftType};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::memory;
 use crate::number::{self, Complex, complex};
 use crate::strided::{for_each_index, position, strides};
@@ -30,9 +30,7 @@ pub(crate) fn fft(x: &Array, kind: FftType, length: &[i64], ty: ElementType, dim
         && dims.len() == x.rank()
         && dims[..x.rank() - 1] == x.dims[..x.rank() - 1]
         && dims[x.rank() - 1] == output_last;
-    if !consistent {
-        return malformed("fft_length does not fit the operand and result");
-    }
+    ensure!(consistent, "fft_length does not fit the operand and result");
     element_count(&dims)?;
     let mut values = x.to_complex()?;
     let rank = x.rank();
@@ -160,7 +158,7 @@ impl Chirp {
         let factor = |k: usize| root(((k as u128 * k as u128) % (2 * length as u128)) as usize, 2 * length, sign);
         let factors: Vec<Complex> = (0..length).map(factor).collect();
         let forward = Transform::new(padded, false);
-        let mut filter = vec![Complex::default(); padded];
+        let mut filter = vec![Complex::ZERO; padded];
         for (k, factor) in factors.iter().enumerate() {
             filter[k] = factor.conjugate();
             filter[(padded - k) % padded] = factor.conjugate();
@@ -171,7 +169,7 @@ impl Chirp {
 
     fn apply(&self, line: &[Complex]) -> Vec<Complex> {
         let mut padded: Vec<Complex> = line.iter().zip(&self.factors).map(|(z, f)| z.multiply(*f)).collect();
-        padded.resize(self.filter.len(), Complex::default());
+        padded.resize(self.filter.len(), Complex::ZERO);
         let product: Vec<Complex> =
             self.forward.apply(&padded).iter().zip(&self.filter).map(|(a, b)| a.multiply(*b)).collect();
         self.backward.apply(&product).iter().zip(&self.factors).map(|(z, f)| z.multiply(*f)).collect()

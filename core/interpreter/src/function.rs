@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use fusebox_core::hlo::{BinaryOp, ComputationId, ElementType};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::evaluator::Evaluator;
 use crate::number::{self, Complex, LongSum};
 use crate::program::Program;
@@ -39,9 +39,8 @@ impl Function {
         if let Some(program) = &self.program {
             return program.run(&mut self.registers, arguments, &mut self.results);
         }
-        if arguments.len() != self.parameter_types.len() {
-            return malformed(format!("{} arguments for {} parameters", arguments.len(), self.parameter_types.len()));
-        }
+        let fits = arguments.len() == self.parameter_types.len();
+        ensure!(fits, "{} arguments for {} parameters", arguments.len(), self.parameter_types.len());
         let values = arguments.iter().zip(&self.parameter_types).map(|(&x, &ty)| Array::scalar(ty, x).into());
         let result = evaluator.call(self.id, values.collect())?;
         self.results.clear();

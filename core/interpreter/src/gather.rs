@@ -1,14 +1,14 @@
-//! `gather`.
+//! `gather`, and what it shares with `scatter`.
 
 use fusebox_core::hlo::GatherDims;
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::movement::{clamp_index, dimension_number, dimension_numbers};
-use crate::strided::{self, for_each_index, position, strides};
-use crate::value::{Array, Data, both_kinds, element_count};
+use crate::strided::{self, for_each_index, permuted, position, strides};
+use crate::value::{Array, both_kinds};
 
 /// The index vectors an array holds along one dimension, and how to find them by batch index.
-pub(crate) struct IndexVectors<'a> {
+struct IndexVectors<'a> {
     indices: &'a Array,
     vector_dim: usize,
     /// The dimensions of the indices other than the vector's.
@@ -27,7 +27,6 @@ impl<'a> IndexVectors<'a> {
         Ok(IndexVectors { indices, vector_dim, batch_dims, steps: strides(&indices.dims) })
     }
 
-    /// Number of components.
     pub fn length(&self) -> usize {
         self.indices.dims.get(self.vector_dim).copied().unwrap_or(1)
     }
@@ -56,50 +55,94 @@ pub(crate) fn others(listed: &[usize], rank: usize) -> Vec<usize> {
     (0..rank).filter(|d| !listed.contains(d)).collect()
 }
 
+/// Where the slices lie that gather reads from an array, or scatter combines into one.
+pub(crate) struct Windows<'a> {
+    vectors: IndexVectors<'a>,
+    /// Dimension of the array of each component of an index vector.
+    map: Vec<usize>,
+    /// Pairs of batching dimensions: of the array, of the indices.
+    batching: Vec<(usize, usize)>,
+    /// The last start of a slice inside the array; `None` if slices are larger.
+    last: Option<Vec<usize>>,
+    /// Sizes of a slice without the dimensions that are dropped, and its steps in the array and in the array of slices.
+    pub slice: Vec<usize>,
+    pub array_steps: Vec<isize>,
+    pub slices_steps: Vec<isize>,
+    steps: Vec<isize>,
+    batch_steps: Vec<isize>,
+}
+
+impl<'a> Windows<'a> {
+    /// For an array and an array of slices of these dimensions.
+    pub fn new(dims: &[usize], slices: &[usize], indices: &'a Array, numbers: &GatherDims) -> Outcome<Self> {
+        let rank = dims.len();
+        let vectors = IndexVectors::new(indices, numbers.index_vector_dim)?;
+        let map = dimension_numbers(&numbers.start_index_map, rank)?;
+        let offset_dims = dimension_numbers(&numbers.offset_dims, slices.len())?;
+        let array_batch = dimension_numbers(&numbers.operand_batching_dims, rank)?;
+        let indices_batch = dimension_numbers(&numbers.start_indices_batching_dims, indices.rank())?;
+        let mut dropped = dimension_numbers(&numbers.collapsed_slice_dims, rank)?;
+        dropped.extend(&array_batch);
+        let kept = others(&dropped, rank);
+        let batch_dims = others(&offset_dims, slices.len());
+        let consistent = map.len() == vectors.length()
+            && kept.len() == offset_dims.len()
+            && permuted(dims, &array_batch) == permuted(&indices.dims, &indices_batch)
+            && permuted(slices, &batch_dims) == vectors.batch_dims;
+        ensure!(consistent, "the dimension numbers of gather or scatter do not fit its arrays");
+        let slice = permuted(slices, &offset_dims);
+        let mut sizes = vec![1; rank];
+        kept.iter().zip(&slice).for_each(|(&d, &size)| sizes[d] = size);
+        let (steps, slices_steps) = (strides(dims), strides(slices));
+        Ok(Windows {
+            vectors,
+            map,
+            batching: array_batch.into_iter().zip(indices_batch).collect(),
+            last: dims.iter().zip(sizes).map(|(n, size)| n.checked_sub(size)).collect(),
+            slice,
+            array_steps: permuted(&steps, &kept),
+            slices_steps: permuted(&slices_steps, &offset_dims),
+            batch_steps: permuted(&slices_steps, &batch_dims),
+            steps,
+        })
+    }
+
+    /// Calls `visit` with the position of every slice, in the array and in the array of slices. `start` is given a
+    /// component of an index vector and the last start; slices without a start are left out.
+    pub fn for_each(
+        &self,
+        start: impl Fn(i64, usize) -> Option<usize>,
+        mut visit: impl FnMut(usize, usize) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let Some(last) = &self.last else { return Ok(()) };
+        for_each_index(&self.vectors.batch_dims, |batch| {
+            let mut starts = vec![0usize; last.len()];
+            for (k, &d) in self.map.iter().enumerate() {
+                let Some(start) = start(self.vectors.component(batch, k)?, last[d]) else { return Ok(()) };
+                starts[d] = start;
+            }
+            for &(d, indices_dim) in &self.batching {
+                starts[d] = self.vectors.batch_entry(batch, indices_dim)?;
+            }
+            visit(position(&starts, &self.steps), position(batch, &self.batch_steps))
+        })
+    }
+}
+
 /// Reads a slice of the operand at every index vector; slices are moved to stay inside.
 pub(crate) fn gather(x: &Array, indices: &Array, numbers: &GatherDims, dims: Vec<usize>) -> Outcome<Array> {
-    let vectors = IndexVectors::new(indices, numbers.index_vector_dim)?;
-    let sizes = numbers.slice_sizes.iter().map(|&s| s.max(0) as usize).collect::<Vec<_>>();
-    let map = dimension_numbers(&numbers.start_index_map, x.rank())?;
-    let offset_dims = dimension_numbers(&numbers.offset_dims, dims.len())?;
-    let operand_batch = dimension_numbers(&numbers.operand_batching_dims, x.rank())?;
-    let indices_batch = dimension_numbers(&numbers.start_indices_batching_dims, indices.rank())?;
-    let mut dropped = dimension_numbers(&numbers.collapsed_slice_dims, x.rank())?;
-    dropped.extend(&operand_batch);
-    let kept = others(&dropped, x.rank());
-    let batch_dims = others(&offset_dims, dims.len());
-    let consistent = sizes.len() == x.rank()
-        && sizes.iter().zip(&x.dims).all(|(s, d)| s <= d)
-        && dropped.iter().all(|&d| sizes[d] <= 1)
-        && map.len() == vectors.length()
-        && kept.len() == offset_dims.len()
-        && kept.iter().zip(&offset_dims).all(|(&k, &o)| sizes[k] == dims[o])
-        && batch_dims.len() == vectors.batch_dims.len()
-        && batch_dims.iter().zip(&vectors.batch_dims).all(|(&d, &n)| dims[d] == n)
-        && operand_batch.len() == indices_batch.len();
-    if !consistent {
-        return malformed("the dimension numbers of gather do not fit its operands and result");
+    let windows = Windows::new(&x.dims, &dims, indices, numbers)?;
+    let mut result = Array::zeros(x.ty, dims)?;
+    match windows.last {
+        _ if result.len() == 0 => return Ok(result),
+        None => return malformed("gather reads slices larger than its operand"),
+        Some(_) => {}
     }
-    let mut result = Array::new(x.ty, dims.clone(), Data::zeros(x.ty, element_count(&dims)?));
-    let (source_steps, target_steps) = (strides(&x.dims), strides(&dims));
-    let slice_dims = strided::permuted(&sizes, &kept);
-    let read_steps = strided::permuted(&source_steps, &kept);
-    let write_steps = strided::permuted(&target_steps, &offset_dims);
-    if slice_dims.contains(&0) {
-        return Ok(result);
-    }
-    for_each_index(&vectors.batch_dims, |batch| {
-        let mut start = vec![0usize; x.rank()];
-        for (k, &d) in map.iter().enumerate() {
-            start[d] = clamp_index(indices.ty, vectors.component(batch, k)?, x.dims[d] - sizes[d]);
-        }
-        for (&operand_dim, &indices_dim) in operand_batch.iter().zip(&indices_batch) {
-            start[operand_dim] = vectors.batch_entry(batch, indices_dim)?;
-        }
-        let from = position(&start, &source_steps) as isize;
-        let to = batch_dims.iter().zip(batch).map(|(&d, &i)| target_steps[d] * i as isize).sum();
+    let (slice, to_steps, from_steps) = (&windows.slice, &windows.slices_steps, &windows.array_steps);
+    let start = |index, last| Some(clamp_index(indices.ty, index, last));
+    windows.for_each(start, |from, to| {
         both_kinds!(&mut result.data, &x.data, target, source => {
-            strided::write(target, to, &slice_dims, &write_steps, &strided::read(source, from, &slice_dims, &read_steps));
+            strided::write(target, to as isize, slice, to_steps, &strided::read(source, from as isize, slice, from_steps));
         }, else return malformed("gather changes the element type"));
         Ok(())
     })?;

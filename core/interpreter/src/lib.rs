@@ -34,6 +34,7 @@ mod linalg;
 mod memory;
 mod movement;
 mod number;
+mod operands;
 mod operation;
 mod plan;
 mod program;

@@ -14,10 +14,7 @@ const LARGE: u64 = 64 << 10;
 /// Also there afterwards, for what is not counted.
 const SPARE: u64 = 128 << 10;
 
-/// Whether so many bytes of memory can be had now.
-///
-/// # Errors
-/// [`Fault::Memory`].
+/// Whether so many bytes of memory can be had now. Fails with [`Fault::Memory`].
 pub(crate) fn ensure(bytes: u64) -> Outcome<()> {
     if bytes < LARGE {
         return Ok(());
@@ -26,10 +23,8 @@ pub(crate) fn ensure(bytes: u64) -> Outcome<()> {
     Vec::<u8>::new().try_reserve_exact(wanted).map_err(|_| Fault::Memory { bytes })
 }
 
-/// Whether there is memory to evaluate an instruction on these operands.
-///
-/// # Errors
-/// [`Fault::Memory`], or [`Fault::TooLarge`] if no memory would do.
+/// Whether there is memory to evaluate an instruction on these operands. Fails with [`Fault::Memory`], or
+/// [`Fault::TooLarge`] if no memory would do.
 pub(crate) fn ensure_for(instruction: &Instruction, operands: &[Value]) -> Outcome<()> {
     let Some(copies) = copies(&instruction.op) else { return Ok(()) };
     let results = bytes_of_shape(&instruction.shape)?;

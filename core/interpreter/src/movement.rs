@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Layout, PaddingDim, SliceDim};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::number;
 use crate::strided::{self, permuted, strides};
 use crate::value::{Array, Data, Scalar, both_kinds, each_kind, element_count};
@@ -44,14 +44,10 @@ pub(crate) fn iota(ty: ElementType, dims: Vec<usize>, dimension: i64) -> Outcome
 /// Operand dimension `i` becomes result dimension `dimensions[i]`; the others repeat.
 pub(crate) fn broadcast(x: &Array, dimensions: &[i64], dims: Vec<usize>) -> Outcome<Array> {
     let targets = dimension_numbers(dimensions, dims.len())?;
-    if targets.len() != x.rank() {
-        return malformed("broadcast needs one dimension number per operand dimension");
-    }
+    ensure!(targets.len() == x.rank(), "broadcast needs one dimension number per operand dimension");
     let mut steps = vec![0isize; dims.len()];
     for ((&target, &size), &stride) in targets.iter().zip(&x.dims).zip(&strides(&x.dims)) {
-        if size != dims[target] {
-            return malformed(format!("broadcast of a dimension of size {size} to size {}", dims[target]));
-        }
+        ensure!(size == dims[target], "broadcast of a dimension of size {size} to size {}", dims[target]);
         steps[target] = stride;
     }
     view(x, 0, dims, &steps)
@@ -59,9 +55,7 @@ pub(crate) fn broadcast(x: &Array, dimensions: &[i64], dims: Vec<usize>) -> Outc
 
 /// The same elements in other dimensions.
 pub(crate) fn reshape(mut x: Array, dims: Vec<usize>) -> Outcome<Array> {
-    if element_count(&dims)? != x.len() {
-        return malformed(format!("reshape of {} elements to {dims:?}", x.len()));
-    }
+    ensure!(element_count(&dims)? == x.len(), "reshape of {} elements to {dims:?}", x.len());
     x.dims = dims;
     Ok(x)
 }
@@ -73,9 +67,7 @@ pub(crate) fn bitcast(x: Array, operand: &ArrayShape, result: &ArrayShape, dims:
     let data = number::bitcast(x.ty, result.element_type, &memory.data)?;
     let order = major_to_minor(result.layout.as_ref(), dims.len())?;
     let physical = permuted(&dims, &order);
-    if element_count(&physical)? != data.len() {
-        return malformed(format!("bitcast of {} elements to {dims:?}", data.len()));
-    }
+    ensure!(element_count(&physical)? == data.len(), "bitcast of {} elements to {dims:?}", data.len());
     let mut inverse = vec![0; order.len()];
     order.iter().enumerate().for_each(|(at, &d)| inverse[d] = at);
     transpose_by(&Array::new(result.element_type, physical, data), &inverse)
@@ -88,9 +80,7 @@ fn major_to_minor(layout: Option<&Layout>, rank: usize) -> Outcome<Vec<usize>> {
     };
     let mut sorted = order.clone();
     sorted.sort_unstable();
-    if !sorted.into_iter().eq(0..rank) {
-        return malformed("a layout is no permutation of the dimensions");
-    }
+    ensure!(sorted.into_iter().eq(0..rank), "a layout is no permutation of the dimensions");
     Ok(order)
 }
 
@@ -101,9 +91,7 @@ pub(crate) fn transpose(x: &Array, permutation: &[i64]) -> Outcome<Array> {
 
 /// Result dimension `i` is operand dimension `order[i]`.
 pub(crate) fn transpose_by(x: &Array, order: &[usize]) -> Outcome<Array> {
-    if order.len() != x.rank() {
-        return malformed("a transpose needs one dimension number per dimension");
-    }
+    ensure!(order.len() == x.rank(), "a transpose needs one dimension number per dimension");
     view(x, 0, permuted(&x.dims, order), &permuted(&strides(&x.dims), order))
 }
 
@@ -125,9 +113,8 @@ pub(crate) fn concatenate(parts: &[&Array], dimension: i64, ty: ElementType, dim
     let steps = strides(&result.dims);
     let mut at = 0;
     for part in parts {
-        if part.rank() != result.rank() || at + part.dims[dimension] > result.dims[dimension] {
-            return malformed("the operands of concatenate do not fit the result");
-        }
+        let fits = part.rank() == result.rank() && at + part.dims[dimension] <= result.dims[dimension];
+        ensure!(fits, "the operands of concatenate do not fit the result");
         write(&mut result, at as isize * steps[dimension], &steps, part)?;
         at += part.dims[dimension];
     }
@@ -142,15 +129,12 @@ fn write(target: &mut Array, offset: isize, steps: &[isize], source: &Array) -> 
 
 /// Every `stride`-th element from `start` to below `limit`, per dimension.
 pub(crate) fn slice(x: &Array, slices: &[SliceDim]) -> Outcome<Array> {
-    if slices.len() != x.rank() {
-        return malformed("slice needs one range per dimension");
-    }
+    ensure!(slices.len() == x.rank(), "slice needs one range per dimension");
     let (mut steps, mut offset) = (strides(&x.dims), 0);
     let mut dims = Vec::with_capacity(x.rank());
     for (d, s) in slices.iter().enumerate() {
-        if s.start < 0 || s.stride < 1 || s.limit < s.start || s.limit > x.dims[d] as i64 {
-            return malformed(format!("slice [{}:{}:{}] of {} elements", s.start, s.limit, s.stride, x.dims[d]));
-        }
+        let fits = 0 <= s.start && s.stride >= 1 && s.start <= s.limit && s.limit <= x.dims[d] as i64;
+        ensure!(fits, "slice [{}:{}:{}] of {} elements", s.start, s.limit, s.stride, x.dims[d]);
         offset += s.start as isize * steps[d];
         steps[d] *= s.stride as isize;
         dims.push((s.limit - s.start + s.stride - 1) as usize / s.stride as usize);
@@ -160,16 +144,8 @@ pub(crate) fn slice(x: &Array, slices: &[SliceDim]) -> Outcome<Array> {
 
 /// Surrounds and interleaves an array with a value; negative amounts crop.
 pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<usize>) -> Outcome<Array> {
-    if padding.len() != x.rank() || dims.len() != x.rank() {
-        return malformed("pad needs one amount per dimension");
-    }
-    let count = element_count(&dims)?;
-    let filler = value.single()?;
-    let mut data = Data::with_capacity(x.ty, count);
-    for _ in 0..count {
-        data.push(filler)?;
-    }
-    let mut result = Array::new(x.ty, dims, data);
+    ensure!(padding.len() == x.rank() && dims.len() == x.rank(), "pad needs one amount per dimension");
+    let mut result = Array::filled(x.ty, dims, value.single()?)?;
     // Per dimension the operand's elements that land inside, as a range.
     let (mut kept, mut source_offset, mut target_offset) = (Vec::new(), 0, 0);
     let (source_steps, mut target_steps) = (strides(&x.dims), strides(&result.dims));
@@ -194,9 +170,7 @@ pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<us
 
 /// Starts of a slice, each clamped so that the slice stays inside.
 pub(crate) fn clamped_starts(starts: &[&Array], dims: &[usize], sizes: &[usize]) -> Outcome<Vec<usize>> {
-    if starts.len() != dims.len() || sizes.len() != dims.len() {
-        return malformed("one start per dimension is wanted");
-    }
+    ensure!(starts.len() == dims.len() && sizes.len() == dims.len(), "one start per dimension is wanted");
     let mut result = Vec::with_capacity(dims.len());
     for ((start, &dim), &size) in starts.iter().zip(dims).zip(sizes) {
         let Some(last) = dim.checked_sub(size) else {

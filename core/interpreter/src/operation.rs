@@ -4,38 +4,12 @@ use fusebox_core::hlo::{ArrayShape, Computation, ElementType, Instruction, Op, S
 
 use crate::error::{Outcome, malformed, unsupported};
 use crate::evaluator::Evaluator;
+use crate::operands::Operands;
 use crate::value::{Array, Data, Scalar, Value, dims_of, is_int_kind};
 use crate::{
     batch_norm, collective, contraction, convolution, custom_call, elementwise, fft, gather, int4, linalg, movement,
     random, reduce, scan, scatter, sort, window,
 };
-
-/// The operands of an instruction, fetched with the checks a malformed one needs.
-struct Operands(Vec<Value>);
-
-impl Operands {
-    fn array(&self, index: usize) -> Outcome<&Array> {
-        match self.0.get(index) {
-            Some(value) => value.array(),
-            None => malformed(format!("operand {index} is missing")),
-        }
-    }
-
-    fn arrays<const N: usize>(&self) -> Outcome<[&Array; N]> {
-        let arrays = self.0.iter().map(Value::array).collect::<Outcome<Vec<_>>>()?;
-        arrays.try_into().or_else(|given: Vec<_>| malformed(format!("{N} operands are wanted, not {}", given.len())))
-    }
-
-    /// All operands from `first` on.
-    fn rest(&self, first: usize) -> Outcome<Vec<&Array>> {
-        self.0.iter().skip(first).map(Value::array).collect()
-    }
-
-    /// The first operand, to be changed.
-    fn take_first(&mut self) -> Outcome<Value> {
-        if self.0.is_empty() { malformed("an operand is missing") } else { Ok(self.0.remove(0)) }
-    }
-}
 
 /// Evaluates an instruction that is not control flow.
 pub(crate) fn evaluate(
@@ -44,27 +18,36 @@ pub(crate) fn evaluate(
     instruction: &Instruction,
     operands: Vec<Value>,
 ) -> Outcome<Value> {
-    let operands = Operands(operands);
+    let mut operands = Operands(operands);
     match &instruction.op {
         Op::Tuple => Ok(Value::Tuple(operands.0)),
-        Op::GetTupleElement { index } => tuple_element(&operands, *index),
-        Op::OptBarrier | Op::Copy => first_or_tuple(operands),
-        Op::AddDependency => operands.0.into_iter().next().map_or_else(|| malformed("an operand is missing"), Ok),
+        Op::GetTupleElement { index } => operands.element(*index),
+        Op::OptBarrier | Op::Copy => match operands.0.len() {
+            0 => malformed("an operand is missing"),
+            _ => Ok(Value::one_or_tuple(operands.0)),
+        },
+        Op::AddDependency => operands.take_first(),
         Op::AfterAll => Ok(Value::Token),
         Op::Sort { dimension, to_apply, .. } => sort::sort(evaluator, operands.0, *dimension, *to_apply),
         Op::Reduce { dimensions, to_apply } => reduce::reduce(evaluator, &operands.0, dimensions, *to_apply),
         Op::ReduceWindow { window, to_apply } => window::reduce_window(evaluator, &operands.0, window, *to_apply),
         Op::Scatter { dims, to_apply } => scatter::scatter(evaluator, operands.0, dims, *to_apply),
         Op::Topk { k, largest, .. } => sort::topk(operands.array(0)?, *k, *largest),
-        Op::Scan { .. } => run_scan(evaluator, instruction, operands),
-        Op::BatchNormTraining { .. } | Op::BatchNormInference { .. } | Op::BatchNormGrad { .. } => {
-            normalise(&instruction.op, &operands)
+        Op::Scan { .. } => scan::scan(evaluator, instruction, operands.0),
+        Op::BatchNormTraining { epsilon, feature_index } => {
+            batch_norm::training(operands.arrays()?, *epsilon, *feature_index)
+        }
+        Op::BatchNormInference { epsilon, feature_index } => {
+            batch_norm::inference(operands.arrays()?, *epsilon, *feature_index)
+        }
+        Op::BatchNormGrad { epsilon, feature_index } => {
+            batch_norm::gradient(operands.arrays()?, *epsilon, *feature_index)
         }
         Op::RngBitGenerator { .. } => random_bits(instruction, &operands),
-        Op::CustomCall(attrs) => custom_call::evaluate(evaluator, instruction, attrs, operands.0),
+        Op::CustomCall(attrs) => custom_call::evaluate(evaluator, instruction, attrs, operands),
         Op::Other { opcode, called, attributes } => {
             let called: Vec<_> = called.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
-            collective::evaluate(evaluator, instruction, *opcode, attributes, &called, operands.0)
+            collective::evaluate(evaluator, instruction, *opcode, attributes, &called, operands)
         }
         _ => {
             let shape = array_shape(instruction)?;
@@ -167,21 +150,6 @@ fn array_result(
     }
 }
 
-fn tuple_element(operands: &Operands, index: i64) -> Outcome<Value> {
-    match (operands.0.first(), usize::try_from(index)) {
-        (Some(Value::Tuple(elements)), Ok(i)) if i < elements.len() => Ok(elements[i].clone()),
-        _ => malformed(format!("the operand is no tuple with an element {index}")),
-    }
-}
-
-fn first_or_tuple(mut operands: Operands) -> Outcome<Value> {
-    match operands.0.len() {
-        0 => malformed("an operand is missing"),
-        1 => operands.take_first(),
-        _ => Ok(Value::Tuple(operands.0)),
-    }
-}
-
 fn bitcast(
     computation: &Computation,
     instruction: &Instruction,
@@ -193,35 +161,6 @@ fn bitcast(
         return malformed("bitcast takes and gives an array");
     };
     movement::bitcast(operands.take_first()?.into_array()?, operand_shape, shape, dims)
-}
-
-fn run_scan(evaluator: &mut Evaluator, instruction: &Instruction, operands: Operands) -> Outcome<Value> {
-    let Some(shapes) = instruction.shape.as_tuple() else {
-        return malformed("scan gives a tuple");
-    };
-    let mut results = Vec::with_capacity(shapes.len());
-    for shape in shapes {
-        let Some(shape) = shape.as_array() else {
-            return malformed("scan gives a tuple of arrays");
-        };
-        results.push((shape.element_type, dims_of(shape)?));
-    }
-    scan::scan(evaluator, &instruction.op, operands.0, &results)
-}
-
-fn normalise(op: &Op, operands: &Operands) -> Outcome<Value> {
-    match *op {
-        Op::BatchNormTraining { epsilon, feature_index } => {
-            batch_norm::training(operands.arrays()?, epsilon, feature_index)
-        }
-        Op::BatchNormInference { epsilon, feature_index } => {
-            batch_norm::inference(operands.arrays()?, epsilon, feature_index)
-        }
-        Op::BatchNormGrad { epsilon, feature_index } => {
-            batch_norm::gradient(operands.arrays()?, epsilon, feature_index)
-        }
-        _ => malformed("not a batch normalisation"),
-    }
 }
 
 fn random_bits(instruction: &Instruction, operands: &Operands) -> Outcome<Value> {

@@ -18,7 +18,6 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The plan of a computation.
     pub fn new(computation: &Computation) -> Self {
         let live = live(computation);
         let mut last_use = vec![None; live.len()];
@@ -81,10 +80,8 @@ fn takes_element(computation: &Computation, live: &[bool]) -> Vec<bool> {
 /// level; nobody waits for what is beyond.
 const MOST_INSTRUCTIONS: u64 = 10_000_000;
 
-/// Refuses a computation whose calls multiply beyond what can be evaluated.
-///
-/// # Errors
-/// At the innermost instruction with which it is too much.
+/// Refuses a computation whose calls multiply beyond what can be evaluated. Fails at the innermost instruction with
+/// which it is too much.
 pub(crate) fn check_calls(module: &Module, id: ComputationId) -> Result<(), InstructionError> {
     let mut sizes: Vec<u64> = Vec::with_capacity(module.computations.len());
     for computation in &module.computations {

@@ -4,41 +4,28 @@
 use std::f64::consts::TAU;
 
 use fusebox_core::hlo::{ElementType, RandomAlgorithm, RandomDistribution};
+use fusebox_core::random::SplitMix64;
 
-use crate::error::{Outcome, malformed, unsupported};
+use crate::error::{Outcome, ensure, unsupported};
 use crate::number;
 use crate::value::{Array, Data, Scalar, Value, element_count};
 
-/// The source of `rng`'s numbers and of `rng-get-and-update-state`: SplitMix64, the same sequence in
-/// every evaluation.
+/// The source of `rng`'s numbers and of `rng-get-and-update-state`: the same sequence in every evaluation.
 pub(crate) struct Generator {
-    state: u64,
+    random: SplitMix64,
     /// What `rng-get-and-update-state` returns next.
     counter: u128,
 }
 
 impl Default for Generator {
     fn default() -> Self {
-        Generator { state: 0x5eed_f00d_cafe_0001, counter: 0x7012_9543_2a3f_0c51 }
+        Generator { random: SplitMix64(0x5eed_f00d_cafe_0001), counter: 0x7012_9543_2a3f_0c51 }
     }
 }
 
 impl Generator {
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In `[0, 1)`.
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     fn normal(&mut self) -> f64 {
-        let (u, v) = (1.0 - self.unit(), self.unit());
+        let (u, v) = (1.0 - self.random.unit(), self.random.unit());
         (-2.0 * u.ln()).sqrt() * (TAU * v).cos()
     }
 
@@ -72,16 +59,16 @@ impl Generator {
 
     fn uniform_int(&mut self, ty: ElementType, a: i64, b: i64) -> i64 {
         if ty == ElementType::Pred {
-            return (self.next() & 1) as i64;
+            return (self.random.bits() & 1) as i64;
         }
         let range = (b as u64).wrapping_sub(a as u64);
-        if range == 0 { a } else { a.wrapping_add((self.next() % range) as i64) }
+        if range == 0 { a } else { a.wrapping_add((self.random.bits() % range) as i64) }
     }
 
     fn uniform_float(&mut self, ty: ElementType, a: f64, b: f64) -> f64 {
         // Rounding may reach the excluded end; then the draw is repeated, a bounded number of times.
         for _ in 0..64 {
-            let x = number::round(ty, a + self.unit() * (b - a));
+            let x = number::round(ty, a + self.random.unit() * (b - a));
             if x < b {
                 return x;
             }
@@ -91,9 +78,7 @@ impl Generator {
 
     /// `rng-get-and-update-state`: the state, which then grows by `delta`.
     pub fn get_and_update_state(&mut self, delta: i64, ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
-        if ty != ElementType::U64 || dims != [2] {
-            return malformed("the state of rng-get-and-update-state is u64[2]");
-        }
+        ensure!(ty == ElementType::U64 && dims == [2], "the state of rng-get-and-update-state is u64[2]");
         let state = self.counter;
         self.counter = state.wrapping_add_signed(i128::from(delta));
         Ok(Array::new(ty, dims, Data::Int(vec![state as i64, (state >> 64) as i64])))

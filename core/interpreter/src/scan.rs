@@ -1,23 +1,23 @@
 //! `scan`: a computation carried along a dimension.
 
-use fusebox_core::hlo::{ElementType, Op};
+use fusebox_core::hlo::{Instruction, Op, Shape};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::evaluator::Evaluator;
 use crate::movement::{dimension_number, view};
 use crate::strided::{self, strides};
-use crate::value::{Array, Value, both_kinds};
+use crate::value::{Array, Value, both_kinds, dims_of};
 
 /// The operands are the arrays, then the carries; the computation maps (slices, carries) to (output
 /// slices, carries); the result is the outputs, then the last carries.
-pub(crate) fn scan(
-    evaluator: &mut Evaluator,
-    op: &Op,
-    operands: Vec<Value>,
-    results: &[(ElementType, Vec<usize>)],
-) -> Outcome<Value> {
-    let Op::Scan { dimension, num_carries, is_reverse, to_apply, .. } = *op else {
-        return malformed("not a scan");
+pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operands: Vec<Value>) -> Outcome<Value> {
+    let (&Op::Scan { dimension, num_carries, is_reverse, to_apply, .. }, Some(shapes)) =
+        (&instruction.op, instruction.shape.as_tuple())
+    else {
+        return malformed("scan gives a tuple");
+    };
+    let Some(results) = shapes.iter().map(Shape::as_array).collect::<Option<Vec<_>>>() else {
+        return malformed("scan gives a tuple of arrays");
     };
     let carried = usize::try_from(num_carries).unwrap_or(usize::MAX);
     let (Some(inputs), Some(outputs)) = (operands.len().checked_sub(carried), results.len().checked_sub(carried))
@@ -26,8 +26,8 @@ pub(crate) fn scan(
     };
     let arrays = operands[..inputs].iter().map(Value::array).collect::<Outcome<Vec<&Array>>>()?;
     let mut carries: Vec<Value> = operands[inputs..].to_vec();
-    let mut written =
-        results[..outputs].iter().map(|(ty, dims)| Array::zeros(*ty, dims.clone())).collect::<Outcome<Vec<_>>>()?;
+    let written = results[..outputs].iter().map(|shape| Array::zeros(shape.element_type, dims_of(shape)?));
+    let mut written = written.collect::<Outcome<Vec<_>>>()?;
     let Some(first) = arrays.first().copied().or(written.first()) else {
         return malformed("scan has neither inputs nor outputs, so it has no length");
     };
@@ -42,9 +42,8 @@ pub(crate) fn scan(
         let Value::Tuple(mut values) = evaluator.call(to_apply, arguments)? else {
             return malformed("the computation of a scan gives a tuple of outputs and carries");
         };
-        if values.len() != outputs + carried {
-            return malformed("the computation of a scan gives another number of values than the scan");
-        }
+        let fits = values.len() == outputs + carried;
+        ensure!(fits, "the computation of a scan gives another number of values than the scan");
         carries = values.split_off(outputs);
         for (array, value) in written.iter_mut().zip(&values) {
             write_at(array, dimension, at, value.array()?)?;
@@ -59,9 +58,7 @@ pub(crate) fn scan(
 fn slice_at(array: &Array, dimension: i64, at: usize) -> Outcome<Array> {
     let (d, mut steps, mut dims) =
         (dimension_number(dimension, array.rank())?, strides(&array.dims), array.dims.clone());
-    if at >= dims[d] {
-        return malformed("the inputs of a scan differ in length");
-    }
+    ensure!(at < dims[d], "the inputs of a scan differ in length");
     let offset = at as isize * steps[d];
     dims.remove(d);
     steps.remove(d);
@@ -74,9 +71,7 @@ fn write_at(array: &mut Array, dimension: i64, at: usize, value: &Array) -> Outc
     let offset = at as isize * steps[d];
     let length = dims.remove(d);
     steps.remove(d);
-    if at >= length || value.dims != dims {
-        return malformed("an output of the computation does not fit the result of the scan");
-    }
+    ensure!(at < length && value.dims == dims, "an output of the computation does not fit the result of the scan");
     both_kinds!(&mut array.data, &value.data, t, s => strided::write(t, offset, &dims, &steps, s),
         else return malformed("an output of the computation has another type than the result of the scan"));
     Ok(())

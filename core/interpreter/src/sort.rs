@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{ComputationId, ElementType};
 
-use crate::error::{Outcome, malformed, unsupported};
+use crate::error::{Outcome, ensure, malformed, unsupported};
 use crate::evaluator::Evaluator;
 use crate::function::Function;
 use crate::movement::dimension_number;
@@ -22,9 +22,7 @@ pub(crate) fn sort(
     let Some(first) = arrays.first() else {
         return malformed("sort takes at least one operand");
     };
-    if arrays.iter().any(|a| a.dims != first.dims) {
-        return malformed("the operands of sort have different shapes");
-    }
+    ensure!(arrays.iter().all(|a| a.dims == first.dims), "the operands of sort have different shapes");
     let d = dimension_number(dimension, first.rank())?;
     let steps = strides(&first.dims);
     let mut line_starts = first.dims.clone();

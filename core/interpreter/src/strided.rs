@@ -1,6 +1,5 @@
 //! Walking arrays by strides: the one place that turns indices into positions.
 
-/// Row-major strides.
 pub(crate) fn strides(dims: &[usize]) -> Vec<isize> {
     let mut strides = vec![1isize; dims.len()];
     for d in (1..dims.len()).rev() {
@@ -64,7 +63,6 @@ pub(crate) fn write<T: Copy>(target: &mut [T], offset: isize, dims: &[usize], st
     });
 }
 
-/// The position of an index.
 pub(crate) fn position(index: &[usize], strides: &[isize]) -> usize {
     index.iter().zip(strides).map(|(&i, &s)| i as isize * s).sum::<isize>() as usize
 }

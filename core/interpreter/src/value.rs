@@ -8,9 +8,9 @@ use std::rc::Rc;
 
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
 
-use crate::error::{Fault, Outcome, malformed, unsupported};
+use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
 use crate::memory;
-use crate::number::{Complex, float_format};
+use crate::number::{Complex, decode_float, encode_float, float_format};
 
 /// Most elements one array may have: 8 GiB of `f64`.
 pub(crate) const MAX_ELEMENTS: i64 = 1 << 30;
@@ -23,7 +23,6 @@ pub(crate) enum Data {
     Complex(Vec<Complex>),
 }
 
-/// One element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Int(i64),
@@ -31,7 +30,6 @@ pub(crate) enum Scalar {
     Complex(Complex),
 }
 
-/// An array.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
     pub ty: ElementType,
@@ -85,7 +83,6 @@ pub(crate) fn element_count(dims: &[usize]) -> Outcome<usize> {
     Ok(count as usize)
 }
 
-/// The dimensions of a shape.
 pub(crate) fn dims_of(shape: &ArrayShape) -> Outcome<Vec<usize>> {
     let dims = shape.dims.iter().map(|&d| usize::try_from(d)).collect::<Result<Vec<_>, _>>();
     match dims {
@@ -94,30 +91,36 @@ pub(crate) fn dims_of(shape: &ArrayShape) -> Outcome<Vec<usize>> {
     }
 }
 
+impl Scalar {
+    /// Zero, of the kind the type has.
+    pub fn zero(ty: ElementType) -> Self {
+        match () {
+            () if is_int_kind(ty) => Scalar::Int(0),
+            () if ty.is_complex() => Scalar::Complex(Complex::ZERO),
+            () => Scalar::Float(0.0),
+        }
+    }
+}
+
 impl Data {
-    /// `count` zeros of the kind the type has.
-    pub fn zeros(ty: ElementType, count: usize) -> Self {
-        if is_int_kind(ty) {
-            Data::Int(vec![0; count])
-        } else if ty.is_complex() {
-            Data::Complex(vec![Complex::default(); count])
-        } else {
-            Data::Float(vec![0.0; count])
+    /// The same element `count` times.
+    pub fn filled(value: Scalar, count: usize) -> Self {
+        match value {
+            Scalar::Int(x) => Data::Int(vec![x; count]),
+            Scalar::Float(x) => Data::Float(vec![x; count]),
+            Scalar::Complex(x) => Data::Complex(vec![x; count]),
         }
     }
 
     /// Space for `count` elements of the kind the type has.
     pub fn with_capacity(ty: ElementType, count: usize) -> Self {
-        if is_int_kind(ty) {
-            Data::Int(Vec::with_capacity(count))
-        } else if ty.is_complex() {
-            Data::Complex(Vec::with_capacity(count))
-        } else {
-            Data::Float(Vec::with_capacity(count))
+        match Scalar::zero(ty) {
+            Scalar::Int(_) => Data::Int(Vec::with_capacity(count)),
+            Scalar::Float(_) => Data::Float(Vec::with_capacity(count)),
+            Scalar::Complex(_) => Data::Complex(Vec::with_capacity(count)),
         }
     }
 
-    /// Number of elements.
     pub fn len(&self) -> usize {
         match self {
             Data::Int(v) => v.len(),
@@ -126,7 +129,6 @@ impl Data {
         }
     }
 
-    /// One element.
     pub fn get(&self, index: usize) -> Scalar {
         match self {
             Data::Int(v) => Scalar::Int(v[index]),
@@ -165,33 +167,29 @@ impl Array {
         Array { ty, dims, data }
     }
 
-    /// An array of zeros.
-    pub fn zeros(ty: ElementType, dims: Vec<usize>) -> Outcome<Self> {
+    /// The same element everywhere.
+    pub fn filled(ty: ElementType, dims: Vec<usize>, value: Scalar) -> Outcome<Self> {
         let count = element_count(&dims)?;
-        Ok(Array::new(ty, dims, Data::zeros(ty, count)))
+        Ok(Array::new(ty, dims, Data::filled(value, count)))
+    }
+
+    pub fn zeros(ty: ElementType, dims: Vec<usize>) -> Outcome<Self> {
+        Array::filled(ty, dims, Scalar::zero(ty))
     }
 
     /// An array without dimensions.
     pub fn scalar(ty: ElementType, value: Scalar) -> Self {
-        let data = match value {
-            Scalar::Int(x) => Data::Int(vec![x]),
-            Scalar::Float(x) => Data::Float(vec![x]),
-            Scalar::Complex(x) => Data::Complex(vec![x]),
-        };
-        Array::new(ty, Vec::new(), data)
+        Array::new(ty, Vec::new(), Data::filled(value, 1))
     }
 
-    /// Number of elements.
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
-    /// Number of dimensions.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
 
-    /// The integers.
     pub fn ints(&self) -> Outcome<&[i64]> {
         match &self.data {
             Data::Int(v) => Ok(v),
@@ -199,7 +197,6 @@ impl Array {
         }
     }
 
-    /// The floats.
     pub fn floats(&self) -> Outcome<&[f64]> {
         match &self.data {
             Data::Float(v) => Ok(v),
@@ -216,12 +213,10 @@ impl Array {
         }
     }
 
-    /// The only element.
     pub fn single(&self) -> Outcome<Scalar> {
         if self.len() == 1 { Ok(self.data.get(0)) } else { malformed("a scalar operand is wanted") }
     }
 
-    /// The only element, an integer.
     pub fn single_int(&self) -> Outcome<i64> {
         match self.single()? {
             Scalar::Int(x) => Ok(x),
@@ -234,19 +229,16 @@ impl Array {
         ArrayShape::new(self.ty, self.dims.iter().map(|&d| d as i64).collect::<Vec<_>>())
     }
 
-    /// From a literal's bytes.
     pub fn from_literal(literal: &ArrayLiteral) -> Outcome<Self> {
         let shape = literal.shape();
         let dims = dims_of(&shape)?;
         let count = element_count(&dims)?;
-        if literal.data.len() != count * literal.element_type.byte_size() {
-            return malformed(format!("a literal has {} bytes", literal.data.len()));
-        }
+        let fits = literal.data.len() == count * literal.element_type.byte_size();
+        ensure!(fits, "a literal has {} bytes", literal.data.len());
         memory::ensure(memory::bytes_of_elements(literal.element_type, count as u64))?;
         Ok(Array::new(literal.element_type, dims, decode(literal.element_type, &literal.data)))
     }
 
-    /// To a literal's bytes.
     pub fn to_literal(&self) -> Outcome<ArrayLiteral> {
         let dims = self.dims.iter().map(|&d| d as i64).collect();
         memory::ensure((self.len() * self.ty.byte_size()) as u64)?;
@@ -263,13 +255,13 @@ pub(crate) fn decode(ty: ElementType, bytes: &[u8]) -> Data {
     } else if ty.is_complex() {
         let part = float_format(ty.real_part());
         let read = |b: &[u8]| Complex {
-            re: part.decode(read_bits(&b[..size / 2])),
-            im: part.decode(read_bits(&b[size / 2..])),
+            re: decode_float(part, read_bits(&b[..size / 2])),
+            im: decode_float(part, read_bits(&b[size / 2..])),
         };
         Data::Complex(bytes.chunks_exact(size).map(read).collect())
     } else {
         let format = float_format(ty);
-        Data::Float(bytes.chunks_exact(size).map(|b| format.decode(read_bits(b))).collect())
+        Data::Float(bytes.chunks_exact(size).map(|b| decode_float(format, read_bits(b))).collect())
     }
 }
 
@@ -283,13 +275,13 @@ pub(crate) fn encode(ty: ElementType, data: &Data) -> Vec<u8> {
         }
         Data::Float(v) => {
             let format = float_format(ty);
-            v.iter().for_each(|&x| bytes.extend_from_slice(&format.encode(x).to_le_bytes()[..size]));
+            v.iter().for_each(|&x| bytes.extend_from_slice(&encode_float(format, x).to_le_bytes()[..size]));
         }
         Data::Complex(v) => {
             let part = float_format(ty.real_part());
             for x in v {
-                bytes.extend_from_slice(&part.encode(x.re).to_le_bytes()[..size / 2]);
-                bytes.extend_from_slice(&part.encode(x.im).to_le_bytes()[..size / 2]);
+                bytes.extend_from_slice(&encode_float(part, x.re).to_le_bytes()[..size / 2]);
+                bytes.extend_from_slice(&encode_float(part, x.im).to_le_bytes()[..size / 2]);
             }
         }
     }
@@ -303,7 +295,6 @@ fn read_bits(bytes: &[u8]) -> u64 {
 }
 
 impl Value {
-    /// From a literal.
     pub fn from_literal(literal: &Literal) -> Outcome<Self> {
         Ok(match literal {
             Literal::Array(array) => Value::Array(Rc::new(Array::from_literal(array)?)),
@@ -312,7 +303,6 @@ impl Value {
         })
     }
 
-    /// To a literal.
     pub fn to_literal(&self) -> Outcome<Literal> {
         Ok(match self {
             Value::Array(array) => Literal::Array(array.to_literal()?),
@@ -321,7 +311,6 @@ impl Value {
         })
     }
 
-    /// Zeros of that shape.
     pub fn zeros(shape: &Shape) -> Outcome<Self> {
         Ok(match shape {
             Shape::Array(array) => Array::zeros(array.element_type, dims_of(array)?)?.into(),
@@ -329,6 +318,11 @@ impl Value {
             Shape::Token => Value::Token,
             Shape::Opaque => return unsupported("values of type opaque"),
         })
+    }
+
+    /// One value by itself, several as a tuple.
+    pub fn one_or_tuple(mut values: Vec<Value>) -> Self {
+        if values.len() == 1 { values.remove(0) } else { Value::Tuple(values) }
     }
 
     /// The shape, row-major.
@@ -340,7 +334,6 @@ impl Value {
         }
     }
 
-    /// The array.
     pub fn array(&self) -> Outcome<&Array> {
         match self {
             Value::Array(array) => Ok(array),

@@ -2,21 +2,19 @@
 
 use fusebox_core::hlo::{ComputationId, ElementType, Window, WindowDim};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::evaluator::Evaluator;
 use crate::function::{Accumulator, Function};
 use crate::memory;
 use crate::number;
-use crate::reduce::{arrays_and_initial, one_or_tuple};
+use crate::reduce::{Visit, arrays_and_initial, fold};
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Data, Scalar, Value, element_count};
 
 /// Number of window positions along a dimension of that size.
 pub(crate) fn window_count(size: usize, window: &WindowDim) -> Outcome<usize> {
     let sane = window.size >= 0 && window.stride >= 1 && window.window_dilation >= 1 && window.base_dilation >= 1;
-    if !sane {
-        return malformed("a window has a negative size, or a stride or dilation below 1");
-    }
+    ensure!(sane, "a window has a negative size, or a stride or dilation below 1");
     let dilated = |n: i64, step: i64| if n == 0 { 0 } else { (n - 1).saturating_mul(step).saturating_add(1) };
     let base = dilated(size as i64, window.base_dilation)
         .saturating_add(window.padding_low)
@@ -63,17 +61,11 @@ impl Cover {
     }
 
     /// Calls `visit` with the position of each covered element, row-major in the window.
-    fn visit(&self, index: &[usize], visit: &mut impl FnMut(usize) -> Outcome<()>) -> Outcome<()> {
+    fn visit(&self, index: &[usize], visit: Visit) -> Outcome<()> {
         self.visit_from(0, index, 0, visit)
     }
 
-    fn visit_from(
-        &self,
-        d: usize,
-        index: &[usize],
-        at: usize,
-        visit: &mut impl FnMut(usize) -> Outcome<()>,
-    ) -> Outcome<()> {
+    fn visit_from(&self, d: usize, index: &[usize], at: usize, visit: Visit) -> Outcome<()> {
         if d == index.len() {
             return visit(at);
         }
@@ -95,21 +87,14 @@ pub(crate) fn reduce_window(
     let window = window_dims(window, arrays[0].rank())?;
     let dims = arrays[0].dims.iter().zip(&window).map(|(&n, w)| window_count(n, w)).collect::<Outcome<Vec<usize>>>()?;
     element_count(&dims)?;
-    let mut function = Function::new(evaluator, to_apply)?;
-    let results = match (function.as_binary(), arrays.as_slice(), running_dimension(&arrays[0].dims, &window)) {
-        (Some((op, ty)), [array], Some((d, from_end))) => {
-            vec![running(array, d, from_end, ty, Accumulator::new(op, initial[0]))?]
-        }
-        (Some((op, ty)), [array], None) => {
-            let cover = Cover::new(&array.dims, &window, &dims)?;
-            vec![by_operation(array, &cover, &dims, ty, Accumulator::new(op, initial[0]))?]
-        }
-        _ => {
-            let cover = Cover::new(&arrays[0].dims, &window, &dims)?;
-            by_function(evaluator, &mut function, &arrays, &initial, &cover, &dims)?
-        }
-    };
-    Ok(one_or_tuple(results))
+    let combiner = Function::new(evaluator, to_apply)?.as_binary();
+    if let (Some((op, ty)), [array], Some((d, from_end))) =
+        (combiner, arrays.as_slice(), running_dimension(&arrays[0].dims, &window))
+    {
+        return Ok(running(array, d, from_end, ty, Accumulator::new(op, initial[0]))?.into());
+    }
+    let cover = Cover::new(&arrays[0].dims, &window, &dims)?;
+    fold(evaluator, to_apply, &arrays, &initial, &dims, |index, visit| cover.visit(index, visit))
 }
 
 /// The window's dimensions; without a window, windows of one element.
@@ -160,43 +145,6 @@ fn running(array: &Array, d: usize, from_end: bool, ty: ElementType, initial: Ac
     Ok(result)
 }
 
-fn by_operation(array: &Array, cover: &Cover, dims: &[usize], ty: ElementType, initial: Accumulator) -> Outcome<Array> {
-    let mut data = Data::with_capacity(array.ty, element_count(dims)?);
-    for_each_index(dims, |index| {
-        let mut accumulator = initial;
-        cover.visit(index, &mut |at| accumulator.add(ty, array.data.get(at)))?;
-        data.push(accumulator.value(ty))
-    })?;
-    Ok(Array::new(array.ty, dims.to_vec(), data))
-}
-
-fn by_function(
-    evaluator: &mut Evaluator,
-    function: &mut Function,
-    arrays: &[&Array],
-    initial: &[Scalar],
-    cover: &Cover,
-    dims: &[usize],
-) -> Outcome<Vec<Array>> {
-    let count = element_count(dims)?;
-    let mut results: Vec<Data> = arrays.iter().map(|a| Data::with_capacity(a.ty, count)).collect();
-    for_each_index(dims, |index| {
-        let mut held = initial.to_vec();
-        cover.visit(index, &mut |at| {
-            let mut arguments = held.clone();
-            arguments.extend(arrays.iter().map(|a| a.data.get(at)));
-            function.call(evaluator, &arguments)?;
-            held.clone_from(&function.results);
-            Ok(())
-        })?;
-        if held.len() != arrays.len() {
-            return malformed(format!("the combiner gives {} values for {}", held.len(), arrays.len()));
-        }
-        results.iter_mut().zip(&held).try_for_each(|(data, &value)| data.push(value))
-    })?;
-    Ok(results.into_iter().zip(arrays).map(|(data, a)| Array::new(a.ty, dims.to_vec(), data)).collect())
-}
-
 /// Adds every source element to the operand element its window selects.
 pub(crate) fn select_and_scatter(
     evaluator: &mut Evaluator,
@@ -211,15 +159,12 @@ pub(crate) fn select_and_scatter(
     let (array, source, initial) = (array.array()?, source.array()?, initial.array()?.single()?);
     let window = window_dims(window, array.rank())?;
     let counts = array.dims.iter().zip(&window).map(|(&n, w)| window_count(n, w)).collect::<Outcome<Vec<_>>>()?;
-    if counts != source.dims {
-        return malformed(format!("the source is {:?}, the window has {counts:?} positions", source.dims));
-    }
+    ensure!(counts == source.dims, "the source is {:?}, the window has {counts:?} positions", source.dims);
     let cover = Cover::new(&array.dims, &window, &counts)?;
     let mut select = Function::new(evaluator, select)?;
     let mut scatter = Function::new(evaluator, scatter)?;
     let ty = source.ty;
-    let mut result = Array::zeros(ty, array.dims.clone())?;
-    (0..result.len()).try_for_each(|i| result.data.set(i, initial))?;
+    let mut result = Array::filled(ty, array.dims.clone(), initial)?;
     let mut combiner = Combiner::new(&mut scatter, ty);
     let mut next = 0;
     for_each_index(&counts, |index| {
@@ -254,7 +199,6 @@ pub(crate) struct Combiner<'f> {
 }
 
 impl<'f> Combiner<'f> {
-    /// The combiner that calls `function`.
     pub fn new(function: &'f mut Function, ty: ElementType) -> Self {
         let sums = function.as_binary().is_some_and(|(op, _)| op == fusebox_core::hlo::BinaryOp::Add);
         Combiner { function, sums, ty }

@@ -266,6 +266,18 @@ impl Computation {
         self.instructions.iter().position(|i| i.name == name).map(|i| InstrId(i as u32))
     }
 
+    /// The operand of a tuple that holds its leaf of that number, and which of the operand's own leaves that is.
+    pub(crate) fn holder_of_leaf(&self, tuple: &Instruction, mut leaf: usize) -> Option<(InstrId, usize)> {
+        for &operand in &tuple.operands {
+            let own = self.instruction(operand).shape.leaves().len();
+            match leaf.checked_sub(own) {
+                Some(rest) => leaf = rest,
+                None => return Some((operand, leaf)),
+            }
+        }
+        None
+    }
+
     /// Per instruction, the instructions that use it, each once, in order.
     pub fn users(&self) -> Vec<Vec<InstrId>> {
         let mut users = vec![Vec::new(); self.instructions.len()];

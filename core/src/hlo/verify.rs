@@ -125,12 +125,8 @@ impl<'m> Verifier<'m> {
             earlier("control predecessor", predecessor)?;
         }
         for callee in instruction.op.called() {
-            if callee.index() >= computation_index {
-                return Err(format!(
-                    "the callee {} does not come before its caller; is there a cycle?",
-                    callee.index()
-                ));
-            }
+            let fits = callee.index() < computation_index;
+            ensure!(fits, "the callee {} does not come before its caller; is there a cycle?", callee.index());
         }
         if let Op::CustomCall(attrs) = &instruction.op {
             attrs.operand_layouts.iter().flatten().try_for_each(check_shape)?;
@@ -170,14 +166,11 @@ impl<'m> Verifier<'m> {
     fn entry_layout(&self, signature: &Signature) -> Result<(), String> {
         let Some(layout) = &self.module.entry_layout else { return Ok(()) };
         let (given, needed) = (layout.parameters.len(), signature.parameters.len());
-        if given != needed {
-            return Err(format!("entry_computation_layout has {given} parameters, the entry has {needed}"));
-        }
+        ensure!(given == needed, "entry_computation_layout has {given} parameters, the entry has {needed}");
         for (number, (given, parameter)) in layout.parameters.iter().zip(&signature.parameters).enumerate() {
             check_shape(given)?;
-            if !given.same_structure(parameter) {
-                return Err(format!("entry_computation_layout says parameter {number} is {given}, it is {parameter}"));
-            }
+            let fits = given.same_structure(parameter);
+            ensure!(fits, "entry_computation_layout says parameter {number} is {given}, it is {parameter}");
         }
         check_shape(&layout.result)?;
         match layout.result.same_structure(signature.result) {
@@ -219,9 +212,8 @@ fn check_shape(shape: &Shape) -> Result<(), String> {
         let sum = byte_size(&array.dims, array.element_type.byte_size()).and_then(|bytes| total.checked_add(bytes));
         total = sum.ok_or_else(|| format!("the shape {array} is too large: its bytes do not fit a 64-bit integer"))?;
         let rank = array.rank();
-        if !array.dynamic.is_empty() && array.dynamic.len() != rank {
-            return Err(format!("the shape {array} marks {} of {rank} dimensions as dynamic", array.dynamic.len()));
-        }
+        let fits = array.dynamic.is_empty() || array.dynamic.len() == rank;
+        ensure!(fits, "the shape {array} marks {} of {rank} dimensions as dynamic", array.dynamic.len());
         if let Some(layout) = &array.layout
             && !is_permutation(layout, rank)
         {

@@ -27,12 +27,8 @@ impl Bounds {
     /// The variables of a map, without its constraints.
     pub fn of_variables(map: &IndexingMap) -> Self {
         let bounds = |variables: &[super::Variable]| variables.iter().map(|v| v.bounds).collect();
-        Bounds {
-            dims: bounds(&map.dims),
-            ranges: bounds(&map.ranges),
-            runtime: bounds(&map.runtime),
-            facts: Vec::new(),
-        }
+        let (dims, ranges, runtime) = (bounds(&map.dims), bounds(&map.ranges), bounds(&map.runtime));
+        Bounds { dims, ranges, runtime, facts: Vec::new() }
     }
 
     /// The variables of a map and its constraints: what holds inside its domain.
@@ -60,13 +56,9 @@ impl Bounds {
 
     /// Of a leaf expression.
     pub(super) fn leaf(&self, leaf: &ExprKind) -> Interval {
-        let pick = |list: &[Interval], i: u32| list.get(i as usize).copied().unwrap_or(Interval::ALL);
         match leaf {
             ExprKind::Constant(value) => Interval::point(*value),
-            ExprKind::Dim(i) => pick(&self.dims, *i),
-            ExprKind::Range(i) => pick(&self.ranges, *i),
-            ExprKind::Runtime(i) => pick(&self.runtime, *i),
-            _ => Interval::ALL,
+            leaf => leaf.pick(&self.dims, &self.ranges, &self.runtime).copied().unwrap_or(Interval::ALL),
         }
     }
 }

@@ -169,7 +169,8 @@ fn refine(bounds: &Bounds, mut constraints: Vec<Constraint>) -> Option<Vec<Const
     Some(constraints)
 }
 
-fn renumber(variables: &[Variable], used: &[bool], make: fn(u32) -> Expr) -> (Vec<Variable>, Vec<Expr>) {
+/// The variables in use, and the new name of each old one.
+pub(super) fn renumber(variables: &[Variable], used: &[bool], make: fn(u32) -> Expr) -> (Vec<Variable>, Vec<Expr>) {
     let mut kept = Vec::new();
     let mut renamed = Vec::new();
     for (variable, used) in variables.iter().zip(used) {

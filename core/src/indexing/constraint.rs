@@ -109,22 +109,16 @@ fn invert(bound: Option<i64>) -> Option<Option<i64>> {
 fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> Option<(Ix, Interval)> {
     for g in coefficient_divisors(sum) {
         let (head, rest) = split_multiples(sum, g);
-        let rest = rest
-            .terms
-            .iter()
-            .fold(Interval::point(0), |range, &(term, k)| range + algebra.range(term) * Interval::point(k));
+        let ranges = rest.terms.iter().map(|&(term, k)| algebra.range(term) * Interval::point(k));
+        let rest = ranges.fold(Interval::point(0), |sum, range| sum + range);
         if rest.lower == i64::MIN || rest.upper == i64::MAX {
             continue;
         }
-        let least = |bound: i64| {
+        let common = |bound: i64, divide: fn(i64, i64) -> i64| {
             let (a, b) = (bound.checked_sub(rest.lower)?, bound.checked_sub(rest.upper)?);
-            (ceil_div(a, g) == ceil_div(b, g)).then(|| ceil_div(a, g))
+            (divide(a, g) == divide(b, g)).then(|| divide(a, g))
         };
-        let most = |bound: i64| {
-            let (a, b) = (bound.checked_sub(rest.lower)?, bound.checked_sub(rest.upper)?);
-            (floor_div(a, g) == floor_div(b, g)).then(|| floor_div(a, g))
-        };
-        let (lower, upper) = (lower.map(least), upper.map(most));
+        let (lower, upper) = (lower.map(|bound| common(bound, ceil_div)), upper.map(|bound| common(bound, floor_div)));
         if lower != Some(None) && upper != Some(None) {
             return Some(bounded(head, lower.flatten(), upper.flatten(), algebra));
         }
@@ -178,11 +172,16 @@ pub(super) fn tighten(constraints: &mut [Constraint], simplifier: &mut Simplifie
             let distance = simplifier.algebra.sub(y, x);
             let Some(distance) = simplifier.algebra.as_constant(distance) else { continue };
             let Some(residue) = floor_mod(r, m).checked_add(floor_mod(distance, m)) else { continue };
-            let lower = bounds.lower.checked_add(floor_mod(residue - floor_mod(bounds.lower, m), m));
-            let upper = bounds.upper.checked_sub(floor_mod(floor_mod(bounds.upper, m) - residue, m));
-            *bounds = Interval::new(lower.unwrap_or(bounds.lower), upper.unwrap_or(bounds.upper));
+            *bounds = to_residue(*bounds, residue, m);
         }
     }
+}
+
+/// The bounds moved in to numbers that leave this residue.
+fn to_residue(bounds: Interval, residue: i64, m: i64) -> Interval {
+    let lower = bounds.lower.checked_add(floor_mod(residue - floor_mod(bounds.lower, m), m));
+    let upper = bounds.upper.checked_sub(floor_mod(floor_mod(bounds.upper, m) - residue, m));
+    Interval::new(lower.unwrap_or(bounds.lower), upper.unwrap_or(bounds.upper))
 }
 
 fn single(bounds: Interval) -> Option<i64> {
@@ -198,9 +197,7 @@ pub(super) fn implied_bounds(constraint: &Constraint, variable: &Expr, simplifie
         && x == variable
         && let Some(r) = single(constraint.bounds)
     {
-        let lower = own.lower.checked_add(floor_mod(r - floor_mod(own.lower, m), m));
-        let upper = own.upper.checked_sub(floor_mod(floor_mod(own.upper, m) - r, m));
-        return Interval::new(lower.unwrap_or(own.lower), upper.unwrap_or(own.upper));
+        return to_residue(own, r, m);
     }
     let sum = algebra.as_sum(ix);
     let coefficient = sum.coefficient(variable);

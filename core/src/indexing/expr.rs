@@ -182,32 +182,16 @@ impl Expr {
     }
 
     fn eval_tree(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
-        let variable = |values: &[i64], i: u32| values.get(i as usize).copied().unwrap_or(0);
-        match self.kind() {
-            ExprKind::Constant(value) => *value,
-            ExprKind::Dim(i) => variable(dims, *i),
-            ExprKind::Range(i) => variable(ranges, *i),
-            ExprKind::Runtime(i) => variable(runtime, *i),
-            ExprKind::Add(a, b)
-            | ExprKind::Mul(a, b)
-            | ExprKind::FloorDiv(a, b)
-            | ExprKind::Mod(a, b)
-            | ExprKind::Min(a, b)
-            | ExprKind::Max(a, b) => {
-                self.kind().apply(a.eval_tree(dims, ranges, runtime), b.eval_tree(dims, ranges, runtime))
-            }
+        match (self.kind(), self.kind().operands()) {
+            (kind, Some((a, b))) => kind.apply(a.eval_tree(dims, ranges, runtime), b.eval_tree(dims, ranges, runtime)),
+            (ExprKind::Constant(value), None) => *value,
+            (variable, None) => variable.pick(dims, ranges, runtime).copied().unwrap_or(0),
         }
     }
 
     /// Replaces variables: `d<i>` by `dims[i]` and so on; variables beyond the slices stay.
     pub fn substitute(&self, dims: &[Expr], ranges: &[Expr], runtime: &[Expr]) -> Expr {
-        let pick = |list: &[Expr], i: u32| list.get(i as usize).cloned();
-        self.replace_leaves(&mut |leaf| match leaf {
-            ExprKind::Dim(i) => pick(dims, *i),
-            ExprKind::Range(i) => pick(ranges, *i),
-            ExprKind::Runtime(i) => pick(runtime, *i),
-            _ => None,
-        })
+        self.replace_leaves(&mut |leaf| leaf.pick(dims, ranges, runtime).cloned())
     }
 
     /// Replaces every leaf for which `f` has something. Shared subexpressions stay shared.
@@ -259,6 +243,17 @@ impl Expr {
 }
 
 impl ExprKind {
+    /// What the list of its kind holds for a variable: `dims[i]` for `d<i>`, and so on.
+    pub(super) fn pick<'l, T>(&self, dims: &'l [T], ranges: &'l [T], runtime: &'l [T]) -> Option<&'l T> {
+        let (list, i) = match self {
+            ExprKind::Dim(i) => (dims, i),
+            ExprKind::Range(i) => (ranges, i),
+            ExprKind::Runtime(i) => (runtime, i),
+            _ => return None,
+        };
+        list.get(*i as usize)
+    }
+
     /// The two operands of an inner node.
     pub(super) fn operands(&self) -> Option<(&Expr, &Expr)> {
         match self {
@@ -314,15 +309,11 @@ impl ExprKind {
     }
 
     fn structural_hash(&self) -> u64 {
-        let (a, b) = match self {
-            ExprKind::Constant(value) => (*value as u64, 0),
-            ExprKind::Dim(i) | ExprKind::Range(i) | ExprKind::Runtime(i) => (u64::from(*i), 0),
-            ExprKind::Add(a, b)
-            | ExprKind::Mul(a, b)
-            | ExprKind::FloorDiv(a, b)
-            | ExprKind::Mod(a, b)
-            | ExprKind::Min(a, b)
-            | ExprKind::Max(a, b) => (a.0.hash, b.0.hash),
+        let (a, b) = match (self, self.operands()) {
+            (_, Some((a, b))) => (a.0.hash, b.0.hash),
+            (ExprKind::Constant(value), _) => (*value as u64, 0),
+            (ExprKind::Dim(i) | ExprKind::Range(i) | ExprKind::Runtime(i), _) => (u64::from(*i), 0),
+            _ => (0, 0),
         };
         mix(mix(mix(u64::from(self.rank()) + 1) ^ a) ^ b)
     }
@@ -400,13 +391,10 @@ impl Ord for Expr {
         }
         match (self.kind().operands(), other.kind().operands()) {
             // Only one pair of operands is descended into: the equal ones are told apart above.
-            (Some((a, b)), Some((x, y))) if self.kind().rank() == other.kind().rank() => {
-                if a == x {
-                    b.cmp(y)
-                } else {
-                    a.cmp(x)
-                }
-            }
+            (Some((a, b)), Some((x, y))) if self.kind().rank() == other.kind().rank() => match a == x {
+                true => b.cmp(y),
+                false => a.cmp(x),
+            },
             (None, None) => self.kind().cmp(other.kind()),
             _ => self.kind().rank().cmp(&other.kind().rank()),
         }

@@ -31,16 +31,10 @@ pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: us
     let body = module.computation(computation);
     let (mut root, mut root_leaf) = (body.root, leaf);
     // A tuple computes nothing: the result is its operand.
-    while body.instruction(root).op == Op::Tuple {
-        let mut before = 0;
-        let holder = body.instruction(root).operands.iter().find(|id| {
-            let count = body.instruction(**id).shape.leaves().len();
-            let found = root_leaf < before + count;
-            before += if found { 0 } else { count };
-            found
-        });
-        let Some(&holder) = holder else { break };
-        (root, root_leaf) = (holder, root_leaf - before);
+    while body.instruction(root).op == Op::Tuple
+        && let Some(holder) = body.holder_of_leaf(body.instruction(root), root_leaf)
+    {
+        (root, root_leaf) = holder;
     }
     maps_from(module, computation, root, root_leaf)
 }

@@ -125,13 +125,8 @@ impl IndexingMap {
     pub fn undeclared_variable(&self) -> Option<Expr> {
         let mut missing = None;
         let mut check = |leaf: &ExprKind| {
-            let known = match leaf {
-                ExprKind::Dim(i) => (*i as usize) < self.dims.len(),
-                ExprKind::Range(i) => (*i as usize) < self.ranges.len(),
-                ExprKind::Runtime(i) => (*i as usize) < self.runtime.len(),
-                _ => true,
-            };
-            if !known && missing.is_none() {
+            let known = leaf.pick(&self.dims, &self.ranges, &self.runtime).is_some();
+            if !known && !matches!(leaf, ExprKind::Constant(_)) && missing.is_none() {
                 missing = Some(Expr::new(leaf.clone()));
             }
         };

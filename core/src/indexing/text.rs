@@ -11,6 +11,8 @@
 
 use std::fmt::{self, Write};
 
+use crate::hlo::text::print::joined;
+
 use super::{Constraint, Expr, ExprKind, IndexingMap, Variable};
 
 /// The names of a map's variables.
@@ -204,12 +206,7 @@ impl fmt::Display for IndexingMap {
 }
 
 fn write_group(f: &mut impl Write, names: &[(String, ExprKind)], open: char, close: char) -> fmt::Result {
-    f.write_char(open)?;
-    for (i, (name, _)) in names.iter().enumerate() {
-        f.write_str(if i == 0 { "" } else { ", " })?;
-        f.write_str(name)?;
-    }
-    f.write_char(close)
+    write!(f, "{open}{}{close}", joined(names.iter().map(|(name, _)| name), ", "))
 }
 
 impl IndexingMap {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use fusebox_compiler::{CompileError, Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_compiler::{CompileError, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Shape};
 use fusebox_core::plugin::schema::{self, Question, Request, Response};
@@ -18,10 +18,11 @@ use fusebox_runtime::{Executable, Program};
 use prost::Message;
 
 use super::kernel_ir::WORDS;
+use crate::compiled::options;
 use crate::random::Random;
 use crate::seeds::Seeds;
 use crate::worker::{damaged_code_runs, feeds};
-use crate::{Finding, Outcome, Target, mutate};
+use crate::{Outcome, Target, mutate};
 
 thread_local! {
     /// What is to happen to which answer in the current case.
@@ -41,42 +42,34 @@ struct Damage {
 /// Programs whose emitters' answers are damaged.
 pub struct Answers {
     programs: Vec<Source>,
-    input: Vec<u8>,
 }
 
 impl Answers {
     /// Of these programs.
     pub fn new(seeds: &Seeds) -> Answers {
-        Answers { programs: seeds.programs(), input: Vec::new() }
+        Answers { programs: seeds.programs() }
     }
 }
 
 impl Target for Answers {
-    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
+    fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let Some(source) = random.pick(&self.programs) else { return Ok("nothing") };
-        self.input.clone_from(&source.bytes);
-        feeds(&self.input)?;
-        case(source, random).map_err(|what| Finding { what, input: self.input.clone() })
-    }
-
-    fn input(&self) -> &[u8] {
-        &self.input
+        input.clone_from(&source.bytes);
+        feeds(input)?;
+        case(source, random)
     }
 }
 
 /// Compiles a program of whose emitters one answers something else, and runs it on the simulator.
 fn case(source: &Source, random: &mut Random) -> Result<Outcome, String> {
-    let question = [
-        Question::Emit,
-        Question::Emit,
-        Question::Emit,
-        Question::Plan,
-        Question::Plan,
-        Question::Consider,
-        Question::Claim,
-        Question::Bid,
-        Question::Describe,
-    ][random.below(9)];
+    let question = match random.below(9) {
+        0..3 => Question::Emit,
+        3..5 => Question::Plan,
+        5 => Question::Consider,
+        6 => Question::Claim,
+        7 => Question::Bid,
+        _ => Question::Describe,
+    };
     let (target, device) = match random.below(6) {
         0 | 1 => (Machine::cpu(), DeviceDescription::cpu(4)),
         2 => (Machine::nvptx(80), DeviceDescription::sm(80)),
@@ -93,16 +86,7 @@ fn case(source: &Source, random: &mut Random) -> Result<Outcome, String> {
     if registry.add_answers(Path::new("damaged.so"), Arc::new(answer)).is_err() {
         return Ok("library-refused");
     }
-    let options = Options {
-        target,
-        device,
-        emitters: Emitters { registry, ..Emitters::default() },
-        threads: 1,
-        until: Phase::Run,
-        stages: Vec::new(),
-        dump: Dump::default(),
-    };
-    let made = compile(source, &options);
+    let made = compile(source, &options(target, device, registry, Phase::Run));
     let changed = DAMAGE.with_borrow_mut(|damage| damage.take().is_some_and(|damage| damage.done));
     match made {
         Err(CompileError::Internal { message, .. }) => Err(format!("called a bug of fusebox: {message}")),

@@ -12,7 +12,7 @@ use crate::compiled::{Place, executable, registry};
 use crate::random::Random;
 use crate::seeds::Seeds;
 use crate::worker::feeds;
-use crate::{Finding, Outcome, Target, mutate};
+use crate::{Outcome, Target, mutate};
 
 /// Modules compiled at the start.
 const MOST_SEEDS: usize = 8;
@@ -24,14 +24,10 @@ const HEADER: usize = PREFIX + 32;
 pub struct Executables {
     seeds: Vec<Executable>,
     pool: Vec<Vec<u8>>,
-    input: Vec<u8>,
 }
 
 impl Executables {
-    /// Of small modules, for both targets.
-    ///
-    /// # Errors
-    /// If one does not compile.
+    /// Of small modules, for both targets. Fails if one does not compile.
     pub fn new(seeds: &Seeds) -> Result<Executables, String> {
         let registry = registry()?;
         let mut texts: Vec<&String> = seeds.texts.iter().collect();
@@ -49,67 +45,61 @@ impl Executables {
         }
         let pool = made.iter().map(|it| it.to_bytes().map_err(|error| error.to_string()));
         let pool = pool.collect::<Result<Vec<_>, String>>()?;
-        Ok(Executables { seeds: made, pool, input: Vec::new() })
+        Ok(Executables { seeds: made, pool })
     }
 
-    fn damaged(&mut self, random: &mut Random) -> Result<Outcome, String> {
+    fn damaged(&self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let Some(whole) = random.pick(&self.pool) else { return Ok("nothing") };
-        self.input = whole.clone();
+        input.clone_from(whole);
         let other = random.pick(&self.pool).cloned().unwrap_or_default();
-        mutate::bytes(random, &mut self.input, &other);
-        feeds(&self.input).map_err(|finding| finding.what)?;
-        match Executable::from_bytes(&self.input) {
+        mutate::bytes(random, input, &other);
+        feeds(input)?;
+        match Executable::from_bytes(input) {
             Err(_) => Ok("damaged"),
-            Ok(_) if self.pool.contains(&self.input) => Ok("unchanged"),
+            Ok(_) if self.pool.contains(input) => Ok("unchanged"),
             Ok(_) => Err("a damaged file is taken for whole".into()),
         }
     }
 
-    fn resealed(&mut self, random: &mut Random) -> Result<Outcome, String> {
+    fn resealed(&self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let Some(whole) = random.pick(&self.pool) else { return Ok("nothing") };
-        self.input = whole[HEADER..].to_vec();
+        *input = whole[HEADER..].to_vec();
         let other = random.pick(&self.pool).cloned().unwrap_or_default();
-        mutate::bytes(random, &mut self.input, &other);
-        self.input.splice(..0, whole[..HEADER].iter().copied());
-        seal(&mut self.input);
-        feeds(&self.input).map_err(|finding| finding.what)?;
-        Ok(load(Executable::from_bytes(&self.input).ok()))
+        mutate::bytes(random, input, &other);
+        input.splice(..0, whole[..HEADER].iter().copied());
+        seal(input);
+        load(input)
     }
 
     /// Well-formed, but with other numbers and parts in other places.
-    fn misleading(&mut self, random: &mut Random) -> Result<Outcome, String> {
+    fn misleading(&self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let Some(seed) = random.pick(&self.seeds) else { return Ok("nothing") };
         let mut value = serde_json::to_value(seed).map_err(|error| error.to_string())?;
         for _ in 0..=random.below(3) {
             change(&mut value, random);
         }
         let Ok(changed) = serde_json::from_value::<Executable>(value) else { return Ok("none") };
-        self.input = changed.to_bytes().map_err(|error| error.to_string())?;
-        feeds(&self.input).map_err(|finding| finding.what)?;
-        Ok(load(Executable::from_bytes(&self.input).ok()))
+        *input = changed.to_bytes().map_err(|error| error.to_string())?;
+        load(input)
     }
 }
 
 impl Target for Executables {
-    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
-        let outcome = match random.below(3) {
-            0 => self.damaged(random),
-            1 => self.resealed(random),
-            _ => self.misleading(random),
-        };
-        outcome.map_err(|what| Finding { what, input: self.input.clone() })
-    }
-
-    fn input(&self) -> &[u8] {
-        &self.input
+    fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
+        match random.below(3) {
+            0 => self.damaged(random, input),
+            1 => self.resealed(random, input),
+            _ => self.misleading(random, input),
+        }
     }
 }
 
-fn load(executable: Option<Executable>) -> Outcome {
-    let Some(executable) = executable else { return "refused" };
+fn load(input: &[u8]) -> Result<Outcome, String> {
+    feeds(input)?;
+    let Ok(executable) = Executable::from_bytes(input) else { return Ok("refused") };
     match Program::load(executable, &Options { threads: 1, ..Options::default() }) {
-        Ok(_) => "loaded",
-        Err(_) => "unloadable",
+        Ok(_) => Ok("loaded"),
+        Err(_) => Ok("unloadable"),
     }
 }
 

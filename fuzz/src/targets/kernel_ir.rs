@@ -1,95 +1,32 @@
 //! Kernel IR: the text of real kernels with their subgraph functions, damaged, and straight into lowering.
 
-use fusebox_compiler::{Dump, Emitters, Options, Phase, Source, compile};
+use std::sync::LazyLock;
+
+use fusebox_compiler::{Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Plan;
 use fusebox_lowering::{Argument, KernelSource, LoweringError, NoStages, Target as Machine};
-use fusebox_plugins::Registry;
 
+use crate::compiled::{options, registry};
 use crate::random::Random;
 use crate::seeds::Seeds;
 use crate::worker::feeds;
-use crate::{Finding, Outcome, Target, mutate};
+use crate::{Outcome, Target, mutate};
 
 /// What may stand somewhere in kernel IR.
-pub const WORDS: [&str; 76] = [
-    "\"arith.addi\"",
-    "\"arith.divsi\"",
-    "\"arith.floordivsi\"",
-    "\"arith.remui\"",
-    "\"arith.shli\"",
-    "\"arith.cmpi\"",
-    "\"arith.select\"",
-    "\"arith.bitcast\"",
-    "\"arith.extf\"",
-    "\"arith.truncf\"",
-    "\"arith.index_cast\"",
-    "\"arith.constant\"",
-    "\"arith.mulsi_extended\"",
-    "\"arith.fptosi\"",
-    "\"math.powf\"",
-    "\"math.ctlz\"",
-    "\"math.fma\"",
-    "\"complex.create\"",
-    "\"complex.re\"",
-    "\"tensor.extract\"",
-    "\"tensor.insert\"",
-    "\"tensor.empty\"",
-    "\"tensor.generate\"",
-    "\"scf.for\"",
-    "\"scf.if\"",
-    "\"scf.while\"",
-    "\"scf.condition\"",
-    "\"scf.yield\"",
-    "\"scf.index_switch\"",
-    "\"scf.execute_region\"",
-    "\"vector.broadcast\"",
-    "\"vector.shuffle\"",
-    "\"vector.extract\"",
-    "\"vector.reduction\"",
-    "\"vector.transfer_read\"",
-    "\"vector.from_elements\"",
-    "\"gpu.thread_id\"",
-    "\"gpu.block_id\"",
-    "\"gpu.barrier\"",
-    "\"func.func\"",
-    "\"func.call\"",
-    "\"func.return\"",
-    "\"xla_gpu.loop\"",
-    "\"xla_gpu.pure_call\"",
-    "\"xla_gpu.yield\"",
-    "\"xla_gpu.atomic_rmw\"",
-    "\"xla_gpu.shuffle_reduce\"",
-    "\"xla_gpu.allocate_shared\"",
-    "\"xla_gpu.sync_threads\"",
-    "\"xla_gpu.predicated_insert\"",
-    "i1",
-    "i4",
-    "i8",
-    "i32",
-    "i64",
-    "i65",
-    "si8",
-    "f32",
-    "f64",
-    "bf16",
-    "f8E4M3FN",
-    "index",
-    "complex",
-    "tensor",
-    "vector",
-    "4x8xf32",
-    "?xf32",
-    "memref",
-    "none",
-    "dense",
-    "array",
-    "affine_map",
-    "loc",
-    "floordiv",
-    "mod",
-    "%0",
-];
+pub static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| TEXT_OF_WORDS.split_whitespace().collect());
+
+const TEXT_OF_WORDS: &str = r#"
+    "arith.addi" "arith.divsi" "arith.floordivsi" "arith.remui" "arith.shli" "arith.cmpi" "arith.select"
+    "arith.bitcast" "arith.extf" "arith.truncf" "arith.index_cast" "arith.constant" "arith.mulsi_extended"
+    "arith.fptosi" "math.powf" "math.ctlz" "math.fma" "complex.create" "complex.re" "tensor.extract" "tensor.insert"
+    "tensor.empty" "tensor.generate" "scf.for" "scf.if" "scf.while" "scf.condition" "scf.yield" "scf.index_switch"
+    "scf.execute_region" "vector.broadcast" "vector.shuffle" "vector.extract" "vector.reduction"
+    "vector.transfer_read" "vector.from_elements" "gpu.thread_id" "gpu.block_id" "gpu.barrier" "func.func" "func.call"
+    "func.return" "xla_gpu.loop" "xla_gpu.pure_call" "xla_gpu.yield" "xla_gpu.atomic_rmw" "xla_gpu.shuffle_reduce"
+    "xla_gpu.allocate_shared" "xla_gpu.sync_threads" "xla_gpu.predicated_insert" i1 i4 i8 i32 i64 i65 si8 f32 f64 bf16
+    f8E4M3FN index complex tensor vector 4x8xf32 ?xf32 memref none dense array affine_map loc floordiv mod %0
+"#;
 
 /// A kernel as it is handed to lowering.
 #[derive(Clone, Debug)]
@@ -116,16 +53,8 @@ fn kernels(programs: &[Source]) -> Vec<Kernel> {
 }
 
 fn of(program: &Source, target: &Machine, device: &DeviceDescription) -> Vec<Kernel> {
-    let Ok(registry) = Registry::new(fusebox_bundle::emitters()) else { return Vec::new() };
-    let options = Options {
-        target: target.clone(),
-        device: device.clone(),
-        emitters: Emitters { registry, ..Emitters::default() },
-        threads: 1,
-        until: Phase::Emit,
-        stages: Vec::new(),
-        dump: Dump::default(),
-    };
+    let Ok(registry) = registry() else { return Vec::new() };
+    let options = options(target.clone(), device.clone(), registry, Phase::Emit);
     let made = compile(program, &options).map(|made| made.kernels).unwrap_or_default();
     made.into_iter()
         .map(|kernel| {
@@ -157,21 +86,20 @@ fn sizes(fusion: &fusebox_core::emitter::Fusion, plan: &Plan) -> Vec<u64> {
 /// Kernels of programs, damaged.
 pub struct KernelIr {
     kernels: Vec<Kernel>,
-    input: Vec<u8>,
 }
 
 impl KernelIr {
     /// Of the kernels of these programs.
     pub fn new(seeds: &Seeds) -> KernelIr {
-        KernelIr { kernels: kernels(&seeds.programs()), input: Vec::new() }
+        KernelIr { kernels: kernels(&seeds.programs()) }
     }
 }
 
 impl Target for KernelIr {
-    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
+    fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let Some(Kernel { mut source, text, target }) = damaged(&self.kernels, random) else { return Ok("nothing") };
-        self.input = text.clone().into_bytes();
-        feeds(&self.input)?;
+        *input = text.clone().into_bytes();
+        feeds(input)?;
         let compiled = fusebox_lowering::read(&source.entry, &text).and_then(|functions| {
             source.functions = functions;
             fusebox_lowering::compile(&[source], &target, &mut NoStages)
@@ -180,15 +108,8 @@ impl Target for KernelIr {
             Ok(_) => Ok("compiled"),
             Err(LoweringError::Invalid { .. }) => Ok("invalid"),
             Err(LoweringError::Unsupported { .. }) => Ok("unsupported"),
-            Err(error) => {
-                let what = format!("called a bug of fusebox: {error}");
-                Err(Finding { what, input: self.input.clone() })
-            }
+            Err(error) => Err(format!("called a bug of fusebox: {error}")),
         }
-    }
-
-    fn input(&self) -> &[u8] {
-        &self.input
     }
 }
 

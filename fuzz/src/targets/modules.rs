@@ -1,70 +1,54 @@
 //! Modules as text and as protobuf: reading, verifying, printing and writing again.
 
+use std::sync::LazyLock;
+
 use fusebox_core::hlo::{Diagnostic, Module, parse_module, print_module, read_proto, verify, write_proto};
 
 use crate::random::Random;
 use crate::seeds::Seeds;
 use crate::worker::feeds;
-use crate::{Finding, Outcome, Target, mutate};
+use crate::{Outcome, Target, mutate};
 
 /// HLO text.
-pub struct Text {
-    pool: Vec<Vec<u8>>,
-    input: Vec<u8>,
-}
+pub struct Text(Vec<Vec<u8>>);
 
 /// Serialised modules.
-pub struct Proto {
-    pool: Vec<Vec<u8>>,
-    input: Vec<u8>,
-}
+pub struct Proto(Vec<Vec<u8>>);
 
 impl Text {
     /// Of these texts.
     pub fn new(seeds: &Seeds) -> Text {
-        Text { pool: seeds.texts.iter().map(|text| text.clone().into_bytes()).collect(), input: Vec::new() }
+        Text(seeds.texts.iter().map(|text| text.clone().into_bytes()).collect())
     }
 }
 
 impl Proto {
     /// Of the modules that these texts are.
     pub fn new(seeds: &Seeds) -> Proto {
-        Proto { pool: seeds.modules().iter().map(write_proto).collect(), input: Vec::new() }
+        Proto(seeds.modules().iter().map(write_proto).collect())
     }
 }
 
 impl Target for Text {
-    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
-        self.input = random.pick(&self.pool).cloned().unwrap_or_default();
-        mutate::pieces(random, &mut self.input, &self.pool, PIECES);
-        feeds(&self.input)?;
-        let found = |what| Finding { what, input: self.input.clone() };
-        let parsed = parse_module(&String::from_utf8_lossy(&self.input), "input");
-        check(parsed, |module| {
+    fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
+        *input = random.pick(&self.0).cloned().unwrap_or_default();
+        mutate::pieces(random, input, &self.0, &PIECES);
+        feeds(input)?;
+        check(parse_module(&String::from_utf8_lossy(input), "input"), |module| {
             // Names in messages may be any text; names in HLO text may not. So only here they are printed.
             let again = parse_module(&print_module(module), "printed").map_err(|faults| faults[0].to_string())?;
             same(module, again, "printing")
         })
-        .map_err(found)
-    }
-
-    fn input(&self) -> &[u8] {
-        &self.input
     }
 }
 
 impl Target for Proto {
-    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
-        self.input = random.pick(&self.pool).cloned().unwrap_or_default();
-        let other = random.pick(&self.pool).cloned().unwrap_or_default();
-        mutate::bytes(random, &mut self.input, &other);
-        feeds(&self.input)?;
-        let found = |what| Finding { what, input: self.input.clone() };
-        check(read_proto(&self.input), |_| Ok(())).map_err(found)
-    }
-
-    fn input(&self) -> &[u8] {
-        &self.input
+    fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
+        *input = random.pick(&self.0).cloned().unwrap_or_default();
+        let other = random.pick(&self.0).cloned().unwrap_or_default();
+        mutate::bytes(random, input, &other);
+        feeds(input)?;
+        check(read_proto(input), |_| Ok(()))
     }
 }
 
@@ -105,58 +89,26 @@ fn same(module: &Module, mut again: Module, what: &str) -> Result<(), String> {
 }
 
 /// Pieces that are likely to matter.
-const PIECES: &[&str] = &[
-    "(",
-    ")",
-    "{",
-    "}",
-    "[",
-    "]",
-    ",",
-    "=",
-    "->",
-    "<=",
-    "\"",
-    "/*",
-    "*/",
-    "//",
-    "\n",
-    " ",
-    "%",
-    "#",
-    ":",
-    "0",
-    "-1",
-    "1",
+static PIECES: LazyLock<Vec<&str>> = LazyLock::new(|| [MARKS, PHRASES].concat());
+
+const MARKS: &[&str] = &[
+    "(", ")", "{", "}", "[", "]", ",", "=", "->", "<=", "\"", "/*", "*/", "//", "\n", " ", "%", "#", ":", "0", "-1",
+    "1", "nan", "-inf", "1e999", "f32[]", "s4[2]", "pred[]", "token[]", "opaque[]", "()", "ROOT ", "ENTRY ", "{...}",
+    "constant", "tuple", "{1,0}", "é", "-start", "-done",
+];
+
+const PHRASES: &[&str] = &[
     "9223372036854775807",
     "-9223372036854775808",
     "18446744073709551615",
     "4611686018427387904",
-    "nan",
-    "-inf",
-    "1e999",
-    "f32[]",
-    "s4[2]",
-    "pred[]",
     "c128[0,3]",
-    "token[]",
-    "opaque[]",
-    "()",
-    "ROOT ",
-    "ENTRY ",
     "HloModule ",
-    "{...}",
-    "constant",
     "parameter",
-    "tuple",
     "dimensions={}",
     ", dimensions={0,0}",
-    "{1,0}",
     "{0,1:T(8,128)S(1)}",
-    "é",
     ", window={size=1 stride=0}",
     ", metadata={op_name=\"x\"}",
     ", sharding={replicated}",
-    "-start",
-    "-done",
 ];

@@ -8,21 +8,17 @@ use tempfile::TempDir;
 
 use crate::random::Random;
 use crate::worker::feeds;
-use crate::{Finding, Outcome, Target, mutate};
+use crate::{Outcome, Target, mutate};
 
 /// Files that [`write_outputs`] made, changed.
 pub struct Npz {
     folder: TempDir,
     seeds: Vec<(Vec<Shape>, Vec<u8>)>,
     pool: Vec<Vec<u8>>,
-    input: Vec<u8>,
 }
 
 impl Npz {
-    /// Of arrays of some types and dimensions.
-    ///
-    /// # Errors
-    /// If there is no place for temporary files.
+    /// Of arrays of some types and dimensions. Fails if there is no place for temporary files.
     pub fn new() -> std::io::Result<Npz> {
         let folder = tempfile::tempdir()?;
         let mut seeds = Vec::new();
@@ -41,7 +37,7 @@ impl Npz {
             seeds.push((shapes, std::fs::read(&file)?));
         }
         let pool = seeds.iter().map(|(_, bytes)| bytes.clone()).collect();
-        Ok(Npz { folder, seeds, pool, input: Vec::new() })
+        Ok(Npz { folder, seeds, pool })
     }
 
     fn file(&self) -> PathBuf {
@@ -57,14 +53,13 @@ fn array(name: &str, dims: &[i64]) -> Option<ArrayLiteral> {
 }
 
 impl Target for Npz {
-    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
+    fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let Some((shapes, bytes)) = random.pick(&self.seeds) else { return Ok("nothing") };
-        self.input = bytes.clone();
+        input.clone_from(bytes);
         let other = random.pick(&self.pool).cloned().unwrap_or_default();
-        mutate::bytes(random, &mut self.input, &other);
-        feeds(&self.input)?;
-        let found = |what: String| Finding { what, input: self.input.clone() };
-        std::fs::write(self.file(), &self.input).map_err(|error| found(error.to_string()))?;
+        mutate::bytes(random, input, &other);
+        feeds(input)?;
+        std::fs::write(self.file(), input).map_err(|error| error.to_string())?;
         let Ok(read) = read_inputs(&self.file(), shapes) else { return Ok("refused") };
         let fits = read.iter().zip(shapes).all(|(value, shape)| {
             let array = value.as_array().zip(shape.as_array());
@@ -74,11 +69,7 @@ impl Target for Npz {
         });
         match fits && read.len() == shapes.len() {
             true => Ok("read"),
-            false => Err(found("arrays of other shapes than asked for".into())),
+            false => Err("arrays of other shapes than asked for".into()),
         }
-    }
-
-    fn input(&self) -> &[u8] {
-        &self.input
     }
 }

@@ -13,7 +13,7 @@ use crate::compiled::{Place, executable, registry};
 use crate::random::Random;
 use crate::seeds::Seeds;
 use crate::worker::feeds;
-use crate::{Finding, Outcome, Target, mutate};
+use crate::{Outcome, Target, mutate};
 
 /// Programs with larger arrays are compiled and not run.
 const MOST_ELEMENTS: i64 = 1 << 16;
@@ -25,7 +25,6 @@ pub struct Programs {
     seeds: Vec<String>,
     pool: Vec<Vec<u8>>,
     registry: Result<Registry, String>,
-    input: Vec<u8>,
 }
 
 impl Programs {
@@ -34,12 +33,12 @@ impl Programs {
         let seeds: Vec<String> =
             seeds.programs().into_iter().map(|program| String::from_utf8_lossy(&program.bytes).into_owned()).collect();
         let pool = seeds.iter().map(|text| text.clone().into_bytes()).collect();
-        Programs { seeds, pool, registry: registry(), input: Vec::new() }
+        Programs { seeds, pool, registry: registry() }
     }
 
-    fn check(&self, random: &mut Random) -> Result<Outcome, String> {
+    fn check(&self, input: &[u8], random: &mut Random) -> Result<Outcome, String> {
         let registry = self.registry.as_ref().map_err(Clone::clone)?;
-        let source = Source { bytes: self.input.clone(), ..Source::text("program.hlo", "") };
+        let source = Source { bytes: input.to_vec(), ..Source::text("program.hlo", "") };
         let Ok(module) = source.parse() else { return Ok("refused") };
         if !is_small(&module) {
             return Ok("large");
@@ -61,21 +60,17 @@ impl Programs {
 }
 
 impl Target for Programs {
-    fn run(&mut self, random: &mut Random) -> Result<Outcome, Finding> {
+    fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let mut text = random.pick(&self.seeds).cloned().unwrap_or_default();
         for _ in 0..=random.below(3) {
             text = relative(&text, random);
         }
-        self.input = text.into_bytes();
+        *input = text.into_bytes();
         if random.chance(8) {
-            mutate::pieces(random, &mut self.input, &self.pool, &[]);
+            mutate::pieces(random, input, &self.pool, &[]);
         }
-        feeds(&self.input)?;
-        self.check(random).map_err(|what| Finding { what, input: self.input.clone() })
-    }
-
-    fn input(&self) -> &[u8] {
-        &self.input
+        feeds(input)?;
+        self.check(input, random)
     }
 }
 

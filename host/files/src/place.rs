@@ -24,10 +24,8 @@ pub(crate) enum Place {
     Stream(FileKind),
 }
 
-/// Follows links, also those to files that do not exist yet.
-///
-/// # Errors
-/// If the name is a directory's or leads nowhere, or the file there may not be written.
+/// Follows links, also those to files that do not exist yet. Fails if the name is a directory's or leads nowhere, or
+/// the file there may not be written.
 pub(crate) fn find(path: &Path) -> Result<Place, WriteError> {
     if path.as_os_str().as_bytes().ends_with(b"/") {
         return Err(WriteError::Directory { path: path.into() });

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
+use fusebox_core::random::SplitMix64;
 use fusebox_runtime::npz::{NpzError, read_inputs};
 
 /// Where inputs come from.
@@ -57,7 +58,7 @@ fn random(parameters: &[Shape], seed: u64) -> Result<Vec<Literal>, InputError> {
     if bytes > MOST_RANDOM_BYTES {
         return Err(InputError::TooMany(bytes));
     }
-    let mut random = Random(seed ^ 0x9e37_79b9_7f4a_7c15);
+    let mut random = Random(SplitMix64(seed ^ 0x9e37_79b9_7f4a_7c15));
     parameters.iter().map(|shape| random_value(shape, &mut random)).collect()
 }
 
@@ -82,26 +83,12 @@ fn random_array(shape: &ArrayShape, random: &mut Random) -> Result<ArrayLiteral,
     Ok(ArrayLiteral { element_type: shape.element_type, dims: shape.dims.clone(), data: data.into() })
 }
 
-/// SplitMix64.
-struct Random(u64);
+struct Random(SplitMix64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Between 0 and 1.
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     /// Sum of four uniforms: mean 0, standard deviation 1.
     fn bell(&mut self) -> f64 {
-        let sum: f64 = (0..4).map(|_| self.unit()).sum();
+        let sum: f64 = (0..4).map(|_| self.0.unit()).sum();
         (sum - 2.0) * 3f64.sqrt()
     }
 
@@ -112,7 +99,7 @@ impl Random {
             (ElementType::F64, _) => self.bell().to_bits(),
             (ElementType::F32, _) => u64::from((self.bell() as f32).to_bits()),
             (_, Some(format)) => format.encode(self.bell()),
-            (ElementType::Pred, None) => self.next() >> 63,
+            (ElementType::Pred, None) => self.0.bits() >> 63,
             (other, None) => self.integer(other) as u64,
         };
         bits.to_le_bytes()[..width].to_vec()
@@ -120,7 +107,7 @@ impl Random {
 
     fn integer(&mut self, element_type: ElementType) -> i64 {
         let bits = element_type.bits().min(5);
-        let value = (self.next() >> (64 - bits)) as i64;
+        let value = (self.0.bits() >> (64 - bits)) as i64;
         let half = 1i64 << (bits - 1);
         if element_type.is_signed_integer() { value - half } else { value }
     }

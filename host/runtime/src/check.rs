@@ -9,10 +9,7 @@ use crate::{Access, Allocation, AllocationKind, Binding, Executable, KernelImage
 const MOST_THREADS: u32 = 1024;
 
 impl Executable {
-    /// Checks the executable.
-    ///
-    /// # Errors
-    /// In words, what makes no sense.
+    /// Checks the executable; says what makes no sense.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.allocations.iter().try_for_each(check_allocation)?;
         self.kernels.iter().try_for_each(|kernel| self.check_kernel(kernel))?;

@@ -1,5 +1,7 @@
 //! A program on the host's own processors: cpu kernels on a pool, or GPU kernels in the simulator.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,8 +12,11 @@ use crate::memory::Buffer;
 use crate::pool::Pool;
 use crate::thunks::Machine;
 use crate::{
-    Allocation, AllocationKind, CodeImage, Executable, LoadError, Options, RunError, Slice, ThreadOrder, Thunk,
+    Allocation, AllocationKind, CodeImage, Executable, LoadError, Options, RunError, Slice, ThreadOrder, Thunk, simt,
 };
+
+/// Large copies are shared out among the pool in parts of so many bytes.
+const COPY_PART: u64 = 256 << 10;
 
 /// A program in the host's memory.
 #[derive(Debug)]
@@ -26,10 +31,7 @@ pub struct Host {
 
 impl Host {
     /// Links the code and allocates the buffers. `pool` is the cpu target's; without one, kernels are simulated, their
-    /// threads in that `order`.
-    ///
-    /// # Errors
-    /// If the code cannot be linked, or memory is short.
+    /// threads in that `order`. Fails if the code cannot be linked, or memory is short.
     pub fn load(
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,
@@ -43,45 +45,80 @@ impl Host {
         Ok(Host { buffers, kernels, host_ops, pool, order })
     }
 
-    /// The pool of the cpu target.
-    ///
-    /// # Errors
-    /// If threads cannot be started.
+    /// The pool of the cpu target. Fails if threads cannot be started.
     pub fn pool(options: &Options) -> Result<Pool, LoadError> {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if options.threads == 0 { available() } else { options.threads };
         Pool::new(threads).map_err(|source| LoadError::System { what: "starting threads", source })
     }
 
-    /// Runs thunks; gives the time taken.
-    ///
-    /// # Errors
-    /// If a host operation fails or the simulator finds a fault.
-    pub fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
-        let start = Instant::now();
-        let mut machine = Machine {
-            buffers: &mut self.buffers,
-            kernels: &self.kernels,
-            host_ops: &self.host_ops,
-            pool: self.pool.as_ref(),
-            order: self.order,
-        };
-        machine.run(thunks)?;
-        Ok(start.elapsed())
-    }
-
-    /// Puts bytes in place.
-    pub fn write(&mut self, slice: &Slice, bytes: &[u8]) {
-        self.buffers[slice.allocation as usize].as_mut_slice()[range(slice)].copy_from_slice(bytes);
-    }
-
-    /// The bytes of a slice.
-    pub fn read(&self, slice: &Slice) -> &[u8] {
-        &self.buffers[slice.allocation as usize].as_slice()[range(slice)]
+    fn address(&self, slice: &Slice) -> *mut u8 {
+        // SAFETY: the slice lies within its allocation (checked at load).
+        unsafe { self.buffers[slice.allocation as usize].address().add(slice.offset as usize) }
     }
 }
 
-fn range(slice: &Slice) -> std::ops::Range<usize> {
+impl Machine for Host {
+    fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
+        let start = Instant::now();
+        self.run(thunks)?;
+        Ok(start.elapsed())
+    }
+
+    fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
+        let kernel = &self.kernels[kernel as usize];
+        let addresses: Vec<*mut u8> = arguments.iter().map(|s| self.address(s)).collect();
+        match &self.pool {
+            Some(pool) => launch_cpu(kernel, &addresses, pool),
+            None => simt::run_grid(kernel, &addresses, self.order)?,
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
+        let (source, target) = (self.address(from) as usize, self.address(to) as usize);
+        let copy = |parts: Range<u64>| {
+            let end = (parts.end * COPY_PART).min(from.bytes);
+            let (start, length) = ((parts.start * COPY_PART) as usize, end - parts.start * COPY_PART);
+            // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
+            unsafe {
+                let (source, target) = (source as *const u8, target as *mut u8);
+                std::ptr::copy_nonoverlapping(source.add(start), target.add(start), length as usize);
+            }
+        };
+        let parts = from.bytes.div_ceil(COPY_PART);
+        match &self.pool {
+            Some(pool) if parts > 1 => pool.run(parts, &copy),
+            _ => copy(0..parts),
+        }
+        Ok(())
+    }
+
+    fn read(&self, slice: &Slice) -> Result<Cow<'_, [u8]>, RunError> {
+        Ok(Cow::Borrowed(&self.buffers[slice.allocation as usize].as_slice()[range(slice)]))
+    }
+
+    fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
+        self.buffers[slice.allocation as usize].as_mut_slice()[range(slice)].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn host_ops(&self) -> &[LoadedHostOp] {
+        &self.host_ops
+    }
+}
+
+fn launch_cpu(kernel: &LoadedKernel, addresses: &[*mut u8], pool: &Pool) {
+    let function = kernel.cpu_function();
+    let arguments = addresses.as_ptr() as usize;
+    pool.run(kernel.image.blocks, &|blocks| {
+        // SAFETY: the arguments are the launch's buffers in the order of the signature, they outlive the
+        // launch, and different blocks write different bytes.
+        unsafe { function(arguments as *const _, blocks.start as i64, blocks.end as i64) }
+    });
+}
+
+fn range(slice: &Slice) -> Range<usize> {
     slice.offset as usize..(slice.offset + slice.bytes) as usize
 }
 

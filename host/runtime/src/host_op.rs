@@ -14,10 +14,7 @@ pub struct LoadedHostOp {
 }
 
 impl LoadedHostOp {
-    /// Reads the operation's HLO.
-    ///
-    /// # Errors
-    /// If it cannot be read.
+    /// Reads the operation's HLO. Fails if it cannot be read.
     pub fn new(op: &HostOp) -> Result<LoadedHostOp, LoadError> {
         let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
         let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
@@ -45,10 +42,8 @@ impl LoadedHostOp {
         }
     }
 
-    /// Executes it on the bytes of the operands' leaves; gives the bytes of the result's leaves.
-    ///
-    /// # Errors
-    /// If the interpreter refuses.
+    /// Executes it on the bytes of the operands' leaves; gives the bytes of the result's leaves. Fails if the
+    /// interpreter refuses.
     pub fn execute(&self, arguments: &[&[u8]]) -> Result<Vec<ArrayLiteral>, RunError> {
         let mut leaves = arguments.iter();
         let inputs = self.parameters.iter().map(|shape| assemble(shape, &mut leaves));
@@ -63,10 +58,8 @@ fn first(faults: &[Diagnostic]) -> String {
     faults.first().map_or_else(|| "unreadable".into(), Diagnostic::to_string)
 }
 
-/// Checks that all steps of a program hand over as many bytes as their host operations read and write.
-///
-/// # Errors
-/// Names the first operation for which they do not.
+/// Checks that all steps of a program hand over as many bytes as their host operations read and write. Names the first
+/// operation for which they do not.
 pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadError> {
     thunks.iter().try_for_each(|thunk| match thunk {
         Thunk::HostOp { op, arguments, results } => ops[*op as usize].check_step(arguments, results),
@@ -89,10 +82,7 @@ fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Bytes, RunError> {
     Ok(literal.into())
 }
 
-/// A value of that shape from the bytes of its array leaves.
-///
-/// # Errors
-/// If memory is short.
+/// A value of that shape from the bytes of its array leaves. Fails if memory is short.
 pub fn assemble<'a>(shape: &Shape, leaves: &mut impl Iterator<Item = &'a &'a [u8]>) -> Result<Literal, RunError> {
     Ok(match shape {
         Shape::Array(array) => Literal::Array(ArrayLiteral {

@@ -27,10 +27,7 @@ unsafe impl Send for LoadedKernel {}
 unsafe impl Sync for LoadedKernel {}
 
 impl LoadedKernel {
-    /// Looks the kernel's function up.
-    ///
-    /// # Errors
-    /// If the object does not have it.
+    /// Looks the kernel's function up. Fails if the object does not have it.
     pub fn new(image: &KernelImage, object: Arc<LoadedObject>) -> Result<LoadedKernel, LoadError> {
         let address = object
             .function(&image.symbol)

@@ -54,7 +54,6 @@ impl Buffer {
         Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
     }
 
-    /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: `start` points to `bytes` initialised bytes owned by this buffer.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }

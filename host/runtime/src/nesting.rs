@@ -15,10 +15,7 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Decodes what is one level further in.
-///
-/// # Errors
-/// If that is deeper than [`DEEPEST`], or cannot be decoded.
+/// Decodes what is one level further in. Fails if that is deeper than [`DEEPEST`], or cannot be decoded.
 pub fn one_deeper<'de, D: Deserializer<'de>, T: Deserialize<'de>>(decoder: D) -> Result<T, D::Error> {
     let depth = DEPTH.get();
     if depth == DEEPEST {

@@ -13,7 +13,6 @@ const CLAIMS_PER_THREAD: u64 = 8;
 /// Turns a worker waits in a loop for the next job before it sleeps.
 const SPINS: u32 = 2000;
 
-/// The threads.
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -26,7 +25,6 @@ struct Shared {
     wake: Condvar,
     /// Counts jobs, so that a worker takes each at most once.
     generation: AtomicU64,
-    /// Workers inside the current job.
     active: AtomicUsize,
     stop: AtomicBool,
 }
@@ -63,10 +61,7 @@ impl Job {
 }
 
 impl Pool {
-    /// A pool of `threads` threads, the caller of [`Pool::run`] among them.
-    ///
-    /// # Errors
-    /// If the system refuses a thread.
+    /// A pool of `threads` threads, the caller of [`Pool::run`] among them. Fails if the system refuses a thread.
     pub fn new(threads: usize) -> std::io::Result<Pool> {
         let shared = Arc::new(Shared::default());
         let mut workers = Vec::new();

@@ -1,6 +1,5 @@
 //! A loaded executable: code linked, buffers allocated, ready to run any number of times.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
@@ -8,8 +7,9 @@ use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
 use crate::cuda::Cuda;
 use crate::host::Host;
 use crate::host_op::{LoadedHostOp, assemble, check_steps};
+use crate::thunks::Machine;
 use crate::value::describe;
-use crate::{Executable, LoadError, RunError, Slice, Target, ThreadOrder};
+use crate::{Executable, LoadError, RunError, Target, ThreadOrder};
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -24,14 +24,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Program {
     executable: Executable,
-    place: Place,
-}
-
-/// Where a program's memory is and its kernels run.
-#[derive(Debug)]
-enum Place {
-    Host(Host),
-    Cuda(Cuda),
+    machine: Box<dyn Machine>,
 }
 
 impl Program {
@@ -43,12 +36,12 @@ impl Program {
         executable.check().map_err(LoadError::Object)?;
         let host_ops = executable.host_ops.iter().map(LoadedHostOp::new).collect::<Result<Vec<_>, _>>()?;
         check_steps(&executable.thunks, &host_ops)?;
-        let place = match executable.target {
-            Target::Cpu => Place::Host(Host::load(&executable, host_ops, Some(Host::pool(options)?), options.order)?),
-            Target::Simt => Place::Host(Host::load(&executable, host_ops, None, options.order)?),
-            Target::Cuda(capability) => Place::Cuda(Cuda::load(&executable, capability, host_ops)?),
+        let machine: Box<dyn Machine> = match executable.target {
+            Target::Cpu => Box::new(Host::load(&executable, host_ops, Some(Host::pool(options)?), options.order)?),
+            Target::Simt => Box::new(Host::load(&executable, host_ops, None, options.order)?),
+            Target::Cuda(capability) => Box::new(Cuda::load(&executable, capability, host_ops)?),
         };
-        Ok(Program { executable, place })
+        Ok(Program { executable, machine })
     }
 
     /// What was loaded.
@@ -78,7 +71,7 @@ impl Program {
             }
         }
         let slices = self.executable.parameters.iter().flat_map(|p| &p.leaves);
-        slices.zip(inputs).try_for_each(|(slice, input)| self.place.write(slice, &input.data))
+        slices.zip(inputs).try_for_each(|(slice, input)| self.machine.write(slice, &input.data))
     }
 
     /// Runs on the inputs in place; the result stays in the program's buffers. Gives the time taken, on a GPU as its
@@ -87,10 +80,7 @@ impl Program {
     /// # Errors
     /// If a host operation or a GPU fails or the simulator finds a fault.
     pub fn execute(&mut self) -> Result<Duration, RunError> {
-        match &mut self.place {
-            Place::Host(host) => host.execute(&self.executable.thunks),
-            Place::Cuda(cuda) => cuda.execute(&self.executable.thunks),
-        }
+        self.machine.execute(&self.executable.thunks)
     }
 
     /// The result of the last execution.
@@ -99,7 +89,7 @@ impl Program {
     /// If memory is short, or a GPU does not deliver it.
     pub fn result(&self) -> Result<Literal, RunError> {
         let binding = &self.executable.result;
-        let leaves = binding.leaves.iter().map(|s| self.place.read(s)).collect::<Result<Vec<_>, _>>()?;
+        let leaves = binding.leaves.iter().map(|s| self.machine.read(s)).collect::<Result<Vec<_>, _>>()?;
         let leaves: Vec<&[u8]> = leaves.iter().map(|bytes| bytes.as_ref()).collect();
         let shape = binding.shape.to_shape().unwrap_or(Shape::Token);
         assemble(&shape, &mut leaves.iter())
@@ -113,24 +103,5 @@ impl Program {
         self.set_inputs(inputs)?;
         self.execute()?;
         self.result()
-    }
-}
-
-impl Place {
-    fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
-        match self {
-            Place::Host(host) => {
-                host.write(slice, bytes);
-                Ok(())
-            }
-            Place::Cuda(cuda) => cuda.write(slice, bytes),
-        }
-    }
-
-    fn read(&self, slice: &Slice) -> Result<Cow<'_, [u8]>, RunError> {
-        match self {
-            Place::Host(host) => Ok(Cow::Borrowed(host.read(slice))),
-            Place::Cuda(cuda) => cuda.read(slice).map(Cow::Owned),
-        }
     }
 }

@@ -4,7 +4,6 @@ use fusebox_core::hlo::Instruction;
 
 use crate::error::{Outcome, malformed};
 
-/// Attributes by name.
 pub(super) struct Attributes {
     entries: Vec<(String, String)>,
 }
@@ -26,12 +25,10 @@ impl Attributes {
         self.entries.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    /// A truth value.
     pub fn flag(&self, name: &str) -> Option<bool> {
         self.get(name)?.parse().ok()
     }
 
-    /// An integer.
     pub fn integer(&self, name: &str) -> Outcome<i64> {
         match self.get(name).and_then(|value| value.parse().ok()) {
             Some(value) => Ok(value),

@@ -3,15 +3,16 @@
 use fusebox_core::hlo::{ArrayShape, ElementType, Instruction, Shape, Transpose};
 
 use super::attributes::Attributes;
-use crate::error::{Outcome, malformed, unsupported};
+use crate::error::{Outcome, ensure, malformed, unsupported};
 use crate::linalg::{self, Matrix, TriangularForm, batch_dims, matrices, stack};
 use crate::number::Complex;
-use crate::value::{Array, Value};
+use crate::operands::Operands;
+use crate::value::Value;
 
 /// One call: attributes, operands, and the element types of the results.
 struct Call<'a> {
     attributes: &'a Attributes,
-    operands: &'a [&'a Array],
+    operands: &'a Operands,
     results: Vec<&'a ArrayShape>,
 }
 
@@ -20,7 +21,7 @@ pub(super) fn evaluate(
     routine: &str,
     instruction: &Instruction,
     attributes: &Attributes,
-    operands: &[&Array],
+    operands: &Operands,
 ) -> Outcome<Value> {
     let results = instruction.shape.leaves().into_iter().filter_map(Shape::as_array).collect();
     let call = Call { attributes, operands, results };
@@ -52,10 +53,6 @@ fn reals(values: impl IntoIterator<Item = f64>) -> Matrix {
 }
 
 impl Call<'_> {
-    fn operand(&self, index: usize) -> Outcome<&Array> {
-        self.operands.get(index).copied().map_or_else(|| malformed(format!("operand {index} is missing")), Ok)
-    }
-
     fn result(&self, index: usize) -> Outcome<&ArrayShape> {
         self.results.get(index).copied().map_or_else(|| malformed(format!("result {index} is missing")), Ok)
     }
@@ -67,7 +64,7 @@ impl Call<'_> {
         ranks: &[usize],
         mut factor: impl FnMut(usize, Matrix) -> Outcome<Vec<Matrix>>,
     ) -> Outcome<Value> {
-        let x = self.operand(0)?;
+        let x = self.operands.array(0)?;
         let batch = batch_dims(x);
         let mut parts: Vec<Vec<Matrix>> = vec![Vec::new(); ranks.len()];
         for (b, matrix) in matrices(x)?.into_iter().enumerate() {
@@ -90,7 +87,7 @@ impl Call<'_> {
             };
             results.push(Value::from(stack(self.result(index)?.element_type, batch, inner, list)?));
         }
-        Ok(if results.len() == 1 { results.remove(0) } else { Value::Tuple(results) })
+        Ok(Value::one_or_tuple(results))
     }
 
     fn square(a: &Matrix) -> Outcome<()> {
@@ -127,7 +124,7 @@ impl Call<'_> {
                 _ => Transpose::None,
             },
         };
-        linalg::triangular_solve(self.operand(0)?, self.operand(1)?, form).map(Value::from)
+        linalg::triangular_solve(self.operands.array(0)?, self.operands.array(1)?, form).map(Value::from)
     }
 
     /// Result: factors, taus.
@@ -140,7 +137,7 @@ impl Call<'_> {
 
     /// Operands: matrix, columns to go first (non-zero). Result: factors, order from 1, taus.
     fn geqp3(&self) -> Outcome<Value> {
-        let fixed = self.operand(1)?.ints()?;
+        let fixed = self.operands.array(1)?.ints()?;
         self.batched(&[2, 1, 1], |b, a| {
             let columns = a.columns;
             let fixed: Vec<bool> = (0..columns).map(|c| fixed.get(b * columns + c).is_some_and(|&x| x != 0)).collect();
@@ -152,14 +149,13 @@ impl Call<'_> {
 
     /// Operands: factors, taus. Result: the unitary factor.
     fn orgqr(&self) -> Outcome<Value> {
-        let taus = self.operand(1)?;
+        let taus = self.operands.array(1)?;
         let count = taus.dims.last().copied().unwrap_or(0);
         let taus = taus.to_complex()?;
         self.batched(&[2], |b, a| {
             let taus = taus.get(b * count..(b + 1) * count).unwrap_or_default();
-            if count > a.columns || a.columns > a.rows {
-                return malformed("orgqr takes at least as many rows as columns as reflectors");
-            }
+            let fits = count <= a.columns && a.columns <= a.rows;
+            ensure!(fits, "orgqr takes at least as many rows as columns as reflectors");
             Ok(vec![linalg::unitary_from_reflectors(&a, taus)])
         })
     }
@@ -167,15 +163,14 @@ impl Call<'_> {
     /// Operands: lower, main and upper diagonal, right-hand sides. Result: the diagonals as they were
     /// left, the solution, status. JAX pads the outer diagonals to full length.
     fn gtsv(&self) -> Outcome<Value> {
-        let right = self.operand(3)?;
-        let [lower, main, upper] = [0, 1, 2].map(|i| self.operand(i).and_then(|d| Ok((d, d.to_complex()?))));
+        let right = self.operands.array(3)?;
+        let [lower, main, upper] = [0, 1, 2].map(|i| self.operands.array(i).and_then(|d| Ok((d, d.to_complex()?))));
         let (lower, main, upper) = (lower?, main?, upper?);
         let n = main.0.dims.last().copied().unwrap_or(0);
         let mut parts: Vec<Vec<Matrix>> = vec![Vec::new(); 5];
         for (b, right) in matrices(right)?.into_iter().enumerate() {
-            if right.rows != n || [&lower.0, &upper.0].iter().any(|d| d.dims != main.0.dims) {
-                return malformed("the diagonals do not fit the right-hand side");
-            }
+            let fits = right.rows == n && [&lower.0, &upper.0].iter().all(|d| d.dims == main.0.dims);
+            ensure!(fits, "the diagonals do not fit the right-hand side");
             let line = |d: &[Complex]| d[b * n..(b + 1) * n].to_vec();
             // The lower diagonal begins at its second element.
             let mut below = line(&lower.1);
@@ -237,9 +232,7 @@ impl Call<'_> {
         self.batched(&[2, 1, 0], |_, a| {
             Self::square(&a)?;
             let n = a.rows as i64;
-            if low < 1 || high > n || (n > 0 && low > high) {
-                return malformed(format!("gehrd from {low} to {high} of {n}"));
-            }
+            ensure!(1 <= low && high <= n && (n == 0 || low <= high), "gehrd from {low} to {high} of {n}");
             let (form, taus) = linalg::hessenberg(a, low as usize - 1, high as usize);
             Ok(vec![form, Matrix::column_vector(taus), integers([0])])
         })
@@ -248,14 +241,14 @@ impl Call<'_> {
     /// Result: eigenvalues (for real matrices real and imaginary parts apart), left and right
     /// eigenvectors, status.
     fn geev(&self) -> Outcome<Value> {
-        let real = self.operand(0)?.ty.is_float();
+        let real = self.operands.array(0)?.ty.is_float();
         let vectors = |name: &str| Ok(self.attributes.letter(name)? == 'V');
         let (left, right) = (vectors("compute_left")?, vectors("compute_right")?);
         let work = |a: &Matrix| -> Outcome<(Vec<Complex>, Matrix, Matrix, i64)> {
             Self::square(a)?;
             let Some(eigen) = linalg::eigenvectors(a, real) else {
                 let empty = Matrix::zeros(a.rows, a.rows);
-                return Ok((vec![Complex::default(); a.rows], empty.clone(), empty, 1));
+                return Ok((vec![Complex::ZERO; a.rows], empty.clone(), empty, 1));
             };
             let blank = || Matrix::zeros(a.rows, a.rows);
             let of_adjoint = if left { eigen.left } else { blank() };
@@ -277,7 +270,7 @@ impl Call<'_> {
     /// Complex matrices only. Result: triangular factor, unitary factor, eigenvalues, number sorted,
     /// status.
     fn gees(&self) -> Outcome<Value> {
-        if self.operand(0)?.ty.is_float() {
+        if self.operands.array(0)?.ty.is_float() {
             return unsupported("the real Schur form (gees of a real matrix); convert the matrix to complex");
         }
         if self.attributes.letter("sort")? != 'N' {
@@ -296,7 +289,7 @@ impl Call<'_> {
     }
 
     fn epsilon(&self) -> Outcome<f64> {
-        Ok(match self.operand(0)?.ty {
+        Ok(match self.operands.array(0)?.ty {
             ElementType::F32 | ElementType::C64 => f64::from(f32::EPSILON) / 2.0,
             _ => f64::EPSILON / 2.0,
         })

@@ -7,29 +7,29 @@ use fusebox_core::hlo::{CustomCallAttrs, Instruction};
 
 use crate::error::{Outcome, malformed, unsupported};
 use crate::evaluator::Evaluator;
+use crate::operands::Operands;
 use crate::sort;
-use crate::value::{Array, Value};
+use crate::value::Value;
 
 use attributes::Attributes;
 
-/// Evaluates a custom call.
 pub(crate) fn evaluate(
     evaluator: &mut Evaluator,
     instruction: &Instruction,
     attrs: &CustomCallAttrs,
-    operands: Vec<Value>,
+    operands: Operands,
 ) -> Outcome<Value> {
     let attributes = Attributes::new(instruction);
     match attrs.target.as_str() {
-        target if is_identity(target) => identity(operands),
+        target if is_identity(target) => Ok(Value::one_or_tuple(operands.0)),
         "TopK" => {
             let k = last_dim_of_first_result(instruction)?;
-            sort::topk(array(&operands, 0)?, k, attributes.flag("largest").unwrap_or(true))
+            sort::topk(operands.array(0)?, k, attributes.flag("largest").unwrap_or(true))
         }
         // XLA wraps calls of composites and host computations this way.
-        "xla.call" | "Call" if attrs.called.len() == 1 => evaluator.call(attrs.called[0], operands),
+        "xla.call" | "Call" if attrs.called.len() == 1 => evaluator.call(attrs.called[0], operands.0),
         target => match target.strip_prefix("lapack_").and_then(|rest| rest.strip_suffix("_ffi")) {
-            Some(routine) => lapack::evaluate(routine, instruction, &attributes, &arrays(&operands)?),
+            Some(routine) => lapack::evaluate(routine, instruction, &attributes, &operands),
             None => unsupported(format!("the custom-call target \"{target}\"")),
         },
     }
@@ -50,21 +50,6 @@ fn is_identity(target: &str) -> bool {
         "ResizeHint",
     ];
     MARKERS.contains(&target) || target.starts_with("xla.sdy.")
-}
-
-fn identity(mut operands: Vec<Value>) -> Outcome<Value> {
-    match operands.len() {
-        1 => Ok(operands.remove(0)),
-        _ => Ok(Value::Tuple(operands)),
-    }
-}
-
-fn array(operands: &[Value], index: usize) -> Outcome<&Array> {
-    operands.get(index).map_or_else(|| malformed(format!("operand {index} is missing")), Value::array)
-}
-
-fn arrays(operands: &[Value]) -> Outcome<Vec<&Array>> {
-    operands.iter().map(Value::array).collect()
 }
 
 fn last_dim_of_first_result(instruction: &Instruction) -> Outcome<i64> {

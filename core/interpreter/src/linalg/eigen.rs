@@ -3,7 +3,7 @@
 
 use super::Matrix;
 use super::hessenberg::hessenberg;
-use super::householder::unitary_from_reflectors;
+use super::householder::unitary_below;
 use crate::number::{Complex, complex};
 
 /// Eigenvalues with right and left eigenvectors as columns, each of length 1 with its largest
@@ -21,22 +21,11 @@ pub(crate) fn schur(a: &Matrix) -> Option<(Matrix, Matrix)> {
         return None;
     }
     let (factors, taus) = hessenberg(a.clone(), 0, n);
-    let mut tails = Matrix::zeros(n.saturating_sub(1), n.saturating_sub(1));
-    for r in 1..n {
-        (0..n - 1).for_each(|c| tails.set(r - 1, c, factors.get(r, c)));
-    }
-    let inner = unitary_from_reflectors(&tails, &taus);
-    let mut q = Matrix::identity(n, n);
-    let mut t = factors;
-    for r in 1..n {
-        (1..n).for_each(|c| q.set(r, c, inner.get(r - 1, c - 1)));
-        (0..r - 1).for_each(|c| t.set(r, c, Complex::default()));
-    }
+    let mut q = unitary_below(&factors, &taus);
+    let mut t = Matrix::from_fn(n, n, |r, c| if r > c + 1 { Complex::ZERO } else { factors.get(r, c) });
     let converged = iterate(&mut t, &mut q);
-    for r in 1..n {
-        (0..r).for_each(|c| t.set(r, c, Complex::default()));
-    }
-    converged.then_some((t, q))
+    let upper = |r, c| if r > c { Complex::ZERO } else { t.get(r, c) };
+    converged.then(|| (Matrix::from_fn(n, n, upper), q))
 }
 
 /// Drives the subdiagonal to zero from the bottom up.
@@ -52,7 +41,7 @@ fn iterate(t: &mut Matrix, q: &mut Matrix) -> bool {
         };
         let start = (1..end).rev().find(|&k| small(k)).unwrap_or(0);
         if start > 0 {
-            t.set(start, start - 1, Complex::default());
+            t.set(start, start - 1, Complex::ZERO);
         }
         if start == last {
             end -= 1;
@@ -92,7 +81,7 @@ fn qr_step(t: &mut Matrix, q: &mut Matrix, start: usize, end: usize, shift: Comp
         let (x, y) = (t.get(k, k), t.get(k + 1, k));
         let length = x.abs().hypot(y.abs());
         let (c, s) = if length == 0.0 {
-            (complex(1.0, 0.0), Complex::default())
+            (complex(1.0, 0.0), Complex::ZERO)
         } else {
             (x.scale(1.0 / length), y.scale(1.0 / length))
         };
@@ -121,13 +110,13 @@ pub(crate) fn eigenvectors(a: &Matrix, real: bool) -> Option<Eigen> {
     let (t, q) = schur(a)?;
     let n = a.rows;
     let mut values: Vec<Complex> = (0..n).map(|i| t.get(i, i)).collect();
-    let mut right = columns_of(&q, &triangular_vectors(&t));
+    let mut right = q.times(&triangular_vectors(&t));
     // Left vectors of A are right vectors of its adjoint: those of Tᴴ, read from the other end.
-    let mut left = columns_of(&q, &left_triangular_vectors(&t));
+    let mut left = q.times(&left_triangular_vectors(&t));
     if real {
         let order = pair_up(&mut values);
-        right = reordered(&right, &order);
-        left = reordered(&left, &order);
+        right = right.with_columns(&order);
+        left = left.with_columns(&order);
         make_real(&mut right, &mut left, &mut values);
     }
     normalise(&mut right);
@@ -141,8 +130,7 @@ fn triangular_vectors(t: &Matrix) -> Matrix {
     let mut vectors = Matrix::identity(n, n);
     for k in 0..n {
         for row in (0..k).rev() {
-            let sum =
-                (row + 1..=k).fold(Complex::default(), |sum, c| sum.add(t.get(row, c).multiply(vectors.get(c, k))));
+            let sum = (row + 1..=k).fold(Complex::ZERO, |sum, c| sum.add(t.get(row, c).multiply(vectors.get(c, k))));
             let gap = nonzero(t.get(row, row).subtract(t.get(k, k)), t);
             vectors.set(row, k, sum.negate().divide(gap));
         }
@@ -157,7 +145,7 @@ fn left_triangular_vectors(t: &Matrix) -> Matrix {
     for k in 0..n {
         for column in k + 1..n {
             let sum = (k..column)
-                .fold(Complex::default(), |sum, r| sum.add(t.get(r, column).conjugate().multiply(vectors.get(r, k))));
+                .fold(Complex::ZERO, |sum, r| sum.add(t.get(r, column).conjugate().multiply(vectors.get(r, k))));
             let gap = nonzero(t.get(column, column).subtract(t.get(k, k)).conjugate(), t);
             vectors.set(column, k, sum.negate().divide(gap));
         }
@@ -170,18 +158,6 @@ fn nonzero(gap: Complex, t: &Matrix) -> Complex {
     let norm = t.elements().iter().fold(0f64, |m, z| m.max(z.abs()));
     let least = (f64::EPSILON * norm).max(f64::MIN_POSITIVE);
     if gap.abs() < least { complex(least, 0.0) } else { gap }
-}
-
-fn columns_of(q: &Matrix, vectors: &Matrix) -> Matrix {
-    let n = q.rows;
-    let mut result = Matrix::zeros(n, n);
-    for r in 0..n {
-        for c in 0..n {
-            let terms = (0..n).map(|k| q.get(r, k).multiply(vectors.get(k, c)));
-            result.set(r, c, terms.fold(Complex::default(), Complex::add));
-        }
-    }
-    result
 }
 
 /// Puts conjugates next to each other; returns where each entry came from.
@@ -203,14 +179,6 @@ fn pair_up(values: &mut [Complex]) -> Vec<usize> {
     let sorted: Vec<Complex> = order.iter().map(|&i| values[i]).collect();
     values.copy_from_slice(&sorted);
     order
-}
-
-fn reordered(vectors: &Matrix, order: &[usize]) -> Matrix {
-    let mut result = Matrix::zeros(vectors.rows, vectors.columns);
-    for (to, &from) in order.iter().enumerate() {
-        (0..vectors.rows).for_each(|r| result.set(r, to, vectors.get(r, from)));
-    }
-    result
 }
 
 /// What must be real or conjugate in exact arithmetic is made so.
@@ -242,7 +210,7 @@ fn normalise(vectors: &mut Matrix) {
         let length = (0..vectors.rows).fold(0f64, |n, r| n.hypot(vectors.get(r, c).abs()));
         let largest = (0..vectors.rows)
             .max_by(|&x, &y| vectors.get(x, c).abs().total_cmp(&vectors.get(y, c).abs()))
-            .map_or(Complex::default(), |r| vectors.get(r, c));
+            .map_or(Complex::ZERO, |r| vectors.get(r, c));
         if length == 0.0 || largest.im == 0.0 && length == 1.0 {
             continue;
         }

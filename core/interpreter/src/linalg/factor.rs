@@ -44,7 +44,6 @@ pub(crate) struct Lu {
     pub singular: usize,
 }
 
-/// LU factorisation with partial pivoting.
 pub(crate) fn lu_factor(mut a: Matrix) -> Lu {
     let mut pivots = Vec::new();
     let mut singular = 0;
@@ -53,7 +52,7 @@ pub(crate) fn lu_factor(mut a: Matrix) -> Lu {
         let size = |r: usize| a.get(r, j).re.abs() + a.get(r, j).im.abs();
         let pivot = (j..a.rows).fold(j, |best, r| if size(r) > size(best) { r } else { best });
         pivots.push(pivot);
-        if a.get(pivot, j) == Complex::default() {
+        if a.get(pivot, j) == Complex::ZERO {
             if singular == 0 {
                 singular = j + 1;
             }
@@ -92,7 +91,7 @@ pub(crate) fn solve_tridiagonal(
 ) -> TridiagonalSolution {
     let n = diagonal.len();
     let mut s = TridiagonalSolution { lower, diagonal, upper, solution: right, singular: 0 };
-    let zero = Complex::default();
+    let zero = Complex::ZERO;
     let size = |z: Complex| z.re.abs() + z.im.abs();
     for k in 0..n.saturating_sub(1) {
         if s.lower[k] == zero {

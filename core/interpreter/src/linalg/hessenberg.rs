@@ -8,7 +8,7 @@ use crate::number::Complex;
 /// reflectors' tails. The second value are their taus.
 pub(crate) fn hessenberg(mut a: Matrix, low: usize, high: usize) -> (Matrix, Vec<Complex>) {
     let n = a.rows;
-    let mut taus = vec![Complex::default(); n.saturating_sub(1)];
+    let mut taus = vec![Complex::ZERO; n.saturating_sub(1)];
     for (j, tau) in taus.iter_mut().enumerate().take(high.saturating_sub(1)).skip(low) {
         let below: Vec<Complex> = (j + 2..high).map(|r| a.get(r, j)).collect();
         let h = reflector(a.get(j + 1, j), &below);

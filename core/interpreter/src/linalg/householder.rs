@@ -14,7 +14,7 @@ pub(super) struct Reflector {
 pub(super) fn reflector(alpha: Complex, x: &[Complex]) -> Reflector {
     let norm = x.iter().fold(0f64, |n, z| n.hypot(z.abs()));
     if norm == 0.0 && alpha.im == 0.0 {
-        return Reflector { tau: Complex::default(), tail: x.to_vec(), beta: alpha };
+        return Reflector { tau: Complex::ZERO, tail: x.to_vec(), beta: alpha };
     }
     let length = alpha.abs().hypot(norm);
     let beta = if alpha.re >= 0.0 && !(alpha.re == 0.0 && alpha.re.is_sign_negative()) { -length } else { length };
@@ -67,10 +67,7 @@ pub(super) fn apply_right(
 
 /// QR factorisation: R on and above the diagonal, the reflectors' tails below it, and their taus.
 pub(crate) fn qr_factor(mut a: Matrix) -> (Matrix, Vec<Complex>) {
-    let mut taus = Vec::new();
-    for j in 0..a.rows.min(a.columns) {
-        taus.push(qr_step(&mut a, j));
-    }
+    let taus = (0..a.rows.min(a.columns)).map(|j| qr_step(&mut a, j)).collect();
     (a, taus)
 }
 
@@ -118,4 +115,15 @@ pub(crate) fn unitary_from_reflectors(a: &Matrix, taus: &[Complex]) -> Matrix {
         apply_left(&mut q, &tail, *tau, j, 0..a.columns);
     }
     q
+}
+
+/// The same where the tails stand below the first subdiagonal: `1 ⊕ H(0) H(1) …`.
+pub(super) fn unitary_below(a: &Matrix, taus: &[Complex]) -> Matrix {
+    let size = a.rows.saturating_sub(1);
+    let inner = unitary_from_reflectors(&Matrix::from_fn(size, size, |r, c| a.get(r + 1, c)), taus);
+    Matrix::from_fn(a.rows, a.rows, |r, c| match (r, c) {
+        (0, 0) => Complex::ONE,
+        (0, _) | (_, 0) => Complex::ZERO,
+        _ => inner.get(r - 1, c - 1),
+    })
 }

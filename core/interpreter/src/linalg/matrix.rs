@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::ElementType;
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure, malformed};
 use crate::number::{self, Complex};
 use crate::value::{Array, Data, element_count};
 
@@ -15,16 +15,19 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// A matrix of zeros.
+    /// Each element as its row and column give it.
+    pub fn from_fn(rows: usize, columns: usize, element: impl Fn(usize, usize) -> Complex) -> Self {
+        let elements = (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))).map(|(r, c)| element(r, c)).collect();
+        Matrix { rows, columns, elements }
+    }
+
     pub fn zeros(rows: usize, columns: usize) -> Self {
-        Matrix { rows, columns, elements: vec![Complex::default(); rows * columns] }
+        Matrix::from_fn(rows, columns, |_, _| Complex::ZERO)
     }
 
     /// Ones on the diagonal.
     pub fn identity(rows: usize, columns: usize) -> Self {
-        let mut matrix = Matrix::zeros(rows, columns);
-        (0..rows.min(columns)).for_each(|i| matrix.set(i, i, Complex { re: 1.0, im: 0.0 }));
-        matrix
+        Matrix::from_fn(rows, columns, |r, c| if r == c { Complex::ONE } else { Complex::ZERO })
     }
 
     /// A matrix of one column.
@@ -32,58 +35,58 @@ impl Matrix {
         Matrix { rows: elements.len(), columns: 1, elements }
     }
 
-    /// An element.
     #[inline]
     pub fn get(&self, row: usize, column: usize) -> Complex {
         self.elements[row * self.columns + column]
     }
 
-    /// Replaces an element.
     #[inline]
     pub fn set(&mut self, row: usize, column: usize, value: Complex) {
         self.elements[row * self.columns + column] = value;
     }
 
-    /// Subtracts from an element.
     #[inline]
     pub fn subtract(&mut self, row: usize, column: usize, value: Complex) {
         let at = row * self.columns + column;
         self.elements[at] = self.elements[at].subtract(value);
     }
 
-    /// Exchanges two rows.
     pub fn swap_rows(&mut self, a: usize, b: usize) {
         (0..self.columns).for_each(|c| self.elements.swap(a * self.columns + c, b * self.columns + c));
     }
 
-    /// Exchanges two columns.
     pub fn swap_columns(&mut self, a: usize, b: usize) {
         (0..self.rows).for_each(|r| self.elements.swap(r * self.columns + a, r * self.columns + b));
     }
 
     /// Rows become columns, elements their conjugates.
     pub fn adjoint(&self) -> Matrix {
-        let mut result = Matrix::zeros(self.columns, self.rows);
-        for r in 0..self.rows {
-            (0..self.columns).for_each(|c| result.set(c, r, self.get(r, c).conjugate()));
-        }
-        result
+        Matrix::from_fn(self.columns, self.rows, |r, c| self.get(c, r).conjugate())
     }
 
-    /// Rows become columns.
     pub fn transpose(&self) -> Matrix {
-        let mut result = self.adjoint();
-        result.elements.iter_mut().for_each(|z| *z = z.conjugate());
-        result
+        Matrix::from_fn(self.columns, self.rows, |r, c| self.get(c, r))
+    }
+
+    /// Rows and columns from the last to the first.
+    pub fn reversed(&self) -> Matrix {
+        Matrix::from_fn(self.rows, self.columns, |r, c| self.get(self.rows - 1 - r, self.columns - 1 - c))
+    }
+
+    /// These columns.
+    pub fn with_columns(&self, columns: &[usize]) -> Matrix {
+        Matrix::from_fn(self.rows, columns.len(), |r, c| self.get(r, columns[c]))
     }
 
     /// The leading rows and columns; zeros where there are none.
     pub fn resized(&self, rows: usize, columns: usize) -> Matrix {
-        let mut result = Matrix::zeros(rows, columns);
-        for r in 0..rows.min(self.rows) {
-            (0..columns.min(self.columns)).for_each(|c| result.set(r, c, self.get(r, c)));
-        }
-        result
+        let inside = |r, c| r < self.rows && c < self.columns;
+        Matrix::from_fn(rows, columns, |r, c| if inside(r, c) { self.get(r, c) } else { Complex::ZERO })
+    }
+
+    pub fn times(&self, other: &Matrix) -> Matrix {
+        let terms = |r, c| (0..self.columns).map(move |k| self.get(r, k).multiply(other.get(k, c)));
+        Matrix::from_fn(self.rows, other.columns, |r, c| terms(r, c).fold(Complex::ZERO, Complex::add))
     }
 
     /// The elements, row-major.
@@ -121,8 +124,6 @@ pub(crate) fn stack(ty: ElementType, batch: &[usize], inner: Vec<usize>, parts: 
     } else {
         Data::Float(elements.map(|z| number::round(ty, z.re)).collect())
     };
-    if data.len() != element_count(&dims)? {
-        return malformed(format!("a result of {} elements for {dims:?}", data.len()));
-    }
+    ensure!(data.len() == element_count(&dims)?, "a result of {} elements for {dims:?}", data.len());
     Ok(Array::new(ty, dims, data))
 }

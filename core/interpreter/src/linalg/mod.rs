@@ -22,16 +22,14 @@ pub(crate) use svd::singular_values;
 pub(crate) use symmetric::{symmetric_eigen, tridiagonal_form};
 pub(crate) use triangular::{TriangularForm, solve};
 
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure};
 use crate::number::Complex;
 use crate::value::Array;
 
 /// The `cholesky` operation: the factor, zeros in the other triangle, NaN where there is none.
 pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
     let factors = matrices(x)?.into_iter().map(|a| {
-        if a.rows != a.columns {
-            return malformed("cholesky of a matrix that is not square");
-        }
+        ensure!(a.rows == a.columns, "cholesky of a matrix that is not square");
         let (mut factor, failed) = cholesky_factor(a, lower);
         let nan = Complex { re: f64::NAN, im: 0.0 };
         for r in 0..factor.rows {
@@ -39,7 +37,7 @@ pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
                 let outside = if lower { c > r } else { c < r };
                 match failed {
                     Some(_) => factor.set(r, c, nan),
-                    None if outside => factor.set(r, c, Complex::default()),
+                    None if outside => factor.set(r, c, Complex::ZERO),
                     None => {}
                 }
             }
@@ -49,12 +47,9 @@ pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
     stack(x.ty, &batch_dims(x), x.dims[x.rank() - 2..].to_vec(), &factors.collect::<Outcome<Vec<_>>>()?)
 }
 
-/// The `triangular-solve` operation.
 pub(crate) fn triangular_solve(a: &Array, b: &Array, form: TriangularForm) -> Outcome<Array> {
     let (left, right) = (matrices(a)?, matrices(b)?);
-    if left.len() != right.len() {
-        return malformed("the operands of triangular-solve differ in batch dimensions");
-    }
+    ensure!(left.len() == right.len(), "the operands of triangular-solve differ in batch dimensions");
     let solved = left.iter().zip(right).map(|(a, b)| solve(a, b, form)).collect::<Outcome<Vec<_>>>()?;
     stack(b.ty, &batch_dims(b), b.dims[b.rank() - 2..].to_vec(), &solved)
 }

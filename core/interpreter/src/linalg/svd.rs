@@ -2,7 +2,7 @@
 
 use super::Matrix;
 use super::householder::{qr_factor, unitary_from_reflectors};
-use crate::number::{Complex, complex};
+use crate::number::Complex;
 
 /// A singular value decomposition `left · diag(values) · rightᴴ` with square unitary factors.
 pub(crate) struct Svd {
@@ -12,7 +12,6 @@ pub(crate) struct Svd {
     pub right: Matrix,
 }
 
-/// The singular value decomposition of a matrix.
 pub(crate) fn singular_values(a: &Matrix) -> Svd {
     if a.rows < a.columns {
         let Svd { values, left, right } = singular_values(&a.adjoint());
@@ -29,15 +28,10 @@ pub(crate) fn singular_values(a: &Matrix) -> Svd {
     let norms: Vec<f64> = (0..n).map(norm).collect();
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|&x, &y| norms[y].total_cmp(&norms[x]));
-    let mut left = Matrix::zeros(a.rows, n);
-    let mut sorted_right = Matrix::zeros(n, n);
-    for (to, &from) in order.iter().enumerate() {
-        let scale = if norms[from] > 0.0 { 1.0 / norms[from] } else { 0.0 };
-        (0..a.rows).for_each(|r| left.set(r, to, columns.get(r, from).scale(scale)));
-        (0..n).for_each(|r| sorted_right.set(r, to, right.get(r, from)));
-    }
-    let values = order.iter().map(|&c| norms[c]).collect();
-    Svd { values, left: completed(&left), right: sorted_right }
+    let values: Vec<f64> = order.iter().map(|&c| norms[c]).collect();
+    let scale = |c: usize| if values[c] > 0.0 { 1.0 / values[c] } else { 0.0 };
+    let left = Matrix::from_fn(a.rows, n, |r, c| columns.get(r, order[c]).scale(scale(c)));
+    Svd { left: completed(&left), right: right.with_columns(&order), values }
 }
 
 /// Makes every pair of columns orthogonal once; false if all were already.
@@ -45,7 +39,7 @@ fn sweep(a: &mut Matrix, right: &mut Matrix) -> bool {
     let mut rotated = false;
     for p in 0..a.columns {
         for q in p + 1..a.columns {
-            let (mut pp, mut qq, mut pq) = (0.0, 0.0, Complex::default());
+            let (mut pp, mut qq, mut pq) = (0.0, 0.0, Complex::ZERO);
             for r in 0..a.rows {
                 let (x, y) = (a.get(r, p), a.get(r, q));
                 pp += x.abs().powi(2);
@@ -81,12 +75,8 @@ fn rotate(a: &mut Matrix, p: usize, q: usize, cosine: f64, sine: f64, phase: Com
 fn completed(left: &Matrix) -> Matrix {
     let (factors, taus) = qr_factor(left.clone());
     let square = factors.resized(factors.rows, factors.rows);
-    let mut unitary = unitary_from_reflectors(&square, &taus);
-    for c in 0..left.columns {
-        let given = (0..left.rows).any(|r| left.get(r, c) != complex(0.0, 0.0));
-        if given {
-            (0..left.rows).for_each(|r| unitary.set(r, c, left.get(r, c)));
-        }
-    }
-    unitary
+    let unitary = unitary_from_reflectors(&square, &taus);
+    let is_given = |c: usize| c < left.columns && (0..left.rows).any(|r| left.get(r, c) != Complex::ZERO);
+    let given: Vec<bool> = (0..left.rows).map(is_given).collect();
+    Matrix::from_fn(left.rows, left.rows, |r, c| if given[c] { left.get(r, c) } else { unitary.get(r, c) })
 }

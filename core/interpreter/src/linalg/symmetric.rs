@@ -1,9 +1,11 @@
 //! Eigenvalues and eigenvectors of symmetric and Hermitian matrices: reduction to tridiagonal form,
 //! then implicit QL or QR iteration, step by step as LAPACK does it, so that the vectors' signs agree.
 
+use std::cmp::Ordering;
+
 use super::Matrix;
-use super::householder::{apply_left, apply_right, reflector, unitary_from_reflectors};
-use crate::number::Complex;
+use super::householder::{apply_left, apply_right, reflector, unitary_below};
+use crate::number::{Complex, complex};
 
 /// A matrix reduced to a real tridiagonal one.
 pub(crate) struct TridiagonalForm {
@@ -20,33 +22,22 @@ pub(crate) fn tridiagonal_form(a: &Matrix, lower: bool) -> TridiagonalForm {
         return reduce_lower(a);
     }
     // Reading from the other end turns the upper triangle into the lower one.
-    let mut form = reduce_lower(&reversed(a));
-    form.factors = reversed(&form.factors);
+    let mut form = reduce_lower(&a.reversed());
+    form.factors = form.factors.reversed();
     form.diagonal.reverse();
     form.off_diagonal.reverse();
     form.taus.reverse();
     form
 }
 
-fn reversed(a: &Matrix) -> Matrix {
-    let mut result = Matrix::zeros(a.rows, a.columns);
-    for r in 0..a.rows {
-        (0..a.columns).for_each(|c| result.set(r, c, a.get(a.rows - 1 - r, a.columns - 1 - c)));
-    }
-    result
-}
-
 fn reduce_lower(a: &Matrix) -> TridiagonalForm {
     let n = a.rows;
     let mut factors = a.clone();
-    let mut full = Matrix::zeros(n, n);
-    for r in 0..n {
-        full.set(r, r, Complex { re: a.get(r, r).re, im: 0.0 });
-        for c in 0..r {
-            full.set(r, c, a.get(r, c));
-            full.set(c, r, a.get(r, c).conjugate());
-        }
-    }
+    let mut full = Matrix::from_fn(n, n, |r, c| match r.cmp(&c) {
+        Ordering::Greater => a.get(r, c),
+        Ordering::Equal => complex(a.get(r, r).re, 0.0),
+        Ordering::Less => a.get(c, r).conjugate(),
+    });
     let (mut off_diagonal, mut taus) = (Vec::new(), Vec::new());
     for j in 0..n.saturating_sub(1) {
         let below: Vec<Complex> = (j + 2..n).map(|r| full.get(r, j)).collect();
@@ -73,26 +64,15 @@ pub(crate) struct SymmetricEigen {
 /// Eigenvalues and eigenvectors of the Hermitian matrix whose lower (or upper) triangle is given.
 /// `epsilon` is the relative precision at which the iteration stops.
 pub(crate) fn symmetric_eigen(a: &Matrix, lower: bool, epsilon: f64) -> SymmetricEigen {
-    let n = a.rows;
-    let source = if lower { a.clone() } else { reversed(a) };
-    let form = reduce_lower(&source);
-    // The reflectors act on rows 1…: the unitary matrix is 1 ⊕ their product.
-    let mut tails = Matrix::zeros(n.saturating_sub(1), n.saturating_sub(1));
-    for r in 1..n {
-        (0..n - 1).for_each(|c| tails.set(r - 1, c, form.factors.get(r, c)));
-    }
-    let inner = unitary_from_reflectors(&tails, &form.taus);
-    let mut vectors = Matrix::identity(n, n);
-    for r in 1..n {
-        (1..n).for_each(|c| vectors.set(r, c, inner.get(r - 1, c - 1)));
-    }
+    let form = if lower { reduce_lower(a) } else { reduce_lower(&a.reversed()) };
+    let mut vectors = unitary_below(&form.factors, &form.taus);
     let (mut diagonal, mut off_diagonal) = (form.diagonal, form.off_diagonal);
     if !lower {
-        vectors = reversed(&vectors);
+        vectors = vectors.reversed();
         diagonal.reverse();
         off_diagonal.reverse();
     }
-    let mut iteration = Iteration { d: diagonal, e: off_diagonal, z: vectors, epsilon, steps_left: 30 * n };
+    let mut iteration = Iteration { d: diagonal, e: off_diagonal, z: vectors, epsilon, steps_left: 30 * a.rows };
     let converged = iteration.run();
     iteration.sort();
     SymmetricEigen { values: iteration.d, vectors: iteration.z, converged }
@@ -123,8 +103,8 @@ impl Iteration {
                 start += 1;
                 continue;
             }
-            let done = if self.d[end].abs() < self.d[start].abs() { self.qr(end, start) } else { self.ql(start, end) };
-            if !done {
+            let ends = if self.d[end].abs() < self.d[start].abs() { (end, start) } else { (start, end) };
+            if !self.solve(ends.0, ends.1) {
                 return false;
             }
             // The block is looked at again until it falls apart into single elements.
@@ -145,108 +125,64 @@ impl Iteration {
         self.e[m] * self.e[m] <= bound + f64::from(f32::MIN_POSITIVE) * f64::MIN_POSITIVE
     }
 
-    /// QL iteration on `l..=end`, from the top.
-    fn ql(&mut self, mut l: usize, end: usize) -> bool {
-        while l <= end {
-            let m = (l..end).find(|&m| self.negligible(m)).unwrap_or(end);
-            if m < end {
-                self.e[m] = 0.0;
+    /// QL iteration on rows `first..=last`, or QR iteration on `last..=first`: eigenvalues come out at `first`.
+    fn solve(&mut self, first: usize, last: usize) -> bool {
+        let (mut solved, length) = (0, first.abs_diff(last) + 1);
+        while solved < length {
+            let row = |k: usize| if first <= last { first + solved + k } else { first - solved - k };
+            let between = |k: usize| row(k).min(row(k + 1));
+            let rest = length - 1 - solved;
+            let split = (0..rest).find(|&k| self.negligible(between(k)));
+            if let Some(k) = split {
+                self.e[between(k)] = 0.0;
             }
-            if m == l {
-                l += 1;
-            } else if m == l + 1 {
-                self.two_by_two(l, true);
-                l += 2;
-            } else {
-                if self.steps_left == 0 {
-                    return false;
+            match split.unwrap_or(rest) {
+                0 => solved += 1,
+                1 => {
+                    self.two_by_two(between(0));
+                    solved += 2;
                 }
-                self.steps_left -= 1;
-                self.ql_step(l, m);
+                _ if self.steps_left == 0 => return false,
+                k => {
+                    self.steps_left -= 1;
+                    self.step(row(0), row(k));
+                }
             }
         }
         true
     }
 
-    fn ql_step(&mut self, l: usize, m: usize) {
-        let shift = self.d[l];
-        let g = (self.d[l + 1] - shift) / (2.0 * self.e[l]);
-        let mut g = self.d[m] - shift + self.e[l] / (g + g.hypot(1.0).copysign(g));
+    /// One step of QL (where `l` is above `m`) or QR: rotations from row `m` to row `l`.
+    fn step(&mut self, l: usize, m: usize) {
+        let count = l.abs_diff(m);
+        let row = |k: usize| if l < m { m - k } else { m + k };
+        let between = |k: usize| row(k).min(row(k + 1));
+        let (shift, next, edge) = (self.d[l], self.d[row(count - 1)], self.e[between(count - 1)]);
+        let g = (next - shift) / (2.0 * edge);
+        let mut g = self.d[m] - shift + edge / (g + g.hypot(1.0).copysign(g));
         let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
-        let mut rotations = Vec::with_capacity(m - l);
-        for i in (l..m).rev() {
-            let (f, b) = (s * self.e[i], c * self.e[i]);
+        let mut rotations = Vec::with_capacity(count);
+        for k in 0..count {
+            let (f, b) = (s * self.e[between(k)], c * self.e[between(k)]);
             let r;
             (c, s, r) = rotation(g, f);
-            if i != m - 1 {
-                self.e[i + 1] = r;
+            if k > 0 {
+                self.e[between(k - 1)] = r;
             }
-            g = self.d[i + 1] - p;
-            let r = (self.d[i] - g) * s + 2.0 * c * b;
+            g = self.d[row(k)] - p;
+            let r = (self.d[row(k + 1)] - g) * s + 2.0 * c * b;
             p = s * r;
-            self.d[i + 1] = g + p;
+            self.d[row(k)] = g + p;
             g = c * r - b;
-            rotations.push((i, c, -s));
+            rotations.push((between(k), c, if l < m { -s } else { s }));
         }
         rotations.into_iter().for_each(|(i, c, s)| self.rotate(i, c, s));
         self.d[l] -= p;
-        self.e[l] = g;
-    }
-
-    /// QR iteration on `end..=l`, from the bottom.
-    fn qr(&mut self, mut l: usize, end: usize) -> bool {
-        loop {
-            let m = (end..l).rev().find(|&m| self.negligible(m)).map_or(end, |m| m + 1);
-            if m > end {
-                self.e[m - 1] = 0.0;
-            }
-            let finished = if m == l {
-                1
-            } else if m + 1 == l {
-                self.two_by_two(m, false);
-                2
-            } else {
-                if self.steps_left == 0 {
-                    return false;
-                }
-                self.steps_left -= 1;
-                self.qr_step(l, m);
-                0
-            };
-            if l < end + finished {
-                return true;
-            }
-            l -= finished;
-        }
-    }
-
-    fn qr_step(&mut self, l: usize, m: usize) {
-        let shift = self.d[l];
-        let g = (self.d[l - 1] - shift) / (2.0 * self.e[l - 1]);
-        let mut g = self.d[m] - shift + self.e[l - 1] / (g + g.hypot(1.0).copysign(g));
-        let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
-        let mut rotations = Vec::with_capacity(l - m);
-        for i in m..l {
-            let (f, b) = (s * self.e[i], c * self.e[i]);
-            let r;
-            (c, s, r) = rotation(g, f);
-            if i != m {
-                self.e[i - 1] = r;
-            }
-            g = self.d[i] - p;
-            let r = (self.d[i + 1] - g) * s + 2.0 * c * b;
-            p = s * r;
-            self.d[i] = g + p;
-            g = c * r - b;
-            rotations.push((i, c, s));
-        }
-        rotations.into_iter().for_each(|(i, c, s)| self.rotate(i, c, s));
-        self.d[l] -= p;
-        self.e[l - 1] = g;
+        self.e[between(count - 1)] = g;
     }
 
     /// Solves the block of rows `i` and `i + 1`.
-    fn two_by_two(&mut self, i: usize, _from_top: bool) {
+    fn two_by_two(&mut self, i: usize) {
         let (larger, smaller, c, s) = eigen_two_by_two(self.d[i], self.e[i], self.d[i + 1]);
         self.rotate(i, c, s);
         self.d[i] = larger;

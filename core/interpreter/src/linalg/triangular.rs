@@ -3,7 +3,7 @@
 use fusebox_core::hlo::Transpose;
 
 use super::Matrix;
-use crate::error::{Outcome, malformed};
+use crate::error::{Outcome, ensure};
 use crate::number::{Complex, LongSum};
 
 /// How a triangular matrix enters its system.
@@ -22,9 +22,8 @@ pub(crate) struct TriangularForm {
 /// The solution of a triangular system.
 pub(crate) fn solve(a: &Matrix, b: Matrix, form: TriangularForm) -> Outcome<Matrix> {
     let size = if form.left { b.rows } else { b.columns };
-    if a.rows != a.columns || a.rows != size {
-        return malformed("the matrix of triangular-solve is not square or does not fit the right-hand side");
-    }
+    let fits = a.rows == a.columns && a.rows == size;
+    ensure!(fits, "the matrix of triangular-solve is not square or does not fit the right-hand side");
     if form.left {
         return Ok(solve_left(a, b, form));
     }

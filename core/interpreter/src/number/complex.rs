@@ -4,17 +4,14 @@ use fusebox_core::hlo::{BinaryOp, Comparison, UnaryOp};
 
 use super::elementary::{LongSum, two_product};
 
-/// A complex number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Complex {
     pub re: f64,
     pub im: f64,
 }
 
-const ONE: Complex = Complex { re: 1.0, im: 0.0 };
 const HALF: f64 = 0.5;
 
-/// Shorthand constructor.
 pub(crate) const fn complex(re: f64, im: f64) -> Complex {
     Complex { re, im }
 }
@@ -29,9 +26,9 @@ pub(super) fn unary(op: UnaryOp, z: Complex) -> Option<Complex> {
         UnaryOp::Log => z.ln(),
         UnaryOp::LogPlusOne => z.ln_1p(),
         UnaryOp::Sqrt => z.sqrt(),
-        UnaryOp::Rsqrt => ONE.divide(z.sqrt()),
+        UnaryOp::Rsqrt => Complex::ONE.divide(z.sqrt()),
         UnaryOp::Cbrt => z.cbrt(),
-        UnaryOp::Logistic => ONE.divide(ONE.add(z.negate().exp())),
+        UnaryOp::Logistic => Complex::ONE.divide(Complex::ONE.add(z.negate().exp())),
         UnaryOp::Sine => z.times_i().sinh().times_minus_i(),
         UnaryOp::Cosine => z.times_i().cosh(),
         UnaryOp::Tan => z.times_i().tanh().times_minus_i(),
@@ -79,13 +76,14 @@ pub(super) fn compare(direction: Comparison, a: Complex, b: Complex) -> bool {
 }
 
 impl Complex {
-    /// Sum.
+    pub const ZERO: Complex = complex(0.0, 0.0);
+    pub const ONE: Complex = complex(1.0, 0.0);
+
     #[inline]
     pub fn add(self, z: Complex) -> Complex {
         complex(self.re + z.re, self.im + z.im)
     }
 
-    /// Difference.
     #[inline]
     pub fn subtract(self, z: Complex) -> Complex {
         complex(self.re - z.re, self.im - z.im)
@@ -128,13 +126,11 @@ impl Complex {
         }
     }
 
-    /// Additive inverse.
     #[inline]
     pub fn negate(self) -> Complex {
         complex(-self.re, -self.im)
     }
 
-    /// Complex conjugate.
     #[inline]
     pub fn conjugate(self) -> Complex {
         complex(self.re, -self.im)
@@ -148,7 +144,6 @@ impl Complex {
         complex(self.im, -self.re)
     }
 
-    /// Absolute value.
     pub fn abs(self) -> f64 {
         self.re.hypot(self.im)
     }
@@ -161,7 +156,6 @@ impl Complex {
         complex(self.re / magnitude, self.im / magnitude)
     }
 
-    /// `e^z`.
     pub fn exp(self) -> Complex {
         if self.im == 0.0 {
             return complex(self.re.exp(), self.im);
@@ -330,8 +324,8 @@ impl Complex {
 
     /// `self^z`; 1 if `z` is 0 or `self` is 1, and 0 to a positive real power is 0.
     fn power(self, z: Complex) -> Complex {
-        if z == Complex::default() || self == ONE {
-            return ONE;
+        if z == Complex::default() || self == Complex::ONE {
+            return Complex::ONE;
         }
         if self == Complex::default() {
             return if z.re > 0.0 && z.im == 0.0 { Complex::default() } else { complex(f64::NAN, f64::NAN) };

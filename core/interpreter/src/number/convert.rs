@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::{Complex, float_format, round, round_complex, wrap};
-use crate::error::{Outcome, malformed};
+use super::{Complex, int, round, round_complex, wrap};
+use crate::error::{Outcome, ensure};
 use crate::value::{Data, Scalar, decode, encode, is_int_kind};
 
 /// The value in another type. Floats to integers truncate and saturate, NaN becomes 0; integers
@@ -47,12 +47,7 @@ fn float_to_int(to: ElementType, x: f64) -> i64 {
     if to == ElementType::U64 {
         return x as u64 as i64;
     }
-    let bits = to.bits();
-    let (min, max) = if to.is_signed_integer() {
-        (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))
-    } else {
-        (0, (1i64 << bits) - 1)
-    };
+    let (min, max) = int::range(to);
     (x as i64).clamp(min, max)
 }
 
@@ -62,7 +57,7 @@ fn int_to_float(from: ElementType, to: ElementType, x: i64) -> f64 {
     let rounded = match to {
         ElementType::F64 => magnitude as f64,
         ElementType::F32 => f64::from(magnitude as f32),
-        _ => float_format(to).round(to_odd(magnitude)),
+        _ => round(to, to_odd(magnitude)),
     };
     let signed = if negative { -rounded } else { rounded };
     // Only the types without negative numbers care: they round the sign away.
@@ -85,9 +80,8 @@ pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcom
     if from_bits == to_bits {
         return Ok(decode(to, &bytes));
     }
-    if !(data.len() as u64 * u64::from(from_bits)).is_multiple_of(u64::from(to_bits)) {
-        return malformed(format!("{} elements of {from} do not make whole elements of {to}", data.len()));
-    }
+    let fits = (data.len() as u64 * u64::from(from_bits)).is_multiple_of(u64::from(to_bits));
+    ensure!(fits, "{} elements of {from} do not make whole elements of {to}", data.len());
     let packed = repack(&bytes, from_bits as usize, 8);
     Ok(decode(to, &repack(&packed, 8, to_bits as usize)))
 }

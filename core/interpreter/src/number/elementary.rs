@@ -34,12 +34,10 @@ pub(crate) struct LongSum {
 }
 
 impl LongSum {
-    /// A sum that starts at `x`.
     pub fn new(x: f64) -> Self {
         LongSum { sum: x, error: 0.0 }
     }
 
-    /// Adds `x`.
     #[inline]
     pub fn add(&mut self, x: f64) {
         let (sum, error) = two_sum(self.sum, x);
@@ -47,7 +45,6 @@ impl LongSum {
         self.error += error;
     }
 
-    /// Adds `a * b`.
     #[inline]
     pub fn add_product(&mut self, a: f64, b: f64) {
         let (product, error) = two_product(a, b);

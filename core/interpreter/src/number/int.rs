@@ -13,6 +13,15 @@ pub(crate) fn wrap(ty: ElementType, x: i64) -> i64 {
     if ty.is_signed_integer() { x << unused >> unused } else { ((x as u64) << unused >> unused) as i64 }
 }
 
+/// The smallest and the largest value of the type; of `u64`, the largest that an `i64` holds.
+pub(super) fn range(ty: ElementType) -> (i64, i64) {
+    let bits = ty.bits();
+    match ty.is_signed_integer() {
+        true => (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)),
+        false => (0, if bits == 64 { i64::MAX } else { (1 << bits) - 1 }),
+    }
+}
+
 /// One operand, result of the same type; `None` if the operation does not exist on integers.
 #[inline]
 pub(super) fn unary(op: UnaryOp, ty: ElementType, x: i64) -> Option<i64> {
@@ -47,20 +56,9 @@ pub(super) fn binary(op: BinaryOp, ty: ElementType, a: i64, b: i64) -> Option<i6
         BinaryOp::Mulhi => multiply_high(ty, a, b),
         BinaryOp::Divide => divide(ty, a, b),
         BinaryOp::Remainder => remainder(ty, a, b),
-        BinaryOp::Maximum => {
-            if less(ty, a, b) {
-                b
-            } else {
-                a
-            }
-        }
-        BinaryOp::Minimum => {
-            if less(ty, b, a) {
-                b
-            } else {
-                a
-            }
-        }
+        BinaryOp::Maximum if less(ty, a, b) => b,
+        BinaryOp::Minimum if less(ty, b, a) => b,
+        BinaryOp::Maximum | BinaryOp::Minimum => a,
         BinaryOp::And => a & b,
         BinaryOp::Or => a | b,
         BinaryOp::Xor => a ^ b,
@@ -85,7 +83,6 @@ fn signed(ty: ElementType, x: i64) -> i64 {
     x << unused >> unused
 }
 
-/// Whether `a < b`.
 #[inline]
 pub(super) fn less(ty: ElementType, a: i64, b: i64) -> bool {
     if ty == ElementType::U64 { (a as u64) < b as u64 } else { a < b }

@@ -1,8 +1,8 @@
 //! Elementwise operations on one element of whatever type.
 
-use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
+use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, FloatFormat, Specials, UnaryOp};
 
-use super::{Complex, complex, float_format, int, real, round, round_complex};
+use super::{Complex, complex, int, real, round, round_complex};
 use crate::error::{Outcome, malformed, unsupported};
 use crate::value::Scalar;
 
@@ -67,10 +67,9 @@ pub(crate) fn negate_is_exact(ty: ElementType) -> bool {
 }
 
 fn has_nan_for_negative_zero(ty: ElementType) -> bool {
-    ty.is_float() && float_format(ty).has_nan_for_negative_zero()
+    FloatFormat::of(ty).is_some_and(|format| format.specials == Specials::NanNegativeZero)
 }
 
-/// Applies a binary operation to elements of type `ty`.
 #[inline]
 pub(crate) fn binary(op: BinaryOp, ty: ElementType, a: Scalar, b: Scalar) -> Outcome<Scalar> {
     let value = match (a, b) {
@@ -97,7 +96,6 @@ pub(crate) fn binary_result_type(op: BinaryOp, ty: ElementType) -> ElementType {
     }
 }
 
-/// Compares two elements of type `ty`.
 #[inline]
 pub(crate) fn compare(
     direction: Comparison,
@@ -150,7 +148,6 @@ pub(crate) fn total_order(ty: ElementType, x: f64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
-/// `x` held between the bounds.
 #[inline]
 pub(crate) fn clamp(ty: ElementType, low: Scalar, x: Scalar, high: Scalar) -> Outcome<Scalar> {
     let at_least = binary(BinaryOp::Maximum, ty, x, low)?;

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::{float_format, round, wrap};
+use super::{decode_float, encode_float, float_format, int, round, wrap};
 
 /// Rounds the mantissa to even, then turns exponents beyond the range into infinity and those below
 /// it into zero: on the bits of the type, as XLA defines it.
@@ -17,33 +17,32 @@ pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bit
     if x.is_nan() {
         return x;
     }
-    let source_mantissa = format.mantissa_bits();
-    let mut bits = format.encode(x);
-    let sign = bits & 1 << (source_mantissa + format.exponent_bits());
+    let source_mantissa = format.mantissa_bits;
+    let mut bits = encode_float(format, x);
+    let sign = bits & format.sign_bit();
     bits ^= sign;
     if mantissa_bits < source_mantissa {
         let last = 1u64 << (source_mantissa - mantissa_bits);
         let odd = u64::from(bits & last != 0);
         bits = (bits + (last >> 1) - 1 + odd) & !(last - 1);
     }
-    if exponent_bits < format.exponent_bits() {
-        let infinity = ((1 << format.exponent_bits()) - 1) << source_mantissa;
-        let bias = (1u64 << (format.exponent_bits() - 1)) - 1;
+    if exponent_bits < format.exponent_bits {
+        let bias = (1u64 << (format.exponent_bits - 1)) - 1;
         let reduced_bias = (1u64 << (exponent_bits - 1)) - 1;
         let field = bits >> source_mantissa;
         if field > bias + reduced_bias {
-            bits = infinity;
+            bits = format.infinity_bits();
         } else if field <= bias - reduced_bias {
             bits = 0;
         }
     }
-    format.decode(bits | sign)
+    decode_float(format, bits | sign)
 }
 
 /// The integer next to `x` in the direction of zero, or the one beyond it with the probability of
 /// the fraction: if the fraction in units of the random number's range exceeds that number.
 pub(crate) fn stochastic_convert(to: ElementType, random_bits: u32, x: f64, random: i64) -> i64 {
-    let (min, max) = integer_range(to);
+    let (min, max) = int::range(to);
     if x.is_nan() {
         return 0;
     }
@@ -56,25 +55,7 @@ pub(crate) fn stochastic_convert(to: ElementType, random_bits: u32, x: f64, rand
     let truncated = x.abs().trunc();
     let fraction = x.abs() - truncated;
     let threshold = fraction * 2f64.powi(random_bits as i32);
-    let up = (wrap(unsigned_type(random_bits), random) as u64 as f64) < threshold.trunc();
+    let up = (random as u64 as f64) < threshold.trunc();
     let magnitude = truncated as i64 + i64::from(up);
     wrap(to, if x < 0.0 { -magnitude } else { magnitude }).clamp(min, max)
-}
-
-fn integer_range(ty: ElementType) -> (i64, i64) {
-    let bits = ty.bits();
-    if ty.is_signed_integer() {
-        (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))
-    } else {
-        (0, if bits == 64 { i64::MAX } else { (1 << bits) - 1 })
-    }
-}
-
-fn unsigned_type(bits: u32) -> ElementType {
-    match bits {
-        8 => ElementType::U8,
-        16 => ElementType::U16,
-        32 => ElementType::U32,
-        _ => ElementType::U64,
-    }
 }

@@ -1,10 +1,10 @@
 //! Dot and its variants.
 
-use super::{Inferred, Site, array, distinct_dims, ensure, sizes_of};
+use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::hlo::{ArrayShape, DotDims, ElementType, Shape};
 
 /// The element type as declared, which may be wider than the operands', or else the left one's.
-fn result_type(site: &Site, lhs: &ArrayShape) -> ElementType {
+pub(super) fn result_type(site: &Site, lhs: &ArrayShape) -> ElementType {
     site.declared.and_then(Shape::as_array).map_or(lhs.element_type, |shape| shape.element_type)
 }
 
@@ -24,12 +24,10 @@ fn check_dims(lhs: &ArrayShape, rhs: &ArrayShape, dims: &DotDims) -> Inferred<()
     let pairs =
         [("contracting", &dims.lhs_contracting, &dims.rhs_contracting), ("batch", &dims.lhs_batch, &dims.rhs_batch)];
     for (what, left, right) in pairs {
-        let sizes = (sizes_of(lhs, left), sizes_of(rhs, right));
+        let (left, right) = (sizes_of(lhs, left), sizes_of(rhs, right));
         ensure!(
-            sizes.0 == sizes.1,
-            "the {what} dimensions of {lhs} and {rhs} must have equal sizes, found {:?} and {:?}",
-            sizes.0,
-            sizes.1
+            left == right,
+            "the {what} dimensions of {lhs} and {rhs} must have equal sizes, found {left:?} and {right:?}"
         );
     }
     Ok(())
@@ -37,16 +35,17 @@ fn check_dims(lhs: &ArrayShape, rhs: &ArrayShape, dims: &DotDims) -> Inferred<()
 
 pub(super) fn dot(site: &Site, dims: &DotDims) -> Inferred {
     site.operand_count(2)?;
-    dense(site, dims)
+    product(site, dims, Vec::new(), &[])
 }
 
-fn dense(site: &Site, dims: &DotDims) -> Inferred {
+/// The product with further dimensions in front, and without the group dimensions of the right operand.
+fn product(site: &Site, dims: &DotDims, leading: Vec<i64>, group: &[i64]) -> Inferred {
     let (lhs, rhs) = (site.array(0)?, site.array(1)?);
     check_dims(lhs, rhs, dims)?;
     let batch = sizes_of(lhs, &dims.lhs_batch);
     let left = free_sizes(lhs, &[&dims.lhs_batch, &dims.lhs_contracting]);
-    let right = free_sizes(rhs, &[&dims.rhs_batch, &dims.rhs_contracting]);
-    array(result_type(site, lhs), [batch, left, right].concat())
+    let right = free_sizes(rhs, &[&dims.rhs_batch, &dims.rhs_contracting, group]);
+    array(result_type(site, lhs), [leading, batch, left, right].concat())
 }
 
 /// Scales follow the operands; their shapes are those of the operands divided by block sizes.
@@ -58,7 +57,7 @@ pub(super) fn scaled_dot(site: &Site, dims: &DotDims) -> Inferred {
             scale.rank() == 0 || (scale.rank() == operand.rank() && operand.dims.iter().zip(&scale.dims).all(divides));
         ensure!(fits, "the scale {scale} of scaled-dot does not divide {operand} into blocks");
     }
-    dense(site, dims)
+    product(site, dims, Vec::new(), &[])
 }
 
 pub(super) fn ragged_dot(site: &Site, dims: &DotDims, ragged: &[i64], group: &[i64]) -> Inferred {
@@ -74,9 +73,6 @@ pub(super) fn ragged_dot(site: &Site, dims: &DotDims, ragged: &[i64], group: &[i
     let Some(&count) = groups.dims.last() else {
         return Err("the group sizes of ragged-dot must be an array".to_owned());
     };
-    let batch = sizes_of(lhs, &dims.lhs_batch);
-    let left = free_sizes(lhs, &[&dims.lhs_batch, &dims.lhs_contracting]);
-    let right = free_sizes(rhs, &[&dims.rhs_batch, &dims.rhs_contracting, group]);
     let contracted = dims.lhs_contracting.contains(&ragged);
     // A ragged contracting dimension gives one product per group.
     let leading = if contracted { vec![count] } else { Vec::new() };
@@ -89,5 +85,5 @@ pub(super) fn ragged_dot(site: &Site, dims: &DotDims, ragged: &[i64], group: &[i
         sizes_of(rhs, group).iter().all(|&size| size == count),
         "{rhs} must have a group dimension of size {count}"
     );
-    array(result_type(site, lhs), [leading, batch, left, right].concat())
+    product(site, dims, leading, group)
 }

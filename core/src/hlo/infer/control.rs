@@ -1,7 +1,7 @@
 //! Control flow, tuples, tokens and whatever calls computations with whole values.
 
 use super::shaping::unchanged;
-use super::{Inferred, Signature, Site, array, dimension, ensure};
+use super::{Inferred, Signature, Site, array, dimension};
 use crate::hlo::{ComputationId, CustomCallAttrs, ElementType, Shape};
 
 /// Checks that a computation takes exactly these values.
@@ -73,17 +73,17 @@ pub(super) fn get_tuple_element(site: &Site, index: i64) -> Inferred {
     let Some(elements) = operand.as_tuple() else {
         return Err(format!("get-tuple-element needs a tuple, its operand is {operand}"));
     };
-    let element = usize::try_from(index).ok().and_then(|index| elements.get(index));
-    let element =
-        element.ok_or_else(|| format!("get-tuple-element takes element {index} of a tuple of {}", elements.len()))?;
-    unchanged(element)
+    let element = usize::try_from(index).ok().and_then(|index| elements.get(index)).cloned();
+    element.ok_or_else(|| format!("get-tuple-element takes element {index} of a tuple of {}", elements.len()))
 }
 
-pub(super) fn opt_barrier(site: &Site) -> Inferred {
-    match site.operands {
-        [only] => unchanged(only),
-        several => Ok(Shape::Tuple(several.iter().map(|&shape| shape.clone()).collect())),
-    }
+pub(super) fn tuple(shapes: &[&Shape]) -> Inferred {
+    Ok(Shape::Tuple(shapes.iter().map(|&shape| shape.clone()).collect()))
+}
+
+/// One shape by itself, several as a tuple.
+pub(super) fn one_or_tuple(shapes: &[&Shape]) -> Inferred {
+    if let [only] = shapes { unchanged(only) } else { tuple(shapes) }
 }
 
 pub(super) fn after_all(site: &Site) -> Inferred {

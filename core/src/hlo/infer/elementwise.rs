@@ -1,6 +1,6 @@
 //! Operations on corresponding elements.
 
-use super::{Inferred, Site, array, ensure};
+use super::{Inferred, Site, array};
 use crate::hlo::op::Takes;
 use crate::hlo::{ArrayShape, BinaryOp, ComparisonType, ElementType, Shape, UnaryOp};
 
@@ -20,7 +20,7 @@ fn is_number(element_type: ElementType) -> bool {
     element_type != ElementType::Pred
 }
 
-fn is_float_or_complex(element_type: ElementType) -> bool {
+pub(super) fn is_float_or_complex(element_type: ElementType) -> bool {
     element_type.is_float() || element_type.is_complex()
 }
 
@@ -116,8 +116,8 @@ pub(super) fn convert(site: &Site) -> Inferred {
     array(result.element_type, operand.dims.clone())
 }
 
-/// Bits of an element as `bitcast-convert` counts them.
-fn stored_bits(element_type: ElementType) -> i64 {
+/// Bits of an element as `bitcast` and `bitcast-convert` count them: `pred` takes a byte.
+pub(super) fn stored_bits(element_type: ElementType) -> i64 {
     if element_type == ElementType::Pred { 8 } else { element_type.bits().into() }
 }
 

@@ -1,8 +1,9 @@
 //! Operations whose place in an array is itself data.
 
+use super::control::one_or_tuple;
 use super::reduction::scalar_function;
-use super::{Inferred, Site, array, distinct_dims, ensure, sizes_of};
-use crate::hlo::{ArrayShape, ComputationId, GatherDims, ScatterDims, Shape};
+use super::{Inferred, Site, array, distinct_dims, sizes_of};
+use crate::hlo::{ArrayShape, ComputationId, GatherDims, ScatterDims};
 
 /// The start indices of dynamic-slice and dynamic-update-slice: one integer scalar per dimension,
 /// or one vector of them.
@@ -27,12 +28,8 @@ fn start_indices(site: &Site, first: usize, rank: usize) -> Inferred<()> {
 pub(super) fn dynamic_slice(site: &Site, sizes: &[i64]) -> Inferred {
     let operand = site.array(0)?;
     start_indices(site, 1, operand.rank())?;
-    ensure!(
-        sizes.len() == operand.rank(),
-        "dynamic-slice of {operand} needs {} sizes, found {}",
-        operand.rank(),
-        sizes.len()
-    );
+    let (rank, found) = (operand.rank(), sizes.len());
+    ensure!(found == rank, "dynamic-slice of {operand} needs {rank} sizes, found {found}");
     let inside = sizes.iter().zip(&operand.dims).all(|(&size, &whole)| 0 <= size && size <= whole);
     ensure!(inside, "dynamic-slice sizes {sizes:?} must lie within {operand}");
     array(operand.element_type, sizes)
@@ -70,25 +67,23 @@ impl Addressing<'_> {
         let Some(vector_dim) = vector_dim else {
             return Err(format!("index_vector_dim is {}, beyond the indices {indices}", self.index_vector_dim));
         };
-        let components = indices.dims.get(vector_dim).copied().unwrap_or(1);
+        let (components, mapped) = (indices.dims.get(vector_dim).copied().unwrap_or(1), self.index_map.len());
         ensure!(
-            components == self.index_map.len() as i64,
-            "{name} has index vectors of {components} components, but maps {} of them to operand dimensions",
-            self.index_map.len()
+            components == mapped as i64,
+            "{name} has index vectors of {components} components, but maps {mapped} of them to operand dimensions"
         );
         let rank = operand.rank();
         distinct_dims("the map of index components", self.index_map, rank)?;
         let absent = [self.dropped, self.operand_batching].concat();
         distinct_dims("the list of collapsed (inserted) and batching dimensions", &absent, rank)?;
-        let both = self.operand_batching.iter().find(|dim| self.index_map.contains(dim));
-        if let Some(dim) = both {
+        if let Some(dim) = self.operand_batching.iter().find(|dim| self.index_map.contains(dim)) {
             return Err(format!("dimension {dim} of {operand} is both a batching dimension and indexed"));
         }
+        let absent = absent.len();
         ensure!(
-            window_dims + absent.len() == rank,
-            "{window_dims} window dimensions and {} collapsed (inserted) or batching ones do not make up the {rank} \
-             dimensions of {operand}",
-            absent.len()
+            window_dims + absent == rank,
+            "{window_dims} window dimensions and {absent} collapsed (inserted) or batching ones do not make up the \
+             {rank} dimensions of {operand}"
         );
         self.check_batching(name, vector_dim)?;
         let kept = indices.dims.iter().enumerate().filter(|&(dim, _)| dim != vector_dim);
@@ -133,12 +128,8 @@ pub(super) fn gather(site: &Site, dims: &GatherDims) -> Inferred {
         indices_batching: &dims.start_indices_batching_dims,
     };
     let operand = addressing.operand;
-    ensure!(
-        dims.slice_sizes.len() == operand.rank(),
-        "gather needs {} slice_sizes for {operand}, found {}",
-        operand.rank(),
-        dims.slice_sizes.len()
-    );
+    let (rank, found) = (operand.rank(), dims.slice_sizes.len());
+    ensure!(found == rank, "gather needs {rank} slice_sizes for {operand}, found {found}");
     let batch = addressing.batch_sizes("gather", dims.offset_dims.len())?;
     let mut window = Vec::new();
     for (dim, (&size, &whole)) in dims.slice_sizes.iter().zip(&operand.dims).enumerate() {
@@ -173,8 +164,7 @@ pub(super) fn scatter(site: &Site, dims: &ScatterDims, to_apply: ComputationId) 
         types.push(addressing.operand.element_type);
     }
     scalar_function(site, to_apply, &types)?;
-    let mut results: Vec<Shape> = site.operands[..count].iter().map(|&shape| shape.clone()).collect();
-    Ok(if count == 1 { results.remove(0) } else { Shape::Tuple(results) })
+    one_or_tuple(&site.operands[..count])
 }
 
 fn check_updates(updates: &ArrayShape, addressing: &Addressing, window_at: &[i64]) -> Inferred<()> {

@@ -1,6 +1,7 @@
 //! Fourier transforms, matrix factorisations, batch normalisation, random numbers.
 
-use super::{Inferred, Site, array, dimension, ensure};
+use super::elementwise::is_float_or_complex;
+use super::{Inferred, Site, array, dimension};
 use crate::hlo::{ArrayShape, ElementType, FftType, Shape};
 
 pub(super) fn fft(site: &Site, kind: FftType, length: &[i64]) -> Inferred {
@@ -36,10 +37,6 @@ pub(super) fn fft(site: &Site, kind: FftType, length: &[i64]) -> Inferred {
         (_, complex) => complex,
     };
     array(element_type, dims)
-}
-
-fn is_float_or_complex(element_type: ElementType) -> bool {
-    element_type.is_float() || element_type.is_complex()
 }
 
 /// Batch dimensions and size of square matrices.

@@ -17,16 +17,6 @@ pub use window::window_output_size;
 
 use super::{ArrayShape, Computation, ComputationId, ElementType, Module, Op, Shape};
 
-/// Fails with a message unless a condition holds.
-macro_rules! ensure {
-    ($condition:expr, $($message:tt)*) => {
-        if !$condition {
-            return Err(format!($($message)*));
-        }
-    };
-}
-pub(crate) use ensure;
-
 /// The result, or why the operation is not valid.
 pub(crate) type Inferred<T = Shape> = Result<T, String>;
 
@@ -198,9 +188,9 @@ pub(crate) fn infer(site: &Site) -> Inferred {
         Op::Call { to_apply } => control::call(site, *to_apply),
         Op::Fusion { calls, .. } => control::call(site, *calls),
         Op::CustomCall(attrs) => control::custom_call(site, attrs),
-        Op::Tuple => Ok(Shape::Tuple(site.operands.iter().map(|&shape| shape.clone()).collect())),
+        Op::Tuple => control::tuple(site.operands),
         Op::GetTupleElement { index } => control::get_tuple_element(site, *index),
-        Op::OptBarrier => control::opt_barrier(site),
+        Op::OptBarrier => control::one_or_tuple(site.operands),
         Op::AfterAll => control::after_all(site),
         Op::AddDependency => control::add_dependency(site),
         Op::Copy => control::copy(site),

@@ -1,7 +1,13 @@
 //! Operations that apply a computation along dimensions.
 
-use super::{Inferred, Site, array, dimension, distinct_dims, ensure};
+use super::control::one_or_tuple;
+use super::{Inferred, Signature, Site, array, dimension, distinct_dims};
 use crate::hlo::{ArrayShape, ComputationId, ElementType, Shape};
+
+/// The elements of a tuple, or the one shape.
+fn elements_of(shape: &Shape) -> &[Shape] {
+    shape.as_tuple().unwrap_or(std::slice::from_ref(shape))
+}
 
 /// Whether two types differ at most in precision.
 fn same_kind(a: ElementType, b: ElementType) -> bool {
@@ -21,10 +27,7 @@ pub(super) fn scalar_function(site: &Site, id: ComputationId, types: &[ElementTy
         )
     };
     let count = types.len();
-    let results: Vec<&Shape> = match callee.result {
-        Shape::Tuple(elements) => elements.iter().collect(),
-        single => vec![single],
-    };
+    let results = elements_of(callee.result);
     let parameter_count = callee.parameters.len();
     ensure!(parameter_count == 2 * count, "{}", wrong(&format!("it takes {parameter_count} parameters")));
     ensure!(results.len() == count, "{}", wrong(&format!("it gives {}", callee.result)));
@@ -32,7 +35,7 @@ pub(super) fn scalar_function(site: &Site, id: ComputationId, types: &[ElementTy
     let mut accumulators = Vec::with_capacity(count);
     for (position, &element_type) in types.iter().enumerate() {
         let fits = |found: Option<ElementType>| found.is_some_and(|found| same_kind(found, element_type));
-        let result = scalar(results[position]).filter(|&found| fits(Some(found)));
+        let result = scalar(&results[position]).filter(|&found| fits(Some(found)));
         let Some(result) = result else { return Err(wrong(&format!("it gives {}", callee.result))) };
         let accumulator = callee.parameters[position];
         ensure!(scalar(accumulator) == Some(result), "{}", wrong(&format!("parameter {position} is {accumulator}")));
@@ -78,18 +81,25 @@ pub(super) fn reduce(site: &Site, dimensions: &[i64], to_apply: ComputationId) -
     arrays_or_tuple(&results, &dims)
 }
 
+/// Checks that a computation takes so many elements of each operand, and that these have equal dimensions.
+fn takes_elements(site: &Site, what: &str, callee: &Signature, of_each: usize) -> Inferred<()> {
+    let first = site.array(0)?;
+    for (position, parameter) in callee.parameters.iter().enumerate() {
+        let (operand, name) = (site.array(position / of_each)?, site.name());
+        ensure!(operand.dims == first.dims, "the operands of {name} must have equal dimensions: {first}, {operand}");
+        let wanted = Shape::array(operand.element_type, []);
+        let fits = parameter.same_structure(&wanted);
+        ensure!(fits, "parameter {position} of {what} must be {wanted}, is {parameter}");
+    }
+    Ok(())
+}
+
 pub(super) fn map(site: &Site, dimensions: &[i64], to_apply: ComputationId) -> Inferred {
     let first = site.array(0)?;
     let callee = site.callee(to_apply)?;
     let counts = (callee.parameters.len(), site.operands.len());
     ensure!(counts.0 == counts.1, "map has {} operands, its computation takes {} parameters", counts.1, counts.0);
-    for (position, parameter) in callee.parameters.iter().enumerate() {
-        let operand = site.array(position)?;
-        ensure!(operand.dims == first.dims, "the operands of map must have equal dimensions: {first}, {operand}");
-        let wanted = Shape::array(operand.element_type, []);
-        let fits = parameter.same_structure(&wanted);
-        ensure!(fits, "parameter {position} of map's computation must be {wanted}, is {parameter}");
-    }
+    takes_elements(site, "map's computation", &callee, 1)?;
     let all = dimensions.is_empty() || dimensions.iter().copied().eq(0..first.rank() as i64);
     ensure!(all, "map's `dimensions` must be all dimensions of {first} in order");
     let result = callee.result.as_array().filter(|array| array.rank() == 0);
@@ -99,10 +109,7 @@ pub(super) fn map(site: &Site, dimensions: &[i64], to_apply: ComputationId) -> I
 
 pub(super) fn scan(site: &Site, dim: i64, num_carries: i64) -> Inferred {
     let declared = site.declared()?;
-    let results: Vec<&Shape> = match declared {
-        Shape::Tuple(elements) => elements.iter().collect(),
-        single => vec![single],
-    };
+    let results = elements_of(declared);
     let carries = usize::try_from(num_carries).ok();
     let carries = carries.filter(|&count| count <= site.operands.len() && count <= results.len());
     let Some(carries) = carries else {
@@ -127,17 +134,8 @@ pub(super) fn sort(site: &Site, dim: i64, comparator: ComputationId) -> Inferred
     let counts = (callee.parameters.len(), site.operands.len());
     let wanted = 2 * counts.1;
     ensure!(counts.0 == wanted, "the comparator of sort must take {wanted} parameters, takes {}", counts.0);
-    for (position, parameter) in callee.parameters.iter().enumerate() {
-        let operand = site.array(position / 2)?;
-        ensure!(operand.dims == first.dims, "the operands of sort must have equal dimensions: {first}, {operand}");
-        let wanted = Shape::array(operand.element_type, []);
-        let fits = parameter.same_structure(&wanted);
-        ensure!(fits, "parameter {position} of the comparator must be {wanted}, is {parameter}");
-    }
-    Ok(match site.operands {
-        [only] => (*only).clone(),
-        several => Shape::Tuple(several.iter().map(|&shape| shape.clone()).collect()),
-    })
+    takes_elements(site, "the comparator", &callee, 2)?;
+    one_or_tuple(site.operands)
 }
 
 pub(super) fn topk(site: &Site, k: i64) -> Inferred {

@@ -1,6 +1,7 @@
 //! Operations that make or move elements without computing on them.
 
-use super::{Inferred, Site, array, dimension, distinct_dims, ensure};
+use super::elementwise::stored_bits;
+use super::{Inferred, Site, array, dimension, distinct_dims};
 use crate::hlo::{ArrayShape, ElementType, Literal, PaddingDim, Shape, SliceDim};
 
 pub(super) fn constant(site: &Site, literal: &Literal) -> Inferred {
@@ -25,11 +26,10 @@ pub(super) fn iota(site: &Site, dim: i64) -> Inferred {
 pub(super) fn broadcast(site: &Site, dimensions: &[i64]) -> Inferred {
     let operand = site.only_array()?;
     let result = site.declared_array()?;
+    let (rank, found) = (operand.rank(), dimensions.len());
     ensure!(
-        dimensions.len() == operand.rank(),
-        "broadcast needs one of `dimensions` for each of the {} dimensions of {operand}, found {}",
-        operand.rank(),
-        dimensions.len()
+        found == rank,
+        "broadcast needs one of `dimensions` for each of the {rank} dimensions of {operand}, found {found}"
     );
     distinct_dims("broadcast's `dimensions`", dimensions, result.rank())?;
     for (source, &target) in dimensions.iter().enumerate() {
@@ -50,10 +50,9 @@ pub(super) fn reshape(site: &Site) -> Inferred {
     array(operand.element_type, result.dims.clone())
 }
 
-/// Bits an array takes, `pred` in bytes.
+/// Bits an array takes.
 fn total_bits(shape: &ArrayShape) -> i64 {
-    let bits = if shape.element_type == ElementType::Pred { 8 } else { shape.element_type.bits() };
-    shape.element_count().saturating_mul(bits.into())
+    shape.element_count().saturating_mul(stored_bits(shape.element_type))
 }
 
 pub(super) fn bitcast(site: &Site) -> Inferred {
@@ -67,13 +66,12 @@ pub(super) fn bitcast(site: &Site) -> Inferred {
 
 pub(super) fn transpose(site: &Site, permutation: &[i64]) -> Inferred {
     let operand = site.only_array()?;
+    let (rank, found) = (operand.rank(), permutation.len());
     ensure!(
-        permutation.len() == operand.rank(),
-        "transpose of {operand} needs a permutation of its {} dimensions, found {} numbers",
-        operand.rank(),
-        permutation.len()
+        found == rank,
+        "transpose of {operand} needs a permutation of its {rank} dimensions, found {found} numbers"
     );
-    distinct_dims("transpose's `dimensions`", permutation, operand.rank())?;
+    distinct_dims("transpose's `dimensions`", permutation, rank)?;
     array(operand.element_type, super::sizes_of(operand, permutation))
 }
 
@@ -100,13 +98,9 @@ pub(super) fn concatenate(site: &Site, dim: i64) -> Inferred {
 
 pub(super) fn slice(site: &Site, ranges: &[SliceDim]) -> Inferred {
     let operand = site.only_array()?;
-    ensure!(
-        ranges.len() == operand.rank(),
-        "slice of {operand} needs {} ranges, found {}",
-        operand.rank(),
-        ranges.len()
-    );
-    let mut dims = Vec::with_capacity(ranges.len());
+    let (rank, found) = (operand.rank(), ranges.len());
+    ensure!(found == rank, "slice of {operand} needs {rank} ranges, found {found}");
+    let mut dims = Vec::with_capacity(rank);
     for (dim, (range, &size)) in ranges.iter().zip(&operand.dims).enumerate() {
         let SliceDim { start, limit, stride } = *range;
         ensure!(stride >= 1, "slice needs a stride of at least 1 in dimension {dim}, found {stride}");
@@ -122,13 +116,9 @@ pub(super) fn pad(site: &Site, paddings: &[PaddingDim]) -> Inferred {
     let (operand, value) = (site.array(0)?, site.scalar(1)?);
     let same = value.element_type == operand.element_type;
     ensure!(same, "the padding value must be a scalar of the type of {operand}, is {value}");
-    ensure!(
-        paddings.len() == operand.rank(),
-        "pad of {operand} needs padding for {} dimensions, found {}",
-        operand.rank(),
-        paddings.len()
-    );
-    let mut dims = Vec::with_capacity(paddings.len());
+    let (rank, found) = (operand.rank(), paddings.len());
+    ensure!(found == rank, "pad of {operand} needs padding for {rank} dimensions, found {found}");
+    let mut dims = Vec::with_capacity(rank);
     for (dim, (padding, &size)) in paddings.iter().zip(&operand.dims).enumerate() {
         ensure!(padding.interior >= 0, "pad's interior padding of dimension {dim} is negative");
         let padded = padded_size(size, padding);

@@ -1,7 +1,8 @@
 //! Operations that move a window over an array.
 
+use super::contraction::result_type;
 use super::reduction::{arrays_or_tuple, reduced_arrays, scalar_function};
-use super::{Inferred, Site, array, distinct_dims, ensure};
+use super::{Inferred, Site, array, distinct_dims};
 use crate::hlo::{ArrayShape, ComputationId, ConvolutionAttrs, ElementType, Shape, Window, WindowDim};
 
 /// How many places a window has in a dimension of the given size; `None` if that is too large or
@@ -77,9 +78,8 @@ pub(super) fn convolution(site: &Site, attrs: &ConvolutionAttrs) -> Inferred {
     site.operand_count(2)?;
     let (input, kernel) = (site.array(0)?, site.array(1)?);
     let (left, right) = (input.element_type, kernel.element_type);
-    let fits = left.holds_values_of(right) || right.holds_values_of(left);
     ensure!(
-        fits,
+        left.holds_values_of(right) || right.holds_values_of(left),
         "convolution takes {input} and {kernel} only if one type holds all values of the other; convert one of them"
     );
     let dims = &attrs.dims;
@@ -109,8 +109,7 @@ pub(super) fn convolution(site: &Site, attrs: &ConvolutionAttrs) -> Inferred {
     for (&dim, size) in output_dims.iter().zip(sizes) {
         result[dim as usize] = size;
     }
-    let element_type = site.declared.and_then(Shape::as_array).map_or(input.element_type, |shape| shape.element_type);
-    array(element_type, result)
+    array(result_type(site, input), result)
 }
 
 /// Checks batch and feature groups; returns the output's batch and features.

@@ -10,7 +10,7 @@ use super::op::read_op;
 use super::shapes::{read_required, read_shape};
 use super::sharding::sharding_text;
 use super::text_attributes::{apply_text, kept_attributes};
-use crate::hlo::text::print::quoted;
+use crate::hlo::text::print::{joined, quoted};
 use crate::hlo::{
     AliasKind, Computation, ComputationId, DebugTables, Diagnostic, EntryLayout, Extra, InputOutputAlias, InstrId,
     Instruction, Metadata, Module, Opcode, Span, StackFrame,
@@ -56,9 +56,8 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
         let id = computation.id;
         let order = schedule.as_ref().and_then(|sequences| sequences.get(&id));
         computations.push(read_computation(computation, &ids, order, &payloads)?);
-        if ids.insert(id, ComputationId(computations.len() as u32 - 1)).is_some() {
-            return Err(format!("two computations have the id {id}").into());
-        }
+        let fits = ids.insert(id, ComputationId(computations.len() as u32 - 1)).is_none();
+        ensure!(fits, "two computations have the id {id}");
     }
     let entry = ids.get(&message.entry_computation_id).copied();
     let entry = entry.ok_or_else(|| format!("there is no entry computation {}", message.entry_computation_id))?;
@@ -295,8 +294,8 @@ fn read_other_attributes(ours: Option<TextAttributes>, message: &module::Module)
     if map.is_empty() {
         return Vec::new();
     }
-    let entries: Vec<String> = map.iter().map(|(key, value)| format!("{key}={}", quoted(value))).collect();
-    vec![("frontend_attributes".to_owned(), format!("{{{}}}", entries.join(",")))]
+    let entries = joined(map.iter().map(|(key, value)| format!("{key}={}", quoted(value))), ",");
+    vec![("frontend_attributes".to_owned(), format!("{{{entries}}}"))]
 }
 
 fn read_debug_tables(message: module::StackFrameIndex) -> DebugTables {

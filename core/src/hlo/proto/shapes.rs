@@ -3,6 +3,7 @@
 use super::data;
 use crate::hlo::shape::MAX_RANK;
 use crate::hlo::text::lexer::Cursor;
+use crate::hlo::text::print::joined;
 use crate::hlo::{ArrayShape, ElementType, Layout, Shape};
 
 const TUPLE: i32 = 13;
@@ -79,8 +80,7 @@ fn suffix_text(layout: &data::Layout) -> String {
         text.push('T');
     }
     for tile in &layout.tiles {
-        let sizes: Vec<String> = tile.dimensions.iter().map(i64::to_string).collect();
-        text += &format!("({})", sizes.join(","));
+        text += &format!("({})", joined(&tile.dimensions, ","));
     }
     let fields = [
         ('L', layout.tail_padding_alignment_in_elements, 1),
@@ -116,9 +116,7 @@ fn read_array(message: &data::Shape, element_type: ElementType) -> Result<ArrayS
     if let Some(size) = dims.iter().find(|&&size| size < 0) {
         return Err(format!("a dimension of size {size} is not supported"));
     }
-    if dims.len() > MAX_RANK {
-        return Err(format!("an array has {} dimensions, more than {MAX_RANK}", dims.len()));
-    }
+    ensure!(dims.len() <= MAX_RANK, "an array has {} dimensions, more than {MAX_RANK}", dims.len());
     let any_dynamic = message.is_dynamic_dimension.contains(&true);
     let dynamic = if any_dynamic { message.is_dynamic_dimension.clone() } else { Vec::new() };
     let layout = message.layout.as_ref().filter(|layout| !layout.implied).map(read_layout).transpose()?;

@@ -2,6 +2,7 @@
 
 use super::data;
 use crate::hlo::text::lexer::Cursor;
+use crate::hlo::text::print::joined;
 
 const REPLICATED: i32 = 0;
 const MAXIMAL: i32 = 1;
@@ -49,15 +50,10 @@ fn sharding(cursor: &mut Cursor, depth: usize) -> Option<data::Sharding> {
 
 /// `[2,1]0,1` or `[2,1]<=[2]` or `[2,4]<=[2,4]T(1,0)`, then what the last dimensions are.
 fn tiles(cursor: &mut Cursor, result: &mut data::Sharding) -> Option<()> {
-    let integers = |cursor: &mut Cursor, close| cursor.list(close, |cursor| cursor.integer("a number")).ok();
     cursor.eat(b'[').then_some(())?;
     result.tile_assignment_dimensions = integers(cursor, b']')?;
-    if cursor.eat_symbol("<=[") {
-        result.iota_reshape_dims = integers(cursor, b']')?;
-        result.iota_transpose_perm = match cursor.eat_symbol("T(") {
-            true => integers(cursor, b')')?.into_iter().map(|dim| dim as i32).collect(),
-            false => (0..result.iota_reshape_dims.len() as i32).collect(),
-        };
+    if cursor.looks_at("<=[") {
+        (result.iota_reshape_dims, result.iota_transpose_perm) = iota(cursor)?;
     } else {
         loop {
             result.tile_assignment_devices.push(cursor.integer("a device").ok()?);
@@ -81,29 +77,45 @@ fn tiles(cursor: &mut Cursor, result: &mut data::Sharding) -> Option<()> {
     Some(())
 }
 
+/// Numbers up to a closing bracket.
+pub(super) fn integers(cursor: &mut Cursor, close: u8) -> Option<Vec<i64>> {
+    cursor.list(close, |cursor| cursor.integer("a number")).ok()
+}
+
+/// `<=[2,4]T(1,0)`: numbers from 0 on in these dimensions, and in which order these are read.
+pub(super) fn iota(cursor: &mut Cursor) -> Option<(Vec<i64>, Vec<i32>)> {
+    cursor.eat_symbol("<=[").then_some(())?;
+    let dims = integers(cursor, b']')?;
+    let order = match cursor.eat_symbol("T(") {
+        true => integers(cursor, b')')?.into_iter().map(|dim| dim as i32).collect(),
+        false => (0..dims.len() as i32).collect(),
+    };
+    Some((dims, order))
+}
+
+/// The text that [`iota`] reads.
+pub(super) fn iota_text(dims: &[i64], order: &[i32]) -> String {
+    let order = if order.is_sorted() { String::new() } else { format!("T({})", joined(order, ",")) };
+    format!("<=[{}]{order}", joined(dims, ","))
+}
+
 /// The text of a sharding's message.
 pub(super) fn sharding_text(sharding: &data::Sharding) -> String {
-    let joined = |numbers: &[i64]| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
     let content = match sharding.kind {
         MAXIMAL => format!("maximal device={}", sharding.tile_assignment_devices.first().unwrap_or(&0)),
-        TUPLE => sharding.tuple_shardings.iter().map(sharding_text).collect::<Vec<_>>().join(", "),
+        TUPLE => joined(sharding.tuple_shardings.iter().map(sharding_text), ", "),
         OTHER => {
-            let mut text = format!("devices=[{}]", joined(&sharding.tile_assignment_dimensions));
-            if sharding.iota_reshape_dims.is_empty() {
-                text += &joined(&sharding.tile_assignment_devices);
-            } else {
-                text += &format!("<=[{}]", joined(&sharding.iota_reshape_dims));
-                let permutation: Vec<i64> = sharding.iota_transpose_perm.iter().map(|&dim| dim.into()).collect();
-                if !permutation.is_sorted() {
-                    text += &format!("T({})", joined(&permutation));
-                }
-            }
+            let mut text = format!("devices=[{}]", joined(&sharding.tile_assignment_dimensions, ","));
+            text += &match sharding.iota_reshape_dims.is_empty() {
+                true => joined(&sharding.tile_assignment_devices, ","),
+                false => iota_text(&sharding.iota_reshape_dims, &sharding.iota_transpose_perm),
+            };
             if sharding.replicate_on_last_tile_dim {
                 text += " last_tile_dim_replicate";
             }
             if !sharding.last_tile_dims.is_empty() {
-                let names: Vec<&str> = sharding.last_tile_dims.iter().map(|&kind| word(kind)).collect();
-                text += &format!(" last_tile_dims={{{}}}", names.join(", "));
+                let names = joined(sharding.last_tile_dims.iter().map(|&kind| word(kind)), ", ");
+                text += &format!(" last_tile_dims={{{names}}}");
             }
             text
         }

@@ -2,8 +2,10 @@
 
 use super::data;
 use super::module::{Instruction, TextAttribute, TextAttributes};
+use super::sharding::{integers, iota, iota_text};
 use crate::hlo::text::extra::fields;
 use crate::hlo::text::lexer::Cursor;
+use crate::hlo::text::print::{braced, joined, quoted};
 use crate::hlo::{Extra, Op, Opcode};
 
 /// By number.
@@ -53,10 +55,6 @@ pub(super) fn algorithm_name(number: i32) -> String {
     name_of(ALGORITHMS, number)
 }
 
-fn braced(numbers: &[i64]) -> String {
-    format!("{{{}}}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
-}
-
 /// `{{0}: (1, {})}`
 pub(super) fn parse_aliasing(text: &str) -> Option<Vec<data::OutputOperandAliasing>> {
     let mut cursor = Cursor::new(text);
@@ -83,7 +81,7 @@ pub(super) fn aliasing_text(entries: &[data::OutputOperandAliasing]) -> String {
         let (output, inner) = (braced(&entry.output_shape_index), braced(&entry.operand_shape_index));
         format!("{output}: ({}, {inner})", entry.operand_index)
     };
-    format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+    format!("{{{}}}", joined(entries.iter().map(entry), ", "))
 }
 
 /// Sets the fields of one attribute, if there are fields for it and its text is of the usual form.
@@ -180,52 +178,41 @@ fn write_replica_groups(message: &mut Instruction, text: &str) {
 /// `[2,4]<=[8]T(1,0)`
 fn iota_groups(text: &str) -> Option<data::IotaReplicaGroups> {
     let mut cursor = Cursor::new(text);
-    let integers = |cursor: &mut Cursor, close| cursor.list(close, |cursor| cursor.integer("a number")).ok();
     cursor.eat(b'[').then_some(())?;
     let sizes = integers(&mut cursor, b']')?;
     let &[num_replica_groups, num_devices_per_group] = &sizes[..] else { return None };
-    cursor.eat_symbol("<=[").then_some(())?;
-    let iota_reshape_dims = integers(&mut cursor, b']')?;
-    let iota_transpose_perm = match cursor.eat_symbol("T(") {
-        true => integers(&mut cursor, b')')?.into_iter().map(|dim| dim as i32).collect(),
-        false => (0..iota_reshape_dims.len() as i32).collect(),
-    };
+    let (iota_reshape_dims, iota_transpose_perm) = iota(&mut cursor)?;
     Some(data::IotaReplicaGroups { num_replica_groups, num_devices_per_group, iota_reshape_dims, iota_transpose_perm })
 }
 
 fn replica_groups_text(message: &Instruction) -> Option<String> {
     let lists = message.collective_device_list.iter().flat_map(|list| &list.replica_groups);
-    let groups: Vec<String> =
-        message.replica_groups.iter().chain(lists).map(|group| braced(&group.replica_ids)).collect();
+    let groups = joined(message.replica_groups.iter().chain(lists).map(|group| braced(&group.replica_ids)), ",");
     if !groups.is_empty() {
-        return Some(format!("{{{}}}", groups.join(",")));
+        return Some(format!("{{{groups}}}"));
     }
     let iota = message.iota_collective_device_list.as_ref()?;
-    let bracketed = |numbers: &[i64]| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-    let mut text = format!("[{},{}]", iota.num_replica_groups, iota.num_devices_per_group);
-    text += &format!("<=[{}]", bracketed(&iota.iota_reshape_dims));
-    if !iota.iota_transpose_perm.is_sorted() {
-        let permutation: Vec<i64> = iota.iota_transpose_perm.iter().map(|&dim| dim.into()).collect();
-        text += &format!("T({})", bracketed(&permutation));
-    }
-    Some(text)
+    let numbers = iota_text(&iota.iota_reshape_dims, &iota.iota_transpose_perm);
+    Some(format!("[{},{}]{numbers}", iota.num_replica_groups, iota.num_devices_per_group))
 }
 
 /// The attributes of an operation that is kept as it stands.
 pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: Option<String>| list.extend(value.map(|value| (name.to_owned(), value)));
-    let flag = |value: bool| value.then(|| "true".to_owned());
-    let quoted =
-        |bytes: &[u8]| (!bytes.is_empty()).then(|| crate::hlo::text::print::quoted(&String::from_utf8_lossy(bytes)));
+    let quoted = |bytes: &[u8]| (!bytes.is_empty()).then(|| quoted(&String::from_utf8_lossy(bytes)));
     add("channel_id", (message.channel_id > 0).then(|| message.channel_id.to_string()));
     add("replica_groups", replica_groups_text(message));
     let pair = |pair: &data::SourceTarget| format!("{{{},{}}}", pair.source, pair.target);
-    let pairs: Vec<String> = message.source_target_pairs.iter().map(pair).collect();
-    add("source_target_pairs", (!pairs.is_empty()).then(|| format!("{{{}}}", pairs.join(","))));
-    add("use_global_device_ids", flag(message.use_global_device_ids));
-    add("constrain_layout", flag(message.constrain_layout));
-    add("is_host_transfer", flag(message.is_host_transfer));
+    let pairs = joined(message.source_target_pairs.iter().map(pair), ",");
+    add("source_target_pairs", (!pairs.is_empty()).then(|| format!("{{{pairs}}}")));
+    for (name, flag) in [
+        ("use_global_device_ids", message.use_global_device_ids),
+        ("constrain_layout", message.constrain_layout),
+        ("is_host_transfer", message.is_host_transfer),
+    ] {
+        add(name, flag.then(|| "true".to_owned()));
+    }
     add("dimensions", (!message.dimensions.is_empty()).then(|| braced(&message.dimensions)));
     add("infeed_config", quoted(&message.infeed_config));
     add("outfeed_config", quoted(&message.outfeed_config));
@@ -239,8 +226,8 @@ pub(super) fn kept_attributes(message: &Instruction, opcode: Opcode) -> Vec<(Str
     let mut list = Vec::new();
     let precisions = message.precision_config.as_ref().map_or(&[][..], |config| &config.operand_precision);
     if precisions.iter().any(|&precision| precision != 0) {
-        let names: Vec<String> = precisions.iter().map(|&precision| name_of(PRECISIONS, precision)).collect();
-        list.push(("operand_precision".to_owned(), format!("{{{}}}", names.join(","))));
+        let names = joined(precisions.iter().map(|&precision| name_of(PRECISIONS, precision)), ",");
+        list.push(("operand_precision".to_owned(), format!("{{{names}}}")));
     }
     if let Some(text) = message.result_accuracy.as_ref().and_then(accuracy_text) {
         list.push(("result_accuracy".to_owned(), text));

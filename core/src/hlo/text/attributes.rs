@@ -4,7 +4,7 @@
 //! when the operation that owns it is built, so that the order of attributes does not matter.
 
 use super::lexer::Cursor;
-use super::source::{Fault, Parse};
+use super::source::{Fault, Parse, ensure_at};
 
 /// No instruction has half as many; lists are searched linearly.
 const MAX_ATTRIBUTES: usize = 64;
@@ -32,12 +32,8 @@ impl<'t> Attributes<'t> {
             let at = cursor.at();
             let name = cursor.expect_word("the name of an attribute")?;
             cursor.expect(b'=', &format!("after the attribute name `{name}`"))?;
-            if list.iter().any(|other| other.name == name) {
-                return Err(Fault::new(at, format!("the attribute `{name}` is given twice")));
-            }
-            if list.len() == MAX_ATTRIBUTES {
-                return Err(Fault::new(at, format!("{owner} has more than {MAX_ATTRIBUTES} attributes")));
-            }
+            ensure_at!(list.iter().all(|other| other.name != name), at, "the attribute `{name}` is given twice");
+            ensure_at!(list.len() < MAX_ATTRIBUTES, at, "{owner} has more than {MAX_ATTRIBUTES} attributes");
             let value = cursor.attribute_value()?;
             list.push(Attribute { name, at, value });
         }

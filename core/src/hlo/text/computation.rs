@@ -6,7 +6,7 @@ use super::ParseOptions;
 use super::instruction::{MAX_BODY_NESTING, Scope};
 use super::lexer::Cursor;
 use super::shapes::shape;
-use super::source::{Fault, Parse, Source};
+use super::source::{Fault, Parse, Source, ensure_at};
 use crate::hlo::{Computation, ComputationId, Diagnostic, InstrId, Module, Shape};
 
 /// State of reading one module.
@@ -101,9 +101,8 @@ impl<'t> Parser<'t> {
         let at = cursor.at();
         let is_entry = cursor.eat_word("ENTRY");
         let id = self.computation(cursor)?;
-        if is_entry && entry.replace(id).is_some() {
-            return Err(Fault::new(at, "a module has one ENTRY computation, this is a second one"));
-        }
+        let only = !is_entry || entry.replace(id).is_none();
+        ensure_at!(only, at, "a module has one ENTRY computation, this is a second one");
         Ok(())
     }
 
@@ -173,18 +172,16 @@ impl<'t> Parser<'t> {
         let mut computation = self.body(cursor, name.to_owned(), at)?;
         if cursor.eat(b',') {
             let thread_at = cursor.at();
-            if !cursor.eat_word("execution_thread") {
-                return Err(Fault::new(thread_at, "only execution_thread=\"…\" can follow a computation"));
-            }
+            let fits = cursor.eat_word("execution_thread");
+            ensure_at!(fits, thread_at, "only execution_thread=\"…\" can follow a computation");
             cursor.expect(b'=', "after execution_thread")?;
             computation.execution_thread = Some(cursor.string("the execution thread")?).filter(|name| name != "main");
         }
         if let Some(signature) = signature {
             self.check_signature(&computation, signature)?;
         }
-        if self.by_name.contains_key(name) || self.generated_names.contains(name) {
-            return Err(Fault::new(at, format!("a second computation is named `{name}`")));
-        }
+        let only = !self.by_name.contains_key(name) && !self.generated_names.contains(name);
+        ensure_at!(only, at, "a second computation is named `{name}`");
         let id = self.add_computation(computation);
         self.by_name.insert(name, id);
         Ok(id)
@@ -223,9 +220,7 @@ impl<'t> Parser<'t> {
         let mut scope = Scope::default();
         while !cursor.eat(b'}') {
             let start = cursor.at();
-            if cursor.is_done() {
-                return Err(Fault::new(at, format!("the body of the computation `{name}` is not closed with `}}`")));
-            }
+            ensure_at!(!cursor.is_done(), at, "the body of the computation `{name}` is not closed with `}}`");
             if let Err(fault) = self.instruction(cursor, &mut scope) {
                 let subject = scope.take_current(&self.source);
                 self.report(fault, subject);
@@ -250,19 +245,16 @@ impl<'t> Parser<'t> {
     /// Compares a signature with the computation it stands before.
     fn check_signature(&self, computation: &Computation, signature: Signature) -> Parse<()> {
         let root = &computation.root_instruction().shape;
-        if !root.same_structure(&signature.result) && self.diagnostics.is_empty() {
-            let message = format!("the signature's result is {}, the root's is {root}", signature.result);
-            return Err(Fault::new(signature.at, message));
-        }
+        let (at, any) = (signature.at, !self.diagnostics.is_empty());
+        let fits = any || root.same_structure(&signature.result);
+        ensure_at!(fits, at, "the signature's result is {}, the root's is {root}", signature.result);
         let parameters = computation.parameters();
         for (number, shape) in signature.parameters.iter().enumerate() {
             // Gaps in the numbers are for the verifier to report.
             let Some(&id) = parameters.get(number) else { break };
             let parameter = &computation.instruction(id).shape;
-            if !parameter.same_structure(shape) && self.diagnostics.is_empty() {
-                let message = format!("parameter {number} is {shape} in the signature, but {parameter}");
-                return Err(Fault::new(signature.at, message));
-            }
+            let fits = any || parameter.same_structure(shape);
+            ensure_at!(fits, at, "parameter {number} is {shape} in the signature, but {parameter}");
         }
         Ok(())
     }
@@ -282,9 +274,8 @@ impl<'t> Parser<'t> {
     }
 
     fn inline_computation(&mut self, cursor: &mut Cursor<'t>, at: usize) -> Parse<ComputationId> {
-        if self.depth >= MAX_BODY_NESTING {
-            return Err(Fault::new(at, format!("inline computations are nested more than {MAX_BODY_NESTING} deep")));
-        }
+        let fits = self.depth < MAX_BODY_NESTING;
+        ensure_at!(fits, at, "inline computations are nested more than {MAX_BODY_NESTING} deep");
         self.depth += 1;
         let computation = self.body(cursor, String::new(), at);
         self.depth -= 1;

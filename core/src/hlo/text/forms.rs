@@ -32,7 +32,12 @@ impl InText for Vec<i64> {
 
 impl InText for bool {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
-        flag(value)
+        let at = value.at();
+        match value.expect_word("true or false")? {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            word => Err(Fault::new(at, format!("expected true or false, found `{word}`"))),
+        }
     }
 
     fn write(&self, out: &mut String) {
@@ -67,7 +72,7 @@ impl<T: Named> InText for T {
     fn read(value: &mut Cursor, name: &str) -> Parse<Self> {
         let at = value.at();
         let word = value.expect_word("a name")?;
-        let names = || T::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ");
+        let names = || joined(T::ALL.iter().map(|value| value.name()), ", ");
         word.parse()
             .map_err(|_| Fault::new(at, format!("`{word}` is not a value of `{name}`, which takes {}", names())))
     }
@@ -94,16 +99,7 @@ impl InText for Vec<Shape> {
     }
 
     fn write(&self, out: &mut String) {
-        let _ = write!(out, "{{{}}}", joined(self));
-    }
-}
-
-pub(crate) fn flag(value: &mut Cursor) -> Parse<bool> {
-    let at = value.at();
-    match value.expect_word("true or false")? {
-        "true" | "1" => Ok(true),
-        "false" | "0" => Ok(false),
-        word => Err(Fault::new(at, format!("expected true or false, found `{word}`"))),
+        let _ = write!(out, "{{{}}}", joined(self, ", "));
     }
 }
 
@@ -127,14 +123,27 @@ impl InText for Vec<SliceDim> {
             1 => format!("[{}:{}]", dim.start, dim.limit),
             stride => format!("[{}:{}:{stride}]", dim.start, dim.limit),
         };
-        let _ = write!(out, "{{{}}}", self.iter().map(range).collect::<Vec<_>>().join(", "));
+        let _ = write!(out, "{{{}}}", joined(self.iter().map(range), ", "));
     }
 }
 
 /// `lo_hi[_interior]` per dimension, joined with `x`.
 impl InText for Vec<PaddingDim> {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
-        padding(value)
+        let at = value.at();
+        let Some(word) = value.word() else { return Ok(Vec::new()) };
+        let dim = |text: &str| {
+            let numbers: Option<Vec<i64>> = text.split('_').map(parse_integer).collect();
+            match numbers.as_deref() {
+                Some(&[low, high]) => Ok(PaddingDim { low, high, interior: 0 }),
+                Some(&[low, high, interior]) => Ok(PaddingDim { low, high, interior }),
+                _ => Err(Fault::new(
+                    at,
+                    format!("a dimension of padding is low_high or low_high_interior, found `{text}`"),
+                )),
+            }
+        };
+        word.split('x').map(dim).collect()
     }
 
     fn write(&self, out: &mut String) {
@@ -142,23 +151,61 @@ impl InText for Vec<PaddingDim> {
             0 => format!("{}_{}", dim.low, dim.high),
             interior => format!("{}_{}_{interior}", dim.low, dim.high),
         };
-        out.push_str(&self.iter().map(dim).collect::<Vec<_>>().join("x"));
+        out.push_str(&joined(self.iter().map(dim), "x"));
     }
 }
 
 /// `{size=2x2 stride=… pad=… lhs_dilate=… rhs_dilate=… rhs_reversal=…}`
 impl InText for Window {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
-        window(value)
+        let mut inner = braces(value)?;
+        let mut fields: Vec<(&str, usize, Vec<i64>)> = Vec::new();
+        let mut pads = None;
+        while !inner.is_done() {
+            let at = inner.at();
+            let name = inner.expect_word("a field of the window")?;
+            inner.expect(b'=', "after a field of the window")?;
+            let value_at = inner.at();
+            match name {
+                "pad" => pads = Some((at, Vec::<PaddingDim>::read(&mut inner, name)?)),
+                "size" | "stride" | "lhs_dilate" | "rhs_dilate" | "rhs_reversal" => {
+                    let word = inner.expect_word("integers joined with `x`")?;
+                    fields.push((name, at, sizes(word, value_at)?));
+                }
+                _ => return Err(Fault::new(at, format!("a window has no field `{name}`"))),
+            }
+        }
+        let rank = fields.iter().find(|(name, ..)| *name == "size").map_or(0, |(.., sizes)| sizes.len());
+        let mut dims = vec![WindowDim::default(); rank];
+        let wrong = |at, name: &str, found: usize| {
+            Fault::new(at, format!("the window's `{name}` has {found} dimensions, its `size` has {rank}"))
+        };
+        for (name, at, values) in fields {
+            if values.len() != rank {
+                return Err(wrong(at, name, values.len()));
+            }
+            for (dim, value) in dims.iter_mut().zip(values) {
+                set_window_field(dim, name, value);
+            }
+        }
+        if let Some((at, pads)) = pads {
+            if pads.len() != rank {
+                return Err(wrong(at, "pad", pads.len()));
+            }
+            for (dim, pad) in dims.iter_mut().zip(pads) {
+                (dim.padding_low, dim.padding_high) = (pad.low, pad.high);
+            }
+        }
+        Ok(Window { dims })
     }
 
     fn write(&self, out: &mut String) {
-        let joined = |get: &dyn Fn(&WindowDim) -> String| self.dims.iter().map(get).collect::<Vec<_>>().join("x");
-        let _ = write!(out, "{{size={}", joined(&|dim| dim.size.to_string()));
+        let sizes = |get: &dyn Fn(&WindowDim) -> String| joined(self.dims.iter().map(get), "x");
+        let _ = write!(out, "{{size={}", sizes(&|dim| dim.size.to_string()));
         let usual = WindowDim::default();
         let mut field = |name: &str, unusual: &dyn Fn(&WindowDim) -> bool, get: &dyn Fn(&WindowDim) -> String| {
             if self.dims.iter().any(unusual) {
-                let _ = write!(out, " {name}={}", joined(get));
+                let _ = write!(out, " {name}={}", sizes(get));
             }
         };
         field("stride", &|dim| dim.stride != usual.stride, &|dim| dim.stride.to_string());
@@ -175,7 +222,36 @@ impl InText for Window {
 /// `input_kernel->output`, e.g. `b01f_01io->b01f`.
 impl InText for ConvDims {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
-        dim_labels(value)
+        let at = value.at();
+        let text = value.rest_of_value();
+        let malformed = || Fault::new(at, format!("dim_labels has the form input_kernel->output, found `{text}`"));
+        let (operands, output) = text.split_once("->").ok_or_else(malformed)?;
+        let (input, kernel) = operands.split_once('_').ok_or_else(malformed)?;
+        let rank = input.len();
+        if rank < 2 || kernel.len() != rank || output.len() != rank {
+            return Err(malformed());
+        }
+        let labels = |text: &str, first: char, second: char| {
+            conv_labels(text, first, second).ok_or_else(|| {
+                let message =
+                    format!("`{text}` in dim_labels must hold `{first}`, `{second}` and each spatial dimension once");
+                Fault::new(at, message)
+            })
+        };
+        let (input_batch, input_feature, input_spatial) = labels(input, 'b', 'f')?;
+        let (kernel_input_feature, kernel_output_feature, kernel_spatial) = labels(kernel, 'i', 'o')?;
+        let (output_batch, output_feature, output_spatial) = labels(output, 'b', 'f')?;
+        Ok(ConvDims {
+            input_batch,
+            input_feature,
+            input_spatial,
+            kernel_input_feature,
+            kernel_output_feature,
+            kernel_spatial,
+            output_batch,
+            output_feature,
+            output_spatial,
+        })
     }
 
     fn write(&self, out: &mut String) {
@@ -197,69 +273,11 @@ impl InText for ConvDims {
     }
 }
 
-fn padding(value: &mut Cursor) -> Parse<Vec<PaddingDim>> {
-    let at = value.at();
-    let Some(word) = value.word() else { return Ok(Vec::new()) };
-    let dim = |text: &str| {
-        let numbers: Option<Vec<i64>> = text.split('_').map(parse_integer).collect();
-        match numbers.as_deref() {
-            Some(&[low, high]) => Ok(PaddingDim { low, high, interior: 0 }),
-            Some(&[low, high, interior]) => Ok(PaddingDim { low, high, interior }),
-            _ => {
-                Err(Fault::new(at, format!("a dimension of padding is low_high or low_high_interior, found `{text}`")))
-            }
-        }
-    };
-    word.split('x').map(dim).collect()
-}
-
 fn sizes(word: &str, at: usize) -> Parse<Vec<i64>> {
     let number = |text: &str| {
         parse_integer(text).ok_or_else(|| Fault::new(at, format!("expected integers joined with `x`, found `{word}`")))
     };
     word.split('x').map(number).collect()
-}
-
-fn window(value: &mut Cursor) -> Parse<Window> {
-    let mut inner = braces(value)?;
-    let mut fields: Vec<(&str, usize, Vec<i64>)> = Vec::new();
-    let mut pads = None;
-    while !inner.is_done() {
-        let at = inner.at();
-        let name = inner.expect_word("a field of the window")?;
-        inner.expect(b'=', "after a field of the window")?;
-        let value_at = inner.at();
-        match name {
-            "pad" => pads = Some((at, padding(&mut inner)?)),
-            "size" | "stride" | "lhs_dilate" | "rhs_dilate" | "rhs_reversal" => {
-                let word = inner.expect_word("integers joined with `x`")?;
-                fields.push((name, at, sizes(word, value_at)?));
-            }
-            _ => return Err(Fault::new(at, format!("a window has no field `{name}`"))),
-        }
-    }
-    let rank = fields.iter().find(|(name, ..)| *name == "size").map_or(0, |(.., sizes)| sizes.len());
-    let mut dims = vec![WindowDim::default(); rank];
-    let wrong = |at, name: &str, found: usize| {
-        Fault::new(at, format!("the window's `{name}` has {found} dimensions, its `size` has {rank}"))
-    };
-    for (name, at, values) in fields {
-        if values.len() != rank {
-            return Err(wrong(at, name, values.len()));
-        }
-        for (dim, value) in dims.iter_mut().zip(values) {
-            set_window_field(dim, name, value);
-        }
-    }
-    if let Some((at, pads)) = pads {
-        if pads.len() != rank {
-            return Err(wrong(at, "pad", pads.len()));
-        }
-        for (dim, pad) in dims.iter_mut().zip(pads) {
-            (dim.padding_low, dim.padding_high) = (pad.low, pad.high);
-        }
-    }
-    Ok(Window { dims })
 }
 
 fn set_window_field(dim: &mut WindowDim, name: &str, value: i64) {
@@ -270,39 +288,6 @@ fn set_window_field(dim: &mut WindowDim, name: &str, value: i64) {
         "rhs_dilate" => dim.window_dilation = value,
         _ => dim.reversal = value != 0,
     }
-}
-
-fn dim_labels(value: &mut Cursor) -> Parse<ConvDims> {
-    let at = value.at();
-    let text = value.rest_of_value();
-    let malformed = || Fault::new(at, format!("dim_labels has the form input_kernel->output, found `{text}`"));
-    let (operands, output) = text.split_once("->").ok_or_else(malformed)?;
-    let (input, kernel) = operands.split_once('_').ok_or_else(malformed)?;
-    let rank = input.len();
-    if rank < 2 || kernel.len() != rank || output.len() != rank {
-        return Err(malformed());
-    }
-    let labels = |text: &str, first: char, second: char| {
-        conv_labels(text, first, second).ok_or_else(|| {
-            let message =
-                format!("`{text}` in dim_labels must hold `{first}`, `{second}` and each spatial dimension once");
-            Fault::new(at, message)
-        })
-    };
-    let (input_batch, input_feature, input_spatial) = labels(input, 'b', 'f')?;
-    let (kernel_input_feature, kernel_output_feature, kernel_spatial) = labels(kernel, 'i', 'o')?;
-    let (output_batch, output_feature, output_spatial) = labels(output, 'b', 'f')?;
-    Ok(ConvDims {
-        input_batch,
-        input_feature,
-        input_spatial,
-        kernel_input_feature,
-        kernel_output_feature,
-        kernel_spatial,
-        output_batch,
-        output_feature,
-        output_spatial,
-    })
 }
 
 /// Positions of the two letters and of the spatial digits.

@@ -3,10 +3,10 @@
 use super::attributes::{Attribute, Attributes};
 use super::computation::Parser;
 use super::extra::fields;
-use super::forms::flag;
 use super::lexer::Cursor;
 use super::shapes::{braces, shape};
-use super::source::{Fault, Parse};
+use super::source::{Fault, Parse, ensure_at};
+use crate::hlo::attribute::InText;
 use crate::hlo::{AliasKind, EntryLayout, FileLocation, InputOutputAlias, StackFrame};
 
 impl<'t> Parser<'t> {
@@ -20,7 +20,7 @@ impl<'t> Parser<'t> {
         self.module.name = name.to_owned();
         let mut attributes = Attributes::read(cursor, at, "HloModule")?;
         if let Some(attribute) = attributes.take("is_scheduled") {
-            self.module.is_scheduled = attribute.read(flag)?;
+            self.module.is_scheduled = attribute.read(|value| bool::read(value, "is_scheduled"))?;
         }
         let mut count = |name| match attributes.take(name) {
             Some(attribute) => attribute.read(|value| value.integer("an integer")),
@@ -118,9 +118,8 @@ fn rows<'t, T>(cursor: &mut Cursor<'t>, mut row: impl FnMut(&mut Cursor<'t>) -> 
     while matches!(cursor.peek(), Some(b'0'..=b'9')) {
         let at = cursor.at();
         let number = cursor.integer("the number of the row")?;
-        if number != rows.len() as i64 + 1 {
-            return Err(Fault::new(at, format!("expected row {} of the table, found row {number}", rows.len() + 1)));
-        }
+        let fits = number == rows.len() as i64 + 1;
+        ensure_at!(fits, at, "expected row {} of the table, found row {number}", rows.len() + 1);
         rows.push(row(cursor)?);
     }
     Ok(rows)
@@ -131,9 +130,7 @@ fn integer_fields<'t>(cursor: &mut Cursor<'t>, mut set: impl FnMut(&str, i64) ->
     for field in fields(cursor)? {
         let Attribute { name, at, .. } = field;
         let number = field.read(|value| value.integer32("the column"))?;
-        if !set(name, number) {
-            return Err(Fault::new(at, format!("this table has no column `{name}`")));
-        }
+        ensure_at!(set(name, number), at, "this table has no column `{name}`");
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::lexer::Cursor;
 use super::literals::literal;
 use super::ops::kept_attributes;
 use super::shapes::{shape, shape_follows};
-use super::source::{Fault, Parse, Source};
+use super::source::{Fault, Parse, Source, ensure_at};
 use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape, Span, infer_shape};
 
 /// Deepest nesting of operands and of inline computations. A level of these takes far more stack
@@ -95,14 +95,12 @@ impl<'t> Parser<'t> {
         scope.current = Some((name, at));
         cursor.expect(b'=', &format!("after the instruction name `{name}`"))?;
         let instruction = self.right_hand_side(cursor, scope, Some((name, at)), 0)?;
-        if scope.names.contains_key(name) || scope.generated_names.contains(name) {
-            return Err(Fault::new(at, format!("a second instruction is named `{name}`")));
-        }
+        let only = !scope.names.contains_key(name) && !scope.generated_names.contains(name);
+        ensure_at!(only, at, "a second instruction is named `{name}`");
         let id = scope.add(instruction);
         scope.names.insert(name, id);
-        if is_root && scope.root.replace(id).is_some() {
-            return Err(Fault::new(root_at, "a computation has one ROOT, this is a second one"));
-        }
+        let only = !is_root || scope.root.replace(id).is_none();
+        ensure_at!(only, root_at, "a computation has one ROOT, this is a second one");
         Ok(())
     }
 
@@ -118,10 +116,8 @@ impl<'t> Parser<'t> {
         let declared = if shape_follows(cursor) { Some(shape(cursor)?) } else { None };
         let at = cursor.at();
         let word = cursor.expect_word("an opcode")?;
-        if cursor.touches(b'[') {
-            let message = format!("unknown element type `{word}`; types are written like f32, s8, pred");
-            return Err(Fault::new(at, message));
-        }
+        let fits = !cursor.touches(b'[');
+        ensure_at!(fits, at, "unknown element type `{word}`; types are written like f32, s8, pred");
         let opcode = match word.parse::<Opcode>() {
             Ok(opcode) => opcode,
             Err(()) => return self.sugared(cursor, scope, (word, at), declared, name),
@@ -206,10 +202,7 @@ impl<'t> Parser<'t> {
     }
 
     fn nested(&mut self, cursor: &mut Cursor<'t>, scope: &mut Scope<'t>, depth: usize) -> Parse<InstrId> {
-        if depth >= MAX_BODY_NESTING {
-            let message = format!("operands are nested more than {MAX_BODY_NESTING} deep");
-            return Err(Fault::new(cursor.at(), message));
-        }
+        ensure_at!(depth < MAX_BODY_NESTING, cursor.at(), "operands are nested more than {MAX_BODY_NESTING} deep");
         let instruction = self.right_hand_side(cursor, scope, None, depth + 1)?;
         Ok(scope.add(instruction))
     }
@@ -240,9 +233,8 @@ impl<'t> Parser<'t> {
         extra: &mut super::extra::CommonAttributes,
     ) -> Parse<()> {
         for attribute in attributes.drain() {
-            if !kept_attributes(opcode).contains(&attribute.name) {
-                return Err(Fault::new(attribute.at, format!("{opcode} has no attribute `{}`", attribute.name)));
-            }
+            let fits = kept_attributes(opcode).contains(&attribute.name);
+            ensure_at!(fits, attribute.at, "{opcode} has no attribute `{}`", attribute.name);
             extra.keep(attribute.name, attribute.raw());
         }
         Ok(())

@@ -205,9 +205,7 @@ fn integer_bits(element_type: ElementType, number: Number) -> Result<u64, String
     };
     // The reference keeps the bits of unsigned 64-bit values in s64.
     let high = if element_type == ElementType::S64 { u64::MAX.into() } else { high };
-    if value < low || value > high {
-        return Err(format!("{value} is out of range for {element_type}, which holds {low} to {high}"));
-    }
+    ensure!((low..=high).contains(&value), "{value} is out of range for {element_type}, which holds {low} to {high}");
     Ok(value as u64)
 }
 
@@ -220,9 +218,7 @@ fn float_bits(element_type: ElementType, format: FloatFormat, number: Number) ->
         Number::Decimal { value, word } => (value, word),
     };
     let written_infinity = matches!(word, "inf" | "-inf");
-    if written_infinity && !format.has_infinity() {
-        return Err(format!("{element_type} has no infinity"));
-    }
+    ensure!(!written_infinity || format.has_infinity(), "{element_type} has no infinity");
     let bits = match element_type {
         // Decimal to f32 in one rounding.
         ElementType::F32 if !word.is_empty() => word.parse::<f32>().map_or(0, |value| u64::from(value.to_bits())),
@@ -249,8 +245,6 @@ fn nan_bits(
     let mask = (1u64 << format.mantissa_bits) - 1;
     let exponent = default & !mask;
     let bits = exponent | payload | sign;
-    if payload & !mask != 0 || !format.is_nan(bits) {
-        return Err(format!("{payload:#x} is not the payload of a {element_type} NaN"));
-    }
+    ensure!(payload & !mask == 0 && format.is_nan(bits), "{payload:#x} is not the payload of a {element_type} NaN");
     Ok(bits)
 }

@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use super::lexer::Cursor;
 use crate::hlo::{
-    AliasKind, ArrayShape, Computation, EntryLayout, Extra, InputOutputAlias, Instruction, Layout, Metadata, Module,
-    Op, Shape,
+    AliasKind, ArrayShape, Computation, EntryLayout, Extra, FileLocation, InputOutputAlias, Instruction, Layout,
+    Metadata, Module, Op, Shape, StackFrame,
 };
 
 /// Style of printed text.
@@ -71,16 +71,15 @@ impl Printer<'_> {
             self.out.push_str(", is_scheduled=true");
         }
         if !module.input_output_alias.is_empty() {
-            let aliases: Vec<String> = module.input_output_alias.iter().map(alias).collect();
-            write!(self.out, ", input_output_alias={{ {} }}", aliases.join(", "))?;
+            let aliases = joined(module.input_output_alias.iter().map(alias), ", ");
+            write!(self.out, ", input_output_alias={{ {aliases} }}")?;
         }
         if !module.buffer_donor.is_empty() {
             let donor = |(parameter, index): &(i64, Vec<i64>)| format!("({parameter}, {})", braced(index));
-            let donors: Vec<String> = module.buffer_donor.iter().map(donor).collect();
-            write!(self.out, ", buffer_donor={{ {} }}", donors.join(", "))?;
+            write!(self.out, ", buffer_donor={{ {} }}", joined(module.buffer_donor.iter().map(donor), ", "))?;
         }
         if let Some(EntryLayout { parameters, result }) = &module.entry_layout {
-            write!(self.out, ", entry_computation_layout={{({})->{result}}}", joined(parameters))?;
+            write!(self.out, ", entry_computation_layout={{({})->{result}}}", joined(parameters, ", "))?;
         }
         if module.replica_count != 1 {
             write!(self.out, ", replica_count={}", module.replica_count)?;
@@ -97,30 +96,24 @@ impl Printer<'_> {
 
     fn debug_tables(&mut self) -> fmt::Result {
         let tables = &self.module.debug_tables;
-        for (title, names) in [("FileNames", &tables.file_names), ("FunctionNames", &tables.function_names)] {
-            if !names.is_empty() {
-                writeln!(self.out, "\n{title}")?;
-            }
-            for (index, name) in names.iter().enumerate() {
-                writeln!(self.out, "{} {}", index + 1, quoted(name))?;
-            }
+        self.table("FileNames", &tables.file_names, |name| quoted(name))?;
+        self.table("FunctionNames", &tables.function_names, |name| quoted(name))?;
+        self.table("FileLocations", &tables.file_locations, |row| {
+            let FileLocation { file_name_id, function_name_id, line, end_line, column, end_column } = row;
+            let lines = format!("line={line} end_line={end_line} column={column} end_column={end_column}");
+            format!("{{file_name_id={file_name_id} function_name_id={function_name_id} {lines}}}")
+        })?;
+        self.table("StackFrames", &tables.stack_frames, |StackFrame { file_location_id, parent_frame_id }| {
+            format!("{{file_location_id={file_location_id} parent_frame_id={parent_frame_id}}}")
+        })
+    }
+
+    /// Rows numbered from 1 under a title, if there are any.
+    fn table<T>(&mut self, title: &str, rows: &[T], text: impl Fn(&T) -> String) -> fmt::Result {
+        if !rows.is_empty() {
+            writeln!(self.out, "\n{title}")?;
         }
-        if !tables.file_locations.is_empty() {
-            writeln!(self.out, "\nFileLocations")?;
-        }
-        for (index, row) in tables.file_locations.iter().enumerate() {
-            write!(self.out, "{} {{file_name_id={} ", index + 1, row.file_name_id)?;
-            write!(self.out, "function_name_id={} line={} ", row.function_name_id, row.line)?;
-            writeln!(self.out, "end_line={} column={} end_column={}}}", row.end_line, row.column, row.end_column)?;
-        }
-        if !tables.stack_frames.is_empty() {
-            writeln!(self.out, "\nStackFrames")?;
-        }
-        for (index, row) in tables.stack_frames.iter().enumerate() {
-            write!(self.out, "{} {{file_location_id={} ", index + 1, row.file_location_id)?;
-            writeln!(self.out, "parent_frame_id={}}}", row.parent_frame_id)?;
-        }
-        Ok(())
+        rows.iter().enumerate().try_for_each(|(index, row)| writeln!(self.out, "{} {}", index + 1, text(row)))
     }
 
     fn computation(&mut self, computation: &Computation, is_entry: bool) -> fmt::Result {
@@ -151,22 +144,17 @@ impl Printer<'_> {
         match &instruction.op {
             Op::Parameter { number } => write!(self.out, "{number}")?,
             Op::Constant(value) => super::print_literal::write_literal(&mut self.out, value, self.options)?,
-            _ => self.operands(computation, instruction),
+            _ => self.names(instruction.operands.iter().map(|&id| &computation.instruction(id).name)),
         }
         self.out.push(')');
         instruction.op.write(self);
-        match &instruction.extra {
-            Some(extra) => self.extra(computation, extra),
-            None => Ok(()),
-        }
+        instruction.extra.as_ref().map_or(Ok(()), |extra| self.extra(computation, extra))
     }
 
-    fn operands(&mut self, computation: &Computation, instruction: &Instruction) {
-        for (position, &operand) in instruction.operands.iter().enumerate() {
-            if position > 0 {
-                self.out.push_str(", ");
-            }
-            self.name(&computation.instruction(operand).name);
+    pub(super) fn names<'n>(&mut self, names: impl Iterator<Item = &'n String>) {
+        for (position, name) in names.enumerate() {
+            self.out.push_str(if position > 0 { ", " } else { "" });
+            self.name(name);
         }
     }
 
@@ -186,16 +174,12 @@ impl Printer<'_> {
         }
         if !extra.control_predecessors.is_empty() {
             self.out.push_str(", control-predecessors={");
-            for (position, &id) in extra.control_predecessors.iter().enumerate() {
-                self.out.push_str(if position > 0 { ", " } else { "" });
-                self.name(&computation.instruction(id).name);
-            }
+            self.names(extra.control_predecessors.iter().map(|&id| &computation.instruction(id).name));
             self.out.push('}');
         }
         if !extra.frontend_attributes.is_empty() {
             let entry = |(key, value): (&String, &String)| format!("{key}={}", text_or_dictionary(value));
-            let entries: Vec<String> = extra.frontend_attributes.iter().map(entry).collect();
-            write!(self.out, ", frontend_attributes={{{}}}", entries.join(","))?;
+            write!(self.out, ", frontend_attributes={{{}}}", joined(extra.frontend_attributes.iter().map(entry), ","))?;
         }
         if let Some(metadata) = extra.metadata.as_ref().filter(|_| !self.options.omit_metadata) {
             write!(self.out, ", metadata={}", metadata_text(metadata))?;
@@ -256,35 +240,24 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// `{1,2,3}`
-pub(super) fn braced(numbers: &[i64]) -> String {
-    let mut out = String::from("{");
-    for (position, number) in numbers.iter().enumerate() {
-        if position > 0 {
-            out.push(',');
-        }
-        let _ = write!(out, "{number}");
+/// Things with a separator between them.
+pub(crate) fn joined<T: fmt::Display>(items: impl IntoIterator<Item = T>, separator: &str) -> String {
+    let mut out = String::new();
+    for (position, item) in items.into_iter().enumerate() {
+        let _ = write!(out, "{}{item}", if position > 0 { separator } else { "" });
     }
-    out.push('}');
     out
 }
 
-/// Shapes with commas between them.
-pub(super) fn joined(shapes: &[Shape]) -> String {
-    shapes.iter().map(Shape::to_string).collect::<Vec<_>>().join(", ")
+/// `{1,2,3}`
+pub(crate) fn braced(numbers: &[i64]) -> String {
+    format!("{{{}}}", joined(numbers, ","))
 }
 
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{")?;
-        for (position, dimension) in self.minor_to_major.iter().enumerate() {
-            let comma = if position > 0 { "," } else { "" };
-            write!(f, "{comma}{dimension}")?;
-        }
-        if !self.suffix.is_empty() {
-            write!(f, ":{}", self.suffix)?;
-        }
-        f.write_str("}")
+        let colon = if self.suffix.is_empty() { "" } else { ":" };
+        write!(f, "{{{}{colon}{}}}", joined(&self.minor_to_major, ","), self.suffix)
     }
 }
 
@@ -297,10 +270,7 @@ impl fmt::Display for ArrayShape {
             write!(f, "{comma}{bound}{size}")?;
         }
         f.write_str("]")?;
-        match &self.layout {
-            Some(layout) => write!(f, "{layout}"),
-            None => Ok(()),
-        }
+        self.layout.as_ref().map_or(Ok(()), |layout| write!(f, "{layout}"))
     }
 }
 
@@ -310,14 +280,7 @@ impl fmt::Display for Shape {
             Shape::Array(array) => write!(f, "{array}"),
             Shape::Token => f.write_str("token[]"),
             Shape::Opaque => f.write_str("opaque[]"),
-            Shape::Tuple(elements) => {
-                f.write_str("(")?;
-                for (position, element) in elements.iter().enumerate() {
-                    let comma = if position > 0 { ", " } else { "" };
-                    write!(f, "{comma}{element}")?;
-                }
-                f.write_str(")")
-            }
+            Shape::Tuple(elements) => write!(f, "({})", joined(elements, ", ")),
         }
     }
 }

@@ -26,10 +26,8 @@ impl Writer for Printer<'_> {
     fn computations(&mut self, name: &str, ids: &[ComputationId]) {
         self.attribute_name(name);
         self.out.push('{');
-        for (position, &id) in ids.iter().enumerate() {
-            self.out.push_str(if position > 0 { ", " } else { "" });
-            self.name(&self.module.computation(id).name);
-        }
+        let module = self.module;
+        self.names(ids.iter().map(|&id| &module.computation(id).name));
         self.out.push('}');
     }
 

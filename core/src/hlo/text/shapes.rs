@@ -1,7 +1,7 @@
 //! Shapes and layouts.
 
 use super::lexer::{Cursor, parse_integer};
-use super::source::{Fault, Parse};
+use super::source::{Fault, Parse, ensure_at};
 use crate::hlo::shape::MAX_RANK;
 use crate::hlo::{ArrayShape, ElementType, Layout, Shape};
 
@@ -30,9 +30,7 @@ pub(crate) fn shape(cursor: &mut Cursor) -> Parse<Shape> {
 fn nested_shape(cursor: &mut Cursor, depth: usize) -> Parse<Shape> {
     let at = cursor.at();
     if cursor.eat(b'(') {
-        if depth >= MAX_NESTING {
-            return Err(Fault::new(at, format!("tuple shapes are nested more than {MAX_NESTING} deep")));
-        }
+        ensure_at!(depth < MAX_NESTING, at, "tuple shapes are nested more than {MAX_NESTING} deep");
         return cursor.list(b')', |cursor| nested_shape(cursor, depth + 1)).map(Shape::Tuple);
     }
     let word = cursor.expect_word("a shape")?;
@@ -55,9 +53,7 @@ fn array(cursor: &mut Cursor, element_type: ElementType) -> Parse<ArrayShape> {
     let at = cursor.at();
     cursor.expect(b'[', "after the element type")?;
     let sizes = cursor.list(b']', dimension)?;
-    if sizes.len() > MAX_RANK {
-        return Err(Fault::new(at, format!("the array has {} dimensions, more than {MAX_RANK}", sizes.len())));
-    }
+    ensure_at!(sizes.len() <= MAX_RANK, at, "the array has {} dimensions, more than {MAX_RANK}", sizes.len());
     let dims: Vec<i64> = sizes.iter().map(|&(size, _)| size).collect();
     let dynamic = if sizes.iter().any(|&(_, bound)| bound) {
         sizes.iter().map(|&(_, bound)| bound).collect()
@@ -72,9 +68,7 @@ fn array(cursor: &mut Cursor, element_type: ElementType) -> Parse<ArrayShape> {
 /// A size, and whether it is only a bound.
 fn dimension(cursor: &mut Cursor) -> Parse<(i64, bool)> {
     let at = cursor.at();
-    if cursor.eat(b'?') {
-        return Err(Fault::new(at, "dimensions without a bound, `?`, are not supported"));
-    }
+    ensure_at!(!cursor.eat(b'?'), at, "dimensions without a bound, `?`, are not supported");
     let bound = cursor.eat_symbol("<=");
     let at = cursor.at();
     match cursor.integer("a dimension")? {

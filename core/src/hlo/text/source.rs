@@ -20,6 +20,16 @@ impl Fault {
     }
 }
 
+/// Leaves the function with a fault at that offset unless something holds.
+macro_rules! ensure_at {
+    ($condition:expr, $at:expr, $($message:tt)*) => {
+        if !$condition {
+            return Err($crate::hlo::text::source::Fault::new($at, format!($($message)*)));
+        }
+    };
+}
+pub(crate) use ensure_at;
+
 pub(crate) type Parse<T> = Result<T, Fault>;
 
 /// A text with an index of its lines.

@@ -30,11 +30,7 @@ impl Algebra {
             if !present || quotient.terms.is_empty() {
                 continue;
             }
-            let mut next = sum.clone();
-            next.add_term(term, k.checked_neg()?)?;
-            next.add_sum(&quotient, kc.checked_neg()?)?;
-            next.add_sum(&self.as_sum(dividend), k)?;
-            return Some(next);
+            return self.exchanged(sum, [(term, k)], (&quotient, kc), (dividend, k));
         }
         None
     }
@@ -52,11 +48,7 @@ impl Algebra {
                 if !covers(sum, &remainder, k) {
                     continue;
                 }
-                let mut next = sum.clone();
-                next.add_term(term, kc.checked_neg()?)?;
-                next.add_sum(&remainder, k.checked_neg()?)?;
-                next.add_sum(&self.as_sum(whole), k)?;
-                return Some(next);
+                return self.exchanged(sum, [(term, kc)], (&remainder, k), (whole, k));
             }
         }
         None
@@ -106,11 +98,7 @@ impl Algebra {
                     continue;
                 }
                 let merged = self.modulo(whole, cd);
-                let mut next = sum.clone();
-                next.add_term(low, k.checked_neg()?)?;
-                next.add_term(high, kc.checked_neg()?)?;
-                next.add_sum(&self.as_sum(merged), k)?;
-                return Some(next);
+                return self.exchanged(sum, [(low, k), (high, kc)], (&Sum::default(), 0), (merged, k));
             }
         }
         None
@@ -128,11 +116,7 @@ impl Algebra {
                     continue;
                 }
                 let remainder = self.modulo(y, c);
-                let mut next = sum.clone();
-                next.add_term(low, k.checked_neg()?)?;
-                next.add_term(high, kc.checked_neg()?)?;
-                next.add_sum(&self.as_sum(remainder), k)?;
-                return Some(next);
+                return self.exchanged(sum, [(low, k), (high, kc)], (&Sum::default(), 0), (remainder, k));
             }
         }
         None
@@ -148,14 +132,25 @@ impl Algebra {
                 }
                 let m = -(k / c);
                 let remainder = self.modulo(whole, c);
-                let mut next = sum.clone();
-                next.add_term(term, k.checked_neg()?)?;
-                next.add_sum(&dividend, m.checked_neg()?)?;
-                next.add_sum(&self.as_sum(remainder), m)?;
-                return Some(next);
+                return self.exchanged(sum, [(term, k)], (&dividend, m), (remainder, m));
             }
         }
         None
+    }
+
+    /// `sum` without multiples of terms and of another sum, and with a multiple of an expression in their place.
+    fn exchanged<const N: usize>(
+        &self,
+        sum: &Sum,
+        terms: [(Ix, i64); N],
+        (part, m): (&Sum, i64),
+        (with, k): (Ix, i64),
+    ) -> Option<Sum> {
+        let mut next = sum.clone();
+        terms.into_iter().try_for_each(|(term, factor)| next.add_term(term, factor.checked_neg()?))?;
+        next.add_sum(part, m.checked_neg()?)?;
+        next.add_sum(&self.as_sum(with), k)?;
+        Some(next)
     }
 
     /// `(x - y) / a`, if every coefficient can be divided.

@@ -10,14 +10,9 @@ impl Algebra {
     /// # Errors
     /// If it refers to a variable that is not given, or divides by other than a positive constant.
     pub fn substitute(&mut self, expr: &Expr, dims: &[Ix], ranges: &[Ix], runtime: &[Ix]) -> Result<Ix, String> {
-        let pick = |leaf: &ExprKind| match leaf {
-            ExprKind::Dim(i) => dims.get(*i as usize).copied(),
-            ExprKind::Range(i) => ranges.get(*i as usize).copied(),
-            ExprKind::Runtime(i) => runtime.get(*i as usize).copied(),
-            _ => None,
-        };
+        let missing = || "a map refers to a variable it does not have".into();
         self.read(expr, &mut ExprMap::default(), &mut |_, node| match node {
-            Unread::Variable(leaf) => pick(leaf).ok_or_else(|| "a map refers to a variable it does not have".into()),
+            Unread::Variable(leaf) => leaf.pick(dims, ranges, runtime).copied().ok_or_else(missing),
             Unread::Division(..) => Err("a map divides by other than a positive constant".into()),
         })
     }

@@ -106,9 +106,7 @@ impl Access {
         }
         let Some(&parts) = operand.get(output.len()) else { return Ok(()) };
         let Some(whole) = self.reads.pop() else { return Ok(()) };
-        if parts > MOST_PARTS {
-            return Err(format!("an element is made of {parts} parts; {MOST_PARTS} is the most there are"));
-        }
+        ensure!(parts <= MOST_PARTS, "an element is made of {parts} parts; {MOST_PARTS} is the most there are");
         for part in 0..parts {
             let mut read = whole.clone();
             read.reading.map.ranges.clear();
@@ -137,14 +135,8 @@ fn source(site: Site, mut id: InstrId, mut leaf: usize) -> Result<(InstrId, usiz
         let instruction = site.computation.instruction(id);
         match &instruction.op {
             Op::Tuple => {
-                let count = |operand: &InstrId| site.computation.instruction(*operand).shape.leaves().len();
-                let found = instruction.operands.iter().find(|operand| {
-                    let own = count(operand);
-                    let within = leaf < own;
-                    leaf -= if within { 0 } else { own };
-                    within
-                });
-                id = *found.ok_or("the tuple has no such element")?;
+                let holder = site.computation.holder_of_leaf(instruction, leaf);
+                (id, leaf) = holder.ok_or("the tuple has no such element")?;
             }
             _ if !matches!(instruction.shape, Shape::Tuple(_)) => return Ok((id, leaf)),
             Op::OptBarrier | Op::Copy => id = instruction.operands[0],

@@ -36,9 +36,7 @@ fn side(site: Site, sizes: &[i64], batch: &[i64], contracting: &[i64], first: us
             next += 1;
         }
     }
-    if next > output.len() {
-        return Err(format!("the result has {} dimensions instead of at least {next}", output.len()));
-    }
+    ensure!(next <= output.len(), "the result has {} dimensions instead of at least {next}", output.len());
     map.results = results.into_iter().flatten().collect();
     Ok(Reading::new(map))
 }
@@ -55,9 +53,7 @@ pub(super) fn scaled_dot(site: Site, operand: usize, dims: &DotDims) -> Result<R
     }
     expect_rank("the scale", scales.len(), values.len())?;
     for (result, (&size, &blocks)) in reading.map.results.iter_mut().zip(values.iter().zip(scales)) {
-        if blocks < 1 || size % blocks != 0 {
-            return Err(format!("{blocks} scales do not divide {size} elements"));
-        }
+        ensure!(blocks >= 1 && size % blocks == 0, "{blocks} scales do not divide {size} elements");
         *result = result.clone().floor_div(size / blocks);
     }
     Ok(reading)

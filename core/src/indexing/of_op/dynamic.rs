@@ -116,9 +116,7 @@ impl Windows<'_> {
         let mut index = self.batch();
         let at = usize::try_from(self.index_vector_dim).map_err(|_| "negative index_vector_dim")?;
         if at < self.indices.len() {
-            if at > index.len() {
-                return Err("index_vector_dim does not fit the output".into());
-            }
+            ensure!(at <= index.len(), "index_vector_dim does not fit the output");
             index.insert(at, component);
         }
         expect_rank("the index vectors' array", self.indices.len(), index.len())?;

@@ -17,7 +17,7 @@ mod shape;
 mod to_output;
 mod window;
 
-use super::{Expr, IndexingMap, dim_exprs};
+use super::{Expr, IndexingMap};
 use crate::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Opcode, Shape};
 
 pub use access::{Access, OperandRead, access, combined_elements};
@@ -186,8 +186,4 @@ fn position(i: i64, rank: usize) -> Result<usize, Reason> {
 /// Checks that the rank is as expected.
 fn expect_rank(what: &str, found: usize, expected: usize) -> Result<(), Reason> {
     if found == expected { Ok(()) } else { Err(format!("{what} has {found} dimensions instead of {expected}")) }
-}
-
-fn identity(rank: usize) -> Vec<Expr> {
-    dim_exprs(rank)
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::hlo::{ComputationId, InstrId};
+use crate::indexing::canonical::renumber;
 use crate::indexing::{Bounds, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
 
 /// Where the value of a runtime variable comes from: an integer element of an instruction's result. The
@@ -120,8 +121,9 @@ impl Reading {
                 value.index.iter().for_each(|expr| mark(expr, &mut runtime));
             }
         }
-        let new_ranges = retain(&mut self.map.ranges, &ranges, Expr::range);
-        let new_runtime = retain(&mut self.map.runtime, &runtime, Expr::runtime);
+        let (new_ranges, new_runtime);
+        (self.map.ranges, new_ranges) = renumber(&self.map.ranges, &ranges, Expr::range);
+        (self.map.runtime, new_runtime) = renumber(&self.map.runtime, &runtime, Expr::runtime);
         let mut keep = runtime.iter();
         self.runtime.retain(|_| keep.next().copied().unwrap_or(false));
         let indices = self.runtime.iter_mut().flat_map(|value| &mut value.index);
@@ -130,20 +132,6 @@ impl Reading {
             *expr = expr.substitute(&[], &new_ranges, &new_runtime);
         }
     }
-}
-
-/// Drops unused variables; gives the new name of each old one.
-fn retain(variables: &mut Vec<Variable>, used: &[bool], make: fn(u32) -> Expr) -> Vec<Expr> {
-    let mut next = 0;
-    let renamed = used.iter().map(|&used| {
-        let name = make(next);
-        next += u32::from(used);
-        name
-    });
-    let renamed = renamed.collect();
-    let mut keep = used.iter();
-    variables.retain(|_| keep.next().copied().unwrap_or(false));
-    renamed
 }
 
 impl Indexing {

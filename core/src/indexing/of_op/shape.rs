@@ -1,8 +1,8 @@
 //! Operations that move elements and compute nothing.
 
-use super::{Reading, Reason, Site, dim, expect_rank, identity, over, position};
+use super::{Reading, Reason, Site, dim, expect_rank, over, position};
 use crate::hlo::{ArrayShape, PaddingDim, SliceDim};
-use crate::indexing::{Constraint, Expr, IndexingMap, Interval, delinearize, linearize};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, delinearize, dim_exprs, linearize};
 
 pub(super) fn broadcast(site: Site, dimensions: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
@@ -16,7 +16,7 @@ pub(super) fn broadcast(site: Site, dimensions: &[i64]) -> Result<Reading, Reaso
 pub(super) fn transpose(site: Site, permutation: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     expect_rank("the permutation", permutation.len(), output.len())?;
-    let mut results = identity(output.len());
+    let mut results = dim_exprs(output.len());
     for (i, &from) in permutation.iter().enumerate() {
         results[position(from, output.len())?] = Expr::dim(i as u32);
     }
@@ -25,7 +25,7 @@ pub(super) fn transpose(site: Site, permutation: &[i64]) -> Result<Reading, Reas
 
 pub(super) fn reverse(site: Site, dimensions: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
-    let mut results = identity(output.len());
+    let mut results = dim_exprs(output.len());
     for &d in dimensions {
         let i = position(d, output.len())?;
         results[i] = -Expr::dim(i as u32) + output[i].saturating_sub(1);
@@ -36,7 +36,7 @@ pub(super) fn reverse(site: Site, dimensions: &[i64]) -> Result<Reading, Reason>
 pub(super) fn slice(site: Site, dims: &[SliceDim]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     expect_rank("the slice", dims.len(), output.len())?;
-    let results = dims.iter().zip(identity(dims.len())).map(|(slice, d)| d * slice.stride + slice.start);
+    let results = dims.iter().zip(dim_exprs(dims.len())).map(|(slice, d)| d * slice.stride + slice.start);
     Ok(over(output, results.collect()))
 }
 
@@ -60,9 +60,7 @@ pub(super) fn pad(site: Site, operand: usize, dims: &[PaddingDim]) -> Result<Rea
 /// Adds the coordinate of the element that stands at `position` if the `size` elements of a dimension stand
 /// `distance` apart, and the constraints that one stands there.
 pub(super) fn spread(map: &mut IndexingMap, position: Expr, size: i64, distance: i64) -> Result<(), Reason> {
-    if distance < 1 {
-        return Err("the distance of neighbours is less than 1".into());
-    }
+    ensure!(distance >= 1, "the distance of neighbours is less than 1");
     // The bounds are the coordinate's, which code needs anyway; where it is exact they say the same of the position.
     let coordinate = position.clone().floor_div(distance);
     if distance > 1 {
@@ -84,7 +82,7 @@ pub(super) fn concatenate(site: Site, operand: usize, dimension: i64) -> Result<
         expect_rank("the operand", dims.len(), output.len())?;
         size = dims[along];
     }
-    let mut results = identity(output.len());
+    let mut results = dim_exprs(output.len());
     results[along] = Expr::dim(along as u32) + -offset;
     let own = Interval::new(offset, offset.saturating_add(size).saturating_sub(1));
     let map = IndexingMap::from_tensor_sizes(results, output, &[]);
@@ -97,10 +95,8 @@ pub(super) fn reshape(site: Site) -> Result<Reading, Reason> {
 
 /// The element at the same row-major position.
 pub(super) fn reshaped(from: &[i64], to: &[i64]) -> Result<Reading, Reason> {
-    if count(from) != count(to) {
-        return Err(format!("{from:?} and {to:?} have different numbers of elements"));
-    }
-    Ok(over(from, in_runs(&identity(from.len()), from, to)))
+    ensure!(count(from) == count(to), "{from:?} and {to:?} have different numbers of elements");
+    Ok(over(from, in_runs(&dim_exprs(from.len()), from, to)))
 }
 
 /// The index in dimensions `to` of the element at `index` in dimensions `from`, both row-major and of equally many
@@ -139,9 +135,8 @@ pub(super) fn bitcast(site: Site) -> Result<Reading, Reason> {
 
 /// The element at the same place in memory.
 pub(super) fn same_place(from: &ArrayShape, to: &ArrayShape) -> Result<Reading, Reason> {
-    if count(&from.dims) != count(&to.dims) || from.element_type.byte_size() != to.element_type.byte_size() {
-        return Err("the element sizes differ".into());
-    }
+    let fits = count(&from.dims) == count(&to.dims) && from.element_type.byte_size() == to.element_type.byte_size();
+    ensure!(fits, "the element sizes differ");
     let (outer, from_sizes) = physical(from)?;
     let index: Vec<Expr> = outer.iter().map(|&d| Expr::dim(d as u32)).collect();
     let (inner, to_sizes) = physical(to)?;
@@ -171,10 +166,10 @@ pub(super) fn bitcast_convert(site: Site) -> Result<Reading, Reason> {
         return Ok(Reading::whole(output));
     }
     if output.len() == operand.len() + 1 && output.starts_with(operand) {
-        return Ok(over(output, identity(operand.len())));
+        return Ok(over(output, dim_exprs(operand.len())));
     }
     if operand.len() == output.len() + 1 && operand.starts_with(output) {
-        let mut results = identity(output.len());
+        let mut results = dim_exprs(output.len());
         results.push(Expr::range(0));
         return Ok(Reading::new(IndexingMap::from_tensor_sizes(results, output, &operand[output.len()..])));
     }

@@ -1,9 +1,9 @@
 //! Operations that combine many elements along dimensions: reductions, windows, convolutions.
 
 use super::shape::spread;
-use super::{Reading, Reason, Site, expect_rank, identity, position};
+use super::{Reading, Reason, Site, expect_rank, position};
 use crate::hlo::{ConvolutionAttrs, Window, WindowDim};
-use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, linearize};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, dim_exprs, linearize};
 
 /// The arrays along the reduced dimensions, which become range variables in order; initial values.
 pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<Reading, Reason> {
@@ -13,7 +13,7 @@ pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<R
     }
     let dims = site.operand_dims(operand)?;
     let mut map = IndexingMap::from_tensor_sizes(Vec::new(), output, &[]);
-    let mut kept = identity(output.len()).into_iter();
+    let mut kept = dim_exprs(output.len()).into_iter();
     for (i, &size) in dims.iter().enumerate() {
         let coordinate = match dimensions.contains(&(i as i64)) {
             true => add_range(&mut map, size),
@@ -93,7 +93,7 @@ fn under_windows(window: &Window, source: &[Expr]) -> Vec<Expr> {
 pub(super) fn candidate(site: Site, window: &Window) -> Result<Vec<Expr>, Reason> {
     let output = site.output_dims(0)?;
     let other = select_and_scatter(site, 0, window)?.map.results;
-    Ok(vec![linearize(&identity(output.len()), output), linearize(&other, output)])
+    Ok(vec![linearize(&dim_exprs(output.len()), output), linearize(&other, output)])
 }
 
 /// Every element along one dimension.
@@ -103,7 +103,7 @@ pub(super) fn along(site: Site, operand: usize, dimension: i64) -> Result<Readin
     let output = leaves.first().and_then(|s| s.as_array()).ok_or("the result is not an array")?;
     let dimension = position(dimension, dims.len())?;
     expect_rank("the operand", dims.len(), output.rank())?;
-    let mut map = IndexingMap::from_tensor_sizes(identity(dims.len()), &output.dims, &[]);
+    let mut map = IndexingMap::from_tensor_sizes(dim_exprs(dims.len()), &output.dims, &[]);
     map.results[dimension] = add_range(&mut map, dims[dimension]);
     Ok(Reading::new(map))
 }

@@ -12,17 +12,13 @@ use crate::LoadError;
 /// The first card and a stream on it.
 #[derive(Debug)]
 pub struct Device {
-    /// The context.
     pub context: Arc<CudaContext>,
     /// All work of a program goes here, in order.
     pub stream: Arc<CudaStream>,
 }
 
 impl Device {
-    /// Loads the driver and opens its first card.
-    ///
-    /// # Errors
-    /// If there is no driver or no card, in words that say what to do.
+    /// Loads the driver and opens its first card. Fails if there is no driver or no card, in words that say what to do.
     pub fn open() -> Result<Device, LoadError> {
         // SAFETY: asks the dynamic linker for the library and nothing else.
         if !unsafe { sys::is_culib_present() } {
@@ -59,10 +55,7 @@ impl Device {
         .map_err(|e| load_error("setting the memory pool up", e))
     }
 
-    /// Compute capability as one number: 90 for 9.0.
-    ///
-    /// # Errors
-    /// If the driver does not tell.
+    /// Compute capability as one number: 90 for 9.0. Fails if the driver does not tell.
     pub fn capability(&self) -> Result<u32, LoadError> {
         let (major, minor) =
             self.context.compute_capability().map_err(|e| load_error("reading the compute capability", e))?;

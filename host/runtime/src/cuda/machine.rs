@@ -1,5 +1,6 @@
 //! Thunks on a stream.
 
+use std::borrow::Cow;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use super::device::Device;
 use super::module::{LoadedFunction, LoadedModule};
 use super::{load_error, run_error};
 use crate::host_op::LoadedHostOp;
+use crate::thunks::Machine;
 use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunError, Slice, Thunk};
 
 /// A program on a GPU.
@@ -23,10 +25,8 @@ pub struct Cuda {
 }
 
 impl Cuda {
-    /// Loads code for this compute capability and allocates the buffers on the card.
-    ///
-    /// # Errors
-    /// If there is no such card, the code was made for a newer one, or memory is short.
+    /// Loads code for this compute capability and allocates the buffers on the card. Fails if there is no such card,
+    /// the code was made for a newer one, or memory is short.
     pub fn load(executable: &Executable, wanted: u32, host_ops: Vec<LoadedHostOp>) -> Result<Cuda, LoadError> {
         let device = Device::open()?;
         check_capability(wanted, device.capability()?)?;
@@ -38,47 +38,16 @@ impl Cuda {
         Ok(Cuda { kernels, host_ops, buffers, device })
     }
 
-    /// Copies bytes to the card.
-    ///
-    /// # Errors
-    /// If the driver does.
-    pub fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
-        let to = self.address(slice);
-        // SAFETY: the slice lies within its allocation (checked at load) and has as many bytes (checked by the
-        // caller); the synchronisation keeps the source alive until it is read.
-        unsafe { result::memcpy_htod_async(to, bytes, self.device.stream.cu_stream()) }
-            .and_then(|()| self.device.stream.synchronize())
-            .map_err(|e| run_error("copying to the GPU", e))
+    fn address(&self, slice: &Slice) -> CUdeviceptr {
+        let buffer = &self.buffers[slice.allocation as usize];
+        let (start, _) = buffer.device_ptr(&self.device.stream);
+        start + slice.offset
     }
+}
 
-    /// The bytes of a slice, once all work is done.
-    ///
-    /// # Errors
-    /// If the driver does not deliver: also when a kernel failed before.
-    pub fn read(&self, slice: &Slice) -> Result<Vec<u8>, RunError> {
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(slice.bytes as usize).map_err(|_| RunError::Memory { bytes: slice.bytes })?;
-        bytes.resize(slice.bytes as usize, 0);
-        self.read_into(slice, &mut bytes)?;
-        Ok(bytes)
-    }
-
-    fn read_into(&self, slice: &Slice, bytes: &mut [u8]) -> Result<(), RunError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let from = self.address(slice);
-        // SAFETY: as in `write`.
-        unsafe { result::memcpy_dtoh_async(bytes, from, self.device.stream.cu_stream()) }
-            .and_then(|()| self.device.stream.synchronize())
-            .map_err(|e| run_error("copying from the GPU", e))
-    }
-
-    /// Runs thunks and waits for them; gives the time between the first and the last on the card.
-    ///
-    /// # Errors
-    /// If a launch, a kernel or a host operation fails.
-    pub fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
+impl Machine for Cuda {
+    /// The time is that between the first and the last thunk on the card.
+    fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
         let failed = |e| run_error("running on the GPU", e);
         self.device.context.bind_to_thread().map_err(failed)?;
         let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -90,21 +59,7 @@ impl Cuda {
         Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
     }
 
-    fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
-        thunks.iter().try_for_each(|thunk| self.step(thunk))
-    }
-
-    fn step(&mut self, thunk: &Thunk) -> Result<(), RunError> {
-        match thunk {
-            Thunk::Kernel { kernel, arguments } => self.launch(*kernel, arguments),
-            Thunk::Copy { from, to } => self.copy(from, to),
-            Thunk::HostOp { op, arguments, results } => self.host_op(*op, arguments, results),
-            Thunk::While { condition, predicate, body, .. } => self.repeat(condition, predicate, body),
-            Thunk::Conditional { index, branches, .. } => self.branch(index, branches),
-        }
-    }
-
-    fn launch(&self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
+    fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
         let function = &self.kernels[kernel as usize];
         let image = &function.image;
         let mut addresses: Vec<CUdeviceptr> = arguments.iter().map(|s| self.address(s)).collect();
@@ -129,41 +84,37 @@ impl Cuda {
         .map_err(|e| run_error(&format!("launching kernel {}", image.symbol), e))
     }
 
-    fn copy(&self, from: &Slice, to: &Slice) -> Result<(), RunError> {
+    fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
         let (source, target) = (self.address(from), self.address(to));
         // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
         unsafe { result::memcpy_dtod_async(target, source, from.bytes as usize, self.device.stream.cu_stream()) }
             .map_err(|e| run_error("copying on the GPU", e))
     }
 
-    fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
-        let inputs = arguments.iter().map(|s| self.read(s)).collect::<Result<Vec<_>, _>>()?;
-        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-        let values = self.host_ops[op as usize].execute(&inputs)?;
-        results.iter().zip(values).try_for_each(|(slice, value)| self.write(slice, &value.data))
-    }
-
-    fn repeat(&mut self, condition: &[Thunk], predicate: &Slice, body: &[Thunk]) -> Result<(), RunError> {
-        loop {
-            self.run(condition)?;
-            let mut holds = [0];
-            self.read_into(predicate, &mut holds)?;
-            if holds == [0] {
-                return Ok(());
-            }
-            self.run(body)?;
+    fn read(&self, slice: &Slice) -> Result<Cow<'_, [u8]>, RunError> {
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(slice.bytes as usize).map_err(|_| RunError::Memory { bytes: slice.bytes })?;
+        bytes.resize(slice.bytes as usize, 0);
+        if !bytes.is_empty() {
+            // SAFETY: as in `write`.
+            unsafe { result::memcpy_dtoh_async(&mut bytes, self.address(slice), self.device.stream.cu_stream()) }
+                .and_then(|()| self.device.stream.synchronize())
+                .map_err(|e| run_error("copying from the GPU", e))?;
         }
+        Ok(Cow::Owned(bytes))
     }
 
-    fn branch(&mut self, index: &Slice, branches: &[Vec<Thunk>]) -> Result<(), RunError> {
-        let value = self.read(index)?;
-        self.run(&branches[crate::thunks::branch_taken(&value, branches.len())])
+    fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
+        let to = self.address(slice);
+        // SAFETY: the slice lies within its allocation (checked at load) and has as many bytes (checked by the
+        // caller); the synchronisation keeps the source alive until it is read.
+        unsafe { result::memcpy_htod_async(to, bytes, self.device.stream.cu_stream()) }
+            .and_then(|()| self.device.stream.synchronize())
+            .map_err(|e| run_error("copying to the GPU", e))
     }
 
-    fn address(&self, slice: &Slice) -> CUdeviceptr {
-        let buffer = &self.buffers[slice.allocation as usize];
-        let (start, _) = buffer.device_ptr(&self.device.stream);
-        start + slice.offset
+    fn host_ops(&self) -> &[LoadedHostOp] {
+        &self.host_ops
     }
 }
 

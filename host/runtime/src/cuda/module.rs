@@ -39,10 +39,7 @@ unsafe impl Send for LoadedFunction {}
 unsafe impl Sync for LoadedFunction {}
 
 impl LoadedModule {
-    /// Assembles PTX for the card.
-    ///
-    /// # Errors
-    /// If the driver refuses it, with its assembler's messages.
+    /// Assembles PTX for the card. Fails if the driver refuses it, with its assembler's messages.
     pub fn load(context: &Arc<CudaContext>, ptx: &str) -> Result<LoadedModule, LoadError> {
         context.bind_to_thread().map_err(|e| load_error("using the GPU", e))?;
         let text = CString::new(ptx).map_err(|_| LoadError::Object("PTX contains a zero byte".into()))?;
@@ -65,10 +62,7 @@ impl LoadedModule {
         Ok(LoadedModule { module, context: context.clone() })
     }
 
-    /// The function of a kernel.
-    ///
-    /// # Errors
-    /// If the module does not have it.
+    /// The function of a kernel. Fails if the module does not have it.
     pub fn function(self: &Arc<Self>, image: &KernelImage) -> Result<LoadedFunction, LoadError> {
         let missing = || LoadError::Object(format!("kernel {} is not in its PTX", image.symbol));
         let name = CString::new(image.symbol.as_str()).map_err(|_| missing())?;

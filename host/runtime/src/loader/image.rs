@@ -23,10 +23,8 @@ pub struct LoadedObject {
 }
 
 impl LoadedObject {
-    /// Links a relocatable x86-64 ELF object.
-    ///
-    /// # Errors
-    /// If it is no such object, refers to an unknown symbol, or needs something kernels do not have.
+    /// Links a relocatable x86-64 ELF object. Fails if it is no such object, refers to an unknown symbol, or needs
+    /// something kernels do not have.
     pub fn load(bytes: &[u8], sites: &[String]) -> Result<LoadedObject, LoadError> {
         let file = object::File::parse(bytes).map_err(|e| LoadError::Object(e.to_string()))?;
         if file.architecture() != object::Architecture::X86_64 || file.kind() != object::ObjectKind::Relocatable {

@@ -10,11 +10,9 @@ use super::dtype;
 /// What the header says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Numpy's name of the element type.
     pub descriptor: String,
     /// The first dimension varies fastest.
     pub fortran_order: bool,
-    /// Sizes.
     pub dims: Vec<u64>,
 }
 

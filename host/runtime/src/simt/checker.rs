@@ -4,7 +4,6 @@ use super::fault::{Fault, FaultKind, Faults, Memory};
 use super::history::{AccessKind, Event, History, Short};
 use crate::{Access, KernelArgument};
 
-/// Watches the accesses of one grid.
 pub struct Checker {
     /// The kernel's arguments, then the block's tiles.
     memories: Vec<Watched>,
@@ -17,7 +16,6 @@ pub struct Checker {
     faults: Faults,
 }
 
-/// One memory.
 struct Watched {
     name: Memory,
     start: u64,
@@ -38,7 +36,6 @@ struct Rule {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Written {
     Never,
-    /// Every element at most once.
     Once,
     Often,
 }

@@ -10,9 +10,7 @@ const MOST_LINES: usize = 8;
 /// A memory that kernels access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// A parameter of the kernel.
     Parameter(usize),
-    /// An output of the kernel.
     Output(usize),
     /// A tile of the block, in order of allocation.
     Tile(usize),
@@ -26,51 +24,74 @@ pub enum Elsewhere {
     /// A thread that has come to its end.
     Finished(u32),
     /// A thread that waits at another place.
-    Waiting {
-        /// The thread.
-        thread: u32,
-        /// What it waits for.
-        what: &'static str,
-        /// Where.
-        site: i32,
-    },
+    Waiting { thread: u32, what: &'static str, site: i32 },
 }
 
 /// A kind of fault, and the numbers it was first seen with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// Access of bytes that are not in the memory.
-    OutOfBounds { memory: Memory, kind: AccessKind, bytes: u64, offset: i64, size: u64 },
+    OutOfBounds {
+        memory: Memory,
+        kind: AccessKind,
+        bytes: u64,
+        offset: i64,
+        size: u64,
+    },
     /// An index that is not below the dimension's size.
-    Index { memory: Memory, dimension: i32, index: i64, size: i64 },
-    /// Write to an input.
-    ReadOnly { memory: Memory, element: usize },
+    Index {
+        memory: Memory,
+        dimension: i32,
+        index: i64,
+        size: i64,
+    },
+    ReadOnly {
+        memory: Memory,
+        element: usize,
+    },
     /// Element of an output that may be written once, written again.
-    WrittenTwice { memory: Memory, element: usize, earlier: Event },
+    WrittenTwice {
+        memory: Memory,
+        element: usize,
+        earlier: Event,
+    },
     /// Element of an output left without value.
-    NeverWritten { memory: Memory, element: usize },
+    NeverWritten {
+        memory: Memory,
+        element: usize,
+    },
     /// Element read that nobody has written.
-    Uninitialised { memory: Memory, element: usize },
-    /// Two accesses without order.
-    Race { memory: Memory, element: usize, kind: AccessKind, earlier_kind: AccessKind, earlier: Event },
+    Uninitialised {
+        memory: Memory,
+        element: usize,
+    },
+    Race {
+        memory: Memory,
+        element: usize,
+        kind: AccessKind,
+        earlier_kind: AccessKind,
+        earlier: Event,
+    },
     /// A tile for which there is no memory here.
-    NoMemory { bytes: u64 },
+    NoMemory {
+        bytes: u64,
+    },
     /// A division of integers that has no result.
     Division,
-    /// A loop that goes on and on.
     Endless,
     /// A barrier that not all threads of the block reach.
     Barrier(Elsewhere),
     /// A shuffle that not all lanes of the warp take part in.
-    Shuffle { distance: i32, other: Elsewhere },
+    Shuffle {
+        distance: i32,
+        other: Elsewhere,
+    },
 }
 
 /// A fault: what, by which thread, where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong.
     pub kind: FaultKind,
-    /// The block, the thread, the place.
     pub at: Event,
 }
 
@@ -82,7 +103,6 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Records a fault.
     pub fn add(&mut self, fault: Fault) {
         if let Some((_, count)) = self.seen.iter_mut().find(|(known, _)| known.is_like(&fault)) {
             *count += 1;

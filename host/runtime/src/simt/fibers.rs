@@ -52,10 +52,7 @@ impl Fibers {
         Fibers { all: Vec::new(), idle: Vec::new(), body, context }
     }
 
-    /// A coroutine without thread; its number.
-    ///
-    /// # Errors
-    /// If there is no memory for a stack.
+    /// A coroutine without thread; its number. Fails if there is no memory for a stack.
     pub fn take_idle(&mut self) -> std::io::Result<usize> {
         if let Some(fiber) = self.idle.pop() {
             return Ok(fiber);

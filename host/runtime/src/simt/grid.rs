@@ -7,10 +7,8 @@ use super::simulator::{Simulator, Stop};
 use crate::RunError;
 use crate::kernel::LoadedKernel;
 
-/// Runs a kernel, block by block.
-///
-/// # Errors
-/// If a thread did what it must not, or an output element was not written exactly once; or memory is short.
+/// Runs a kernel, block by block. Fails if a thread did what it must not, or an output element was not written exactly
+/// once; or memory is short.
 pub fn run_grid(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder) -> Result<(), RunError> {
     super::trace::launch(&kernel.image.symbol);
     let simulator = Simulator::new(kernel, addresses, order);

@@ -9,9 +9,7 @@ use crate::memory::Buffer;
 /// What a thread does to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
-    /// Reads it.
     Read,
-    /// Writes it.
     Write,
     /// Reads and writes it in one step.
     Atomic,
@@ -20,15 +18,11 @@ pub enum AccessKind {
 /// An access: by whom, when, and from which place of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The block.
     pub block: u32,
-    /// The thread in its block.
     pub thread: u16,
     /// Barriers the block has passed.
     pub epoch: u32,
-    /// Number of the place in the code.
     pub site: i32,
-    /// Whether it was atomic.
     pub atomic: bool,
 }
 
@@ -63,7 +57,6 @@ type Conflict = Option<(AccessKind, Event)>;
 /// There is no memory for the history of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short {
-    /// Bytes asked for.
     pub bytes: u64,
 }
 
@@ -120,10 +113,8 @@ impl History {
         (0..self.elements).find(|&element| self.writes[0].get(element).is_none())
     }
 
-    /// Records an access; gives an earlier one it is in conflict with, and what that did.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
+    /// Records an access; gives an earlier one it is in conflict with, and what that did. Fails if there is no memory
+    /// for it.
     pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Conflict, Short> {
         let conflict = self.conflict(element, kind, now);
         let events = if kind == AccessKind::Read { &mut self.reads } else { &mut self.writes };

@@ -70,7 +70,6 @@ extern "C" fn fusebox_simt_access(tensor: *const u8, place: *const u8, bytes: i3
     }
 }
 
-/// A turn of a loop begins.
 extern "C" fn fusebox_simt_turn(site: i32) {
     if let Some(simulator) = current() {
         simulator.turn(site);

@@ -1,5 +1,7 @@
 //! The order in which threads run.
 
+use fusebox_core::random::SplitMix64;
+
 /// The order in which blocks, warps and lanes run. A correct kernel's results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ThreadOrder {
@@ -20,11 +22,11 @@ impl ThreadOrder {
             ThreadOrder::Reverse => count - 1 - turn,
             ThreadOrder::Seeded(seed) => {
                 // A step that has no divisor in common with the count visits everything once.
-                let mut step = mixed(seed) % count + 1;
+                let mut step = SplitMix64(seed).bits() % count + 1;
                 while greatest_common_divisor(step, count) != 1 {
                     step += 1;
                 }
-                let start = mixed(seed ^ 0x5555) % count;
+                let start = SplitMix64(seed ^ 0x5555).bits() % count;
                 ((u128::from(turn) * u128::from(step) + u128::from(start)) % u128::from(count)) as u64
             }
         }
@@ -33,14 +35,6 @@ impl ThreadOrder {
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
-}
-
-/// The finaliser of SplitMix64.
-fn mixed(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

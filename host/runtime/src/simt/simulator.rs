@@ -13,7 +13,6 @@ use super::order::ThreadOrder;
 use crate::kernel::{LoadedKernel, SimtFunction};
 use crate::memory::Buffer;
 
-/// Threads of a warp.
 const WARP: usize = 32;
 /// What an access takes, in turns of an empty loop.
 pub const ACCESS_COST: u64 = 8;
@@ -72,7 +71,6 @@ pub enum Stop {
 }
 
 impl Simulator {
-    /// For one launch.
     pub fn new(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder) -> Simulator {
         let count = kernel.image.threads_per_block as usize;
         let thread = |_| Thread {

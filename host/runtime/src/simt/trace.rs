@@ -8,7 +8,6 @@ use super::fault::Memory;
 /// The elements that one launch of a kernel read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchReads {
-    /// The kernel's symbol.
     pub kernel: String,
     /// Per parameter, row-major numbers of its elements.
     pub parameters: Vec<BTreeSet<u64>>,
@@ -28,7 +27,6 @@ pub fn trace_reads<R>(run: impl FnOnce() -> R) -> (R, Vec<LaunchReads>) {
     (result, LAUNCHES.take().unwrap_or_default())
 }
 
-/// A launch begins.
 pub fn launch(kernel: &str) {
     LAUNCHES.with_borrow_mut(|launches| {
         launches.iter_mut().for_each(|list| list.push(LaunchReads { kernel: kernel.into(), ..LaunchReads::default() }));
