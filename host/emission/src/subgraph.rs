@@ -10,7 +10,8 @@ use fusebox_core::hlo::{InstrId, Op};
 use fusebox_core::indexing::{IndexingMap, Variable};
 use fusebox_core::ir::Function;
 
-use crate::access::Condition;
+use crate::access::{Branch, Condition};
+use crate::elemental::Reads;
 use crate::index::{Atom, IndexId, Runtime};
 use crate::partition::{FunctionId, Partition, Read, ScopeId, ScopeKind};
 use crate::schedule::{Need, schedule};
@@ -131,7 +132,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         for read in &recipe.reads {
             operands.push(self.fetch(read)?);
         }
-        let values = self.within(site.scope, |writer| elemental::emit(writer, id, &recipe, &operands))?;
+        let reads = Reads { id, recipe: &recipe, operands: &operands };
+        let values = self.within(site.scope, |writer| elemental::emit(writer, &reads))?;
         self.values.insert(id, values);
         Ok(())
     }
@@ -283,15 +285,28 @@ impl<'p, 'm> Writer<'p, 'm> {
         scope: ScopeId,
         results: &[Type],
         on_true: impl FnOnce(&mut Self) -> Result<Vec<Value>, EmissionError>,
-        on_false: impl FnOnce(&mut Self) -> Result<Region, EmissionError>,
+        on_false: Region,
     ) -> Result<Vec<Value>, EmissionError> {
         let first = self.close(scope, OpKind::Yield, |writer, _| on_true(writer))?;
-        let second = on_false(self)?;
-        Ok(self.b.op(OpKind::If, &[condition], Vec::new(), results, vec![first, second]))
+        Ok(self.b.op(OpKind::If, &[condition], Vec::new(), results, vec![first, on_false]))
+    }
+
+    /// What `compute` gives behind the conditions of a branch, and the state as it is where these do not hold.
+    pub fn behind(
+        &mut self,
+        branch: Option<&Branch>,
+        state: &[Value],
+        compute: impl FnOnce(&mut Self) -> Result<Vec<Value>, EmissionError>,
+    ) -> Result<Vec<Value>, EmissionError> {
+        let Some(branch) = branch.filter(|branch| !branch.conditions.is_empty()) else { return compute(self) };
+        let types = self.b.types_of(state);
+        let condition = self.holds(&branch.conditions);
+        let skipped = self.yielding(state);
+        self.branch_to(condition, branch.scope, &types, compute, skipped)
     }
 
     /// A region that yields values that exist already.
-    pub fn yielding(&mut self, values: &[Value]) -> Region {
+    fn yielding(&mut self, values: &[Value]) -> Region {
         let values = values.to_vec();
         self.b.region(&[], |b, _| {
             b.op(OpKind::Yield, &values, Vec::new(), &[], Vec::new());

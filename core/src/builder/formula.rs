@@ -1,0 +1,423 @@
+//! Formulas as Rust expressions, operations of the kernel IR as the result.
+//!
+//! A [`Term`] is a value that knows the [`Formula`] it belongs to, so `x * x + 1.0` records two operations.
+//! Number literals take the type of the term they meet.
+//!
+//! ```
+//! use fusebox_core::builder::{FunctionBuilder, Scalar};
+//!
+//! let mut b = FunctionBuilder::new("softplus");
+//! let x = b.argument(Scalar::F32);
+//! let result = b.formula(&[x], |x| Ok::<_, String>((x[0].exp() + 1.0).log()))?;
+//! b.ret(&[result]);
+//! assert!(b.finish().unwrap().to_string().contains("math.log"));
+//! # Ok::<(), String>(())
+//! ```
+
+use std::cell::{RefCell, RefMut};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
+
+use super::arith::by_form;
+use super::{FloatPredicate, FunctionBuilder, IntPredicate, OpKind, Region, Scalar, Type, Value};
+use crate::ir::operations::table;
+
+/// The integer type with as many bits; `index` stays.
+fn integer_of(ty: Scalar) -> Scalar {
+    if ty == Scalar::Index { ty } else { Scalar::Int(ty.bits()) }
+}
+
+/// The float type with as many bits; `f32` for fewer.
+fn float_of(ty: Scalar) -> Scalar {
+    if ty.bits() <= 32 { Scalar::F32 } else { Scalar::F64 }
+}
+
+/// A function while formulas are written into it.
+pub struct Formula {
+    builder: RefCell<FunctionBuilder>,
+    /// The constants that can be used where the next operation goes, each once.
+    constants: RefCell<Vec<(Scalar, u64, Value)>>,
+    fma: bool,
+}
+
+/// A value of a function. Operators are those of floats or of integers, by its type; both operands have one type.
+#[derive(Clone, Copy)]
+pub struct Term<'f> {
+    formula: &'f Formula,
+    id: Value,
+    ty: Scalar,
+}
+
+impl FunctionBuilder {
+    /// Writes a formula of these values here.
+    ///
+    /// # Errors
+    /// What `write` gives.
+    pub fn formula<E>(
+        &mut self,
+        values: &[Value],
+        write: impl for<'f> FnOnce(&[Term<'f>]) -> Result<Term<'f>, E>,
+    ) -> Result<Value, E> {
+        let formula = Formula::new(std::mem::replace(self, FunctionBuilder::new("")), false);
+        let terms: Vec<Term<'_>> = values.iter().map(|&value| formula.term(value)).collect();
+        let result = write(&terms).map(Term::id);
+        *self = formula.into_builder();
+        result
+    }
+}
+
+impl Formula {
+    /// Formulas of this function; without `fma`, [`Term::mul_add`] is a product and a sum.
+    pub fn new(builder: FunctionBuilder, fma: bool) -> Formula {
+        Formula { builder: RefCell::new(builder), constants: RefCell::default(), fma }
+    }
+
+    /// The function.
+    pub fn into_builder(self) -> FunctionBuilder {
+        self.builder.into_inner()
+    }
+
+    /// A value of the function.
+    pub fn term(&self, id: Value) -> Term<'_> {
+        let ty = self.record().type_of(id).element();
+        Term { formula: self, id, ty }
+    }
+
+    fn record(&self) -> RefMut<'_, FunctionBuilder> {
+        self.builder.borrow_mut()
+    }
+
+    fn constant(&self, ty: Scalar, bits: u64) -> Term<'_> {
+        let mut constants = self.constants.borrow_mut();
+        let known = constants.iter().find(|known| (known.0, known.1) == (ty, bits)).map(|known| known.2);
+        let id = known.unwrap_or_else(|| {
+            let id = match ty {
+                Scalar::Float(_) => self.record().float_bits(bits, ty),
+                _ => self.record().int(bits as i64, ty),
+            };
+            constants.push((ty, bits, id));
+            id
+        });
+        Term { formula: self, id, ty }
+    }
+
+    /// Repeats `body` as long as `condition` holds.
+    pub fn repeat_while<'f, const N: usize>(
+        &'f self,
+        start: [Term<'f>; N],
+        condition: impl FnOnce([Term<'f>; N]) -> Term<'f>,
+        body: impl FnOnce([Term<'f>; N]) -> [Term<'f>; N],
+    ) -> [Term<'f>; N] {
+        let types = start.map(|term| Type::from(term.ty));
+        let before = self.region(start, |state| {
+            let condition = condition(state);
+            let operands: Vec<Value> = [condition].iter().chain(&state).map(|term| term.id).collect();
+            (OpKind::Condition, operands)
+        });
+        let after = self.region(start, |state| (OpKind::Yield, body(state).map(|term| term.id).to_vec()));
+        let start_ids = start.map(|term| term.id);
+        let results = self.record().op(OpKind::While, &start_ids, Vec::new(), &types, vec![before, after]);
+        std::array::from_fn(|i| self.term(results[i]))
+    }
+
+    /// A region with arguments of these terms' types. What makes its operations gives its terminator and the
+    /// terminator's operands.
+    fn region<'f, const N: usize>(
+        &'f self,
+        like: [Term<'f>; N],
+        make: impl FnOnce([Term<'f>; N]) -> (OpKind, Vec<Value>),
+    ) -> Region {
+        let outside = self.constants.borrow().len();
+        let (region, arguments) = self.record().detached(&like.map(|term| term.ty.into()));
+        self.record().enter(region);
+        let (terminator, operands) = make(std::array::from_fn(|i| self.term(arguments[i])));
+        self.record().op(terminator, &operands, Vec::new(), &[], Vec::new());
+        self.constants.borrow_mut().truncate(outside);
+        self.record().leave()
+    }
+}
+
+/// What can stand beside a term: a term, or a literal.
+pub trait Operand<'f> {
+    /// The term, made to fit beside `other`.
+    fn beside(self, other: Term<'f>) -> Term<'f>;
+}
+
+impl<'f> Operand<'f> for Term<'f> {
+    fn beside(self, _: Term<'f>) -> Term<'f> {
+        self
+    }
+}
+
+impl<'f> Operand<'f> for f64 {
+    fn beside(self, other: Term<'f>) -> Term<'f> {
+        other.number(self)
+    }
+}
+
+impl<'f> Operand<'f> for i64 {
+    fn beside(self, other: Term<'f>) -> Term<'f> {
+        other.integer(self)
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $float:ident $integer:ident;)*) => {$(
+        impl<'f, O: Operand<'f>> $trait<O> for Term<'f> {
+            type Output = Term<'f>;
+            fn $method(self, other: O) -> Term<'f> {
+                let other = other.beside(self);
+                if self.is_float() { self.$float(other) } else { self.$integer(other) }
+            }
+        }
+
+        impl<'f> $trait<Term<'f>> for f64 {
+            type Output = Term<'f>;
+            fn $method(self, other: Term<'f>) -> Term<'f> {
+                self.beside(other).$method(other)
+            }
+        }
+    )*};
+}
+
+operators! {
+    Add add addf addi;
+    Sub sub subf subi;
+    Mul mul mulf muli;
+    Div div divf divsi;
+    BitAnd bitand andi andi;
+    BitOr bitor ori ori;
+    BitXor bitxor xori xori;
+}
+
+impl<'f> Neg for Term<'f> {
+    type Output = Term<'f>;
+    fn neg(self) -> Term<'f> {
+        if self.is_float() { self.negf() } else { 0i64.beside(self) - self }
+    }
+}
+
+impl<'f> Not for Term<'f> {
+    type Output = Term<'f>;
+    fn not(self) -> Term<'f> {
+        self ^ self.integer(-1)
+    }
+}
+
+/// The method of a row of the table of operations.
+macro_rules! method {
+    (binary $form:ident $variant:ident $name:ident $words:literal) => {
+        #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words)]
+        pub fn $name(self, other: impl Operand<'f>) -> Term<'f> {
+            let other = other.beside(self);
+            self.then(|b| b.$form(OpKind::$variant, self.id, other.id))
+        }
+    };
+    (unary $form:ident $variant:ident $name:ident $words:literal) => {
+        #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words)]
+        pub fn $name(self) -> Term<'f> {
+            self.then(|b| b.$form(OpKind::$variant, self.id))
+        }
+    };
+    (cast $variant:ident $name:ident $words:literal) => {
+        #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words, " None if the type is the same.")]
+        pub fn $name(self, to: Scalar) -> Term<'f> {
+            if self.ty == to { self } else { self.then(|b| b.$name(self.id, to)) }
+        }
+    };
+}
+
+macro_rules! methods {
+    ($($variant:ident = $dialect:ident.$name:ident, $form:ident, $effect:ident $(, $words:literal)?;)*) => {
+        impl<'f> Term<'f> { $(by_form! { method $form $variant $name $($words)? })* }
+    };
+}
+
+table!(methods);
+
+macro_rules! comparisons {
+    ($($name:ident $float:ident $integer:ident $words:literal;)*) => {
+        impl<'f> Term<'f> {$(
+            #[doc = concat!("Whether it is ", $words)]
+            pub fn $name(self, other: impl Operand<'f>) -> Term<'f> {
+                match self.is_float() {
+                    true => self.cmpf(FloatPredicate::$float, other),
+                    false => self.cmpi(IntPredicate::$integer, other),
+                }
+            }
+        )*}
+    };
+}
+
+comparisons! {
+    lt Olt Slt "less; integers are signed, and NaN is not.";
+    le Ole Sle "less or equal; integers are signed, and NaN is not.";
+    gt Ogt Sgt "greater; integers are signed, and NaN is not.";
+    ge Oge Sge "not less; integers are signed, and NaN is less.";
+    not_below Uge Sge "not less; integers are signed, and NaN is not.";
+    eq Oeq Eq "equal; NaN is not.";
+    ne Une Ne "different; NaN is.";
+}
+
+impl<'f> Term<'f> {
+    /// The function it is of.
+    pub fn formula(self) -> &'f Formula {
+        self.formula
+    }
+
+    /// Its value in the function.
+    pub fn id(self) -> Value {
+        self.id
+    }
+
+    /// Its type, or that of its lanes.
+    pub fn scalar(self) -> Scalar {
+        self.ty
+    }
+
+    /// Whether it is an `f32`.
+    pub fn is_f32(self) -> bool {
+        self.ty == Scalar::F32
+    }
+
+    fn is_float(self) -> bool {
+        matches!(self.ty, Scalar::Float(_))
+    }
+
+    fn then(self, record: impl FnOnce(&mut FunctionBuilder) -> Value) -> Term<'f> {
+        let id = record(&mut self.formula.record());
+        self.formula.term(id)
+    }
+
+    /// The number in the float type of its width, or `f32` if it is narrower; rounded to that.
+    pub fn number(self, value: f64) -> Term<'f> {
+        match float_of(self.ty) {
+            Scalar::F32 => self.formula.constant(Scalar::F32, u64::from((value as f32).to_bits())),
+            float => self.formula.constant(float, value.to_bits()),
+        }
+    }
+
+    /// The integer in the integer type of its width.
+    pub fn integer(self, value: i64) -> Term<'f> {
+        match integer_of(self.ty) {
+            // Constants have at most 64 bits.
+            wide if wide.bits() > 64 => self.formula.constant(Scalar::I64, value as u64).extsi(wide),
+            ty => self.formula.constant(ty, value as u64),
+        }
+    }
+
+    /// Low and high half of an unsigned product.
+    pub fn multiply_wide(self, other: Term<'f>) -> (Term<'f>, Term<'f>) {
+        let types = [Type::from(self.ty), self.ty.into()];
+        let ids = [self.id, other.id];
+        let halves = self.formula.record().op(OpKind::MulUIExtended, &ids, Vec::new(), &types, Vec::new());
+        (self.formula.term(halves[0]), self.formula.term(halves[1]))
+    }
+
+    /// One of two, by the precision worked in.
+    pub fn choose<T>(self, single: T, double: T) -> T {
+        if self.ty.bits() == 32 { single } else { double }
+    }
+
+    /// `self * factor + term`, rounded once where the target can.
+    pub fn mul_add(self, factor: impl Operand<'f>, term: impl Operand<'f>) -> Term<'f> {
+        let (factor, term) = (factor.beside(self), term.beside(self));
+        if !self.formula.fma {
+            return self * factor + term;
+        }
+        self.then(|b| b.fma(self.id, factor.id, term.id))
+    }
+
+    /// Whether [`Self::mul_add`] rounds once.
+    pub fn has_fma(self) -> bool {
+        self.formula.fma
+    }
+
+    /// `c[0] + c[1] x + c[2] x² + …` by Horner's rule: the fewest operations; lanes and loop iterations
+    /// give the parallelism.
+    pub fn polynomial(self, coefficients: &[f64]) -> Term<'f> {
+        self.horner(coefficients.iter().map(|&c| move |x: Term<'f>| x.number(c)))
+    }
+
+    /// One of two polynomials of the same degree. Choosing coefficients costs as much as another polynomial, but
+    /// keeps off the units that multiply.
+    pub fn polynomial_by(self, choice: Term<'f>, yes: &[f64], no: &[f64]) -> Term<'f> {
+        let pairs = yes.iter().zip(no);
+        self.horner(pairs.map(|(&yes, &no)| move |x: Term<'f>| choice.select(yes, x.number(no))))
+    }
+
+    fn horner<C: FnOnce(Term<'f>) -> Term<'f>>(self, terms: impl DoubleEndedIterator<Item = C>) -> Term<'f> {
+        let mut terms = terms.rev();
+        let first = terms.next().map_or_else(|| self.number(0.0), |first| first(self));
+        terms.fold(first, |sum, term| sum.mul_add(self, term(self)))
+    }
+
+    /// The same bits as an integer.
+    pub fn to_bits(self) -> Term<'f> {
+        self.bitcast(integer_of(self.ty))
+    }
+
+    /// The same bits as a float.
+    pub fn to_float(self) -> Term<'f> {
+        self.bitcast(float_of(self.ty))
+    }
+
+    /// A float with the bits that are set in `mask` inverted.
+    pub fn with_flipped(self, mask: Term<'f>) -> Term<'f> {
+        (self.to_bits() ^ mask).to_float()
+    }
+
+    /// The sign bit alone.
+    pub fn sign_bit(self) -> Term<'f> {
+        self.to_bits() & self.choose(i64::from(i32::MIN), i64::MIN)
+    }
+
+    /// `arith.cmpf`: comparison of floats.
+    pub fn cmpf(self, predicate: FloatPredicate, other: impl Operand<'f>) -> Term<'f> {
+        let other = other.beside(self);
+        self.then(|b| b.cmpf(predicate, self.id, other.id))
+    }
+
+    /// `arith.cmpi`: comparison of integers.
+    pub fn cmpi(self, predicate: IntPredicate, other: impl Operand<'f>) -> Term<'f> {
+        let other = other.beside(self);
+        self.then(|b| b.cmpi(predicate, self.id, other.id))
+    }
+
+    /// Whether it is a float and NaN.
+    pub fn is_nan(self) -> Term<'f> {
+        self.cmpf(FloatPredicate::Uno, self)
+    }
+
+    /// `self ? yes : no`; where `yes` is a literal, it takes the type of `no`.
+    pub fn select(self, yes: impl Operand<'f>, no: Term<'f>) -> Term<'f> {
+        let yes = yes.beside(no);
+        self.then(|b| b.select(self.id, yes.id, no.id))
+    }
+
+    /// The smaller of `self` and a bound; NaN stays. One instruction on x86.
+    pub fn at_most(self, bound: impl Operand<'f>) -> Term<'f> {
+        let bound = bound.beside(self);
+        self.gt(bound).select(bound, self)
+    }
+
+    /// The larger of `self` and a bound; NaN stays.
+    pub fn at_least(self, bound: impl Operand<'f>) -> Term<'f> {
+        let bound = bound.beside(self);
+        self.lt(bound).select(bound, self)
+    }
+
+    /// The complex number of this real part and an imaginary one.
+    pub fn complex(self, im: Term<'f>) -> Term<'f> {
+        self.then(|b| b.complex(self.id, im.id))
+    }
+
+    /// The real part of a complex number.
+    pub fn re(self) -> Term<'f> {
+        self.then(|b| b.re(self.id))
+    }
+
+    /// The imaginary part of a complex number.
+    pub fn im(self) -> Term<'f> {
+        self.then(|b| b.im(self.id))
+    }
+}
