@@ -65,6 +65,18 @@ impl Unsupported {
     }
 }
 
+/// What an operation must have.
+pub(crate) trait Required<T> {
+    /// It, or the reason why the operation is not translated.
+    fn required(self, reason: &str) -> Result<T, Unsupported>;
+}
+
+impl<T> Required<T> for Option<T> {
+    fn required(self, reason: &str) -> Result<T, Unsupported> {
+        self.ok_or_else(|| Unsupported(reason.into()))
+    }
+}
+
 fn list(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(|diagnostic| format!("\n  {diagnostic}")).collect()
 }

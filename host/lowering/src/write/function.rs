@@ -145,9 +145,8 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         let declared = match own.get(callee).or_else(|| shared.get(callee)) {
             Some(declared) => declared.clone(),
             None => {
-                let Some(symbol) = library::symbol(callee) else {
-                    return Unsupported::because(format!("there is no function @{callee}"));
-                };
+                let symbol =
+                    library::symbol(callee).ok_or_else(|| Unsupported(format!("there is no function @{callee}")))?;
                 self.translation.wanted.insert(symbol);
                 let parameters: Vec<Ty> = operands.iter().map(|&operand| self.llvm().type_of(operand)).collect();
                 let results = op.results.iter().map(|&result| self.type_of(result)).collect::<Done<Vec<Ty>>>()?;

@@ -4,7 +4,7 @@ use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
 
 use super::{Indexed, Slot};
-use crate::error::Unsupported;
+use crate::error::Required;
 use crate::stages::rewrite::{Done, Stage};
 use crate::stages::writer::Attributes;
 
@@ -20,9 +20,7 @@ impl<'s> Indexed<'s, '_> {
 
     /// The operands and attributes of an access: `offset` is a constant number of elements beyond the index.
     pub(super) fn address(&mut self, op: &'s Operation) -> Done<(Vec<Value>, Attributes)> {
-        let Some((&position, others)) = op.operands.split_last() else {
-            return Unsupported::because("it has no address");
-        };
+        let (&position, others) = op.operands.split_last().required("it has no address")?;
         let mut operands = others.iter().map(|&operand| self.value(operand)).collect::<Done<Vec<Value>>>()?;
         let position = self.index(position)?;
         let bytes = self.element_bytes(op);

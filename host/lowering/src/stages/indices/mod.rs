@@ -16,7 +16,7 @@ use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 use super::rewrite::{Done, Rewriter, Stage};
 use super::tracker::{Definitions, Tracker};
 use super::{Facts, KernelFunctions, StageError, map_of};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::indices::Ix;
 use crate::targets::TargetInfo;
 
@@ -262,9 +262,7 @@ impl<'s> Indexed<'s, '_> {
 
     fn compare(&mut self, op: &'s Operation) -> Done {
         let (a, b) = (self.index(op.operands[0])?, self.index(op.operands[1])?);
-        let Some(predicate) = op.integer("predicate") else {
-            return Unsupported::because("its predicate is unknown");
-        };
+        let predicate = op.integer("predicate").required("its predicate is unknown")?;
         let value = self.compared(predicate, a, b);
         self.bind_value(op, value);
         Ok(())

@@ -16,7 +16,7 @@ use self::splitting::{Splittable, Splitting, Turn};
 use super::rewrite::{Done, LoopHead, Rewriter, Stage};
 use super::tracker::{Definitions, Tracker};
 use super::{Facts, KernelFunctions, StageError, map_of};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::indices::{Ix, Kind};
 use crate::targets::TargetInfo;
 
@@ -246,9 +246,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         let inits = self.rewriter.slots(&op.operands[3..])?;
         let types = self.rewriter.source_types(&op.results);
         let [lower, upper] = [0, 1].map(|at| self.index_of(bounds[at]));
-        let Some(step) = self.out().as_int(bounds[2]).filter(|&step| step > 0) else {
-            return Unsupported::because("its step is not a positive constant");
-        };
+        let step =
+            self.out().as_int(bounds[2]).filter(|&step| step > 0).required("its step is not a positive constant")?;
         let write = |this: &mut Self, variable, state: Vec<Value>| this.region(body, [vec![variable], state].concat());
         let results = if step == 1 {
             let arguments = |_: &mut Self, ix| Ok(vec![ix]);

@@ -271,9 +271,8 @@ impl<'s> Memory<'s, '_> {
 
     fn call(&mut self, op: &'s Operation) -> Done {
         let Some(callee) = op.callee() else { return Unsupported::because("the callee is not a function's name") };
-        let Some(&function) = self.kernel.functions.get(callee) else {
-            return Unsupported::because(format!("there is no function @{callee}"));
-        };
+        let &function =
+            self.kernel.functions.get(callee).ok_or_else(|| Unsupported(format!("there is no function @{callee}")))?;
         let arguments = self.rewriter.slots(&op.operands)?;
         let values = self.values_all(&arguments)?;
         let tensors = arguments.iter().filter_map(|slot| match slot {

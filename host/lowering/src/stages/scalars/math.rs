@@ -4,7 +4,7 @@ use fusebox_core::builder::FloatPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use super::{Scalars, kept_as_bits};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::math as library;
 use crate::stages::rewrite::{Done, Stage};
 
@@ -60,9 +60,8 @@ impl<'s> Scalars<'s, '_> {
     pub(super) fn library_call(&mut self, op: &'s Operation) -> Done {
         let operands = self.operands(op)?;
         let ty = self.out().type_of(operands[0]).clone();
-        let Some(symbol) = library::symbol_for(op.kind, ty.element().bits()) else {
-            return Unsupported::because("the math library has no function for it");
-        };
+        let symbol =
+            library::symbol_for(op.kind, ty.element().bits()).required("the math library has no function for it")?;
         let element = ty.element();
         let value = match &ty {
             Type::Vector(lanes, _) => {
