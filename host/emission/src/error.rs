@@ -3,6 +3,9 @@
 use fusebox_core::builder::BuildError;
 use fusebox_core::hlo::{Instruction, Module};
 
+/// What is written, or why it cannot be.
+pub(crate) type Result<T, E = EmissionError> = std::result::Result<T, E>;
+
 /// Names the instruction and its place in the source; says what is in the way.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}{opcode} {instruction}: {message}")]

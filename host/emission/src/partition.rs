@@ -22,6 +22,7 @@ use fusebox_core::indexing::Interval;
 
 use crate::EmissionError;
 use crate::access::Recipe;
+use crate::error::Result;
 use crate::index::{Atom, IndexId, Indices, Token};
 
 /// Number of a function of a partition.
@@ -147,7 +148,7 @@ impl<'m> Partition<'m> {
         injected: &[InstrId],
         prefix: &str,
         taken: &HashSet<String>,
-    ) -> Result<Self, EmissionError> {
+    ) -> Result<Self> {
         let n = computation.instructions.len();
         let mut partition = Partition {
             module,
@@ -278,7 +279,7 @@ impl<'m> Partition<'m> {
         scope
     }
 
-    fn request(&mut self, request: &Request) -> Result<(), EmissionError> {
+    fn request(&mut self, request: &Request) -> Result<()> {
         let mut dims: Option<&[i64]> = None;
         for &id in &request.instructions {
             let found = leaf_dims(&self.instruction(id).shape).ok_or_else(|| {
@@ -302,7 +303,7 @@ impl<'m> Partition<'m> {
     }
 
     /// Gives an instruction whose readers are all known its site, and notes what it reads.
-    fn place(&mut self, id: InstrId) -> Result<(), EmissionError> {
+    fn place(&mut self, id: InstrId) -> Result<()> {
         let site = match std::mem::replace(&mut self.demands[id.index()], Demand::Unread) {
             Demand::Unread => return Ok(()),
             Demand::At { scope, token } if self.has_room(scope) => {
@@ -323,7 +324,7 @@ impl<'m> Partition<'m> {
         depth < MAX_DEPTH && instructions < MAX_INSTRUCTIONS
     }
 
-    fn own_function(&mut self, id: InstrId) -> Result<Site, EmissionError> {
+    fn own_function(&mut self, id: InstrId) -> Result<Site> {
         let instruction = self.instruction(id);
         let dims = leaf_dims(&instruction.shape).ok_or_else(|| {
             EmissionError::at(self.module, instruction, "leaves of different dimensions cannot share an index")

@@ -10,12 +10,14 @@ use fusebox_core::hlo::{InstrId, Op};
 use fusebox_core::indexing::{IndexingMap, Variable};
 use fusebox_core::ir::Function;
 
+use crate::EmissionError;
 use crate::access::{Branch, Condition};
+use crate::elemental;
 use crate::elemental::Reads;
+use crate::error::Result;
 use crate::index::{Atom, IndexId, Runtime};
 use crate::partition::{FunctionId, Partition, Read, ScopeId, ScopeKind};
 use crate::schedule::{Need, schedule};
-use crate::{EmissionError, elemental};
 
 /// One function under construction.
 pub struct Writer<'p, 'm> {
@@ -40,7 +42,7 @@ pub struct Writer<'p, 'm> {
 
 /// All functions of a partition. `heroes` are the injected instructions in the order of their
 /// arguments.
-pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<Vec<Function>, EmissionError> {
+pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<Vec<Function>> {
     let mut scopes: Vec<Vec<ScopeId>> = vec![Vec::new(); partition.functions.len()];
     for (i, scope) in partition.scopes.iter().enumerate() {
         scopes[scope.function.0 as usize].push(ScopeId(i as u32));
@@ -104,7 +106,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
     }
 
-    fn write(mut self) -> Result<Function, EmissionError> {
+    fn write(mut self) -> Result<Function> {
         for need in schedule(self.partition, self.function) {
             match need {
                 Need::Value(id) => self.write_value(id)?,
@@ -120,7 +122,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Ok(self.b.finish()?)
     }
 
-    fn write_value(&mut self, id: InstrId) -> Result<(), EmissionError> {
+    fn write_value(&mut self, id: InstrId) -> Result<()> {
         let (Some(recipe), Some(site)) =
             (self.partition.recipes[id.index()].clone(), self.partition.sites[id.index()].clone())
         else {
@@ -138,7 +140,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Ok(())
     }
 
-    fn write_index(&mut self, index: IndexId) -> Result<(), EmissionError> {
+    fn write_index(&mut self, index: IndexId) -> Result<()> {
         if let Some(Atom::Runtime(runtime)) = self.partition.indices.as_atom(index).cloned() {
             let value = self.write_runtime(runtime)?;
             self.indices.insert(index, value);
@@ -155,7 +157,7 @@ impl<'p, 'm> Writer<'p, 'm> {
     }
 
     /// Reads an integer and clamps it in its own type, so that nothing is lost on the way to `index`.
-    fn write_runtime(&mut self, runtime: Runtime) -> Result<Value, EmissionError> {
+    fn write_runtime(&mut self, runtime: Runtime) -> Result<Value> {
         let Runtime { instruction, at, scope, limit } = runtime;
         let name = self.partition.instruction(instruction).name.clone();
         self.b.set_place(Some(&name));
@@ -170,7 +172,7 @@ impl<'p, 'm> Writer<'p, 'm> {
 
     /// The values of an instruction for a reader. Written in the reader's scope if the instruction is
     /// not computed in this function.
-    fn fetch(&mut self, read: &Read) -> Result<Vec<Value>, EmissionError> {
+    fn fetch(&mut self, read: &Read) -> Result<Vec<Value>> {
         let id = read.instruction;
         if let Some(values) = self.values.get(&id).or_else(|| self.injected_of.get(&id)) {
             return Ok(values.clone());
@@ -194,7 +196,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         self.b.pure_call(&symbol, &arguments, &results)
     }
 
-    fn inline(&mut self, id: InstrId, read: &Read) -> Result<Vec<Value>, EmissionError> {
+    fn inline(&mut self, id: InstrId, read: &Read) -> Result<Vec<Value>> {
         let instruction = self.partition.instruction(id);
         let index: Vec<Value> = read.token.iter().map(|&index| self.index(index)).collect();
         let value = match &instruction.op {
@@ -247,8 +249,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         &mut self,
         scope: ScopeId,
         terminator: OpKind,
-        end: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>, EmissionError>,
-    ) -> Result<Region, EmissionError> {
+        end: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Region> {
         let state = self.states.remove(&scope).unwrap_or_default();
         let region = self.regions.remove(&scope).unwrap_or_else(|| self.b.detached(&[]).0);
         self.b.enter(region);
@@ -264,8 +266,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         &mut self,
         scope: ScopeId,
         initial: &[Value],
-        body: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>, EmissionError>,
-    ) -> Result<Vec<Value>, EmissionError> {
+        body: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         let sizes = match &self.partition.scope(scope).kind {
             ScopeKind::Loop { sizes, .. } => sizes.clone(),
             ScopeKind::Body | ScopeKind::Branch => Vec::new(),
@@ -284,9 +286,9 @@ impl<'p, 'm> Writer<'p, 'm> {
         condition: Value,
         scope: ScopeId,
         results: &[Type],
-        on_true: impl FnOnce(&mut Self) -> Result<Vec<Value>, EmissionError>,
+        on_true: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
         on_false: Region,
-    ) -> Result<Vec<Value>, EmissionError> {
+    ) -> Result<Vec<Value>> {
         let first = self.close(scope, OpKind::Yield, |writer, _| on_true(writer))?;
         Ok(self.b.op(OpKind::If, &[condition], Vec::new(), results, vec![first, on_false]))
     }
@@ -296,8 +298,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         &mut self,
         branch: Option<&Branch>,
         state: &[Value],
-        compute: impl FnOnce(&mut Self) -> Result<Vec<Value>, EmissionError>,
-    ) -> Result<Vec<Value>, EmissionError> {
+        compute: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         let Some(branch) = branch.filter(|branch| !branch.conditions.is_empty()) else { return compute(self) };
         let types = self.b.types_of(state);
         let condition = self.holds(&branch.conditions);

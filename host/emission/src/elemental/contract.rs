@@ -3,22 +3,23 @@
 use fusebox_core::builder::{FastMath, Type, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, accumulation_type};
 
+use super::Reads;
 use super::binary::binary;
 use super::convert::convert;
-use super::{Reads, Values};
 use crate::EmissionError;
+use crate::error::Result;
 use crate::partition::Partition;
 use crate::subgraph::Writer;
 
 /// The type in which the products of an instruction are summed.
-pub fn accumulator(partition: &Partition<'_>, id: InstrId) -> Result<ElementType, EmissionError> {
+pub fn accumulator(partition: &Partition<'_>, id: InstrId) -> Result<ElementType> {
     let (left, right) = (partition.operand_array(id, 0)?, partition.operand_array(id, 1)?);
     Ok(accumulation_type(left.element_type, right.element_type, partition.array(id)?.element_type))
 }
 
 /// A `dot` or `convolution`. Operands: left, right; of a convolution input, kernel, behind the branch; none if nothing is
 /// contracted, or the kernel never meets the input.
-pub fn sum_of_products(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Values {
+pub fn sum_of_products(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
     let result = writer.partition.array(site.id)?.element_type;
     let sum_type = accumulator(writer.partition, site.id)?;
     let zero = writer.b.zero(&Type::of_element(sum_type));
@@ -43,7 +44,7 @@ fn add_product(
     sum_type: ElementType,
     sum: Value,
     factors: [Value; 2],
-) -> Values {
+) -> Result<Vec<Value>> {
     let types = [0, 1].map(|k| writer.partition.operand_array(id, k).map(|array| array.element_type));
     let [left_type, right_type] = types;
     let (left_type, right_type) = (left_type?, right_type?);

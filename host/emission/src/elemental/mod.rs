@@ -26,6 +26,7 @@ use fusebox_core::hlo::{ElementType, InstrId, Op};
 
 use crate::EmissionError;
 use crate::access::Recipe;
+use crate::error::Result;
 use crate::partition::Partition;
 use crate::subgraph::Writer;
 
@@ -34,7 +35,7 @@ pub use constant::{MAX_CONSTANT_ELEMENTS, constant, iota};
 use reduce::state_types;
 
 /// Types of the values that each of an instruction's loops carries, outermost first.
-pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Result<Vec<Vec<Type>>, EmissionError> {
+pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Result<Vec<Vec<Type>>> {
     let states = match &partition.instruction(id).op {
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => vec![state_types(partition, id, *to_apply)],
         Op::SelectAndScatter { .. } => window::state_types(partition, id),
@@ -47,9 +48,6 @@ pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Resu
     }
 }
 
-/// What comes of writing an instruction: its values.
-pub type Values = Result<Vec<Value>, EmissionError>;
-
 /// An instruction at its site, with what it reads: `operands` belong to the recipe's reads.
 pub struct Reads<'r> {
     pub id: InstrId,
@@ -58,7 +56,7 @@ pub struct Reads<'r> {
 }
 
 /// The values of an instruction at its site.
-pub fn emit(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Values {
+pub fn emit(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
     let Reads { id, recipe, operands } = *site;
     let instruction = writer.partition.instruction(id);
     match &instruction.op {
@@ -89,7 +87,7 @@ pub fn emit(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Values {
     }
 }
 
-fn dimension_size(writer: &mut Writer<'_, '_>, id: InstrId, dimension: i64) -> Values {
+fn dimension_size(writer: &mut Writer<'_, '_>, id: InstrId, dimension: i64) -> Result<Vec<Value>> {
     let operand = writer.partition.operand_array(id, 0)?;
     let d = dimension as usize;
     let Some(&size) = operand.dims.get(d).filter(|_| !operand.dynamic.get(d).is_some_and(|dynamic| *dynamic)) else {

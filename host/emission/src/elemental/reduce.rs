@@ -5,7 +5,8 @@ use fusebox_core::hlo::{ComputationId, ElementType, InstrId};
 
 use super::binary::binary;
 use super::float_types::{computed_in, is_narrow};
-use super::{Reads, Values, combiner};
+use super::{Reads, combiner};
+use crate::error::Result;
 use crate::partition::Partition;
 use crate::subgraph::Writer;
 
@@ -26,7 +27,7 @@ fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: Computation
 
 /// A `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then the initial values; elements of a
 /// window that may lie outside stand behind the recipe's branch.
-pub fn reduce(writer: &mut Writer<'_, '_>, site: &Reads<'_>, to_apply: ComputationId) -> Values {
+pub fn reduce(writer: &mut Writer<'_, '_>, site: &Reads<'_>, to_apply: ComputationId) -> Result<Vec<Value>> {
     let count = writer.partition.instruction(site.id).operands.len() / 2;
     let (elements, initial) = site.operands.split_at(site.operands.len() - count);
     let [elements, mut values] = [elements, initial].map(<[Vec<Value>]>::concat);
@@ -53,7 +54,7 @@ fn combine(
     to_apply: ComputationId,
     state: &[Value],
     elements: &[Value],
-) -> Values {
+) -> Result<Vec<Value>> {
     let module = writer.partition.module;
     let wide = widened_element(writer.partition, id, to_apply);
     match (wide, combiner::single_operation(module, to_apply)) {

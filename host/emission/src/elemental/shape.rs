@@ -3,13 +3,13 @@
 use fusebox_core::builder::{IntPredicate, OpKind, Region, Type, Value};
 use fusebox_core::hlo::InstrId;
 
-use super::{Reads, Values, bits};
-use crate::EmissionError;
+use super::{Reads, bits};
 use crate::access::Branch;
+use crate::error::Result;
 use crate::subgraph::Writer;
 
 /// A binary tree of branches on the position along the dimension.
-pub fn concatenate(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Values {
+pub fn concatenate(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
     let reached = site.recipe.branches.iter().filter(|branch| branch.reachable);
     let parts: Vec<(&Branch, &[Value])> = reached.zip(site.operands.iter().map(Vec::as_slice)).collect();
     match parts.as_slice() {
@@ -22,7 +22,12 @@ pub fn concatenate(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Values {
     }
 }
 
-fn choose(writer: &mut Writer<'_, '_>, id: InstrId, types: &[Type], parts: &[(&Branch, &[Value])]) -> Values {
+fn choose(
+    writer: &mut Writer<'_, '_>,
+    id: InstrId,
+    types: &[Type],
+    parts: &[(&Branch, &[Value])],
+) -> Result<Vec<Value>> {
     let (first, second) = parts.split_at(parts.len() / 2);
     let [condition] = second[0].0.conditions.as_slice() else {
         return Err(writer.error(id, "has a part that is chosen by other than one condition"));
@@ -34,12 +39,7 @@ fn choose(writer: &mut Writer<'_, '_>, id: InstrId, types: &[Type], parts: &[(&B
     Ok(writer.b.op(OpKind::If, &[below], Vec::new(), types, vec![first, second]))
 }
 
-fn side(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    types: &[Type],
-    parts: &[(&Branch, &[Value])],
-) -> Result<Region, EmissionError> {
+fn side(writer: &mut Writer<'_, '_>, id: InstrId, types: &[Type], parts: &[(&Branch, &[Value])]) -> Result<Region> {
     if let [(branch, values)] = parts {
         return writer.close(branch.scope, OpKind::Yield, |_, _| Ok(values.to_vec()));
     }
@@ -52,7 +52,7 @@ fn side(
 }
 
 /// Operands: the operand if it can be hit at all, the padding.
-pub fn pad(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Values {
+pub fn pad(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
     let Reads { recipe, operands, .. } = site;
     let branch = &recipe.branches[0];
     let padding = recipe.of_operand(1, operands).cloned().unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn pad(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Values {
 }
 
 /// Operands: the update, then the operand; either is missing if it is never read.
-pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Values {
+pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
     let ([update, operand], [inside, outside]) = (site.operands, site.recipe.branches.as_slice()) else {
         return Ok(site.operands.first().cloned().unwrap_or_default());
     };
@@ -74,7 +74,7 @@ pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Va
 }
 
 /// `bitcast-convert` between widths: one part of a wide element, or a wide element from its parts.
-pub fn bitcast_parts(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Values {
+pub fn bitcast_parts(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
     let to = writer.partition.array(site.id)?.element_type;
     let from = writer.partition.operand_array(site.id, 0)?.element_type;
     let values = site.operands.concat();

@@ -3,9 +3,9 @@
 use fusebox_core::builder::{IntPredicate, Type, Value};
 use fusebox_core::hlo::{ComputationId, InstrId};
 
-use super::{Reads, Values, combiner};
-use crate::EmissionError;
+use super::{Reads, combiner};
 use crate::access::Recipe;
+use crate::error::Result;
 use crate::partition::Partition;
 use crate::subgraph::Writer;
 
@@ -25,7 +25,7 @@ pub fn select_and_scatter(
     site: &Reads<'_>,
     select: ComputationId,
     scatter: ComputationId,
-) -> Values {
+) -> Result<Vec<Value>> {
     let [candidate, source, initial] = site.operands else {
         return Ok(site.operands.last().cloned().unwrap_or_default());
     };
@@ -43,12 +43,7 @@ pub fn select_and_scatter(
 
 /// Linear index of the selected element of a window: the first one, replaced by each later one that
 /// `select(current, other)` does not defend against.
-fn selected(
-    writer: &mut Writer<'_, '_>,
-    select: ComputationId,
-    recipe: &Recipe,
-    candidate: Value,
-) -> Result<Value, EmissionError> {
+fn selected(writer: &mut Writer<'_, '_>, select: ComputationId, recipe: &Recipe, candidate: Value) -> Result<Value> {
     let ty = writer.b.type_of(candidate).clone();
     let (none, nowhere, not_found) = (writer.b.zero(&ty), writer.b.index(-1), writer.b.bool(false));
     let results = writer.loop_over(recipe.loops[1], &[none, nowhere, not_found], |writer, state| {
