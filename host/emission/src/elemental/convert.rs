@@ -3,7 +3,7 @@
 use fusebox_core::builder::{IntPredicate, Scalar, Term};
 use fusebox_core::hlo::ElementType;
 
-use super::float_types::{float_to_float, is_narrow, narrow, widen};
+use super::float_types::{float_to_float, widen};
 
 /// `x` of type `from` as the nearest value of type `to`.
 pub fn convert(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
@@ -17,7 +17,8 @@ pub fn convert(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
         (_, ElementType::Pred) => is_nonzero(from, x),
         _ if from.is_float() && to.is_float() => float_to_float(to, x),
         _ if from.is_float() => float_to_integer(to, x),
-        _ if to.is_float() => integer_to_float(from, to, x),
+        _ if to.is_float() && from.is_signed_integer() => x.sitofp(Scalar::of_element(to)),
+        _ if to.is_float() => x.uitofp(Scalar::of_element(to)),
         _ => integer_to_integer(from, to, x),
     }
 }
@@ -45,33 +46,6 @@ fn integer_to_integer(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'
         std::cmp::Ordering::Less if from.is_signed_integer() => x.extsi(target),
         std::cmp::Ordering::Less => x.extui(target),
     }
-}
-
-/// Rounded once. Narrow targets are reached through a type that holds the integer exactly, or, for 64
-/// bits, one that keeps what rounding needs.
-fn integer_to_float(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
-    let signed = from.is_signed_integer();
-    match from.bits() {
-        _ if !is_narrow(to) => to_float(signed, x, Scalar::of_element(to)),
-        0..=16 => narrow(to, to_float(signed, x, Scalar::F32)),
-        17..=32 => float_to_float(to, to_float(signed, x, Scalar::F64)),
-        _ => float_to_float(to, long_to_f64(signed, x)),
-    }
-}
-
-fn to_float(signed: bool, x: Term<'_>, to: Scalar) -> Term<'_> {
-    if signed { x.sitofp(to) } else { x.uitofp(to) }
-}
-
-/// A 64-bit integer as an `f64` that rounds to narrower floats as the integer itself would: what lies below
-/// 53 bits of a large one only shows in that the last bit is odd.
-fn long_to_f64(signed: bool, x: Term<'_>) -> Term<'_> {
-    let direct = to_float(signed, x, Scalar::F64);
-    let high = if signed { x.shrsi(11_i64) } else { x.shrui(11_i64) };
-    let inexact = (x & 2047_i64).ne(0_i64);
-    let odd = high | inexact.select(1_i64, x.integer(0));
-    let scaled = to_float(signed, odd, Scalar::F64) * 2048.0;
-    direct.absf().lt(4503599627370496.0).select(direct, scaled)
 }
 
 /// Towards zero; out of range gives the nearest integer of the type, NaN gives 0.
