@@ -57,7 +57,6 @@ impl Graph {
         }
     }
 
-    /// Appends an instruction.
     pub fn push(&mut self, ty: ElementType, dims: &[i64], bound: f64, operation: &str) -> Value {
         self.line(&shape(ty, dims), ty, dims, bound, operation)
     }
@@ -78,7 +77,6 @@ impl Graph {
         value
     }
 
-    /// A scalar constant.
     pub fn constant(&mut self, ty: ElementType, value: &str) -> Value {
         let bound = value.parse().map_or(1.0, f64::abs);
         self.push(ty, &[], bound, &format!("constant({value})"))
@@ -167,18 +165,15 @@ pub struct Fusion {
     pub seed: u64,
     /// Computations that it applies: names and texts.
     pub combiners: Vec<(String, String)>,
-    /// The computation's text.
     pub computation: String,
     /// Shapes and contents of its parameters.
     pub parameters: Vec<(String, ArrayLiteral)>,
     /// Shapes of its results.
     pub results: Vec<String>,
-    /// Its shape.
     pub result: String,
 }
 
 impl Fusion {
-    /// Name of the computation.
     pub fn name(&self) -> String {
         format!("f{}", self.seed)
     }
