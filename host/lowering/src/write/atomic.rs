@@ -42,11 +42,8 @@ impl<'s> Body<'_, '_, 's> {
         let place = self.place(op, 1, op.operands[0])?;
         let llvm = self.llvm();
         let value = match op.attribute("element") {
-            Some(Attribute::Type(Type::Scalar(Scalar::Float(Float::F16)))) => {
-                llvm.cast(Op::LLVMBitCast, value, llvm.half())
-            }
-            Some(Attribute::Type(Type::Scalar(Scalar::Float(Float::BF16)))) => {
-                llvm.cast(Op::LLVMBitCast, value, llvm.bfloat())
+            Some(Attribute::Type(Type::Scalar(Scalar::Float(float @ (Float::F16 | Float::BF16))))) => {
+                llvm.float(*float).map_or(value, |ty| llvm.cast(Op::LLVMBitCast, value, ty))
             }
             _ => value,
         };
