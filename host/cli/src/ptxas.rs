@@ -9,7 +9,6 @@ use crate::exit::Failure;
 /// What became of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quality {
-    /// The kernel's name.
     pub kernel: String,
     /// Registers of a thread.
     pub registers: u32,
@@ -55,7 +54,6 @@ fn program() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Gives the assembler's report.
 fn assemble(ptx: &str, capability: u32) -> Result<String, Failure> {
     let program = program()?;
     let failed = |e: std::io::Error| Failure::input(format!("cannot run {}: {e}", program.display()));

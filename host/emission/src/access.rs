@@ -20,7 +20,6 @@ pub struct Recipe {
     pub operands: Vec<usize>,
     /// Loops, outermost first.
     pub loops: Vec<ScopeId>,
-    /// Conditional parts.
     pub branches: Vec<Branch>,
     /// Further indices the code needs as values.
     pub indices: Vec<IndexId>,
@@ -29,7 +28,6 @@ pub struct Recipe {
 /// A part of an instruction that is computed only under conditions.
 #[derive(Clone, Debug)]
 pub struct Branch {
-    /// The scope around it.
     parent: ScopeId,
     /// The scope of the part; the scope around it if there are no conditions.
     pub scope: ScopeId,
@@ -42,7 +40,6 @@ pub struct Branch {
 /// That an index lies within bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// The index.
     pub index: IndexId,
     /// Both ends included.
     pub bounds: Interval,
@@ -53,7 +50,6 @@ struct Place {
     scope: ScopeId,
     /// Number of its innermost branch.
     branch: Option<usize>,
-    /// Loops around it.
     loops: usize,
     reachable: bool,
     runtime: Vec<IndexId>,

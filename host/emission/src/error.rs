@@ -12,7 +12,6 @@ pub(crate) type Result<T, E = EmissionError> = std::result::Result<T, E>;
 pub struct EmissionError {
     /// `file:line:col: `, or empty if the instruction was not read from text.
     pub place: String,
-    /// Opcode of the instruction.
     pub opcode: String,
     /// Name of the instruction; for mistakes of an emitter, of the function it asked for.
     pub instruction: String,

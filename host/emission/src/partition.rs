@@ -35,22 +35,22 @@ pub struct ScopeId(pub u32);
 
 /// A place where values are available.
 pub struct Scope {
-    /// The function it belongs to.
     pub function: FunctionId,
     /// The scope around it; `None` for a function's body.
     pub parent: Option<ScopeId>,
     /// Number of scopes around it.
     pub depth: u32,
-    /// What makes it.
     pub kind: ScopeKind,
 }
 
 /// What makes a scope.
 pub enum ScopeKind {
-    /// A function.
     Body,
     /// A nest of loops over ranges of these sizes that carries values of these types.
-    Loop { sizes: Vec<i64>, state: Vec<Type> },
+    Loop {
+        sizes: Vec<i64>,
+        state: Vec<Type>,
+    },
     /// One side of a condition.
     Branch,
 }
@@ -58,42 +58,32 @@ pub enum ScopeKind {
 /// An instruction read at an index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Read {
-    /// What is read.
     pub instruction: InstrId,
-    /// The scope that reads.
     pub scope: ScopeId,
-    /// At which index.
     pub token: Token,
 }
 
 /// Where an instruction is computed.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Its function.
     pub function: FunctionId,
-    /// Its place in the function.
     pub scope: ScopeId,
-    /// Its index there.
     pub token: Token,
 }
 
 /// A function of a partition.
 pub struct Function {
-    /// Its name.
     pub symbol: String,
     /// Its outermost scope.
     pub body: ScopeId,
     /// Sizes of the dimensions that its index arguments range over.
     pub dims: Vec<i64>,
-    /// What it returns.
     pub results: Vec<Read>,
-    /// Number of instructions in it.
     pub instructions: u32,
 }
 
 /// A function that someone outside calls.
 pub struct Request {
-    /// Name of the function.
     pub symbol: String,
     /// Instructions of equal dimensions whose values it returns.
     pub instructions: Vec<InstrId>,
@@ -126,10 +116,12 @@ pub struct Partition<'m> {
 /// What is known of the readers of an instruction.
 #[derive(Clone)]
 enum Demand {
-    /// None so far.
     Unread,
     /// All can be served from this place.
-    At { scope: ScopeId, token: Token },
+    At {
+        scope: ScopeId,
+        token: Token,
+    },
     /// They need different indices.
     Scattered,
 }
@@ -172,17 +164,14 @@ impl<'m> Partition<'m> {
         Ok(partition)
     }
 
-    /// An instruction of the computation.
     pub fn instruction(&self, id: InstrId) -> &'m Instruction {
         self.computation.instruction(id)
     }
 
-    /// A scope.
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.0 as usize]
     }
 
-    /// A function.
     pub fn function(&self, id: FunctionId) -> &Function {
         &self.functions[id.0 as usize]
     }

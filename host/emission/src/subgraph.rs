@@ -21,9 +21,7 @@ use crate::schedule::{Need, schedule};
 
 /// One function under construction.
 pub struct Writer<'p, 'm> {
-    /// What is written.
     pub partition: &'p mut Partition<'m>,
-    /// The function so far.
     pub b: FunctionBuilder,
     function: FunctionId,
     /// Tensors by parameter number.
@@ -315,7 +313,6 @@ impl<'p, 'm> Writer<'p, 'm> {
         })
     }
 
-    /// Whether all conditions hold.
     pub fn holds(&mut self, conditions: &[Condition]) -> Value {
         let mut all = None;
         for condition in conditions {

@@ -50,7 +50,6 @@ impl fmt::Display for Origin {
 /// A file of a search path that should be a library of emitters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundLibrary {
-    /// Where it is.
     pub path: PathBuf,
     /// Whether the path names only the folder that it is in. Then it may be something else; see
     /// [`LoadError::is_of_another_kind`].

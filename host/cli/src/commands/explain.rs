@@ -14,7 +14,6 @@ use crate::exit::Failure;
 use crate::ptxas::Quality;
 use crate::{module, ptxas};
 
-/// Explains.
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     if arguments.ptxas {

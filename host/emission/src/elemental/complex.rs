@@ -48,12 +48,10 @@ impl<'f> Parts<'f> {
         self.map(|part| rounded(ty, part)).joined()
     }
 
-    /// Whether both parts are 0.
     pub fn is_zero(self) -> Term<'f> {
         self.re.eq(0.0) & self.im.eq(0.0)
     }
 
-    /// Whether a part is infinite.
     pub fn is_infinite(self) -> Term<'f> {
         is_infinite(self.re) | is_infinite(self.im)
     }
@@ -168,7 +166,6 @@ pub fn binary<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Re
     })
 }
 
-/// One of two numbers.
 pub fn choose<'f>(condition: Term<'f>, x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
     Parts { re: condition.select(x.re, y.re), im: condition.select(x.im, y.im) }
 }

@@ -22,14 +22,12 @@ fn twice_angle<'f>(y: Term<'f>, x: Term<'f>) -> Term<'f> {
     2.0 * y.atan2(x)
 }
 
-/// Arc sine.
 pub fn asin(x: Parts<'_>) -> Parts<'_> {
     let (below, above) = roots(x);
     let (product, turned) = (below * above, conjugate_product(below, above));
     Parts { re: x.re.atan2(product.re), im: turned.im.asinh() }
 }
 
-/// Arc cosine.
 pub fn acos(x: Parts<'_>) -> Parts<'_> {
     let (below, above) = roots(x);
     let turned = conjugate_product(above, below);

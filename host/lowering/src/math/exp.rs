@@ -119,7 +119,6 @@ impl<'f> TwoFactors<'f> {
     }
 }
 
-/// e^x.
 pub fn exp(x: Term<'_>) -> Term<'_> {
     let counts = x.not_below(x.choose(-104.0, -746.0));
     let power = TwoFactors::by_sign(x);
@@ -130,7 +129,6 @@ pub fn exp(x: Term<'_>) -> Term<'_> {
     counts.select(result, x.number(0.0))
 }
 
-/// 2^x.
 pub fn exp2(x: Term<'_>) -> Term<'_> {
     let counts = x.not_below(x.choose(-150.0, -1075.0));
     let power = TwoFactors::by_sign(x);

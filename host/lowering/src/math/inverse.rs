@@ -77,7 +77,6 @@ fn arcsine(x: Term<'_>) -> Arcsine<'_> {
     Arcsine { beyond, root, tail }
 }
 
-/// asin x.
 pub fn asin(x: Term<'_>) -> Term<'_> {
     let Arcsine { beyond, root, tail } = arcsine(x);
     let (high, low) = half_pi(x);
@@ -86,7 +85,6 @@ pub fn asin(x: Term<'_>) -> Term<'_> {
     beyond.select(complement, root + tail).copysign(x)
 }
 
-/// acos x.
 pub fn acos(x: Term<'_>) -> Term<'_> {
     let Arcsine { beyond, root, tail } = arcsine(x);
     let (high, low) = half_pi(x);
@@ -127,7 +125,6 @@ fn add_quarters<'f>(quarters: Term<'f>, subtract: Term<'f>, rest: Pair<'f>) -> T
     sum.high + (sum.low + quarters.mul_add(low, tail))
 }
 
-/// atan x.
 pub fn atan(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let swapped = magnitude.gt(1.0);

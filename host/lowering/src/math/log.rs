@@ -93,7 +93,6 @@ fn log_sum<'f>(k: Term<'f>, f: Term<'f>, tail: Term<'f>) -> Term<'f> {
     k.mul_add(high, f + k.mul_add(low, tail))
 }
 
-/// ln x.
 pub fn log(x: Term<'_>) -> Term<'_> {
     let Split { k, f, .. } = split(x);
     with_special_cases(x, log_sum(k, f, log_tail(f)))

@@ -33,7 +33,6 @@ const LOG_SERIES_F64: [f64; 8] = [
     0.11982880065255049,
 ];
 
-/// x^y.
 pub fn pow<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let magnitude = x.absf();
     let result = if x.is_f32() { magnitude_f32(magnitude, y) } else { magnitude_f64(magnitude, y) };

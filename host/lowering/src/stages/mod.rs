@@ -127,7 +127,6 @@ fn inlined(mut kernel: KernelFunctions, target: &TargetInfo) -> KernelFunctions 
     kernel
 }
 
-/// The attribute `map` of an operation.
 pub(crate) fn map_of(op: &Operation) -> Done<Arc<IndexingMap>> {
     match op.attribute("map") {
         Some(Attribute::Map(map)) => Ok(Arc::clone(map)),
