@@ -25,9 +25,8 @@ pub(super) fn lower(
     facts: &Facts<'_>,
     target: &TargetInfo,
 ) -> Result<KernelFunctions, StageError> {
-    let mut functions = Vec::with_capacity(kernel.functions.len());
-    for (number, function) in kernel.functions.iter().enumerate() {
-        let mut indices = Indexed {
+    kernel.each(|number, function| {
+        let indices = Indexed {
             rewriter: Rewriter::new(function),
             tracker: Tracker::default(),
             written: HashMap::new(),
@@ -37,10 +36,8 @@ pub(super) fn lower(
             facts,
             target,
         };
-        let written = indices.whole_function();
-        functions.push(written.map_err(|reason| StageError::new(indices.rewriter.current, reason))?);
-    }
-    Ok(KernelFunctions { functions })
+        indices.written()
+    })
 }
 
 /// What stands for a value.
@@ -130,15 +127,12 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
             }
             OpKind::ReportIndex => self.report_index(op),
             OpKind::For => self.for_loop(op),
-            OpKind::If => {
-                let condition = self.value(op.operands[0])?;
-                self.if_else(op, condition)
-            }
+            OpKind::If => self.if_else(op),
             OpKind::IndexSwitch => {
                 let selector = self.index(op.operands[0])?;
                 let selector = self.index_value(selector, 64);
                 let selector = self.out().op(OpKind::IndexCast, &[selector], Vec::new(), Type::INDEX);
-                self.index_switch(op, selector)
+                self.index_switch_on(op, selector)
             }
             OpKind::While => {
                 let (reports, site) = (self.target.reports_accesses, self.site(op));
@@ -215,15 +209,10 @@ impl<'s> Indexed<'s, '_> {
         if !self.is_entry {
             return Unsupported::because("only the ids of block and thread are known, in the entry function");
         }
-        let x = op.attribute("dimension").is_some_and(|dimension| dimension.to_string().contains("dim x"));
-        if !x {
+        let Some(count) = self.facts.id_count(op) else {
             let zero = self.tracker.algebra.constant(0);
             self.bind_index(op, zero);
             return Ok(());
-        }
-        let count = match op.kind {
-            OpKind::ThreadId => i64::from(self.facts.threads),
-            _ => i64::try_from(self.facts.blocks).unwrap_or(i64::MAX),
         };
         // The id is asked for where the function begins, and so is there wherever it is used.
         let id = self.out().at_beginning(op.kind, op.attributes.clone(), Type::INDEX);

@@ -177,14 +177,8 @@ impl<'s> Stage<'s> for Memory<'s, '_> {
             OpKind::Select if matches!(self.rewriter.source.type_of(op.result()), Type::Tensor(..)) => {
                 self.select_tensor(op)
             }
-            OpKind::If => {
-                let condition = self.value(op.operands[0])?;
-                self.if_else(op, condition)
-            }
-            OpKind::IndexSwitch => {
-                let selector = self.value(op.operands[0])?;
-                self.index_switch(op, selector)
-            }
+            OpKind::If => self.if_else(op),
+            OpKind::IndexSwitch => self.index_switch(op),
             OpKind::For => self.same_loop(op, 3, 1),
             OpKind::Loop => {
                 let map = super::map_of(op)?;
