@@ -46,7 +46,7 @@ mod tensor;
 mod vector;
 
 pub use arith::{FloatPredicate, IntPredicate};
-pub use formula::{Formula, Operand, Term};
+pub use formula::{Formula, Operand, Recorder, Term};
 pub use function::{BuildError, FunctionBuilder};
 pub use kernel::{KernelBuilder, Subgraph};
 

@@ -136,7 +136,7 @@ fn definition(symbol: &str, fma: bool) -> Result<Function, LibraryError> {
         Written::Unary(write) => write(argument(0)).id(),
         Written::Binary(write) => write(argument(0), argument(1)).id(),
     };
-    let mut builder = formula.into_builder();
+    let mut builder = formula.into_inner();
     builder.ret(&[result]);
     Ok(builder.finish()?)
 }

@@ -433,18 +433,7 @@ pub(crate) trait Stage<'s>: Sized {
         let values = self.values_all(returned)?;
         let types = self.out().types_of(&values);
         self.out().act(OpKind::Return, &values, Vec::new());
-        let writer = std::mem::replace(self.out(), Writer::like(&EMPTY));
+        let writer = std::mem::replace(self.out(), Writer::empty());
         Ok(writer.finish(types))
     }
 }
-
-/// A function of nothing.
-static EMPTY: Function = Function {
-    name: String::new(),
-    private: true,
-    attributes: Vec::new(),
-    argument_attributes: Vec::new(),
-    results: Vec::new(),
-    body: Region { arguments: Vec::new(), operations: Vec::new() },
-    types: Vec::new(),
-};

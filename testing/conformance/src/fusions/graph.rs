@@ -58,23 +58,22 @@ impl Graph {
     }
 
     pub fn push(&mut self, ty: ElementType, dims: &[i64], bound: f64, operation: &str) -> Value {
-        self.line(&shape(ty, dims), ty, dims, bound, operation)
+        let name = self.named(&shape(ty, dims), operation);
+        let value = Value { name, ty, dims: dims.to_vec(), bound: bound.min(types::largest(ty)) };
+        self.values.push(value.clone());
+        value
     }
 
     /// Appends an instruction whose shape is a tuple; it is no value by itself.
     pub fn push_tuple(&mut self, shapes: &[(ElementType, &[i64])], operation: &str) -> String {
         let shapes: Vec<String> = shapes.iter().map(|(ty, dims)| shape(*ty, dims)).collect();
-        let name = format!("v{}", self.lines.len());
-        self.lines.push(format!("{name} = ({}) {operation}", shapes.join(", ")));
-        name
+        self.named(&format!("({})", shapes.join(", ")), operation)
     }
 
-    fn line(&mut self, shape: &str, ty: ElementType, dims: &[i64], bound: f64, operation: &str) -> Value {
+    fn named(&mut self, shape: &str, operation: &str) -> String {
         let name = format!("v{}", self.lines.len());
         self.lines.push(format!("{name} = {shape} {operation}"));
-        let value = Value { name, ty, dims: dims.to_vec(), bound: bound.min(types::largest(ty)) };
-        self.values.push(value.clone());
-        value
+        name
     }
 
     pub fn constant(&mut self, ty: ElementType, value: &str) -> Value {

@@ -89,16 +89,15 @@ impl<'s> Indexed<'s, '_> {
         }
         let site = self.site(op);
         let out = self.out();
-        let zero = out.int(0, &ty);
-        let mut impossible = out.compare(IntPredicate::Eq, divisor, zero);
-        // Narrower ones than a byte are divided in a wider register, where nothing overflows.
-        if is_signed && bits >= 8 {
-            let (lowest, minus_one) = (out.int(i64::MIN >> (64 - bits), &ty), out.int(-1, &ty));
-            let is_lowest = out.compare(IntPredicate::Eq, dividend, lowest);
-            let is_minus_one = out.compare(IntPredicate::Eq, divisor, minus_one);
-            let overflows = out.binary(OpKind::AndI, is_lowest, is_minus_one);
-            impossible = out.binary(OpKind::OrI, impossible, overflows);
-        }
+        let mut impossible = out.formula(&[dividend, divisor], |operands| {
+            let [dividend, divisor] = [operands[0], operands[1]];
+            let by_zero = divisor.eq(0_i64);
+            // Narrower ones than a byte are divided in a wider register, where nothing overflows.
+            match is_signed && bits >= 8 {
+                true => by_zero | (dividend.eq(i64::MIN >> (64 - bits)) & divisor.eq(-1_i64)),
+                false => by_zero,
+            }
+        });
         if let Type::Vector(..) = ty {
             let by = vec![("kind".into(), Attribute::Combination(fusebox_core::ir::Combination::Or))];
             impossible = out.op(OpKind::Reduction, &[impossible], by, Type::I1);
