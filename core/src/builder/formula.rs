@@ -85,6 +85,7 @@ pub struct Formula<R = FunctionBuilder> {
 
 /// A value of a function, also a vector. Operators are those of floats or of integers, by its type; both operands have one
 /// type.
+#[must_use = "an operation is recorded for its result"]
 pub struct Term<'f, R = FunctionBuilder> {
     formula: &'f Formula<R>,
     id: Value,

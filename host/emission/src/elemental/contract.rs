@@ -19,16 +19,16 @@ pub fn accumulator(partition: &Partition<'_>, id: InstrId) -> Result<ElementType
 
 /// A `dot` or `convolution`. Operands: left, right; of a convolution input, kernel, behind the branch; none if nothing is
 /// contracted, or the kernel never meets the input.
-pub fn sum_of_products(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
-    let result = writer.partition.array(site.id)?.element_type;
-    let sum_type = accumulator(writer.partition, site.id)?;
+pub fn sum_of_products(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let result = writer.partition.array(reads.id)?.element_type;
+    let sum_type = accumulator(writer.partition, reads.id)?;
     let zero = writer.b.zero(&Type::of_element(sum_type));
-    let sum = match site.operands {
+    let sum = match reads.operands {
         [left, right] => {
             let (left, right) = (left[0], right[0]);
-            let sums = writer.loop_over(site.recipe.loops[0], &[zero], |writer, state| {
-                writer.behind(site.recipe.branches.first(), state, |writer| {
-                    add_product(writer, site.id, sum_type, state[0], [left, right])
+            let sums = writer.loop_over(reads.recipe.loops[0], &[zero], |writer, state| {
+                writer.behind(reads.recipe.branches.first(), state, |writer| {
+                    add_product(writer, reads.id, sum_type, state[0], [left, right])
                 })
             })?;
             sums[0]

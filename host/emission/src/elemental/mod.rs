@@ -56,20 +56,20 @@ pub struct Reads<'r> {
 }
 
 /// The values of an instruction at its site.
-pub fn emit(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
-    let Reads { id, recipe, operands } = *site;
+pub fn emit(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let Reads { id, recipe, operands } = *reads;
     let instruction = writer.partition.instruction(id);
     match &instruction.op {
-        Op::Concatenate { .. } => shape::concatenate(writer, site),
-        Op::Pad { .. } => shape::pad(writer, site),
-        Op::DynamicUpdateSlice => shape::dynamic_update_slice(writer, site),
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => reduce::reduce(writer, site, *to_apply),
-        Op::SelectAndScatter { select, scatter, .. } => window::select_and_scatter(writer, site, *select, *scatter),
-        Op::Dot(_) | Op::Convolution(_) => contract::sum_of_products(writer, site),
+        Op::Concatenate { .. } => shape::concatenate(writer, reads),
+        Op::Pad { .. } => shape::pad(writer, reads),
+        Op::DynamicUpdateSlice => shape::dynamic_update_slice(writer, reads),
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => reduce::reduce(writer, reads, *to_apply),
+        Op::SelectAndScatter { select, scatter, .. } => window::select_and_scatter(writer, reads, *select, *scatter),
+        Op::Dot(_) | Op::Convolution(_) => contract::sum_of_products(writer, reads),
         Op::Map { to_apply, .. } => {
             combiner::inline(&mut writer.b, writer.partition.module, *to_apply, &operands.concat())
         }
-        Op::BitcastConvert if !recipe.indices.is_empty() || operands.len() > 1 => shape::bitcast_parts(writer, site),
+        Op::BitcastConvert if !recipe.indices.is_empty() || operands.len() > 1 => shape::bitcast_parts(writer, reads),
         Op::GetTupleElement { index } => {
             let values = operands.first().map_or(&[] as &[Value], Vec::as_slice);
             // A plain tuple was seen through: its element is what was read.

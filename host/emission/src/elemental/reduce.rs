@@ -27,20 +27,21 @@ fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: Computation
 
 /// A `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then the initial values; elements of a
 /// window that may lie outside stand behind the recipe's branch.
-pub fn reduce(writer: &mut Writer<'_, '_>, site: &Reads<'_>, to_apply: ComputationId) -> Result<Vec<Value>> {
-    let count = writer.partition.instruction(site.id).operands.len() / 2;
-    let (elements, initial) = site.operands.split_at(site.operands.len() - count);
+pub fn reduce(writer: &mut Writer<'_, '_>, reads: &Reads<'_>, to_apply: ComputationId) -> Result<Vec<Value>> {
+    let count = writer.partition.instruction(reads.id).operands.len() / 2;
+    let (elements, initial) = reads.operands.split_at(reads.operands.len() - count);
     let [elements, mut values] = [elements, initial].map(<[Vec<Value>]>::concat);
     if elements.is_empty() {
         return Ok(values);
     }
-    let narrow = widened_element(writer.partition, site.id, to_apply);
+    let narrow = widened_element(writer.partition, reads.id, to_apply);
     if narrow.is_some() {
         values.iter_mut().for_each(|value| *value = writer.b.extf(*value, Scalar::F32));
     }
-    let mut results = writer.loop_over(site.recipe.loops[0], &values, |writer, state| {
-        writer
-            .behind(site.recipe.branches.first(), state, |writer| combine(writer, site.id, to_apply, state, &elements))
+    let mut results = writer.loop_over(reads.recipe.loops[0], &values, |writer, state| {
+        writer.behind(reads.recipe.branches.first(), state, |writer| {
+            combine(writer, reads.id, to_apply, state, &elements)
+        })
     })?;
     if let Some(element) = narrow {
         results.iter_mut().for_each(|value| *value = writer.b.truncf(*value, Scalar::of_element(element)));

@@ -9,15 +9,15 @@ use crate::error::Result;
 use crate::subgraph::Writer;
 
 /// A binary tree of branches on the position along the dimension.
-pub fn concatenate(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
-    let reached = site.recipe.branches.iter().filter(|branch| branch.reachable);
-    let parts: Vec<(&Branch, &[Value])> = reached.zip(site.operands.iter().map(Vec::as_slice)).collect();
+pub fn concatenate(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let reached = reads.recipe.branches.iter().filter(|branch| branch.reachable);
+    let parts: Vec<(&Branch, &[Value])> = reached.zip(reads.operands.iter().map(Vec::as_slice)).collect();
     match parts.as_slice() {
-        [] => Err(writer.error(site.id, "has no elements that could be read")),
+        [] => Err(writer.error(reads.id, "has no elements that could be read")),
         [(_, values)] => Ok(values.to_vec()),
         _ => {
-            let types = writer.partition.leaf_types(site.id);
-            choose(writer, site.id, &types, &parts)
+            let types = writer.partition.leaf_types(reads.id);
+            choose(writer, reads.id, &types, &parts)
         }
     }
 }
@@ -52,8 +52,8 @@ fn side(writer: &mut Writer<'_, '_>, id: InstrId, types: &[Type], parts: &[(&Bra
 }
 
 /// Operands: the operand if it can be hit at all, the padding.
-pub fn pad(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
-    let Reads { recipe, operands, .. } = site;
+pub fn pad(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let Reads { recipe, operands, .. } = reads;
     let branch = &recipe.branches[0];
     let padding = recipe.of_operand(1, operands).cloned().unwrap_or_default();
     match recipe.of_operand(0, operands).filter(|_| branch.reachable) {
@@ -63,27 +63,27 @@ pub fn pad(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> 
 }
 
 /// Operands: the update, then the operand; either is missing if it is never read.
-pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
-    let ([update, operand], [inside, outside]) = (site.operands, site.recipe.branches.as_slice()) else {
-        return Ok(site.operands.first().cloned().unwrap_or_default());
+pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let ([update, operand], [inside, outside]) = (reads.operands, reads.recipe.branches.as_slice()) else {
+        return Ok(reads.operands.first().cloned().unwrap_or_default());
     };
-    let types = writer.partition.leaf_types(site.id);
+    let types = writer.partition.leaf_types(reads.id);
     let condition = writer.holds(&inside.conditions);
     let outside = writer.close(outside.scope, OpKind::Yield, |_, _| Ok(operand.clone()))?;
     writer.branch_to(condition, inside.scope, &types, |_| Ok(update.clone()), outside)
 }
 
 /// `bitcast-convert` between widths: one part of a wide element, or a wide element from its parts.
-pub fn bitcast_parts(writer: &mut Writer<'_, '_>, site: &Reads<'_>) -> Result<Vec<Value>> {
-    let to = writer.partition.array(site.id)?.element_type;
-    let from = writer.partition.operand_array(site.id, 0)?.element_type;
-    let values = site.operands.concat();
-    let value = match site.recipe.indices.first() {
+pub fn bitcast_parts(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let to = writer.partition.array(reads.id)?.element_type;
+    let from = writer.partition.operand_array(reads.id, 0)?.element_type;
+    let values = reads.operands.concat();
+    let value = match reads.recipe.indices.first() {
         Some(&index) => {
             let index = writer.index(index);
             writer.b.formula(&[values[0], index], |terms| Ok(bits::part(from, to, terms[0], terms[1])))
         }
         None => writer.b.formula(&values, |parts| bits::joined(from, to, parts)),
     };
-    value.map(|v| vec![v]).map_err(|message| writer.error(site.id, message))
+    value.map(|v| vec![v]).map_err(|message| writer.error(reads.id, message))
 }

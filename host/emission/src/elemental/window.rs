@@ -22,18 +22,18 @@ pub fn state_types(partition: &Partition<'_>, id: InstrId) -> Vec<Vec<Type>> {
 /// Operands: the candidate, the window's source, the initial value; of the first two neither if no window covers anything.
 pub fn select_and_scatter(
     writer: &mut Writer<'_, '_>,
-    site: &Reads<'_>,
+    reads: &Reads<'_>,
     select: ComputationId,
     scatter: ComputationId,
 ) -> Result<Vec<Value>> {
-    let [candidate, source, initial] = site.operands else {
-        return Ok(site.operands.last().cloned().unwrap_or_default());
+    let [candidate, source, initial] = reads.operands else {
+        return Ok(reads.operands.last().cloned().unwrap_or_default());
     };
     let (source, candidate) = (source[0], candidate[0]);
-    let own = writer.index(site.recipe.indices[0]);
-    writer.loop_over(site.recipe.loops[0], initial, |writer, state| {
-        writer.behind(site.recipe.branches.first(), state, |writer| {
-            let selected = selected(writer, select, site.recipe, candidate)?;
+    let own = writer.index(reads.recipe.indices[0]);
+    writer.loop_over(reads.recipe.loops[0], initial, |writer, state| {
+        writer.behind(reads.recipe.branches.first(), state, |writer| {
+            let selected = selected(writer, select, reads.recipe, candidate)?;
             let hit = writer.b.cmpi(IntPredicate::Eq, selected, own);
             let with = combiner::inline(&mut writer.b, writer.partition.module, scatter, &[state[0], source])?;
             Ok(vec![writer.b.select(hit, with[0], state[0])])
