@@ -12,6 +12,7 @@ use crate::failure::{Failure, LoadError};
 use crate::library::{PluginLibrary, canonical};
 use crate::note;
 use crate::process::{PluginProcess, ProcessLimits};
+use crate::spec::is_name;
 
 /// Environment variable with directories and libraries to load emitters from, separated by `:`.
 pub const SEARCH_PATH: &str = "FUSEBOX_EMITTER_PATH";
@@ -187,8 +188,6 @@ fn check_unique(emitters: &[LoadedEmitter], new: &LoadedEmitter) -> Result<(), L
 
 fn check_descriptor(descriptor: &Descriptor) -> Result<(), String> {
     let Descriptor { kind, name, version } = descriptor;
-    let is_name =
-        |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if !is_name(name) || !is_name(&kind.0) {
         return Err(format!("emitter {name:?} of kind {:?}: names are letters, digits, - and _", kind.0));
     }

@@ -74,7 +74,8 @@ fn is_path(text: &str) -> bool {
     text.contains('/') || text.ends_with(".so")
 }
 
-fn is_name(text: &str) -> bool {
+/// Whether a kind or an emitter may be called so.
+pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 

@@ -149,10 +149,8 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
 
 /// Whether an operation divides integers, and so may have no result.
 fn is_division(kind: OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::DivSI | OpKind::DivUI | OpKind::RemSI | OpKind::RemUI | OpKind::FloorDivSI | OpKind::CeilDivSI
-    )
+    use OpKind::*;
+    matches!(kind, DivSI | DivUI | RemSI | RemUI | FloorDivSI | CeilDivSI)
 }
 
 impl<'s> Indexed<'s, '_> {
