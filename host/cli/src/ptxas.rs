@@ -4,10 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use serde::Serialize;
+
 use crate::exit::Failure;
 
 /// What became of a kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Quality {
     pub kernel: String,
     /// Registers of a thread.
