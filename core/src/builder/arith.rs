@@ -41,21 +41,23 @@ pub enum FloatPredicate {
     True = 15,
 }
 
+/// Hands a row of the table to a macro, by what its operation takes: two of a type, one, or one and the type to become.
+macro_rules! by_form {
+    ($make:ident IntBinary $($rest:tt)*) => { $make! { binary int_binary $($rest)* } };
+    ($make:ident FloatBinary $($rest:tt)*) => { $make! { binary float_binary $($rest)* } };
+    ($make:ident IntUnary $($rest:tt)*) => { $make! { unary int_unary $($rest)* } };
+    ($make:ident FloatUnary $($rest:tt)*) => { $make! { unary float_unary $($rest)* } };
+    ($make:ident FloatTest $($rest:tt)*) => { $make! { unary float_test $($rest)* } };
+    // Written by hand.
+    ($make:ident FloatTernary $($rest:tt)*) => {};
+    ($make:ident Own $($rest:tt)*) => {};
+    // All others are casts.
+    ($make:ident $form:ident $($rest:tt)*) => { $make! { cast $($rest)* } };
+}
+pub(super) use by_form;
+
 /// The method of a row of the table.
 macro_rules! method {
-    (IntBinary $($rest:tt)*) => { method! { binary int_binary $($rest)* } };
-    (FloatBinary $($rest:tt)*) => { method! { binary float_binary $($rest)* } };
-    (IntUnary $($rest:tt)*) => { method! { unary int_unary $($rest)* } };
-    (FloatUnary $($rest:tt)*) => { method! { unary float_unary $($rest)* } };
-    (FloatTest $($rest:tt)*) => { method! { unary float_test $($rest)* } };
-    (WidenInt $($rest:tt)*) => { method! { cast $($rest)* } };
-    (NarrowInt $($rest:tt)*) => { method! { cast $($rest)* } };
-    (WidenFloat $($rest:tt)*) => { method! { cast $($rest)* } };
-    (NarrowFloat $($rest:tt)*) => { method! { cast $($rest)* } };
-    (IntToFloat $($rest:tt)*) => { method! { cast $($rest)* } };
-    (FloatToInt $($rest:tt)*) => { method! { cast $($rest)* } };
-    (IndexCast $($rest:tt)*) => { method! { cast $($rest)* } };
-    (SameBits $($rest:tt)*) => { method! { cast $($rest)* } };
     (binary $form:ident $variant:ident $name:ident $words:literal) => {
         #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words)]
         #[track_caller]
@@ -78,14 +80,11 @@ macro_rules! method {
             self.op1(OpKind::$variant, &[value], Vec::new(), ty)
         }
     };
-    // Written by hand.
-    (FloatTernary $($rest:tt)*) => {};
-    (Own $($rest:tt)*) => {};
 }
 
 macro_rules! methods {
     ($($variant:ident = $dialect:ident.$name:ident, $form:ident, $effect:ident $(, $words:literal)?;)*) => {
-        impl FunctionBuilder { $(method! { $form $variant $name $($words)? })* }
+        impl FunctionBuilder { $(by_form! { method $form $variant $name $($words)? })* }
     };
 }
 
@@ -122,7 +121,7 @@ impl FunctionBuilder {
     }
 
     #[track_caller]
-    fn float_test(&mut self, kind: OpKind, value: Value) -> Value {
+    pub(super) fn float_test(&mut self, kind: OpKind, value: Value) -> Value {
         let (ty, flags) = (self.type_of(value).with_element(Scalar::I1), self.flags());
         self.op1(kind, &[value], flags, ty)
     }

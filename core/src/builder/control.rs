@@ -4,7 +4,7 @@
 
 use std::panic::Location;
 
-use super::{FunctionBuilder, OpKind, Type, Value};
+use super::{FunctionBuilder, OpKind, Region, Type, Value};
 use crate::ir::Operation;
 
 impl FunctionBuilder {
@@ -21,10 +21,7 @@ impl FunctionBuilder {
         let line = Location::caller();
         let types = self.types_of(state);
         let arguments = [&[self.type_of(lower).clone()], types.as_slice()].concat();
-        let region = self.region(&arguments, |b, arguments| {
-            let next = body(b, arguments[0], &arguments[1..]);
-            b.end(OpKind::Yield, &next, line);
-        });
+        let region = self.ended(&arguments, OpKind::Yield, line, |b, all| body(b, all[0], &all[1..]));
         self.op(OpKind::For, &[&[lower, upper, step], state].concat(), Vec::new(), &types, vec![region])
     }
 
@@ -38,14 +35,8 @@ impl FunctionBuilder {
         on_false: impl FnOnce(&mut Self) -> Vec<Value>,
     ) -> Vec<Value> {
         let line = Location::caller();
-        let on_true = self.region(&[], |b, _| {
-            let values = on_true(b);
-            b.end(OpKind::Yield, &values, line);
-        });
-        let on_false = self.region(&[], |b, _| {
-            let values = on_false(b);
-            b.end(OpKind::Yield, &values, line);
-        });
+        let on_true = self.ended(&[], OpKind::Yield, line, |b, _| on_true(b));
+        let on_false = self.ended(&[], OpKind::Yield, line, |b, _| on_false(b));
         self.op(OpKind::If, &[condition], Vec::new(), results, vec![on_true, on_false])
     }
 
@@ -61,15 +52,12 @@ impl FunctionBuilder {
         let line = Location::caller();
         let types = self.types_of(state);
         let mut passed_types = Vec::new();
-        let before = self.region(&types, |b, arguments| {
+        let before = self.ended(&types, OpKind::Condition, line, |b, arguments| {
             let (condition, passed) = before(b, arguments);
             passed_types = b.types_of(&passed);
-            b.end(OpKind::Condition, &[&[condition], passed.as_slice()].concat(), line);
+            [&[condition], passed.as_slice()].concat()
         });
-        let after = self.region(&passed_types, |b, arguments| {
-            let next = after(b, arguments);
-            b.end(OpKind::Yield, &next, line);
-        });
+        let after = self.ended(&passed_types, OpKind::Yield, line, after);
         self.op(OpKind::While, state, Vec::new(), &passed_types, vec![before, after])
     }
 
@@ -78,11 +66,20 @@ impl FunctionBuilder {
         values.iter().map(|&v| self.type_of(v).clone()).collect()
     }
 
-    /// Ends a region that the code at this line asked for. Whether it hands on what it should is found when the
-    /// operation is recorded that it is of.
-    pub(super) fn end(&mut self, terminator: OpKind, values: &[Value], line: &'static Location<'static>) {
-        if !Self::any_poison(values) && self.check_scope(terminator, values, line) {
-            self.record(Operation::new(terminator, values.to_vec(), Vec::new()));
-        }
+    /// A region that the code at this line asked for, which hands on what `body` gives. Whether that is what it should
+    /// is found when the operation is recorded that it is of.
+    pub(super) fn ended(
+        &mut self,
+        arguments: &[Type],
+        terminator: OpKind,
+        line: &'static Location<'static>,
+        body: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>,
+    ) -> Region {
+        self.region(arguments, |b, arguments| {
+            let values = body(b, arguments);
+            if !Self::any_poison(&values) && b.check_scope(terminator, &values, line) {
+                b.record(Operation::new(terminator, values, Vec::new()));
+            }
+        })
     }
 }

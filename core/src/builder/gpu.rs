@@ -57,11 +57,10 @@ impl FunctionBuilder {
         let (ranges, results) = (map.ranges.len(), map.results.len());
         let types = self.types_of(state);
         let arguments = [vec![Type::INDEX; ranges + results], types.clone()].concat();
-        let region = self.region(&arguments, |b, arguments| {
+        let region = self.ended(&arguments, OpKind::LoopYield, line, |b, arguments| {
             let (ranges, rest) = arguments.split_at(ranges);
             let (results, state) = rest.split_at(results);
-            let next = body(b, ranges, results, state);
-            b.end(OpKind::LoopYield, &next, line);
+            body(b, ranges, results, state)
         });
         let unroll = unroll.iter().map(|&v| v as i64).collect();
         let attributes = vec![("map", Attribute::Map(Arc::new(map.clone()))), ("unroll", Attribute::I64Array(unroll))];
@@ -115,10 +114,7 @@ impl FunctionBuilder {
     ) -> Value {
         let line = Location::caller();
         let element = Type::from(self.type_of(tensor).element());
-        let region = self.region(std::slice::from_ref(&element), |b, old| {
-            let new = body(b, old[0]);
-            b.end(OpKind::LoopYield, &[new], line);
-        });
+        let region = self.ended(&[element], OpKind::LoopYield, line, |b, old| vec![body(b, old[0])]);
         let (operands, ty) = ([&[tensor], indices].concat(), self.type_of(tensor).clone());
         self.op(OpKind::AtomicRmw, &operands, Vec::new(), &[ty], vec![region]).first().copied().unwrap_or(tensor)
     }

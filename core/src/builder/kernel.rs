@@ -175,16 +175,11 @@ impl<'f> KernelBuilder<'f> {
 
     #[track_caller]
     fn declare(&mut self, kind: SubgraphKind, symbol: String, arguments: Vec<Type>, returned: &[InstrId]) -> Subgraph {
-        if let Some(call) = self.calls.iter().find(|call| call.kind == kind) {
-            let symbol = call.symbol.clone();
-            return Subgraph {
-                symbol,
-                captured: self.parameters.clone(),
-                arguments,
-                results: self.leaf_types(returned),
-            };
-        }
-        self.calls.push(SubgraphCall { symbol: symbol.clone(), kind });
+        let known = self.calls.iter().find(|call| call.kind == kind).map(|call| call.symbol.clone());
+        let symbol = known.unwrap_or_else(|| {
+            self.calls.push(SubgraphCall { symbol: symbol.clone(), kind });
+            symbol
+        });
         Subgraph { symbol, captured: self.parameters.clone(), arguments, results: self.leaf_types(returned) }
     }
 

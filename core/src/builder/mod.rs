@@ -38,6 +38,7 @@ mod arith;
 mod clamp;
 mod constants;
 mod control;
+mod formula;
 mod function;
 mod gpu;
 mod kernel;
@@ -45,6 +46,7 @@ mod tensor;
 mod vector;
 
 pub use arith::{FloatPredicate, IntPredicate};
+pub use formula::{Formula, Operand, Recorder, Term};
 pub use function::{BuildError, FunctionBuilder};
 pub use kernel::{KernelBuilder, Subgraph};
 

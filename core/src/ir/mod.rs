@@ -24,4 +24,4 @@ pub use operations::{Effect, Form, OpKind};
 pub use parse::{ParseError, parse};
 pub use types::{Float, Scalar, Type};
 pub(crate) use verify::check_operation;
-pub use verify::{VerifyError, verify};
+pub use verify::{VerifyError, callees_first, verify};

@@ -253,22 +253,13 @@ impl OpKind {
     /// Whether it reads or writes tensors, or waits for other threads: diagnostics name its place.
     pub const fn is_access(self) -> bool {
         use OpKind::*;
-        matches!(
-            self,
-            Extract
-                | Insert
-                | PredicatedExtract
-                | PredicatedInsert
-                | TransferRead
-                | TransferWrite
-                | AtomicRmw
-                | SyncThreads
-                | ShuffleReduce
-        )
+        match self {
+            Extract | Insert | PredicatedExtract | PredicatedInsert | TransferRead | TransferWrite => true,
+            AtomicRmw | SyncThreads | ShuffleReduce => true,
+            _ => false,
+        }
     }
-}
 
-impl OpKind {
     /// Whether only lowering makes it: these stand last in the table.
     pub fn is_of_lowering(self) -> bool {
         self >= OpKind::Load

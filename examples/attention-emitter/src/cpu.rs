@@ -19,7 +19,7 @@ use fusebox_core::builder::{FunctionBuilder, KernelBuilder, OpKind, Scalar, Valu
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 
 use crate::form::{Attention, Sizes};
-use crate::parts::{Parts, larger, subtracted};
+use crate::parts::{Of, Parts, larger, subtracted};
 use crate::plan::Tiles;
 
 /// Keys, or features, whose sums are in registers at once: twelve of sixteen, or six of thirty-two twice as wide.
@@ -173,7 +173,7 @@ impl Block<'_> {
                 let query = self.query(b, strip, lane);
                 let query = b.minsi(query, last);
                 self.fill(b, depth, tensor, |b, depth, tensor| {
-                    let element = self.parts.query(b, [self.group, query, depth]);
+                    let element = self.parts.operand(b, Of::Queries, [self.group, query, depth]);
                     b.insert(element, tensor, &[strip, depth, lane])
                 })
             })
@@ -197,22 +197,18 @@ impl Block<'_> {
 
     /// Keys and values of the tile.
     fn copied(&self, b: &mut FunctionBuilder, first: Value, count: Value, state: State) -> State {
-        let (depth, features) = (b.index(self.sizes.depth), b.index(self.sizes.features));
-        let keys = self.fill(b, count, state.keys, |b, key, tensor| {
-            let from = b.addi(first, key);
-            self.fill(b, depth, tensor, |b, depth, tensor| {
-                let element = self.parts.key(b, [self.group, from, depth]);
-                b.insert(element, tensor, &[key, depth])
+        let mut copy = |of: Of, tensor: Value, size: i64| {
+            let size = b.index(size);
+            self.fill(b, count, tensor, |b, key, tensor| {
+                let from = b.addi(first, key);
+                self.fill(b, size, tensor, |b, part, tensor| {
+                    let element = self.parts.operand(b, of, [self.group, from, part]);
+                    b.insert(element, tensor, &[key, part])
+                })
             })
-        });
-        let values = self.fill(b, count, state.values, |b, key, tensor| {
-            let from = b.addi(first, key);
-            self.fill(b, features, tensor, |b, feature, tensor| {
-                let element = self.parts.value(b, [self.group, from, feature]);
-                b.insert(element, tensor, &[key, feature])
-            })
-        });
-        State { keys, values, ..state }
+        };
+        let keys = copy(Of::Keys, state.keys, self.sizes.depth);
+        State { keys, values: copy(Of::Values, state.values, self.sizes.features), ..state }
     }
 
     /// Products of all queries of a strip and several keys at once. Behind the last key it is repeated.

@@ -15,7 +15,7 @@
 
 use fusebox_core::builder::Scalar;
 use fusebox_core::emitter::{Decline, Fusion};
-use fusebox_core::hlo::{BinaryOp, Computation, ElementType, InstrId, Instruction, Literal, Op, UnaryOp};
+use fusebox_core::hlo::{BinaryOp, Computation, ElementType, FloatFormat, InstrId, Instruction, Literal, Op, UnaryOp};
 use fusebox_core::indexing::{
     Expr, ExprKind, Indexing, IndexingMap, Interval, Reading, delinearize, input_to_output, maps_from, output_to_input,
 };
@@ -168,14 +168,10 @@ impl<'f> Walk<'f> {
             _ => return Err(decline("it does not add up over one dimension of keys", Some(instruction))),
         };
         // The key becomes a dimension after those of the result.
-        let key = Expr::dim(dims.len() as u32);
         let sizes = [dims.as_slice(), &[keys]].concat();
         let place = |id: InstrId, reading: &Reading| {
-            let results =
-                reading.map.results.iter().map(|expr| {
-                    expr.replace_leaves(&mut |leaf| matches!(leaf, ExprKind::Range(_)).then(|| key.clone()))
-                });
-            Place { id, at: Reading::new(IndexingMap::from_tensor_sizes(results.collect(), &sizes, &[])) }
+            let results = at_range(&reading.map, Expr::dim(dims.len() as u32));
+            Place { id, at: Reading::new(IndexingMap::from_tensor_sizes(results, &sizes, &[])) }
         };
         let operands = [place(*left_id, left), place(*right_id, right)];
         Ok(Walk { fusion, computation, second, dims, keys, operands })
@@ -240,13 +236,10 @@ impl<'f> Walk<'f> {
         // `maximum(reduce, -inf)` is the reduction itself.
         if self.instruction(maximum.id).op == Op::Binary(BinaryOp::Maximum) {
             let sides = [self.operand(&maximum, 0)?, self.operand(&maximum, 1)?];
-            let [left, right] = &sides;
-            maximum =
-                match (self.is_constant(left, Start::MinusInfinity), self.is_constant(right, Start::MinusInfinity)) {
-                    (true, _) => right.clone(),
-                    (_, true) => left.clone(),
-                    _ => return Err(self.decline("what is subtracted is not the maximum of the scores", maximum.id)),
-                };
+            let Some(lowest) = sides.iter().position(|side| self.is_constant(side, f64::NEG_INFINITY)) else {
+                return Err(self.decline("what is subtracted is not the maximum of the scores", maximum.id));
+            };
+            maximum = sides[1 - lowest].clone();
         }
         self.check_row(&maximum, BinaryOp::Maximum, &scores)?;
         Ok(scores)
@@ -256,8 +249,8 @@ impl<'f> Walk<'f> {
     fn check_row(&self, reduce: &Place, op: BinaryOp, row: &Place) -> Result<(), Decline> {
         let instruction = self.instruction(reduce.id);
         let (what, start) = match op {
-            BinaryOp::Add => ("sum of the exponentials", Start::Zero),
-            _ => ("maximum of the scores", Start::MinusInfinity),
+            BinaryOp::Add => ("sum of the exponentials", 0.0),
+            _ => ("maximum of the scores", f64::NEG_INFINITY),
         };
         let wrong = || self.decline(&format!("it is not the {what} over all keys"), reduce.id);
         let Op::Reduce { to_apply, .. } = &instruction.op else { return Err(wrong()) };
@@ -269,31 +262,20 @@ impl<'f> Walk<'f> {
         }
         let elements = self.operand(reduce, 0)?;
         let [over] = &elements.at.map.ranges[..] else { return Err(wrong()) };
-        let key = self.key();
-        let at = elements
-            .at
-            .map
-            .results
-            .iter()
-            .map(|expr| expr.replace_leaves(&mut |leaf| matches!(leaf, ExprKind::Range(_)).then(|| key.clone())));
+        let at = at_range(&elements.at.map, Expr::dim(self.dims.len() as u32));
         let is_row = over.bounds == Interval::from_size(self.keys)
             && elements.id == row.id
             && !self.reads_key(reduce)
-            && at.eq(row.at.map.results.iter().cloned())
+            && at == row.at.map.results
             && self.is_constant(&self.operand(reduce, 1)?, start);
         if is_row { Ok(()) } else { Err(wrong()) }
     }
 
-    fn is_constant(&self, place: &Place, wanted: Start) -> bool {
+    fn is_constant(&self, place: &Place, wanted: f64) -> bool {
         let Op::Constant(Literal::Array(literal)) = &self.instruction(place.id).op else { return false };
-        match (wanted, literal.element_type) {
-            (Start::Zero, _) => literal.data.iter().all(|&byte| byte == 0),
-            (_, ElementType::F64) => *literal.data == f64::NEG_INFINITY.to_le_bytes(),
-            (_, ElementType::F32) => *literal.data == f32::NEG_INFINITY.to_le_bytes(),
-            (_, ElementType::BF16) => *literal.data == 0xFF80_u16.to_le_bytes(),
-            (_, ElementType::F16) => *literal.data == 0xFC00_u16.to_le_bytes(),
-            _ => false,
-        }
+        let size = literal.element_type.byte_size();
+        FloatFormat::of(literal.element_type)
+            .is_some_and(|format| *literal.data == format.encode(wanted).to_le_bytes()[..size])
     }
 
     /// The dot that the scores come from, and where it is read.
@@ -326,10 +308,6 @@ impl<'f> Walk<'f> {
             ([one], [other]) if one.bounds == other.bounds && one.bounds.lower == 0 => Some(one.bounds.upper + 1),
             _ => None,
         }
-    }
-
-    fn key(&self) -> Expr {
-        Expr::dim(self.dims.len() as u32)
     }
 
     fn reads_key(&self, place: &Place) -> bool {
@@ -377,13 +355,6 @@ impl<'f> Walk<'f> {
     }
 }
 
-/// Where a reduction starts.
-#[derive(Clone, Copy)]
-enum Start {
-    Zero,
-    MinusInfinity,
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     Group,
@@ -427,6 +398,12 @@ fn only(indexing: &Indexing) -> Option<&Reading> {
         Some([reading]) => Some(reading),
         _ => None,
     }
+}
+
+/// What a map with one range variable gives where that is `value`.
+fn at_range(map: &IndexingMap, value: Expr) -> Vec<Expr> {
+    let mut replace = |leaf: &ExprKind| matches!(leaf, ExprKind::Range(_)).then(|| value.clone());
+    map.results.iter().map(|expr| expr.replace_leaves(&mut replace)).collect()
 }
 
 /// Whether what is read depends on nothing but the index.

@@ -23,7 +23,7 @@ use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::{Expr, IndexingMap, ceil_div};
 
 use crate::form::{Attention, Sizes};
-use crate::parts::{Parts, larger, subtracted};
+use crate::parts::{Of, Parts, larger, subtracted};
 use crate::plan::Tiles;
 
 struct Block<'a> {
@@ -78,7 +78,7 @@ impl Block<'_> {
         let rows = self.shared(b, rows, [queries, depth], |b, row, depth| {
             let row = b.addi(self.first_query, row);
             let row = self.within(b, row, self.sizes.queries);
-            self.parts.query(b, [self.group, row, depth])
+            self.parts.operand(b, Of::Queries, [self.group, row, depth])
         });
         let tensors = [[tile, depth + 1], [tile, features], [queries, tile + 1]];
         let tensors = tensors.map(|dims| b.allocate_shared(&dims, self.element));
@@ -90,12 +90,12 @@ impl Block<'_> {
             let keys = self.shared(b, state[0], [tile, depth], |b, key, depth| {
                 let key = b.addi(first, key);
                 let key = self.within(b, key, self.sizes.keys);
-                self.parts.key(b, [self.group, key, depth])
+                self.parts.operand(b, Of::Keys, [self.group, key, depth])
             });
             let values = self.shared(b, state[1], [tile, features], |b, key, feature| {
                 let key = b.addi(first, key);
                 let value_key = self.within(b, key, self.sizes.keys);
-                let value = self.parts.value(b, [self.group, value_key, feature]);
+                let value = self.parts.operand(b, Of::Values, [self.group, value_key, feature]);
                 // Zero times what a key that is none has must be zero.
                 let is_key = self.is_below(b, key, self.sizes.keys);
                 b.select(is_key, value, zero)

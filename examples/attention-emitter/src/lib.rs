@@ -27,7 +27,6 @@ use fusebox_core::hlo::{Op, Opcode};
 use form::Attention;
 use plan::Tiles;
 
-/// The emitter.
 pub struct OnlineAttention;
 
 fusebox_core::export_emitters!(OnlineAttention);

@@ -4,12 +4,20 @@ use fusebox_core::builder::{FloatPredicate, FunctionBuilder, KernelBuilder, Scal
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::InstrId;
 
-use crate::form::Attention;
+use crate::form::{Attention, Operand};
+
+/// An operand of the dots.
+#[derive(Clone, Copy)]
+pub enum Of {
+    Queries,
+    Keys,
+    Values,
+}
 
 /// Declared functions. Values they take and give are of the type in which the kernel computes.
 pub struct Parts<'a> {
     attention: &'a Attention,
-    operands: [Subgraph; 3],
+    operands: [(Subgraph, &'a Operand); 3],
     scores: Subgraph,
     root: Subgraph,
     /// Types of the dots' elements.
@@ -26,7 +34,7 @@ impl<'a> Parts<'a> {
         let operands = [&attention.queries, &attention.keys, &attention.values];
         Parts {
             attention,
-            operands: operands.map(|operand| kernel.values(&[operand.instruction])),
+            operands: operands.map(|operand| (kernel.values(&[operand.instruction]), operand)),
             scores: kernel.epilogue(&[attention.scores], &[attention.first]),
             root: kernel.epilogue(&[attention.root], &[attention.second]),
             first: element(attention.first),
@@ -34,26 +42,12 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// An element of a query, at `(group, query, depth)`.
-    pub fn query(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
-        let index = b.apply_indexing(&self.attention.queries.at, &point);
-        self.operand(b, 0, &index)
-    }
-
-    /// An element of a key, at `(group, key, depth)`.
-    pub fn key(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
-        let index = b.apply_indexing(&self.attention.keys.at, &point);
-        self.operand(b, 1, &index)
-    }
-
-    /// An element of a value, at `(group, key, feature)`.
-    pub fn value(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
-        let index = b.apply_indexing(&self.attention.values.at, &point);
-        self.operand(b, 2, &index)
-    }
-
-    fn operand(&self, b: &mut FunctionBuilder, number: usize, index: &[Value]) -> Value {
-        let found = b.call_subgraph(&self.operands[number], index, &[]);
+    /// An element of a query, at `(group, query, depth)`; of a key, at `(group, key, depth)`; of a value, at
+    /// `(group, key, feature)`.
+    pub fn operand(&self, b: &mut FunctionBuilder, of: Of, point: [Value; 3]) -> Value {
+        let (subgraph, operand) = &self.operands[of as usize];
+        let index = b.apply_indexing(&operand.at, &point);
+        let found = b.call_subgraph(subgraph, &index, &[]);
         as_type(b, found[0], self.attention.computed_in)
     }
 

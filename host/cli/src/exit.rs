@@ -63,45 +63,22 @@ impl From<LoadError> for Failure {
     }
 }
 
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        Failure::input(error)
-    }
+/// Errors that are a fault of the input, whatever they say.
+macro_rules! of_input {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::input(error)
+            }
+        }
+    )*};
 }
 
-impl From<InputError> for Failure {
-    fn from(error: InputError) -> Self {
-        Failure::input(error)
-    }
-}
-
-impl From<StoredError> for Failure {
-    fn from(error: StoredError) -> Self {
-        Failure::input(error)
-    }
-}
-
-impl From<FormatError> for Failure {
-    fn from(error: FormatError) -> Self {
-        Failure::input(error)
-    }
-}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        Failure::input(error)
-    }
-}
+of_input!(RunError, InputError, StoredError, FormatError, ReadError, PrintError);
 
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
         if error.is_usage() { Failure::usage(error) } else { Failure::input(error) }
-    }
-}
-
-impl From<PrintError> for Failure {
-    fn from(error: PrintError) -> Self {
-        Failure::input(error)
     }
 }
 

@@ -36,7 +36,6 @@ pub fn check_output<'a>(
     }
 }
 
-/// Where dumps go.
 pub fn dump(common: &Common) -> Result<Dump, Failure> {
     dump_to(common.dump_to.as_deref(), &common.module)
 }

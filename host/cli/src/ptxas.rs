@@ -4,12 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use serde::Serialize;
+
 use crate::exit::Failure;
 
 /// What became of a kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Quality {
-    /// The kernel's name.
     pub kernel: String,
     /// Registers of a thread.
     pub registers: u32,
@@ -55,7 +56,6 @@ fn program() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Gives the assembler's report.
 fn assemble(ptx: &str, target: &str) -> Result<String, Failure> {
     let program = program()?;
     let failed = |e: std::io::Error| Failure::input(format!("cannot run {}: {e}", program.display()));

@@ -7,6 +7,7 @@ use fusebox_core::indexing::{Access, Constraint, Expr, Interval, OperandRead, ac
 
 use crate::EmissionError;
 use crate::elemental::loop_states;
+use crate::error::Result;
 use crate::index::{Atom, IndexId, Runtime, Token};
 use crate::partition::{Partition, Read, ScopeId, ScopeKind, Site, leaf_dims};
 
@@ -19,7 +20,6 @@ pub struct Recipe {
     pub operands: Vec<usize>,
     /// Loops, outermost first.
     pub loops: Vec<ScopeId>,
-    /// Conditional parts.
     pub branches: Vec<Branch>,
     /// Further indices the code needs as values.
     pub indices: Vec<IndexId>,
@@ -28,7 +28,6 @@ pub struct Recipe {
 /// A part of an instruction that is computed only under conditions.
 #[derive(Clone, Debug)]
 pub struct Branch {
-    /// The scope around it.
     parent: ScopeId,
     /// The scope of the part; the scope around it if there are no conditions.
     pub scope: ScopeId,
@@ -41,7 +40,6 @@ pub struct Branch {
 /// That an index lies within bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// The index.
     pub index: IndexId,
     /// Both ends included.
     pub bounds: Interval,
@@ -52,7 +50,6 @@ struct Place {
     scope: ScopeId,
     /// Number of its innermost branch.
     branch: Option<usize>,
-    /// Loops around it.
     loops: usize,
     reachable: bool,
     runtime: Vec<IndexId>,
@@ -73,7 +70,7 @@ struct Planner<'p, 'm> {
 
 impl Partition<'_> {
     /// Notes what an instruction at its site reads.
-    pub fn recipe(&mut self, id: InstrId, site: &Site) -> Result<Recipe, EmissionError> {
+    pub fn recipe(&mut self, id: InstrId, site: &Site) -> Result<Recipe> {
         if leaf_dims(&self.instruction(id).shape).is_none() {
             return Err(self.error(id, "the results have different dimensions"));
         }
@@ -85,7 +82,7 @@ impl Partition<'_> {
 }
 
 impl Planner<'_, '_> {
-    fn recipe(mut self) -> Result<Recipe, EmissionError> {
+    fn recipe(mut self) -> Result<Recipe> {
         let reads = &self.access.reads;
         let mut places = Vec::with_capacity(reads.len());
         for read in reads {
@@ -120,7 +117,7 @@ impl Planner<'_, '_> {
     }
 
     /// Enters the loops that a read depends on, outermost first, and behind each the conditions that can be decided there.
-    fn place(&mut self, read: &OperandRead) -> Result<Place, EmissionError> {
+    fn place(&mut self, read: &OperandRead) -> Result<Place> {
         let map = &read.reading.map;
         let depth = |expr: &Expr| self.access.loops_around(expr);
         let exprs = map.results.iter().chain(map.constraints.iter().map(|constraint| &constraint.expr));
@@ -164,7 +161,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    fn read(&mut self, read: &OperandRead, scope: ScopeId, runtime: &[IndexId]) -> Result<(), EmissionError> {
+    fn read(&mut self, read: &OperandRead, scope: ScopeId, runtime: &[IndexId]) -> Result<()> {
         let token = self.token(&read.reading.map.results, runtime)?;
         self.recipe.reads.push(self.partition.read(read.instruction, scope, token));
         self.recipe.operands.push(read.operand);
@@ -207,7 +204,7 @@ impl Planner<'_, '_> {
     }
 
     /// Values read at run time that say where something is read.
-    fn runtime_values(&mut self, read: &OperandRead) -> Result<Vec<IndexId>, EmissionError> {
+    fn runtime_values(&mut self, read: &OperandRead) -> Result<Vec<IndexId>> {
         let mut values = Vec::new();
         for (variable, value) in read.reading.map.runtime.iter().zip(&read.reading.runtime) {
             let at = self.token(&value.index, &values)?;
@@ -229,12 +226,12 @@ impl Planner<'_, '_> {
         partition.indices.atom(Atom::Runtime(runtime), bounds, read.scope)
     }
 
-    fn token(&mut self, exprs: &[Expr], runtime: &[IndexId]) -> Result<Token, EmissionError> {
+    fn token(&mut self, exprs: &[Expr], runtime: &[IndexId]) -> Result<Token> {
         exprs.iter().map(|expr| self.at(expr, runtime)).collect()
     }
 
     /// An expression of a map at the site.
-    fn at(&mut self, expr: &Expr, runtime: &[IndexId]) -> Result<IndexId, EmissionError> {
+    fn at(&mut self, expr: &Expr, runtime: &[IndexId]) -> Result<IndexId> {
         let index = self.partition.indices.substitute(expr, &self.site.token, &self.ranges, runtime);
         index.map_err(|reason| self.partition.error(self.id, reason))
     }
@@ -253,12 +250,12 @@ impl Partition<'_> {
     }
 
     /// The shape of an instruction that is one array.
-    pub fn array(&self, id: InstrId) -> Result<&ArrayShape, EmissionError> {
+    pub fn array(&self, id: InstrId) -> Result<&ArrayShape> {
         self.instruction(id).shape.as_array().ok_or_else(|| self.error(id, "is not an array"))
     }
 
     /// The shape of an operand that is one array.
-    pub fn operand_array(&self, id: InstrId, k: usize) -> Result<&ArrayShape, EmissionError> {
+    pub fn operand_array(&self, id: InstrId, k: usize) -> Result<&ArrayShape> {
         match self.instruction(id).operands.get(k) {
             Some(&operand) => self.array(operand),
             None => Err(self.error(id, format!("operand {k} is missing"))),

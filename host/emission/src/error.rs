@@ -3,13 +3,15 @@
 use fusebox_core::builder::BuildError;
 use fusebox_core::hlo::{Instruction, Module};
 
+/// What is written, or why it cannot be.
+pub(crate) type Result<T, E = EmissionError> = std::result::Result<T, E>;
+
 /// Names the instruction and its place in the source; says what is in the way.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}{opcode} {instruction}: {message}")]
 pub struct EmissionError {
     /// `file:line:col: `, or empty if the instruction was not read from text.
     pub place: String,
-    /// Opcode of the instruction.
     pub opcode: String,
     /// Name of the instruction; for mistakes of an emitter, of the function it asked for.
     pub instruction: String,

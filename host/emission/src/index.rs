@@ -37,19 +37,15 @@ pub enum Atom {
 pub struct Runtime {
     /// The instruction whose value is read.
     pub instruction: InstrId,
-    /// Where it is read.
     pub at: Token,
-    /// The scope that reads it.
     pub scope: ScopeId,
     /// Upper bound of the clamp; the lower one is 0.
     pub limit: i64,
 }
 
-/// A leaf.
 struct Leaf {
     atom: Atom,
     index: IndexId,
-    /// Where it is defined.
     scope: ScopeId,
 }
 
@@ -74,7 +70,6 @@ impl Indices {
         self.depths.insert(scope, depth);
     }
 
-    /// The number `value`.
     pub fn constant(&mut self, value: i64) -> IndexId {
         self.algebra.constant(value)
     }
@@ -112,7 +107,6 @@ impl Indices {
         self.algebra.substitute(expr, &dims, ranges, runtime)
     }
 
-    /// The values it can take.
     pub fn bounds(&self, a: IndexId) -> Interval {
         self.algebra.range(a)
     }
@@ -124,7 +118,6 @@ impl Indices {
         leaves.max_by_key(|leaf| self.algebra.depth(leaf.index)).map(|leaf| leaf.scope)
     }
 
-    /// The number, if it is one.
     pub fn as_constant(&self, a: IndexId) -> Option<i64> {
         self.algebra.as_constant(a)
     }

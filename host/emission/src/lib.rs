@@ -29,6 +29,7 @@ use fusebox_core::ir::Function;
 
 pub use elemental::MAX_CONSTANT_ELEMENTS;
 pub use error::EmissionError;
+use error::Result;
 use partition::{Partition, Request};
 
 /// The functions that `calls` name, and those they call in turn, each private.
@@ -36,7 +37,7 @@ use partition::{Partition, Request};
 /// # Errors
 /// If an instruction cannot be computed element by element, or a call makes no sense; the error
 /// names the instruction and its place.
-pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec<Function>, EmissionError> {
+pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec<Function>> {
     let calls = distinct(calls)?;
     let taken: HashSet<String> = calls.iter().map(|call| call.symbol.clone()).collect();
     let mut functions = values(fusion, &calls, &taken)?;
@@ -93,7 +94,7 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
 }
 
 /// The functions without injected values: partitioned together, so that they share.
-fn values(fusion: &Fusion, calls: &[&SubgraphCall], taken: &HashSet<String>) -> Result<Vec<Function>, EmissionError> {
+fn values(fusion: &Fusion, calls: &[&SubgraphCall], taken: &HashSet<String>) -> Result<Vec<Function>> {
     let request = |call: &&SubgraphCall| match &call.kind {
         SubgraphKind::Values { instructions } => {
             Some(Request { symbol: call.symbol.clone(), instructions: instructions.clone() })
@@ -106,7 +107,7 @@ fn values(fusion: &Fusion, calls: &[&SubgraphCall], taken: &HashSet<String>) -> 
 }
 
 /// The calls without repetitions.
-fn distinct(calls: &[SubgraphCall]) -> Result<Vec<&SubgraphCall>, EmissionError> {
+fn distinct(calls: &[SubgraphCall]) -> Result<Vec<&SubgraphCall>> {
     let mut distinct: Vec<&SubgraphCall> = Vec::new();
     for call in calls {
         match distinct.iter().find(|other| other.symbol == call.symbol) {

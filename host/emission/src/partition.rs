@@ -22,6 +22,7 @@ use fusebox_core::indexing::Interval;
 
 use crate::EmissionError;
 use crate::access::Recipe;
+use crate::error::Result;
 use crate::index::{Atom, IndexId, Indices, Token};
 
 /// Number of a function of a partition.
@@ -34,22 +35,22 @@ pub struct ScopeId(pub u32);
 
 /// A place where values are available.
 pub struct Scope {
-    /// The function it belongs to.
     pub function: FunctionId,
     /// The scope around it; `None` for a function's body.
     pub parent: Option<ScopeId>,
     /// Number of scopes around it.
     pub depth: u32,
-    /// What makes it.
     pub kind: ScopeKind,
 }
 
 /// What makes a scope.
 pub enum ScopeKind {
-    /// A function.
     Body,
     /// A nest of loops over ranges of these sizes that carries values of these types.
-    Loop { sizes: Vec<i64>, state: Vec<Type> },
+    Loop {
+        sizes: Vec<i64>,
+        state: Vec<Type>,
+    },
     /// One side of a condition.
     Branch,
 }
@@ -57,42 +58,32 @@ pub enum ScopeKind {
 /// An instruction read at an index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Read {
-    /// What is read.
     pub instruction: InstrId,
-    /// The scope that reads.
     pub scope: ScopeId,
-    /// At which index.
     pub token: Token,
 }
 
 /// Where an instruction is computed.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Its function.
     pub function: FunctionId,
-    /// Its place in the function.
     pub scope: ScopeId,
-    /// Its index there.
     pub token: Token,
 }
 
 /// A function of a partition.
 pub struct Function {
-    /// Its name.
     pub symbol: String,
     /// Its outermost scope.
     pub body: ScopeId,
     /// Sizes of the dimensions that its index arguments range over.
     pub dims: Vec<i64>,
-    /// What it returns.
     pub results: Vec<Read>,
-    /// Number of instructions in it.
     pub instructions: u32,
 }
 
 /// A function that someone outside calls.
 pub struct Request {
-    /// Name of the function.
     pub symbol: String,
     /// Instructions of equal dimensions whose values it returns.
     pub instructions: Vec<InstrId>,
@@ -125,10 +116,12 @@ pub struct Partition<'m> {
 /// What is known of the readers of an instruction.
 #[derive(Clone)]
 enum Demand {
-    /// None so far.
     Unread,
     /// All can be served from this place.
-    At { scope: ScopeId, token: Token },
+    At {
+        scope: ScopeId,
+        token: Token,
+    },
     /// They need different indices.
     Scattered,
 }
@@ -147,7 +140,7 @@ impl<'m> Partition<'m> {
         injected: &[InstrId],
         prefix: &str,
         taken: &HashSet<String>,
-    ) -> Result<Self, EmissionError> {
+    ) -> Result<Self> {
         let n = computation.instructions.len();
         let mut partition = Partition {
             module,
@@ -171,17 +164,14 @@ impl<'m> Partition<'m> {
         Ok(partition)
     }
 
-    /// An instruction of the computation.
     pub fn instruction(&self, id: InstrId) -> &'m Instruction {
         self.computation.instruction(id)
     }
 
-    /// A scope.
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.0 as usize]
     }
 
-    /// A function.
     pub fn function(&self, id: FunctionId) -> &Function {
         &self.functions[id.0 as usize]
     }
@@ -278,7 +268,7 @@ impl<'m> Partition<'m> {
         scope
     }
 
-    fn request(&mut self, request: &Request) -> Result<(), EmissionError> {
+    fn request(&mut self, request: &Request) -> Result<()> {
         let mut dims: Option<&[i64]> = None;
         for &id in &request.instructions {
             let found = leaf_dims(&self.instruction(id).shape).ok_or_else(|| {
@@ -302,7 +292,7 @@ impl<'m> Partition<'m> {
     }
 
     /// Gives an instruction whose readers are all known its site, and notes what it reads.
-    fn place(&mut self, id: InstrId) -> Result<(), EmissionError> {
+    fn place(&mut self, id: InstrId) -> Result<()> {
         let site = match std::mem::replace(&mut self.demands[id.index()], Demand::Unread) {
             Demand::Unread => return Ok(()),
             Demand::At { scope, token } if self.has_room(scope) => {
@@ -323,7 +313,7 @@ impl<'m> Partition<'m> {
         depth < MAX_DEPTH && instructions < MAX_INSTRUCTIONS
     }
 
-    fn own_function(&mut self, id: InstrId) -> Result<Site, EmissionError> {
+    fn own_function(&mut self, id: InstrId) -> Result<Site> {
         let instruction = self.instruction(id);
         let dims = leaf_dims(&instruction.shape).ok_or_else(|| {
             EmissionError::at(self.module, instruction, "leaves of different dimensions cannot share an index")

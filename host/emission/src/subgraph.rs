@@ -10,17 +10,18 @@ use fusebox_core::hlo::{InstrId, Op};
 use fusebox_core::indexing::{IndexingMap, Variable};
 use fusebox_core::ir::Function;
 
-use crate::access::Condition;
+use crate::EmissionError;
+use crate::access::{Branch, Condition};
+use crate::elemental;
+use crate::elemental::Reads;
+use crate::error::Result;
 use crate::index::{Atom, IndexId, Runtime};
 use crate::partition::{FunctionId, Partition, Read, ScopeId, ScopeKind};
 use crate::schedule::{Need, schedule};
-use crate::{EmissionError, elemental};
 
 /// One function under construction.
 pub struct Writer<'p, 'm> {
-    /// What is written.
     pub partition: &'p mut Partition<'m>,
-    /// The function so far.
     pub b: FunctionBuilder,
     function: FunctionId,
     /// Tensors by parameter number.
@@ -39,7 +40,7 @@ pub struct Writer<'p, 'm> {
 
 /// All functions of a partition. `heroes` are the injected instructions in the order of their
 /// arguments.
-pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<Vec<Function>, EmissionError> {
+pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<Vec<Function>> {
     let mut scopes: Vec<Vec<ScopeId>> = vec![Vec::new(); partition.functions.len()];
     for (i, scope) in partition.scopes.iter().enumerate() {
         scopes[scope.function.0 as usize].push(ScopeId(i as u32));
@@ -103,7 +104,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
     }
 
-    fn write(mut self) -> Result<Function, EmissionError> {
+    fn write(mut self) -> Result<Function> {
         for need in schedule(self.partition, self.function) {
             match need {
                 Need::Value(id) => self.write_value(id)?,
@@ -119,7 +120,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Ok(self.b.finish()?)
     }
 
-    fn write_value(&mut self, id: InstrId) -> Result<(), EmissionError> {
+    fn write_value(&mut self, id: InstrId) -> Result<()> {
         let (Some(recipe), Some(site)) =
             (self.partition.recipes[id.index()].clone(), self.partition.sites[id.index()].clone())
         else {
@@ -131,12 +132,13 @@ impl<'p, 'm> Writer<'p, 'm> {
         for read in &recipe.reads {
             operands.push(self.fetch(read)?);
         }
-        let values = self.within(site.scope, |writer| elemental::emit(writer, id, &recipe, &operands))?;
+        let reads = Reads { id, recipe: &recipe, operands: &operands };
+        let values = self.within(site.scope, |writer| elemental::emit(writer, &reads))?;
         self.values.insert(id, values);
         Ok(())
     }
 
-    fn write_index(&mut self, index: IndexId) -> Result<(), EmissionError> {
+    fn write_index(&mut self, index: IndexId) -> Result<()> {
         if let Some(Atom::Runtime(runtime)) = self.partition.indices.as_atom(index).cloned() {
             let value = self.write_runtime(runtime)?;
             self.indices.insert(index, value);
@@ -153,7 +155,7 @@ impl<'p, 'm> Writer<'p, 'm> {
     }
 
     /// Reads an integer and clamps it in its own type, so that nothing is lost on the way to `index`.
-    fn write_runtime(&mut self, runtime: Runtime) -> Result<Value, EmissionError> {
+    fn write_runtime(&mut self, runtime: Runtime) -> Result<Value> {
         let Runtime { instruction, at, scope, limit } = runtime;
         let name = self.partition.instruction(instruction).name.clone();
         self.b.set_place(Some(&name));
@@ -168,7 +170,7 @@ impl<'p, 'm> Writer<'p, 'm> {
 
     /// The values of an instruction for a reader. Written in the reader's scope if the instruction is
     /// not computed in this function.
-    fn fetch(&mut self, read: &Read) -> Result<Vec<Value>, EmissionError> {
+    fn fetch(&mut self, read: &Read) -> Result<Vec<Value>> {
         let id = read.instruction;
         if let Some(values) = self.values.get(&id).or_else(|| self.injected_of.get(&id)) {
             return Ok(values.clone());
@@ -192,7 +194,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         self.b.pure_call(&symbol, &arguments, &results)
     }
 
-    fn inline(&mut self, id: InstrId, read: &Read) -> Result<Vec<Value>, EmissionError> {
+    fn inline(&mut self, id: InstrId, read: &Read) -> Result<Vec<Value>> {
         let instruction = self.partition.instruction(id);
         let index: Vec<Value> = read.token.iter().map(|&index| self.index(index)).collect();
         let value = match &instruction.op {
@@ -245,8 +247,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         &mut self,
         scope: ScopeId,
         terminator: OpKind,
-        end: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>, EmissionError>,
-    ) -> Result<Region, EmissionError> {
+        end: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Region> {
         let state = self.states.remove(&scope).unwrap_or_default();
         let region = self.regions.remove(&scope).unwrap_or_else(|| self.b.detached(&[]).0);
         self.b.enter(region);
@@ -262,8 +264,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         &mut self,
         scope: ScopeId,
         initial: &[Value],
-        body: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>, EmissionError>,
-    ) -> Result<Vec<Value>, EmissionError> {
+        body: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         let sizes = match &self.partition.scope(scope).kind {
             ScopeKind::Loop { sizes, .. } => sizes.clone(),
             ScopeKind::Body | ScopeKind::Branch => Vec::new(),
@@ -282,23 +284,35 @@ impl<'p, 'm> Writer<'p, 'm> {
         condition: Value,
         scope: ScopeId,
         results: &[Type],
-        on_true: impl FnOnce(&mut Self) -> Result<Vec<Value>, EmissionError>,
-        on_false: impl FnOnce(&mut Self) -> Result<Region, EmissionError>,
-    ) -> Result<Vec<Value>, EmissionError> {
+        on_true: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
+        on_false: Region,
+    ) -> Result<Vec<Value>> {
         let first = self.close(scope, OpKind::Yield, |writer, _| on_true(writer))?;
-        let second = on_false(self)?;
-        Ok(self.b.op(OpKind::If, &[condition], Vec::new(), results, vec![first, second]))
+        Ok(self.b.op(OpKind::If, &[condition], Vec::new(), results, vec![first, on_false]))
+    }
+
+    /// What `compute` gives behind the conditions of a branch, and the state as it is where these do not hold.
+    pub fn behind(
+        &mut self,
+        branch: Option<&Branch>,
+        state: &[Value],
+        compute: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
+        let Some(branch) = branch.filter(|branch| !branch.conditions.is_empty()) else { return compute(self) };
+        let types = self.b.types_of(state);
+        let condition = self.holds(&branch.conditions);
+        let skipped = self.yielding(state);
+        self.branch_to(condition, branch.scope, &types, compute, skipped)
     }
 
     /// A region that yields values that exist already.
-    pub fn yielding(&mut self, values: &[Value]) -> Region {
+    fn yielding(&mut self, values: &[Value]) -> Region {
         let values = values.to_vec();
         self.b.region(&[], |b, _| {
             b.op(OpKind::Yield, &values, Vec::new(), &[], Vec::new());
         })
     }
 
-    /// Whether all conditions hold.
     pub fn holds(&mut self, conditions: &[Condition]) -> Value {
         let mut all = None;
         for condition in conditions {

@@ -7,7 +7,6 @@ use std::fmt;
 pub struct Diagnostic {
     /// Where in the kernel's text: `kernel:line:column`.
     pub location: String,
-    /// What is wrong.
     pub message: String,
 }
 
@@ -16,34 +15,20 @@ pub struct Diagnostic {
 pub enum LoweringError {
     /// The kernel IR does not parse or verify: its writer is at fault.
     #[error("kernel `{kernel}`: the emitted IR is invalid{}", list(.diagnostics))]
-    Invalid {
-        /// Name of the entry function.
-        kernel: String,
-        /// What is wrong with it.
-        diagnostics: Vec<Diagnostic>,
-    },
+    Invalid { kernel: String, diagnostics: Vec<Diagnostic> },
     /// An operation, or a use of one, that lowering does not handle.
     #[error("kernel `{kernel}`: `{operation}` at {location} cannot be compiled for {target}: {reason}")]
     Unsupported {
-        /// Name of the entry function.
         kernel: String,
-        /// Name of the operation.
         operation: String,
         /// Where in the kernel's text.
         location: String,
-        /// The target asked for.
         target: String,
-        /// What is not handled.
         reason: String,
     },
     /// The target does not exist or this build of LLVM cannot generate code for it.
     #[error("target {target}: {reason}")]
-    Target {
-        /// The target asked for.
-        target: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Target { target: String, reason: String },
     /// The stages asked for are not two that a kernel passes through one after the other.
     #[error("{0}")]
     Stage(String),
@@ -62,6 +47,18 @@ pub(crate) struct Unsupported(pub String);
 impl Unsupported {
     pub(crate) fn because<T>(reason: impl Into<String>) -> Result<T, Unsupported> {
         Err(Unsupported(reason.into()))
+    }
+}
+
+/// What an operation must have.
+pub(crate) trait Required<T> {
+    /// It, or the reason why the operation is not translated.
+    fn required(self, reason: &str) -> Result<T, Unsupported>;
+}
+
+impl<T> Required<T> for Option<T> {
+    fn required(self, reason: &str) -> Result<T, Unsupported> {
+        self.ok_or_else(|| Unsupported(reason.into()))
     }
 }
 

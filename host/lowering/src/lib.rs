@@ -59,14 +59,12 @@ pub struct KernelSource {
 pub enum Code {
     /// A relocatable ELF object with one global function per kernel.
     Object {
-        /// The file.
         bytes: Vec<u8>,
         /// For the simulator: the places that accesses are reported from, by number.
         sites: Vec<String>,
     },
     /// PTX text with one entry per kernel.
     Ptx(String),
-    /// Assembly text.
     Assembly(String),
 }
 
@@ -139,7 +137,6 @@ impl KernelSource {
 pub trait Stages {
     /// Whether `stage` is wanted; text is made only if so.
     fn wants(&self, stage: Stage) -> bool;
-    /// Takes the text.
     fn stage(&mut self, stage: Stage, text: &str);
 }
 

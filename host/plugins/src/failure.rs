@@ -13,48 +13,33 @@ pub enum LoadError {
     /// The file cannot be read.
     #[error("emitter library {}: {reason}", path.display())]
     Unreadable {
-        /// The file as named.
         path: PathBuf,
         /// The system's words.
         reason: String,
     },
     /// Not a regular file: a FIFO may block for ever, a device may never end.
     #[error("emitter library {}: it is {kind}, and only regular files are loaded", path.display())]
-    NotRegular {
-        /// The file.
-        path: PathBuf,
-        /// What it is.
-        kind: FileKind,
-    },
+    NotRegular { path: PathBuf, kind: FileKind },
     /// The file is no shared library for this machine, or part of it is missing.
     #[error(
         "emitter library {}: not a complete shared library for this machine ({reason}); build it again with \
          `cargo build --release`",
         path.display()
     )]
-    NotALibrary {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    NotALibrary { path: PathBuf, reason: String },
     /// A shared library, but not of emitters.
     #[error(
         "emitter library {}: exports no emitters; its crate needs `crate-type = [\"cdylib\"]` and \
          `fusebox_core::export_emitters!(…)`",
         path.display()
     )]
-    NoEmitters {
-        /// The file.
-        path: PathBuf,
-    },
+    NoEmitters { path: PathBuf },
     /// Built for another version of the interface.
     #[error(
         "emitter library {} ({package}): found interface version {found} of fusebox-core {core}, wanted {}; {}",
         path.display(), Wanted, mend(*found)
     )]
     Interface {
-        /// The file.
         path: PathBuf,
         /// Its package and version.
         package: String,
@@ -66,34 +51,19 @@ pub enum LoadError {
     /// The system's loader, or the layout check, refused.
     #[error("emitter library {}: {reason}", path.display())]
     Refused {
-        /// The file.
         path: PathBuf,
         /// Why, shortened to what matters.
         reason: String,
     },
     /// The emitters' descriptions are missing or make no sense.
     #[error("emitter library {}: {reason}", path.display())]
-    Description {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Description { path: PathBuf, reason: String },
     /// Two emitters of one name and version.
     #[error(
         "emitter {name} {version} is offered twice: by {first} and by {second}; give one of them another name or \
          version, or load only one"
     )]
-    Duplicate {
-        /// Name of both.
-        name: String,
-        /// Version of both.
-        version: String,
-        /// Where the first is from.
-        first: String,
-        /// Where the second is from.
-        second: String,
-    },
+    Duplicate { name: String, version: String, first: String, second: String },
 }
 
 impl LoadError {
@@ -134,17 +104,11 @@ fn mend(found: u32) -> &'static str {
 /// What an emitter was asked for when it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Its descriptors.
     Describe,
-    /// What it wants for an operation.
     Claim,
-    /// What it would take of a candidate.
     Bid,
-    /// A verdict.
     Consider,
-    /// A plan.
     Plan,
-    /// A kernel.
     Emit,
 }
 
@@ -166,11 +130,9 @@ impl fmt::Display for Stage {
 pub struct Failure {
     /// Name, version and origin.
     pub emitter: String,
-    /// What it was asked for.
     pub stage: Stage,
     /// The fusion; empty where none was concerned.
     pub fusion: String,
-    /// What happened.
     pub kind: FailureKind,
 }
 
@@ -180,16 +142,12 @@ pub enum FailureKind {
     /// It said no, with a reason.
     #[error("{0}")]
     Refused(EmitError),
-    /// It panicked.
     #[error("it panicked: {0}")]
     Panicked(String),
-    /// Its answer cannot be read.
     #[error("its answer cannot be read: {0}")]
     Malformed(String),
-    /// It could not read the question.
     #[error("it could not read the question: {0}")]
     NotUnderstood(String),
-    /// Its process ended.
     #[error("its process died ({how}){}", memory_hint(*.memory))]
     Died {
         /// By which signal, or with which exit code.
@@ -197,26 +155,16 @@ pub enum FailureKind {
         /// Bytes of memory it was allowed, if it may be for lack of them that it died.
         memory: Option<u64>,
     },
-    /// Its process did not answer.
     #[error("its process did not answer within {} s and was ended", .0.as_secs_f32())]
     TimedOut(Duration),
     /// It gave more than is taken.
     #[error("{what}: {found}; {most} is the limit")]
-    Limit {
-        /// What there is too much of.
-        what: &'static str,
-        /// How much there is.
-        found: u64,
-        /// How much there may be.
-        most: u64,
-    },
+    Limit { what: &'static str, found: u64, most: u64 },
     /// What it wants for an operation is not possible.
     #[error("its claim is wrong: {0}")]
     Claim(String),
-    /// The plan is wrong.
     #[error("its plan is wrong: {0}")]
     Plan(Box<PlanFault>),
-    /// The kernel is wrong.
     #[error("its kernel is wrong: {0}")]
     Kernel(String),
 }

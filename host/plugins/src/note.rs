@@ -18,7 +18,6 @@ const MOST_BYTES: u64 = 1 << 30;
 pub struct PluginNote {
     /// Name and version of the package.
     pub package: String,
-    /// Symbol of the root module.
     pub root_symbol: String,
 }
 

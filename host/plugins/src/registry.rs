@@ -12,6 +12,7 @@ use crate::failure::{Failure, LoadError};
 use crate::library::{PluginLibrary, canonical};
 use crate::note;
 use crate::process::{PluginProcess, ProcessLimits};
+use crate::spec::is_name;
 
 /// Environment variable with directories and libraries to load emitters from, separated by `:`.
 pub const SEARCH_PATH: &str = "FUSEBOX_EMITTER_PATH";
@@ -50,7 +51,6 @@ impl fmt::Display for Origin {
 /// A file of a search path that should be a library of emitters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundLibrary {
-    /// Where it is.
     pub path: PathBuf,
     /// Whether the path names only the folder that it is in. Then it may be something else; see
     /// [`LoadError::is_of_another_kind`].
@@ -188,8 +188,6 @@ fn check_unique(emitters: &[LoadedEmitter], new: &LoadedEmitter) -> Result<(), L
 
 fn check_descriptor(descriptor: &Descriptor) -> Result<(), String> {
     let Descriptor { kind, name, version } = descriptor;
-    let is_name =
-        |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if !is_name(name) || !is_name(&kind.0) {
         return Err(format!("emitter {name:?} of kind {:?}: names are letters, digits, - and _", kind.0));
     }

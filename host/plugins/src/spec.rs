@@ -20,12 +20,7 @@ pub struct Spec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// By name; without a version, the newest.
-    Name {
-        /// The name.
-        name: String,
-        /// Exactly this version.
-        version: Option<Version>,
-    },
+    Name { name: String, version: Option<Version> },
     /// By the library it is in.
     File(PathBuf),
 }
@@ -34,9 +29,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("emitter spec `{spec}`: {reason}; write kind=name, kind=name@version, kind=./file.so or ./file.so")]
 pub struct SpecError {
-    /// As given.
     pub spec: String,
-    /// What is wrong.
     pub reason: String,
 }
 
@@ -81,7 +74,8 @@ fn is_path(text: &str) -> bool {
     text.contains('/') || text.ends_with(".so")
 }
 
-fn is_name(text: &str) -> bool {
+/// Whether a kind or an emitter may be called so.
+pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 

@@ -1,7 +1,5 @@
 //! The whole compiler with emitters under test: what they make of a module, against the reference interpreter.
 
-use std::fmt::Display;
-
 use fusebox_compiler::{Compilation, Dump, Emitters, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Emitter;
@@ -44,7 +42,7 @@ impl Compiler {
             all.push(own.map_or(bundled, |own| emitters.remove(own)));
         }
         all.extend(emitters);
-        let registry = Registry::new(all).map_err(|e| failure("the emitters", "any machine", e, ""))?;
+        let registry = Registry::new(all).map_err(|e| Failure::of("the emitters", "any machine", e, ""))?;
         Ok(Compiler::of(registry, Vec::new()))
     }
 
@@ -53,7 +51,6 @@ impl Compiler {
         Compiler { registry, overrides }
     }
 
-    /// The emitters.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -63,9 +60,9 @@ impl Compiler {
     /// # Errors
     /// If there is no such emitter.
     pub fn choosing(mut self, choice: &str) -> Result<Compiler, Failure> {
-        let spec: Spec = choice.parse().map_err(|e| failure(choice, "any machine", e, ""))?;
+        let spec: Spec = choice.parse().map_err(|e| Failure::of(choice, "any machine", e, ""))?;
         let chosen =
-            Override::resolve(&self.registry, &spec, true).map_err(|e| failure(choice, "any machine", e, ""))?;
+            Override::resolve(&self.registry, &spec, true).map_err(|e| Failure::of(choice, "any machine", e, ""))?;
         self.overrides.extend(chosen);
         Ok(self)
     }
@@ -104,7 +101,7 @@ impl Compiler {
         let mut made = Vec::with_capacity(N);
         for machine in machines {
             let found = self.run(text, &machine, inputs)?;
-            let fault = |fault| failure(&found.emitters.join(" "), &machine.device.name, fault, text);
+            let fault = |fault| Failure::of(&found.emitters.join(" "), &machine.device.name, fault, text);
             if let Some(warning) = found.compilation.warnings.first() {
                 return Err(fault(warning.clone()));
             }
@@ -113,7 +110,7 @@ impl Compiler {
             }
             made.push(found);
         }
-        made.try_into().map_err(|_| failure("all", "all machines", "some are missing", text))
+        made.try_into().map_err(|_| Failure::of("all", "all machines", "some are missing", text))
     }
 
     /// Compiles and runs. What a simulated GPU gives is the same in whichever order its threads run.
@@ -141,7 +138,7 @@ impl Compiler {
     ) -> Result<Made, Failure> {
         let mut compilation = self.compile(text, machine, Phase::Run)?;
         let emitters: Vec<String> = compilation.kernels.iter().map(|kernel| kernel.emitter.name.clone()).collect();
-        let fault = |fault: String| failure(&emitters.join(" "), &machine.device.name, fault, text);
+        let fault = |fault: String| Failure::of(&emitters.join(" "), &machine.device.name, fault, text);
         let executable = compilation.executable.take().ok_or_else(|| fault("there is no executable".into()))?;
         let mut result: Option<Literal> = None;
         for &order in orders {
@@ -187,7 +184,7 @@ impl Compiler {
             dump: Dump::default(),
         };
         compile(&Source::text("fusion.hlo", text), &options)
-            .map_err(|e| failure("the emitters", &machine.device.name, e, text))
+            .map_err(|e| Failure::of("the emitters", &machine.device.name, e, text))
     }
 }
 
@@ -196,7 +193,7 @@ impl Compiler {
 /// # Errors
 /// If the text is wrong, or the interpreter cannot.
 pub fn interpreted(text: &str, inputs: &[ArrayLiteral]) -> Result<Literal, Failure> {
-    let fault = |fault: String| failure("the interpreter", "any machine", fault, text);
+    let fault = |fault: String| Failure::of("the interpreter", "any machine", fault, text);
     let module = Source::text("fusion.hlo", text).parse().map_err(|e| fault(e.to_string()))?;
     let literals: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
     fusebox_interpreter::evaluate(&module, &literals).map_err(|e| fault(e.to_string()))
@@ -210,7 +207,7 @@ pub fn inputs(
     text: &str,
     mut filled: impl FnMut(&ArrayShape, u64) -> ArrayLiteral,
 ) -> Result<Vec<ArrayLiteral>, Failure> {
-    let fault = |fault: String| failure("the parser", "any machine", fault, text);
+    let fault = |fault: String| Failure::of("the parser", "any machine", fault, text);
     let module = Source::text("fusion.hlo", text).parse().map_err(|e| fault(e.to_string()))?;
     let computation = module.entry_computation().ok_or_else(|| fault("there is no computation".into()))?;
     let shapes = computation.parameters().into_iter().map(|id| computation.instruction(id).shape.as_array());
@@ -219,9 +216,4 @@ pub fn inputs(
         arrays.push(filled(shape.ok_or_else(|| fault("a parameter is no array".into()))?, number as u64));
     }
     Ok(arrays)
-}
-
-fn failure(emitter: &str, place: &str, fault: impl Display, text: &str) -> Failure {
-    let (fault, fusion) = (fault.to_string(), text.to_owned());
-    Failure { emitter: emitter.into(), place: place.into(), seed: None, fault, fusion }
 }

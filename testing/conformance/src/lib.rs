@@ -59,7 +59,6 @@ pub struct Failure {
     pub place: String,
     /// What makes the fusion again, if a seed has made it.
     pub seed: Option<u64>,
-    /// What is wrong.
     pub fault: String,
     /// The fusion, as `fusebox run` takes it.
     pub fusion: String,
@@ -72,6 +71,14 @@ impl fmt::Display for Failure {
             write!(f, "\nthe fusion of seed {seed}:")?;
         }
         write!(f, "\n{}", self.fusion)
+    }
+}
+
+impl Failure {
+    /// Of whatever was not made from a seed.
+    fn of(emitter: &str, place: &str, fault: impl fmt::Display, fusion: &str) -> Failure {
+        let fault = fault.to_string();
+        Failure { emitter: emitter.into(), place: place.into(), seed: None, fault, fusion: fusion.into() }
     }
 }
 
@@ -122,13 +129,10 @@ pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>)
     }
     report.fusions = (seeds.end - seeds.start) as usize;
     match report.plans {
-        0 => Err(Failure {
-            emitter: emitter.descriptor().name,
-            place: "cpu and simt".into(),
-            seed: None,
-            fault: format!("it takes none of {} fusions of kind {kind}", report.fusions),
-            fusion: String::new(),
-        }),
+        0 => {
+            let fault = format!("it takes none of {} fusions of kind {kind}", report.fusions);
+            Err(Failure::of(&emitter.descriptor().name, "cpu and simt", fault, ""))
+        }
         _ => Ok(report),
     }
 }
@@ -140,13 +144,8 @@ pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>)
 pub fn named(emitters: Vec<Box<dyn Emitter>>, name: &str) -> Result<&'static dyn Emitter, Failure> {
     let names: Vec<String> = emitters.iter().map(|emitter| emitter.descriptor().name).collect();
     let found = emitters.into_iter().find(|emitter| emitter.descriptor().name == name);
-    found.map(|emitter| &*Box::leak(emitter)).ok_or_else(|| Failure {
-        emitter: name.into(),
-        place: "the list".into(),
-        seed: None,
-        fault: format!("there is no such emitter, but {}", names.join(", ")),
-        fusion: String::new(),
-    })
+    let missing = || Failure::of(name, "the list", format!("there is no such emitter, but {}", names.join(", ")), "");
+    found.map(|emitter| &*Box::leak(emitter)).ok_or_else(missing)
 }
 
 /// The emitters that take a fusion, those of the highest score first.

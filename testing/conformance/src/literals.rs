@@ -33,7 +33,6 @@ pub fn difference(found: &Literal, expected: &Literal, closeness: Closeness) -> 
     })
 }
 
-/// The same for arrays.
 pub fn array_difference(found: &ArrayLiteral, expected: &ArrayLiteral, closeness: Closeness) -> Option<String> {
     if found.shape() != expected.shape() {
         return Some(format!("{} instead of {}", found.shape(), expected.shape()));

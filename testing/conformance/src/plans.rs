@@ -13,13 +13,9 @@ use crate::{Failure, Preferred};
 /// # Errors
 /// The first thing that is wrong; that the emitter declines is, too.
 pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDescription) -> Result<Plan, Failure> {
-    let text = || fusebox_core::hlo::print_module(&fusion.module);
-    let failed = |configuration: &Configuration, fault: String| Failure {
-        emitter: emitter.descriptor().name,
-        place: format!("{} with {:?}", device.name, configuration.0),
-        seed: None,
-        fault,
-        fusion: text(),
+    let failed = |configuration: &Configuration, fault: String| {
+        let place = format!("{} with {:?}", device.name, configuration.0);
+        Failure::of(&emitter.descriptor().name, &place, fault, &fusebox_core::hlo::print_module(&fusion.module))
     };
     let default = Configuration::default();
     if let Verdict::Decline(decline) = emitter.consider(fusion, device) {

@@ -130,13 +130,8 @@ impl Checked<'_> {
             Choice::Forced(name) => (name.as_str(), ""),
             Choice::Alternative => ("the emitters chosen", ", otherwise configured"),
         };
-        let failed = |fault: String| Failure {
-            emitter: emitter.into(),
-            place: format!("{}{how}", machine.device.name),
-            seed: None,
-            fault,
-            fusion: program(cases),
-        };
+        let place = format!("{}{how}", machine.device.name);
+        let failed = |fault: String| Failure::of(emitter, &place, fault, &program(cases));
         let inputs: Vec<ArrayLiteral> = cases.iter().flat_map(|case| case.fusion.inputs()).collect();
         let order = [ThreadOrder::Seeded(cases[0].fusion.seed)];
         let tried = AssertUnwindSafe(|| compiler.run_in_orders(&program(cases), machine, &inputs, &order));
@@ -182,7 +177,6 @@ impl Checked<'_> {
 }
 
 impl Case {
-    /// Asks the interpreter.
     fn new(fusion: Fusion) -> Result<Case, Failure> {
         let seed = Some(fusion.seed);
         let inputs: Vec<ArrayLiteral> = fusion.inputs().collect();

@@ -119,10 +119,8 @@ impl<'t> Parser<'t> {
                 let mut flags = FastMath::NONE;
                 self.list("<", ">", |this| {
                     let flag = this.tokens.next()?;
-                    match FastMath::of_name(flag.text) {
-                        Some(flag) => flags = flags | flag,
-                        None => return flag.at.fault(format!("there is no fast-math flag {}", flag.quoted())),
-                    }
+                    let known = FastMath::of_name(flag.text);
+                    flags = flags | flag.known(known, || format!("there is no fast-math flag {}", flag.quoted()))?;
                     Ok(())
                 })?;
                 Ok(Attribute::FastMath(flags))
@@ -130,9 +128,9 @@ impl<'t> Parser<'t> {
             "#vector.kind" => {
                 self.open("<")?;
                 let kind = self.tokens.next()?;
-                let Some(combination) = Combination::of_name(kind.text) else {
-                    return kind.at.fault(format!("vectors are not reduced by {}", kind.quoted()));
-                };
+                let combination = Combination::of_name(kind.text);
+                let combination =
+                    kind.known(combination, || format!("vectors are not reduced by {}", kind.quoted()))?;
                 self.close(">")?;
                 Ok(Attribute::Combination(combination))
             }
@@ -244,8 +242,5 @@ pub(super) fn unquoted(token: Token<'_>) -> Read<String> {
             },
         }
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(text),
-        Err(_) => token.at.fault("the text in quotes is not UTF-8"),
-    }
+    token.known(String::from_utf8(bytes).ok(), || "the text in quotes is not UTF-8".into())
 }

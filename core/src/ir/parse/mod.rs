@@ -154,13 +154,10 @@ impl<'t> Parser<'t> {
     fn operation(&mut self, depth: usize) -> Read<Operation> {
         let names = self.result_names()?;
         let name = self.name_of_operation()?;
-        let kind = match OpKind::of_name(name.text.trim_matches('"')) {
-            Some(kind) => kind,
-            None => {
-                let name_of_it: String = name.text.trim_matches('"').chars().take(80).collect();
-                return name.at.fault(format!("the operation `{name_of_it}` is not part of the kernel IR"));
-            }
-        };
+        let bare = name.text.trim_matches('"');
+        let kind = name.known(OpKind::of_name(bare), || {
+            format!("the operation `{}` is not part of the kernel IR", bare.chars().take(80).collect::<String>())
+        })?;
         let mut operation = Operation::new(kind, self.operands()?, Vec::new());
         let mut attributes = self.properties()?;
         if self.accept("(")? {

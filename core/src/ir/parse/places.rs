@@ -66,10 +66,7 @@ impl<'t> Parser<'t> {
 
     fn number_in_file(&mut self) -> Read<u32> {
         let number = self.tokens.next()?;
-        match number.text.parse() {
-            Ok(number) => Ok(number),
-            Err(_) => number.at.fault("expected the number of a line or column"),
-        }
+        number.known(number.text.parse().ok(), || "expected the number of a line or column".into())
     }
 
     fn instruction(&mut self, name: String) -> Arc<str> {

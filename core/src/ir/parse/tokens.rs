@@ -64,6 +64,11 @@ impl<'t> Token<'t> {
         self.kind == TokenKind::Marked && self.text.starts_with(mark)
     }
 
+    /// What it stands for, if there is such a thing; else the fault in these words.
+    pub(super) fn known<T>(&self, value: Option<T>, words: impl FnOnce() -> String) -> Read<T> {
+        value.map_or_else(|| self.at.fault(words()), Ok)
+    }
+
     /// The words for it in a message.
     pub(super) fn quoted(&self) -> String {
         match self.kind {

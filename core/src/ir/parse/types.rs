@@ -63,9 +63,7 @@ impl<'t> Parser<'t> {
         }
         self.open("<")?;
         let space = self.tokens.next()?;
-        let Ok(number) = space.text.parse() else {
-            return space.at.fault("expected the number of an address space");
-        };
+        let number = space.known(space.text.parse().ok(), || "expected the number of an address space".into())?;
         self.close(">")?;
         Ok(number)
     }
@@ -80,14 +78,10 @@ impl<'t> Parser<'t> {
         let mut dims = Vec::new();
         let mut rest = word.text;
         while rest.starts_with(|first: char| first.is_ascii_digit()) {
-            let Some((digits, inner)) = rest.split_once('x') else {
-                return word.at.fault(format!("expected the element's type after `{rest}x`"));
-            };
+            let (digits, inner) =
+                word.known(rest.split_once('x'), || format!("expected the element's type after `{rest}x`"))?;
             at_most(word, "digits of a number", digits.len(), limits::MOST_DIGITS)?;
-            let Ok(size) = digits.parse() else {
-                return word.at.fault(format!("`{digits}` is no size of a tensor"));
-            };
-            dims.push(size);
+            dims.push(word.known(digits.parse().ok(), || format!("`{digits}` is no size of a tensor"))?);
             rest = inner;
         }
         let element = self.scalar(word, rest)?;
@@ -100,11 +94,9 @@ impl<'t> Parser<'t> {
         if name == "complex" {
             self.open("<")?;
             let part = self.tokens.next()?;
-            let Some(part) = Float::of_name(part.text) else {
-                return part.at.fault("the parts of a complex number are floats");
-            };
+            let float = part.known(Float::of_name(part.text), || "the parts of a complex number are floats".into())?;
             self.close(">")?;
-            return Ok(Scalar::Complex(part));
+            return Ok(Scalar::Complex(float));
         }
         if let Some(bits) = name.strip_prefix('i')
             && !bits.starts_with(['0', '+'])

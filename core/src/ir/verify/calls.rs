@@ -74,21 +74,22 @@ fn sizes(functions: &[Function], callees: &[Vec<usize>], by_name: &HashMap<&str,
     }
 }
 
-/// Every function after those it calls; those that call each other in a circle are left out.
-fn callees_first(callees: &[Vec<usize>]) -> Vec<usize> {
+/// Functions by number, every one after those it calls, given which ones it calls, once for each call. Those that call
+/// each other in a circle are left out.
+pub fn callees_first(callees: &[Vec<usize>]) -> Vec<usize> {
     let mut open: Vec<usize> = callees.iter().map(Vec::len).collect();
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); callees.len()];
     for (caller, callees) in callees.iter().enumerate() {
         callees.iter().for_each(|&callee| callers[callee].push(caller));
     }
-    let mut order: Vec<usize> = (0..open.len()).filter(|&function| open[function] == 0).collect();
-    let mut next = 0;
-    while let Some(&function) = order.get(next) {
-        next += 1;
+    let mut order = Vec::with_capacity(callees.len());
+    let mut ready: Vec<usize> = (0..open.len()).filter(|&function| open[function] == 0).collect();
+    while let Some(function) = ready.pop() {
+        order.push(function);
         for &caller in &callers[function] {
             open[caller] -= 1;
             if open[caller] == 0 {
-                order.push(caller);
+                ready.push(caller);
             }
         }
     }

@@ -9,6 +9,7 @@
 mod calls;
 mod rules;
 
+pub use calls::callees_first;
 pub(crate) use rules::check as check_operation;
 
 use std::collections::HashMap;

@@ -26,10 +26,7 @@ pub(crate) fn check(types: &[Type], operation: &Operation) -> Verdict {
     ensure(matches!(operation.attribute("fastmath"), None | Some(Attribute::FastMath(_))), || {
         "has an attribute `fastmath` that is no set of flags, as `#arith.fastmath<contract>`".into()
     })?;
-    match operation.kind.form() {
-        Form::Own => rule.own(),
-        form => rule.form(form),
-    }
+    rule.form(operation.kind.form())
 }
 
 fn types_of<'t>(types: &'t [Type], values: &[Value]) -> Vec<&'t Type> {
@@ -65,62 +62,43 @@ impl<'f> Rule<'f> {
     }
 
     fn form(&self, form: Form) -> Verdict {
-        let (rule, holds) = match (form, &self.operands[..], &self.results[..]) {
-            (Form::IntBinary, operands, results) => {
-                ("takes two integers of one type and gives one of it", same(operands, 2, results, is_integer))
+        let (operands, results) = (&self.operands[..], &self.results[..]);
+        let same = |count, kind: fn(&Type) -> bool| same(operands, count, results, kind);
+        let cast = |allowed: fn(Scalar, Scalar) -> bool| cast(operands, results, allowed);
+        let (rule, holds) = match form {
+            Form::IntBinary => ("takes two integers of one type and gives one of it", same(2, is_integer)),
+            Form::IntUnary => ("takes an integer and gives one of its type", same(1, is_integer)),
+            Form::FloatBinary => {
+                ("takes two floating-point numbers of one type and gives one of it", same(2, is_float))
             }
-            (Form::IntUnary, operands, results) => {
-                ("takes an integer and gives one of its type", same(operands, 1, results, is_integer))
+            Form::FloatUnary => ("takes a floating-point number and gives one of its type", same(1, is_float)),
+            Form::FloatTernary => {
+                ("takes three floating-point numbers of one type and gives one of it", same(3, is_float))
             }
-            (Form::FloatBinary, operands, results) => (
-                "takes two floating-point numbers of one type and gives one of it",
-                same(operands, 2, results, is_float),
-            ),
-            (Form::FloatUnary, operands, results) => {
-                ("takes a floating-point number and gives one of its type", same(operands, 1, results, is_float))
-            }
-            (Form::FloatTernary, operands, results) => (
-                "takes three floating-point numbers of one type and gives one of it",
-                same(operands, 3, results, is_float),
-            ),
-            (Form::FloatTest, operands, results) => {
-                let holds =
+            Form::FloatTest => {
+                let test =
                     matches!((operands, results), ([a], [r]) if is_float(a) && **r == a.with_element(Scalar::I1));
-                ("takes a floating-point number and gives an i1", holds)
+                ("takes a floating-point number and gives an i1", test)
             }
-            (Form::WidenInt, operands, results) => (
-                "takes an integer to one of more bits",
-                cast(operands, results, |a, b| int(a) && int(b) && a.bits() < b.bits()),
-            ),
-            (Form::NarrowInt, operands, results) => (
-                "takes an integer to one of fewer bits",
-                cast(operands, results, |a, b| int(a) && int(b) && a.bits() > b.bits()),
-            ),
-            (Form::WidenFloat, operands, results) => {
-                let rule = "takes a floating-point number to one of more bits";
-                (rule, cast(operands, results, |a, b| float(a) && float(b) && a.bits() < b.bits()))
+            Form::WidenInt => ("takes an integer to one of more bits", cast(|a, b| int(a) && int(b) && wider(b, a))),
+            Form::NarrowInt => ("takes an integer to one of fewer bits", cast(|a, b| int(a) && int(b) && wider(a, b))),
+            Form::WidenFloat => {
+                ("takes a floating-point number to one of more bits", cast(|a, b| float(a) && float(b) && wider(b, a)))
             }
-            (Form::NarrowFloat, operands, results) => {
-                let rule = "takes a floating-point number to one of fewer bits";
-                (rule, cast(operands, results, |a, b| float(a) && float(b) && a.bits() > b.bits()))
+            Form::NarrowFloat => {
+                ("takes a floating-point number to one of fewer bits", cast(|a, b| float(a) && float(b) && wider(a, b)))
             }
-            (Form::IntToFloat, operands, results) => {
-                ("takes an integer to a floating-point number", cast(operands, results, |a, b| int(a) && float(b)))
-            }
-            (Form::FloatToInt, operands, results) => {
-                ("takes a floating-point number to an integer", cast(operands, results, |a, b| float(a) && int(b)))
-            }
-            (Form::IndexCast, operands, results) => {
-                let holds =
-                    cast(operands, results, |a, b| a == Scalar::Index && int(b) || int(a) && b == Scalar::Index);
+            Form::IntToFloat => ("takes an integer to a floating-point number", cast(|a, b| int(a) && float(b))),
+            Form::FloatToInt => ("takes a floating-point number to an integer", cast(|a, b| float(a) && int(b))),
+            Form::IndexCast => {
+                let holds = cast(|a, b| a == Scalar::Index && int(b) || int(a) && b == Scalar::Index);
                 ("takes an index to an integer, or an integer to an index", holds)
             }
-            (Form::SameBits, operands, results) => {
-                let bits = |ty: Scalar| int(ty) || float(ty);
-                let holds = cast(operands, results, |a, b| bits(a) && bits(b) && a.bits() == b.bits());
+            Form::SameBits => {
+                let holds = cast(|a, b| [a, b].iter().all(|&ty| int(ty) || float(ty)) && a.bits() == b.bits());
                 ("takes an integer or float to one of as many bits", holds)
             }
-            (Form::Own, ..) => return self.own(),
+            Form::Own => return self.own(),
         };
         self.ensure(holds, rule)
     }
@@ -418,6 +396,10 @@ fn int(ty: Scalar) -> bool {
 
 fn float(ty: Scalar) -> bool {
     matches!(ty, Scalar::Float(_))
+}
+
+fn wider(a: Scalar, b: Scalar) -> bool {
+    a.bits() > b.bits()
 }
 
 /// An integer, an index, or a vector of them.

@@ -10,7 +10,6 @@ use crate::arguments::Bench;
 use crate::exit::Failure;
 use crate::{module, target};
 
-/// Measures and prints.
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     let begin = Instant::now();

@@ -9,7 +9,6 @@ use crate::arguments::{Compile, Emit};
 use crate::exit::Failure;
 use crate::{module, target};
 
-/// Compiles and writes.
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
     module::check_output(arguments.output.as_ref(), &arguments.common, [])?;
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;

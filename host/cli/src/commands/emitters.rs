@@ -12,7 +12,6 @@ use crate::arguments::EmittersList;
 use crate::emitters;
 use crate::exit::Failure;
 
-/// Lists them.
 pub fn run(arguments: &EmittersList) -> Result<(), Failure> {
     let emitters = emitters::choose(&arguments.emitters)?;
     let found = emitters.registry.emitters();

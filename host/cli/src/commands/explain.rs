@@ -7,6 +7,7 @@ use fusebox_core::analysis::Hero;
 use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
 use fusebox_run::terminal;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::arguments::{Common, Explain};
@@ -14,7 +15,6 @@ use crate::exit::Failure;
 use crate::ptxas::Quality;
 use crate::{module, ptxas};
 
-/// Explains.
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     if arguments.ptxas {
@@ -44,41 +44,33 @@ fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
         for code in &made.lowered.code {
             let Code::Ptx(text) = code else { continue };
             let kernels = ptxas::measure(text, target)?;
-            all.extend(kernels.into_iter().map(|kernel| (target.to_owned(), emitter_of(&kernel.kernel), kernel)));
+            let row = |quality: Quality| Row { target, emitter: emitter_of(&quality.kernel), quality };
+            all.extend(kernels.into_iter().map(row));
         }
     }
     Ok(terminal::print(|out| match arguments.json {
-        true => {
-            let rows = all.iter().map(|(target, emitter, quality)| quality_json(target, emitter, quality));
-            writeln!(out, "{}", serde_json::Value::Array(rows.collect()))
-        }
+        true => writeln!(out, "{}", json!(all)),
         false => print_quality(out, &all),
     })?)
 }
 
-fn quality_json(target: &str, emitter: &str, quality: &Quality) -> serde_json::Value {
-    json!({
-        "target": target,
-        "kernel": quality.kernel,
-        "emitter": emitter,
-        "registers": quality.registers,
-        "spill_stores": quality.spill_stores,
-        "spill_loads": quality.spill_loads,
-        "stack": quality.stack,
-        "shared": quality.shared,
-        "widest_read": quality.widest_read,
-        "widest_write": quality.widest_write,
-    })
+/// A kernel for a target, by an emitter.
+#[derive(Serialize)]
+struct Row<'a> {
+    target: &'a str,
+    emitter: String,
+    #[serde(flatten)]
+    quality: Quality,
 }
 
-fn print_quality(out: &mut dyn Write, all: &[(String, String, Quality)]) -> io::Result<()> {
-    let longest = all.iter().map(|(_, _, quality)| quality.kernel.len()).max().unwrap_or(0).max(6);
+fn print_quality(out: &mut dyn Write, all: &[Row<'_>]) -> io::Result<()> {
+    let longest = all.iter().map(|row| row.quality.kernel.len()).max().unwrap_or(0).max(6);
     writeln!(
         out,
         "{:<6} {:<longest$} {:<22} {:>9} {:>6} {:>6} {:>6} {:>4} {:>5}",
         "target", "kernel", "emitter", "registers", "spills", "stack", "shared", "read", "write"
     )?;
-    for (target, emitter, quality) in all {
+    for Row { target, emitter, quality } in all {
         let Quality { kernel, registers, spill_stores, spill_loads, stack, shared, widest_read, widest_write } =
             quality;
         let spills = spill_stores + spill_loads;

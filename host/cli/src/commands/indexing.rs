@@ -9,7 +9,6 @@ use crate::arguments::Indexing;
 use crate::exit::Failure;
 use crate::module::{dump_to, read};
 
-/// Prints them.
 pub fn run(arguments: &Indexing) -> Result<(), Failure> {
     let source = read(&arguments.module, arguments.file_limit)?;
     let module = source.parse()?;

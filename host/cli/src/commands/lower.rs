@@ -7,7 +7,6 @@ use crate::arguments::Lower;
 use crate::exit::Failure;
 use crate::{module, target};
 
-/// Lowers.
 pub fn run(arguments: &Lower) -> Result<(), Failure> {
     let (from, to) = (stage(&arguments.from)?, stage(&arguments.to)?);
     let (target, _) = target::parse(&arguments.target, 1, None)?;

@@ -12,7 +12,6 @@ use crate::{module, target};
 /// Values of an array that a dump shows; --outputs writes all.
 const MOST_DUMPED_VALUES: usize = 1 << 16;
 
-/// Runs it.
 pub fn run(arguments: &Run) -> Result<(), Failure> {
     let others = [&arguments.inputs.inputs, &arguments.trust.require_signature];
     module::check_output(arguments.outputs.as_ref(), &arguments.common, others.into_iter().flatten())?;

@@ -1,161 +1,134 @@
 //! Operations of two operands.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, OpKind, Scalar, Value};
+use fusebox_core::builder::{IntPredicate, Scalar, Term};
 use fusebox_core::hlo::{BinaryOp, ElementType};
 
+use super::complex;
 use super::float_types::widened;
-use super::{bits, complex};
 
 /// The operation on two values of type `ty`.
-pub fn binary(b: &mut FunctionBuilder, op: BinaryOp, ty: ElementType, x: Value, y: Value) -> Result<Value, String> {
+pub fn binary<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Result<Term<'f>, String> {
     match (op, ty) {
-        (_, ty) if ty.is_complex() => complex::binary(b, op, ty, x, y),
-        (BinaryOp::Complex, _) => Ok(b.complex(x, y)),
-        (_, ty) if ty.is_float() => widened(b, ty, [x, y], |b, [x, y]| float(b, op, ty, x, y)),
-        (_, ElementType::Pred) => pred(b, op, x, y),
-        _ => integer(b, op, ty, x, y),
+        (_, ty) if ty.is_complex() => complex::binary(op, ty, x, y),
+        (BinaryOp::Complex, _) => Ok(x.complex(y)),
+        (_, ty) if ty.is_float() => widened(ty, [x, y], |[x, y]| float(op, ty, x, y)),
+        (_, ElementType::Pred) => pred(op, x, y),
+        _ => integer(op, ty, x, y),
     }
 }
 
-fn undefined(op: BinaryOp, ty: ElementType) -> Result<Value, String> {
+fn undefined<T>(op: BinaryOp, ty: ElementType) -> Result<T, String> {
     Err(format!("{} is not defined on {ty}", op.opcode()))
 }
 
-fn float(b: &mut FunctionBuilder, op: BinaryOp, ty: ElementType, x: Value, y: Value) -> Result<Value, String> {
-    let value = match op {
-        BinaryOp::Add => b.addf(x, y),
-        BinaryOp::Subtract => b.subf(x, y),
-        BinaryOp::Multiply => b.mulf(x, y),
-        BinaryOp::Divide => b.divf(x, y),
-        BinaryOp::Remainder => b.remf(x, y),
-        BinaryOp::Maximum => b.maximumf(x, y),
-        BinaryOp::Minimum => b.minimumf(x, y),
-        BinaryOp::Power => b.float_binary(OpKind::PowF, x, y),
-        BinaryOp::Atan2 => b.float_binary(OpKind::Atan2, x, y),
-        BinaryOp::And
-        | BinaryOp::Or
-        | BinaryOp::Xor
-        | BinaryOp::Complex
-        | BinaryOp::Mulhi
-        | BinaryOp::ShiftLeft
-        | BinaryOp::ShiftRightArithmetic
-        | BinaryOp::ShiftRightLogical => return undefined(op, ty),
-    };
-    Ok(value)
+fn float<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Result<Term<'f>, String> {
+    use BinaryOp::{And, Complex, Mulhi, Or, ShiftLeft, ShiftRightArithmetic, ShiftRightLogical, Xor};
+    Ok(match op {
+        BinaryOp::Add => x + y,
+        BinaryOp::Subtract => x - y,
+        BinaryOp::Multiply => x * y,
+        BinaryOp::Divide => x / y,
+        BinaryOp::Remainder => x.remf(y),
+        BinaryOp::Maximum => x.maximumf(y),
+        BinaryOp::Minimum => x.minimumf(y),
+        BinaryOp::Power => x.powf(y),
+        BinaryOp::Atan2 => x.atan2(y),
+        And | Or | Xor | Complex | Mulhi | ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => {
+            return undefined(op, ty);
+        }
+    })
 }
 
-fn pred(b: &mut FunctionBuilder, op: BinaryOp, x: Value, y: Value) -> Result<Value, String> {
+fn pred<'f>(op: BinaryOp, x: Term<'f>, y: Term<'f>) -> Result<Term<'f>, String> {
     match op {
-        BinaryOp::Add | BinaryOp::Maximum | BinaryOp::Or => Ok(b.ori(x, y)),
-        BinaryOp::Multiply | BinaryOp::Minimum | BinaryOp::And => Ok(b.andi(x, y)),
-        BinaryOp::Subtract | BinaryOp::Xor => Ok(b.xori(x, y)),
+        BinaryOp::Add | BinaryOp::Maximum | BinaryOp::Or => Ok(x | y),
+        BinaryOp::Multiply | BinaryOp::Minimum | BinaryOp::And => Ok(x & y),
+        BinaryOp::Subtract | BinaryOp::Xor => Ok(x ^ y),
         _ => undefined(op, ElementType::Pred),
     }
 }
 
-fn integer(b: &mut FunctionBuilder, op: BinaryOp, ty: ElementType, x: Value, y: Value) -> Result<Value, String> {
+fn integer<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Result<Term<'f>, String> {
     let signed = ty.is_signed_integer();
-    let value = match op {
-        BinaryOp::Add => b.addi(x, y),
-        BinaryOp::Subtract => b.subi(x, y),
-        BinaryOp::Multiply => b.muli(x, y),
-        BinaryOp::Divide => divide(b, ty, x, y),
-        BinaryOp::Remainder => remainder(b, ty, x, y),
-        BinaryOp::Power => power(b, ty, x, y),
-        BinaryOp::Maximum if signed => b.maxsi(x, y),
-        BinaryOp::Maximum => b.maxui(x, y),
-        BinaryOp::Minimum if signed => b.minsi(x, y),
-        BinaryOp::Minimum => b.minui(x, y),
-        BinaryOp::And => b.andi(x, y),
-        BinaryOp::Or => b.ori(x, y),
-        BinaryOp::Xor => b.xori(x, y),
-        BinaryOp::ShiftLeft | BinaryOp::ShiftRightLogical => shift(b, op, ty, x, y),
-        BinaryOp::ShiftRightArithmetic => {
-            // An amount of the width or more fills with the sign, as the largest amount below does.
-            let top = b.int(i64::from(ty.bits()) - 1, Scalar::of_element(ty));
-            let amount = b.minui(y, top);
-            b.shrsi(x, amount)
-        }
-        BinaryOp::Mulhi => multiply_high(b, ty, x, y),
+    Ok(match op {
+        BinaryOp::Add => x + y,
+        BinaryOp::Subtract => x - y,
+        BinaryOp::Multiply => x * y,
+        BinaryOp::Divide => divide(signed, x, y),
+        BinaryOp::Remainder => remainder(signed, x, y),
+        BinaryOp::Power => power(signed, x, y),
+        BinaryOp::Maximum if signed => x.maxsi(y),
+        BinaryOp::Maximum => x.maxui(y),
+        BinaryOp::Minimum if signed => x.minsi(y),
+        BinaryOp::Minimum => x.minui(y),
+        BinaryOp::And => x & y,
+        BinaryOp::Or => x | y,
+        BinaryOp::Xor => x ^ y,
+        BinaryOp::ShiftLeft => shifted(x, y, |x, amount| x.shli(amount)),
+        BinaryOp::ShiftRightLogical => shifted(x, y, |x, amount| x.shrui(amount)),
+        // An amount of the width or more fills with the sign, as the largest amount below does.
+        BinaryOp::ShiftRightArithmetic => x.shrsi(y.minui(i64::from(ty.bits()) - 1)),
+        BinaryOp::Mulhi => multiply_high(signed, x, y),
         BinaryOp::Atan2 | BinaryOp::Complex => return undefined(op, ty),
-    };
-    Ok(value)
+    })
 }
 
 /// A divisor without the cases that have no quotient, and whether it was 0.
-fn safe_divisor(b: &mut FunctionBuilder, ty: ElementType, x: Value, y: Value) -> (Value, Value) {
-    let scalar = Scalar::of_element(ty);
-    let (zero, one) = (b.int(0, scalar), b.int(1, scalar));
-    let by_zero = b.cmpi(IntPredicate::Eq, y, zero);
+fn safe_divisor<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> (Term<'f>, Term<'f>) {
+    let by_zero = y.eq(0_i64);
     let mut unsafe_case = by_zero;
-    if ty.is_signed_integer() {
-        let (smallest, minus_one) = (b.int(i64::MIN >> (64 - ty.bits()), scalar), b.int(-1, scalar));
-        let (a, c) = (b.cmpi(IntPredicate::Eq, x, smallest), b.cmpi(IntPredicate::Eq, y, minus_one));
-        let overflow = b.andi(a, c);
-        unsafe_case = b.ori(unsafe_case, overflow);
+    if signed {
+        let overflow = x.eq(i64::MIN >> (64 - x.scalar().bits())) & y.eq(-1_i64);
+        unsafe_case = by_zero | overflow;
     }
-    (b.select(unsafe_case, one, y), by_zero)
+    (unsafe_case.select(1_i64, y), by_zero)
 }
 
 /// `x / 0` has all bits set; the smallest number by -1 is itself.
-fn divide(b: &mut FunctionBuilder, ty: ElementType, x: Value, y: Value) -> Value {
-    let (divisor, by_zero) = safe_divisor(b, ty, x, y);
-    let quotient = if ty.is_signed_integer() { b.divsi(x, divisor) } else { b.divui(x, divisor) };
-    let ones = b.int(-1, Scalar::of_element(ty));
-    b.select(by_zero, ones, quotient)
+fn divide<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
+    let (divisor, by_zero) = safe_divisor(signed, x, y);
+    let quotient = if signed { x.divsi(divisor) } else { x.divui(divisor) };
+    by_zero.select(-1_i64, quotient)
 }
 
 /// `x mod 0` is `x`; the smallest number by -1 leaves 0.
-fn remainder(b: &mut FunctionBuilder, ty: ElementType, x: Value, y: Value) -> Value {
-    let (divisor, by_zero) = safe_divisor(b, ty, x, y);
-    let rest = if ty.is_signed_integer() { b.remsi(x, divisor) } else { b.remui(x, divisor) };
-    b.select(by_zero, x, rest)
+fn remainder<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
+    let (divisor, by_zero) = safe_divisor(signed, x, y);
+    let rest = if signed { x.remsi(divisor) } else { x.remui(divisor) };
+    by_zero.select(x, rest)
 }
 
 /// An amount of the width or more gives 0.
-fn shift(b: &mut FunctionBuilder, op: BinaryOp, ty: ElementType, x: Value, y: Value) -> Value {
-    let scalar = Scalar::of_element(ty);
-    let (zero, width) = (b.int(0, scalar), b.int(i64::from(ty.bits()), scalar));
-    let inside = b.cmpi(IntPredicate::Ult, y, width);
-    let amount = b.select(inside, y, zero);
-    let shifted = if op == BinaryOp::ShiftLeft { b.shli(x, amount) } else { b.shrui(x, amount) };
-    b.select(inside, shifted, zero)
+fn shifted<'f>(x: Term<'f>, y: Term<'f>, shift: impl FnOnce(Term<'f>, Term<'f>) -> Term<'f>) -> Term<'f> {
+    let inside = y.cmpi(IntPredicate::Ult, i64::from(y.scalar().bits()));
+    let amount = inside.select(y, y.integer(0));
+    inside.select(shift(x, amount), x.integer(0))
 }
 
 /// Upper half of the product.
-fn multiply_high(b: &mut FunctionBuilder, ty: ElementType, x: Value, y: Value) -> Value {
-    let wide = Scalar::Int(2 * ty.bits());
-    let mut extend = |v| if ty.is_signed_integer() { b.extsi(v, wide) } else { b.extui(v, wide) };
-    let (x, y) = (extend(x), extend(y));
-    let product = b.muli(x, y);
-    let width = bits::constant(b, ty.bits(), wide);
-    let high = b.shrui(product, width);
-    b.trunci(high, Scalar::of_element(ty))
+fn multiply_high<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
+    let bits = x.scalar().bits();
+    let wide = Scalar::Int(2 * bits);
+    let [x, y] = [x, y].map(|it| if signed { it.extsi(wide) } else { it.extui(wide) });
+    (x * y).shrui(i64::from(bits)).trunci(Scalar::Int(bits))
 }
 
 /// Square and multiply over the bits of the exponent. A negative exponent gives the integer part of the
 /// reciprocal: 1 for 1, ±1 for -1, else 0.
-fn power(b: &mut FunctionBuilder, ty: ElementType, x: Value, y: Value) -> Value {
-    let scalar = Scalar::of_element(ty);
-    let (zero, one) = (b.int(0, scalar), b.int(1, scalar));
-    let (mut result, mut base) = (one, x);
+fn power<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
+    let (mut result, mut base) = (x.integer(1), x);
     // Written out: a loop in here would keep the loop around it from being vectorised.
-    for bit in 0..ty.bits() {
-        let mask = b.int(1i64.wrapping_shl(bit), scalar);
-        let set = b.andi(y, mask);
-        let odd = b.cmpi(IntPredicate::Ne, set, zero);
-        let multiplied = b.muli(result, base);
-        result = b.select(odd, multiplied, result);
-        base = b.muli(base, base);
+    for bit in 0..x.scalar().bits() {
+        let odd = (y & 1i64.wrapping_shl(bit)).ne(0_i64);
+        result = odd.select(result * base, result);
+        base = base * base;
     }
-    if !ty.is_signed_integer() {
+    if !signed {
         return result;
     }
-    let minus_one = b.int(-1, scalar);
-    let negative = b.cmpi(IntPredicate::Slt, y, zero);
-    let (is_one, is_minus_one) = (b.cmpi(IntPredicate::Eq, x, one), b.cmpi(IntPredicate::Eq, x, minus_one));
-    let unit = b.ori(is_one, is_minus_one);
+    let negative = y.lt(0_i64);
+    let unit = x.eq(1_i64) | x.eq(-1_i64);
     // For ±1 the loop's result is right for any bit pattern of the exponent: only its parity counts.
-    let reciprocal = b.select(unit, result, zero);
-    b.select(negative, reciprocal, result)
+    let reciprocal = unit.select(result, result.integer(0));
+    negative.select(reciprocal, result)
 }

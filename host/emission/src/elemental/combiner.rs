@@ -6,13 +6,10 @@ use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, Instr
 
 use super::scalar;
 use crate::EmissionError;
+use crate::error::Result;
 
 /// The computation that an instruction applies, as a function of its own.
-pub fn combiner_function(
-    fusion: &Fusion,
-    symbol: &str,
-    id: InstrId,
-) -> Result<fusebox_core::ir::Function, EmissionError> {
+pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<fusebox_core::ir::Function> {
     let instruction = fusion.computation().instruction(id);
     let applied = instruction.op.applied();
     let applied = applied.ok_or_else(|| EmissionError::at(&fusion.module, instruction, "applies no computation"))?;
@@ -33,12 +30,7 @@ pub fn combiner_function(
 
 /// Writes a computation on scalars in place; its leaves are returned. Sums, products, maxima and minima
 /// may be regrouped: HLO leaves their order open wherever a computation is applied repeatedly.
-pub fn inline(
-    b: &mut FunctionBuilder,
-    module: &Module,
-    id: ComputationId,
-    arguments: &[Value],
-) -> Result<Vec<Value>, EmissionError> {
+pub fn inline(b: &mut FunctionBuilder, module: &Module, id: ComputationId, arguments: &[Value]) -> Result<Vec<Value>> {
     write(b, module, id, arguments, Order::Open)
 }
 
@@ -55,7 +47,7 @@ fn write(
     id: ComputationId,
     arguments: &[Value],
     order: Order,
-) -> Result<Vec<Value>, EmissionError> {
+) -> Result<Vec<Value>> {
     let computation = module.computation(id);
     let mut values: Vec<Vec<Value>> = Vec::with_capacity(computation.instructions.len());
     for instruction in &computation.instructions {
@@ -123,7 +115,7 @@ pub fn single_operation(module: &Module, id: ComputationId) -> Option<BinaryOp> 
     }
 }
 
-fn scalar_type(module: &Module, instruction: &Instruction) -> Result<ElementType, EmissionError> {
+fn scalar_type(module: &Module, instruction: &Instruction) -> Result<ElementType> {
     let array = instruction.shape.as_array().filter(|array| array.element_count() == 1);
     array
         .map(|array| array.element_type)

@@ -1,32 +1,29 @@
 //! Comparisons.
 
-use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Value};
+use fusebox_core::builder::{FloatPredicate, IntPredicate, Term};
 use fusebox_core::hlo::{Comparison, ComparisonType, ElementType, FloatFormat, Specials};
 
 use super::float_types::widen;
 
 /// Compares two values of type `ty`.
-pub fn compare(
-    b: &mut FunctionBuilder,
+pub fn compare<'f>(
     direction: Comparison,
     order: Option<ComparisonType>,
     ty: ElementType,
-    x: Value,
-    y: Value,
-) -> Result<Value, String> {
+    x: Term<'f>,
+    y: Term<'f>,
+) -> Term<'f> {
     if ty.is_complex() {
-        return complex(b, direction, x, y);
+        return complex(direction, x, y);
     }
     if !ty.is_float() {
-        return Ok(b.cmpi(integer_predicate(direction, ty.is_signed_integer()), x, y));
+        return x.cmpi(integer_predicate(direction, ty.is_signed_integer()), y);
     }
     if order == Some(ComparisonType::TotalOrder) {
         let signed = ty != ElementType::F8E8M0FNU;
-        let (x, y) = (ordered_bits(b, ty, x), ordered_bits(b, ty, y));
-        return Ok(b.cmpi(integer_predicate(direction, signed), x, y));
+        return ordered_bits(ty, x).cmpi(integer_predicate(direction, signed), ordered_bits(ty, y));
     }
-    let (x, y) = (widen(b, ty, x), widen(b, ty, y));
-    Ok(b.cmpf(float_predicate(direction), x, y))
+    widen(x).cmpf(float_predicate(direction), widen(y))
 }
 
 fn integer_predicate(direction: Comparison, signed: bool) -> IntPredicate {
@@ -57,49 +54,30 @@ fn float_predicate(direction: Comparison) -> FloatPredicate {
 }
 
 /// The bits as an integer in total order: -NaN < -inf < … < -0 < +0 < … < +NaN. Signed, unless the type has no sign.
-fn ordered_bits(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
-    let scalar = Scalar::Int(ty.bits());
-    let bits = b.bitcast(x, scalar);
+fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
+    let bits = x.to_bits();
     if ty == ElementType::F8E8M0FNU {
         return bits;
     }
-    let (zero, all_but_sign) = (b.int(0, scalar), b.int(i64::MAX >> (64 - ty.bits()), scalar));
-    let flipped = b.xori(bits, all_but_sign);
-    let negative = b.cmpi(IntPredicate::Slt, bits, zero);
+    let flipped = bits ^ (i64::MAX >> (64 - ty.bits()));
+    let negative = bits.lt(0_i64);
     if FloatFormat::of(ty).is_none_or(|format| format.specials != Specials::NanNegativeZero) {
-        return b.select(negative, flipped, bits);
+        return negative.select(flipped, bits);
     }
     // The code of negative zero is the type's one NaN, a negative one: it stays the smallest.
-    let smallest = b.int(i64::MIN >> (64 - ty.bits()), scalar);
-    let is_number = b.cmpi(IntPredicate::Ne, bits, smallest);
-    let negative = b.andi(negative, is_number);
-    let negated = b.subi(smallest, bits);
-    b.select(negative, negated, bits)
+    let smallest = bits.integer(i64::MIN >> (64 - ty.bits()));
+    let is_number = bits.ne(smallest);
+    (negative & is_number).select(smallest - bits, bits)
 }
 
 /// Equality of both parts; order by the real part, then the imaginary one.
-fn complex(b: &mut FunctionBuilder, direction: Comparison, x: Value, y: Value) -> Result<Value, String> {
-    let (xr, yr, xi, yi) = (b.re(x), b.re(y), b.im(x), b.im(y));
-    let predicate = float_predicate(direction);
-    match direction {
-        Comparison::Eq => {
-            let (re, im) = (b.cmpf(predicate, xr, yr), b.cmpf(predicate, xi, yi));
-            Ok(b.andi(re, im))
-        }
-        Comparison::Ne => {
-            let (re, im) = (b.cmpf(predicate, xr, yr), b.cmpf(predicate, xi, yi));
-            Ok(b.ori(re, im))
-        }
-        Comparison::Ge | Comparison::Gt | Comparison::Le | Comparison::Lt => {
-            let strict = match direction {
-                Comparison::Ge | Comparison::Gt => FloatPredicate::Ogt,
-                _ => FloatPredicate::Olt,
-            };
-            let first = b.cmpf(strict, xr, yr);
-            let equal = b.cmpf(FloatPredicate::Oeq, xr, yr);
-            let second = b.cmpf(predicate, xi, yi);
-            let second = b.andi(equal, second);
-            Ok(b.ori(first, second))
-        }
-    }
+fn complex<'f>(direction: Comparison, x: Term<'f>, y: Term<'f>) -> Term<'f> {
+    let (xr, yr, xi, yi) = (x.re(), y.re(), x.im(), y.im());
+    let strict = match direction {
+        Comparison::Eq => return xr.eq(yr) & xi.eq(yi),
+        Comparison::Ne => return xr.ne(yr) | xi.ne(yi),
+        Comparison::Ge | Comparison::Gt => FloatPredicate::Ogt,
+        Comparison::Le | Comparison::Lt => FloatPredicate::Olt,
+    };
+    xr.cmpf(strict, yr) | (xr.eq(yr) & xi.cmpf(float_predicate(direction), yi))
 }

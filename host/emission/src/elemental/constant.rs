@@ -75,5 +75,5 @@ pub fn iota(b: &mut FunctionBuilder, ty: ElementType, index: Value) -> Result<Va
         return Ok(b.index_castui(index, Scalar::of_element(ty)));
     }
     let integer = b.index_castui(index, Scalar::I64);
-    convert(b, ElementType::S64, ty, integer)
+    b.formula(&[integer], |integer| Ok(convert(ElementType::S64, ty, integer[0])))
 }

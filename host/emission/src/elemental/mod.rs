@@ -26,6 +26,7 @@ use fusebox_core::hlo::{ElementType, InstrId, Op};
 
 use crate::EmissionError;
 use crate::access::Recipe;
+use crate::error::Result;
 use crate::partition::Partition;
 use crate::subgraph::Writer;
 
@@ -34,7 +35,7 @@ pub use constant::{MAX_CONSTANT_ELEMENTS, constant, iota};
 use reduce::state_types;
 
 /// Types of the values that each of an instruction's loops carries, outermost first.
-pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Result<Vec<Vec<Type>>, EmissionError> {
+pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Result<Vec<Vec<Type>>> {
     let states = match &partition.instruction(id).op {
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => vec![state_types(partition, id, *to_apply)],
         Op::SelectAndScatter { .. } => window::state_types(partition, id),
@@ -47,33 +48,28 @@ pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Resu
     }
 }
 
-/// The values of an instruction at its site. `operands` belong to the recipe's reads.
-pub fn emit(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    recipe: &Recipe,
-    operands: &[Vec<Value>],
-) -> Result<Vec<Value>, EmissionError> {
+/// An instruction at its site, with what it reads: `operands` belong to the recipe's reads.
+pub struct Reads<'r> {
+    pub id: InstrId,
+    pub recipe: &'r Recipe,
+    pub operands: &'r [Vec<Value>],
+}
+
+/// The values of an instruction at its site.
+pub fn emit(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let Reads { id, recipe, operands } = *reads;
     let instruction = writer.partition.instruction(id);
     match &instruction.op {
-        Op::Concatenate { .. } => shape::concatenate(writer, id, recipe, operands),
-        Op::Pad { .. } => shape::pad(writer, id, recipe, operands),
-        Op::DynamicUpdateSlice => shape::dynamic_update_slice(writer, id, recipe, operands),
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => {
-            reduce::reduce(writer, id, *to_apply, recipe, operands)
-        }
-        Op::SelectAndScatter { select, scatter, .. } => {
-            window::select_and_scatter(writer, *select, *scatter, recipe, operands)
-        }
-        Op::Dot(_) => contract::dot(writer, id, recipe, operands),
-        Op::Convolution(_) => contract::convolution(writer, id, recipe, operands),
+        Op::Concatenate { .. } => shape::concatenate(writer, reads),
+        Op::Pad { .. } => shape::pad(writer, reads),
+        Op::DynamicUpdateSlice => shape::dynamic_update_slice(writer, reads),
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => reduce::reduce(writer, reads, *to_apply),
+        Op::SelectAndScatter { select, scatter, .. } => window::select_and_scatter(writer, reads, *select, *scatter),
+        Op::Dot(_) | Op::Convolution(_) => contract::sum_of_products(writer, reads),
         Op::Map { to_apply, .. } => {
-            let arguments: Vec<Value> = operands.iter().flatten().copied().collect();
-            combiner::inline(&mut writer.b, writer.partition.module, *to_apply, &arguments)
+            combiner::inline(&mut writer.b, writer.partition.module, *to_apply, &operands.concat())
         }
-        Op::BitcastConvert if !recipe.indices.is_empty() || operands.len() > 1 => {
-            shape::bitcast_parts(writer, id, recipe, operands)
-        }
+        Op::BitcastConvert if !recipe.indices.is_empty() || operands.len() > 1 => shape::bitcast_parts(writer, reads),
         Op::GetTupleElement { index } => {
             let values = operands.first().map_or(&[] as &[Value], Vec::as_slice);
             // A plain tuple was seen through: its element is what was read.
@@ -85,14 +81,13 @@ pub fn emit(
         _ if moves_only(&instruction.op) => Ok(operands.first().cloned().unwrap_or_default()),
         _ => {
             let types = operand_types(writer, id);
-            let arguments: Vec<Value> = operands.iter().flatten().copied().collect();
-            let value = scalar::operation(&mut writer.b, instruction, &types, &arguments);
+            let value = scalar::operation(&mut writer.b, instruction, &types, &operands.concat());
             value.map(|v| vec![v]).map_err(|message| writer.error(id, message))
         }
     }
 }
 
-fn dimension_size(writer: &mut Writer<'_, '_>, id: InstrId, dimension: i64) -> Result<Vec<Value>, EmissionError> {
+fn dimension_size(writer: &mut Writer<'_, '_>, id: InstrId, dimension: i64) -> Result<Vec<Value>> {
     let operand = writer.partition.operand_array(id, 0)?;
     let d = dimension as usize;
     let Some(&size) = operand.dims.get(d).filter(|_| !operand.dynamic.get(d).is_some_and(|dynamic| *dynamic)) else {

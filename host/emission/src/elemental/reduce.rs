@@ -1,13 +1,12 @@
 //! Reductions, element by element: a loop over what is reduced.
 
-use fusebox_core::builder::{FastMath, Type, Value};
+use fusebox_core::builder::{FastMath, Scalar, Type, Value};
 use fusebox_core::hlo::{ComputationId, ElementType, InstrId};
 
 use super::binary::binary;
-use super::combiner;
-use super::float_types::{computed_in, is_narrow, narrow, widen};
-use crate::EmissionError;
-use crate::access::Recipe;
+use super::float_types::{computed_in, is_narrow};
+use super::{Reads, combiner};
+use crate::error::Result;
 use crate::partition::Partition;
 use crate::subgraph::Writer;
 
@@ -28,48 +27,26 @@ fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: Computation
 
 /// A `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then the initial values; elements of a
 /// window that may lie outside stand behind the recipe's branch.
-pub fn reduce(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    to_apply: ComputationId,
-    recipe: &Recipe,
-    operands: &[Vec<Value>],
-) -> Result<Vec<Value>, EmissionError> {
-    let (initial, elements) = split(writer, id, operands);
+pub fn reduce(writer: &mut Writer<'_, '_>, reads: &Reads<'_>, to_apply: ComputationId) -> Result<Vec<Value>> {
+    let count = writer.partition.instruction(reads.id).operands.len() / 2;
+    let (elements, initial) = reads.operands.split_at(reads.operands.len() - count);
+    let [elements, mut values] = [elements, initial].map(<[Vec<Value>]>::concat);
     if elements.is_empty() {
-        return Ok(initial);
+        return Ok(values);
     }
-    let initial = enter(writer, id, to_apply, &initial);
-    let may_be_outside = recipe.branches.first().filter(|branch| !branch.conditions.is_empty());
-    let results = writer.loop_over(recipe.loops[0], &initial, |writer, state| {
-        let Some(branch) = may_be_outside else { return combine(writer, id, to_apply, state, &elements) };
-        let types = writer.b.types_of(state);
-        let condition = writer.holds(&branch.conditions);
-        let skipped = writer.yielding(state);
-        let combined = |writer: &mut Writer<'_, '_>| combine(writer, id, to_apply, state, &elements);
-        writer.branch_to(condition, branch.scope, &types, combined, |_| Ok(skipped))
+    let narrow = widened_element(writer.partition, reads.id, to_apply);
+    if narrow.is_some() {
+        values.iter_mut().for_each(|value| *value = writer.b.extf(*value, Scalar::F32));
+    }
+    let mut results = writer.loop_over(reads.recipe.loops[0], &values, |writer, state| {
+        writer.behind(reads.recipe.branches.first(), state, |writer| {
+            combine(writer, reads.id, to_apply, state, &elements)
+        })
     })?;
-    Ok(leave(writer, id, to_apply, results))
-}
-
-fn split(writer: &Writer<'_, '_>, id: InstrId, operands: &[Vec<Value>]) -> (Vec<Value>, Vec<Value>) {
-    let (elements, initial) = operands.split_at(operands.len() - writer.partition.instruction(id).operands.len() / 2);
-    let flat = |values: &[Vec<Value>]| values.iter().flatten().copied().collect();
-    (flat(initial), flat(elements))
-}
-
-fn enter(writer: &mut Writer<'_, '_>, id: InstrId, to_apply: ComputationId, initial: &[Value]) -> Vec<Value> {
-    match widened_element(writer.partition, id, to_apply) {
-        Some(element) => initial.iter().map(|&value| widen(&mut writer.b, element, value)).collect(),
-        None => initial.to_vec(),
+    if let Some(element) = narrow {
+        results.iter_mut().for_each(|value| *value = writer.b.truncf(*value, Scalar::of_element(element)));
     }
-}
-
-fn leave(writer: &mut Writer<'_, '_>, id: InstrId, to_apply: ComputationId, results: Vec<Value>) -> Vec<Value> {
-    match widened_element(writer.partition, id, to_apply) {
-        Some(element) => results.iter().map(|&value| narrow(&mut writer.b, element, value)).collect(),
-        None => results,
-    }
+    Ok(results)
 }
 
 fn combine(
@@ -78,14 +55,15 @@ fn combine(
     to_apply: ComputationId,
     state: &[Value],
     elements: &[Value],
-) -> Result<Vec<Value>, EmissionError> {
+) -> Result<Vec<Value>> {
     let module = writer.partition.module;
     let wide = widened_element(writer.partition, id, to_apply);
     match (wide, combiner::single_operation(module, to_apply)) {
         (Some(element), Some(op)) => {
-            let value = widen(&mut writer.b, element, elements[0]);
+            let value = writer.b.extf(elements[0], Scalar::F32);
             writer.b.set_fastmath(FastMath::REASSOC);
-            let value = binary(&mut writer.b, op, computed_in(element), state[0], value);
+            let value =
+                writer.b.formula(&[state[0], value], |terms| binary(op, computed_in(element), terms[0], terms[1]));
             writer.b.set_fastmath(FastMath::NONE);
             value.map(|v| vec![v]).map_err(|message| writer.error(id, message))
         }

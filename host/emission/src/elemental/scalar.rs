@@ -1,7 +1,7 @@
 //! One elementwise operation on scalars.
 
-use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
-use fusebox_core::hlo::{ElementType, Instruction, Op, Shape};
+use fusebox_core::builder::{FunctionBuilder, Scalar, Term, Value};
+use fusebox_core::hlo::{BinaryOp, ElementType, Instruction, Op, Shape};
 
 use super::{binary, bits, compare, constant, convert, unary};
 
@@ -16,27 +16,28 @@ pub fn operation(
         Shape::Array(array) => array.element_type,
         _ => return Err("has no elementwise form; keep it out of fusions".into()),
     };
-    match (&instruction.op, types, operands) {
-        (Op::Unary(op), &[ty], &[x]) => unary::unary(b, *op, ty, x),
-        (Op::Binary(op), &[ty, _], &[x, y]) => binary::binary(b, *op, ty, x, y),
-        (Op::Compare { direction, order }, &[ty, _], &[x, y]) => compare::compare(b, *direction, *order, ty, x, y),
-        (Op::Select, _, &[condition, on_true, on_false]) => Ok(b.select(condition, on_true, on_false)),
-        (Op::Clamp, &[_, ty, _], &[low, x, high]) => clamp(b, ty, low, x, high),
-        (Op::Convert, &[ty], &[x]) => convert::convert(b, ty, result, x),
-        (Op::BitcastConvert | Op::Bitcast, &[ty], &[x]) => bits::reinterpret(b, ty, result, x),
-        (Op::StochasticConvert, &[ty, random], &[x, bits]) => convert::stochastic(b, ty, random, result, x, bits),
-        (Op::ReducePrecision { exponent_bits, mantissa_bits }, &[ty], &[x]) => {
-            bits::reduce_precision(b, ty, *exponent_bits, *mantissa_bits, x)
-        }
-        (Op::Constant(literal), ..) => constant::constant(b, literal, &[]),
-        (Op::Iota { .. }, ..) => Ok(b.zero(&Scalar::of_element(result).into())),
-        (op, ..) => Err(format!("{} of {} operands has no form on scalars", op.opcode(), operands.len())),
+    match &instruction.op {
+        Op::Constant(literal) => constant::constant(b, literal, &[]),
+        Op::Iota { .. } => Ok(b.zero(&Scalar::of_element(result).into())),
+        op => b.formula(operands, |operands| formula(op, types, result, operands)),
     }
 }
 
-/// `min(max(x, low), high)`
-fn clamp(b: &mut FunctionBuilder, ty: ElementType, low: Value, x: Value, high: Value) -> Result<Value, String> {
-    use fusebox_core::hlo::BinaryOp;
-    let x = binary::binary(b, BinaryOp::Maximum, ty, x, low)?;
-    binary::binary(b, BinaryOp::Minimum, ty, x, high)
+fn formula<'f>(op: &Op, types: &[ElementType], result: ElementType, operands: &[Term<'f>]) -> Result<Term<'f>, String> {
+    match (op, types, operands) {
+        (Op::Unary(op), &[ty], &[x]) => unary::unary(*op, ty, x),
+        (Op::Binary(op), &[ty, _], &[x, y]) => binary::binary(*op, ty, x, y),
+        (Op::Compare { direction, order }, &[ty, _], &[x, y]) => Ok(compare::compare(*direction, *order, ty, x, y)),
+        (Op::Select, _, &[condition, on_true, on_false]) => Ok(condition.select(on_true, on_false)),
+        (Op::Clamp, &[_, ty, _], &[low, x, high]) => {
+            binary::binary(BinaryOp::Minimum, ty, binary::binary(BinaryOp::Maximum, ty, x, low)?, high)
+        }
+        (Op::Convert, &[ty], &[x]) => Ok(convert::convert(ty, result, x)),
+        (Op::BitcastConvert | Op::Bitcast, &[ty], &[x]) => Ok(bits::reinterpret(ty, result, x)),
+        (Op::StochasticConvert, &[ty, random], &[x, bits]) => convert::stochastic(ty, random, result, x, bits),
+        (Op::ReducePrecision { exponent_bits, mantissa_bits }, &[ty], &[x]) => {
+            bits::reduce_precision(ty, *exponent_bits, *mantissa_bits, x)
+        }
+        (op, ..) => Err(format!("{} of {} operands has no form on scalars", op.opcode(), operands.len())),
+    }
 }

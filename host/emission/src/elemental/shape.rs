@@ -3,26 +3,21 @@
 use fusebox_core::builder::{IntPredicate, OpKind, Region, Type, Value};
 use fusebox_core::hlo::InstrId;
 
-use super::bits;
-use crate::EmissionError;
-use crate::access::{Branch, Recipe};
+use super::{Reads, bits};
+use crate::access::Branch;
+use crate::error::Result;
 use crate::subgraph::Writer;
 
 /// A binary tree of branches on the position along the dimension.
-pub fn concatenate(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    recipe: &Recipe,
-    operands: &[Vec<Value>],
-) -> Result<Vec<Value>, EmissionError> {
-    let reached = recipe.branches.iter().filter(|branch| branch.reachable);
-    let parts: Vec<(&Branch, &[Value])> = reached.zip(operands.iter().map(Vec::as_slice)).collect();
+pub fn concatenate(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let reached = reads.recipe.branches.iter().filter(|branch| branch.reachable);
+    let parts: Vec<(&Branch, &[Value])> = reached.zip(reads.operands.iter().map(Vec::as_slice)).collect();
     match parts.as_slice() {
-        [] => Err(writer.error(id, "has no elements that could be read")),
+        [] => Err(writer.error(reads.id, "has no elements that could be read")),
         [(_, values)] => Ok(values.to_vec()),
         _ => {
-            let types = writer.partition.leaf_types(id);
-            choose(writer, id, &types, &parts)
+            let types = writer.partition.leaf_types(reads.id);
+            choose(writer, reads.id, &types, &parts)
         }
     }
 }
@@ -32,7 +27,7 @@ fn choose(
     id: InstrId,
     types: &[Type],
     parts: &[(&Branch, &[Value])],
-) -> Result<Vec<Value>, EmissionError> {
+) -> Result<Vec<Value>> {
     let (first, second) = parts.split_at(parts.len() / 2);
     let [condition] = second[0].0.conditions.as_slice() else {
         return Err(writer.error(id, "has a part that is chosen by other than one condition"));
@@ -44,12 +39,7 @@ fn choose(
     Ok(writer.b.op(OpKind::If, &[below], Vec::new(), types, vec![first, second]))
 }
 
-fn side(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    types: &[Type],
-    parts: &[(&Branch, &[Value])],
-) -> Result<Region, EmissionError> {
+fn side(writer: &mut Writer<'_, '_>, id: InstrId, types: &[Type], parts: &[(&Branch, &[Value])]) -> Result<Region> {
     if let [(branch, values)] = parts {
         return writer.close(branch.scope, OpKind::Yield, |_, _| Ok(values.to_vec()));
     }
@@ -62,65 +52,38 @@ fn side(
 }
 
 /// Operands: the operand if it can be hit at all, the padding.
-pub fn pad(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    recipe: &Recipe,
-    operands: &[Vec<Value>],
-) -> Result<Vec<Value>, EmissionError> {
+pub fn pad(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let Reads { recipe, operands, .. } = reads;
+    let branch = &recipe.branches[0];
     let padding = recipe.of_operand(1, operands).cloned().unwrap_or_default();
-    guarded(writer, id, &recipe.branches[0], recipe.of_operand(0, operands), &padding)
-}
-
-/// `values` behind the branch, `otherwise` else.
-pub fn guarded(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    branch: &Branch,
-    values: Option<&Vec<Value>>,
-    otherwise: &[Value],
-) -> Result<Vec<Value>, EmissionError> {
-    let Some(values) = values.filter(|_| branch.reachable) else { return Ok(otherwise.to_vec()) };
-    if branch.conditions.is_empty() {
-        return Ok(values.clone());
+    match recipe.of_operand(0, operands).filter(|_| branch.reachable) {
+        Some(values) => writer.behind(Some(branch), &padding, |_| Ok(values.clone())),
+        None => Ok(padding),
     }
-    let types = writer.partition.leaf_types(id);
-    let condition = writer.holds(&branch.conditions);
-    writer.branch_to(condition, branch.scope, &types, |_| Ok(values.clone()), |writer| Ok(writer.yielding(otherwise)))
 }
 
 /// Operands: the update, then the operand; either is missing if it is never read.
-pub fn dynamic_update_slice(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    recipe: &Recipe,
-    operands: &[Vec<Value>],
-) -> Result<Vec<Value>, EmissionError> {
-    let ([update, operand], [inside, outside]) = (operands, recipe.branches.as_slice()) else {
-        return Ok(operands.first().cloned().unwrap_or_default());
+pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let ([update, operand], [inside, outside]) = (reads.operands, reads.recipe.branches.as_slice()) else {
+        return Ok(reads.operands.first().cloned().unwrap_or_default());
     };
-    let types = writer.partition.leaf_types(id);
+    let types = writer.partition.leaf_types(reads.id);
     let condition = writer.holds(&inside.conditions);
     let outside = writer.close(outside.scope, OpKind::Yield, |_, _| Ok(operand.clone()))?;
-    writer.branch_to(condition, inside.scope, &types, |_| Ok(update.clone()), |_| Ok(outside))
+    writer.branch_to(condition, inside.scope, &types, |_| Ok(update.clone()), outside)
 }
 
 /// `bitcast-convert` between widths: one part of a wide element, or a wide element from its parts.
-pub fn bitcast_parts(
-    writer: &mut Writer<'_, '_>,
-    id: InstrId,
-    recipe: &Recipe,
-    operands: &[Vec<Value>],
-) -> Result<Vec<Value>, EmissionError> {
-    let to = writer.partition.array(id)?.element_type;
-    let from = writer.partition.operand_array(id, 0)?.element_type;
-    let values: Vec<Value> = operands.iter().flatten().copied().collect();
-    let value = match recipe.indices.first() {
+pub fn bitcast_parts(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+    let to = writer.partition.array(reads.id)?.element_type;
+    let from = writer.partition.operand_array(reads.id, 0)?.element_type;
+    let values = reads.operands.concat();
+    let value = match reads.recipe.indices.first() {
         Some(&index) => {
             let index = writer.index(index);
-            bits::part(&mut writer.b, from, to, values[0], index)
+            writer.b.formula(&[values[0], index], |terms| Ok(bits::part(from, to, terms[0], terms[1])))
         }
-        None => bits::joined(&mut writer.b, from, to, &values),
+        None => writer.b.formula(&values, |parts| bits::joined(from, to, parts)),
     };
-    value.map(|v| vec![v]).map_err(|message| writer.error(id, message))
+    value.map(|v| vec![v]).map_err(|message| writer.error(reads.id, message))
 }

@@ -1,157 +1,111 @@
 //! Operations of one operand.
 
-use fusebox_core::builder::{FloatPredicate, FunctionBuilder, IntPredicate, OpKind, Scalar, Value};
+use fusebox_core::builder::{FloatPredicate, Scalar, Term};
 use fusebox_core::hlo::{ElementType, UnaryOp};
 
 use super::complex;
-use super::float_types::{computed_in, narrow, widen, widened};
+use super::float_types::{narrow, widen, widened};
 
 /// The operation on a value of type `ty`.
-pub fn unary(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> Result<Value, String> {
+pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String> {
     match (op, ty) {
-        (_, ty) if ty.is_complex() => complex::unary(b, op, ty, x),
+        (_, ty) if ty.is_complex() => complex::unary(op, ty, x),
         (UnaryOp::Real, _) => Ok(x),
-        (UnaryOp::Imag, _) => {
-            // Rounded like any other result: a type without zero has NaN there.
-            let zero = b.float(0.0, Scalar::of_element(computed_in(ty)));
-            Ok(narrow(b, ty, zero))
-        }
-        (UnaryOp::IsFinite, ty) if ty.is_float() => Ok(is_finite(b, ty, x)),
-        (_, ty) if ty.is_float() => widened(b, ty, [x], |b, [x]| float(b, op, computed_in(ty), x)),
-        (_, ElementType::Pred) => pred(b, op, x),
-        _ => integer(b, op, ty, x),
+        // Rounded like any other result: a type without zero has NaN there.
+        (UnaryOp::Imag, ty) if ty.is_float() => Ok(narrow(ty, x.number(0.0))),
+        (UnaryOp::IsFinite, ty) if ty.is_float() => Ok(widen(x).absf().lt(f64::INFINITY)),
+        (_, ty) if ty.is_float() => widened(ty, [x], |[x]| float(op, ty, x)),
+        (_, ElementType::Pred) => pred(op, x),
+        _ => integer(op, ty, x),
     }
 }
 
-fn is_finite(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
-    let x = widen(b, ty, x);
-    let size = b.float_unary(OpKind::AbsF, x);
-    let infinity = b.float(f64::INFINITY, Scalar::of_element(computed_in(ty)));
-    b.cmpf(FloatPredicate::Olt, size, infinity)
+/// On `f32` or `f64`.
+fn float(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String> {
+    use UnaryOp::{CountLeadingZeros, Imag, IsFinite, Not, Popcnt, Real};
+    Ok(match op {
+        UnaryOp::Abs => x.absf(),
+        UnaryOp::Acos => x.acos(),
+        UnaryOp::Acosh => x.acosh(),
+        UnaryOp::Asin => x.asin(),
+        UnaryOp::Asinh => x.asinh(),
+        UnaryOp::Atanh => x.atanh(),
+        UnaryOp::Cbrt => x.cbrt(),
+        UnaryOp::Ceil => x.ceil(),
+        UnaryOp::Cosh => x.cosh(),
+        UnaryOp::Cosine => x.cos(),
+        UnaryOp::Erf => x.erf(),
+        UnaryOp::Exponential => x.exp(),
+        UnaryOp::ExponentialMinusOne => x.expm1(),
+        UnaryOp::Floor => x.floor(),
+        UnaryOp::Log => x.log(),
+        UnaryOp::LogPlusOne => x.log1p(),
+        UnaryOp::Negate => -x,
+        UnaryOp::RoundNearestAfz => x.round(),
+        UnaryOp::RoundNearestEven => x.roundeven(),
+        UnaryOp::Rsqrt => x.rsqrt(),
+        UnaryOp::Sine => x.sin(),
+        UnaryOp::Sinh => x.sinh(),
+        UnaryOp::Sqrt => x.sqrt(),
+        UnaryOp::Tan => x.tan(),
+        UnaryOp::Tanh => x.tanh(),
+        UnaryOp::Logistic => logistic(x),
+        UnaryOp::Sign => float_sign(x),
+        CountLeadingZeros | Imag | IsFinite | Not | Popcnt | Real => return undefined(op, ty),
+    })
 }
 
-/// `ty` is `f32` or `f64`.
-fn float(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> Result<Value, String> {
-    let name = match op {
-        UnaryOp::Abs => OpKind::AbsF,
-        UnaryOp::Acos => OpKind::Acos,
-        UnaryOp::Acosh => OpKind::Acosh,
-        UnaryOp::Asin => OpKind::Asin,
-        UnaryOp::Asinh => OpKind::Asinh,
-        UnaryOp::Atanh => OpKind::Atanh,
-        UnaryOp::Cbrt => OpKind::Cbrt,
-        UnaryOp::Ceil => OpKind::Ceil,
-        UnaryOp::Cosh => OpKind::Cosh,
-        UnaryOp::Cosine => OpKind::Cos,
-        UnaryOp::Erf => OpKind::Erf,
-        UnaryOp::Exponential => OpKind::Exp,
-        UnaryOp::ExponentialMinusOne => OpKind::Expm1,
-        UnaryOp::Floor => OpKind::Floor,
-        UnaryOp::Log => OpKind::Log,
-        UnaryOp::LogPlusOne => OpKind::Log1p,
-        UnaryOp::Negate => OpKind::NegF,
-        UnaryOp::RoundNearestAfz => OpKind::Round,
-        UnaryOp::RoundNearestEven => OpKind::RoundEven,
-        UnaryOp::Rsqrt => OpKind::Rsqrt,
-        UnaryOp::Sine => OpKind::Sin,
-        UnaryOp::Sinh => OpKind::Sinh,
-        UnaryOp::Sqrt => OpKind::Sqrt,
-        UnaryOp::Tan => OpKind::Tan,
-        UnaryOp::Tanh => OpKind::Tanh,
-        UnaryOp::Logistic => return Ok(logistic(b, ty, x)),
-        UnaryOp::Sign => return Ok(float_sign(b, ty, x)),
-        UnaryOp::CountLeadingZeros
-        | UnaryOp::Imag
-        | UnaryOp::IsFinite
-        | UnaryOp::Not
-        | UnaryOp::Popcnt
-        | UnaryOp::Real => return Err(format!("{} is not defined on {ty}", op.opcode())),
-    };
-    Ok(b.float_unary(name, x))
+fn undefined<T>(op: UnaryOp, ty: ElementType) -> Result<T, String> {
+    Err(format!("{} is not defined on {ty}", op.opcode()))
 }
 
 /// `1 / (1 + exp(-x))`, with an exponential that never overflows.
-fn logistic(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
-    let scalar = Scalar::of_element(ty);
-    let (zero, one) = (b.float(0.0, scalar), b.float(1.0, scalar));
-    let size = b.float_unary(OpKind::AbsF, x);
-    let size = b.negf(size);
-    let e = b.float_unary(OpKind::Exp, size);
-    let negative = b.cmpf(FloatPredicate::Olt, x, zero);
-    let dividend = b.select(negative, e, one);
-    let divisor = b.addf(one, e);
-    b.divf(dividend, divisor)
+fn logistic(x: Term<'_>) -> Term<'_> {
+    let e = (-x.absf()).exp();
+    x.lt(0.0).select(e, x.number(1.0)) / (1.0 + e)
 }
 
 /// NaN and zeros stay, everything else becomes 1 with its sign.
-fn float_sign(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
-    let scalar = Scalar::of_element(ty);
-    let (zero, one) = (b.float(0.0, scalar), b.float(1.0, scalar));
-    let unit = b.float_binary(OpKind::CopySign, one, x);
-    let ordinary = b.cmpf(FloatPredicate::One, x, zero);
-    b.select(ordinary, unit, x)
+fn float_sign(x: Term<'_>) -> Term<'_> {
+    let unit = x.number(1.0).copysign(x);
+    x.cmpf(FloatPredicate::One, 0.0).select(unit, x)
 }
 
-fn pred(b: &mut FunctionBuilder, op: UnaryOp, x: Value) -> Result<Value, String> {
+fn pred(op: UnaryOp, x: Term<'_>) -> Result<Term<'_>, String> {
     match op {
-        UnaryOp::Not => {
-            let on = b.bool(true);
-            Ok(b.xori(x, on))
-        }
+        UnaryOp::Not => Ok(!x),
         UnaryOp::Popcnt | UnaryOp::Sign | UnaryOp::Abs => Ok(x),
-        _ => Err(format!("{} is not defined on pred", op.opcode())),
+        _ => undefined(op, ElementType::Pred),
     }
 }
 
-fn integer(b: &mut FunctionBuilder, op: UnaryOp, ty: ElementType, x: Value) -> Result<Value, String> {
-    let scalar = Scalar::of_element(ty);
+fn integer(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String> {
     match op {
         UnaryOp::Abs if ty.is_unsigned_integer() => Ok(x),
-        UnaryOp::Abs => {
-            let negated = negate(b, scalar, x);
-            Ok(b.maxsi(x, negated))
-        }
-        UnaryOp::Negate => Ok(negate(b, scalar, x)),
-        UnaryOp::Not => {
-            let ones = b.int(-1, scalar);
-            Ok(b.xori(x, ones))
-        }
-        UnaryOp::Popcnt => Ok(counted(b, ty, x, OpKind::CtPop)),
-        UnaryOp::CountLeadingZeros => Ok(counted(b, ty, x, OpKind::Ctlz)),
-        UnaryOp::Sign => Ok(integer_sign(b, ty, x)),
-        _ => Err(format!("{} is not defined on {ty}", op.opcode())),
+        UnaryOp::Abs => Ok(x.maxsi(-x)),
+        UnaryOp::Negate => Ok(-x),
+        UnaryOp::Not => Ok(!x),
+        UnaryOp::Popcnt => Ok(counted(x, 0, |x| x.ctpop())),
+        UnaryOp::CountLeadingZeros => Ok(counted(x, 32 - i64::from(ty.bits()), |x| x.ctlz())),
+        UnaryOp::Sign => Ok(integer_sign(ty, x)),
+        _ => undefined(op, ty),
     }
 }
 
-fn negate(b: &mut FunctionBuilder, scalar: Scalar, x: Value) -> Value {
-    let zero = b.int(0, scalar);
-    b.subi(zero, x)
+/// A count of bits. Types narrower than 32 bits are counted in 32, as those have an instruction; there it is too large by
+/// `extra`.
+fn counted<'f>(x: Term<'f>, extra: i64, count: impl FnOnce(Term<'f>) -> Term<'f>) -> Term<'f> {
+    if x.scalar().bits() >= 32 {
+        return count(x);
+    }
+    let counted = count(x.extui(Scalar::I32));
+    let counted = if extra > 0 { counted - extra } else { counted };
+    counted.trunci(x.scalar())
 }
 
-/// A count of bits. Types narrower than 32 bits are counted in 32, as those have an instruction.
-fn counted(b: &mut FunctionBuilder, ty: ElementType, x: Value, name: OpKind) -> Value {
-    if ty.bits() >= 32 {
-        return b.int_unary(name, x);
-    }
-    let wide = b.extui(x, Scalar::I32);
-    let mut count = b.int_unary(name, wide);
-    if name == OpKind::Ctlz {
-        let extra = b.int(i64::from(32 - ty.bits()), Scalar::I32);
-        count = b.subi(count, extra);
-    }
-    b.trunci(count, Scalar::of_element(ty))
-}
-
-fn integer_sign(b: &mut FunctionBuilder, ty: ElementType, x: Value) -> Value {
-    let scalar = Scalar::of_element(ty);
-    let (zero, one) = (b.int(0, scalar), b.int(1, scalar));
-    let nonzero = b.cmpi(IntPredicate::Ne, x, zero);
-    let unit = if ty.is_signed_integer() {
-        let top = b.int(i64::from(ty.bits()) - 1, scalar);
-        let sign = b.shrsi(x, top);
-        b.ori(sign, one)
-    } else {
-        one
-    };
-    b.select(nonzero, unit, zero)
+fn integer_sign(ty: ElementType, x: Term<'_>) -> Term<'_> {
+    let nonzero = x.ne(0_i64);
+    let one = x.integer(1);
+    let unit = if ty.is_signed_integer() { x.shrsi(i64::from(ty.bits()) - 1) | one } else { one };
+    nonzero.select(unit, x.integer(0))
 }

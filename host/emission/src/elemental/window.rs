@@ -3,9 +3,9 @@
 use fusebox_core::builder::{IntPredicate, Type, Value};
 use fusebox_core::hlo::{ComputationId, InstrId};
 
-use super::combiner;
-use crate::EmissionError;
+use super::{Reads, combiner};
 use crate::access::Recipe;
+use crate::error::Result;
 use crate::partition::Partition;
 use crate::subgraph::Writer;
 
@@ -22,63 +22,39 @@ pub fn state_types(partition: &Partition<'_>, id: InstrId) -> Vec<Vec<Type>> {
 /// Operands: the candidate, the window's source, the initial value; of the first two neither if no window covers anything.
 pub fn select_and_scatter(
     writer: &mut Writer<'_, '_>,
+    reads: &Reads<'_>,
     select: ComputationId,
     scatter: ComputationId,
-    recipe: &Recipe,
-    operands: &[Vec<Value>],
-) -> Result<Vec<Value>, EmissionError> {
-    let [candidate, source, initial] = operands else {
-        return Ok(operands.last().cloned().unwrap_or_default());
+) -> Result<Vec<Value>> {
+    let [candidate, source, initial] = reads.operands else {
+        return Ok(reads.operands.last().cloned().unwrap_or_default());
     };
     let (source, candidate) = (source[0], candidate[0]);
-    let exists = &recipe.branches[0];
-    let own = writer.index(recipe.indices[0]);
-    writer.loop_over(recipe.loops[0], initial, |writer, state| {
-        let state = state.to_vec();
-        let types = writer.b.types_of(&state);
-        let combined = |writer: &mut Writer<'_, '_>| {
-            let selected = selected(writer, select, recipe, candidate)?;
+    let own = writer.index(reads.recipe.indices[0]);
+    writer.loop_over(reads.recipe.loops[0], initial, |writer, state| {
+        writer.behind(reads.recipe.branches.first(), state, |writer| {
+            let selected = selected(writer, select, reads.recipe, candidate)?;
             let hit = writer.b.cmpi(IntPredicate::Eq, selected, own);
             let with = combiner::inline(&mut writer.b, writer.partition.module, scatter, &[state[0], source])?;
             Ok(vec![writer.b.select(hit, with[0], state[0])])
-        };
-        if exists.conditions.is_empty() {
-            return combined(writer);
-        }
-        let condition = writer.holds(&exists.conditions);
-        let skipped = writer.yielding(&state);
-        writer.branch_to(condition, exists.scope, &types, combined, |_| Ok(skipped))
+        })
     })
 }
 
 /// Linear index of the selected element of a window: the first one, replaced by each later one that
 /// `select(current, other)` does not defend against.
-fn selected(
-    writer: &mut Writer<'_, '_>,
-    select: ComputationId,
-    recipe: &Recipe,
-    candidate: Value,
-) -> Result<Value, EmissionError> {
-    let inside = &recipe.branches[1];
+fn selected(writer: &mut Writer<'_, '_>, select: ComputationId, recipe: &Recipe, candidate: Value) -> Result<Value> {
     let ty = writer.b.type_of(candidate).clone();
     let (none, nowhere, not_found) = (writer.b.zero(&ty), writer.b.index(-1), writer.b.bool(false));
     let results = writer.loop_over(recipe.loops[1], &[none, nowhere, not_found], |writer, state| {
-        let state = state.to_vec();
-        let types = writer.b.types_of(&state);
-        let considered = |writer: &mut Writer<'_, '_>| {
+        writer.behind(recipe.branches.get(1), state, |writer| {
             let kept = combiner::inline(&mut writer.b, writer.partition.module, select, &[state[0], candidate])?[0];
             let kept = writer.b.andi(kept, state[2]);
             let position = writer.index(recipe.indices[1]);
             let found = writer.b.bool(true);
             let value = writer.b.select(kept, state[0], candidate);
             Ok(vec![value, writer.b.select(kept, state[1], position), found])
-        };
-        if inside.conditions.is_empty() {
-            return considered(writer);
-        }
-        let condition = writer.holds(&inside.conditions);
-        let skipped = writer.yielding(&state);
-        writer.branch_to(condition, inside.scope, &types, considered, |_| Ok(skipped))
+        })
     })?;
     Ok(results[1])
 }

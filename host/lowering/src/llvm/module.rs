@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_uint};
 
+use fusebox_core::ir::Float;
 use llvm_sys::LLVMLinkage;
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::core::*;
@@ -57,24 +58,19 @@ impl Module {
         unsafe { Ty(LLVMIntTypeInContext(self.context, bits)) }
     }
 
-    pub(crate) fn half(&self) -> Ty {
+    /// The type of a float, if LLVM has one for it.
+    pub(crate) fn float(&self, float: Float) -> Option<Ty> {
         // SAFETY: the context is alive.
-        unsafe { Ty(LLVMHalfTypeInContext(self.context)) }
-    }
-
-    pub(crate) fn bfloat(&self) -> Ty {
-        // SAFETY: the context is alive.
-        unsafe { Ty(LLVMBFloatTypeInContext(self.context)) }
-    }
-
-    pub(crate) fn float(&self) -> Ty {
-        // SAFETY: the context is alive.
-        unsafe { Ty(LLVMFloatTypeInContext(self.context)) }
-    }
-
-    pub(crate) fn double(&self) -> Ty {
-        // SAFETY: the context is alive.
-        unsafe { Ty(LLVMDoubleTypeInContext(self.context)) }
+        let ty = unsafe {
+            match float {
+                Float::F16 => LLVMHalfTypeInContext(self.context),
+                Float::BF16 => LLVMBFloatTypeInContext(self.context),
+                Float::F32 => LLVMFloatTypeInContext(self.context),
+                Float::F64 => LLVMDoubleTypeInContext(self.context),
+                _ => return None,
+            }
+        };
+        Some(Ty(ty))
     }
 
     pub(crate) fn void(&self) -> Ty {

@@ -1,8 +1,8 @@
 //! The error function.
 
-use super::code::Value;
 use super::exp::{Reduced, expm1_of_remainder, reduce, scale};
 use super::pair::two_product;
+use fusebox_core::builder::{Scalar, Term};
 
 /// `erf x / x - 1` in x²: on [0, 1.15], 2^-26, and on [0, 1], 2^-56.
 const ERF_F32: [f64; 7] = [
@@ -85,11 +85,11 @@ const ERFCX_F64: [f64; 25] = [
 ];
 
 /// erf x: an odd polynomial near 0, 1 - erfc |x| beyond.
-pub fn erf(x: Value<'_>) -> Value<'_> {
+pub fn erf(x: Term<'_>) -> Term<'_> {
     if x.is_f32() {
         return erf_f32(x);
     }
-    let magnitude = x.abs().at_most(6.0);
+    let magnitude = x.absf().at_most(6.0);
     let square = x * x;
     let small = square.polynomial(&ERF_F64).mul_add(x, x);
     let large = 1.0 - erfc_of_magnitude(magnitude, &ERFCX_F64, 3.5);
@@ -98,8 +98,8 @@ pub fn erf(x: Value<'_>) -> Value<'_> {
 
 /// Here erfc |x| is a power of a polynomial, a form of Hastings' (Abramowitz and Stegun 7.1.28), so that there is
 /// neither an exponential nor a division. It is 0 in f32 beyond 3.95.
-fn erf_f32(x: Value<'_>) -> Value<'_> {
-    let magnitude = x.abs().at_most(3.95);
+fn erf_f32(x: Term<'_>) -> Term<'_> {
+    let magnitude = x.absf().at_most(3.95);
     let near = magnitude.lt(1.15);
     let value = near.select(magnitude * magnitude, magnitude).polynomial_by(near, &ERF_F32, &ROOT_OF_ERFC_F32);
     let square = value * value;
@@ -109,7 +109,7 @@ fn erf_f32(x: Value<'_>) -> Value<'_> {
 }
 
 /// erfc x for x ≥ 0, in f64.
-fn erfc_of_magnitude<'c>(x: Value<'c>, scaled: &[f64], center: f64) -> Value<'c> {
+fn erfc_of_magnitude<'f>(x: Term<'f>, scaled: &[f64], center: f64) -> Term<'f> {
     let t = (x - center) / (x + center);
     let factor = t.polynomial(scaled) / x.mul_add(2.0, 1.0);
     // e^-(high + low) = 2^n (1 + e), where the product with the factor rounds once.
@@ -121,9 +121,9 @@ fn erfc_of_magnitude<'c>(x: Value<'c>, scaled: &[f64], center: f64) -> Value<'c>
 }
 
 /// erfc x; f32 by way of f64, as the rounding errors of three factors would add up.
-pub fn erfc(x: Value<'_>) -> Value<'_> {
-    let wide = x.to_f64();
-    let magnitude = wide.abs().at_most(x.choose(10.2, 27.5));
+pub fn erfc(x: Term<'_>) -> Term<'_> {
+    let wide = x.extf(Scalar::F64);
+    let magnitude = wide.absf().at_most(x.choose(10.2, 27.5));
     let result = match x.is_f32() {
         true => erfc_of_magnitude(magnitude, &ERFCX_F32, 2.0),
         false => {
@@ -133,5 +133,5 @@ pub fn erfc(x: Value<'_>) -> Value<'_> {
         }
     };
     let result = wide.lt(0.0).select(2.0 - result, result);
-    if x.is_f32() { result.to_f32() } else { result }
+    if x.is_f32() { result.truncf(Scalar::F32) } else { result }
 }

@@ -8,7 +8,7 @@
 //! is then in the range of normal numbers. What fades to zero is not computed: processors take a hundred times longer
 //! for a product that underflows, and a softmax with a mask is made of such.
 
-use super::code::Value;
+use fusebox_core::builder::Term;
 
 /// `(e^r - 1 - r) / r²` on |r| ≤ ln 2 / 2, for [`exp`] in f32: 2^-28 of e^r.
 const EXP_TAIL_F32: [f64; 5] =
@@ -65,24 +65,24 @@ pub(super) const LN_2_HIGH_F32: f64 = 0.693359375;
 pub(super) const LN_2_LOW_F32: f64 = -2.12194440e-4;
 
 /// Sum of a float and this: the float's integer part in the low bits.
-pub(super) fn rounder(x: Value<'_>) -> f64 {
+pub(super) fn rounder(x: Term<'_>) -> f64 {
     x.choose(12582912.0, 6755399441055744.0)
 }
 
 /// `x` split into `n ln 2 + r`.
-pub(super) struct Reduced<'c> {
+pub(super) struct Reduced<'f> {
     /// 1.5·2^(p-1) + n.
-    pub shifted: Value<'c>,
-    pub r: Value<'c>,
+    pub shifted: Term<'f>,
+    pub r: Term<'f>,
 }
 
 /// For |x| up to some 700 only.
-pub(super) fn reduce(x: Value<'_>) -> Reduced<'_> {
+pub(super) fn reduce(x: Term<'_>) -> Reduced<'_> {
     reduce_onto(x, x.number(rounder(x)))
 }
 
 /// The same with a [`rounder`] that some integer was added to.
-fn reduce_onto<'c>(x: Value<'c>, rounder: Value<'c>) -> Reduced<'c> {
+fn reduce_onto<'f>(x: Term<'f>, rounder: Term<'f>) -> Reduced<'f> {
     let shifted = x.mul_add(std::f64::consts::LOG2_E, rounder);
     let n = shifted - rounder;
     let high = x.choose(LN_2_HIGH_F32, 6.93147180369123816490e-01);
@@ -91,27 +91,27 @@ fn reduce_onto<'c>(x: Value<'c>, rounder: Value<'c>) -> Reduced<'c> {
 }
 
 /// 2^n for the `n` in the low bits of `bits`, in the range of normal numbers.
-pub(super) fn power_of_two(bits: Value<'_>) -> Value<'_> {
+pub(super) fn power_of_two(bits: Term<'_>) -> Term<'_> {
     let one = bits.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
-    (bits.shift_left(bits.choose(23_i64, 52)) + one).to_float()
+    (bits.shli(bits.choose(23_i64, 52)) + one).to_float()
 }
 
 /// `x · 2^n`, rounded once, for |n| up to twice the range of exponents.
-pub(super) fn scale<'c>(x: Value<'c>, shifted: Value<'c>) -> Value<'c> {
+pub(super) fn scale<'f>(x: Term<'f>, shifted: Term<'f>) -> Term<'f> {
     let bits = shifted.to_bits();
-    let half = bits.shift_right(1_i64);
+    let half = bits.shrui(1_i64);
     x * power_of_two(half) * power_of_two(bits - half)
 }
 
 /// A power of two in two factors: `2^(n + c)`, for which `c` is added to the rounder, and `2^-c`.
-struct TwoFactors<'c> {
-    rounder: Value<'c>,
-    second: Value<'c>,
+struct TwoFactors<'f> {
+    rounder: Term<'f>,
+    second: Term<'f>,
 }
 
-impl<'c> TwoFactors<'c> {
+impl<'f> TwoFactors<'f> {
     /// For powers of the sign of `x` down to half the smallest number and up to twice the largest.
-    fn by_sign(x: Value<'c>) -> TwoFactors<'c> {
+    fn by_sign(x: Term<'f>) -> TwoFactors<'f> {
         let negative = x.lt(0.0);
         let raised = x.choose(25, 64);
         let rounder = negative.select(rounder(x) + f64::from(raised), x.number(rounder(x) - 1.0));
@@ -119,8 +119,7 @@ impl<'c> TwoFactors<'c> {
     }
 }
 
-/// e^x.
-pub fn exp(x: Value<'_>) -> Value<'_> {
+pub fn exp(x: Term<'_>) -> Term<'_> {
     let counts = x.not_below(x.choose(-104.0, -746.0));
     let power = TwoFactors::by_sign(x);
     let x = counts.select(x.at_most(x.choose(89.0, 710.0)), x.number(0.0));
@@ -130,8 +129,7 @@ pub fn exp(x: Value<'_>) -> Value<'_> {
     counts.select(result, x.number(0.0))
 }
 
-/// 2^x.
-pub fn exp2(x: Value<'_>) -> Value<'_> {
+pub fn exp2(x: Term<'_>) -> Term<'_> {
     let counts = x.not_below(x.choose(-150.0, -1075.0));
     let power = TwoFactors::by_sign(x);
     let x = counts.select(x.at_most(x.choose(129.0, 1025.0)), x.number(0.0));
@@ -142,27 +140,27 @@ pub fn exp2(x: Value<'_>) -> Value<'_> {
 }
 
 /// 2^r for |r| ≤ 1/2.
-pub(super) fn exp2_of_remainder(r: Value<'_>) -> Value<'_> {
+pub(super) fn exp2_of_remainder(r: Term<'_>) -> Term<'_> {
     r.polynomial(r.choose(&EXP2_F32[..], &EXP2_F64)).mul_add(r, 1.0)
 }
 
 /// `e^r - 1` for the remainder of a reduction.
-pub(super) fn expm1_of_remainder(r: Value<'_>) -> Value<'_> {
+pub(super) fn expm1_of_remainder(r: Term<'_>) -> Term<'_> {
     r.polynomial(r.choose(&EXPM1_TAIL_F32[..], &EXPM1_TAIL_F64)).mul_add(r * r, r)
 }
 
 /// e^x - 1 for x in about ±40 (f32) or ±700 (f64); right for tiny x but for the sign of zero.
-pub(super) fn expm1_moderate(x: Value<'_>) -> Value<'_> {
+pub(super) fn expm1_moderate(x: Term<'_>) -> Term<'_> {
     let Reduced { shifted, r } = reduce(x);
     let power = power_of_two(shifted.to_bits());
     expm1_of_remainder(r).mul_add(power, power - 1.0)
 }
 
 /// e^x - 1 = 2^n (e^r - 1) + (2^n - 1), at half the size as 2^n may overflow where the result does not.
-pub fn expm1(x: Value<'_>) -> Value<'_> {
+pub fn expm1(x: Term<'_>) -> Term<'_> {
     let clamped = x.at_most(x.choose(89.0, 710.0)).at_least(x.choose(-18.0, -38.0));
     let Reduced { shifted, r } = reduce(clamped);
     let half_power = power_of_two((shifted - 1.0).to_bits());
     let result = expm1_of_remainder(r).mul_add(half_power, half_power - 0.5) * 2.0;
-    x.abs().lt(x.choose(2f64.powi(-26), 2f64.powi(-55))).select(x, result)
+    x.absf().lt(x.choose(2f64.powi(-26), 2f64.powi(-55))).select(x, result)
 }

@@ -1,9 +1,9 @@
 //! Hyperbolic functions.
 
-use super::code::Value;
 use super::exp::{
     LN_2_HIGH_F32, LN_2_LOW_F32, Reduced, expm1_moderate, expm1_of_remainder, power_of_two, reduce, rounder,
 };
+use fusebox_core::builder::Term;
 
 /// `(e^(2r) - 1 - 2r) / r²` on |r| ≤ ln 2 / 4: 2^-26 of e^(2r) - 1.
 const TANH_F32: [f64; 5] =
@@ -22,15 +22,15 @@ const SINH_F64: [f64; 7] = [
 ];
 
 /// tanh |x| = t / (t + 2) with t = e^(2|x|) - 1, which loses nothing near 0.
-pub fn tanh(x: Value<'_>) -> Value<'_> {
-    let magnitude = x.abs().at_most(x.choose(10.0, 20.0));
+pub fn tanh(x: Term<'_>) -> Term<'_> {
+    let magnitude = x.absf().at_most(x.choose(10.0, 20.0));
     let t = if x.is_f32() { expm1_twice_f32(magnitude) } else { expm1_moderate(magnitude + magnitude) };
     (t / (t + 2.0)).copysign(x)
 }
 
 /// e^(2x) - 1 for x from 0 to 10. The larger `t`, the less its error counts in `t / (t + 2)`: so the first 24 bits of
 /// `ln 2` do if their product with `n` is exact.
-fn expm1_twice_f32(x: Value<'_>) -> Value<'_> {
+fn expm1_twice_f32(x: Term<'_>) -> Term<'_> {
     let shifted = x.mul_add(2.0 * std::f64::consts::LOG2_E, rounder(x));
     let n = shifted - rounder(x);
     let r = match x.has_fma() {
@@ -44,15 +44,15 @@ fn expm1_twice_f32(x: Value<'_>) -> Value<'_> {
 }
 
 /// `(e^|x| - 1) / 4`, which is finite wherever sinh and cosh are.
-fn quarter_expm1(magnitude: Value<'_>) -> Value<'_> {
+fn quarter_expm1(magnitude: Term<'_>) -> Term<'_> {
     let Reduced { shifted, r } = reduce(magnitude.at_most(magnitude.choose(89.5, 710.6)));
     let quarter_power = power_of_two((shifted - 2.0).to_bits());
     expm1_of_remainder(r).mul_add(quarter_power, quarter_power - 0.25)
 }
 
 /// sinh |x|: a polynomial below 1, above it (t + t / (t + 1)) / 2 with t = e^|x| - 1.
-pub fn sinh(x: Value<'_>) -> Value<'_> {
-    let magnitude = x.abs();
+pub fn sinh(x: Term<'_>) -> Term<'_> {
+    let magnitude = x.absf();
     let square = magnitude * magnitude;
     let small = square.polynomial(x.choose(&SINH_F32[..], &SINH_F64)).mul_add(square * magnitude, magnitude);
     let quarter = quarter_expm1(magnitude);
@@ -61,7 +61,7 @@ pub fn sinh(x: Value<'_>) -> Value<'_> {
 }
 
 /// cosh x = e^|x| / 2 + 1 / (2 e^|x|).
-pub fn cosh(x: Value<'_>) -> Value<'_> {
-    let quarter = quarter_expm1(x.abs()) + 0.25;
+pub fn cosh(x: Term<'_>) -> Term<'_> {
+    let quarter = quarter_expm1(x.absf()) + 0.25;
     (quarter + quarter) + 0.125 / quarter
 }

@@ -1,8 +1,8 @@
 //! Inverse trigonometric and inverse hyperbolic functions.
 
-use super::code::Value;
 use super::log::log_of_sum;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
+use fusebox_core::builder::Term;
 
 /// `(asin x - x) / x³` in x² on |x| ≤ 1/2: 2^-32 and 2^-59 of asin x.
 const ASIN_F32: [f64; 6] = [
@@ -55,21 +55,21 @@ const ATAN_F64: [f64; 11] = [
 ];
 
 /// The two parts of π/2.
-fn half_pi(like: Value<'_>) -> (f64, f64) {
+fn half_pi(like: Term<'_>) -> (f64, f64) {
     like.choose((1.5707963705062866, -4.371138828673793e-08), (1.5707963267948966, 6.123233995736766e-17))
 }
 
 /// What asin and acos share: for |x| ≤ 1/2 the argument itself, above it √((1 - |x|) / 2), which is where
 /// `asin |x| = π/2 - 2 asin √…`.
-struct Arcsine<'c> {
-    beyond: Value<'c>,
-    root: Value<'c>,
+struct Arcsine<'f> {
+    beyond: Term<'f>,
+    root: Term<'f>,
     /// asin root - root.
-    tail: Value<'c>,
+    tail: Term<'f>,
 }
 
-fn arcsine(x: Value<'_>) -> Arcsine<'_> {
-    let magnitude = x.abs();
+fn arcsine(x: Term<'_>) -> Arcsine<'_> {
+    let magnitude = x.absf();
     let beyond = magnitude.gt(0.5);
     let square = beyond.select((1.0 - magnitude) * 0.5, x * x);
     let root = beyond.select(square.sqrt(), magnitude);
@@ -77,8 +77,7 @@ fn arcsine(x: Value<'_>) -> Arcsine<'_> {
     Arcsine { beyond, root, tail }
 }
 
-/// asin x.
-pub fn asin(x: Value<'_>) -> Value<'_> {
+pub fn asin(x: Term<'_>) -> Term<'_> {
     let Arcsine { beyond, root, tail } = arcsine(x);
     let (high, low) = half_pi(x);
     let leading = fast_two_sum(x.number(high), root * -2.0);
@@ -86,8 +85,7 @@ pub fn asin(x: Value<'_>) -> Value<'_> {
     beyond.select(complement, root + tail).copysign(x)
 }
 
-/// acos x.
-pub fn acos(x: Value<'_>) -> Value<'_> {
+pub fn acos(x: Term<'_>) -> Term<'_> {
     let Arcsine { beyond, root, tail } = arcsine(x);
     let (high, low) = half_pi(x);
     let negative = x.lt(0.0);
@@ -98,7 +96,7 @@ pub fn acos(x: Value<'_>) -> Value<'_> {
 }
 
 /// The arctangent of `numerator / denominator` in [0, 1], as a multiple of π/4 (0 or 1) and a rest.
-fn atan_of_quotient<'c>(numerator: Value<'c>, denominator: Value<'c>) -> (Value<'c>, Pair<'c>) {
+fn atan_of_quotient<'f>(numerator: Term<'f>, denominator: Term<'f>) -> (Term<'f>, Pair<'f>) {
     let zero = numerator.number(0.0);
     if numerator.is_f32() {
         let t = numerator / denominator;
@@ -116,7 +114,7 @@ fn atan_of_quotient<'c>(numerator: Value<'c>, denominator: Value<'c>) -> (Value<
 }
 
 /// `quarters · π/4 + rest`, or `- rest` where `subtract`.
-fn add_quarters<'c>(quarters: Value<'c>, subtract: Value<'c>, rest: Pair<'c>) -> Value<'c> {
+fn add_quarters<'f>(quarters: Term<'f>, subtract: Term<'f>, rest: Pair<'f>) -> Term<'f> {
     // π/4 with a few zeros at the end, so that up to 4 of them are exact.
     let (high, low) =
         quarters.choose((0.7853975296020508, 6.337954232549237e-07), (0.7853981633974474, 9.18794589678809e-16));
@@ -127,9 +125,8 @@ fn add_quarters<'c>(quarters: Value<'c>, subtract: Value<'c>, rest: Pair<'c>) ->
     sum.high + (sum.low + quarters.mul_add(low, tail))
 }
 
-/// atan x.
-pub fn atan(x: Value<'_>) -> Value<'_> {
-    let magnitude = x.abs();
+pub fn atan(x: Term<'_>) -> Term<'_> {
+    let magnitude = x.absf();
     let swapped = magnitude.gt(1.0);
     let one = x.number(1.0);
     let (quarters, rest) = atan_of_quotient(swapped.select(one, magnitude), swapped.select(magnitude, one));
@@ -138,8 +135,8 @@ pub fn atan(x: Value<'_>) -> Value<'_> {
 }
 
 /// The angle of the point (x, y), called with y first.
-pub fn atan2<'c>(y: Value<'c>, x: Value<'c>) -> Value<'c> {
-    let (across, up) = (x.abs(), y.abs());
+pub fn atan2<'f>(y: Term<'f>, x: Term<'f>) -> Term<'f> {
+    let (across, up) = (x.absf(), y.absf());
     let swapped = up.gt(across);
     let (small, large) = (swapped.select(across, up), swapped.select(up, across));
     // Away from both ends of the exponents; equal infinities are at 45°, and 0 / 0 is 0.
@@ -156,8 +153,8 @@ pub fn atan2<'c>(y: Value<'c>, x: Value<'c>) -> Value<'c> {
 }
 
 /// asinh |x| = ln(1 + t) with t = |x| + x² / (1 + √(x² + 1)); for large |x| it is ln |x| + ln 2.
-pub fn asinh(x: Value<'_>) -> Value<'_> {
-    let magnitude = x.abs();
+pub fn asinh(x: Term<'_>) -> Term<'_> {
+    let magnitude = x.absf();
     let large = magnitude.gt(x.choose(2f64.powi(14), 2f64.powi(30)));
     let square = magnitude * magnitude;
     let excess = square / ((square + 1.0).sqrt() + 1.0);
@@ -167,7 +164,7 @@ pub fn asinh(x: Value<'_>) -> Value<'_> {
 }
 
 /// `ln(1 + rest)`, or where `large`, ln 2 + ln `magnitude`.
-fn log_of_one_and<'c>(rest: Pair<'c>, magnitude: Value<'c>, large: Value<'c>) -> Value<'c> {
+fn log_of_one_and<'f>(rest: Pair<'f>, magnitude: Term<'f>, large: Term<'f>) -> Term<'f> {
     let sum = two_sum(rest.high, magnitude.number(1.0));
     let zero = magnitude.number(0.0);
     let logarithm = log_of_sum(large.select(magnitude, sum.high), large.select(zero, sum.low + rest.low));
@@ -176,7 +173,7 @@ fn log_of_one_and<'c>(rest: Pair<'c>, magnitude: Value<'c>, large: Value<'c>) ->
 }
 
 /// acosh x = ln(1 + t + √(t (t + 2))) with t = x - 1, the root corrected by its residue.
-pub fn acosh(x: Value<'_>) -> Value<'_> {
+pub fn acosh(x: Term<'_>) -> Term<'_> {
     let large = x.gt(x.choose(2f64.powi(14), 2f64.powi(30)));
     let t = x - 1.0;
     let next = two_sum(t, x.number(2.0));
@@ -194,8 +191,8 @@ pub fn acosh(x: Value<'_>) -> Value<'_> {
 }
 
 /// atanh |x| = ln(1 + 2|x| / (1 - |x|)) / 2, the quotient corrected by its residue.
-pub fn atanh(x: Value<'_>) -> Value<'_> {
-    let magnitude = x.abs();
+pub fn atanh(x: Term<'_>) -> Term<'_> {
+    let magnitude = x.absf();
     let denominator = two_sum(x.number(1.0), -magnitude);
     let double = magnitude + magnitude;
     let quotient = double / denominator.high;

@@ -4,8 +4,8 @@
 //! `f - f²/2 + f³ P(f)` with a minimax P; in f64 it is, with `s = f / (2 + f)`, the odd series in `s` put as
 //! `f - (f²/2 - s (f²/2 + R(s²)))`, as in Sun's fdlibm, so that the leading term carries no error.
 
-use super::code::Value;
 use super::pair::two_sum;
+use fusebox_core::builder::Term;
 
 /// `(ln(1 + f) - f + f²/2) / f³`: 2^-27 of ln(1 + f).
 const LOG_TAIL_F32: [f64; 8] = [
@@ -30,21 +30,21 @@ const LOG_SERIES_F64: [f64; 7] = [
 ];
 
 /// A positive number as `2^k (1 + f)`.
-pub(super) struct Split<'c> {
+pub(super) struct Split<'f> {
     /// `k` as a float.
-    pub k: Value<'c>,
-    pub f: Value<'c>,
+    pub k: Term<'f>,
+    pub f: Term<'f>,
     /// `k` plus the bias, as an integer.
-    pub biased: Value<'c>,
+    pub biased: Term<'f>,
 }
 
 /// Splits a positive normal number.
-pub(super) fn split_normal(x: Value<'_>) -> Split<'_> {
+pub(super) fn split_normal(x: Term<'_>) -> Split<'_> {
     split_scaled(x, x.number(x.choose(127.0, 1023.0)))
 }
 
 /// Splits a positive number, denormal ones too.
-pub(super) fn split(x: Value<'_>) -> Split<'_> {
+pub(super) fn split(x: Term<'_>) -> Split<'_> {
     let tiny = x.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
     let scaled = x * x.choose(8388608.0, 4503599627370496.0);
     let (bias, scaled_bias) = x.choose((127.0, 150.0), (1023.0, 1075.0));
@@ -52,12 +52,12 @@ pub(super) fn split(x: Value<'_>) -> Split<'_> {
 }
 
 /// Splits a normal number whose exponent is `bias` too large.
-fn split_scaled<'c>(x: Value<'c>, bias: Value<'c>) -> Split<'c> {
+fn split_scaled<'f>(x: Term<'f>, bias: Term<'f>) -> Split<'f> {
     let root = x.choose(0x3f35_04f3_i64, 0x3fe6_a09e_667f_3bcd);
     let one = x.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
     let mantissa = x.choose(0x007f_ffff_i64, 0x000f_ffff_ffff_ffff);
     let bits = x.to_bits() + (one - root);
-    let biased = bits.shift_right(x.choose(23_i64, 52));
+    let biased = bits.shrui(x.choose(23_i64, 52));
     // 2^(p-1) + biased, then back: cheaper than a conversion in f64.
     let offset = x.choose(8388608.0, 4503599627370496.0);
     let offset_bits = x.choose(0x4b00_0000_i64, 0x4330_0000_0000_0000);
@@ -66,7 +66,7 @@ fn split_scaled<'c>(x: Value<'c>, bias: Value<'c>) -> Split<'c> {
 }
 
 /// `ln(1 + f) - f` for the `f` of a split.
-pub(super) fn log_tail(f: Value<'_>) -> Value<'_> {
+pub(super) fn log_tail(f: Term<'_>) -> Term<'_> {
     if f.is_f32() {
         let square = f * f;
         let cubic = f.polynomial(&LOG_TAIL_F32) * f;
@@ -80,28 +80,27 @@ pub(super) fn log_tail(f: Value<'_>) -> Value<'_> {
 }
 
 /// Infinity, NaN, zero and negative arguments of a logarithm of `x`.
-fn with_special_cases<'c>(x: Value<'c>, result: Value<'c>) -> Value<'c> {
+fn with_special_cases<'f>(x: Term<'f>, result: Term<'f>) -> Term<'f> {
     let result = x.lt(f64::INFINITY).select(result, x);
     let result = x.lt(0.0).select(f64::NAN, result);
     x.eq(0.0).select(f64::NEG_INFINITY, result)
 }
 
 /// `k ln 2 + f + tail`.
-fn log_sum<'c>(k: Value<'c>, f: Value<'c>, tail: Value<'c>) -> Value<'c> {
+fn log_sum<'f>(k: Term<'f>, f: Term<'f>, tail: Term<'f>) -> Term<'f> {
     let high = k.choose(0.693359375, 6.93147180369123816490e-01);
     let low = k.choose(-2.12194440e-4, 1.90821492927058770002e-10);
     k.mul_add(high, f + k.mul_add(low, tail))
 }
 
-/// ln x.
-pub fn log(x: Value<'_>) -> Value<'_> {
+pub fn log(x: Term<'_>) -> Term<'_> {
     let Split { k, f, .. } = split(x);
     with_special_cases(x, log_sum(k, f, log_tail(f)))
 }
 
 /// A logarithm to another base: `k · log 2 + (f + tail) / ln base`, with the leading product `f / ln base`
 /// taken apart exactly where there is FMA.
-fn log_to_base<'c>(x: Value<'c>, log_of_2: (f64, f64), inverse: (f64, f64)) -> Value<'c> {
+fn log_to_base<'f>(x: Term<'f>, log_of_2: (f64, f64), inverse: (f64, f64)) -> Term<'f> {
     let Split { k, f, .. } = split(x);
     let leading = f * inverse.0;
     let error = if x.has_fma() { f.mul_add(inverse.0, -leading) } else { x.number(0.0) };
@@ -112,31 +111,31 @@ fn log_to_base<'c>(x: Value<'c>, log_of_2: (f64, f64), inverse: (f64, f64)) -> V
 }
 
 /// The logarithm to base 2.
-pub fn log2(x: Value<'_>) -> Value<'_> {
+pub fn log2(x: Term<'_>) -> Term<'_> {
     let inverse = x.choose((1.4426950216293335, 1.9259629911266175e-8), (1.4426950408889634, 2.0355273740931033e-17));
     log_to_base(x, (1.0, 0.0), inverse)
 }
 
 /// The logarithm to base 10.
-pub fn log10(x: Value<'_>) -> Value<'_> {
+pub fn log10(x: Term<'_>) -> Term<'_> {
     let of_2 = x.choose((0.30102920532226563, 7.903415166765626e-7), (0.30102999566361177, 3.694239077158931e-13));
     let inverse = x.choose((0.4342944920063019, -1.0103049952192578e-8), (0.4342944819032518, 1.098319650216765e-17));
     log_to_base(x, of_2, inverse)
 }
 
 /// `ln(1 + x)` for x ≥ -1 whose `1 + x` is given as `sum + error`; the error is added to `f`.
-pub(super) fn log_of_sum<'c>(sum: Value<'c>, error: Value<'c>) -> Value<'c> {
+pub(super) fn log_of_sum<'f>(sum: Term<'f>, error: Term<'f>) -> Term<'f> {
     let Split { k, f, biased } = split_normal(sum);
     // 2^-k; where k is near its end the error does not matter any more.
     let (bias, digits) = sum.choose((127_i64, 23_i64), (1023, 52));
     let limited = biased.gt(2 * bias - 1).select(2 * bias - 1, biased);
-    let inverse = (-limited + 2 * bias).shift_left(digits).to_float();
+    let inverse = (-limited + 2 * bias).shli(digits).to_float();
     let f = error.mul_add(inverse, f);
     log_sum(k, f, log_tail(f))
 }
 
 /// ln(1 + x).
-pub fn log1p(x: Value<'_>) -> Value<'_> {
+pub fn log1p(x: Term<'_>) -> Term<'_> {
     let sum = two_sum(x, x.number(1.0));
     let result = log_of_sum(sum.high, sum.low);
     let result = x.lt(f64::INFINITY).select(result, x);

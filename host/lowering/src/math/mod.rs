@@ -6,7 +6,6 @@
 // Coefficients are what a fit gave; that some are close to a constant with a name means nothing.
 #![allow(clippy::approx_constant, clippy::excessive_precision)]
 
-mod code;
 mod erf;
 mod exp;
 mod hyperbolic;
@@ -20,10 +19,8 @@ mod trig;
 
 use std::collections::BTreeSet;
 
-use fusebox_core::builder::{BuildError, OpKind, Scalar};
-use fusebox_core::ir::Function;
-
-use code::{Code, Value};
+use fusebox_core::builder::{BuildError, Formula, FunctionBuilder, OpKind, Scalar, Term};
+use fusebox_core::ir::{Function, Value};
 
 /// Why the library does not give a function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,9 +34,9 @@ pub enum LibraryError {
 }
 
 /// How a function is written.
-enum Formula {
-    Unary(for<'c> fn(Value<'c>) -> Value<'c>),
-    Binary(for<'c> fn(Value<'c>, Value<'c>) -> Value<'c>),
+enum Written {
+    Unary(for<'f> fn(Term<'f>) -> Term<'f>),
+    Binary(for<'f> fn(Term<'f>, Term<'f>) -> Term<'f>),
 }
 
 struct Definition {
@@ -47,7 +44,7 @@ struct Definition {
     operation: OpKind,
     /// Its names for f32 and f64.
     symbols: [&'static str; 2],
-    formula: Formula,
+    written: Written,
 }
 
 macro_rules! functions {
@@ -55,7 +52,7 @@ macro_rules! functions {
         &[$(Definition {
             operation: OpKind::$operation,
             symbols: [concat!("fusebox_", $name, "_f32"), concat!("fusebox_", $name, "_f64")],
-            formula: Formula::$kind($formula),
+            written: Written::$kind($formula),
         }),*]
     };
 }
@@ -129,13 +126,17 @@ fn definition(symbol: &str, fma: bool) -> Result<Function, LibraryError> {
     let known = FUNCTIONS.iter().find_map(|f| Some((f, f.symbols.iter().position(|s| *s == symbol)?)));
     let Some((definition, width)) = known else { return Err(LibraryError::UnknownFunction(symbol.to_owned())) };
     let ty = [Scalar::F32, Scalar::F64][width];
-    let code = Code::new(symbol, fma);
-    let result = match definition.formula {
-        Formula::Unary(formula) => formula(code.argument(ty)).id(),
-        Formula::Binary(formula) => {
-            let (x, y) = (code.argument(ty), code.argument(ty));
-            formula(x, y).id()
-        }
+    let mut builder = FunctionBuilder::new(symbol);
+    builder.set_private();
+    let count = if matches!(definition.written, Written::Unary(_)) { 1 } else { 2 };
+    let arguments: Vec<Value> = (0..count).map(|_| builder.argument(ty)).collect();
+    let formula = Formula::new(builder, fma);
+    let argument = |number: usize| formula.term(arguments[number]);
+    let result = match definition.written {
+        Written::Unary(write) => write(argument(0)).id(),
+        Written::Binary(write) => write(argument(0), argument(1)).id(),
     };
-    Ok(code.finish(result)?)
+    let mut builder = formula.into_inner();
+    builder.ret(&[result]);
+    Ok(builder.finish()?)
 }

@@ -3,10 +3,10 @@
 //! The error of the logarithm is multiplied by up to 150 (f32) or 1075 (f64). f32 therefore works in f64;
 //! f64 works with the logarithm as a sum of two numbers, good to 2^-65.
 
-use super::code::Value;
 use super::exp::{exp2_of_remainder, power_of_two, rounder, scale};
 use super::log::{Split, split, split_normal};
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
+use fusebox_core::builder::{Scalar, Term};
 
 /// `log2((1 + s) / (1 - s)) / s` in s²: 2^-38.
 const LOG2_SERIES_F32: [f64; 5] =
@@ -33,9 +33,8 @@ const LOG_SERIES_F64: [f64; 8] = [
     0.11982880065255049,
 ];
 
-/// x^y.
-pub fn pow<'c>(x: Value<'c>, y: Value<'c>) -> Value<'c> {
-    let magnitude = x.abs();
+pub fn pow<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
+    let magnitude = x.absf();
     let result = if x.is_f32() { magnitude_f32(magnitude, y) } else { magnitude_f64(magnitude, y) };
     let integer = y.trunc().eq(y);
     let half = y * 0.5;
@@ -49,26 +48,26 @@ pub fn pow<'c>(x: Value<'c>, y: Value<'c>) -> Value<'c> {
 }
 
 /// Logarithm of 0 and infinity: their logarithm is infinite, and so are its products.
-fn with_special_logarithms<'c>(magnitude: Value<'c>, logarithm: Value<'c>) -> Value<'c> {
+fn with_special_logarithms<'f>(magnitude: Term<'f>, logarithm: Term<'f>) -> Term<'f> {
     let logarithm = magnitude.eq(0.0).select(f64::NEG_INFINITY, logarithm);
     magnitude.eq(f64::INFINITY).select(f64::INFINITY, logarithm)
 }
 
-fn magnitude_f32<'c>(magnitude: Value<'c>, y: Value<'c>) -> Value<'c> {
+fn magnitude_f32<'f>(magnitude: Term<'f>, y: Term<'f>) -> Term<'f> {
     // Every f32 is a normal f64.
-    let wide = magnitude.to_f64();
+    let wide = magnitude.extf(Scalar::F64);
     let Split { k, f, .. } = split_normal(wide);
     let s = f / (f + 2.0);
     let logarithm = (s * s).polynomial(&LOG2_SERIES_F32).mul_add(s, k);
-    let exponent = y.to_f64() * with_special_logarithms(wide, logarithm);
+    let exponent = y.extf(Scalar::F64) * with_special_logarithms(wide, logarithm);
     let exponent = exponent.at_most(200.0).at_least(-200.0);
     let shifted = exponent + rounder(wide);
     let r = exponent - (shifted - rounder(wide));
     let power = power_of_two(shifted.to_bits());
-    (r.polynomial(&EXP2_F32) * power).to_f32()
+    (r.polynomial(&EXP2_F32) * power).truncf(Scalar::F32)
 }
 
-fn magnitude_f64<'c>(magnitude: Value<'c>, y: Value<'c>) -> Value<'c> {
+fn magnitude_f64<'f>(magnitude: Term<'f>, y: Term<'f>) -> Term<'f> {
     let Pair { high, low } = log2_pair(magnitude);
     let high = with_special_logarithms(magnitude, high);
     let product = two_product(y, high);
@@ -81,7 +80,7 @@ fn magnitude_f64<'c>(magnitude: Value<'c>, y: Value<'c>) -> Value<'c> {
 }
 
 /// log2 of a positive number.
-fn log2_pair(x: Value<'_>) -> Pair<'_> {
+fn log2_pair(x: Term<'_>) -> Pair<'_> {
     let Split { k, f, .. } = split(x);
     // s = f / (2 + f), where 2 + f is two numbers.
     let denominator = two_sum(f.number(2.0), f);

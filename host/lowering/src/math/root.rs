@@ -1,8 +1,8 @@
 //! Cube root and reciprocal square root.
 
-use super::code::Value;
 use super::exp::power_of_two;
 use super::pair::two_product;
+use fusebox_core::builder::Term;
 
 /// ∛m on [1, 8), within 0.6 %.
 const CBRT_START: [f64; 4] = [0.6816913073997567, 0.3645246132152669, -0.04331028374644075, 0.002313315242298395];
@@ -11,19 +11,19 @@ const CBRT_START: [f64; 4] = [0.6816913073997567, 0.3645246132152669, -0.0433102
 const RSQRT_START: (i64, i64) = (0x5f37_5a86, 0x5fe6_eb50_c7b5_37a9);
 
 /// ∛x = 2^q ∛m with 1 ≤ m < 8: a polynomial and two of Halley's steps, the last from an exact residue.
-pub fn cbrt(x: Value<'_>) -> Value<'_> {
-    let magnitude = x.abs();
+pub fn cbrt(x: Term<'_>) -> Term<'_> {
+    let magnitude = x.absf();
     let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
     let tiny = magnitude.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
     let scaled = tiny.select(magnitude * x.choose(2f64.powi(24), 2f64.powi(54)), magnitude);
     let bits = scaled.to_bits();
     // The exponent plus a multiple of 3, divided by 3 as a product; exact for such small numbers.
     let offset = x.choose(255_i64, 2046);
-    let raised = bits.shift_right(digits) + (offset - bias);
-    let third = (raised * 21846_i64).shift_right(16_i64);
+    let raised = bits.shrui(digits) + (offset - bias);
+    let third = (raised * 21846_i64).shrui(16_i64);
     let power = raised - third - third - third;
     let mantissa = bits & ((1_i64 << digits) - 1);
-    let m = (mantissa | (power + bias).shift_left(digits)).to_float();
+    let m = (mantissa | (power + bias).shli(digits)).to_float();
     let start = m.polynomial(&CBRT_START);
     let cube = start * start * start;
     let t = start * (m.mul_add(2.0, cube) / cube.mul_add(2.0, m));
@@ -40,10 +40,10 @@ pub fn cbrt(x: Value<'_>) -> Value<'_> {
 
 /// 1 / √x: a guess from half the exponent, within 3.5 %, and steps of third order, y (1 + e/2 + 3/8 e²) with
 /// e = 1 - x y²; the last takes what x y loses in rounding into account. A root and a quotient take longer than all of it.
-pub fn rsqrt(x: Value<'_>) -> Value<'_> {
+pub fn rsqrt(x: Term<'_>) -> Term<'_> {
     let tiny = x.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
     let scaled = tiny.select(x * x.choose(2f64.powi(24), 2f64.powi(54)), x);
-    let half = scaled.to_bits().shift_right(1_i64);
+    let half = scaled.to_bits().shrui(1_i64);
     let mut y = (half.integer(x.choose(RSQRT_START.0, RSQRT_START.1)) - half).to_float();
     for _ in 1..x.choose(2, 3) {
         let residue = (-(scaled * y)).mul_add(y, 1.0);
@@ -59,7 +59,7 @@ pub fn rsqrt(x: Value<'_>) -> Value<'_> {
     regular.select(y, irregular)
 }
 
-fn rsqrt_step<'c>(y: Value<'c>, residue: Value<'c>) -> Value<'c> {
+fn rsqrt_step<'f>(y: Term<'f>, residue: Term<'f>) -> Term<'f> {
     let factor = residue.mul_add(0.375, 0.5);
     y.mul_add(residue * factor, y)
 }

@@ -8,9 +8,9 @@
 //! * f64: below 2^20 three pieces of π/2 of 33 bits and a rest, `r` as a sum of two (Cody and Waite); above,
 //!   in a loop that runs once, Payne and Hanek's product with 192 bits of 2/π in integers.
 
-use super::code::Value;
 use super::exp::rounder;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
+use fusebox_core::builder::{IntPredicate, Scalar, Term};
 
 /// Below each bound: two pieces of 29 bits of 2/π, and the following 53 bits.
 const TWO_OVER_PI_F32: [(f64, [f64; 3]); 4] = [
@@ -79,18 +79,18 @@ const TAN_F32: [f64; 7] = [
 ];
 
 /// |x| reduced.
-struct Reduced<'c> {
+struct Reduced<'f> {
     /// The number of quarter turns in the two low bits.
-    quadrant: Value<'c>,
-    r: Pair<'c>,
+    quadrant: Term<'f>,
+    r: Pair<'f>,
 }
 
-fn reduce(x: Value<'_>) -> Reduced<'_> {
-    let magnitude = x.abs();
+fn reduce(x: Term<'_>) -> Reduced<'_> {
+    let magnitude = x.absf();
     let [quadrant, high, low] = reduce_moderate(magnitude);
     let high = magnitude.ge(MODERATE).select(magnitude, high);
     // Runs once, for large arguments. As a loop, as LLVM would run both sides of a branch for every lane.
-    let [quadrant, high, low] = x.code().repeat_while(
+    let [quadrant, high, low] = x.formula().repeat_while(
         [quadrant, high, low],
         |[_, high, _]| high.ge(MODERATE),
         |[_, high, _]| reduce_large(high),
@@ -99,9 +99,9 @@ fn reduce(x: Value<'_>) -> Reduced<'_> {
 }
 
 /// |x| of an f32: the quadrant in the two low bits of an i64, and the rest in f64.
-fn reduce_single(x: Value<'_>) -> (Value<'_>, Value<'_>) {
-    let magnitude = x.abs();
-    let wide = magnitude.to_f64();
+fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
+    let magnitude = x.absf();
+    let wide = magnitude.extf(Scalar::F64);
     let [(_, first), rest @ ..] = &TWO_OVER_PI_F32;
     let mut pieces = first.map(|piece| wide.number(piece));
     let mut bound = TWO_OVER_PI_F32[0].0;
@@ -120,7 +120,7 @@ fn reduce_single(x: Value<'_>) -> (Value<'_>, Value<'_>) {
 }
 
 /// Below 2^20 quarter turns. With FMA the pieces of π/2 have 53 bits; without, 33, so that products are exact.
-fn reduce_moderate(magnitude: Value<'_>) -> [Value<'_>; 3] {
+fn reduce_moderate(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let shifted = magnitude.mul_add(std::f64::consts::FRAC_2_PI, rounder(magnitude));
     let n = shifted - rounder(magnitude);
     if n.has_fma() {
@@ -140,27 +140,27 @@ fn reduce_moderate(magnitude: Value<'_>) -> [Value<'_>; 3] {
 }
 
 /// `m · 2/π` modulo 4 from 192 bits of 2/π, chosen by the exponent.
-fn reduce_large(magnitude: Value<'_>) -> [Value<'_>; 3] {
+fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let bits = magnitude.to_bits();
     let mantissa = (bits & 0x000f_ffff_ffff_ffff_i64) | 0x0010_0000_0000_0000_i64;
     // Of 64 zeros and 2/π the first bit that matters. Infinity and NaN read beyond the table: zeros.
-    let start = bits.shift_right(52_i64) + (64 - 1023 - 54);
-    let (word, shift) = (start.shift_right(6_i64), start & 63_i64);
-    let words: [Value<'_>; 4] = std::array::from_fn(|i| table_word(word, i));
-    let window: [Value<'_>; 3] = std::array::from_fn(|i| {
+    let start = bits.shrui(52_i64) + (64 - 1023 - 54);
+    let (word, shift) = (start.shrui(6_i64), start & 63_i64);
+    let words: [Term<'_>; 4] = std::array::from_fn(|i| table_word(word, i));
+    let window: [Term<'_>; 3] = std::array::from_fn(|i| {
         // Two shifts, as one by 64 would be poison.
-        words[i].shift_left(shift) | words[i + 1].shift_right(1_i64).shift_right(shift ^ 63_i64)
+        words[i].shli(shift) | words[i + 1].shrui(1_i64).shrui(shift ^ 63_i64)
     });
     let (middle_low, middle_high) = mantissa.multiply_wide(window[1]);
     let (_, low_high) = mantissa.multiply_wide(window[2]);
     let middle = middle_low + low_high;
-    let carry = middle.unsigned_lt(low_high).select(1_i64, middle.integer(0));
+    let carry = middle.cmpi(IntPredicate::Ult, low_high).select(1_i64, middle.integer(0));
     let top = mantissa * window[0] + middle_high + carry;
-    let quadrant = top.shift_right(62_i64) + (top.shift_right(61_i64) & 1_i64);
+    let quadrant = top.shrui(62_i64) + (top.shrui(61_i64) & 1_i64);
     // The fraction of a quarter turn in [-1/2, 1/2), as 128 bits with a sign, then as a magnitude.
-    let high = top.shift_left(2_i64) | middle.shift_right(62_i64);
-    let low = middle.shift_left(2_i64);
-    let sign = high.shift_right_signed(63_i64);
+    let high = top.shli(2_i64) | middle.shrui(62_i64);
+    let low = middle.shli(2_i64);
+    let sign = high.shrsi(63_i64);
     let fraction = fraction_to_pair(high ^ sign, low ^ sign);
     let r = fraction.times(Pair::of(magnitude, 1.5707963267948966, 6.123233995736766e-17));
     let flip = sign & i64::MIN;
@@ -170,24 +170,20 @@ fn reduce_large(magnitude: Value<'_>) -> [Value<'_>; 3] {
 }
 
 /// Entry `word + i` of the table, by a chain of selects: this runs rarely.
-fn table_word(word: Value<'_>, i: usize) -> Value<'_> {
+fn table_word(word: Term<'_>, i: usize) -> Term<'_> {
     let entries = TWO_OVER_PI[i..].iter().enumerate();
     entries.fold(word.integer(0), |rest, (at, &entry)| word.eq(at as i64).select(entry as i64, rest))
 }
 
 /// An unsigned fraction of 128 bits as a pair, in 32-bit steps that are exact.
-fn fraction_to_pair<'c>(high: Value<'c>, low: Value<'c>) -> Pair<'c> {
-    let part = |bits: Value<'c>, exponent: i32| {
+fn fraction_to_pair<'f>(high: Term<'f>, low: Term<'f>) -> Pair<'f> {
+    let part = |bits: Term<'f>, exponent: i32| {
         let offset = 4503599627370496.0;
         ((bits | 0x4330_0000_0000_0000_i64).to_float() - offset) * 2f64.powi(exponent)
     };
     let mask = 0xffff_ffff_i64;
-    let parts = [
-        part(high.shift_right(32_i64), -32),
-        part(high & mask, -64),
-        part(low.shift_right(32_i64), -96),
-        part(low & mask, -128),
-    ];
+    let parts =
+        [part(high.shrui(32_i64), -32), part(high & mask, -64), part(low.shrui(32_i64), -96), part(low & mask, -128)];
     let tail = two_sum(parts[2], parts[3]);
     let middle = two_sum(parts[1], tail.high);
     let head = two_sum(parts[0], middle.high);
@@ -195,7 +191,7 @@ fn fraction_to_pair<'c>(high: Value<'c>, low: Value<'c>) -> Pair<'c> {
 }
 
 /// sin r.
-fn sin_of_remainder<'c>(r: &Pair<'c>) -> Value<'c> {
+fn sin_of_remainder<'f>(r: &Pair<'f>) -> Term<'f> {
     let x = r.high;
     let square = x * x;
     let cube = square * x;
@@ -205,7 +201,7 @@ fn sin_of_remainder<'c>(r: &Pair<'c>) -> Value<'c> {
 }
 
 /// cos r.
-fn cos_of_remainder<'c>(r: &Pair<'c>) -> Value<'c> {
+fn cos_of_remainder<'f>(r: &Pair<'f>) -> Term<'f> {
     let x = r.high;
     let square = x * x;
     let half = square * 0.5;
@@ -215,31 +211,31 @@ fn cos_of_remainder<'c>(r: &Pair<'c>) -> Value<'c> {
 }
 
 /// Whether the sine at a quadrant is a cosine of the rest.
-fn is_odd(quadrant: Value<'_>) -> Value<'_> {
+fn is_odd(quadrant: Term<'_>) -> Term<'_> {
     (quadrant & 1_i64).ne(0_i64)
 }
 
 /// The sign of the sine at a quadrant, as a mask.
-fn sign_at(quadrant: Value<'_>) -> Value<'_> {
-    (quadrant & 2_i64).shift_left(62_i64)
+fn sign_at(quadrant: Term<'_>) -> Term<'_> {
+    (quadrant & 2_i64).shli(62_i64)
 }
 
 /// The sine at `r` beyond a quadrant.
-fn sin_at<'c>(quadrant: Value<'c>, r: &Pair<'c>) -> Value<'c> {
+fn sin_at<'f>(quadrant: Term<'f>, r: &Pair<'f>) -> Term<'f> {
     let value = is_odd(quadrant).select(cos_of_remainder(r), sin_of_remainder(r));
     value.with_flipped(sign_at(quadrant))
 }
 
 /// The same for f32, in f64: `b + b r² p(r²)` with b = r for a sine and 1 for a cosine.
-fn sin_at_single<'c>(quadrant: Value<'c>, r: Value<'c>) -> Value<'c> {
+fn sin_at_single<'f>(quadrant: Term<'f>, r: Term<'f>) -> Term<'f> {
     let (odd, square) = (is_odd(quadrant), r * r);
     let base = odd.select(1.0, r);
     let value = square.polynomial_by(odd, &COS_F32, &SIN_F32).mul_add(base * square, base);
-    value.with_flipped(sign_at(quadrant)).to_f32()
+    value.with_flipped(sign_at(quadrant)).truncf(Scalar::F32)
 }
 
 /// sin x = sin |x| with the sign of x, which keeps -0.
-pub fn sin(x: Value<'_>) -> Value<'_> {
+pub fn sin(x: Term<'_>) -> Term<'_> {
     let value = if x.is_f32() {
         let (quadrant, r) = reduce_single(x);
         sin_at_single(quadrant, r)
@@ -251,7 +247,7 @@ pub fn sin(x: Value<'_>) -> Value<'_> {
 }
 
 /// cos x, a quarter turn ahead of the sine.
-pub fn cos(x: Value<'_>) -> Value<'_> {
+pub fn cos(x: Term<'_>) -> Term<'_> {
     if x.is_f32() {
         let (quadrant, r) = reduce_single(x);
         return sin_at_single(quadrant + 1_i64, r);
@@ -261,7 +257,7 @@ pub fn cos(x: Value<'_>) -> Value<'_> {
 }
 
 /// tan x: in f32 a polynomial and perhaps -1 divided by it, in f64 sine by cosine.
-pub fn tan(x: Value<'_>) -> Value<'_> {
+pub fn tan(x: Term<'_>) -> Term<'_> {
     let value = if x.is_f32() {
         let (quadrant, r) = reduce_single(x);
         let tangent = tan_of_remainder(r);
@@ -275,9 +271,9 @@ pub fn tan(x: Value<'_>) -> Value<'_> {
 }
 
 /// tan r in f32; what f32 cuts off `r` counts as often as the tangent is steep.
-fn tan_of_remainder(r: Value<'_>) -> Value<'_> {
-    let high = r.to_f32();
-    let low = (r - high.to_f64()).to_f32();
+fn tan_of_remainder(r: Term<'_>) -> Term<'_> {
+    let high = r.truncf(Scalar::F32);
+    let low = (r - high.extf(Scalar::F64)).truncf(Scalar::F32);
     let square = high * high;
     let tail = square.polynomial(&TAN_F32) * (square * high);
     let slope = (tail + high).mul_add(tail + high, 1.0);

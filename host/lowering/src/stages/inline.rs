@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fusebox_core::ir::{Function, OpKind, Operation, Region, Value};
+use fusebox_core::ir::{Function, OpKind, Operation, Region, Value, callees_first};
 
 /// Functions of at most so many operations are copied into every caller.
 pub(crate) const SMALL: usize = 40;
@@ -65,27 +65,6 @@ pub(crate) fn drop_uncalled(functions: &mut Vec<Function>) {
     }
     let mut is_entry = true;
     functions.retain(|function| std::mem::take(&mut is_entry) || called.contains(&function.name));
-}
-
-/// Every function after those it calls. Functions that call each other in a circle are left out.
-fn callees_first(callees: &[Vec<usize>]) -> Vec<usize> {
-    let mut order = Vec::with_capacity(callees.len());
-    let mut open_calls: Vec<usize> = callees.iter().map(Vec::len).collect();
-    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); callees.len()];
-    for (caller, callees) in callees.iter().enumerate() {
-        callees.iter().for_each(|&callee| callers[callee].push(caller));
-    }
-    let mut ready: Vec<usize> = (0..callees.len()).filter(|&function| open_calls[function] == 0).collect();
-    while let Some(function) = ready.pop() {
-        order.push(function);
-        for &caller in &callers[function] {
-            open_calls[caller] -= 1;
-            if open_calls[caller] == 0 {
-                ready.push(caller);
-            }
-        }
-    }
-    order
 }
 
 impl Graph {

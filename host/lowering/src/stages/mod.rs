@@ -45,6 +45,17 @@ pub(crate) struct Facts<'k> {
     pub(crate) shared_bytes: u64,
 }
 
+impl Facts<'_> {
+    /// How many blocks or threads an id counts; none where it is of a dimension that grids do not have.
+    fn id_count(&self, op: &Operation) -> Option<i64> {
+        let x = op.attribute("dimension").is_some_and(|dimension| dimension.to_string().contains("dim x"));
+        x.then(|| match op.kind {
+            OpKind::ThreadId => i64::from(self.threads),
+            _ => i64::try_from(self.blocks).unwrap_or(i64::MAX),
+        })
+    }
+}
+
 /// The functions of one kernel in some stage, the entry function first.
 #[derive(Clone)]
 pub(crate) struct KernelFunctions {
@@ -80,6 +91,15 @@ impl StageError {
 impl KernelFunctions {
     fn entry(&self) -> &Function {
         &self.functions[0]
+    }
+
+    /// The kernel with each function, by number, as `write` makes it.
+    fn each(
+        &self,
+        mut write: impl FnMut(usize, &Function) -> Result<Function, StageError>,
+    ) -> Result<KernelFunctions, StageError> {
+        let functions = self.functions.iter().enumerate().map(|(number, function)| write(number, function));
+        Ok(KernelFunctions { functions: functions.collect::<Result<_, _>>()? })
     }
 
     /// All functions as MLIR text, with those of the math library that they call, so that it is complete.
@@ -127,7 +147,6 @@ fn inlined(mut kernel: KernelFunctions, target: &TargetInfo) -> KernelFunctions 
     kernel
 }
 
-/// The attribute `map` of an operation.
 pub(crate) fn map_of(op: &Operation) -> Done<Arc<IndexingMap>> {
     match op.attribute("map") {
         Some(Attribute::Map(map)) => Ok(Arc::clone(map)),

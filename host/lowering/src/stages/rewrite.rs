@@ -6,8 +6,9 @@
 
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
 
+use super::StageError;
 use super::writer::Writer;
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 
 /// Outcome of rewriting one operation.
 pub(crate) type Done<T = ()> = Result<T, Unsupported>;
@@ -221,8 +222,16 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(slots)
     }
 
-    /// `scf.if` on a condition that is one value.
-    fn if_else(&mut self, op: &'s Operation, condition: Value) -> Done {
+    /// The one value that stands for an operand which is a condition or a selector.
+    fn single_value(&mut self, operand: Value) -> Done<Value> {
+        let slot = self.rewriter().slot(operand)?;
+        let values = self.values(&slot)?;
+        values.first().copied().required("an operand has no value")
+    }
+
+    /// `scf.if`
+    fn if_else(&mut self, op: &'s Operation) -> Done {
+        let condition = self.single_value(op.operands[0])?;
         let types = self.rewriter().source_types(&op.results);
         let region = |at: usize| op.regions.get(at).filter(|region| !region.operations.is_empty());
         let inside = |this: &mut Self, region: Option<&'s Region>| match region {
@@ -234,8 +243,13 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// `scf.index_switch` on a selector that is one value.
-    fn index_switch(&mut self, op: &'s Operation, selector: Value) -> Done {
+    /// `scf.index_switch`
+    fn index_switch(&mut self, op: &'s Operation) -> Done {
+        let selector = self.single_value(op.operands[0])?;
+        self.index_switch_on(op, selector)
+    }
+
+    fn index_switch_on(&mut self, op: &'s Operation, selector: Value) -> Done {
         let types = self.rewriter().source_types(&op.results);
         let before = self.out().next_value();
         let mut branches = Vec::with_capacity(op.regions.len());
@@ -406,23 +420,20 @@ pub(crate) trait Stage<'s>: Sized {
         self.finished(&returned)
     }
 
+    /// The whole function, or why not and at which operation.
+    fn written(mut self) -> Result<Function, StageError>
+    where
+        Self: Sized,
+    {
+        self.whole_function().map_err(|reason| StageError::new(self.rewriter().current, reason))
+    }
+
     /// Returns these and gives the function.
     fn finished(&mut self, returned: &[Self::Slot]) -> Done<Function> {
         let values = self.values_all(returned)?;
         let types = self.out().types_of(&values);
         self.out().act(OpKind::Return, &values, Vec::new());
-        let writer = std::mem::replace(self.out(), Writer::like(&EMPTY));
+        let writer = std::mem::replace(self.out(), Writer::empty());
         Ok(writer.finish(types))
     }
 }
-
-/// A function of nothing.
-static EMPTY: Function = Function {
-    name: String::new(),
-    private: true,
-    attributes: Vec::new(),
-    argument_attributes: Vec::new(),
-    results: Vec::new(),
-    body: Region { arguments: Vec::new(), operations: Vec::new() },
-    types: Vec::new(),
-};

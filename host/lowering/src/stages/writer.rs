@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::convert::Infallible;
 
-use fusebox_core::builder::IntPredicate;
+use fusebox_core::builder::{Formula, IntPredicate, Recorder, Term};
 use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Place, Region, Scalar, Type, Value};
 use fusebox_core::plugin::limits::MOST_WRITTEN;
 
@@ -12,6 +13,9 @@ use crate::stages::Done;
 
 /// Attributes of an operation.
 pub(crate) type Attributes = Vec<(Cow<'static, str>, Attribute)>;
+
+/// A value in a formula.
+pub(crate) type Number<'f> = Term<'f, Writer>;
 
 /// Appends operations to the regions that are open. Constants and memory stand at the function's beginning, once each.
 pub(crate) struct Writer {
@@ -51,6 +55,21 @@ impl Writer {
             written: 0,
             place: Place::default(),
         }
+    }
+
+    /// A function of nothing.
+    pub(crate) fn empty() -> Writer {
+        Writer::like(&EMPTY)
+    }
+
+    /// Writes a formula of these values.
+    pub(crate) fn formula(
+        &mut self,
+        values: &[Value],
+        write: impl for<'f> FnOnce(&[Number<'f>]) -> Number<'f>,
+    ) -> Value {
+        let Ok(value) = Formula::write(self, Writer::empty(), values, |terms| Ok::<_, Infallible>(write(terms)));
+        value
     }
 
     /// Appends an argument to the function.
@@ -178,12 +197,6 @@ impl Writer {
     pub(crate) fn binary(&mut self, kind: OpKind, a: Value, b: Value) -> Value {
         let ty = self.type_of(a).clone();
         self.op(kind, &[a, b], Vec::new(), ty)
-    }
-
-    /// An operation of one operand, whose type is the result's.
-    pub(crate) fn unary(&mut self, kind: OpKind, a: Value) -> Value {
-        let ty = self.type_of(a).clone();
-        self.op(kind, &[a], Vec::new(), ty)
     }
 
     /// A conversion to elements of another type.
@@ -320,3 +333,33 @@ impl Writer {
         self.cast(kind, value, Scalar::Int(bits))
     }
 }
+
+impl Recorder for Writer {
+    fn type_of(&self, value: Value) -> &Type {
+        Writer::type_of(self, value)
+    }
+
+    fn constant_of(&mut self, bits: u64, ty: &Type) -> Value {
+        match ty.element() {
+            Scalar::F32 => self.float(f32::from_bits(bits as u32).into(), ty),
+            Scalar::Float(_) => self.float(f64::from_bits(bits), ty),
+            _ => self.int(bits as i64, ty),
+        }
+    }
+
+    fn operation(&mut self, kind: OpKind, operands: &[Value], predicate: Option<i64>, result: Type) -> Value {
+        let predicate = predicate.map(|predicate| ("predicate".into(), Attribute::i64(predicate)));
+        self.op(kind, operands, predicate.into_iter().collect(), result)
+    }
+}
+
+/// A function of nothing.
+static EMPTY: Function = Function {
+    name: String::new(),
+    private: true,
+    attributes: Vec::new(),
+    argument_attributes: Vec::new(),
+    results: Vec::new(),
+    body: Region { arguments: Vec::new(), operations: Vec::new() },
+    types: Vec::new(),
+};

@@ -39,25 +39,22 @@ impl<'s> Body<'_, '_, 's> {
         };
         let Some(by) = by else { return Unsupported::because("what it combines by is unknown") };
         let value = self.value(op.operands[0])?;
-        let place = self.place(op, 1, op.operands[0])?;
+        let address = self.address(op, 1, op.operands[0])?;
         let llvm = self.llvm();
         let value = match op.attribute("element") {
-            Some(Attribute::Type(Type::Scalar(Scalar::Float(Float::F16)))) => {
-                llvm.cast(Op::LLVMBitCast, value, llvm.half())
-            }
-            Some(Attribute::Type(Type::Scalar(Scalar::Float(Float::BF16)))) => {
-                llvm.cast(Op::LLVMBitCast, value, llvm.bfloat())
+            Some(Attribute::Type(Type::Scalar(Scalar::Float(float @ (Float::F16 | Float::BF16))))) => {
+                llvm.float(*float).map_or(value, |ty| llvm.cast(Op::LLVMBitCast, value, ty))
             }
             _ => value,
         };
-        llvm.atomic_update(by, place.pointer, value, threads(op));
+        llvm.atomic_update(by, address.pointer, value, threads(op));
         Ok(())
     }
 
     pub(super) fn atomic_store(&mut self, op: &'s Operation) -> Done {
         let value = self.value(op.operands[0])?;
-        let place = self.place(op, 1, op.operands[0])?;
-        self.llvm().atomic_store(value, place.pointer, place.alignment, threads(op));
+        let address = self.address(op, 1, op.operands[0])?;
+        self.llvm().atomic_store(value, address.pointer, address.alignment, threads(op));
         Ok(())
     }
 
@@ -66,10 +63,10 @@ impl<'s> Body<'_, '_, 's> {
     pub(super) fn exchange_loop(&mut self, op: &'s Operation) -> Done {
         let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
         let Some(&old) = body.arguments.first() else { return Unsupported::because("its body takes nothing") };
-        let place = self.place(op, 0, old)?;
+        let address = self.address(op, 0, old)?;
         let ty = self.type_of(old)?;
         let threads = threads(op);
-        let seen = self.llvm().atomic_load(ty, place.pointer, place.alignment, threads);
+        let seen = self.llvm().atomic_load(ty, address.pointer, address.alignment, threads);
         let before = self.llvm().current_block();
         let [head, attempt, after] = [(); 3].map(|()| self.llvm().add_block_after_current());
         self.llvm().branch(head);
@@ -83,7 +80,7 @@ impl<'s> Body<'_, '_, 's> {
         let same = llvm.compare_int(IntPredicate::LLVMIntEQ, bits, expected);
         llvm.branch_if(same, after, attempt);
         llvm.position_at_end(attempt);
-        let (found, done) = llvm.compare_exchange(place.pointer, expected, bits, threads);
+        let (found, done) = llvm.compare_exchange(address.pointer, expected, bits, threads);
         llvm.add_incoming(expected, found, attempt);
         llvm.branch_if(done, after, head);
         llvm.position_at_end(after);

@@ -3,7 +3,7 @@
 use fusebox_core::ir::{Attribute, Operation, Region, Value};
 
 use super::function::Body;
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::llvm::{Bb, IntPredicate, Op, Unrolling, Val};
 use crate::stages::Done;
 
@@ -42,9 +42,7 @@ impl<'s> Body<'_, '_, 's> {
             let ty = self.type_of(result)?;
             let phi = self.llvm().phi(ty);
             for exit in exits {
-                let Some(&value) = exit.values.get(position) else {
-                    return Unsupported::because("its branches yield other values than its results");
-                };
+                let &value = exit.values.get(position).required("its branches yield other values than its results")?;
                 self.llvm().add_incoming(phi, value, exit.from);
             }
             self.bind(result, phi);
@@ -104,9 +102,7 @@ impl<'s> Body<'_, '_, 's> {
         self.llvm().position_at_end(header);
         let phis = self.phis(&condition.arguments, &start, before)?;
         let handed = self.region(condition)?;
-        let Some((&goes_on, handed)) = handed.split_first() else {
-            return Unsupported::because("its condition hands on nothing");
-        };
+        let (&goes_on, handed) = handed.split_first().required("its condition hands on nothing")?;
         self.llvm().branch_if(goes_on, inside, after);
         self.llvm().position_at_end(inside);
         self.bind_all(&body.arguments, handed);

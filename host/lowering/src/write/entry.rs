@@ -8,7 +8,6 @@ use crate::llvm::{Bb, IntPredicate, Op, Ty, Val};
 use crate::stages::Facts;
 use crate::targets::{Form, GpuCode};
 
-/// Writes a kernel's entry function.
 pub(super) fn write<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Facts<'_>) -> Outcome<'s> {
     match translation.target.gpu {
         Some(gpu) => on_gpu(translation, entry, facts, &gpu),

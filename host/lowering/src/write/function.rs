@@ -1,6 +1,6 @@
 //! The body of one function, and the dispatch over operations.
 
-use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Region, Scalar, Type, Value};
+use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Region, Scalar, Type, Value};
 
 use super::{Outcome, Translation};
 use crate::error::Unsupported;
@@ -110,7 +110,6 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         Ok(())
     }
 
-    /// The fast-math flags of an operation.
     pub(super) fn flags(&self, op: &Operation) -> FastMath {
         match op.attribute("fastmath") {
             Some(Attribute::FastMath(flags)) => FastMath(flags.bits().into()),
@@ -145,9 +144,8 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         let declared = match own.get(callee).or_else(|| shared.get(callee)) {
             Some(declared) => declared.clone(),
             None => {
-                let Some(symbol) = library::symbol(callee) else {
-                    return Unsupported::because(format!("there is no function @{callee}"));
-                };
+                let symbol =
+                    library::symbol(callee).ok_or_else(|| Unsupported(format!("there is no function @{callee}")))?;
                 self.translation.wanted.insert(symbol);
                 let parameters: Vec<Ty> = operands.iter().map(|&operand| self.llvm().type_of(operand)).collect();
                 let results = op.results.iter().map(|&result| self.type_of(result)).collect::<Done<Vec<Ty>>>()?;
@@ -201,9 +199,10 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         let bits = bytes.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte)) as i64;
         let of_bits = |width| llvm.const_int(llvm.int(width), bits);
         Ok(match element {
-            Scalar::F32 => llvm.cast(Op::LLVMBitCast, of_bits(32), llvm.float()),
-            Scalar::F64 => llvm.cast(Op::LLVMBitCast, of_bits(64), llvm.double()),
             Scalar::Int(width) => of_bits(width),
+            Scalar::F32 | Scalar::F64 => {
+                llvm.cast(Op::LLVMBitCast, of_bits(element.bits()), self.translation.type_of(&element.into())?)
+            }
             other => return Unsupported::because(format!("constants of {other} are not handled")),
         })
     }
@@ -213,17 +212,15 @@ impl Translation<'_> {
     /// The LLVM type of an integer, a float that targets have instructions for, a vector or a pointer.
     pub(super) fn type_of(&self, ty: &Type) -> Done<Ty> {
         let llvm = &self.llvm;
-        Ok(match ty {
-            Type::Pointer(space) => llvm.pointer(*space),
+        let known = match ty {
+            Type::Pointer(space) => Some(llvm.pointer(*space)),
             Type::Vector(dims, element) => {
-                llvm.vector(self.type_of(&Type::Scalar(*element))?, dims.iter().product::<i64>() as u32)
+                Some(llvm.vector(self.type_of(&Type::Scalar(*element))?, dims.iter().product::<i64>() as u32))
             }
-            Type::Scalar(Scalar::Int(bits)) => llvm.int(*bits),
-            Type::Scalar(Scalar::Float(Float::F16)) => llvm.half(),
-            Type::Scalar(Scalar::Float(Float::BF16)) => llvm.bfloat(),
-            Type::Scalar(Scalar::Float(Float::F32)) => llvm.float(),
-            Type::Scalar(Scalar::Float(Float::F64)) => llvm.double(),
-            other => return Unsupported::because(format!("values of type {other} are not handled")),
-        })
+            Type::Scalar(Scalar::Int(bits)) => Some(llvm.int(*bits)),
+            Type::Scalar(Scalar::Float(float)) => llvm.float(*float),
+            _ => None,
+        };
+        known.ok_or_else(|| Unsupported(format!("values of type {ty} are not handled")))
     }
 }

@@ -8,7 +8,7 @@ use crate::llvm::{Op, Val};
 use crate::stages::Done;
 
 /// Where an access goes to.
-pub(super) struct Place {
+pub(super) struct Address {
     pub(super) pointer: Val,
     pub(super) alignment: u32,
 }
@@ -16,13 +16,13 @@ pub(super) struct Place {
 impl<'s> Body<'_, '_, 's> {
     /// The address at the operands from `at` on, in elements like this value. Its constant part comes last, so that
     /// neighbours share the rest.
-    pub(super) fn place(&mut self, op: &Operation, at: usize, like: Value) -> Done<Place> {
+    pub(super) fn address(&mut self, op: &Operation, at: usize, like: Value) -> Done<Address> {
         let element = self.translation.type_of(&Type::Scalar(self.source.type_of(like).element()))?;
-        self.place_of(op, at, element)
+        self.address_of(op, at, element)
     }
 
-    /// As [`Self::place`], in elements of this type.
-    pub(super) fn place_of(&mut self, op: &Operation, at: usize, element: crate::llvm::Ty) -> Done<Place> {
+    /// As [`Self::address`], in elements of this type.
+    pub(super) fn address_of(&mut self, op: &Operation, at: usize, element: crate::llvm::Ty) -> Done<Address> {
         let (base, index) = (self.value(op.operands[at])?, self.value(op.operands[at + 1])?);
         let llvm = self.llvm();
         let part = op.integer("complex_part");
@@ -40,14 +40,14 @@ impl<'s> Body<'_, '_, 's> {
             pointer = llvm.element_pointer(float, pointer, llvm.const_int(llvm.int(64), 1));
         }
         let alignment = op.integer("alignment").and_then(|it| u32::try_from(it).ok()).unwrap_or(1).max(1);
-        Ok(Place { pointer, alignment })
+        Ok(Address { pointer, alignment })
     }
 
     pub(super) fn load(&mut self, op: &'s Operation) -> Done<Val> {
         let ty = self.source.type_of(op.result());
-        let place = self.place(op, 0, op.result())?;
+        let address = self.address(op, 0, op.result())?;
         let ty = self.translation.type_of(ty)?;
-        let value = self.llvm().load(ty, place.pointer, place.alignment);
+        let value = self.llvm().load(ty, address.pointer, address.alignment);
         if op.attribute("invariant").is_some() {
             self.llvm().set_metadata(value, "invariant.load", &[]);
         }
@@ -66,7 +66,7 @@ impl<'s> Body<'_, '_, 's> {
 
     fn store(&mut self, op: &'s Operation) -> Done {
         let value = self.value(op.operands[0])?;
-        let place = self.place(op, 1, op.operands[0])?;
+        let address = self.address(op, 1, op.operands[0])?;
         let llvm = self.llvm();
         let ty = llvm.type_of(value);
         // Integers of 16 bytes go as two: GPUs write them in one transaction.
@@ -75,7 +75,7 @@ impl<'s> Body<'_, '_, 's> {
             true => llvm.cast(Op::LLVMBitCast, value, llvm.vector(llvm.int(llvm.int_bits(ty) / 2), 2)),
             false => value,
         };
-        let store = llvm.store(value, place.pointer, place.alignment);
+        let store = llvm.store(value, address.pointer, address.alignment);
         if op.attribute("past_caches").is_some() {
             llvm.mark_past_caches(store);
             self.translation.past_caches = true;

@@ -59,7 +59,6 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// Adds one kernel.
     pub(crate) fn add_kernel(&mut self, kernel: &KernelFunctions, facts: &Facts<'_>) -> Result<(), LoweringError> {
         let target = self.target;
         let failed = |(op, reason)| StageError::new(op, reason).in_kernel(facts, target);

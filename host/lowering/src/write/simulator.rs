@@ -30,8 +30,8 @@ impl<'s> Body<'_, '_, 's> {
                 let (bytes, kind) = (number("bytes", int), number("kind", int));
                 let element =
                     llvm.int(8 * op.integer("element_bytes").and_then(|it| u32::try_from(it).ok()).unwrap_or(1));
-                let place = self.place_of(op, 0, element)?;
-                let arguments = [self.value(op.operands[0])?, place.pointer, bytes, kind, site];
+                let address = self.address_of(op, 0, element)?;
+                let arguments = [self.value(op.operands[0])?, address.pointer, bytes, kind, site];
                 self.call_simulator("fusebox_simt_access", &[pointer, pointer, int, int, int], &arguments, None);
             }
             OpKind::ReportIndex => {

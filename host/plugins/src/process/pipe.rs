@@ -24,12 +24,7 @@ pub enum Broken {
     /// The deadline has passed.
     Late,
     /// The frame is longer than is read.
-    TooLong {
-        /// Its bytes.
-        bytes: usize,
-        /// The most there may be.
-        most: usize,
-    },
+    TooLong { bytes: usize, most: usize },
 }
 
 impl<T: AsFd> Pipe<T> {

@@ -57,28 +57,25 @@ impl Graph {
         }
     }
 
-    /// Appends an instruction.
     pub fn push(&mut self, ty: ElementType, dims: &[i64], bound: f64, operation: &str) -> Value {
-        self.line(&shape(ty, dims), ty, dims, bound, operation)
-    }
-
-    /// Appends an instruction whose shape is a tuple; it is no value by itself.
-    pub fn push_tuple(&mut self, shapes: &[(ElementType, &[i64])], operation: &str) -> String {
-        let shapes: Vec<String> = shapes.iter().map(|(ty, dims)| shape(*ty, dims)).collect();
-        let name = format!("v{}", self.lines.len());
-        self.lines.push(format!("{name} = ({}) {operation}", shapes.join(", ")));
-        name
-    }
-
-    fn line(&mut self, shape: &str, ty: ElementType, dims: &[i64], bound: f64, operation: &str) -> Value {
-        let name = format!("v{}", self.lines.len());
-        self.lines.push(format!("{name} = {shape} {operation}"));
+        let name = self.named(&shape(ty, dims), operation);
         let value = Value { name, ty, dims: dims.to_vec(), bound: bound.min(types::largest(ty)) };
         self.values.push(value.clone());
         value
     }
 
-    /// A scalar constant.
+    /// Appends an instruction whose shape is a tuple; it is no value by itself.
+    pub fn push_tuple(&mut self, shapes: &[(ElementType, &[i64])], operation: &str) -> String {
+        let shapes: Vec<String> = shapes.iter().map(|(ty, dims)| shape(*ty, dims)).collect();
+        self.named(&format!("({})", shapes.join(", ")), operation)
+    }
+
+    fn named(&mut self, shape: &str, operation: &str) -> String {
+        let name = format!("v{}", self.lines.len());
+        self.lines.push(format!("{name} = {shape} {operation}"));
+        name
+    }
+
     pub fn constant(&mut self, ty: ElementType, value: &str) -> Value {
         let bound = value.parse().map_or(1.0, f64::abs);
         self.push(ty, &[], bound, &format!("constant({value})"))
@@ -167,18 +164,15 @@ pub struct Fusion {
     pub seed: u64,
     /// Computations that it applies: names and texts.
     pub combiners: Vec<(String, String)>,
-    /// The computation's text.
     pub computation: String,
     /// Shapes and contents of its parameters.
     pub parameters: Vec<(String, ArrayLiteral)>,
     /// Shapes of its results.
     pub results: Vec<String>,
-    /// Its shape.
     pub result: String,
 }
 
 impl Fusion {
-    /// Name of the computation.
     pub fn name(&self) -> String {
         format!("f{}", self.seed)
     }

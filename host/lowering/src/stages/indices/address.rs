@@ -4,7 +4,7 @@ use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
 
 use super::{Indexed, Slot};
-use crate::error::Unsupported;
+use crate::error::Required;
 use crate::stages::rewrite::{Done, Stage};
 use crate::stages::writer::Attributes;
 
@@ -20,9 +20,7 @@ impl<'s> Indexed<'s, '_> {
 
     /// The operands and attributes of an access: `offset` is a constant number of elements beyond the index.
     pub(super) fn address(&mut self, op: &'s Operation) -> Done<(Vec<Value>, Attributes)> {
-        let Some((&position, others)) = op.operands.split_last() else {
-            return Unsupported::because("it has no address");
-        };
+        let (&position, others) = op.operands.split_last().required("it has no address")?;
         let mut operands = others.iter().map(|&operand| self.value(operand)).collect::<Done<Vec<Value>>>()?;
         let position = self.index(position)?;
         let bytes = self.element_bytes(op);
@@ -91,16 +89,15 @@ impl<'s> Indexed<'s, '_> {
         }
         let site = self.site(op);
         let out = self.out();
-        let zero = out.int(0, &ty);
-        let mut impossible = out.compare(IntPredicate::Eq, divisor, zero);
-        // Narrower ones than a byte are divided in a wider register, where nothing overflows.
-        if is_signed && bits >= 8 {
-            let (lowest, minus_one) = (out.int(i64::MIN >> (64 - bits), &ty), out.int(-1, &ty));
-            let is_lowest = out.compare(IntPredicate::Eq, dividend, lowest);
-            let is_minus_one = out.compare(IntPredicate::Eq, divisor, minus_one);
-            let overflows = out.binary(OpKind::AndI, is_lowest, is_minus_one);
-            impossible = out.binary(OpKind::OrI, impossible, overflows);
-        }
+        let mut impossible = out.formula(&[dividend, divisor], |operands| {
+            let [dividend, divisor] = [operands[0], operands[1]];
+            let by_zero = divisor.eq(0_i64);
+            // Narrower ones than a byte are divided in a wider register, where nothing overflows.
+            match is_signed && bits >= 8 {
+                true => by_zero | (dividend.eq(i64::MIN >> (64 - bits)) & divisor.eq(-1_i64)),
+                false => by_zero,
+            }
+        });
         if let Type::Vector(..) = ty {
             let by = vec![("kind".into(), Attribute::Combination(fusebox_core::ir::Combination::Or))];
             impossible = out.op(OpKind::Reduction, &[impossible], by, Type::I1);

@@ -4,7 +4,7 @@ use fusebox_core::indexing::Interval;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use super::{Indexed, Slot};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::indices::Ix;
 use crate::stages::rewrite::{Done, LoopHead, Stage};
 use crate::stages::writer::Attributes;
@@ -28,9 +28,12 @@ impl<'s> Indexed<'s, '_> {
         let results = if *self.rewriter.source.type_of(op.operands[0]) == Type::INDEX {
             let [lower, upper, step] = [0, 1, 2].map(|at| self.index(op.operands[at]));
             let (lower, upper, step) = (lower?, upper?, step?);
-            let Some(step) = self.tracker.algebra.as_constant(step).filter(|&step| step > 0) else {
-                return Unsupported::because("its step is not a positive constant");
-            };
+            let step = self
+                .tracker
+                .algebra
+                .as_constant(step)
+                .filter(|&step| step > 0)
+                .required("its step is not a positive constant")?;
             self.counted(op, [lower, upper], step, inits, &types, |this, ix, state| {
                 this.region(body, [vec![Slot::Index(ix)], state].concat())
             })?

@@ -16,7 +16,7 @@ use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 use super::rewrite::{Done, Rewriter, Stage};
 use super::tracker::{Definitions, Tracker};
 use super::{Facts, KernelFunctions, StageError, map_of};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::indices::Ix;
 use crate::targets::TargetInfo;
 
@@ -25,9 +25,8 @@ pub(super) fn lower(
     facts: &Facts<'_>,
     target: &TargetInfo,
 ) -> Result<KernelFunctions, StageError> {
-    let mut functions = Vec::with_capacity(kernel.functions.len());
-    for (number, function) in kernel.functions.iter().enumerate() {
-        let mut indices = Indexed {
+    kernel.each(|number, function| {
+        let indices = Indexed {
             rewriter: Rewriter::new(function),
             tracker: Tracker::default(),
             written: HashMap::new(),
@@ -37,10 +36,8 @@ pub(super) fn lower(
             facts,
             target,
         };
-        let written = indices.whole_function();
-        functions.push(written.map_err(|reason| StageError::new(indices.rewriter.current, reason))?);
-    }
-    Ok(KernelFunctions { functions })
+        indices.written()
+    })
 }
 
 /// What stands for a value.
@@ -130,15 +127,12 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
             }
             OpKind::ReportIndex => self.report_index(op),
             OpKind::For => self.for_loop(op),
-            OpKind::If => {
-                let condition = self.value(op.operands[0])?;
-                self.if_else(op, condition)
-            }
+            OpKind::If => self.if_else(op),
             OpKind::IndexSwitch => {
                 let selector = self.index(op.operands[0])?;
                 let selector = self.index_value(selector, 64);
                 let selector = self.out().op(OpKind::IndexCast, &[selector], Vec::new(), Type::INDEX);
-                self.index_switch(op, selector)
+                self.index_switch_on(op, selector)
             }
             OpKind::While => {
                 let (reports, site) = (self.target.reports_accesses, self.site(op));
@@ -155,10 +149,8 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
 
 /// Whether an operation divides integers, and so may have no result.
 fn is_division(kind: OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::DivSI | OpKind::DivUI | OpKind::RemSI | OpKind::RemUI | OpKind::FloorDivSI | OpKind::CeilDivSI
-    )
+    use OpKind::*;
+    matches!(kind, DivSI | DivUI | RemSI | RemUI | FloorDivSI | CeilDivSI)
 }
 
 impl<'s> Indexed<'s, '_> {
@@ -215,15 +207,10 @@ impl<'s> Indexed<'s, '_> {
         if !self.is_entry {
             return Unsupported::because("only the ids of block and thread are known, in the entry function");
         }
-        let x = op.attribute("dimension").is_some_and(|dimension| dimension.to_string().contains("dim x"));
-        if !x {
+        let Some(count) = self.facts.id_count(op) else {
             let zero = self.tracker.algebra.constant(0);
             self.bind_index(op, zero);
             return Ok(());
-        }
-        let count = match op.kind {
-            OpKind::ThreadId => i64::from(self.facts.threads),
-            _ => i64::try_from(self.facts.blocks).unwrap_or(i64::MAX),
         };
         // The id is asked for where the function begins, and so is there wherever it is used.
         let id = self.out().at_beginning(op.kind, op.attributes.clone(), Type::INDEX);
@@ -262,9 +249,7 @@ impl<'s> Indexed<'s, '_> {
 
     fn compare(&mut self, op: &'s Operation) -> Done {
         let (a, b) = (self.index(op.operands[0])?, self.index(op.operands[1])?);
-        let Some(predicate) = op.integer("predicate") else {
-            return Unsupported::because("its predicate is unknown");
-        };
+        let predicate = op.integer("predicate").required("its predicate is unknown")?;
         let value = self.compared(predicate, a, b);
         self.bind_value(op, value);
         Ok(())

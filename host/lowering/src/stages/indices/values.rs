@@ -1,6 +1,5 @@
 //! Expressions become integer arithmetic.
 
-use fusebox_core::builder::IntPredicate;
 use fusebox_core::indexing::Interval;
 use fusebox_core::ir::{Attribute, OpKind, Scalar, Type, Value};
 
@@ -144,7 +143,7 @@ impl Indexed<'_, '_> {
         let own = self.bits_of(inner);
         let value = self.index_value(inner, own);
         if range.lower < 0 {
-            let result = self.write_rounding_down(value, divisor, own, quotient);
+            let result = self.write_rounding_down(value, divisor, quotient);
             return self.out().resized(result, bits, true);
         }
         // Division of 32 bits is much cheaper, in vectors most of all.
@@ -157,27 +156,20 @@ impl Indexed<'_, '_> {
         if width < bits { self.widened(result, bits) } else { self.out().resized(result, bits, true) }
     }
 
-    fn write_rounding_down(&mut self, value: Value, divisor: i64, bits: u32, quotient: bool) -> Value {
-        let ty = integer(bits);
-        let out = self.out();
-        if divisor & (divisor - 1) == 0 {
-            let (kind, by) = match quotient {
-                true => (OpKind::ShrSI, i64::from(divisor.trailing_zeros())),
-                false => (OpKind::AndI, divisor - 1),
-            };
-            let by = out.int(by, &ty);
-            return out.binary(kind, value, by);
-        }
-        let (zero, constant) = (out.int(0, &ty), out.int(divisor, &ty));
-        let rest = out.binary(OpKind::RemSI, value, constant);
-        let below = out.compare(IntPredicate::Slt, rest, zero);
-        if quotient {
-            let truncated = out.binary(OpKind::DivSI, value, constant);
-            let correction = out.cast(OpKind::ExtSI, below, Scalar::Int(bits));
-            out.binary(OpKind::AddI, truncated, correction)
-        } else {
-            let corrected = out.binary(OpKind::AddI, rest, constant);
-            out.select(below, corrected, rest)
-        }
+    fn write_rounding_down(&mut self, value: Value, divisor: i64, quotient: bool) -> Value {
+        self.out().formula(&[value], |value| {
+            let value = value[0];
+            if divisor & (divisor - 1) == 0 {
+                let bits = i64::from(divisor.trailing_zeros());
+                return if quotient { value.shrsi(bits) } else { value & (divisor - 1) };
+            }
+            let (zero, divisor) = (value.integer(0), value.integer(divisor));
+            let rest = value.remsi(divisor);
+            let below = rest.lt(zero);
+            match quotient {
+                true => value.divsi(divisor) + below.extsi(value.scalar()),
+                false => below.select(rest + divisor, rest),
+            }
+        })
     }
 }

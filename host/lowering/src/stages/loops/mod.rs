@@ -10,13 +10,13 @@ use std::collections::HashMap;
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::indexing::{Expr, ExprKind, IndexingMap, Interval, Variable};
-use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Scalar, Type, Value};
+use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use self::splitting::{Splittable, Splitting, Turn};
 use super::rewrite::{Done, LoopHead, Rewriter, Stage};
 use super::tracker::{Definitions, Tracker};
 use super::{Facts, KernelFunctions, StageError, map_of};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::indices::{Ix, Kind};
 use crate::targets::TargetInfo;
 
@@ -28,13 +28,19 @@ pub(super) fn lower(
     facts: &Facts<'_>,
     target: &TargetInfo,
 ) -> Result<KernelFunctions, StageError> {
-    let mut functions = Vec::with_capacity(kernel.functions.len());
-    for function in &kernel.functions {
-        let mut loops = Loops::new(function, facts, target);
-        let written = loops.whole_function();
-        functions.push(written.map_err(|reason| StageError::new(loops.rewriter.current, reason))?);
-    }
-    Ok(KernelFunctions { functions })
+    kernel.each(|_, function| {
+        let loops = Loops {
+            rewriter: Rewriter::new(function),
+            tracker: Tracker::default(),
+            known: HashMap::new(),
+            written: HashMap::new(),
+            definitions: Definitions::of(function),
+            splitting: Splitting::default(),
+            facts,
+            target,
+        };
+        loops.written()
+    })
 }
 
 struct Loops<'s, 'k> {
@@ -96,14 +102,8 @@ impl<'s> Stage<'s> for Loops<'s, '_> {
             }
             OpKind::Loop => self.indexed_loop(op),
             OpKind::For => self.for_loop(op),
-            OpKind::If => {
-                let condition = self.rewriter.slot(op.operands[0])?;
-                self.if_else(op, condition)
-            }
-            OpKind::IndexSwitch => {
-                let selector = self.rewriter.slot(op.operands[0])?;
-                self.index_switch(op, selector)
-            }
+            OpKind::If => self.if_else(op),
+            OpKind::IndexSwitch => self.index_switch(op),
             OpKind::While => self.while_loop(op, |_| ()),
             OpKind::AtomicRmw => self.atomic_region(op),
             _ => {
@@ -115,19 +115,6 @@ impl<'s> Stage<'s> for Loops<'s, '_> {
 }
 
 impl<'s, 'k> Loops<'s, 'k> {
-    fn new(function: &'s Function, facts: &'k Facts<'k>, target: &'k TargetInfo) -> Self {
-        Loops {
-            rewriter: Rewriter::new(function),
-            tracker: Tracker::default(),
-            known: HashMap::new(),
-            written: HashMap::new(),
-            definitions: Definitions::of(function),
-            splitting: Splitting::default(),
-            facts,
-            target,
-        }
-    }
-
     /// The expression of an index of the new function.
     fn index_of(&mut self, value: Value) -> Ix {
         if let Some(&known) = self.known.get(&value) {
@@ -153,17 +140,12 @@ impl<'s, 'k> Loops<'s, 'k> {
     }
 
     fn id(&mut self, op: &'s Operation) -> Done {
-        let x = op.attribute("dimension").is_some_and(|dimension| dimension.to_string().contains("dim x"));
-        if !x {
+        let Some(count) = self.facts.id_count(op) else {
             let zero = self.out().index(0);
             self.rewriter.bind(op.result(), zero);
             return Ok(());
-        }
-        self.copied(op)?;
-        let count = match op.kind {
-            OpKind::ThreadId => i64::from(self.facts.threads),
-            _ => i64::try_from(self.facts.blocks).unwrap_or(i64::MAX),
         };
+        self.copied(op)?;
         let value = self.rewriter.slot(op.result())?;
         self.leaf(value, Interval::from_size(count));
         Ok(())
@@ -246,9 +228,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         let inits = self.rewriter.slots(&op.operands[3..])?;
         let types = self.rewriter.source_types(&op.results);
         let [lower, upper] = [0, 1].map(|at| self.index_of(bounds[at]));
-        let Some(step) = self.out().as_int(bounds[2]).filter(|&step| step > 0) else {
-            return Unsupported::because("its step is not a positive constant");
-        };
+        let step =
+            self.out().as_int(bounds[2]).filter(|&step| step > 0).required("its step is not a positive constant")?;
         let write = |this: &mut Self, variable, state: Vec<Value>| this.region(body, [vec![variable], state].concat());
         let results = if step == 1 {
             let arguments = |_: &mut Self, ix| Ok(vec![ix]);

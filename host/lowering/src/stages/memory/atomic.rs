@@ -124,15 +124,13 @@ impl<'s> Memory<'s, '_> {
     fn encoded(&mut self, value: Value, element: Scalar) -> Value {
         match (element, stored(element)) {
             (Scalar::Complex(part), _) => {
-                let (half, width) = (part.bits(), 2 * part.bits());
-                let [re, im] = [OpKind::ComplexRe, OpKind::ComplexIm].map(|kind| {
-                    let value = self.out().op(kind, &[value], Vec::new(), Scalar::Float(part).into());
-                    let bits = self.out().cast(OpKind::Bitcast, value, Scalar::Int(half));
-                    self.out().resized(bits, width, false)
-                });
-                let shift = self.out().int(i64::from(half), &Scalar::Int(width).into());
-                let im = self.out().binary(OpKind::ShlI, im, shift);
-                self.out().binary(OpKind::OrI, im, re)
+                let half = part.bits();
+                self.out().formula(&[value], |value| {
+                    let wide = Scalar::Int(2 * half);
+                    let re = value[0].re().to_bits().extui(wide);
+                    let im = value[0].im().to_bits().extui(wide);
+                    im.shli(i64::from(half)) | re
+                })
             }
             (_, Scalar::Int(bits)) => self.out().resized(value, bits, false),
             (Scalar::Float(float), _) if float.bits() < 8 => {
@@ -154,13 +152,11 @@ impl<'s> Memory<'s, '_> {
             Scalar::Int(narrow) => self.out().resized(bits, narrow, true),
             Scalar::Complex(part) => {
                 let half = part.bits();
-                let shift = self.out().int(i64::from(half), &Scalar::Int(2 * half).into());
-                let high = self.out().binary(OpKind::ShrUI, bits, shift);
-                let [re, im] = [bits, high].map(|bits| {
-                    let bits = self.out().resized(bits, half, false);
-                    self.out().cast(OpKind::Bitcast, bits, Scalar::Float(part))
-                });
-                self.out().op(OpKind::ComplexCreate, &[re, im], Vec::new(), element.into())
+                self.out().formula(&[bits], |bits| {
+                    let high = bits[0].shrui(i64::from(half));
+                    let [re, im] = [bits[0], high].map(|bits| bits.trunci(Scalar::Int(half)).to_float());
+                    re.complex(im)
+                })
             }
             float => {
                 let bits = self.out().resized(bits, float.bits(), false);

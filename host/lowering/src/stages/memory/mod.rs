@@ -177,14 +177,8 @@ impl<'s> Stage<'s> for Memory<'s, '_> {
             OpKind::Select if matches!(self.rewriter.source.type_of(op.result()), Type::Tensor(..)) => {
                 self.select_tensor(op)
             }
-            OpKind::If => {
-                let condition = self.value(op.operands[0])?;
-                self.if_else(op, condition)
-            }
-            OpKind::IndexSwitch => {
-                let selector = self.value(op.operands[0])?;
-                self.index_switch(op, selector)
-            }
+            OpKind::If => self.if_else(op),
+            OpKind::IndexSwitch => self.index_switch(op),
             OpKind::For => self.same_loop(op, 3, 1),
             OpKind::Loop => {
                 let map = super::map_of(op)?;
@@ -271,9 +265,8 @@ impl<'s> Memory<'s, '_> {
 
     fn call(&mut self, op: &'s Operation) -> Done {
         let Some(callee) = op.callee() else { return Unsupported::because("the callee is not a function's name") };
-        let Some(&function) = self.kernel.functions.get(callee) else {
-            return Unsupported::because(format!("there is no function @{callee}"));
-        };
+        let &function =
+            self.kernel.functions.get(callee).ok_or_else(|| Unsupported(format!("there is no function @{callee}")))?;
         let arguments = self.rewriter.slots(&op.operands)?;
         let values = self.values_all(&arguments)?;
         let tensors = arguments.iter().filter_map(|slot| match slot {

@@ -105,18 +105,8 @@ impl<'s> Body<'s> {
     /// The operation that combines the old element with a value that does not depend on it, and the value.
     fn combination(&self, new: Value, is_old: &dyn Fn(Value) -> bool) -> Option<(OpKind, Value)> {
         let op = self.definitions.get(&new)?;
-        let combines = matches!(
-            op.kind,
-            OpKind::AddF
-                | OpKind::AddI
-                | OpKind::AndI
-                | OpKind::OrI
-                | OpKind::XorI
-                | OpKind::MaxSI
-                | OpKind::MinSI
-                | OpKind::MaxUI
-                | OpKind::MinUI
-        );
+        use OpKind::*;
+        let combines = matches!(op.kind, AddF | AddI | AndI | OrI | XorI | MaxSI | MinSI | MaxUI | MinUI);
         let (a, b) = (*op.operands.first()?, *op.operands.get(1)?);
         match (is_old(a) && !self.depends(b), is_old(b) && !self.depends(a)) {
             (true, _) if combines => Some((op.kind, b)),

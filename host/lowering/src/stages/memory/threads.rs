@@ -6,7 +6,7 @@
 use fusebox_core::ir::{Attribute, OpKind, Operation, Type};
 
 use super::{Known, Memory, Reach, Slot, Tensor, sized, static_tensor, tensor_bytes};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::stages::rewrite::{Done, Stage};
 
 impl<'s> Memory<'s, '_> {
@@ -64,12 +64,8 @@ impl<'s> Memory<'s, '_> {
     pub(super) fn shuffle_reduce(&mut self, op: &'s Operation) -> Done {
         let mut values = self.rewriter.slots(&op.operands)?;
         if !self.is_single_thread()? {
-            let Some(callee) = op.callee() else {
-                return Unsupported::because("the combiner is not a function's name");
-            };
-            let Some(mut distance) = op.integer("max_distance") else {
-                return Unsupported::because("it has no distance");
-            };
+            let callee = op.callee().required("the combiner is not a function's name")?;
+            let mut distance = op.integer("max_distance").required("it has no distance")?;
             let lanes = self.lanes_taking_part(distance)?;
             while distance > 0 {
                 values = self.combined_with_lane(op, callee, values, distance, lanes)?;
@@ -104,9 +100,11 @@ impl<'s> Memory<'s, '_> {
         distance: i64,
         lanes: u32,
     ) -> Done<Vec<Slot>> {
-        let Some(&function) = self.kernel.functions.get(callee) else {
-            return Unsupported::because(format!("there is no function @{callee} with a body"));
-        };
+        let &function = self
+            .kernel
+            .functions
+            .get(callee)
+            .ok_or_else(|| Unsupported(format!("there is no function @{callee} with a body")))?;
         let mut arguments = own.clone();
         for slot in &own {
             let Slot::Value(value) = *slot else { return Unsupported::because("lanes do not exchange tensors") };

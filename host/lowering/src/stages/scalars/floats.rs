@@ -3,14 +3,12 @@
 use fusebox_core::ir::{Float, OpKind, Operation, Scalar, Value};
 
 use super::{Scalars, kept_as_bits};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::stages::rewrite::{Done, Stage};
 
 impl<'s> Scalars<'s, '_> {
     pub(super) fn float_arithmetic(&mut self, op: &'s Operation) -> Done {
-        let Some(float) = self.float_of(op.operands[0]) else {
-            return Unsupported::because("its operands are no floats");
-        };
+        let float = self.float_of(op.operands[0]).required("its operands are no floats")?;
         if kept_as_bits(float) {
             return self.narrow_arithmetic(op, float);
         }
@@ -34,9 +32,7 @@ impl<'s> Scalars<'s, '_> {
         let wide: Vec<Value> = operands.into_iter().map(|operand| self.widened_from(operand, float)).collect();
         let value = match op.kind {
             CmpF => {
-                let Some(predicate) = op.integer("predicate") else {
-                    return Unsupported::because("its predicate is unknown");
-                };
+                let predicate = op.integer("predicate").required("its predicate is unknown")?;
                 self.out().comparison(CmpF, predicate, wide[0], wide[1])
             }
             kind => {

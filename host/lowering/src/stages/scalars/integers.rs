@@ -1,6 +1,5 @@
 //! Integer operations that are several instructions.
 
-use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{OpKind, Operation};
 
 use super::{Scalars, Slot};
@@ -10,20 +9,16 @@ impl<'s> Scalars<'s, '_> {
     /// The signed quotient, rounded down or up instead of towards zero.
     pub(super) fn round_quotient(&mut self, op: &'s Operation) -> Done {
         let (a, b) = (self.value(op.operands[0])?, self.value(op.operands[1])?);
-        let out = self.out();
-        let ty = out.type_of(a).clone();
-        let zero = out.int(0, &ty);
-        let (quotient, rest) = (out.binary(OpKind::DivSI, a, b), out.binary(OpKind::RemSI, a, b));
-        let inexact = out.compare(IntPredicate::Ne, rest, zero);
-        let signs = out.binary(OpKind::XorI, a, b);
-        // Where the exact quotient is negative, division rounded up, else down.
-        let (kind, wrong) = match op.kind {
-            OpKind::CeilDivSI => (OpKind::AddI, out.compare(IntPredicate::Sge, signs, zero)),
-            _ => (OpKind::SubI, out.compare(IntPredicate::Slt, signs, zero)),
-        };
-        let corrects = out.binary(OpKind::AndI, inexact, wrong);
-        let correction = out.cast(OpKind::ExtUI, corrects, ty.element());
-        let value = out.binary(kind, quotient, correction);
+        let value = self.out().formula(&[a, b], |operands| {
+            let [a, b] = [operands[0], operands[1]];
+            let (quotient, rest) = (a.divsi(b), a.remsi(b));
+            let inexact = rest.ne(0_i64);
+            let signs = a ^ b;
+            // Where the exact quotient is negative, division rounded up, else down.
+            let wrong = if op.kind == OpKind::CeilDivSI { signs.ge(0_i64) } else { signs.lt(0_i64) };
+            let correction = (inexact & wrong).extui(a.scalar());
+            if op.kind == OpKind::CeilDivSI { quotient + correction } else { quotient - correction }
+        });
         self.bind_value(op, value);
         Ok(())
     }

@@ -4,9 +4,10 @@ use fusebox_core::builder::FloatPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use super::{Scalars, kept_as_bits};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::math as library;
 use crate::stages::rewrite::{Done, Stage};
+use crate::stages::writer::Number;
 
 impl<'s> Scalars<'s, '_> {
     pub(super) fn math(&mut self, op: &'s Operation) -> Done {
@@ -15,16 +16,15 @@ impl<'s> Scalars<'s, '_> {
         }
         let operands = self.operands(op)?;
         match op.kind {
-            OpKind::Round => {
-                let value = self.round_half_away(operands[0]);
+            OpKind::Round | OpKind::IsNan | OpKind::IsInf | OpKind::IsFinite => {
+                let value = self.out().formula(&operands, |a| match op.kind {
+                    OpKind::Round => round_half_away(a[0]),
+                    OpKind::IsNan => a[0].is_nan(),
+                    OpKind::IsInf => a[0].absf().eq(f64::INFINITY),
+                    _ => a[0].absf().cmpf(FloatPredicate::One, f64::INFINITY),
+                });
                 self.bind_value(op, value);
             }
-            OpKind::IsNan => {
-                let value = self.out().comparison(OpKind::CmpF, FloatPredicate::Uno as i64, operands[0], operands[0]);
-                self.bind_value(op, value);
-            }
-            OpKind::IsInf => self.compare_magnitude(op, operands[0], FloatPredicate::Oeq),
-            OpKind::IsFinite => self.compare_magnitude(op, operands[0], FloatPredicate::One),
             kind if library::has_function(kind) => return self.library_call(op),
             _ => self.copied(op)?,
         }
@@ -33,36 +33,12 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    fn compare_magnitude(&mut self, op: &'s Operation, a: Value, predicate: FloatPredicate) {
-        let out = self.out();
-        let ty = out.type_of(a).clone();
-        let (magnitude, infinity) = (out.unary(OpKind::AbsF, a), out.float(f64::INFINITY, &ty));
-        let value = out.comparison(OpKind::CmpF, predicate as i64, magnitude, infinity);
-        self.bind_value(op, value);
-    }
-
-    /// Rounds halves away from zero: what is lost by cutting off decides, which is exact.
-    fn round_half_away(&mut self, a: Value) -> Value {
-        let out = self.out();
-        let ty = out.type_of(a).clone();
-        let (half, one) = (out.float(0.5, &ty), out.float(1.0, &ty));
-        let cut = out.unary(OpKind::Trunc, a);
-        let lost = out.binary(OpKind::SubF, a, cut);
-        let lost = out.unary(OpKind::AbsF, lost);
-        let up = out.comparison(OpKind::CmpF, FloatPredicate::Oge as i64, lost, half);
-        let one = out.binary(OpKind::CopySign, one, a);
-        let next = out.binary(OpKind::AddF, cut, one);
-        let rounded = out.select(up, next, cut);
-        out.binary(OpKind::CopySign, rounded, a)
-    }
-
     /// The function of the math library, for each lane.
     pub(super) fn library_call(&mut self, op: &'s Operation) -> Done {
         let operands = self.operands(op)?;
         let ty = self.out().type_of(operands[0]).clone();
-        let Some(symbol) = library::symbol_for(op.kind, ty.element().bits()) else {
-            return Unsupported::because("the math library has no function for it");
-        };
+        let symbol =
+            library::symbol_for(op.kind, ty.element().bits()).required("the math library has no function for it")?;
         let element = ty.element();
         let value = match &ty {
             Type::Vector(lanes, _) => {
@@ -93,4 +69,12 @@ impl<'s> Scalars<'s, '_> {
         attributes.extend(op.attributes.iter().filter(|(name, _)| name == "fastmath").cloned());
         self.out().op(OpKind::Call, operands, attributes, element.into())
     }
+}
+
+/// Rounds halves away from zero: what is lost by cutting off decides, which is exact.
+fn round_half_away(a: Number<'_>) -> Number<'_> {
+    let cut = a.trunc();
+    let up = (a - cut).absf().ge(0.5);
+    let next = cut + a.number(1.0).copysign(a);
+    up.select(next, cut).copysign(a)
 }

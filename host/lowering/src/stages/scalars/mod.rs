@@ -19,15 +19,12 @@ use crate::error::Unsupported;
 use crate::targets::TargetInfo;
 
 pub(super) fn lower(kernel: &KernelFunctions, target: &TargetInfo) -> Result<KernelFunctions, StageError> {
-    let functions: Result<Vec<Function>, StageError> =
-        kernel.functions.iter().map(|function| lowered(function, target)).collect();
-    Ok(KernelFunctions { functions: functions? })
+    kernel.each(|_, function| lowered(function, target))
 }
 
 /// One function, of a kernel or of the math library.
 pub(crate) fn lowered(function: &Function, target: &TargetInfo) -> Result<Function, StageError> {
-    let mut scalars = Scalars { rewriter: Rewriter::new(function), rounding: Rounding::default(), target };
-    scalars.whole_function().map_err(|reason| StageError::new(scalars.rewriter.current, reason))
+    Scalars { rewriter: Rewriter::new(function), rounding: Rounding::default(), target }.written()
 }
 
 /// What stands for a value.
@@ -102,18 +99,12 @@ impl<'s> Stage<'s> for Scalars<'s, '_> {
             ShuffleDown => self.shuffle_down(op),
             VectorFma | Reduction => self.plain_vector(op),
             kind if kind.name().starts_with("math.") => self.math(op),
-            If => {
-                let condition = self.value(op.operands[0])?;
-                self.if_else(op, condition)
-            }
-            IndexSwitch => {
-                let selector = self.value(op.operands[0])?;
-                self.index_switch(op, selector)
-            }
+            If => self.if_else(op),
+            IndexSwitch => self.index_switch(op),
             For => self.same_loop(op, 3, 1),
             While => self.while_loop(op, |_| ()),
             AtomicRmw => {
-                let operands = op.operands.iter().map(|&operand| self.value(operand)).collect::<Done<Vec<Value>>>()?;
+                let operands = self.operands(op)?;
                 super::copy_atomic(self, op, operands, op.attributes.clone())
             }
             StackMemory | SharedMemory | ConstantMemory | ThreadId | BlockId => self.at_beginning(op),

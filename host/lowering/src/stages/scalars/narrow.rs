@@ -1,13 +1,13 @@
 //! Floats of 16 bits and fewer: kept as their bits, widened to f32 and narrowed from it by integer arithmetic
 //! that vectorises, rounded to nearest even.
 
-use fusebox_core::builder::{FloatPredicate, IntPredicate};
+use fusebox_core::builder::IntPredicate;
 use fusebox_core::hlo::{FloatFormat, Specials};
-use fusebox_core::ir::{Float, OpKind, Scalar, Type, Value};
+use fusebox_core::ir::{Float, OpKind, Scalar, Value};
 
 use super::Scalars;
 use crate::stages::rewrite::Stage;
-use crate::stages::writer::Writer;
+use crate::stages::writer::Number;
 
 /// Codes of a format with sign, exponent and mantissa.
 #[derive(Clone, Copy)]
@@ -47,57 +47,7 @@ impl Layout {
     }
 }
 
-/// Integer arithmetic on 32-bit lanes shaped like some value.
-struct Lanes<'w> {
-    out: &'w mut Writer,
-    int: Type,
-    float: Type,
-}
-
-impl Lanes<'_> {
-    fn constant(&mut self, value: i64) -> Value {
-        self.out.int(value, &self.int)
-    }
-
-    fn op(&mut self, kind: OpKind, a: Value, b: i64) -> Value {
-        let b = self.constant(b);
-        self.out.binary(kind, a, b)
-    }
-
-    fn both(&mut self, kind: OpKind, a: Value, b: Value) -> Value {
-        self.out.binary(kind, a, b)
-    }
-
-    fn is(&mut self, predicate: IntPredicate, a: Value, b: i64) -> Value {
-        let b = self.constant(b);
-        self.out.compare(predicate, a, b)
-    }
-
-    fn select(&mut self, condition: Value, a: Value, b: Value) -> Value {
-        self.out.select(condition, a, b)
-    }
-
-    /// A constant where the condition holds.
-    fn constant_if(&mut self, condition: Value, constant: i64, otherwise: Value) -> Value {
-        let constant = self.constant(constant);
-        self.select(condition, constant, otherwise)
-    }
-
-    fn as_float(&mut self, bits: Value) -> Value {
-        self.out.cast(OpKind::Bitcast, bits, Scalar::F32)
-    }
-
-    fn as_bits(&mut self, float: Value) -> Value {
-        self.out.cast(OpKind::Bitcast, float, Scalar::I32)
-    }
-}
-
 impl Scalars<'_, '_> {
-    fn lanes(&mut self, like: Value) -> Lanes<'_> {
-        let ty = self.out().type_of(like).clone();
-        Lanes { int: ty.with_element(Scalar::I32), float: ty.with_element(Scalar::F32), out: self.out() }
-    }
-
     /// The f32 that these bits mean. Exact.
     pub(super) fn widened(&mut self, bits: Value, float: Float) -> Value {
         if float == Float::F16 && self.target.converts_f16 {
@@ -105,19 +55,7 @@ impl Scalars<'_, '_> {
             return self.out().cast(OpKind::ExtF, half, Scalar::F32);
         }
         let wide = self.out().resized(bits, 32, false);
-        let mut lanes = self.lanes(wide);
-        let result = match (float, float.format()) {
-            (Float::F8E8M0FNU, _) => {
-                let normal = lanes.op(OpKind::ShlI, wide, 23);
-                let smallest = lanes.is(IntPredicate::Eq, wide, 0);
-                let nan = lanes.is(IntPredicate::Eq, wide, 255);
-                let number = lanes.constant_if(smallest, 0x0040_0000, normal);
-                lanes.constant_if(nan, 0x7fc0_0000, number)
-            }
-            (Float::BF16, _) | (_, None) => lanes.op(OpKind::ShlI, wide, 16),
-            (_, Some(format)) => widen_bits(&mut lanes, wide, Layout(format)),
-        };
-        lanes.as_float(result)
+        self.out().formula(&[wide], |wide| widened(wide[0], float).to_float())
     }
 
     /// The bits of the number of the format that is nearest to an f32.
@@ -133,168 +71,134 @@ impl Scalars<'_, '_> {
         }
         let is_exact = self.rounding.is_exact(value);
         let checks_nan = !(self.target.makes_short_nans && self.rounding.has_short_nans(value));
-        let mut lanes = self.lanes(value);
-        let bits = lanes.as_bits(value);
-        let result = match (float, float.format()) {
-            (Float::F8E8M0FNU, _) => narrow_to_exponent(&mut lanes, bits),
-            (Float::BF16, _) | (_, None) if is_exact => lanes.op(OpKind::ShrUI, bits, 16),
-            (Float::BF16, _) | (_, None) => narrow_to_half(&mut lanes, value, bits, checks_nan),
-            (_, Some(format)) => narrow_bits(&mut lanes, bits, Layout(format)),
-        };
+        let result = self.out().formula(&[value], |value| {
+            let (value, bits) = (value[0], value[0].to_bits());
+            match (float, float.format()) {
+                (Float::F8E8M0FNU, _) => narrow_to_exponent(bits),
+                (Float::BF16, _) | (_, None) if is_exact => bits.shrui(16_i64),
+                (Float::BF16, _) | (_, None) => narrow_to_half(value, bits, checks_nan),
+                (_, Some(format)) => narrow_bits(bits, Layout(format)),
+            }
+        });
         self.out().resized(result, 8 * float.bytes(), false)
     }
 
     /// An f64 as f32, where a last bit of one says that bits were lost: rounding it once more to a narrower
     /// format gives what rounding the f64 at once would have given.
     pub(super) fn rounded_to_odd(&mut self, value: Value) -> Value {
-        let mut lanes = self.lanes(value);
-        let nearest = lanes.out.cast(OpKind::TruncF, value, Scalar::F32);
-        let back = lanes.out.cast(OpKind::ExtF, nearest, Scalar::F64);
-        let (size_back, size) = (lanes.out.unary(OpKind::AbsF, back), lanes.out.unary(OpKind::AbsF, value));
-        let too_large = lanes.out.comparison(OpKind::CmpF, FloatPredicate::Ogt as i64, size_back, size);
-        let inexact = lanes.out.comparison(OpKind::CmpF, FloatPredicate::Une as i64, back, value);
-        let bits = lanes.as_bits(nearest);
-        let too_large = lanes.out.cast(OpKind::ExtUI, too_large, Scalar::I32);
-        let towards_zero = lanes.both(OpKind::SubI, bits, too_large);
-        let inexact = lanes.out.cast(OpKind::ExtUI, inexact, Scalar::I32);
-        let odd = lanes.both(OpKind::OrI, towards_zero, inexact);
-        lanes.as_float(odd)
+        self.out().formula(&[value], |value| {
+            let value = value[0];
+            let nearest = value.truncf(Scalar::F32);
+            let back = nearest.extf(Scalar::F64);
+            let (too_large, inexact) = (back.absf().gt(value.absf()), back.ne(value));
+            let towards_zero = nearest.to_bits() - too_large.extui(Scalar::I32);
+            (towards_zero | inexact.extui(Scalar::I32)).to_float()
+        })
     }
 
     /// A 64-bit integer whose lowest ten bits are gathered into one, so that it fits f64 without rounding
     /// and still rounds like the original to anything narrower than f32.
     pub(super) fn with_sticky_low_bits(&mut self, value: Value) -> Value {
-        let out = self.out();
-        let ty = out.type_of(value).clone();
-        let constants = [0xfff, 0, 11, !0xfff, 1 << 52, 1 << 53].map(|value| out.int(value, &ty));
-        let [low_bits, zero, eleven, high_bits, limit, twice] = constants;
-        let low = out.binary(OpKind::AndI, value, low_bits);
-        let lost = out.compare(IntPredicate::Ne, low, zero);
-        let lost = out.cast(OpKind::ExtUI, lost, ty.element());
-        let sticky = out.binary(OpKind::ShlI, lost, eleven);
-        let high = out.binary(OpKind::AndI, value, high_bits);
-        let gathered = out.binary(OpKind::OrI, high, sticky);
-        // Small numbers are exact as they are, and need their low bits.
-        let moved = out.binary(OpKind::AddI, value, limit);
-        let small = out.compare(IntPredicate::Ult, moved, twice);
-        out.select(small, value, gathered)
+        self.out().formula(&[value], |value| {
+            let value = value[0];
+            let lost = (value & 0xfff_i64).ne(0_i64).extui(value.scalar());
+            let sticky = lost.shli(11_i64);
+            let gathered = (value & !0xfff_i64) | sticky;
+            // Small numbers are exact as they are, and need their low bits.
+            let small = (value + (1_i64 << 52)).cmpi(IntPredicate::Ult, 1_i64 << 53);
+            small.select(value, gathered)
+        })
     }
 }
 
-fn widen_bits(lanes: &mut Lanes<'_>, wide: Value, layout: Layout) -> Value {
+/// The bits of the f32 that the bits of a format mean.
+fn widened(wide: Number<'_>, float: Float) -> Number<'_> {
+    match (float, float.format()) {
+        (Float::F8E8M0FNU, _) => {
+            let normal = wide.shli(23_i64);
+            let (smallest, nan) = (wide.eq(0_i64), wide.eq(255_i64));
+            nan.select(0x7fc0_0000_i64, smallest.select(0x0040_0000_i64, normal))
+        }
+        (Float::BF16, _) | (_, None) => wide.shli(16_i64),
+        (_, Some(format)) => widen_bits(wide, Layout(format)),
+    }
+}
+
+fn widen_bits(wide: Number<'_>, layout: Layout) -> Number<'_> {
     let FloatFormat { exponent_bits, mantissa_bits, bias, specials, .. } = layout.0;
-    let magnitude = lanes.op(OpKind::AndI, wide, layout.sign() - 1);
-    let sign_bit = lanes.op(OpKind::AndI, wide, layout.sign());
-    let sign = lanes.op(OpKind::ShlI, sign_bit, i64::from(31 - exponent_bits - mantissa_bits));
-    let moved = lanes.op(OpKind::ShlI, magnitude, i64::from(23 - mantissa_bits));
-    let normal = lanes.op(OpKind::AddI, moved, i64::from(127 - bias) << 23);
+    let magnitude = wide & (layout.sign() - 1);
+    let sign = (wide & layout.sign()).shli(i64::from(31 - exponent_bits - mantissa_bits));
+    let moved = magnitude.shli(i64::from(23 - mantissa_bits));
+    let normal = moved + (i64::from(127 - bias) << 23);
     // Below the smallest normal number the magnitude counts multiples of the smallest number.
-    let counted = lanes.out.cast(OpKind::UIToFP, magnitude, Scalar::F32);
-    let unit = lanes.out.float(f64::from(layout.smallest_exponent()).exp2(), &lanes.float);
-    let subnormal = lanes.both(OpKind::MulF, counted, unit);
-    let subnormal = lanes.as_bits(subnormal);
-    let is_subnormal = lanes.is(IntPredicate::Ult, magnitude, 1 << mantissa_bits);
-    let number = lanes.select(is_subnormal, subnormal, normal);
+    let subnormal = (magnitude.uitofp(Scalar::F32) * f64::from(layout.smallest_exponent()).exp2()).to_bits();
+    let number = magnitude.cmpi(IntPredicate::Ult, 1_i64 << mantissa_bits).select(subnormal, normal);
     let number = match specials {
         Specials::Ieee => {
-            let special = lanes.op(OpKind::OrI, moved, 0x7f80_0000);
-            let is_special = lanes.is(IntPredicate::Uge, magnitude, layout.infinity());
-            lanes.select(is_special, special, number)
+            let special = moved | 0x7f80_0000_i64;
+            magnitude.cmpi(IntPredicate::Uge, layout.infinity()).select(special, number)
         }
-        Specials::NanAllOnes => {
-            let is_nan = lanes.is(IntPredicate::Eq, magnitude, layout.nan());
-            lanes.constant_if(is_nan, 0x7fc0_0000, number)
-        }
+        Specials::NanAllOnes => magnitude.eq(layout.nan()).select(0x7fc0_0000_i64, number),
         Specials::NanNegativeZero | Specials::None => number,
     };
-    let signed = lanes.both(OpKind::OrI, number, sign);
+    let signed = number | sign;
     match specials {
-        Specials::NanNegativeZero => {
-            let is_nan = lanes.is(IntPredicate::Eq, wide, layout.nan());
-            lanes.constant_if(is_nan, 0x7fc0_0000, signed)
-        }
+        Specials::NanNegativeZero => wide.eq(layout.nan()).select(0x7fc0_0000_i64, signed),
         _ => signed,
     }
 }
 
-fn narrow_bits(lanes: &mut Lanes<'_>, bits: Value, layout: Layout) -> Value {
+fn narrow_bits(bits: Number<'_>, layout: Layout) -> Number<'_> {
     let FloatFormat { exponent_bits, mantissa_bits, bias, specials, .. } = layout.0;
     let shift = i64::from(23 - mantissa_bits);
-    let magnitude = lanes.op(OpKind::AndI, bits, 0x7fff_ffff);
-    let sign_bit = lanes.op(OpKind::ShrUI, bits, i64::from(31 - exponent_bits - mantissa_bits));
-    let sign = lanes.op(OpKind::AndI, sign_bit, layout.sign());
+    let magnitude = bits & 0x7fff_ffff_i64;
+    let sign = bits.shrui(i64::from(31 - exponent_bits - mantissa_bits)) & layout.sign();
     // Round to nearest even by adding just under half, and the rest of it if the last bit kept is one.
-    let last = lanes.op(OpKind::ShrUI, magnitude, shift);
-    let last = lanes.op(OpKind::AndI, last, 1);
-    let rounded = lanes.op(OpKind::AddI, magnitude, (1 << (shift - 1)) - 1);
-    let rounded = lanes.both(OpKind::AddI, rounded, last);
-    let normal = lanes.op(OpKind::ShrUI, rounded, shift);
-    let normal = lanes.op(OpKind::SubI, normal, i64::from(127 - bias) << mantissa_bits);
+    let last = magnitude.shrui(shift) & 1_i64;
+    let rounded = magnitude + ((1_i64 << (shift - 1)) - 1) + last;
+    let normal = rounded.shrui(shift) - (i64::from(127 - bias) << mantissa_bits);
     let number = if exponent_bits == 8 {
         normal
     } else {
-        let is_subnormal = lanes.is(IntPredicate::Ult, magnitude, i64::from(128 - bias) << 23);
-        let subnormal = narrow_subnormal(lanes, magnitude, layout);
-        lanes.select(is_subnormal, subnormal, normal)
+        let is_subnormal = magnitude.cmpi(IntPredicate::Ult, i64::from(128 - bias) << 23);
+        is_subnormal.select(narrow_subnormal(magnitude, layout), normal)
     };
-    let too_large = lanes.is(IntPredicate::Uge, number, layout.infinity());
-    let number = lanes.constant_if(too_large, layout.overflow(), number);
-    let nan = lanes.is(IntPredicate::Ugt, magnitude, 0x7f80_0000);
+    let too_large = number.cmpi(IntPredicate::Uge, layout.infinity());
+    let number = too_large.select(layout.overflow(), number);
+    let nan = magnitude.cmpi(IntPredicate::Ugt, 0x7f80_0000_i64);
     match specials {
-        Specials::Ieee | Specials::NanAllOnes => {
-            let code = lanes.constant_if(nan, layout.nan(), number);
-            lanes.both(OpKind::OrI, code, sign)
-        }
-        Specials::None => {
-            let signed = lanes.both(OpKind::OrI, number, sign);
-            lanes.constant_if(nan, layout.nan(), signed)
-        }
+        Specials::Ieee | Specials::NanAllOnes => nan.select(layout.nan(), number) | sign,
+        Specials::None => nan.select(layout.nan(), number | sign),
         Specials::NanNegativeZero => {
-            let zero = lanes.is(IntPredicate::Eq, number, 0);
-            let sign = lanes.constant_if(zero, 0, sign);
-            let code = lanes.both(OpKind::OrI, number, sign);
-            lanes.constant_if(nan, layout.nan(), code)
+            let sign = number.eq(0_i64).select(0_i64, sign);
+            nan.select(layout.nan(), number | sign)
         }
     }
 }
 
 /// To the upper half of the bits: rounding carries into the exponent, and past the largest number into infinity.
 /// Past infinity it carries only if the lower half of a NaN is not zero.
-fn narrow_to_half(lanes: &mut Lanes<'_>, value: Value, bits: Value, checks_nan: bool) -> Value {
-    let last = lanes.op(OpKind::ShrUI, bits, 16);
-    let last = lanes.op(OpKind::AndI, last, 1);
+fn narrow_to_half<'f>(value: Number<'f>, bits: Number<'f>, checks_nan: bool) -> Number<'f> {
+    let last = bits.shrui(16_i64) & 1_i64;
     // Just under half, and the rest of it if the last bit kept is one.
-    let rounded = lanes.both(OpKind::AddI, bits, last);
-    let mut rounded = lanes.op(OpKind::AddI, rounded, 0x7fff);
-    if checks_nan {
-        let nan = lanes.out.comparison(OpKind::CmpF, FloatPredicate::Uno as i64, value, value);
-        let quiet = lanes.op(OpKind::OrI, bits, 0x0040_0000);
-        rounded = lanes.select(nan, quiet, rounded);
-    }
-    lanes.op(OpKind::ShrUI, rounded, 16)
+    let rounded = bits + last + 0x7fff_i64;
+    let kept = if checks_nan { value.is_nan().select(bits | 0x0040_0000_i64, rounded) } else { rounded };
+    kept.shrui(16_i64)
 }
 
 /// Below the smallest normal number: the addition of a number whose last bit is worth as much as the format's
 /// smallest number rounds as wanted.
-fn narrow_subnormal(lanes: &mut Lanes<'_>, magnitude: Value, layout: Layout) -> Value {
+fn narrow_subnormal(magnitude: Number<'_>, layout: Layout) -> Number<'_> {
     let magic = f64::from(layout.smallest_exponent() + 23).exp2();
-    let constant = lanes.out.float(magic, &lanes.float);
-    let float = lanes.as_float(magnitude);
-    let sum = lanes.both(OpKind::AddF, float, constant);
-    let bits = lanes.as_bits(sum);
-    lanes.op(OpKind::SubI, bits, i64::from((magic as f32).to_bits()))
+    (magnitude.to_float() + magic).to_bits() - i64::from((magic as f32).to_bits())
 }
 
 /// To a bare power of two: ties go up, zero and negative numbers are NaN, small ones the smallest power.
-fn narrow_to_exponent(lanes: &mut Lanes<'_>, bits: Value) -> Value {
-    let normal = lanes.op(OpKind::AddI, bits, 0x0040_0000);
-    let normal = lanes.op(OpKind::ShrUI, normal, 23);
-    let low = lanes.is(IntPredicate::Uge, bits, 0x0060_0000);
-    let low = lanes.out.cast(OpKind::ExtUI, low, Scalar::I32);
-    let is_low = lanes.is(IntPredicate::Ult, bits, 0x0080_0000);
-    let number = lanes.select(is_low, low, normal);
+fn narrow_to_exponent(bits: Number<'_>) -> Number<'_> {
+    let normal = (bits + 0x0040_0000_i64).shrui(23_i64);
+    let low = bits.cmpi(IntPredicate::Uge, 0x0060_0000_i64).extui(Scalar::I32);
+    let number = bits.cmpi(IntPredicate::Ult, 0x0080_0000_i64).select(low, normal);
     // Not a positive finite number: zero wraps around to the largest.
-    let below = lanes.op(OpKind::SubI, bits, 1);
-    let invalid = lanes.is(IntPredicate::Uge, below, 0x7f7f_ffff);
-    lanes.constant_if(invalid, 255, number)
+    let invalid = (bits - 1_i64).cmpi(IntPredicate::Uge, 0x7f7f_ffff_i64);
+    invalid.select(255_i64, number)
 }

@@ -50,22 +50,12 @@ impl Rounding {
 
 /// Whether the result is one of the operands, but for the sign, or an integer near it.
 fn keeps_numbers(operation: OpKind) -> bool {
-    matches!(
-        operation,
-        OpKind::MaximumF
-            | OpKind::MinimumF
-            | OpKind::MaxNumF
-            | OpKind::MinNumF
-            | OpKind::NegF
-            | OpKind::Select
-            | OpKind::AbsF
-            | OpKind::CopySign
-            | OpKind::Ceil
-            | OpKind::Floor
-            | OpKind::Round
-            | OpKind::RoundEven
-            | OpKind::Trunc
-    )
+    use OpKind::*;
+    match operation {
+        MaximumF | MinimumF | MaxNumF | MinNumF | NegF | Select | AbsF | CopySign => true,
+        Ceil | Floor | Round | RoundEven | Trunc => true,
+        _ => false,
+    }
 }
 
 /// Whether the operation is an instruction, whose result is NaN if an operand is, with its bits, or else the default NaN.
