@@ -2,48 +2,14 @@
 //! maps say, in the scopes of a function.
 
 use fusebox_core::builder::Type;
-use fusebox_core::hlo::{ArrayShape, InstrId};
+use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::{Access, Constraint, Expr, Interval, OperandRead, access};
 
-use crate::EmissionError;
-use crate::elemental::loop_states;
+use crate::elemental::state::loop_states;
 use crate::error::Result;
 use crate::index::{Atom, IndexId, Runtime, Token};
-use crate::partition::{Partition, Read, ScopeId, ScopeKind, Site, leaf_dims};
-
-/// How an instruction at its site reads its operands; `elemental` writes the code that goes with it.
-#[derive(Clone, Debug, Default)]
-pub struct Recipe {
-    /// What is read, operand by operand; what is read in place of another comes last.
-    pub reads: Vec<Read>,
-    /// The number of the operand of each read.
-    pub operands: Vec<usize>,
-    /// Loops, outermost first.
-    pub loops: Vec<ScopeId>,
-    pub branches: Vec<Branch>,
-    /// Further indices the code needs as values.
-    pub indices: Vec<IndexId>,
-}
-
-/// A part of an instruction that is computed only under conditions.
-#[derive(Clone, Debug)]
-pub struct Branch {
-    parent: ScopeId,
-    /// The scope of the part; the scope around it if there are no conditions.
-    pub scope: ScopeId,
-    /// All must hold.
-    pub conditions: Vec<Condition>,
-    /// False if the conditions never hold; then nothing is read in the branch.
-    pub reachable: bool,
-}
-
-/// That an index lies within bounds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
-    pub index: IndexId,
-    /// Both ends included.
-    pub bounds: Interval,
-}
+use crate::partition::{Branch, Condition, Partition, Recipe, Site, leaf_dims};
+use crate::scope::{ScopeId, ScopeKind};
 
 /// Where a read takes place.
 struct Place {
@@ -234,37 +200,5 @@ impl Planner<'_, '_> {
     fn at(&mut self, expr: &Expr, runtime: &[IndexId]) -> Result<IndexId> {
         let index = self.partition.indices.substitute(expr, &self.site.token, &self.ranges, runtime);
         index.map_err(|reason| self.partition.error(self.id, reason))
-    }
-}
-
-impl Recipe {
-    /// What of `values`, one per read, was read of an operand.
-    pub fn of_operand<'v, V>(&self, operand: usize, values: &'v [V]) -> Option<&'v V> {
-        self.operands.iter().position(|&known| known == operand).and_then(|at| values.get(at))
-    }
-}
-
-impl Partition<'_> {
-    pub fn error(&self, id: InstrId, message: impl Into<String>) -> EmissionError {
-        EmissionError::at(self.module, self.instruction(id), message)
-    }
-
-    /// The shape of an instruction that is one array.
-    pub fn array(&self, id: InstrId) -> Result<&ArrayShape> {
-        self.instruction(id).shape.as_array().ok_or_else(|| self.error(id, "is not an array"))
-    }
-
-    /// The shape of an operand that is one array.
-    pub fn operand_array(&self, id: InstrId, k: usize) -> Result<&ArrayShape> {
-        match self.instruction(id).operands.get(k) {
-            Some(&operand) => self.array(operand),
-            None => Err(self.error(id, format!("operand {k} is missing"))),
-        }
-    }
-
-    /// Scalar types of an instruction's leaves.
-    pub fn leaf_types(&self, id: InstrId) -> Vec<Type> {
-        let leaves = self.instruction(id).shape.leaves();
-        leaves.iter().filter_map(|leaf| leaf.as_array()).map(|array| Type::of_element(array.element_type)).collect()
     }
 }

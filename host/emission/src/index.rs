@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::{Algebra, Expr, IndexingMap, Interval, Kind, Variable};
 
-use crate::partition::{FunctionId, ScopeId};
+use crate::scope::{FunctionId, ScopeId};
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! Writes the bodies of the functions that an emitter's kernel calls.
 //!
 //! ```text
-//! Fusion, SubgraphCall…  partition   which instruction in which function, at which index
+//! Fusion, SubgraphCall…  partition   which instruction in which function, at which index, as `access` says what it reads
 //!                        schedule    in which order
-//!                        subgraph    functions, loops, branches
+//!                        subgraph    the functions, by `writer` and its regions
 //!                        elemental   the operations, scalar by scalar
 //!                        ──> functions of the kernel IR
 //! ```
@@ -18,7 +18,9 @@ mod error;
 mod index;
 mod partition;
 mod schedule;
+mod scope;
 mod subgraph;
+mod writer;
 
 use std::collections::HashSet;
 

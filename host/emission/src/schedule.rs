@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use fusebox_core::hlo::InstrId;
 
 use crate::index::{Atom, IndexId};
-use crate::partition::{FunctionId, Partition, Read};
+use crate::partition::{Partition, Read};
+use crate::scope::FunctionId;
 
 /// One thing to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,42 +1,17 @@
 //! Writes the functions of a partition.
-//!
-//! Every scope of a function is a region that is filled as the schedule goes; an operation with regions
-//! takes them when they are complete.
 
-use std::collections::HashMap;
-
-use fusebox_core::builder::{Attribute, FunctionBuilder, IntPredicate, OpKind, Region, Type, Value};
-use fusebox_core::hlo::{InstrId, Op};
-use fusebox_core::indexing::{IndexingMap, Variable};
+use fusebox_core::builder::Value;
+use fusebox_core::hlo::InstrId;
 use fusebox_core::ir::Function;
 
 use crate::EmissionError;
-use crate::access::{Branch, Condition};
 use crate::elemental;
-use crate::elemental::Reads;
 use crate::error::Result;
 use crate::index::{Atom, IndexId, Runtime};
-use crate::partition::{FunctionId, Partition, Read, ScopeId, ScopeKind};
+use crate::partition::{Partition, Read};
 use crate::schedule::{Need, schedule};
-
-/// One function under construction.
-pub struct Writer<'p, 'm> {
-    pub partition: &'p mut Partition<'m>,
-    pub b: FunctionBuilder,
-    function: FunctionId,
-    /// Tensors by parameter number.
-    parameters: Vec<Value>,
-    /// The injected values of all heroes, in order, and each hero's part of them.
-    injected: Vec<Value>,
-    injected_of: HashMap<InstrId, Vec<Value>>,
-    regions: HashMap<ScopeId, Region>,
-    /// Iteration values of loop scopes.
-    states: HashMap<ScopeId, Vec<Value>>,
-    indices: HashMap<IndexId, Value>,
-    values: HashMap<InstrId, Vec<Value>>,
-    /// What was written in place of a read of an instruction that is not computed here.
-    fetched: HashMap<Read, Vec<Value>>,
-}
+use crate::scope::{FunctionId, ScopeId};
+use crate::writer::{Reads, Writer};
 
 /// All functions of a partition. `heroes` are the injected instructions in the order of their
 /// arguments.
@@ -53,57 +28,7 @@ pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<Ve
     Ok(functions)
 }
 
-impl<'p, 'm> Writer<'p, 'm> {
-    fn new(partition: &'p mut Partition<'m>, function: FunctionId, heroes: &[InstrId], scopes: &[ScopeId]) -> Self {
-        let mut b = FunctionBuilder::new(partition.function(function).symbol.clone());
-        b.set_private();
-        let shapes = partition.computation.parameters().into_iter().map(|id| &partition.instruction(id).shape);
-        let arrays = shapes.filter_map(|shape| shape.as_array());
-        let parameters = arrays.map(|array| b.argument(Type::of_array(array))).collect();
-        let (indices, regions, states) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut writer = Writer {
-            partition,
-            b,
-            function,
-            parameters,
-            injected: Vec::new(),
-            injected_of: HashMap::new(),
-            regions,
-            states,
-            indices,
-            values: HashMap::new(),
-            fetched: HashMap::new(),
-        };
-        writer.open(heroes, scopes);
-        writer
-    }
-
-    /// Makes the arguments after the parameters and the regions of all scopes.
-    fn open(&mut self, heroes: &[InstrId], scopes: &[ScopeId]) {
-        for index in self.partition.arguments(self.function) {
-            let value = self.b.argument(Type::INDEX);
-            self.indices.insert(index, value);
-        }
-        for &hero in heroes {
-            let types = self.partition.leaf_types(hero);
-            let values: Vec<Value> = types.into_iter().map(|ty| self.b.argument(ty)).collect();
-            self.injected.extend(&values);
-            self.injected_of.insert(hero, values);
-        }
-        for &scope in scopes {
-            let arguments = match &self.partition.scope(scope).kind {
-                ScopeKind::Body => continue,
-                ScopeKind::Branch => Vec::new(),
-                ScopeKind::Loop { sizes, state } => [vec![Type::INDEX; sizes.len()], state.clone()].concat(),
-            };
-            let (region, values) = self.b.detached(&arguments);
-            let ranges = self.partition.ranges(scope);
-            self.indices.extend(ranges.iter().copied().zip(values.iter().copied()));
-            self.states.insert(scope, values[ranges.len()..].to_vec());
-            self.regions.insert(scope, region);
-        }
-    }
-
+impl Writer<'_, '_> {
     fn write(mut self) -> Result<Function> {
         for need in schedule(self.partition, self.function) {
             match need {
@@ -134,14 +59,14 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
         let reads = Reads { id, recipe: &recipe, operands: &operands };
         let values = self.within(site.scope, |writer| elemental::emit(writer, &reads))?;
-        self.values.insert(id, values);
+        self.set_values(id, values);
         Ok(())
     }
 
     fn write_index(&mut self, index: IndexId) -> Result<()> {
         if let Some(Atom::Runtime(runtime)) = self.partition.indices.as_atom(index).cloned() {
             let value = self.write_runtime(runtime)?;
-            self.indices.insert(index, value);
+            self.set_index(index, value);
             return Ok(());
         }
         let (map, operands) = self.partition.indices.map(index);
@@ -150,7 +75,7 @@ impl<'p, 'm> Writer<'p, 'm> {
             let operands: Vec<Value> = operands.iter().map(|&operand| writer.index(operand)).collect();
             writer.b.apply_indexing(&map, &operands)
         });
-        self.indices.extend(results.first().map(|&value| (index, value)));
+        results.first().into_iter().for_each(|&value| self.set_index(index, value));
         Ok(())
     }
 
@@ -166,175 +91,5 @@ impl<'p, 'm> Writer<'p, 'm> {
             return Err(EmissionError::at(self.partition.module, instruction, "is used as an index but is no integer"));
         };
         Ok(self.within(scope, |writer| writer.b.clamped_index(value, ty, limit)))
-    }
-
-    /// The values of an instruction for a reader. Written in the reader's scope if the instruction is
-    /// not computed in this function.
-    fn fetch(&mut self, read: &Read) -> Result<Vec<Value>> {
-        let id = read.instruction;
-        if let Some(values) = self.values.get(&id).or_else(|| self.injected_of.get(&id)) {
-            return Ok(values.clone());
-        }
-        if let Some(values) = self.fetched.get(read) {
-            return Ok(values.clone());
-        }
-        let values = self.within(read.scope, |writer| match writer.partition.sites[id.index()].clone() {
-            Some(site) => Ok(writer.call(site.function, id, read)),
-            None => writer.inline(id, read),
-        })?;
-        self.fetched.insert(read.clone(), values.clone());
-        Ok(values)
-    }
-
-    fn call(&mut self, function: FunctionId, id: InstrId, read: &Read) -> Vec<Value> {
-        let symbol = self.partition.function(function).symbol.clone();
-        let index: Vec<Value> = read.token.iter().map(|&index| self.index(index)).collect();
-        let arguments = [self.parameters.as_slice(), &index, &self.injected].concat();
-        let results = self.partition.leaf_types(id);
-        self.b.pure_call(&symbol, &arguments, &results)
-    }
-
-    fn inline(&mut self, id: InstrId, read: &Read) -> Result<Vec<Value>> {
-        let instruction = self.partition.instruction(id);
-        let index: Vec<Value> = read.token.iter().map(|&index| self.index(index)).collect();
-        let value = match &instruction.op {
-            Op::Parameter { number } => match self.parameters.get(*number as usize) {
-                Some(&tensor) => Ok(self.b.extract(tensor, &index)),
-                None => Err("there is no such parameter".to_owned()),
-            },
-            Op::Broadcast { .. } => {
-                let scalar = Read { instruction: instruction.operands[0], scope: read.scope, token: Vec::new() };
-                return self.inline(scalar.instruction, &scalar);
-            }
-            Op::Constant(literal) => elemental::constant(&mut self.b, literal, &index),
-            Op::Iota { dimension } => {
-                let array = self.partition.array(id)?;
-                elemental::iota(&mut self.b, array.element_type, index[*dimension as usize])
-            }
-            _ => Err("has no value here".to_owned()),
-        };
-        let value = value.map_err(|message| EmissionError::at(self.partition.module, instruction, message))?;
-        Ok(vec![value])
-    }
-
-    /// The value of an index. Constants are written where they are used.
-    pub fn index(&mut self, index: IndexId) -> Value {
-        if let Some(value) = self.partition.indices.as_constant(index) {
-            return self.b.index(value);
-        }
-        match self.indices.get(&index) {
-            Some(&value) => value,
-            None => self.b.refuse("index", "used before it was computed"),
-        }
-    }
-
-    /// Runs `write` with operations going to a scope's region.
-    fn within<R>(&mut self, scope: ScopeId, write: impl FnOnce(&mut Self) -> R) -> R {
-        match self.regions.remove(&scope) {
-            None => write(self),
-            Some(region) => {
-                self.b.enter(region);
-                let result = write(self);
-                let region = self.b.leave();
-                self.regions.insert(scope, region);
-                result
-            }
-        }
-    }
-
-    /// Completes the region of a scope: what `end` gives is what it yields.
-    pub fn close(
-        &mut self,
-        scope: ScopeId,
-        terminator: OpKind,
-        end: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Region> {
-        let state = self.states.remove(&scope).unwrap_or_default();
-        let region = self.regions.remove(&scope).unwrap_or_else(|| self.b.detached(&[]).0);
-        self.b.enter(region);
-        let result = end(self, &state);
-        let yielded = result.as_deref().unwrap_or_default().to_vec();
-        self.b.op(terminator, &yielded, Vec::new(), &[], Vec::new());
-        let region = self.b.leave();
-        result.map(|_| region)
-    }
-
-    /// `xla_gpu.loop` over the ranges of a scope; `body` gives the next iteration values from the last.
-    pub fn loop_over(
-        &mut self,
-        scope: ScopeId,
-        initial: &[Value],
-        body: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
-        let sizes = match &self.partition.scope(scope).kind {
-            ScopeKind::Loop { sizes, .. } => sizes.clone(),
-            ScopeKind::Body | ScopeKind::Branch => Vec::new(),
-        };
-        let map = IndexingMap { ranges: sizes.into_iter().map(Variable::from_size).collect(), ..Default::default() };
-        let region = self.close(scope, OpKind::LoopYield, body)?;
-        let attributes =
-            vec![("map", Attribute::Map(std::sync::Arc::new(map))), ("unroll", Attribute::I64Array(Vec::new()))];
-        let types = self.b.types_of(initial);
-        Ok(self.b.op(OpKind::Loop, initial, attributes, &types, vec![region]))
-    }
-
-    /// `scf.if` with the region of a scope as its first side.
-    pub fn branch_to(
-        &mut self,
-        condition: Value,
-        scope: ScopeId,
-        results: &[Type],
-        on_true: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
-        on_false: Region,
-    ) -> Result<Vec<Value>> {
-        let first = self.close(scope, OpKind::Yield, |writer, _| on_true(writer))?;
-        Ok(self.b.op(OpKind::If, &[condition], Vec::new(), results, vec![first, on_false]))
-    }
-
-    /// What `compute` gives behind the conditions of a branch, and the state as it is where these do not hold.
-    pub fn behind(
-        &mut self,
-        branch: Option<&Branch>,
-        state: &[Value],
-        compute: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
-        let Some(branch) = branch.filter(|branch| !branch.conditions.is_empty()) else { return compute(self) };
-        let types = self.b.types_of(state);
-        let condition = self.holds(&branch.conditions);
-        let skipped = self.yielding(state);
-        self.branch_to(condition, branch.scope, &types, compute, skipped)
-    }
-
-    /// A region that yields values that exist already.
-    fn yielding(&mut self, values: &[Value]) -> Region {
-        let values = values.to_vec();
-        self.b.region(&[], |b, _| {
-            b.op(OpKind::Yield, &values, Vec::new(), &[], Vec::new());
-        })
-    }
-
-    pub fn holds(&mut self, conditions: &[Condition]) -> Value {
-        let mut all = None;
-        for condition in conditions {
-            let index = self.index(condition.index);
-            let possible = self.partition.indices.bounds(condition.index);
-            let (lower, upper) = (condition.bounds.lower, condition.bounds.upper);
-            let mut tests = Vec::new();
-            if lower == upper {
-                tests.push((IntPredicate::Eq, lower));
-            } else {
-                tests.extend((possible.lower < lower).then_some((IntPredicate::Sge, lower)));
-                tests.extend((possible.upper > upper).then_some((IntPredicate::Sle, upper)));
-            }
-            for (predicate, bound) in tests {
-                let bound = self.b.index(bound);
-                let test = self.b.cmpi(predicate, index, bound);
-                all = Some(match all {
-                    None => test,
-                    Some(others) => self.b.andi(others, test),
-                });
-            }
-        }
-        all.unwrap_or_else(|| self.b.bool(true))
     }
 }

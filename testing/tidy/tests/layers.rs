@@ -99,3 +99,75 @@ fn architecture_names_every_crate() {
         assert!(named, "ARCHITECTURE.md does not mention {name}");
     }
 }
+
+/// Crates whose files use each other in one direction: what a file is about can be read without those that use it.
+const WITHOUT_CIRCLES: &[&str] = &["host/emission", "host/cli", "emitters/reduce"];
+
+#[test]
+fn files_use_each_other_in_one_direction() {
+    for folder in WITHOUT_CIRCLES {
+        let mut uses = file_uses(&root().join(folder).join("src"));
+        // What uses nothing that is left is no part of a circle.
+        while let Some(file) = uses.iter().find(|(_, used)| used.is_empty()).map(|(file, _)| file.clone()) {
+            uses.remove(&file);
+            for used in uses.values_mut() {
+                used.remove(&file);
+            }
+        }
+        assert!(uses.is_empty(), "{folder}: these files need each other: {uses:#?}");
+    }
+}
+
+/// Per file of a crate, by its module's path, the others that it names in `use`.
+fn file_uses(sources: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let files: BTreeMap<String, String> = sources_below(sources)
+        .into_iter()
+        .map(|file| {
+            let path = file.strip_prefix(sources).unwrap().with_extension("");
+            let parts: Vec<&str> = path.iter().map(|part| part.to_str().unwrap()).collect();
+            let named = parts.iter().copied().filter(|part| !["mod", "lib", "main"].contains(part));
+            (named.collect::<Vec<_>>().join("::"), std::fs::read_to_string(&file).unwrap())
+        })
+        .collect();
+    let known =
+        |path: &[&str]| (0..=path.len()).rev().map(|end| path[..end].join("::")).find(|it| files.contains_key(it));
+    let mut uses = BTreeMap::new();
+    for (file, text) in &files {
+        let own: Vec<&str> = file.split("::").filter(|part| !part.is_empty()).collect();
+        let code = text.split("#[cfg(test)]").next().unwrap_or("");
+        let statements =
+            code.split(';').filter_map(|statement| statement.trim().rsplit_once("use ")).map(|(_, path)| path);
+        let used = statements.flat_map(|statement| {
+            let (stem, leaves) = statement.split_once('{').unwrap_or((statement, ""));
+            let leaves = leaves.split([',', '}']).map(str::trim);
+            let leaves: Vec<&str> = leaves.filter(|leaf| !leaf.is_empty()).collect();
+            let leaves = if leaves.is_empty() { vec![""] } else { leaves };
+            leaves.into_iter().filter_map(|leaf| known(&absolute(&own, stem, leaf)?)).collect::<Vec<_>>()
+        });
+        let used: BTreeSet<String> = used.filter(|used| used != file && !used.is_empty()).collect();
+        uses.insert(file.clone(), used);
+    }
+    uses
+}
+
+/// The path from the crate's root that a `use` names; `None` if it is of another crate.
+fn absolute<'p>(own: &[&'p str], stem: &'p str, leaf: &'p str) -> Option<Vec<&'p str>> {
+    let mut path = own.to_vec();
+    let mut parts = stem.split("::").chain(leaf.split("::")).map(str::trim).filter(|part| !part.is_empty()).peekable();
+    match parts.next()? {
+        "crate" => path.clear(),
+        "super" => drop(path.pop()),
+        _ => return None,
+    }
+    while parts.next_if_eq(&"super").is_some() {
+        path.pop();
+    }
+    path.extend(parts);
+    Some(path)
+}
+
+fn sources_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.flat_map(|path| if path.is_dir() { sources_below(&path) } else { vec![path] });
+    files.filter(|path| path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs")).collect()
+}

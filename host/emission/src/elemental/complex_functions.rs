@@ -2,7 +2,7 @@
 
 use fusebox_core::builder::Term;
 
-use super::complex::{Parts, choose, is_infinite, magnitude};
+use super::complex_parts::{Parts, choose, is_infinite, magnitude};
 
 /// `e^re · (cos im + i sin im)`, on parts of either type. Beyond the range of the real exponential the factors may
 /// bring the product back into it; on the real axis the imaginary part stays what it is.

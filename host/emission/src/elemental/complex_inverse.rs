@@ -3,8 +3,8 @@
 
 use fusebox_core::builder::Term;
 
-use super::complex::{Parts, magnitude};
 use super::complex_functions::{sqrt, times_i, times_minus_i};
+use super::complex_parts::{Parts, magnitude};
 
 /// `sqrt(1 - x)` and `sqrt(1 + x)`.
 fn roots(x: Parts<'_>) -> (Parts<'_>, Parts<'_>) {

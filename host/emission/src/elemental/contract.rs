@@ -1,21 +1,14 @@
 //! Dots and convolutions, element by element: a loop that sums products.
 
 use fusebox_core::builder::{FastMath, Type, Value};
-use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, accumulation_type};
+use fusebox_core::hlo::{BinaryOp, ElementType, InstrId};
 
-use super::Reads;
 use super::binary::binary;
 use super::convert::convert;
+use super::state::accumulator;
 use crate::EmissionError;
 use crate::error::Result;
-use crate::partition::Partition;
-use crate::subgraph::Writer;
-
-/// The type in which the products of an instruction are summed.
-pub fn accumulator(partition: &Partition<'_>, id: InstrId) -> Result<ElementType> {
-    let (left, right) = (partition.operand_array(id, 0)?, partition.operand_array(id, 1)?);
-    Ok(accumulation_type(left.element_type, right.element_type, partition.array(id)?.element_type))
-}
+use crate::writer::{Reads, Writer};
 
 /// A `dot` or `convolution`. Operands: left, right; of a convolution input, kernel, behind the branch; none if nothing is
 /// contracted, or the kernel never meets the input.

@@ -11,49 +11,26 @@ mod compare;
 mod complex;
 mod complex_functions;
 mod complex_inverse;
-mod constant;
+mod complex_parts;
+pub mod constant;
 mod contract;
 mod convert;
 mod float_types;
 mod reduce;
 mod scalar;
 mod shape;
+pub mod state;
 mod unary;
 mod window;
 
-use fusebox_core::builder::{Scalar, Type, Value};
+use fusebox_core::builder::{Scalar, Value};
 use fusebox_core::hlo::{ElementType, InstrId, Op};
 
-use crate::EmissionError;
-use crate::access::Recipe;
 use crate::error::Result;
-use crate::partition::Partition;
-use crate::subgraph::Writer;
+use crate::writer::{Reads, Writer};
 
 pub use combiner::combiner_function;
-pub use constant::{MAX_CONSTANT_ELEMENTS, constant, iota};
-use reduce::state_types;
-
-/// Types of the values that each of an instruction's loops carries, outermost first.
-pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Result<Vec<Vec<Type>>> {
-    let states = match &partition.instruction(id).op {
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => vec![state_types(partition, id, *to_apply)],
-        Op::SelectAndScatter { .. } => window::state_types(partition, id),
-        Op::Dot(_) | Op::Convolution(_) => vec![vec![Type::of_element(contract::accumulator(partition, id)?)]],
-        _ => Vec::new(),
-    };
-    match states.len() >= loops {
-        true => Ok(states),
-        false => Err(partition.error(id, "has no elementwise form; keep it out of fusions")),
-    }
-}
-
-/// An instruction at its site, with what it reads: `operands` belong to the recipe's reads.
-pub struct Reads<'r> {
-    pub id: InstrId,
-    pub recipe: &'r Recipe,
-    pub operands: &'r [Vec<Value>],
-}
+pub use constant::MAX_CONSTANT_ELEMENTS;
 
 /// The values of an instruction at its site.
 pub fn emit(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
@@ -105,11 +82,4 @@ fn operand_types(writer: &Writer<'_, '_>, id: InstrId) -> Vec<ElementType> {
     let operands = &writer.partition.instruction(id).operands;
     let shape = |&operand: &InstrId| writer.partition.instruction(operand).shape.as_array();
     operands.iter().filter_map(shape).map(|array| array.element_type).collect()
-}
-
-impl Writer<'_, '_> {
-    /// An error at an instruction of the partition.
-    pub fn error(&self, id: InstrId, message: impl Into<String>) -> EmissionError {
-        EmissionError::at(self.partition.module, self.partition.instruction(id), message)
-    }
 }

@@ -1,29 +1,14 @@
 //! Reductions, element by element: a loop over what is reduced.
 
-use fusebox_core::builder::{FastMath, Scalar, Type, Value};
-use fusebox_core::hlo::{ComputationId, ElementType, InstrId};
+use fusebox_core::builder::{FastMath, Scalar, Value};
+use fusebox_core::hlo::{ComputationId, InstrId};
 
 use super::binary::binary;
-use super::float_types::{computed_in, is_narrow};
-use super::{Reads, combiner};
+use super::combiner;
+use super::float_types::computed_in;
+use super::state::widened_element;
 use crate::error::Result;
-use crate::partition::Partition;
-use crate::subgraph::Writer;
-
-/// Types of the values that the loop of a reduction carries. Plain sums, products and extrema of narrow
-/// floats are kept in `f32`: the reduction rounds once.
-pub fn state_types(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Vec<Type> {
-    match widened_element(partition, id, to_apply) {
-        Some(element) => vec![Type::of_element(computed_in(element))],
-        None => partition.leaf_types(id),
-    }
-}
-
-/// The element type, if the reduction is one of those kept in `f32`.
-fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Option<ElementType> {
-    let element = partition.instruction(id).shape.as_array()?.element_type;
-    (is_narrow(element) && combiner::single_operation(partition.module, to_apply).is_some()).then_some(element)
-}
+use crate::writer::{Reads, Writer};
 
 /// A `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then the initial values; elements of a
 /// window that may lie outside stand behind the recipe's branch.

@@ -3,10 +3,10 @@
 use fusebox_core::builder::{IntPredicate, OpKind, Region, Type, Value};
 use fusebox_core::hlo::InstrId;
 
-use super::{Reads, bits};
-use crate::access::Branch;
+use super::bits;
 use crate::error::Result;
-use crate::subgraph::Writer;
+use crate::partition::Branch;
+use crate::writer::{Reads, Writer};
 
 /// A binary tree of branches on the position along the dimension.
 pub fn concatenate(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {

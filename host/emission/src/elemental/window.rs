@@ -1,20 +1,12 @@
 //! `select-and-scatter` in gather form.
 
-use fusebox_core::builder::{IntPredicate, Type, Value};
-use fusebox_core::hlo::{ComputationId, InstrId};
+use fusebox_core::builder::{IntPredicate, Value};
+use fusebox_core::hlo::ComputationId;
 
-use super::{Reads, combiner};
-use crate::access::Recipe;
+use super::combiner;
 use crate::error::Result;
-use crate::partition::Partition;
-use crate::subgraph::Writer;
-
-/// Of the loop over windows: the result; of the one over a window's elements: the value selected so far, its position,
-/// and whether there is one.
-pub fn state_types(partition: &Partition<'_>, id: InstrId) -> Vec<Vec<Type>> {
-    let element = partition.leaf_types(id);
-    vec![element.clone(), [element, vec![Type::INDEX, Type::I1]].concat()]
-}
+use crate::partition::Recipe;
+use crate::writer::{Reads, Writer};
 
 /// For every window that may cover the element: which of its elements is selected; if it is this one, the
 /// window's source value is combined in.

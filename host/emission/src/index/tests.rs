@@ -3,7 +3,7 @@
 use fusebox_core::indexing::{Expr, Interval};
 
 use super::{Atom, IndexId, Indices};
-use crate::partition::{FunctionId, ScopeId};
+use crate::scope::{FunctionId, ScopeId};
 
 /// Three arguments of a function.
 fn arguments(indices: &mut Indices) -> Vec<IndexId> {

@@ -1,0 +1,170 @@
+//! Complex numbers by their parts: arithmetic, sizes, quotients as C99 has them.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use fusebox_core::builder::{Scalar, Term};
+use fusebox_core::hlo::ElementType;
+
+/// A complex number by its parts, both of the same float type. Products are `(ac - bd) + (ad + bc)i` in that type;
+/// quotients are scaled.
+#[derive(Clone, Copy)]
+pub struct Parts<'f> {
+    pub re: Term<'f>,
+    pub im: Term<'f>,
+}
+
+impl<'f> Parts<'f> {
+    /// The parts as they are.
+    pub fn of(x: Term<'f>) -> Parts<'f> {
+        Parts { re: x.re(), im: x.im() }
+    }
+
+    /// The parts as `f64`.
+    pub fn wide(x: Term<'f>) -> Parts<'f> {
+        Parts::of(x).map(|part| part.extf(Scalar::F64))
+    }
+
+    /// A real number of the type of these parts.
+    pub fn real(self, value: f64) -> Parts<'f> {
+        Parts { re: self.re.number(value), im: self.re.number(0.0) }
+    }
+
+    pub fn map(self, change: impl Fn(Term<'f>) -> Term<'f>) -> Parts<'f> {
+        Parts { re: change(self.re), im: change(self.im) }
+    }
+
+    pub fn joined(self) -> Term<'f> {
+        self.re.complex(self.im)
+    }
+
+    /// The number in type `ty`.
+    pub fn rounded(self, ty: ElementType) -> Term<'f> {
+        self.map(|part| rounded(ty, part)).joined()
+    }
+
+    pub fn is_zero(self) -> Term<'f> {
+        self.re.eq(0.0) & self.im.eq(0.0)
+    }
+
+    pub fn is_infinite(self) -> Term<'f> {
+        is_infinite(self.re) | is_infinite(self.im)
+    }
+
+    /// The larger and the smaller of the parts' sizes.
+    pub fn sizes(self) -> (Term<'f>, Term<'f>) {
+        let (re, im) = (self.re.absf(), self.im.absf());
+        (re.maximumf(im), re.minimumf(im))
+    }
+}
+
+impl<'f> Neg for Parts<'f> {
+    type Output = Parts<'f>;
+    fn neg(self) -> Parts<'f> {
+        self.map(|part| -part)
+    }
+}
+
+impl<'f> Add for Parts<'f> {
+    type Output = Parts<'f>;
+    fn add(self, y: Parts<'f>) -> Parts<'f> {
+        Parts { re: self.re + y.re, im: self.im + y.im }
+    }
+}
+
+impl<'f> Sub for Parts<'f> {
+    type Output = Parts<'f>;
+    fn sub(self, y: Parts<'f>) -> Parts<'f> {
+        Parts { re: self.re - y.re, im: self.im - y.im }
+    }
+}
+
+impl<'f> Mul for Parts<'f> {
+    type Output = Parts<'f>;
+    fn mul(self, y: Parts<'f>) -> Parts<'f> {
+        let (ac, bd) = (self.re * y.re, self.im * y.im);
+        let (ad, bc) = (self.re * y.im, self.im * y.re);
+        Parts { re: ac - bd, im: ad + bc }
+    }
+}
+
+impl<'f> Div for Parts<'f> {
+    type Output = Parts<'f>;
+    fn div(self, y: Parts<'f>) -> Parts<'f> {
+        scaled_quotient(self, y)
+    }
+}
+
+pub fn rounded(ty: ElementType, part: Term<'_>) -> Term<'_> {
+    part.truncf(Scalar::of_element(ty.real_part()))
+}
+
+pub fn choose<'f>(condition: Term<'f>, x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
+    Parts { re: condition.select(x.re, y.re), im: condition.select(x.im, y.im) }
+}
+
+/// Whether a real number is infinite.
+pub fn is_infinite(x: Term<'_>) -> Term<'_> {
+    x.absf().eq(f64::INFINITY)
+}
+
+/// `|x|` of parts whose squares neither overflow nor underflow. An infinite part makes it infinite, whatever
+/// the other one is.
+pub fn plain_magnitude(x: Parts<'_>) -> Term<'_> {
+    let size = (x.re * x.re + x.im * x.im).sqrt();
+    x.is_infinite().select(f64::INFINITY, size)
+}
+
+/// `|x|`, scaled by the larger part. An infinite part makes it infinite, whatever the other one is.
+pub fn magnitude(x: Parts<'_>) -> Term<'_> {
+    let (large, small) = x.sizes();
+    let ratio = small / large.eq(0.0).select(1.0, large);
+    let size = large * (1.0 + ratio * ratio).sqrt();
+    x.is_infinite().select(f64::INFINITY, size)
+}
+
+/// `x / y`, with the divisor scaled to a size of about 1. Where that gives NaN for both parts though an
+/// operand is 0 or infinite, the result is the one that C99's annex G gives.
+fn scaled_quotient<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
+    let (scale, _) = y.sizes();
+    let usable = scale.gt(0.0) & scale.lt(f64::INFINITY);
+    let scale = usable.select(scale, scale.number(1.0));
+    let quotient = plain_quotient(x, y.map(|part| part / scale)).map(|part| part / scale);
+    recovered_quotient(x, y, quotient)
+}
+
+/// `x / y` where the parts' squares neither overflow nor underflow.
+pub fn plain_quotient<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
+    let size = y.re * y.re + y.im * y.im;
+    conjugate_product(x, y).map(|part| part / size)
+}
+
+pub fn recovered_quotient<'f>(x: Parts<'f>, y: Parts<'f>, quotient: Parts<'f>) -> Parts<'f> {
+    let both_nan = quotient.re.is_nan() & quotient.im.is_nan();
+    // A number over 0: infinite, with the signs of the parts.
+    let by_zero = y.is_zero();
+    let signed = x.re.number(f64::INFINITY).copysign(y.re);
+    let over_zero = x.map(|part| signed * part);
+    // Infinite over finite, finite over infinite: only signs and infinities count.
+    let (x_infinite, y_infinite) = (x.is_infinite(), y.is_infinite());
+    let (x_unit, y_unit) = (infinite_parts(x), infinite_parts(y));
+    let large = conjugate_product(x_unit, y).map(|part| f64::INFINITY * part);
+    let small = conjugate_product(x, y_unit).map(|part| 0.0 * part);
+    let both_infinite = x_infinite & y_infinite;
+    let result = choose(y_infinite, small, quotient);
+    let result = choose(x_infinite, large, result);
+    let result = choose(both_infinite, quotient, result);
+    let result = choose(by_zero, over_zero, result);
+    choose(both_nan, result, quotient)
+}
+
+/// 1 for infinite parts, 0 for others, with their signs.
+fn infinite_parts(x: Parts<'_>) -> Parts<'_> {
+    x.map(|part| is_infinite(part).select(1.0, part.number(0.0)).copysign(part))
+}
+
+/// `x · conj(y)`
+fn conjugate_product<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
+    let (ac, bd) = (x.re * y.re, x.im * y.im);
+    let (bc, ad) = (x.im * y.re, x.re * y.im);
+    Parts { re: ac + bd, im: bc - ad }
+}

@@ -1,0 +1,51 @@
+//! What the loops of operations carry.
+
+use fusebox_core::builder::Type;
+use fusebox_core::hlo::{ComputationId, ElementType, InstrId, Op, accumulation_type};
+
+use super::combiner;
+use super::float_types::{computed_in, is_narrow};
+use crate::error::Result;
+use crate::partition::Partition;
+
+/// Types of the values that each of an instruction's loops carries, outermost first.
+pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Result<Vec<Vec<Type>>> {
+    let states = match &partition.instruction(id).op {
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => vec![of_reduction(partition, id, *to_apply)],
+        Op::SelectAndScatter { .. } => of_windows(partition, id),
+        Op::Dot(_) | Op::Convolution(_) => vec![vec![Type::of_element(accumulator(partition, id)?)]],
+        _ => Vec::new(),
+    };
+    match states.len() >= loops {
+        true => Ok(states),
+        false => Err(partition.error(id, "has no elementwise form; keep it out of fusions")),
+    }
+}
+
+/// The type in which the products of an instruction are summed.
+pub fn accumulator(partition: &Partition<'_>, id: InstrId) -> Result<ElementType> {
+    let (left, right) = (partition.operand_array(id, 0)?, partition.operand_array(id, 1)?);
+    Ok(accumulation_type(left.element_type, right.element_type, partition.array(id)?.element_type))
+}
+
+/// Types of the values that the loop of a reduction carries. Plain sums, products and extrema of narrow
+/// floats are kept in `f32`: the reduction rounds once.
+fn of_reduction(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Vec<Type> {
+    match widened_element(partition, id, to_apply) {
+        Some(element) => vec![Type::of_element(computed_in(element))],
+        None => partition.leaf_types(id),
+    }
+}
+
+/// The element type, if the reduction is one of those kept in `f32`.
+pub fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Option<ElementType> {
+    let element = partition.instruction(id).shape.as_array()?.element_type;
+    (is_narrow(element) && combiner::single_operation(partition.module, to_apply).is_some()).then_some(element)
+}
+
+/// Of the loop over windows: the result; of the one over a window's elements: the value selected so far, its position,
+/// and whether there is one.
+fn of_windows(partition: &Partition<'_>, id: InstrId) -> Vec<Vec<Type>> {
+    let element = partition.leaf_types(id);
+    vec![element.clone(), [element, vec![Type::INDEX, Type::I1]].concat()]
+}

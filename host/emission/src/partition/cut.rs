@@ -1,0 +1,154 @@
+//! Cuts a computation into functions so that nothing is computed twice and code stays linear.
+//!
+//! ```text
+//! calls of a kernel ──users before operands──> per instruction: its site (function, scope, index)
+//!                                              per function: scopes, results
+//! ```
+//!
+//! An instruction belongs to exactly one function. It joins the function of its users if all of them
+//! read it at the same index from scopes that have a common one; otherwise it starts its own function,
+//! which the readers call. A *scope* is a place in a function where values are available: its body, the
+//! body of a loop, a branch. Constants, iotas, parameters and broadcasts of such scalars have no site:
+//! every reader writes them in place.
+//!
+//! Worked example: in `slice(x)[0:2] + slice(x)[1:3]` a computed `x` is read at `i` and at `i + 1`, so it
+//! becomes a function with two calls; in `exp(x) + neg(exp(x))` everything joins one function.
+
+use std::collections::HashSet;
+
+use fusebox_core::hlo::{Computation, InstrId, Module};
+
+use super::{Demand, Function, Partition, Read, Site, leaf_dims};
+use crate::EmissionError;
+use crate::error::Result;
+use crate::index::Indices;
+use crate::scope::{FunctionId, Scope, ScopeId, ScopeKind};
+
+/// A function that someone outside calls.
+pub struct Request {
+    pub symbol: String,
+    /// Instructions of equal dimensions whose values it returns.
+    pub instructions: Vec<InstrId>,
+}
+
+/// Functions larger than this are continued in another function: compile time of a function is not
+/// linear everywhere behind us.
+const MAX_INSTRUCTIONS: u32 = 1000;
+/// Scopes nested deeper than this are continued in another function.
+const MAX_DEPTH: u32 = 24;
+
+impl<'m> Partition<'m> {
+    /// Partitions what the requested functions need.
+    ///
+    /// `prefix` starts the names of further functions; `taken` are names not to be used for them.
+    ///
+    /// # Errors
+    /// If an instruction cannot be computed element by element.
+    pub fn new(
+        module: &'m Module,
+        computation: &'m Computation,
+        requests: &[Request],
+        injected: &[InstrId],
+        prefix: &str,
+        taken: &HashSet<String>,
+    ) -> Result<Self> {
+        let n = computation.instructions.len();
+        let mut partition = Partition {
+            module,
+            computation,
+            injected: injected.iter().copied().collect(),
+            functions: Vec::new(),
+            scopes: Vec::new(),
+            indices: Indices::default(),
+            sites: vec![None; n],
+            recipes: (0..n).map(|_| None).collect(),
+            demands: vec![Demand::Unread; n],
+            prefix: prefix.to_owned(),
+            symbols: taken.clone(),
+        };
+        for request in requests {
+            partition.request(request)?;
+        }
+        for id in computation.ids().rev() {
+            partition.place(id)?;
+        }
+        Ok(partition)
+    }
+
+    fn request(&mut self, request: &Request) -> Result<()> {
+        let mut dims: Option<&[i64]> = None;
+        for &id in &request.instructions {
+            let found = leaf_dims(&self.instruction(id).shape).ok_or_else(|| {
+                let name = &self.instruction(id).name;
+                EmissionError::in_call(
+                    &request.symbol,
+                    format!("{name} is no array, nor a tuple of arrays of equal dimensions"),
+                )
+            })?;
+            if dims.is_some_and(|dims| dims != found) {
+                let message = "the instructions it is to compute have different dimensions";
+                return Err(EmissionError::in_call(&request.symbol, message));
+            }
+            dims = Some(found);
+        }
+        let function = self.add_function(request.symbol.clone(), dims.unwrap_or_default().to_vec());
+        let (body, token) = (self.function(function).body, self.arguments(function));
+        let reads = request.instructions.iter().map(|&id| self.read(id, body, token.clone())).collect();
+        self.functions[function.0 as usize].results = reads;
+        Ok(())
+    }
+
+    /// Gives an instruction whose readers are all known its site, and notes what it reads.
+    fn place(&mut self, id: InstrId) -> Result<()> {
+        let site = match std::mem::replace(&mut self.demands[id.index()], Demand::Unread) {
+            Demand::Unread => return Ok(()),
+            Demand::At { scope, token } if self.has_room(scope) => {
+                Site { function: self.scope(scope).function, scope, token }
+            }
+            Demand::At { .. } | Demand::Scattered => self.own_function(id)?,
+        };
+        self.functions[site.function.0 as usize].instructions += 1;
+        self.sites[id.index()] = Some(site.clone());
+        self.recipes[id.index()] = Some(self.recipe(id, &site)?);
+        Ok(())
+    }
+
+    fn has_room(&self, scope: ScopeId) -> bool {
+        let Scope { function, depth, .. } = *self.scope(scope);
+        // A function that was just started always takes its first instruction.
+        let instructions = self.function(function).instructions;
+        depth < MAX_DEPTH && instructions < MAX_INSTRUCTIONS
+    }
+
+    fn own_function(&mut self, id: InstrId) -> Result<Site> {
+        let instruction = self.instruction(id);
+        let dims = leaf_dims(&instruction.shape).ok_or_else(|| {
+            EmissionError::at(self.module, instruction, "leaves of different dimensions cannot share an index")
+        })?;
+        let symbol = self.fresh_symbol(&instruction.name);
+        let function = self.add_function(symbol, dims.to_vec());
+        let (scope, token) = (self.function(function).body, self.arguments(function));
+        let read = Read { instruction: id, scope, token: token.clone() };
+        self.functions[function.0 as usize].results = vec![read];
+        Ok(Site { function, scope, token })
+    }
+
+    fn add_function(&mut self, symbol: String, dims: Vec<i64>) -> FunctionId {
+        let function = FunctionId(self.functions.len() as u32);
+        let body = self.push_scope(Scope { function, parent: None, depth: 0, kind: ScopeKind::Body });
+        self.functions.push(Function { symbol, body, dims, results: Vec::new(), instructions: 0 });
+        function
+    }
+
+    fn fresh_symbol(&mut self, name: &str) -> String {
+        let clean: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' }).collect();
+        let base = format!("{}.{clean}", self.prefix);
+        let mut symbol = base.clone();
+        let mut number = 1;
+        while !self.symbols.insert(symbol.clone()) {
+            number += 1;
+            symbol = format!("{base}_{number}");
+        }
+        symbol
+    }
+}

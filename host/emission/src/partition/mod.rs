@@ -1,0 +1,270 @@
+//! A computation cut into functions: which instruction is computed where, and what it reads there. `cut` decides.
+
+mod cut;
+
+use std::collections::HashSet;
+
+use fusebox_core::builder::Type;
+use fusebox_core::hlo::{ArrayShape, Computation, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::indexing::Interval;
+
+use crate::EmissionError;
+use crate::error::Result;
+use crate::index::{Atom, IndexId, Indices, Token};
+use crate::scope::{FunctionId, Scope, ScopeId, ScopeKind};
+
+pub use cut::Request;
+
+/// An instruction read at an index.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Read {
+    pub instruction: InstrId,
+    pub scope: ScopeId,
+    pub token: Token,
+}
+
+/// Where an instruction is computed.
+#[derive(Clone, Debug)]
+pub struct Site {
+    pub function: FunctionId,
+    pub scope: ScopeId,
+    pub token: Token,
+}
+
+/// A function of a partition.
+pub struct Function {
+    pub symbol: String,
+    /// Its outermost scope.
+    pub body: ScopeId,
+    /// Sizes of the dimensions that its index arguments range over.
+    pub dims: Vec<i64>,
+    pub results: Vec<Read>,
+    pub instructions: u32,
+}
+
+/// How an instruction at its site reads its operands; `elemental` writes the code that goes with it.
+#[derive(Clone, Debug, Default)]
+pub struct Recipe {
+    /// What is read, operand by operand; what is read in place of another comes last.
+    pub reads: Vec<Read>,
+    /// The number of the operand of each read.
+    pub operands: Vec<usize>,
+    /// Loops, outermost first.
+    pub loops: Vec<ScopeId>,
+    pub branches: Vec<Branch>,
+    /// Further indices the code needs as values.
+    pub indices: Vec<IndexId>,
+}
+
+/// A part of an instruction that is computed only under conditions.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    pub parent: ScopeId,
+    /// The scope of the part; the scope around it if there are no conditions.
+    pub scope: ScopeId,
+    /// All must hold.
+    pub conditions: Vec<Condition>,
+    /// False if the conditions never hold; then nothing is read in the branch.
+    pub reachable: bool,
+}
+
+/// That an index lies within bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    pub index: IndexId,
+    /// Both ends included.
+    pub bounds: Interval,
+}
+
+/// How a computation is cut into functions.
+pub struct Partition<'m> {
+    pub module: &'m Module,
+    pub computation: &'m Computation,
+    /// Instructions whose values are given, not computed.
+    pub injected: HashSet<InstrId>,
+    pub functions: Vec<Function>,
+    pub scopes: Vec<Scope>,
+    pub indices: Indices,
+    /// Per instruction; `None` if nobody reads it or it is written in place.
+    pub sites: Vec<Option<Site>>,
+    /// Per instruction with a site, how it reads its operands.
+    pub recipes: Vec<Option<Recipe>>,
+    demands: Vec<Demand>,
+    prefix: String,
+    symbols: HashSet<String>,
+}
+
+/// What is known of the readers of an instruction.
+#[derive(Clone)]
+enum Demand {
+    Unread,
+    /// All can be served from this place.
+    At {
+        scope: ScopeId,
+        token: Token,
+    },
+    /// They need different indices.
+    Scattered,
+}
+
+impl<'m> Partition<'m> {
+    pub fn instruction(&self, id: InstrId) -> &'m Instruction {
+        self.computation.instruction(id)
+    }
+
+    pub fn scope(&self, id: ScopeId) -> &Scope {
+        &self.scopes[id.0 as usize]
+    }
+
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+
+    /// Whether readers write the instruction in place.
+    pub fn is_inline(&self, id: InstrId) -> bool {
+        if self.injected.contains(&id) {
+            return true;
+        }
+        let instruction = self.instruction(id);
+        match &instruction.op {
+            Op::Parameter { .. } | Op::Constant(_) | Op::Iota { .. } => true,
+            Op::Broadcast { .. } => {
+                let operand = instruction.operands[0];
+                let scalar = self.instruction(operand).shape.as_array().is_some_and(|shape| shape.dims.is_empty());
+                let leaf = matches!(self.instruction(operand).op, Op::Constant(_) | Op::Parameter { .. });
+                scalar && leaf && !self.injected.contains(&operand)
+            }
+            _ => false,
+        }
+    }
+
+    /// A scope inside another one.
+    pub fn add_scope(&mut self, parent: ScopeId, kind: ScopeKind) -> ScopeId {
+        let (function, depth) = (self.scope(parent).function, self.scope(parent).depth + 1);
+        self.push_scope(Scope { function, parent: Some(parent), depth, kind })
+    }
+
+    /// The range variables of a loop scope.
+    pub fn ranges(&mut self, scope: ScopeId) -> Token {
+        let sizes = match &self.scope(scope).kind {
+            ScopeKind::Loop { sizes, .. } => sizes.clone(),
+            ScopeKind::Body | ScopeKind::Branch => Vec::new(),
+        };
+        let range = |(axis, &size): (usize, &i64)| {
+            self.indices.atom(Atom::Range { scope, axis: axis as u32 }, Interval::from_size(size), scope)
+        };
+        sizes.iter().enumerate().map(range).collect()
+    }
+
+    /// The body of the function that a scope belongs to.
+    pub fn body_of(&self, scope: ScopeId) -> ScopeId {
+        self.function(self.scope(scope).function).body
+    }
+
+    /// Notes that `scope` needs an instruction at an index. Loops that the index does not depend on are
+    /// left; the read that results is returned.
+    pub fn read(&mut self, instruction: InstrId, scope: ScopeId, token: Token) -> Read {
+        let scope = self.hoist(scope, &token);
+        if !self.is_inline(instruction) {
+            let demand = std::mem::replace(&mut self.demands[instruction.index()], Demand::Scattered);
+            self.demands[instruction.index()] = self.merge(demand, scope, &token);
+        }
+        Read { instruction, scope, token }
+    }
+
+    fn merge(&self, demand: Demand, scope: ScopeId, token: &Token) -> Demand {
+        match demand {
+            Demand::Unread => Demand::At { scope, token: token.clone() },
+            Demand::At { scope: other, token: t } if t == *token => match self.common_scope(scope, other, token) {
+                Some(scope) => Demand::At { scope, token: t },
+                None => Demand::Scattered,
+            },
+            Demand::At { .. } | Demand::Scattered => Demand::Scattered,
+        }
+    }
+
+    /// The scope from which two scopes of a function can be served. A value that is read behind two
+    /// different conditions must not be computed without either, unless it has no index that could
+    /// be out of bounds.
+    fn common_scope(&self, a: ScopeId, b: ScopeId, token: &Token) -> Option<ScopeId> {
+        if self.scope(a).function != self.scope(b).function {
+            return None;
+        }
+        let (mut x, mut y) = (a, b);
+        while x != y {
+            let (p, q) = (self.scope(x), self.scope(y));
+            if p.depth >= q.depth {
+                x = p.parent?;
+            } else {
+                y = q.parent?;
+            }
+        }
+        (x == a || x == b || token.is_empty()).then_some(x)
+    }
+
+    fn hoist(&self, mut scope: ScopeId, token: &[IndexId]) -> ScopeId {
+        while let Scope { kind: ScopeKind::Loop { .. }, parent: Some(parent), .. } = self.scope(scope) {
+            if token.iter().any(|&index| self.indices.scope(index) == Some(scope)) {
+                break;
+            }
+            scope = *parent;
+        }
+        scope
+    }
+
+    fn push_scope(&mut self, scope: Scope) -> ScopeId {
+        let id = ScopeId(self.scopes.len() as u32);
+        self.indices.register_scope(id, scope.depth);
+        self.scopes.push(scope);
+        id
+    }
+
+    /// The index arguments of a function.
+    pub fn arguments(&mut self, function: FunctionId) -> Token {
+        let Function { body, dims, .. } = self.function(function);
+        let (body, dims) = (*body, dims.clone());
+        let argument = |(dim, &size): (usize, &i64)| {
+            let atom = Atom::Argument { function, dim: dim as u32 };
+            self.indices.atom(atom, Interval::from_size(size), body)
+        };
+        dims.iter().enumerate().map(argument).collect()
+    }
+
+    pub fn error(&self, id: InstrId, message: impl Into<String>) -> EmissionError {
+        EmissionError::at(self.module, self.instruction(id), message)
+    }
+
+    /// The shape of an instruction that is one array.
+    pub fn array(&self, id: InstrId) -> Result<&ArrayShape> {
+        self.instruction(id).shape.as_array().ok_or_else(|| self.error(id, "is not an array"))
+    }
+
+    /// The shape of an operand that is one array.
+    pub fn operand_array(&self, id: InstrId, k: usize) -> Result<&ArrayShape> {
+        match self.instruction(id).operands.get(k) {
+            Some(&operand) => self.array(operand),
+            None => Err(self.error(id, format!("operand {k} is missing"))),
+        }
+    }
+
+    /// Scalar types of an instruction's leaves.
+    pub fn leaf_types(&self, id: InstrId) -> Vec<Type> {
+        let leaves = self.instruction(id).shape.leaves();
+        leaves.iter().filter_map(|leaf| leaf.as_array()).map(|array| Type::of_element(array.element_type)).collect()
+    }
+}
+
+impl Recipe {
+    /// What of `values`, one per read, was read of an operand.
+    pub fn of_operand<'v, V>(&self, operand: usize, values: &'v [V]) -> Option<&'v V> {
+        self.operands.iter().position(|&known| known == operand).and_then(|at| values.get(at))
+    }
+}
+
+/// The dimensions that all leaves of a shape have.
+pub fn leaf_dims(shape: &Shape) -> Option<&[i64]> {
+    let leaves = shape.leaves();
+    let first = leaves.first()?.as_array()?;
+    let equal = |leaf: &&Shape| leaf.as_array().is_some_and(|array| array.dims == first.dims);
+    leaves.iter().all(equal).then_some(first.dims.as_slice())
+}

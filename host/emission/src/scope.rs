@@ -1,0 +1,33 @@
+//! Functions and the places in them where values are available.
+
+use fusebox_core::builder::Type;
+
+/// Number of a function of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionId(pub u32);
+
+/// Number of a scope of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScopeId(pub u32);
+
+/// A place where values are available.
+pub struct Scope {
+    pub function: FunctionId,
+    /// The scope around it; `None` for a function's body.
+    pub parent: Option<ScopeId>,
+    /// Number of scopes around it.
+    pub depth: u32,
+    pub kind: ScopeKind,
+}
+
+/// What makes a scope.
+pub enum ScopeKind {
+    Body,
+    /// A nest of loops over ranges of these sizes that carries values of these types.
+    Loop {
+        sizes: Vec<i64>,
+        state: Vec<Type>,
+    },
+    /// One side of a condition.
+    Branch,
+}
