@@ -8,6 +8,7 @@ mod program;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use fusebox_core::random::SplitMix64;
 use rustix::process::{Pid, Signal, kill_process};
 
 use program::Workplace;
@@ -17,14 +18,6 @@ fn module(value: u8) -> String {
     format!(
         "HloModule m\nENTRY main {{\n  z = u8[] constant({value})\n  ROOT r = u8[8388608] broadcast(z), dimensions={{}}\n}}\n"
     )
-}
-
-/// SplitMix64: a number below `limit`.
-fn random(state: &mut u64, limit: u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) % limit
 }
 
 struct Runs {
@@ -58,7 +51,7 @@ fn results_are_whole_whenever_the_program_is_killed() {
     runs.place.write("a.hlo", module(1).as_bytes());
     runs.place.write("b.hlo", module(2).as_bytes());
     let ((a, _), (b, mut time)) = (runs.whole("a.hlo"), runs.whole("b.hlo"));
-    let mut state = 1;
+    let mut random = SplitMix64(1);
     // Ended before the kill, killed; found afterwards: nothing, the result of a, of b; litter.
     let (mut ended, mut killed, mut found, mut litter) = (0, 0, [0, 0, 0], 0);
     for turn in 0.. {
@@ -69,7 +62,7 @@ fn results_are_whole_whenever_the_program_is_killed() {
         let name = if turn % 2 == 0 { "a.hlo" } else { "b.hlo" };
         let signal = [Signal::KILL, Signal::TERM, Signal::INT][turn % 3];
         let mut child = runs.command(name, "out.npz").spawn().unwrap();
-        std::thread::sleep(Duration::from_nanos(random(&mut state, time.as_nanos() as u64)));
+        std::thread::sleep(Duration::from_nanos(random.bits() % time.as_nanos() as u64));
         kill_process(Pid::from_child(&child), signal).unwrap();
         match child.wait().unwrap().code() {
             Some(code) => {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use fusebox_core::ir::{OpKind, verify};
+use fusebox_core::random::SplitMix64;
 use fusebox_lowering::{NoStages, Stage, Target, math};
 use jit::{Buffer, KernelSource, compile, contains_in_order, object, run, source, stages_of};
 
@@ -238,18 +239,11 @@ fn reference_value<T: Float>(reference: Reference, arguments: &[Vec<T>], at: usi
     }
 }
 
-/// Weyl's sequence, mixed: repeatable, and every bit pattern is as likely as any other.
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
-}
-
 /// Half of the points anywhere among the bit patterns, half where functions are most curved.
 fn points(count: usize, seed: u64) -> Vec<f32> {
-    let mut state = seed;
+    let mut random = SplitMix64(seed);
     let point = |at: usize| {
-        let bits = random(&mut state);
+        let bits = random.bits();
         match at % 2 {
             0 => f32::of_random(bits),
             _ => ((bits >> 11) as f64 * 2f64.powi(-53) * 8.0 - 4.0) as f32,

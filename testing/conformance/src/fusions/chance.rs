@@ -1,13 +1,15 @@
 //! Choices that a seed makes.
 
-/// SplitMix64.
+use fusebox_core::random::SplitMix64;
+
+/// Choices in a row.
 #[derive(Clone)]
-pub struct Chance(u64);
+pub struct Chance(SplitMix64);
 
 impl Chance {
     /// Everything that follows depends on the seed only.
     pub fn new(seed: u64) -> Chance {
-        Chance(seed.wrapping_mul(0x2545_f491_4f6c_dd1d))
+        Chance(SplitMix64(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)))
     }
 
     /// A number from 0 to below `n`.
@@ -17,11 +19,7 @@ impl Chance {
 
     /// A word of any bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// True once in `n` times.
