@@ -289,3 +289,20 @@ fn wrong_result_of_a_kernel_is_refused() {
     let error = kernel.finish(&[zero]).unwrap_err();
     assert!(error.message.contains("func.return"), "{error}");
 }
+
+#[test]
+fn literals_of_formulas_take_the_type_they_meet() {
+    let written = |ty: Scalar, literal: i64| {
+        let mut b = FunctionBuilder::new("f");
+        let x = b.argument(ty);
+        let sum = b.formula(&[x, x], |x| Ok::<_, ()>(x[0] + literal + (x[1] + literal))).unwrap();
+        b.ret(&[sum]);
+        b.finish().unwrap().to_string()
+    };
+    let narrow = written(Scalar::I8, -1);
+    assert!(narrow.contains("value = -1 : i8"), "{narrow}");
+    assert_eq!(narrow.matches("arith.constant").count(), 1, "each is there once: {narrow}");
+    // Constants have at most 64 bits: a wider one keeps its sign.
+    let wide = written(Scalar::Int(128), -1);
+    assert!(wide.contains("value = -1 : i64") && wide.contains("\"arith.extsi\"(%1) : (i64) -> i128"), "{wide}");
+}

@@ -287,7 +287,7 @@ macro_rules! method {
         }
     };
     (cast $variant:ident $name:ident $words:literal) => {
-        #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words, " None if the type is the same.")]
+        #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words, " Nothing is recorded if it is of that type.")]
         pub fn $name(self, to: Scalar) -> Term<'f, R> {
             if self.ty == to { self } else { self.record(OpKind::$variant, &[self.id], None, to) }
         }
