@@ -35,17 +35,14 @@ impl Emitters {
     /// Numbers of the emitters that anchor on an operation, without those that the user has replaced for their kind.
     pub fn bidders(&self, anchor: Opcode) -> Vec<usize> {
         let asking = self.numbers_of(|emitter| emitter.anchors().contains(&anchor));
-        asking.iter().copied().filter(|&number| self.replaced_by(number).is_none()).collect()
+        asking.into_iter().filter(|&number| self.replaced_by(number).is_none()).collect()
     }
 
-    /// Numbers of the emitters that make kernels for an operation. Those that the user has replaced for their kind by others
-    /// that do so too are left out; if the others do not, they are to make the kernels that there are.
+    /// Numbers of the emitters that make kernels for an operation, those that the user has replaced for their kind last.
     pub fn claimants(&self, hero: Opcode) -> Vec<usize> {
-        let asking = self.numbers_of(|emitter| emitter.heroes().contains(&hero));
-        let is_replaced = |number: &usize| {
-            self.replaced_by(*number).is_some_and(|others| others.iter().any(|other| asking.contains(other)))
-        };
-        asking.iter().copied().filter(|number| !is_replaced(number)).collect()
+        let mut asking = self.numbers_of(|emitter| emitter.heroes().contains(&hero));
+        asking.sort_by_key(|&number| self.replaced_by(number).is_some());
+        asking
     }
 
     fn numbers_of(&self, is_meant: impl Fn(&LoadedEmitter) -> bool) -> Vec<usize> {
@@ -54,7 +51,7 @@ impl Emitters {
     }
 
     /// Those that the user has put in charge of an emitter's kind instead of it.
-    fn replaced_by(&self, number: usize) -> Option<&[usize]> {
+    pub fn replaced_by(&self, number: usize) -> Option<&[usize]> {
         let kind = &self.registry.emitters()[number].descriptor().kind;
         let choice = self.overrides.iter().rev().find(|choice| choice.kind == *kind)?;
         (!choice.emitters.contains(&number)).then_some(choice.emitters.as_slice())

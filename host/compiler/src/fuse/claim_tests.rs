@@ -234,6 +234,7 @@ fn who_is_put_in_charge_of_a_kind_and_claims_nothing_gets_the_kernels_there_are(
         });
         cut(TURNED, &emitters).heroes
     };
+    assert_eq!(of_reductions(|_| None, Opcode::Reduce), ["sums (reduce)"]);
     assert_eq!(of_reductions(|_| None, Opcode::Sine), ["sums (reduce)"]);
     assert_eq!(of_reductions(|_| Some(Claim::default()), Opcode::Reduce), ["sums (mine)"]);
 }

@@ -39,7 +39,7 @@ struct Hero {
 pub struct Heroes(HashMap<InstrId, Rc<Hero>>);
 
 impl<'a> Claims<'a> {
-    /// For these emitters; see [`Emitters::claimants`].
+    /// For these emitters.
     pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters) -> Claims<'a> {
         Claims { device, emitters, claimants: HashMap::new(), answers: HashMap::new(), warnings: Vec::new() }
     }
@@ -78,13 +78,19 @@ impl<'a> Claims<'a> {
         hero
     }
 
-    /// Of several claims, the one of the emitter that says the most is lost without its kernel, then the first.
+    /// Of several claims, the one of the emitter that says the most is lost without its kernel, then the first. An emitter
+    /// that the user has replaced for its kind is asked if those in its place claim nothing: they take the kernels there are.
     fn best(&mut self, claimants: &[usize], region: Fusion) -> Option<Hero> {
         let anchor = region.computation().root;
         let is_elemental = region.computation().instruction(anchor).op.is_elemental();
         let candidate = Candidate { region, anchor };
         let mut best: Option<Hero> = None;
+        let mut claimed: Vec<usize> = Vec::new();
         for &number in claimants {
+            let in_its_place = self.emitters.replaced_by(number).unwrap_or_default();
+            if in_its_place.iter().any(|other| claimed.contains(other)) {
+                continue;
+            }
             let emitter = &self.emitters.registry.emitters()[number];
             let mut claim = match ask(|| emitter.claim(&candidate, self.device)) {
                 Ok(Some(claim)) => claim,
@@ -97,6 +103,7 @@ impl<'a> Claims<'a> {
                     continue;
                 }
             };
+            claimed.push(number);
             if !is_elemental {
                 // No other kernel can compute its elements one by one.
                 (claim.lost_inside, claim.lost_beside) = (f64::INFINITY, f64::INFINITY);
