@@ -26,7 +26,7 @@ use std::collections::HashSet;
 
 use fusebox_core::emitter::{Fusion, SubgraphCall, SubgraphKind};
 use fusebox_core::hlo::InstrId;
-use fusebox_core::indexing::{Indexing, Reading, maps_to};
+use fusebox_core::indexing::{Expr, Indexing, IndexingMap, Reading, RuntimeValue, maps_to};
 use fusebox_core::ir::Function;
 
 pub use elemental::MAX_CONSTANT_ELEMENTS;
@@ -67,28 +67,27 @@ pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec
 /// If a hero is read at several indices, or in a loop.
 fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[InstrId]) -> Result<(), EmissionError> {
     let name = |id: InstrId| &fusion.computation().instruction(id).name;
+    let refused = |message| Err(EmissionError::in_call(symbol, message));
     for &hero in heroes {
-        let mut read: Option<Reading> = None;
+        let mut read: Option<(Vec<Expr>, Vec<RuntimeValue>)> = None;
         for &root in roots {
             let readings = match maps_to(&fusion.module, fusion.entry(), (root, 0), hero, heroes) {
                 Indexing::Known(readings) => readings,
                 Indexing::Unknown(reason) => {
-                    let message = format!("how {} reads the hero {} is unknown: {reason}", name(root), name(hero));
-                    return Err(EmissionError::in_call(symbol, message));
+                    return refused(format!("how {} reads the hero {} is unknown: {reason}", name(root), name(hero)));
                 }
             };
-            for reading in readings {
-                let same =
-                    |known: &Reading| known.map.results == reading.map.results && known.runtime == reading.runtime;
-                if !read.as_ref().is_none_or(same) || !reading.map.ranges.is_empty() {
-                    let message = format!(
-                        "{} reads several elements of the hero {}, of which an epilogue is given one",
-                        name(root),
-                        name(hero)
-                    );
-                    return Err(EmissionError::in_call(symbol, message));
+            for Reading { map, runtime, .. } in readings {
+                // Which element counts, not on which condition: that is the same on all paths or decided in the function.
+                let map = IndexingMap { constraints: Vec::new(), ..map }.simplify();
+                let element = (map.results, runtime);
+                if !map.ranges.is_empty() || read.as_ref().is_some_and(|known| *known != element) {
+                    let (root, hero) = (name(root), name(hero));
+                    return refused(format!(
+                        "{root} reads several elements of the hero {hero}, of which an epilogue is given one"
+                    ));
                 }
-                read = Some(reading);
+                read = Some(element);
             }
         }
     }
