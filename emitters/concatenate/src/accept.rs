@@ -7,24 +7,12 @@ use fusebox_core::launch::MOST_POINTS;
 
 use crate::joined::operands;
 
-/// Each element is computed by a thread that knows its operand.
-const SCORE: u32 = 600;
-/// Another result asks for a kernel of its own kind: still better than choosing an operand for each element.
-const SCORE_BESIDE_OTHERS: u32 = 150;
 /// Every operand has a loop nest of its own in the code.
 const MOST_OPERANDS: usize = 512;
 
-/// The score of a fusion with these heroes.
-///
 /// # Errors
-/// Why it is none to take.
-pub fn score(fusion: &Fusion, heroes: &[Hero]) -> Result<u32, Decline> {
-    check(fusion, heroes)?;
-    let foreign = |hero: &Hero| !matches!(hero.kind, HeroKind::Concatenate | HeroKind::None);
-    Ok(if heroes.iter().any(foreign) { SCORE_BESIDE_OTHERS } else { SCORE })
-}
-
-fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
+/// Why a fusion with these heroes is none to take.
+pub fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
     let computation = fusion.computation();
     let decline = |reason: String, id| Err(Decline::at(computation.instruction(id), reason));
     let concatenates: Vec<_> = heroes.iter().filter(|hero| hero.kind == HeroKind::Concatenate).collect();

@@ -18,7 +18,7 @@ mod plan;
 mod rows;
 mod visits;
 
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+use fusebox_core::emitter::{Configuration, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::joined::Results;
 
@@ -29,10 +29,6 @@ struct Concatenate;
 
 impl Strategy for Concatenate {
     type Problem = Results;
-
-    fn score(&self, task: &Task<Results>) -> Result<u32, Decline> {
-        Ok(task.problem.score)
-    }
 
     fn plan(&self, task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
         plan::plan(task, configuration)

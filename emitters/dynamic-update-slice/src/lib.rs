@@ -14,24 +14,17 @@ mod hazards;
 mod plan;
 mod updates;
 
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+use fusebox_core::emitter::{Configuration, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::updates::Work;
 
 fusebox_core::emitters! { kind: "dynamic-update-slice", "dynamic-update-slice" => DynamicUpdateSlice }
-
-/// What is not updated is not touched.
-const SCORE: u32 = 700;
 
 /// The dynamic-update-slice emitter.
 struct DynamicUpdateSlice;
 
 impl Strategy for DynamicUpdateSlice {
     type Problem = Work;
-
-    fn score(&self, _: &Task<Work>) -> Result<u32, Decline> {
-        Ok(SCORE)
-    }
 
     fn plan(&self, task: &Task<Work>, configuration: &Configuration) -> Result<Plan, EmitError> {
         plan::plan(task, configuration)

@@ -3,6 +3,7 @@
 //! ```text
 //! body.rs      a group's subgraph functions: operands at a point, combiners, epilogues
 //! dispatch.rs  groups have blocks of their own
+//! visits.rs    what is computed where, for predictions
 //! gpu/         many threads per block
 //! cpu/         one thread per block
 //! chain/       chains of row reductions: one thread per block, a row per warp, a row per block
@@ -15,6 +16,7 @@ mod chain;
 mod cpu;
 mod dispatch;
 mod gpu;
+mod visits;
 
 use crate::chain::{RowNormalise, ThreadNormalise};
 use crate::cpu::SerialReduce;
