@@ -9,7 +9,7 @@ use crate::indexing::combined_elements;
 /// Seconds from one kernel's end to the start of the next.
 pub const LAUNCH_SECONDS: f64 = 2e-6;
 /// Additions that one thread makes in a second, one after the other.
-const ADDITIONS_PER_SECOND: f64 = 2e9;
+pub const ADDITIONS_PER_SECOND: f64 = 2e9;
 /// Additions made in the time that launching a kernel takes. Of any device: what is fused does not depend on it.
 pub const LAUNCH: f64 = LAUNCH_SECONDS * ADDITIONS_PER_SECOND;
 /// Additions that writing an element and reading it again costs.
@@ -18,7 +18,7 @@ pub const ROUND_TRIP: f64 = 4.0;
 pub const CHEAP_SCALAR: f64 = 10.0;
 
 /// Additions that reading an element takes where neighbours in the result are far apart in memory.
-const STRIDED_READ: f64 = 12.0;
+pub const STRIDED_READ: f64 = 12.0;
 /// Bytes from which strided reads miss the nearest cache.
 pub const CACHED_BYTES: i64 = 32 << 10;
 /// Contiguous bytes from which a reordered read is as good as a plain one: a cache line.

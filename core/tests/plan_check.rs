@@ -2,9 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{
-    Configuration, Fusion, LaunchDimensions, OutputPlan, Plan, PlanFault, WriteMode, check_plan,
-};
+use fusebox_core::emitter::{Fusion, LaunchDimensions, OutputPlan, Plan, PlanFault, WriteMode, check_plan};
 use fusebox_core::hlo::parse_module;
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
@@ -12,15 +10,7 @@ use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 fn fault(output: OutputPlan) -> Option<PlanFault> {
     let text = "f { x = f32[64] parameter(0)\n  y = f32[32] parameter(1)\n  ROOT r = f32[64] negate(x) }";
     let fusion = Fusion::new("f", parse_module(text, "test").unwrap()).unwrap();
-    let plan = Plan {
-        launch: LaunchDimensions { blocks: 1, threads_per_block: 64 },
-        shared_bytes: 0,
-        outputs: vec![output],
-        vector_lanes: 1,
-        configuration: Configuration::default(),
-        alternatives: Vec::new(),
-        notes: Vec::new(),
-    };
+    let plan = Plan::new(LaunchDimensions { blocks: 1, threads_per_block: 64 }, vec![output]);
     check_plan(&plan, &fusion, &DeviceDescription::simt()).err()
 }
 

@@ -5,7 +5,9 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::*;
 use fusebox_core::hlo::{InstrId, parse_module};
 use fusebox_core::indexing::IndexingMap;
-use fusebox_core::plugin::convert::{decode_fusion, decode_kernel, encode_fusion, encode_kernel};
+use fusebox_core::plugin::convert::{
+    decode_fusion, decode_kernel, decode_plan, encode_fusion, encode_kernel, encode_plan,
+};
 use fusebox_core::plugin::schema::{self, Fault, Question, Request, Response};
 use fusebox_core::plugin::serve;
 use proptest::prelude::*;
@@ -58,7 +60,7 @@ fn question(question: Question) -> Request {
         question: question.into(),
         fusion: encode_fusion(&fusion()),
         device: Some((&DeviceDescription::sm(90)).into()),
-        plan: Some((&plan()).into()),
+        plan: Some(encode_plan(&plan(), &fusion())),
         ..Request::default()
     }
 }
@@ -72,11 +74,13 @@ fn plan() -> Plan {
     Plan {
         launch: LaunchDimensions { blocks: 8, threads_per_block: 32 },
         shared_bytes: 17,
-        outputs: vec![OutputPlan::updates(map.clone(), 1), OutputPlan::in_place(map, 0)],
+        outputs: vec![OutputPlan::updates(map.clone(), 1), OutputPlan::in_place(map.clone(), 0)],
         vector_lanes: 4,
         configuration: knobs(-1),
         alternatives: vec![knobs(i64::MAX), Configuration::default()],
         notes: vec!["a note".into()],
+        visits: vec![Visit { map: map.clone(), values: vec![InstrId(1)], given: vec![InstrId(0), InstrId(2)] }],
+        work: Work { additions: 1.5, tile_bytes: 2.0, waits: 3.0, atomics: 4.0, past_caches: true, unordered: true },
     }
 }
 
@@ -96,8 +100,23 @@ fn a_fusion_arrives_without_metadata_and_with_everything_else() {
 
 #[test]
 fn a_plan_arrives_whole() {
-    let message = schema::Plan::decode(&*schema::Plan::from(&plan()).encode_to_vec()).unwrap();
-    assert_eq!(Plan::try_from(message).unwrap(), plan());
+    let fusion = fusion();
+    let mut message = schema::Plan::decode(&*encode_plan(&plan(), &fusion).encode_to_vec()).unwrap();
+    assert_eq!(decode_plan(message.clone(), &fusion).unwrap(), plan());
+    message.visits[0].given = vec!["nobody".into()];
+    assert_eq!(decode_plan(message, &fusion).unwrap_err().to_string(), "it visits nobody, which the fusion lacks");
+}
+
+/// An emitter that was built before predictions says a score; what it does not say of its plan is nothing.
+#[test]
+fn what_older_libraries_leave_out_reads_as_unsaid() {
+    let verdict = |verdict: &Verdict| Verdict::from(schema::Verdict::from(verdict));
+    let all = [Verdict::Accept, Verdict::Scored { score: 70 }, Verdict::Decline(Decline::new("no"))];
+    assert!(all.iter().all(|said| verdict(said) == *said));
+    assert_eq!(Verdict::from(schema::Verdict { score: 0, ..Default::default() }), Verdict::Scored { score: 0 });
+    let message = schema::Plan { visits: Vec::new(), work: None, ..encode_plan(&plan(), &fusion()) };
+    let read = decode_plan(message, &fusion()).unwrap();
+    assert_eq!((read.visits, read.work), (Vec::new(), Work::default()));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Whether a plan keeps what an emitter promises: every output element is written as it should be, nothing out of
 //! bounds, within the device's limits.
 
-use super::{Fusion, OutputPlan, Plan, WriteMode};
+use super::{Fusion, OutputPlan, Plan, Visit, WriteMode};
 use crate::device::DeviceDescription;
-use crate::hlo::{ArrayShape, Shape};
+use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::indexing::{Coverage, IndexingMap, Interval, Violation, check_joint_coverage};
 use crate::plugin::limits;
 
@@ -52,6 +52,14 @@ pub enum PlanFault {
         /// The map.
         map: String,
     },
+    /// What a plan says of its visits cannot be.
+    #[error("visit {visit}: {reason}")]
+    Visit {
+        /// Number of the visit.
+        visit: usize,
+        /// What is wrong.
+        reason: String,
+    },
     /// An output has no value to start from, or an impossible one.
     #[error("output {output}: {reason}")]
     Initial {
@@ -89,12 +97,25 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
     if shapes.len() != plan.outputs.len() {
         return Err(PlanFault::Outputs { found: plan.outputs.len(), wanted: shapes.len() });
     }
+    check_visits(plan, fusion)?;
     for (number, (output, shape)) in plan.outputs.iter().zip(shapes).enumerate() {
-        output.maps.iter().try_for_each(|map| check_variables(number, map, plan))?;
+        let fault = |map: &IndexingMap, reason| PlanFault::Variables { output: number, reason, map: map.to_string() };
+        output.maps.iter().try_for_each(|map| check_variables(map, plan).map_err(|reason| fault(map, reason)))?;
         check_initial(number, output, shape, fusion)?;
         check_elements(number, output, shape)?;
     }
     Ok(())
+}
+
+/// Checks what a plan says of its visits, which predictions go by.
+///
+/// # Errors
+/// The first fault.
+pub fn check_visits(plan: &Plan, fusion: &Fusion) -> Result<(), PlanFault> {
+    let mut visits = plan.visits.iter().enumerate();
+    visits.try_for_each(|(number, visit)| {
+        check_visit(visit, plan, fusion).map_err(|reason| PlanFault::Visit { visit: number, reason })
+    })
 }
 
 fn in_range(what: &'static str, found: u64, most: u64) -> Result<(), PlanFault> {
@@ -104,21 +125,33 @@ fn in_range(what: &'static str, found: u64, most: u64) -> Result<(), PlanFault> 
     }
 }
 
+/// Instructions that exist, at an index of theirs, by the threads of the launch.
+fn check_visit(visit: &Visit, plan: &Plan, fusion: &Fusion) -> Result<(), String> {
+    check_variables(&visit.map, plan)?;
+    let computation = fusion.computation();
+    let known = |id: &InstrId| id.index() < computation.instructions.len();
+    if !visit.values.iter().chain(&visit.given).all(known) {
+        return Err("an instruction is none of the fusion".into());
+    }
+    let rank = |id: InstrId| computation.instruction(id).shape.leaves().first()?.as_array().map(ArrayShape::rank);
+    match visit.values.iter().find(|&&id| rank(id) != Some(visit.map.results.len())) {
+        None => Ok(()),
+        Some(&id) => Err(format!("the map is no index of {}: {}", computation.instruction(id).name, visit.map)),
+    }
+}
+
 /// Thread and block must be those of the launch: what lies beyond a narrower range would run unplanned.
-fn check_variables(number: usize, map: &IndexingMap, plan: &Plan) -> Result<(), PlanFault> {
-    let fault = |reason: String| PlanFault::Variables { output: number, reason, map: map.to_string() };
+fn check_variables(map: &IndexingMap, plan: &Plan) -> Result<(), String> {
     let wanted = [
         ("thread", Interval::from_size(plan.launch.threads_per_block.into())),
         ("block", Interval::from_size(plan.launch.blocks as i64)),
     ];
     if map.dims.len() != wanted.len() {
-        return Err(fault(format!("the map has {} dimensions, it must have thread and block", map.dims.len())));
+        return Err(format!("the map has {} dimensions, it must have thread and block", map.dims.len()));
     }
     match map.dims.iter().zip(wanted).find(|(dim, (_, bounds))| dim.bounds != *bounds) {
         None => Ok(()),
-        Some((dim, (name, bounds))) => {
-            Err(fault(format!("the {name} is within {}, the launch says {bounds}", dim.bounds)))
-        }
+        Some((dim, (name, bounds))) => Err(format!("the {name} is within {}, the launch says {bounds}", dim.bounds)),
     }
 }
 

@@ -27,14 +27,34 @@ pub struct Descriptor {
 /// The answer to "will you take this fusion?"
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Yes. The higher score wins where neither the user nor a measurement nor the cost model decides.
-    Accept {
-        /// 0 to 1000; loop takes everything with 100.
+    /// Yes. Among those who accept, the one whose plan is [predicted](super::predict) to take the least time comes first.
+    Accept,
+    /// Yes, as emitters say it that were built against an interface before 1.1, whose plans do not say what they read: the
+    /// host goes by their score, see [`FORMER_LOOP`]. With 0 they come after all others.
+    Scored {
+        /// 0 to 1000.
         score: u32,
     },
     /// No, and why.
     Decline(Decline),
 }
+
+impl Verdict {
+    /// Whether it is a yes.
+    pub fn accepts(&self) -> bool {
+        !matches!(self, Verdict::Decline(_))
+    }
+}
+
+impl From<Result<(), Decline>> for Verdict {
+    fn from(checked: Result<(), Decline>) -> Self {
+        checked.map_or_else(Verdict::Decline, |()| Verdict::Accept)
+    }
+}
+
+/// The [score](Verdict::Scored) that the loop emitter had before interface 1.1, the lowest of those that come with fusebox. Who
+/// claims more says that it is better than element by element.
+pub const FORMER_LOOP: u32 = 100;
 
 /// Why an emitter does not take a fusion, in words for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]

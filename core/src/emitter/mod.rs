@@ -18,17 +18,19 @@ mod claim;
 mod fusion;
 mod interface;
 mod plan;
+mod predict;
 mod strategy;
 
 pub use candidate::{Bid, Candidate};
-pub use check::{PlanFault, check_plan};
+pub use check::{PlanFault, check_plan, check_visits};
 pub use claim::{Claim, HeroPlace, Pass};
 pub use fusion::Fusion;
 pub use interface::{
-    Configuration, Decline, Descriptor, EmitError, Emitter, Kernel, KernelCode, KernelKind, Registration, SubgraphCall,
-    SubgraphKind, Verdict,
+    Configuration, Decline, Descriptor, EmitError, Emitter, FORMER_LOOP, Kernel, KernelCode, KernelKind, Registration,
+    SubgraphCall, SubgraphKind, Verdict,
 };
-pub use plan::{LaunchDimensions, OutputPlan, Plan, WriteMode};
+pub use plan::{LaunchDimensions, OutputPlan, Plan, Visit, Work, WriteMode};
+pub use predict::{Prediction, order, predict, predict_unsaid};
 pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major the
@@ -37,5 +39,5 @@ pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 /// | version | change |
 /// | --- | --- |
 /// | 1000 | first |
-/// | 1001 | heroes and claims, anchors and bids: an emitter asks for its fusions |
+/// | 1001 | heroes and claims, anchors and bids: an emitter asks for its fusions; a plan says what is computed where, predicted time decides instead of scores |
 pub const INTERFACE_VERSION: u32 = 1001;

@@ -1,5 +1,7 @@
 //! What a kernel will do, before any code exists.
 
+use super::Configuration;
+use crate::hlo::InstrId;
 use crate::indexing::IndexingMap;
 
 /// Size of the grid. Blocks and threads are counted along one dimension.
@@ -37,6 +39,13 @@ pub struct OutputPlan {
     pub initial: Option<u32>,
 }
 
+impl LaunchDimensions {
+    /// Threads of all blocks.
+    pub fn threads(&self) -> u64 {
+        self.blocks.saturating_mul(self.threads_per_block.into())
+    }
+}
+
 impl OutputPlan {
     /// Every element is written exactly once.
     pub fn unique(map: IndexingMap) -> Self {
@@ -59,6 +68,38 @@ impl OutputPlan {
     }
 }
 
+/// Values that a kernel computes point by point. Which elements of the parameters it reads for that follows from the
+/// indexing maps of the operations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visit {
+    /// `(th, bl)[loops…] -> index of the values`, in the order of the loops: the last one is the innermost.
+    pub map: IndexingMap,
+    /// Instructions of these dimensions.
+    pub values: Vec<InstrId>,
+    /// Instructions whose values the kernel has by other means: from a tile, an accumulator, an earlier visit. Neither
+    /// they nor what only they need is computed here.
+    pub given: Vec<InstrId>,
+}
+
+/// What a kernel does beside its [visits](Visit) and writes, all threads together unless it says otherwise. In the units of
+/// [`cost`](crate::cost).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Additions, or what takes as long: combining, turning, exchanging between threads.
+    pub additions: f64,
+    /// Bytes that are written to memory of a block or a thread and read again.
+    pub tile_bytes: f64,
+    /// How often a thread waits for all others of its block.
+    pub waits: f64,
+    /// Atomic operations.
+    pub atomics: f64,
+    /// Results are written past the caches: what was in their place is not read before.
+    pub past_caches: bool,
+    /// The last bits of results may differ from run to run, as they depend on which thread comes first, although the work is so
+    /// little that there are ways to have them the same. Such a plan comes after all that have.
+    pub unordered: bool,
+}
+
 /// What a kernel will do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -68,12 +109,34 @@ pub struct Plan {
     pub shared_bytes: u32,
     /// One per output, flattened roots in order.
     pub outputs: Vec<OutputPlan>,
+    /// What is computed where, for [predictions](super::predict). None: every result where it is written, from the
+    /// parameters. Since interface 1.1.
+    pub visits: Vec<Visit>,
+    /// What else there is to do. Since interface 1.1.
+    pub work: Work,
     /// Elements a thread handles per vector access, 1 for none.
     pub vector_lanes: u32,
     /// The knobs this plan was made with; `emit` reads its decisions from here.
-    pub configuration: super::Configuration,
+    pub configuration: Configuration,
     /// Other configurations worth measuring, best guess first.
-    pub alternatives: Vec<super::Configuration>,
+    pub alternatives: Vec<Configuration>,
     /// Remarks for `explain`.
     pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// Of a kernel that computes every result where it is written, one by one.
+    pub fn new(launch: LaunchDimensions, outputs: Vec<OutputPlan>) -> Self {
+        Plan {
+            launch,
+            shared_bytes: 0,
+            outputs,
+            visits: Vec::new(),
+            work: Work::default(),
+            vector_lanes: 1,
+            configuration: Configuration::default(),
+            alternatives: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
 }

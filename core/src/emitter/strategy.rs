@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Fusion ──Analysis::of──> problem     once per fusion, whoever of the family asks
-//!          problem, device ──score──> verdict
+//!          problem, device ──check──> verdict
 //!                          ──plan───> Plan
 //!                          ──emit───> Kernel
 //! ```
@@ -83,13 +83,20 @@ pub trait Strategy: Send + Sync {
         Bid::decline("this emitter takes fusions as they are")
     }
 
-    /// Whether this is a way to do it, and how well it suits, from 1 to 1000.
+    /// Whether this is a way to do it. How well it suits is seen from the plan.
     ///
     /// # Errors
     /// Why not, in words for the user.
-    fn score(&self, task: &Task<Self::Problem>) -> Result<u32, Decline>;
+    fn check(&self, _task: &Task<Self::Problem>) -> Result<(), Decline> {
+        Ok(())
+    }
 
-    /// See [`Emitter::plan`]. Asked only for what has a [score](Strategy::score).
+    /// Whether it is for those who name it: it comes after all others that take a fusion.
+    fn is_on_request(&self) -> bool {
+        false
+    }
+
+    /// See [`Emitter::plan`]. Asked only for what passes the [check](Strategy::check).
     ///
     /// # Errors
     /// If the fusion cannot be handled after all, or `configuration` holds an impossible value.
@@ -168,8 +175,10 @@ impl<S: Strategy> Emitter for Named<S> {
     }
 
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
-        let score = self.ask(fusion, device, |task| self.strategy.score(task));
-        score.map_or_else(Verdict::Decline, |score| Verdict::Accept { score })
+        match self.ask(fusion, device, |task| self.strategy.check(task)).into() {
+            Verdict::Accept if self.strategy.is_on_request() => Verdict::Scored { score: 0 },
+            verdict => verdict,
+        }
     }
 
     fn plan(
@@ -179,7 +188,7 @@ impl<S: Strategy> Emitter for Named<S> {
         configuration: &Configuration,
     ) -> Result<Plan, EmitError> {
         self.ask(fusion, device, |task| {
-            self.strategy.score(task)?;
+            self.strategy.check(task)?;
             self.strategy.plan(task, configuration)
         })
     }
@@ -213,9 +222,6 @@ impl<S: Strategy> Emitter for Named<S> {
 /// impl Strategy for PerThread {
 ///     type Problem = OneResult;
 ///
-///     fn score(&self, _: &Task<OneResult>) -> Result<u32, Decline> {
-///         Ok(self.0)
-///     }
 ///     fn plan(&self, _: &Task<OneResult>, _: &Configuration) -> Result<Plan, EmitError> {
 ///         Err(EmitError::new("left out here"))
 ///     }

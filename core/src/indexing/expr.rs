@@ -255,7 +255,7 @@ impl ExprKind {
     }
 
     /// The two operands of an inner node.
-    pub(super) fn operands(&self) -> Option<(&Expr, &Expr)> {
+    pub(crate) fn operands(&self) -> Option<(&Expr, &Expr)> {
         match self {
             ExprKind::Constant(_) | ExprKind::Dim(_) | ExprKind::Range(_) | ExprKind::Runtime(_) => None,
             ExprKind::Add(a, b)

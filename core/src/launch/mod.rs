@@ -95,17 +95,14 @@ impl Dealing {
         }
     }
 
-    /// The plan of a kernel that writes every element of every output exactly once, at the results of the output's
-    /// maps.
-    pub fn plan(self, outputs: Vec<Vec<IndexingMap>>, notes: Vec<String>) -> Plan {
+    /// The plan of a kernel with these outputs.
+    pub fn plan(self, outputs: Vec<OutputPlan>, notes: Vec<String>) -> Plan {
         Plan {
-            launch: self.launch,
-            shared_bytes: 0,
-            outputs: outputs.into_iter().map(OutputPlan::unique_parts).collect(),
             vector_lanes: self.lanes as u32,
             configuration: self.configuration,
             alternatives: self.alternatives,
             notes,
+            ..Plan::new(self.launch, outputs)
         }
     }
 }

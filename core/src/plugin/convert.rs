@@ -8,7 +8,7 @@ use super::schema;
 use crate::device::DeviceDescription;
 use crate::emitter::{
     Bid, Claim, Configuration, Decline, Descriptor, Emitter, Fusion, HeroPlace, Kernel, KernelCode, KernelKind,
-    LaunchDimensions, OutputPlan, Pass, Plan, SubgraphCall, SubgraphKind, Verdict, WriteMode,
+    LaunchDimensions, OutputPlan, Pass, Plan, SubgraphCall, SubgraphKind, Verdict, Visit, Work, WriteMode,
 };
 use crate::hlo::{InstrId, Opcode, PrintOptions, parse_module, print_module_with};
 
@@ -160,9 +160,7 @@ pub fn decode_bid(bid: schema::Bid, region: &Fusion) -> Result<Bid, WireError> {
     if let Some(schema::Decline { reason, instruction }) = bid.decline {
         return Ok(Bid::Decline(Decline { reason, instruction }));
     }
-    let computation = region.computation();
-    let numbers: HashMap<&str, InstrId> =
-        computation.ids().map(|id| (computation.instruction(id).name.as_str(), id)).collect();
+    let numbers = numbers(region);
     let id = |name: &String| {
         let unknown = || WireError(format!("it takes {name}, which the region lacks"));
         numbers.get(name.as_str()).copied().ok_or_else(unknown)
@@ -179,10 +177,11 @@ impl From<schema::Descriptor> for Descriptor {
 impl From<&Verdict> for schema::Verdict {
     fn from(verdict: &Verdict) -> Self {
         match verdict {
-            Verdict::Accept { score } => schema::Verdict { score: *score, decline: None },
+            Verdict::Accept => schema::Verdict { is_predicted: true, ..schema::Verdict::default() },
+            Verdict::Scored { score } => schema::Verdict { score: *score, ..schema::Verdict::default() },
             Verdict::Decline(decline) => {
                 let (reason, instruction) = (decline.reason.clone(), decline.instruction.clone());
-                schema::Verdict { score: 0, decline: Some(schema::Decline { reason, instruction }) }
+                schema::Verdict { decline: Some(schema::Decline { reason, instruction }), ..schema::Verdict::default() }
             }
         }
     }
@@ -191,7 +190,8 @@ impl From<&Verdict> for schema::Verdict {
 impl From<schema::Verdict> for Verdict {
     fn from(verdict: schema::Verdict) -> Self {
         match verdict.decline {
-            None => Verdict::Accept { score: verdict.score },
+            None if verdict.is_predicted => Verdict::Accept,
+            None => Verdict::Scored { score: verdict.score },
             Some(schema::Decline { reason, instruction }) => Verdict::Decline(Decline { reason, instruction }),
         }
     }
@@ -209,63 +209,89 @@ impl From<schema::Configuration> for Configuration {
     }
 }
 
-impl From<&Plan> for schema::Plan {
-    fn from(plan: &Plan) -> Self {
-        let output = |output: &OutputPlan| {
-            let mode = match output.mode {
-                WriteMode::Unique => schema::WriteMode::Unique,
-                WriteMode::Atomic => schema::WriteMode::Atomic,
-                WriteMode::InPlace => schema::WriteMode::InPlace,
-            };
-            let maps = output.maps.iter().map(ToString::to_string).collect();
-            schema::OutputPlan { maps, mode: mode.into(), initial: output.initial }
+/// A plan for this fusion as a message.
+pub fn encode_plan(plan: &Plan, fusion: &Fusion) -> schema::Plan {
+    let output = |output: &OutputPlan| {
+        let mode = match output.mode {
+            WriteMode::Unique => schema::WriteMode::Unique,
+            WriteMode::Atomic => schema::WriteMode::Atomic,
+            WriteMode::InPlace => schema::WriteMode::InPlace,
         };
-        schema::Plan {
-            blocks: plan.launch.blocks,
-            threads_per_block: plan.launch.threads_per_block,
-            shared_bytes: plan.shared_bytes,
-            outputs: plan.outputs.iter().map(output).collect(),
-            vector_lanes: plan.vector_lanes,
-            configuration: Some((&plan.configuration).into()),
-            alternatives: plan.alternatives.iter().map(Into::into).collect(),
-            notes: plan.notes.clone(),
-        }
+        let maps = output.maps.iter().map(ToString::to_string).collect();
+        schema::OutputPlan { maps, mode: mode.into(), initial: output.initial }
+    };
+    let visit = |visit: &Visit| schema::Visit {
+        map: visit.map.to_string(),
+        values: names(fusion, &visit.values),
+        given: names(fusion, &visit.given),
+    };
+    let Work { additions, tile_bytes, waits, atomics, past_caches, unordered } = plan.work;
+    schema::Plan {
+        blocks: plan.launch.blocks,
+        threads_per_block: plan.launch.threads_per_block,
+        shared_bytes: plan.shared_bytes,
+        outputs: plan.outputs.iter().map(output).collect(),
+        vector_lanes: plan.vector_lanes,
+        configuration: Some((&plan.configuration).into()),
+        alternatives: plan.alternatives.iter().map(Into::into).collect(),
+        notes: plan.notes.clone(),
+        visits: plan.visits.iter().map(visit).collect(),
+        work: Some(schema::Work { additions, tile_bytes, waits, atomics, past_caches, unordered }),
     }
 }
 
-impl TryFrom<schema::Plan> for Plan {
-    type Error = WireError;
-
-    fn try_from(plan: schema::Plan) -> Result<Self, WireError> {
-        let output = |(number, output): (usize, schema::OutputPlan)| {
-            let parsed = output.maps.iter().map(|map| map.parse()).collect::<Result<_, _>>();
-            let maps = parsed.map_err(|error| WireError(format!("map of output {number}: {error}")))?;
-            let mode = match output.mode() {
-                schema::WriteMode::Unique => WriteMode::Unique,
-                schema::WriteMode::Atomic => WriteMode::Atomic,
-                schema::WriteMode::InPlace => WriteMode::InPlace,
-            };
-            Ok(OutputPlan { maps, mode, initial: output.initial })
+/// A plan for this fusion from a message.
+///
+/// # Errors
+/// If a map cannot be read, or a visit names an instruction that the fusion lacks.
+pub fn decode_plan(plan: schema::Plan, fusion: &Fusion) -> Result<Plan, WireError> {
+    let output = |(number, output): (usize, schema::OutputPlan)| {
+        let parsed = output.maps.iter().map(|map| map.parse()).collect::<Result<_, _>>();
+        let maps = parsed.map_err(|error| WireError(format!("map of output {number}: {error}")))?;
+        let mode = match output.mode() {
+            schema::WriteMode::Unique => WriteMode::Unique,
+            schema::WriteMode::Atomic => WriteMode::Atomic,
+            schema::WriteMode::InPlace => WriteMode::InPlace,
         };
-        Ok(Plan {
-            launch: LaunchDimensions { blocks: plan.blocks, threads_per_block: plan.threads_per_block },
-            shared_bytes: plan.shared_bytes,
-            outputs: plan.outputs.into_iter().enumerate().map(output).collect::<Result<_, WireError>>()?,
-            vector_lanes: plan.vector_lanes,
-            configuration: plan.configuration.unwrap_or_default().into(),
-            alternatives: plan.alternatives.into_iter().map(Into::into).collect(),
-            notes: plan.notes,
-        })
-    }
+        Ok(OutputPlan { maps, mode, initial: output.initial })
+    };
+    let numbers = numbers(fusion);
+    let ids = |names: &[String]| -> Result<Vec<InstrId>, WireError> {
+        let unknown = |name: &String| WireError(format!("it visits {name}, which the fusion lacks"));
+        let id = |name: &String| numbers.get(name.as_str()).copied().ok_or_else(|| unknown(name));
+        names.iter().map(id).collect()
+    };
+    let visit = |(number, visit): (usize, schema::Visit)| {
+        let map = visit.map.parse().map_err(|error| WireError(format!("map of visit {number}: {error}")))?;
+        Ok(Visit { map, values: ids(&visit.values)?, given: ids(&visit.given)? })
+    };
+    let schema::Work { additions, tile_bytes, waits, atomics, past_caches, unordered } = plan.work.unwrap_or_default();
+    Ok(Plan {
+        launch: LaunchDimensions { blocks: plan.blocks, threads_per_block: plan.threads_per_block },
+        shared_bytes: plan.shared_bytes,
+        outputs: plan.outputs.into_iter().enumerate().map(output).collect::<Result<_, WireError>>()?,
+        visits: plan.visits.into_iter().enumerate().map(visit).collect::<Result<_, WireError>>()?,
+        work: Work { additions, tile_bytes, waits, atomics, past_caches, unordered },
+        vector_lanes: plan.vector_lanes,
+        configuration: plan.configuration.unwrap_or_default().into(),
+        alternatives: plan.alternatives.into_iter().map(Into::into).collect(),
+        notes: plan.notes,
+    })
+}
+
+fn names(fusion: &Fusion, ids: &[InstrId]) -> Vec<String> {
+    let known = ids.iter().filter_map(|id| fusion.computation().instructions.get(id.index()));
+    known.map(|instruction| instruction.name.clone()).collect()
+}
+
+fn numbers(fusion: &Fusion) -> HashMap<&str, InstrId> {
+    let computation = fusion.computation();
+    computation.ids().map(|id| (computation.instruction(id).name.as_str(), id)).collect()
 }
 
 /// A kernel of this fusion as a message.
 pub fn encode_kernel(kernel: &Kernel, fusion: &Fusion) -> schema::Kernel {
-    let computation = fusion.computation();
-    let names = |ids: &[InstrId]| -> Vec<String> {
-        let known = ids.iter().filter_map(|id| computation.instructions.get(id.index()));
-        known.map(|instruction| instruction.name.clone()).collect()
-    };
+    let names = |ids: &[InstrId]| names(fusion, ids);
     let call = |call: &SubgraphCall| {
         let (kind, instructions, heroes) = match &call.kind {
             SubgraphKind::Values { instructions } => (schema::SubgraphKind::Values, names(instructions), vec![]),

@@ -25,6 +25,10 @@ pub const MOST_ALTERNATIVES: usize = 4096;
 pub const MOST_KNOBS: usize = 256;
 /// Maps of one output: parts that share its elements. More are not checked against each other in reasonable time.
 pub const MOST_MAPS: usize = 1024;
+/// Visits of a plan: each is walked through when its time is predicted. Up to 60 in the corpus.
+pub const MOST_VISITS: usize = 1024;
+/// Instructions that all visits of a plan name, each counted in every one.
+pub const MOST_VISITED_INSTRUCTIONS: usize = 1 << 16;
 /// Variables of an indexing map. A tensor has few dimensions, and a kernel few loops for each.
 pub const MOST_VARIABLES: usize = 256;
 /// Constraints of an indexing map: each is simplified under all others.

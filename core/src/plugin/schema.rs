@@ -203,11 +203,15 @@ pub struct Configuration {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Verdict {
+    /// Of libraries before interface 1.1.
     #[prost(uint32, tag = "1")]
     pub score: u32,
     /// Present if the fusion is declined.
     #[prost(message, optional, tag = "2")]
     pub decline: Option<Decline>,
+    /// Whether predicted time decides instead of the score.
+    #[prost(bool, tag = "3")]
+    pub is_predicted: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -236,6 +240,38 @@ pub struct Plan {
     pub alternatives: Vec<Configuration>,
     #[prost(string, repeated, tag = "8")]
     pub notes: Vec<String>,
+    #[prost(message, repeated, tag = "9")]
+    pub visits: Vec<Visit>,
+    #[prost(message, optional, tag = "10")]
+    pub work: Option<Work>,
+}
+
+/// Instructions by name.
+#[derive(Clone, PartialEq, Message)]
+pub struct Visit {
+    /// The map's textual form.
+    #[prost(string, tag = "1")]
+    pub map: String,
+    #[prost(string, repeated, tag = "2")]
+    pub values: Vec<String>,
+    #[prost(string, repeated, tag = "3")]
+    pub given: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Work {
+    #[prost(double, tag = "1")]
+    pub additions: f64,
+    #[prost(double, tag = "2")]
+    pub tile_bytes: f64,
+    #[prost(double, tag = "3")]
+    pub waits: f64,
+    #[prost(double, tag = "4")]
+    pub atomics: f64,
+    #[prost(bool, tag = "5")]
+    pub past_caches: bool,
+    #[prost(bool, tag = "6")]
+    pub unordered: bool,
 }
 
 /// Mirrors [`WriteMode`](crate::emitter::WriteMode).

@@ -8,9 +8,11 @@ use std::sync::Once;
 
 use prost::Message;
 
-use super::convert::{WireError, decode_fusion, encode_bid, encode_descriptor, encode_kernel};
+use super::convert::{
+    WireError, decode_fusion, decode_plan, encode_bid, encode_descriptor, encode_kernel, encode_plan,
+};
 use super::schema::{self, Fault, Question, Request, Response};
-use crate::emitter::{Candidate, Configuration, EmitError, Emitter, Fusion, Plan};
+use crate::emitter::{Candidate, Configuration, EmitError, Emitter, Fusion};
 
 /// Answers one request. Never unwinds: a panic of an emitter becomes an answer that says so.
 pub fn serve(emitters: impl Fn() -> Vec<Box<dyn Emitter>>, request: &[u8]) -> Vec<u8> {
@@ -64,10 +66,10 @@ fn try_answer(emitters: &[Box<dyn Emitter>], request: &[u8]) -> Result<Response,
         Question::Plan => {
             let configuration: Configuration = request.configuration.unwrap_or_default().into();
             let plan = emitter.plan(&fusion, &device, &configuration)?;
-            Ok(Response { plan: Some((&plan).into()), ..Response::default() })
+            Ok(Response { plan: Some(encode_plan(&plan, &fusion)), ..Response::default() })
         }
         Question::Emit => {
-            let plan = Plan::try_from(request.plan.ok_or_else(|| WireError("no plan is given".into()))?)?;
+            let plan = decode_plan(request.plan.ok_or_else(|| WireError("no plan is given".into()))?, &fusion)?;
             let kernel = emitter.emit(&fusion, &device, &plan)?;
             Ok(Response { kernel: Some(encode_kernel(&kernel, &fusion)), ..Response::default() })
         }

@@ -7,30 +7,17 @@ use fusebox_core::launch::MOST_POINTS;
 
 use crate::joined::{is_concatenate, operands};
 
-/// Each element is computed by a thread that knows its operand.
-const SCORE: u32 = 600;
-/// Another result asks for a kernel of its own kind: still better than choosing an operand for each element.
-const SCORE_BESIDE_OTHERS: u32 = 150;
 /// Every operand has a loop nest of its own in the code.
 const MOST_OPERANDS: usize = 512;
-
-/// The score of a fusion with these heroes.
-///
-/// # Errors
-/// Why it is none to take.
-pub fn score(fusion: &Fusion, heroes: &[Hero]) -> Result<u32, Decline> {
-    check(fusion, heroes)?;
-    let computation = fusion.computation();
-    let is_foreign = |hero: &Hero| hero.instruction.is_some() && concatenate(computation, hero).is_none();
-    Ok(if heroes.iter().any(is_foreign) { SCORE_BESIDE_OTHERS } else { SCORE })
-}
 
 /// The concatenate that a result comes from.
 pub fn concatenate(computation: &Computation, hero: &Hero) -> Option<InstrId> {
     hero.instruction.filter(|&id| is_concatenate(computation, id))
 }
 
-fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
+/// # Errors
+/// Why a fusion with these heroes is none to take.
+pub fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
     let computation = fusion.computation();
     let decline = |reason: String, id| Err(Decline::at(computation.instruction(id), reason));
     let concatenates: Vec<InstrId> = heroes.iter().filter_map(|hero| concatenate(computation, hero)).collect();

@@ -5,7 +5,7 @@ use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::accept::{concatenate, score};
+use crate::accept::{check, concatenate};
 
 /// An operand of a concatenate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +52,6 @@ pub struct Beside {
 
 /// The results of a fusion that the emitter takes: what comes from concatenates, and the rest.
 pub struct Results {
-    /// See [`score`].
-    pub score: u32,
     /// The concatenates, with what comes from them.
     pub joined: Vec<Joined>,
     /// The rest.
@@ -64,7 +62,7 @@ impl Analysis for Results {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let heroes: Vec<Hero> = fusion.roots.iter().map(|&root| hero(computation, root)).collect();
-        let score = score(fusion, &heroes)?;
+        check(fusion, &heroes)?;
         let (mut joined, mut beside): (Vec<Joined>, Vec<Beside>) = (Vec::new(), Vec::new());
         let mut output = 0;
         for hero in heroes {
@@ -83,7 +81,7 @@ impl Analysis for Results {
             };
             joined[position].add(computation, hero.root, first)?;
         }
-        Ok(Results { score, joined, beside })
+        Ok(Results { joined, beside })
     }
 }
 

@@ -20,7 +20,7 @@ mod plan;
 mod rows;
 mod visits;
 
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+use fusebox_core::emitter::{Configuration, EmitError, Kernel, Plan, Strategy, Task};
 
 use fusebox_core::hlo::Opcode;
 
@@ -37,10 +37,6 @@ struct Concatenate;
 
 impl Strategy for Concatenate {
     type Problem = Results;
-
-    fn score(&self, task: &Task<Results>) -> Result<u32, Decline> {
-        Ok(task.problem.score)
-    }
 
     fn plan(&self, task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
         plan::plan(task, configuration)

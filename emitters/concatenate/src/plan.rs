@@ -1,10 +1,10 @@
 //! What the kernel will do.
 
-use fusebox_core::emitter::{Configuration, EmitError, Plan, Task};
+use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit};
 use fusebox_core::indexing::{Expr, IndexingMap, dim_exprs};
 use fusebox_core::launch::{Dealing, Nest};
 
-use crate::joined::{Joined, Results};
+use crate::joined::{Epilogue, Joined, Results};
 use crate::visits::{Work, Write, work};
 
 /// The work, and who does which part of it.
@@ -19,9 +19,12 @@ pub fn dealt<'r>(task: &Task<'r, Results>, configuration: &Configuration) -> Res
 pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
     let (work, dealing) = dealt(task, configuration)?;
     let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); task.fusion.output_shapes().len()];
+    let mut visits = Vec::new();
     for (visit, share) in work.visits.iter().zip(&dealing.shares) {
         for bundle in &visit.bundles {
             let to_value = share.then(&bundle.index)?;
+            visits.push(Visit { map: to_value.clone(), values: bundle.values.clone(), given: Vec::new() });
+            visits.extend(bundle.writes.iter().flat_map(|&write| behind(work.joined, write, &to_value)));
             for &write in &bundle.writes {
                 for (output, map) in written(work.joined, write, &to_value) {
                     maps[output].push(map);
@@ -29,7 +32,21 @@ pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan,
             }
         }
     }
-    Ok(dealing.plan(maps, notes(&work)))
+    let outputs = maps.into_iter().map(OutputPlan::unique_parts).collect();
+    Ok(Plan { visits, ..dealing.plan(outputs, notes(&work)) })
+}
+
+/// What is computed behind a concatenate from a value that is an element of it.
+fn behind(joined: &[Joined], write: Write, to_value: &IndexingMap) -> Vec<Visit> {
+    let Write::Element { joined: number, offset, .. } = write else { return Vec::new() };
+    let joined = &joined[number];
+    let to_hero = shifted(to_value, joined.dimension, offset);
+    let visit = |epilogue: &Epilogue| Visit {
+        map: to_hero.then(&epilogue.from_hero).unwrap_or_default().simplify(),
+        values: epilogue.roots.clone(),
+        given: vec![joined.hero],
+    };
+    joined.epilogues.iter().map(visit).collect()
 }
 
 /// The outputs that a value goes to, and at which index each, from the map to the value's index.

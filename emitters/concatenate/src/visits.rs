@@ -78,7 +78,7 @@ enum Target {
 
 /// The loop nests of a fusion.
 pub fn work<'r>(results: &'r Results, computation: &Computation, device: &DeviceDescription) -> Work<'r> {
-    let Results { joined, beside, .. } = results;
+    let Results { joined, beside } = results;
     let mut visits = Vec::new();
     let mut entries = Vec::new();
     let alone = joined.len() == 1 && beside.is_empty();

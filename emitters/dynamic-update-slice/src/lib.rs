@@ -15,9 +15,7 @@ mod plan;
 mod updates;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{
-    Candidate, Claim, Configuration, Decline, EmitError, HeroPlace, Kernel, Plan, Strategy, Task,
-};
+use fusebox_core::emitter::{Candidate, Claim, Configuration, EmitError, HeroPlace, Kernel, Plan, Strategy, Task};
 use fusebox_core::hlo::Opcode;
 
 use crate::updates::Work;
@@ -27,9 +25,6 @@ fusebox_core::emitters! {
     heroes: [Opcode::DynamicUpdateSlice] => claim,
     "dynamic-update-slice" => DynamicUpdateSlice,
 }
-
-/// What is not updated is not touched.
-const SCORE: u32 = 700;
 
 /// The dynamic-update-slice emitter.
 struct DynamicUpdateSlice;
@@ -42,10 +37,6 @@ fn claim(_: &Candidate, _: &DeviceDescription) -> Option<Claim> {
 
 impl Strategy for DynamicUpdateSlice {
     type Problem = Work;
-
-    fn score(&self, _: &Task<Work>) -> Result<u32, Decline> {
-        Ok(SCORE)
-    }
 
     fn plan(&self, task: &Task<Work>, configuration: &Configuration) -> Result<Plan, EmitError> {
         plan::plan(task, configuration)

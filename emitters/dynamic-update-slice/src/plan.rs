@@ -1,9 +1,9 @@
 //! What the kernel will do.
 
-use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, WriteMode};
+use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit, WriteMode};
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
-use fusebox_core::launch::{Dealing, Nest, lanes_along, work_per_point};
+use fusebox_core::launch::{Dealing, Nest, Share, lanes_along, work_per_point};
 
 use crate::updates::Work;
 
@@ -29,6 +29,10 @@ pub fn dealt(task: &Task<Work>, configuration: &Configuration) -> Result<Dealing
 pub fn plan(task: &Task<Work>, configuration: &Configuration) -> Result<Plan, EmitError> {
     let (work, dealing) = (task.problem, dealt(task, configuration)?);
     let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+    let values = work.updates.iter().map(|update| update.slice).chain(work.beside.iter().map(|beside| beside.root));
+    let visit =
+        |(value, share): (InstrId, &Share)| Visit { map: share.map.clone(), values: vec![value], given: Vec::new() };
+    let visits = values.zip(&dealing.shares).map(visit).collect();
     let (of_updates, of_others) = dealing.shares.split_at(work.updates.len());
     for (update, share) in work.updates.iter().zip(of_updates) {
         let to_whole = share.then(&update.to_whole())?;
@@ -43,13 +47,6 @@ pub fn plan(task: &Task<Work>, configuration: &Configuration) -> Result<Plan, Em
         outputs.extend(beside.outputs.iter().map(|&output| (output, OutputPlan::unique(share.map.clone()))));
     }
     outputs.sort_by_key(|(output, _)| *output);
-    Ok(Plan {
-        launch: dealing.launch,
-        shared_bytes: 0,
-        outputs: outputs.into_iter().map(|(_, plan)| plan).collect(),
-        vector_lanes: dealing.lanes as u32,
-        configuration: dealing.configuration,
-        alternatives: dealing.alternatives,
-        notes: vec!["only the updated parts are written".into()],
-    })
+    let outputs = outputs.into_iter().map(|(_, plan)| plan).collect();
+    Ok(Plan { visits, ..dealing.plan(outputs, vec!["only the updated parts are written".into()]) })
 }

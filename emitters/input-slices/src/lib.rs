@@ -16,7 +16,7 @@ mod plan;
 mod slices;
 mod visits;
 
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+use fusebox_core::emitter::{Configuration, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::slices::Slices;
 
@@ -27,10 +27,6 @@ struct InputSlices;
 
 impl Strategy for InputSlices {
     type Problem = Slices;
-
-    fn score(&self, task: &Task<Slices>) -> Result<u32, Decline> {
-        Ok(task.problem.score)
-    }
 
     fn plan(&self, task: &Task<Slices>, configuration: &Configuration) -> Result<Plan, EmitError> {
         plan::plan(task, configuration)

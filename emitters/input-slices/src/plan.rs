@@ -1,6 +1,6 @@
 //! What the kernel will do.
 
-use fusebox_core::emitter::{Configuration, EmitError, Plan, Task};
+use fusebox_core::emitter::{self, Configuration, EmitError, OutputPlan, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::launch::{Dealing, Nest};
 
@@ -19,7 +19,13 @@ pub fn dealt(task: &Task<Slices>, configuration: &Configuration) -> Result<(Vec<
 pub fn plan(task: &Task<Slices>, configuration: &Configuration) -> Result<Plan, EmitError> {
     let (visits, dealing) = dealt(task, configuration)?;
     let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); task.fusion.output_shapes().len()];
+    let mut computed = Vec::new();
     for (visit, share) in visits.iter().zip(&dealing.shares) {
+        computed.push(emitter::Visit {
+            map: share.then(&visit.index)?,
+            values: visit.arrays.clone(),
+            given: Vec::new(),
+        });
         for member in &visit.members {
             let to_slice = share.then(&member.from_point)?;
             for (output, _, to_root) in &member.slice.outputs {
@@ -28,5 +34,7 @@ pub fn plan(task: &Task<Slices>, configuration: &Configuration) -> Result<Plan, 
         }
     }
     let slices: usize = visits.iter().map(|visit| visit.members.len()).sum();
-    Ok(dealing.plan(maps, vec![format!("{slices} slices in {} loop nests", visits.len())]))
+    let outputs = maps.into_iter().map(OutputPlan::unique_parts).collect();
+    let notes = vec![format!("{slices} slices in {} loop nests", visits.len())];
+    Ok(Plan { visits: computed, ..dealing.plan(outputs, notes) })
 }

@@ -5,7 +5,7 @@ use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::accept::score;
+use crate::accept::check;
 
 /// A result: a box of an array, element by element. What is no slice is the whole of itself.
 #[derive(Clone, Debug)]
@@ -44,15 +44,14 @@ impl Slice {
 
 /// The results of a fusion that the emitter takes.
 pub struct Slices {
-    /// See [`score`].
-    pub score: u32,
     /// The results.
     pub slices: Vec<Slice>,
 }
 
 impl Analysis for Slices {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
-        Ok(Slices { score: score(fusion)?, slices: slices(fusion)? })
+        check(fusion)?;
+        Ok(Slices { slices: slices(fusion)? })
     }
 }
 

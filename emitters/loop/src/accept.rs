@@ -4,9 +4,6 @@
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{InstrId, Op, Shape};
 
-/// The lowest score of all emitters: loop takes what nobody else wants.
-pub const SCORE: u32 = 100;
-
 /// More points than any memory holds; below it, no count in a plan overflows.
 const MOST_POINTS: i64 = 1 << 48;
 

@@ -15,7 +15,7 @@ mod plan;
 mod roots;
 mod visits;
 
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+use fusebox_core::emitter::{Configuration, EmitError, Kernel, Plan, Strategy, Task};
 
 use crate::roots::Results;
 
@@ -26,10 +26,6 @@ struct Loop;
 
 impl Strategy for Loop {
     type Problem = Results;
-
-    fn score(&self, _: &Task<Results>) -> Result<u32, Decline> {
-        Ok(accept::SCORE)
-    }
 
     fn plan(&self, task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
         plan::plan(task, configuration)

@@ -1,6 +1,6 @@
 //! What the kernel will do.
 
-use fusebox_core::emitter::{Configuration, EmitError, Plan, Task};
+use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::launch::{Dealing, Nest};
 
@@ -25,7 +25,8 @@ pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan,
             member.group.outputs.iter().for_each(|&(output, _)| maps[output].push(map.clone()));
         }
     }
-    Ok(dealing.plan(maps, notes(&visits)))
+    let outputs = maps.into_iter().map(OutputPlan::unique_parts).collect();
+    Ok(dealing.plan(outputs, notes(&visits)))
 }
 
 fn notes(visits: &[Visit]) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! claim.rs     what reductions ask for
 //! body.rs      a group's subgraph functions: operands at a point, combiners, epilogues
 //! dispatch.rs  groups have blocks of their own
+//! visits.rs    what is computed where, for predictions
 //! gpu/         many threads per block
 //! cpu/         one thread per block
 //! chain/       chains of row reductions: one thread per block, a row per warp, a row per block
@@ -17,6 +18,7 @@ mod claim;
 mod cpu;
 mod dispatch;
 mod gpu;
+mod visits;
 
 use fusebox_core::hlo::Opcode;
 

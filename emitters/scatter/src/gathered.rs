@@ -7,7 +7,7 @@
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions, Work};
 use fusebox_core::indexing::{
     Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, dim_exprs, linearize,
 };
@@ -20,6 +20,10 @@ use crate::schedule::{Schedule, runtime_starts};
 const THREADS: i64 = 256;
 /// Slices that each thread looks at in one turn.
 const LOOKS: i64 = 4;
+/// Additions in the time that a look takes.
+const LOOK: f64 = 8.0;
+/// Barriers of a turn: running totals, the list, its end.
+const WAITS: i64 = THREADS.ilog2() as i64 + 2;
 /// Blocks per core: one waits at a barrier while the other works.
 const BLOCKS_PER_CORE: i64 = 2;
 
@@ -45,10 +49,8 @@ struct Tiles {
 }
 
 impl Schedule for Gathered {
-    /// Best where the order has to be kept and walking would take long.
-    fn score(problem: &Problem, device: &DeviceDescription) -> Result<u32, Decline> {
-        Gathered::of(problem, device)?;
-        Ok(if problem.is_walked() && !problem.is_cheap_to_walk() { 800 } else { 500 })
+    fn check(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+        Gathered::of(problem, device).map(drop)
     }
 
     fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Self, EmitError> {
@@ -82,6 +84,16 @@ impl Schedule for Gathered {
 
     fn note(&self) -> String {
         format!("a block owns {} rows, lists the slices that go there, and applies them in order", self.rows_per_block)
+    }
+
+    fn work(&self, problem: &Problem) -> Work {
+        let looks = self.launch().blocks as f64 * self.slices as f64;
+        let turns = ceil_div(self.slices, THREADS * LOOKS);
+        Work {
+            additions: looks * LOOK + problem.combined_elements() as f64,
+            waits: (turns * WAITS) as f64,
+            ..Work::default()
+        }
     }
 
     fn shared_bytes(&self, _: &Problem) -> u32 {

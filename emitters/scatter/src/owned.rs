@@ -4,12 +4,15 @@
 use fusebox_core::analysis::{ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions, OutputPlan};
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use crate::body::{Body, nest};
 use crate::problem::Problem;
 use crate::schedule::{MOST_BLOCKS, Schedule, THREADS};
+
+/// Additions in the time that a look takes.
+const LOOK: f64 = 6.0;
 
 /// Elements dealt to threads: element `thread + threads * (block + blocks * chunk)`.
 pub struct Owned {
@@ -20,15 +23,6 @@ pub struct Owned {
 }
 
 impl Schedule for Owned {
-    /// Does everything; best where it costs little.
-    fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
-        Ok(match (problem.is_walked(), problem.is_cheap_to_walk()) {
-            (true, true) => 800,
-            (true, false) => 780,
-            _ => 300,
-        })
-    }
-
     fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Self, EmitError> {
         let elements = problem.shape.operand_elements();
         let threads = THREADS.min(i64::from(device.max_threads_per_block)).min(elements.max(1));
@@ -62,6 +56,26 @@ impl Schedule for Owned {
 
     fn output(&self, shape: &ScatterShape, initial: u32) -> OutputPlan {
         OutputPlan::in_place(self.map(shape), initial)
+    }
+
+    /// Each thread reads all index vectors.
+    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+        let shape = &problem.shape;
+        let mut map = self.map(shape);
+        let slice: Vec<Expr> = shape
+            .scatter_dims
+            .iter()
+            .map(|&(dim, size)| {
+                map.ranges.push(Variable::named(&format!("slice{dim}"), size));
+                Expr::range(map.ranges.len() as u32 - 1)
+            })
+            .collect();
+        map.results = shape.component_index(&slice, Expr::constant(0));
+        vec![Visit { map, values: vec![problem.indices], given: Vec::new() }]
+    }
+
+    fn work(&self, problem: &Problem) -> Work {
+        Work { additions: self.elements as f64 * problem.shape.slices() as f64 * LOOK, ..Work::default() }
     }
 
     fn note(&self) -> String {

@@ -1,13 +1,13 @@
 //! The scatter of a fusion.
 
 use fusebox_core::analysis::{Combination, ScatterShape};
-use fusebox_core::emitter::{Analysis, Decline, Fusion};
+use fusebox_core::emitter::{Analysis, Decline, Fusion, Work};
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Op};
 
 /// More updates than any memory holds; below it, no count in a plan overflows.
 const MOST_POINTS: i64 = 1 << 40;
 
-/// Up to so many looks at an index vector, a walk over all slices is as good as anything else.
+/// Up to so many looks at an index vector, a walk over all slices costs so little that the outcome may as well be certain.
 const CHEAP_WALK: i64 = 1 << 24;
 
 /// What is to be done.
@@ -87,17 +87,6 @@ impl Analysis for Problem {
 }
 
 impl Problem {
-    /// Whether updates of one element have to be combined in order: because no atomic operation combines them, or
-    /// because walking all slices for each element costs so little that the outcome may as well be certain.
-    pub fn is_walked(&self) -> bool {
-        !self.is_order_free() && (!self.can_be_atomic() || self.is_cheap_to_walk())
-    }
-
-    /// Whether there are few looks at index vectors if every element walks all slices.
-    pub fn is_cheap_to_walk(&self) -> bool {
-        self.shape.operand_elements().saturating_mul(self.shape.slices()) <= CHEAP_WALK
-    }
-
     /// # Errors
     /// If updates of one element cannot be combined by an atomic operation.
     pub fn check_atomic(&self) -> Result<(), Decline> {
@@ -126,6 +115,30 @@ impl Problem {
     /// Updates of one operand.
     pub fn update_elements(&self) -> i64 {
         self.shape.slices().saturating_mul(self.shape.window_elements())
+    }
+
+    /// Whether there are few looks at index vectors if every element walks all slices.
+    fn is_cheap_to_walk(&self) -> bool {
+        self.shape.operand_elements().saturating_mul(self.shape.slices()) <= CHEAP_WALK
+    }
+
+    /// Updates of all operands.
+    pub fn combined_elements(&self) -> i64 {
+        self.update_elements().saturating_mul(self.shape.arrays as i64)
+    }
+
+    /// What threads do that combine so many updates at a time by atomic operations.
+    pub fn atomically(&self, together: i64) -> Work {
+        // Neighbours of sorted slices meet, and wait for each other.
+        let meet = if self.shape.sorted && !self.shape.unique && together == 1 { 2.0 } else { 1.0 };
+        match self.shape.unique {
+            true => Work { additions: self.combined_elements() as f64, ..Work::default() },
+            false => Work {
+                atomics: meet * self.combined_elements() as f64 / together as f64,
+                unordered: !self.is_order_free() && self.is_cheap_to_walk(),
+                ..Work::default()
+            },
+        }
     }
 
     /// Bytes of the smallest element of an output.

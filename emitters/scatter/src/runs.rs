@@ -7,7 +7,7 @@
 use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions, Work};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
@@ -18,6 +18,8 @@ use crate::updates::most_lanes;
 
 /// Slices whose updates are read before the first of them is combined.
 const READ_AHEAD: i64 = 4;
+/// Additions in the time that comparing and combining an update takes.
+const COMPARING: f64 = 4.0;
 /// Most slices of one thread: the last one waits for all before it.
 const MOST_SLICES: i64 = 32;
 
@@ -65,16 +67,16 @@ fn default_slices(problem: &Problem, device: &DeviceDescription) -> i64 {
 }
 
 impl Schedule for Runs {
-    /// Best where slices that follow each other meet and threads are plenty.
-    fn score(problem: &Problem, device: &DeviceDescription) -> Result<u32, Decline> {
+    fn check(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
         problem.check_atomic()?;
+        if problem.shape.unique {
+            return Err(Decline::new("indices are unique: no updates meet"));
+        }
         if !is_possible(problem) {
             return Err(Decline::new("these updates cannot be combined with each other"));
         }
-        let runs =
-            Runs::new(problem, device, &Configuration::default()).map_err(|error| Decline::new(error.message))?;
-        let meet = problem.shape.sorted && !problem.shape.unique && !problem.is_walked();
-        Ok(if meet && runs.slices == default_slices(problem, device) { 800 } else { 400 })
+        let runs = Runs::new(problem, device, &Configuration::default());
+        runs.map(drop).map_err(|error| Decline::new(error.message))
     }
 
     fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
@@ -130,6 +132,14 @@ impl Schedule for Runs {
             "a thread combines its updates of {} slices in a row in registers while their indices are equal",
             self.slices
         )
+    }
+
+    /// Updates meet where slices are sorted; elsewhere each is written by itself, and has been compared in vain.
+    fn work(&self, problem: &Problem) -> Work {
+        let meet = problem.shape.sorted && !problem.shape.unique;
+        let comparing = COMPARING * problem.combined_elements() as f64;
+        let written = problem.atomically(if meet { self.slices } else { 1 });
+        Work { additions: written.additions + comparing, waits: 2.0 * self.slices as f64, ..written }
     }
 
     fn lanes(&self) -> i64 {

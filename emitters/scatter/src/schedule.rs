@@ -6,9 +6,10 @@ use fusebox_core::analysis::ScatterShape;
 use fusebox_core::builder::{KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Blocks, Configuration, Decline, EmitError, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task,
+    Blocks, Configuration, Decline, EmitError, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task, Visit, Work,
 };
-use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable};
+use fusebox_core::hlo::InstrId;
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use crate::body::Body;
 use crate::problem::Problem;
@@ -23,8 +24,10 @@ pub trait Schedule: Sized {
     /// Blocks that it is for.
     const BLOCKS: Blocks = Blocks::OfManyThreads;
 
-    /// How well it suits, see [`Strategy::score`].
-    fn score(problem: &Problem, device: &DeviceDescription) -> Result<u32, Decline>;
+    /// See [`Strategy::check`].
+    fn check(_problem: &Problem, _device: &DeviceDescription) -> Result<(), Decline> {
+        Ok(())
+    }
 
     /// Chooses what the configuration leaves open.
     fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError>;
@@ -58,6 +61,15 @@ pub trait Schedule: Sized {
         1
     }
 
+    /// What threads read: each update once, however they are dealt, with its index vector.
+    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+        let of = |&update: &InstrId| evenly(self.launch(), update, &problem.shape.updates);
+        problem.updates.iter().map(of).collect()
+    }
+
+    /// What they do with it.
+    fn work(&self, problem: &Problem) -> Work;
+
     /// Bytes of memory that a block has for itself.
     fn shared_bytes(&self, _problem: &Problem) -> u32 {
         0
@@ -82,21 +94,23 @@ impl<S: Schedule> Strategy for Scatter<S> {
         S::BLOCKS
     }
 
-    fn score(&self, task: &Task<Problem>) -> Result<u32, Decline> {
-        S::score(task.problem, task.device)
+    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
+        S::check(task.problem, task.device)
     }
 
     fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
         let Task { problem, device, .. } = *task;
         let schedule = S::new(problem, device, configuration)?;
+        let outputs = problem.initial.iter().map(|&initial| schedule.output(&problem.shape, initial)).collect();
         Ok(Plan {
-            launch: schedule.launch(),
             shared_bytes: schedule.shared_bytes(problem),
-            outputs: problem.initial.iter().map(|&initial| schedule.output(&problem.shape, initial)).collect(),
+            visits: schedule.visits(problem),
+            work: schedule.work(problem),
             vector_lanes: schedule.lanes() as u32,
             configuration: schedule.configuration(),
             alternatives: schedule.alternatives(),
             notes: vec![schedule.note()],
+            ..Plan::new(schedule.launch(), outputs)
         })
     }
 
@@ -109,6 +123,24 @@ impl<S: Schedule> Strategy for Scatter<S> {
         let written = schedule.emit(&mut kernel, &body, &outputs);
         kernel.finish(&written)
     }
+}
+
+/// Visits the elements of an array in turn: element `thread + threads * (block + blocks * step)`.
+pub fn evenly(launch: LaunchDimensions, array: InstrId, dims: &[i64]) -> Visit {
+    let (threads, blocks) = (i64::from(launch.threads_per_block), launch.blocks as i64);
+    let count: i64 = dims.iter().product();
+    let steps = ceil_div(count, threads.saturating_mul(blocks)).max(1);
+    // A block of one thread has neighbours of its own.
+    let (of_block, of_step) = if threads == 1 { (steps, 1) } else { (threads, threads * blocks) };
+    let element = Expr::range(0) * of_step + Expr::dim(1) * of_block + Expr::dim(0);
+    let map = IndexingMap {
+        dims: vec![Variable::named("th", threads), Variable::named("bl", blocks)],
+        ranges: vec![Variable::named("step", steps)],
+        results: delinearize(&element, dims),
+        ..IndexingMap::default()
+    };
+    let map = map.with_constraint(element, Interval::from_size(count));
+    Visit { map, values: vec![array], given: Vec::new() }
 }
 
 /// Adds a runtime variable for each component of an index vector, as if slices that do not fit were moved inside.

@@ -4,7 +4,7 @@
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Blocks, Configuration, EmitError, LaunchDimensions, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::body::{Body, nest};
@@ -16,6 +16,8 @@ use crate::schedule::{Schedule, runtime_starts};
 const BYTES_PER_BLOCK: i64 = 64 << 10;
 /// A look at an index vector takes as long as this many bytes of traffic.
 const BYTES_PER_SLICE: i64 = 8;
+/// Additions in the time that a look takes.
+const LOOK: f64 = 4.0;
 /// Parts of a row are cut at cache lines.
 const CACHE_LINE: i64 = 64;
 
@@ -42,10 +44,6 @@ pub struct Slabs {
 
 impl Schedule for Slabs {
     const BLOCKS: Blocks = Blocks::OfOneThread;
-
-    fn score(_: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
-        Ok(800)
-    }
 
     fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let shape = &problem.shape;
@@ -113,6 +111,11 @@ impl Schedule for Slabs {
             Axis::Slices(dim) => format!("blocks have slices of their own, along scatter dimension {dim}"),
             Axis::Operand(dim) => format!("blocks own {} positions of dimension {dim} and walk all slices", self.share),
         }
+    }
+
+    fn work(&self, problem: &Problem) -> Work {
+        let looks = self.blocks() as f64 * problem.shape.slices() as f64;
+        Work { additions: looks * LOOK + problem.combined_elements() as f64, ..Work::default() }
     }
 
     fn shared_bytes(&self, problem: &Problem) -> u32 {

@@ -3,7 +3,7 @@
 use fusebox_core::analysis::ScatterShape;
 use fusebox_core::builder::{KernelBuilder, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use crate::body::Body;
@@ -24,10 +24,8 @@ pub struct Updates {
 }
 
 impl Schedule for Updates {
-    /// Usually best, but where nearly all is walked at little cost: then the order is kept.
-    fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
-        problem.check_atomic()?;
-        Ok(if problem.is_walked() { 600 } else { 790 })
+    fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+        problem.check_atomic()
     }
 
     fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
@@ -87,6 +85,10 @@ impl Schedule for Updates {
             true => "a thread combines its updates into the output by atomic operations".into(),
             false => "indices are unique: a thread combines its updates into the output alone".into(),
         }
+    }
+
+    fn work(&self, problem: &Problem) -> Work {
+        problem.atomically(1)
     }
 
     fn lanes(&self) -> i64 {

@@ -40,19 +40,19 @@ use crate::schedule::Schedule;
 fusebox_core::emitters! {
     kind: "transpose",
     heroes: [Opcode::Transpose] => claim::claim,
-    "row-transpose" => Transpose { blocks: Blocks::OfManyThreads, score: rows::score_spread, schedule: rows::spread },
-    "tiled-transpose" => Transpose { blocks: Blocks::OfManyThreads, score: tiles::score, schedule: tiles::schedule },
-    "packed-transpose" => Transpose { blocks: Blocks::OfManyThreads, score: packed::score, schedule: packed::schedule },
-    "serial-row-transpose" => Transpose { blocks: Blocks::OfOneThread, score: rows::score_looped, schedule: rows::looped },
-    "thin-transpose" => Transpose { blocks: Blocks::OfOneThread, score: thin::score, schedule: thin::looped },
-    "line-transpose" => Transpose { blocks: Blocks::OfOneThread, score: lines::score, schedule: lines::looped },
-    "panel-transpose" => Transpose { blocks: Blocks::OfOneThread, score: panels::score, schedule: panels::schedule },
+    "row-transpose" => Transpose { blocks: Blocks::OfManyThreads, check: rows::check, schedule: rows::spread },
+    "tiled-transpose" => Transpose { blocks: Blocks::OfManyThreads, check: tiles::check, schedule: tiles::schedule },
+    "packed-transpose" => Transpose { blocks: Blocks::OfManyThreads, check: packed::check, schedule: packed::schedule },
+    "serial-row-transpose" => Transpose { blocks: Blocks::OfOneThread, check: rows::check, schedule: rows::looped },
+    "thin-transpose" => Transpose { blocks: Blocks::OfOneThread, check: thin::check, schedule: thin::looped },
+    "line-transpose" => Transpose { blocks: Blocks::OfOneThread, check: lines::check, schedule: lines::looped },
+    "panel-transpose" => Transpose { blocks: Blocks::OfOneThread, check: panels::check, schedule: panels::schedule },
 }
 
-/// A schedule: which blocks it is for, whether and how well it suits a problem there, and its loops.
+/// A schedule: which blocks it is for, whether it is for a problem there, and its loops.
 struct Transpose {
     blocks: Blocks,
-    score: fn(&Problem, &DeviceDescription) -> Result<u32, Decline>,
+    check: fn(&Problem, &DeviceDescription) -> Result<(), Decline>,
     schedule: fn(&Problem, &DeviceDescription, &Configuration) -> Result<Schedule, EmitError>,
 }
 
@@ -63,8 +63,8 @@ impl Strategy for Transpose {
         self.blocks
     }
 
-    fn score(&self, task: &Task<Problem>) -> Result<u32, Decline> {
-        (self.score)(task.problem, task.device)
+    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
+        (self.check)(task.problem, task.device)
     }
 
     fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {

@@ -19,11 +19,9 @@ const LEAST_WORDS: i64 = 10;
 /// Reads of a thread that are unrolled.
 const UNROLLED: i64 = 8;
 
-/// How well the schedule suits a problem: where elements can be packed, better than any other.
-///
 /// # Errors
-/// Why they cannot be packed into words.
-pub fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
+/// Why the elements cannot be packed into words.
+pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     rows_turn(problem)?;
     let form = &problem.form;
     let because = |reason: String| Err(Decline::new(reason));
@@ -44,7 +42,7 @@ pub fn score(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
             return because(format!("rows of {size} elements are too short: {LEAST_WORDS} words are the least"));
         }
     }
-    Ok(700)
+    Ok(())
 }
 
 /// The loops.

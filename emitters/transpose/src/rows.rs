@@ -22,30 +22,12 @@ const THREADS: i64 = 128;
 /// Vectors that a thread moves.
 const STEPS: i64 = 4;
 
-/// Nothing is turned, so nothing is better.
-const SCORE: u32 = 600;
-/// Where rows are so short that each costs a transaction, tiles are better.
-const SCORE_SHORT: u32 = 590;
-
 /// Whether rows stay.
-fn stay(problem: &Problem) -> Result<(), Decline> {
+///
+/// # Errors
+/// If they do not.
+pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     if problem.form.keeps_minor() { Ok(()) } else { Err(Decline::new("rows become columns")) }
-}
-
-/// How well [`looped`] suits a problem.
-///
-/// # Errors
-/// Why it does not.
-pub fn score_looped(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
-    stay(problem).map(|()| SCORE)
-}
-
-/// How well [`spread`] suits a problem.
-///
-/// # Errors
-/// Why it does not.
-pub fn score_spread(problem: &Problem, _: &DeviceDescription) -> Result<u32, Decline> {
-    stay(problem).map(|()| if problem.has_short_rows() { SCORE_SHORT } else { SCORE })
 }
 
 /// The operand's dimensions that matter.

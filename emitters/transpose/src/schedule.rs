@@ -2,13 +2,16 @@
 //! the kernel its loops.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::grid::Nest;
 use crate::index::reshaped;
 use crate::lines::Unit;
 use crate::problem::{Part, Problem};
+
+/// Bytes of a bank's word.
+const WORD: i64 = 4;
 
 /// A schedule, as loops.
 pub struct Schedule {
@@ -74,13 +77,45 @@ impl Schedule {
             add(&self.writing, part, &|nest| result_index(problem, nest, &part.dims));
         }
         Plan {
-            launch: self.launch,
             shared_bytes: self.shared_bytes(problem) as u32,
-            outputs,
+            visits: self.visits(problem),
+            work: self.work(problem),
             vector_lanes: self.lanes as u32,
             configuration: self.knobs.clone(),
             alternatives: self.alternatives.clone(),
             notes: self.notes.clone(),
+            ..Plan::new(self.launch, outputs)
+        }
+    }
+
+    /// What is computed before the transposes, and behind them.
+    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+        let reading = if self.tile.is_some() { &self.reading } else { &self.writing };
+        let visit = |map, part: &Part, given| Visit { map, values: part.instructions.clone(), given };
+        let before = reading.iter().flat_map(|nest| {
+            problem.readings.iter().map(move |part| visit(operand_index(problem, nest, &part.dims), part, Vec::new()))
+        });
+        let behind = self.writing.iter().flat_map(|nest| {
+            let index = move |part: &Part| result_index(problem, nest, &part.dims);
+            problem.writings.iter().map(move |part| visit(index(part), part, problem.hero_ids()))
+        });
+        before.chain(behind).collect()
+    }
+
+    /// Elements go through tiles, and are turned in them: one by one, or a vector at a time in registers.
+    fn work(&self, problem: &Problem) -> Work {
+        let elements = problem.form.element_count() as f64;
+        let tiles = usize::from(self.tile.is_some()) + usize::from(self.turned.is_some());
+        // A bank delivers a word, however little of it is wanted.
+        let word = if self.launch.threads_per_block > 1 { WORD / self.lanes } else { 1 };
+        let bytes: i64 = problem.moved.iter().map(|moved| moved.bytes.max(word)).sum();
+        let turns = self.unit.map_or(0.0, |unit| f64::from(unit.lane.ilog2()) / unit.line as f64);
+        Work {
+            additions: elements * turns,
+            tile_bytes: 2.0 * tiles as f64 * elements * bytes as f64,
+            waits: tiles as f64,
+            past_caches: self.past_caches,
+            ..Work::default()
         }
     }
 

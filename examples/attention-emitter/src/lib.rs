@@ -58,8 +58,7 @@ impl Emitter for OnlineAttention {
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
         let tiles = |attention| Tiles::new(&attention, device, &Configuration::default()).map_err(declined);
         match whole(fusion).and_then(tiles) {
-            // Nothing else computes such a fusion without doing most of the work again for every element.
-            Ok(_) => Verdict::Accept { score: 900 },
+            Ok(_) => Verdict::Accept,
             Err(decline) => Verdict::Decline(decline),
         }
     }

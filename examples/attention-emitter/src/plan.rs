@@ -3,10 +3,11 @@
 //! A block takes a tile of queries of one group and walks over all keys of the group, tile by tile.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
+use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
 
-use crate::form::{Attention, Sizes};
+use crate::form::{Attention, Operand, Sizes};
 
 /// Knob: queries of a block.
 const QUERIES: &str = "queries";
@@ -22,6 +23,16 @@ const BLOCKS_PER_CORE: i64 = 4;
 const THREADS: i64 = 128;
 /// Memory of a block of one thread, in bytes; it is on the stack.
 const MOST_BYTES: i64 = 512 << 10;
+
+/// Additions in the time that an exponential takes.
+const EXPONENTIAL: f64 = 20.0;
+
+/// What an operand has one of for each of its rows.
+#[derive(Clone, Copy)]
+enum Rows {
+    Queries,
+    Keys,
+}
 
 /// How the work is cut.
 pub struct Tiles {
@@ -112,15 +123,70 @@ impl Tiles {
         let others = [(self.queries * 2, self.keys), (self.queries / 2, self.keys), (self.queries, self.keys * 2)];
         let others = others.map(|(queries, keys)| Tiles { queries, keys, ..*self });
         let others = others.iter().filter(|tiles| tiles.is_possible() && tiles.bytes(attention) <= self.bytes * 2);
+        let launch = LaunchDimensions { blocks: self.blocks(attention) as u64, threads_per_block: self.threads as u32 };
         Plan {
-            launch: LaunchDimensions { blocks: self.blocks(attention) as u64, threads_per_block: self.threads as u32 },
             shared_bytes: self.bytes as u32,
-            outputs: vec![OutputPlan::unique(self.written(attention))],
-            vector_lanes: 1,
+            visits: self.visits(attention),
+            work: self.work(attention),
             configuration: self.configuration(),
             alternatives: others.map(Tiles::configuration).collect(),
             notes: vec![format!("{groups} groups of {queries} queries and {keys} keys")],
+            ..Plan::new(launch, vec![OutputPlan::unique(self.written(attention))])
         }
+    }
+
+    /// A block reads its queries once, and all keys and values of the group; what the host makes of a score is done for each of
+    /// them, what it makes of a result where that is written.
+    fn visits(&self, attention: &Attention) -> Vec<Visit> {
+        let Sizes { keys, depth, features, .. } = attention.sizes;
+        let whole = |id: InstrId, at: &IndexingMap, rows: Rows, columns: i64, given: Vec<InstrId>| Visit {
+            map: self.walked(attention, at, rows, columns),
+            values: vec![id],
+            given,
+        };
+        let operand =
+            |operand: &Operand, rows, columns| whole(operand.instruction, &operand.at, rows, columns, Vec::new());
+        vec![
+            operand(&attention.queries, Rows::Queries, depth),
+            operand(&attention.keys, Rows::Keys, depth),
+            operand(&attention.values, Rows::Keys, features),
+            whole(attention.scores, &attention.scores_at, Rows::Queries, keys, vec![attention.first]),
+            Visit { map: self.written(attention), values: vec![attention.root], given: vec![attention.second] },
+        ]
+    }
+
+    /// `(th, bl)[row, column] -> index`, for indices at `(group, row, column)`: a block's queries or all keys of its group,
+    /// the columns dealt to threads.
+    fn walked(&self, attention: &Attention, at: &IndexingMap, rows: Rows, columns: i64) -> IndexingMap {
+        let (count, most) = match rows {
+            Rows::Queries => (self.queries, attention.sizes.queries),
+            Rows::Keys => (attention.sizes.keys, attention.sizes.keys),
+        };
+        let block = self.of_block(attention);
+        let block = |result: usize| block.results[result].substitute(&[Expr::dim(1)], &[], &[]);
+        let row = match rows {
+            Rows::Queries => block(1) + Expr::range(0),
+            Rows::Keys => Expr::range(0),
+        };
+        let column = Expr::range(1) * self.threads + Expr::dim(0);
+        let point = [block(0), row.clone(), column.clone()];
+        let steps = ceil_div(columns, self.threads);
+        IndexingMap {
+            dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks(attention))],
+            ranges: vec![Variable::named("row", count), Variable::named("column", steps)],
+            results: at.results.iter().map(|it| it.substitute(&point, &[], &[])).collect(),
+            ..IndexingMap::default()
+        }
+        .with_constraint(row, Interval::from_size(most))
+        .with_constraint(column, Interval::from_size(columns))
+    }
+
+    /// Both products, a vector at a time where blocks are one thread, and an exponential for each score.
+    fn work(&self, attention: &Attention) -> Work {
+        let Sizes { groups, queries, keys, depth, features } = attention.sizes;
+        let scores = groups as f64 * queries as f64 * keys as f64;
+        let lanes = if self.threads == 1 { self.lanes as f64 } else { 1.0 };
+        Work { additions: scores * ((depth + features) as f64 + EXPONENTIAL) / lanes, ..Work::default() }
     }
 
     fn configuration(&self) -> Configuration {

@@ -27,17 +27,17 @@ impl Emitter for SimpleLoop {
         }
     }
 
-    /// One result only. The score is below that of the bundled loop emitter, which is faster.
+    /// One result only.
     fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
         let mut instructions = fusion.computation().instructions.iter();
         let verdict = match output_shape(fusion) {
             Some(shape) if shape.element_count() < 1 << 40 => match instructions.find(|it| !it.op.is_elemental()) {
-                None => Ok(50),
+                None => Ok(()),
                 Some(other) => Err(Decline::at(other, "its elements cannot be computed one by one")),
             },
             _ => Err(Decline::new("takes fusions with one array as their result")),
         };
-        verdict.map_or_else(Verdict::Decline, |score| Verdict::Accept { score })
+        verdict.into()
     }
 
     fn plan(&self, fusion: &Fusion, device: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
@@ -57,15 +57,10 @@ impl Emitter for SimpleLoop {
         }
         .with_constraint(linear, Interval::from_size(elements));
 
-        Ok(Plan {
-            launch: LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 },
-            shared_bytes: 0,
-            outputs: vec![OutputPlan::unique(map)],
-            vector_lanes: 1,
-            configuration: Configuration::default(),
-            alternatives: vec![],
-            notes: vec!["one thread per element".into()],
-        })
+        let launch = LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 };
+        // Elements are computed where they are written: nothing else has to be said of what is read.
+        let plan = Plan::new(launch, vec![OutputPlan::unique(map)]);
+        Ok(Plan { notes: vec!["one thread per element".into()], ..plan })
     }
 
     fn emit(&self, fusion: &Fusion, _device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {

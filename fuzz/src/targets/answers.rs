@@ -158,6 +158,7 @@ fn change(random: &mut Random, response: &mut Response, last: &Response) {
         }
         if let Some(verdict) = &mut response.verdict {
             verdict.score = random.number() as u32;
+            verdict.is_predicted = random.chance(2);
         }
         if let Some(claim) = &mut response.claim {
             change_claim(random, claim);
@@ -201,7 +202,7 @@ fn change_claim(random: &mut Random, claim: &mut schema::Claim) {
 
 fn change_plan(random: &mut Random, plan: &mut schema::Plan, last: Option<&schema::Plan>) {
     let place = random.below(plan.outputs.len());
-    match random.below(14) {
+    match random.below(18) {
         0 => plan.blocks = random.number() as u64,
         1 => plan.threads_per_block = random.number() as u32,
         2 => plan.shared_bytes = random.number() as u32,
@@ -209,6 +210,10 @@ fn change_plan(random: &mut Random, plan: &mut schema::Plan, last: Option<&schem
         4 => plan.outputs.extend(plan.outputs.get(place).cloned()),
         5 => drop(plan.outputs.pop()),
         6 => plan.outputs.extend(last.and_then(|last| last.outputs.first().cloned())),
+        14 => change_visit(random, plan),
+        15 => plan.visits.extend(plan.visits.first().cloned()),
+        16 => plan.work.get_or_insert_default().additions = f64::from_bits(random.number() as u64),
+        17 => plan.work.get_or_insert_default().tile_bytes = f64::from_bits(random.number() as u64),
         7 => plan.notes.extend(std::iter::repeat_n("x".repeat(random.below(1 << 12)), random.below(400))),
         8 => {
             let knobs = plan.configuration.get_or_insert_default();
@@ -229,6 +234,17 @@ fn change_plan(random: &mut Random, plan: &mut schema::Plan, last: Option<&schem
                 _ => output.maps.iter_mut().skip(map).take(1).for_each(|map| *map = text(random, map)),
             }
         }
+    }
+}
+
+fn change_visit(random: &mut Random, plan: &mut schema::Plan) {
+    let place = random.below(plan.visits.len());
+    let Some(visit) = plan.visits.get_mut(place) else { return };
+    match random.below(4) {
+        0 => std::mem::swap(&mut visit.values, &mut visit.given),
+        1 => visit.values.extend(visit.values.first().cloned()),
+        2 => drop(visit.given.pop()),
+        _ => visit.map = text(random, &visit.map),
     }
 }
 

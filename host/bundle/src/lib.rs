@@ -15,7 +15,7 @@ use fusebox_emitter_transpose as _;
 
 use fusebox_core::emitter::Emitter;
 
-/// Order among emitters of equal score, and of listings; names that are missing here come last.
+/// Order of listings; names that are missing here come last.
 pub const ORDER: &[&str] = &[
     "loop",
     "concatenate",

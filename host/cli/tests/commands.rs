@@ -109,7 +109,7 @@ ENTRY main {
     let out = place.run(&["explain", "m.hlo"]).succeeded();
     for words in [
         "fused_e: loop",
-        "chosen: highest score",
+        "chosen: no other plan to compare with",
         "roots: e (exponential)",
         "hero: nothing above e has an iteration space of its own",
         "predicted: 256 bytes read, 256 written, 2.0 us",

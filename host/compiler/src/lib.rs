@@ -24,8 +24,6 @@ mod fuse;
 mod kernels;
 mod select;
 
-mod prediction;
-
 mod lower;
 
 mod schedule;
@@ -36,10 +34,10 @@ mod tests;
 pub use dump::Dump;
 pub use error::{CompileError, EmitterError};
 pub use fuse::{BidRecord, heroes};
+pub use fusebox_core::emitter::Prediction;
 pub use kernels::Unit;
 pub use lower::Lowered;
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile};
-pub use prediction::Prediction;
 pub use select::{Emitters, Selected, is_in_emitter};
 pub use source::{Format, Source};

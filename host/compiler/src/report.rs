@@ -3,13 +3,12 @@
 use std::fmt::Write;
 
 use fusebox_core::analysis::Hero;
-use fusebox_core::emitter::{KernelKind, OutputPlan, Plan};
+use fusebox_core::emitter::{KernelKind, OutputPlan, Plan, Prediction};
 use fusebox_core::hlo::Module;
 use fusebox_plugins::Outcome;
 use fusebox_runtime::{Executable, Thunk};
 
 use crate::fuse::{BidRecord, Executor, executor};
-use crate::prediction::Prediction;
 use crate::roles::{Role, in_role};
 use crate::select::Selected;
 
@@ -32,7 +31,7 @@ pub fn selection(selected: &Selected) -> String {
 pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Chosen(reason) => format!("chosen: {reason}"),
-        Outcome::Passed(score) => format!("accepts with score {score}, but another comes first"),
+        Outcome::Passed(reason) => format!("accepts, {reason}, but another comes first"),
         Outcome::Declined(reason) => format!("declines: {reason}"),
         Outcome::Failed(failure) => format!("failed: {failure}"),
     }

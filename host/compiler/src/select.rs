@@ -3,15 +3,18 @@
 use std::cell::Cell;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan, Verdict, check_plan};
+use fusebox_core::emitter::{
+    Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan, Prediction, Verdict, check_plan,
+};
 use fusebox_core::hlo::Opcode;
 use fusebox_core::ir::Function;
 use fusebox_lowering::{LoweringError, Target};
-use fusebox_plugins::{LoadedEmitter, Origin, Outcome, Override, Produced, Registry, Selection, Unfinished, produce};
+use fusebox_plugins::{
+    LoadedEmitter, Origin, Outcome, Override, Produced, Ranked, Registry, Selection, Unfinished, produce_planned,
+};
 
 use crate::fuse::BidRecord;
 use crate::kernels::Unit;
-use crate::prediction::{Prediction, predict};
 use crate::{CompileError, EmitterError, Options, Phase, lower, report};
 
 /// The emitters to choose from, and what the user decided about them.
@@ -71,7 +74,7 @@ pub struct Selected {
     pub emitter: Descriptor,
     /// What the kernel will do.
     pub plan: Plan,
-    /// What the plan costs at least.
+    /// What the plan is predicted to take.
     pub prediction: Prediction,
     /// The entry function and its subgraph functions.
     pub functions: Vec<Function>,
@@ -104,7 +107,7 @@ pub fn select(unit: &Unit, options: &Options) -> Result<Selected, CompileError> 
 /// Why it cannot be compiled, where the user has put that emitter in charge, and if nobody comes after it.
 pub fn instead(refused: Selected, source: LoweringError, options: &Options) -> Result<Selected, CompileError> {
     let Selected { unit, selection, place, plan, functions, mut failures, .. } = refused;
-    let emitter = &options.emitters.registry.emitters()[selection.order[place]];
+    let emitter = &options.emitters.registry.emitters()[selection.order[place].emitter];
     let error = EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) };
     dump_refused(options, emitter, &unit, &error, Some(&plan), Some(&|| text(&functions)))?;
     if selection.forced {
@@ -123,10 +126,11 @@ fn first_from(
     options: &Options,
 ) -> Result<Selected, CompileError> {
     for place in from..selection.order.len() {
-        let emitter = &options.emitters.registry.emitters()[selection.order[place]];
-        match deliver(emitter, &unit, selection.forced, options)? {
+        let ranked = &selection.order[place];
+        let emitter = &options.emitters.registry.emitters()[ranked.emitter];
+        match deliver(emitter, ranked, &unit, selection.forced, options)? {
             Ok((plan, functions)) => {
-                let prediction = predict(&unit.fusion, &plan, &options.device);
+                let prediction = ranked.prediction(&plan, &unit.fusion, &options.device);
                 let emitter = emitter.descriptor().clone();
                 return Ok(Selected { unit, selection, place, emitter, plan, prediction, functions, failures });
             }
@@ -140,13 +144,19 @@ fn first_from(
 /// Plan and functions of one emitter, or why it has none; then what it did make is in the dumps.
 fn deliver(
     emitter: &LoadedEmitter,
+    ranked: &Ranked,
     unit: &Unit,
     is_in_charge: bool,
     options: &Options,
 ) -> Result<Result<(Plan, Vec<Function>), EmitterError>, CompileError> {
     let fusion = &unit.fusion;
     let knobs = if is_in_charge { options.emitters.knobs.clone() } else { Configuration::default() };
-    let Produced { plan, kernel } = match ask(|| produce(emitter, fusion, &options.device, &knobs)) {
+    let device = &options.device;
+    let plan = match &ranked.planned {
+        Some(planned) if knobs == Configuration::default() => planned.clone().map(|(plan, _)| plan),
+        _ => ask(|| emitter.plan(fusion, device, &knobs)),
+    };
+    let Produced { plan, kernel } = match ask(|| produce_planned(emitter, fusion, device, plan)) {
         Ok(produced) => produced,
         Err(unfinished) => {
             let Unfinished { failure, plan, kernel } = *unfinished;
@@ -208,16 +218,16 @@ pub fn planned(
     number: Option<usize>,
 ) -> Result<Prediction, String> {
     let all = emitters.registry.emitters();
-    let plan = |number: usize| {
-        let emitter = &all[number];
-        let plan = ask(|| emitter.plan(fusion, device, &Configuration::default())).map_err(|e| e.to_string())?;
+    let plan = |ranked: Ranked| {
+        let (plan, prediction) =
+            ask(|| ranked.plan(&all[ranked.emitter], fusion, device)).map_err(|e| e.to_string())?;
         check_plan(&plan, fusion, device).map_err(|fault| format!("its plan is wrong: {fault}"))?;
-        Ok(predict(fusion, &plan, device))
+        Ok(prediction)
     };
     if let Some(number) = number {
         return match ask(|| all[number].consider(fusion, device)).map_err(|e| e.to_string())? {
-            Verdict::Accept { .. } => plan(number),
             Verdict::Decline(decline) => Err(format!("it declines what it asked for: {}", decline.reason)),
+            verdict => plan(Ranked::new(number, &verdict)),
         };
     }
     let selection = ask(|| fusebox_plugins::select(&emitters.registry, fusion, device, &[]));
@@ -257,7 +267,8 @@ pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters)
     for spec in specs {
         let choices: Vec<&&Override> = counting.iter().filter(|choice| choice.spec == *spec).collect();
         let is_chosen = |number: usize| choices.iter().any(|choice| choice.emitters.contains(&number));
-        let by_choice = |it: &&Selected| it.selection.forced && it.selection.order.iter().all(|&n| is_chosen(n));
+        let by_choice =
+            |it: &&Selected| it.selection.forced && it.selection.order.iter().all(|ranked| is_chosen(ranked.emitter));
         let declined: Vec<&str> = made.iter().filter_map(|it| declined_reason(&it.selection, spec)).collect();
         let count = made.iter().filter(by_choice).count();
         match (count, declined.first()) {

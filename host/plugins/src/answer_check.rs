@@ -56,7 +56,7 @@ pub fn check_descriptions(descriptions: &[Description]) -> Checked {
 /// A verdict whose texts are not too long.
 pub fn shortened_verdict(verdict: Verdict) -> Verdict {
     match verdict {
-        Verdict::Accept { .. } => verdict,
+        Verdict::Accept | Verdict::Scored { .. } => verdict,
         Verdict::Decline(decline) => Verdict::Decline(shortened_decline(decline)),
     }
 }
@@ -128,6 +128,12 @@ pub fn check_plan_size(plan: &Plan) -> Checked {
             nodes += check_map(map)?;
         }
     }
+    at_most("the number of visits", plan.visits.len(), limits::MOST_VISITS)?;
+    for visit in &plan.visits {
+        nodes += check_map(&visit.map)?;
+    }
+    let listed = plan.visits.iter().map(|visit| visit.values.len() + visit.given.len()).sum();
+    at_most("the instructions of all visits", listed, limits::MOST_VISITED_INSTRUCTIONS)?;
     at_most("the parts of the plan's maps", nodes, limits::MOST_PLAN_NODES)
 }
 

@@ -9,7 +9,9 @@ use fusebox_core::emitter::{
     Bid, Candidate, Claim, Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict,
 };
 use fusebox_core::hlo::Opcode;
-use fusebox_core::plugin::convert::{WireError, decode_bid, decode_kernel, decode_opcodes, encode_fusion};
+use fusebox_core::plugin::convert::{
+    WireError, decode_bid, decode_kernel, decode_opcodes, decode_plan, encode_fusion, encode_plan,
+};
 use fusebox_core::plugin::limits;
 use fusebox_core::plugin::schema::{self, Fault, Question, Request, Response};
 use prost::Message;
@@ -214,7 +216,7 @@ impl LoadedEmitter {
                 };
                 bytes.ask(&request).and_then(|response| {
                     let plan = response.plan.ok_or_else(|| lacks("plan"))?;
-                    plan.try_into().map_err(malformed)
+                    decode_plan(plan, fusion).map_err(malformed)
                 })
             }
         };
@@ -230,7 +232,10 @@ impl LoadedEmitter {
         let kernel = match &self.carrier {
             Carrier::Linked(emitter) => catch_result(|| emitter.emit(fusion, device, plan)),
             Carrier::Bytes { bytes, number } => {
-                let request = Request { plan: Some(plan.into()), ..request(Question::Emit, *number, fusion, device) };
+                let request = Request {
+                    plan: Some(encode_plan(plan, fusion)),
+                    ..request(Question::Emit, *number, fusion, device)
+                };
                 bytes.ask(&request).and_then(|response| {
                     let kernel: schema::Kernel = response.kernel.ok_or_else(|| lacks("kernel"))?;
                     decode_kernel(kernel, fusion).map_err(malformed)

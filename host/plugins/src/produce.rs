@@ -38,8 +38,21 @@ pub fn produce(
     device: &DeviceDescription,
     configuration: &Configuration,
 ) -> Result<Produced, Box<Unfinished>> {
+    produce_planned(emitter, fusion, device, emitter.plan(fusion, device, configuration))
+}
+
+/// Checks the plan that an emitter has made, emits, checks the kernel.
+///
+/// # Errors
+/// If the emitter has failed or fails, or what it gives is wrong.
+pub fn produce_planned(
+    emitter: &LoadedEmitter,
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    plan: Result<Plan, Failure>,
+) -> Result<Produced, Box<Unfinished>> {
     let without = |failure| Box::new(Unfinished { failure, plan: None, kernel: None });
-    let plan = emitter.plan(fusion, device, configuration).map_err(without)?;
+    let plan = plan.map_err(without)?;
     let checked = check_plan(&plan, fusion, device)
         .map_err(|fault| emitter.failure(Stage::Plan, fusion, FailureKind::Plan(Box::new(fault))));
     let kernel = match checked.and_then(|()| emitter.emit(fusion, device, &plan)) {

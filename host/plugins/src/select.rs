@@ -1,4 +1,4 @@
-//! Who is to compile a fusion: overrides of the user, then score, then the registry's order.
+//! Who is to compile a fusion: overrides of the user, then predicted time.
 
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use semver::Version;
 use crate::carrier::LoadedEmitter;
 use crate::failure::{Failure, LoadError};
 use crate::library::canonical;
+use crate::rank::{Ranked, rank};
 use crate::registry::{Origin, Registry};
 use crate::spec::{Spec, Target};
 
@@ -107,8 +108,8 @@ fn newest(registry: &Registry, name: &str, version: Option<&Version>) -> Option<
 pub enum Outcome {
     /// It comes first: why.
     Chosen(String),
-    /// It would take the fusion, but another comes first; its score.
-    Passed(u32),
+    /// It would take the fusion, but another comes first; what it is predicted to take.
+    Passed(String),
     /// It declined: why.
     Declined(String),
     /// It did not give a usable answer.
@@ -129,8 +130,8 @@ pub struct Record {
 /// Who is to compile a fusion, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
-    /// Numbers of emitters in the registry, to be tried in this order. One if the user has forced it.
-    pub order: Vec<usize>,
+    /// Those who take it, to be tried in this order. If the user has forced some, only these.
+    pub order: Vec<Ranked>,
     /// Whether the user has named the emitter. Then its failure is an error; otherwise the next is tried, with a
     /// warning.
     pub forced: bool,
@@ -179,21 +180,21 @@ pub fn select(
 ) -> Result<Selection, SelectError> {
     let emitters = registry.emitters();
     let verdicts: Vec<_> = emitters.iter().map(|emitter| emitter.consider(fusion, device)).collect();
-    let score = |i: usize| match verdicts[i] {
-        Ok(Verdict::Accept { score }) => Some(score),
-        _ => None,
+    let taker = |(number, verdict): (usize, &Result<Verdict, Failure>)| {
+        verdict.as_ref().ok().filter(|verdict| verdict.accepts()).map(|verdict| Ranked::new(number, verdict))
     };
-    let mut order: Vec<usize> = (0..emitters.len()).filter(|&i| score(i).is_some()).collect();
-    // Stable: of equal scores, the registry's order remains.
-    order.sort_by_key(|&i| std::cmp::Reverse(score(i)));
+    let takers = verdicts.iter().enumerate().filter_map(taker).collect();
+    let mut order = rank(emitters, takers, fusion, device);
+    let all = order.clone();
 
-    let kind = order.first().map(|&i| emitters[i].descriptor().kind.clone());
+    let kind = first_planned(&order).map(|it| emitters[it.emitter].descriptor().kind.clone());
     // The last SPEC for a kind counts. Where nobody takes the fusion, the one of the emitter's own kind does; a kind that
     // nobody else is of has the fusions that its emitters take.
     let is_of = |number: usize, choice: &Override| emitters[number].descriptor().kind == choice.kind;
     let others_are_of =
         |choice: &Override| (0..emitters.len()).any(|i| is_of(i, choice) && !choice.emitters.contains(&i));
-    let takes = |choice: &Override| order.iter().any(|&i| is_of(i, choice) && choice.emitters.contains(&i));
+    let takes =
+        |choice: &Override| order.iter().any(|it| is_of(it.emitter, choice) && choice.emitters.contains(&it.emitter));
     let last = |fits: &dyn Fn(&Override) -> bool| overrides.iter().rev().find(|choice| fits(choice));
     let forced = match &kind {
         Some(kind) => {
@@ -201,34 +202,42 @@ pub fn select(
         }
         None => last(&|choice| choice.emitters.iter().any(|&number| is_of(number, choice))),
     };
-    let mut reason = "highest score".to_owned();
+    let mut chosen_by = None;
     let (mut in_charge, mut declined) = (false, None);
     if let Some(choice) = forced {
-        let taking: Vec<usize> = order.iter().copied().filter(|number| choice.emitters.contains(number)).collect();
-        match taking.first() {
-            Some(_) => {
-                order = taking;
-                reason = format!("chosen by `{}`", choice.spec);
+        match order.iter().any(|it| choice.emitters.contains(&it.emitter)) {
+            true => {
+                order.retain(|it| choice.emitters.contains(&it.emitter));
+                chosen_by = Some(format!("chosen by `{}`", choice.spec));
                 in_charge = true;
             }
-            None => declined = Some(not_taken(emitters, &verdicts, choice, fusion)?),
+            false => declined = Some(not_taken(emitters, &verdicts, choice, fusion)?),
         }
     }
-    let Some(&first) = order.first() else {
+    let Some(first) = first_planned(&order).map(|it| it.emitter) else {
         let reasons: Vec<String> =
             emitters.iter().zip(&verdicts).map(|(e, v)| format!("{}: {}", e.identity(), reason_of(v))).collect();
         return Err(SelectError::Nobody { fusion: fusion.name.clone(), reasons: reasons.join("; ") });
     };
-    let outcome = |i: usize| match &verdicts[i] {
-        Ok(Verdict::Accept { .. }) if i == first => Outcome::Chosen(reason.clone()),
-        Ok(Verdict::Accept { score }) => Outcome::Passed(*score),
-        Ok(Verdict::Decline(_)) => Outcome::Declined(reason_of(&verdicts[i])),
-        Err(failure) => Outcome::Failed(failure.clone()),
+    let ranked = |i: usize| all.iter().find(|it| it.emitter == i);
+    let outcome = |i: usize| match (&verdicts[i], ranked(i)) {
+        (Err(failure), _) => Outcome::Failed(failure.clone()),
+        (Ok(_), Some(ranked)) => match ranked.failure() {
+            Some(failure) => Outcome::Failed(failure.clone()),
+            None if i == first => Outcome::Chosen(chosen_by.clone().unwrap_or_else(|| ranked.reason())),
+            None => Outcome::Passed(ranked.reason()),
+        },
+        (Ok(_), None) => Outcome::Declined(reason_of(&verdicts[i])),
     };
     let records = (0..emitters.len())
         .map(|i| Record { emitter: i, identity: emitters[i].identity(), outcome: outcome(i) })
         .collect();
     Ok(Selection { order, forced: in_charge, declined, kind, records })
+}
+
+/// The first that has not failed to plan; if all have, the first.
+fn first_planned(order: &[Ranked]) -> Option<&Ranked> {
+    order.iter().find(|it| it.failure().is_none()).or(order.first())
 }
 
 /// The SPEC and the reasons of a choice whose emitters all decline; an error where that must not be, or one of them failed.
@@ -254,7 +263,7 @@ fn not_taken(
 
 fn reason_of(verdict: &Result<Verdict, Failure>) -> String {
     match verdict {
-        Ok(Verdict::Accept { score }) => format!("accepts with score {score}"),
+        Ok(Verdict::Accept | Verdict::Scored { .. }) => "accepts".into(),
         Ok(Verdict::Decline(decline)) => match &decline.instruction {
             Some(instruction) => format!("{} [at {instruction}]", decline.reason),
             None => decline.reason.clone(),

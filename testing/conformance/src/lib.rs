@@ -119,7 +119,7 @@ pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>)
                 taken.push(seed);
             }
         }
-        let preferred = || vec![Box::new(Preferred(emitter)) as Box<dyn Emitter>];
+        let preferred = || vec![Box::new(Preferred { emitter, place: 0 }) as Box<dyn Emitter>];
         let checked = Checked { emitters: &preferred, fusions: &|seed| fusions::of_kind(kind, seed), others: false };
         let mut tally = Tally::new();
         checked.all(&machine, &taken, &mut tally)?;
@@ -148,48 +148,65 @@ pub fn named(emitters: Vec<Box<dyn Emitter>>, name: &str) -> Result<&'static dyn
     found.map(|emitter| &*Box::leak(emitter)).ok_or_else(missing)
 }
 
-/// The emitters that take a fusion, those of the highest score first.
+/// The emitters that take a fusion, those whose plans are predicted to take the least time first.
 pub fn takers<'e>(
     emitters: &'e [Box<dyn Emitter>],
     fusion: &emitter::Fusion,
     device: &DeviceDescription,
 ) -> Vec<&'e dyn Emitter> {
-    let scored = emitters.iter().filter_map(|emitter| match emitter.consider(fusion, device) {
-        Verdict::Accept { score } => Some((score, &**emitter)),
-        Verdict::Decline(_) => None,
-    });
-    let mut scored: Vec<(u32, &dyn Emitter)> = scored.collect();
-    scored.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
-    scored.into_iter().map(|(_, emitter)| emitter).collect()
+    let seconds = |emitter: &dyn Emitter| {
+        let plan = match emitter.consider(fusion, device) {
+            Verdict::Accept => emitter.plan(fusion, device, &Configuration::default()),
+            _ => return f64::INFINITY,
+        };
+        plan.map_or(f64::INFINITY, |plan| emitter::predict(&plan, fusion, device).seconds)
+    };
+    let taking = emitters.iter().map(|emitter| &**emitter).filter(|it| it.consider(fusion, device).accepts());
+    let mut taking: Vec<(f64, &dyn Emitter)> = taking.map(|emitter| (seconds(emitter), emitter)).collect();
+    taking.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.descriptor().name.cmp(&b.1.descriptor().name)));
+    taking.into_iter().map(|(_, emitter)| emitter).collect()
 }
 
-/// An emitter with the highest score wherever it accepts.
-struct Preferred(&'static dyn Emitter);
+/// The emitters, those of these names as ones that come before all others wherever they accept, in this order: for tests of
+/// kernels that somebody else would make as fast.
+pub fn preferring(emitters: Vec<Box<dyn Emitter>>, names: &[&str]) -> Vec<Box<dyn Emitter>> {
+    let preferred = |emitter: Box<dyn Emitter>| match names.iter().position(|name| emitter.descriptor().name == *name) {
+        Some(place) => Box::new(Preferred { emitter: Box::leak(emitter), place: place as u32 }) as Box<dyn Emitter>,
+        None => emitter,
+    };
+    emitters.into_iter().map(preferred).collect()
+}
+
+/// An emitter that comes first wherever it accepts, but for those of lower places.
+struct Preferred {
+    emitter: &'static dyn Emitter,
+    place: u32,
+}
 
 impl Emitter for Preferred {
     fn descriptor(&self) -> Descriptor {
-        self.0.descriptor()
+        self.emitter.descriptor()
     }
 
     fn heroes(&self) -> Vec<Opcode> {
-        self.0.heroes()
+        self.emitter.heroes()
     }
 
     fn claim(&self, hero: &emitter::Candidate, device: &DeviceDescription) -> Option<emitter::Claim> {
-        self.0.claim(hero, device)
+        self.emitter.claim(hero, device)
     }
 
     fn anchors(&self) -> Vec<Opcode> {
-        self.0.anchors()
+        self.emitter.anchors()
     }
 
     fn bid(&self, candidate: &emitter::Candidate, device: &DeviceDescription) -> emitter::Bid {
-        self.0.bid(candidate, device)
+        self.emitter.bid(candidate, device)
     }
 
     fn consider(&self, fusion: &emitter::Fusion, device: &DeviceDescription) -> Verdict {
-        match self.0.consider(fusion, device) {
-            Verdict::Accept { .. } => Verdict::Accept { score: 1000 },
+        match self.emitter.consider(fusion, device) {
+            Verdict::Accept | Verdict::Scored { .. } => Verdict::Scored { score: 1000 - self.place.min(100) },
             declined => declined,
         }
     }
@@ -200,10 +217,10 @@ impl Emitter for Preferred {
         device: &DeviceDescription,
         configuration: &Configuration,
     ) -> Result<Plan, EmitError> {
-        self.0.plan(fusion, device, configuration)
+        self.emitter.plan(fusion, device, configuration)
     }
 
     fn emit(&self, fusion: &emitter::Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        self.0.emit(fusion, device, plan)
+        self.emitter.emit(fusion, device, plan)
     }
 }

@@ -21,7 +21,8 @@ pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDesc
     if let Verdict::Decline(decline) = emitter.consider(fusion, device) {
         return Err(failed(&default, format!("it declines: {}", decline.reason)));
     }
-    let registry = Registry::new(vec![Box::new(Preferred(emitter))]).map_err(|e| failed(&default, e.to_string()))?;
+    let registry =
+        Registry::new(vec![Box::new(Preferred { emitter, place: 0 })]).map_err(|e| failed(&default, e.to_string()))?;
     let made = |configuration: &Configuration| {
         let made = produce(&registry.emitters()[0], fusion, device, configuration);
         let Produced { plan, kernel } = made.map_err(|e| failed(configuration, e.to_string()))?;
@@ -54,7 +55,9 @@ pub fn check_text(
     let fusion = fusion(text);
     match emitter.consider(&fusion, device) {
         Verdict::Decline(_) => Ok(None),
-        Verdict::Accept { .. } => check(emitter, &fusion, device).map(|plan| Some(1 + plan.alternatives.len())),
+        Verdict::Accept | Verdict::Scored { .. } => {
+            check(emitter, &fusion, device).map(|plan| Some(1 + plan.alternatives.len()))
+        }
     }
 }
 

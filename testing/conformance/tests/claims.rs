@@ -42,7 +42,7 @@ impl Emitter for Reversals {
         let form = |id: InstrId| (computation.instruction(id).opcode() == Opcode::Reverse).then_some(());
         let mut heroes = fusion.roots.iter().map(|&root| hero_of(computation, root, form));
         match heroes.all(|hero| hero.instruction.is_some()) {
-            true => Verdict::Accept { score: 900 },
+            true => Verdict::Accept,
             false => Verdict::Decline(Decline::new("some result is no reversed array")),
         }
     }

@@ -12,8 +12,8 @@
 use fusebox_core::builder::{KernelBuilder, Scalar};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, KernelKind, LaunchDimensions, OutputPlan, Plan,
-    SubgraphCall, SubgraphKind, Verdict,
+    Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, KernelKind, LaunchDimensions,
+    OutputPlan, Plan, SubgraphCall, SubgraphKind, Verdict,
 };
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
@@ -54,7 +54,7 @@ impl Emitter for Hostile {
             "orphan" => leave_an_orphan(),
             _ => (),
         }
-        Verdict::Accept { score: 900 }
+        Verdict::Scored { score: 900 }
     }
 
     fn plan(&self, fusion: &Fusion, _: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
@@ -111,15 +111,7 @@ impl Emitter for Hostile {
             "no_outputs" => vec![],
             _ => vec![OutputPlan::unique(map)],
         };
-        Ok(Plan {
-            launch,
-            shared_bytes,
-            outputs,
-            vector_lanes: 1,
-            configuration: Configuration::default(),
-            alternatives,
-            notes,
-        })
+        Ok(Plan { shared_bytes, alternatives, notes, ..Plan::new(launch, outputs) })
     }
 
     fn emit(&self, fusion: &Fusion, _: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
@@ -229,7 +221,7 @@ impl Emitter for Twin {
     }
 
     fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
-        Verdict::Accept { score: 0 }
+        Verdict::Scored { score: 0 }
     }
 
     fn plan(&self, _: &Fusion, _: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {

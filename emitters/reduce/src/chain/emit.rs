@@ -43,13 +43,18 @@ struct Row {
     outputs: Vec<Value>,
 }
 
+/// What is kept of a row between phases.
+pub fn kept_values(fusion: &Fusion, chain: &RowChain) -> Vec<Kept> {
+    let bytes = |kept: &[Kept]| kept.iter().map(|(id, _)| element_bytes(fusion, *id)).sum::<i64>();
+    let fits = |kept: &[Kept]| chain.space.length.saturating_mul(bytes(kept)) <= MOST_BYTES;
+    kept(fusion, chain, is_function, fits)
+}
+
 /// The kernel whose blocks take `share` rows.
 pub fn emit(fusion: &Fusion, chain: &RowChain, share: i64) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let groups = groups(chain);
-    let bytes = |kept: &[Kept]| kept.iter().map(|(id, _)| element_bytes(fusion, *id)).sum::<i64>();
-    let fits = |kept: &[Kept]| chain.space.length.saturating_mul(bytes(kept)) <= MOST_BYTES;
-    let phases = phases(&mut kernel, fusion, chain, &kept(fusion, chain, is_function, fits));
+    let phases = phases(&mut kernel, fusion, chain, &kept_values(fusion, chain));
     let bodies = groups.iter().map(|group| Body::of_combiners(&mut kernel, group)).collect();
     let declared = Chain { fusion, chain, phases, bodies };
     let (block, outputs) = (kernel.block(), kernel.outputs().to_vec());

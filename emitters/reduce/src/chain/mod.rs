@@ -21,7 +21,7 @@ use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Bid, Blocks, Candidate, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan,
-    Strategy, Task,
+    Strategy, Task, Work,
 };
 use fusebox_core::hlo::{ArrayShape, Opcode, Shape};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
@@ -29,8 +29,6 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 use limits::Limits;
 pub use threads::ThreadNormalise;
 
-/// Above the reduce emitters, which compute the inner reductions of a chain once per element.
-const SCORE: u32 = 800;
 /// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
 const BYTES_PER_BLOCK: i64 = 128 << 10;
 /// Enough blocks per core that an unlucky one does not matter.
@@ -60,11 +58,11 @@ impl Strategy for RowNormalise {
         bid::bid(candidate, &Limits::of_single_threads(device))
     }
 
-    fn score(&self, task: &Task<RowChain>) -> Result<u32, Decline> {
+    fn check(&self, task: &Task<RowChain>) -> Result<(), Decline> {
         let chain = task.problem;
         match chain.space.element_count() > MOST_POINTS {
             true => Err(Decline::new("there are more points than any memory holds")),
-            false => Ok(SCORE),
+            false => Ok(()),
         }
     }
 
@@ -75,15 +73,22 @@ impl Strategy for RowNormalise {
         for root in &chain.roots {
             let shape = &fusion.computation().instruction(root.instruction).shape;
             let maps = shape.leaves().into_iter().filter_map(Shape::as_array);
-            outputs.extend(maps.map(|leaf| OutputPlan::unique(shares.map(chain, root.place, leaf))));
+            outputs.extend(maps.map(|leaf| OutputPlan::unique(shares.map(chain, root.place, &leaf.dims))));
         }
         let wanted = shares.wanted;
         let others = [wanted / 2, wanted * 2, 1].into_iter().filter(|&blocks| blocks > 0 && blocks != wanted);
+        let kept = emit::kept_values(fusion, chain);
+        let visits = parts::visits(fusion, chain, &kept, &|place, dims| shares.map(chain, place, dims));
+        let lanes = f64::from(device.vector_bytes.max(4) / 4);
+        let walked = chain.space.element_count() as f64;
         Ok(Plan {
-            launch: LaunchDimensions { blocks: shares.blocks as u64, threads_per_block: 1 },
-            shared_bytes: 0,
-            outputs,
-            vector_lanes: 1,
+            visits,
+            work: Work {
+                additions: chain.phases.len() as f64 * walked / lanes,
+                tile_bytes: walked
+                    * kept.iter().map(|&(id, _)| 2 * kept::element_bytes(fusion, id)).sum::<i64>() as f64,
+                ..Work::default()
+            },
             configuration: [(BLOCKS, wanted)].into(),
             alternatives: others.map(|blocks| [(BLOCKS, blocks)].into()).collect(),
             notes: vec![format!(
@@ -92,6 +97,7 @@ impl Strategy for RowNormalise {
                 chain.space.length,
                 chain.row_values.len()
             )],
+            ..Plan::new(LaunchDimensions { blocks: shares.blocks as u64, threads_per_block: 1 }, outputs)
         })
     }
 
@@ -135,7 +141,7 @@ impl Shares {
     }
 
     /// `(th, bl)[row] -> index` of an array with an element per row, `(th, bl)[row, element]` of others.
-    fn map(&self, chain: &RowChain, place: RowPlace, array: &ArrayShape) -> IndexingMap {
+    fn map(&self, chain: &RowChain, place: RowPlace, dims: &[i64]) -> IndexingMap {
         let row = Expr::dim(1) * self.share + Expr::range(0);
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks)],
@@ -146,10 +152,10 @@ impl Shares {
             map.constraints.push(Constraint { expr: row.clone(), bounds: Interval::from_size(chain.space.rows) });
         }
         let index = match place {
-            RowPlace::Row => chain.space.row_index(&array.dims),
+            RowPlace::Row => chain.space.row_index(dims),
             _ => {
                 map.ranges.push(Variable::named("element", chain.space.length));
-                chain.space.element_index(&array.dims)
+                chain.space.element_index(dims)
             }
         };
         let point = [row, Expr::range(1)];

@@ -2,7 +2,7 @@
 
 use fusebox_core::analysis::{ReductionGroup, ReductionProblem, RowChain, RowPlace};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
-use fusebox_core::emitter::Fusion;
+use fusebox_core::emitter::{Fusion, Visit};
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
 
@@ -47,20 +47,64 @@ impl Part {
     }
 }
 
-/// The phases of a chain; the last one writes the roots.
-pub fn phases(kernel: &mut KernelBuilder, fusion: &Fusion, chain: &RowChain, kept: &[Kept]) -> Vec<Phase> {
-    let wanted = wanted(chain);
-    let last = wanted.len() - 1;
-    let mut phases = Vec::with_capacity(wanted.len());
-    for (phase, wanted) in wanted.iter().enumerate() {
+/// What is computed for each element in a phase.
+struct Step {
+    stored: Vec<InstrId>,
+    loaded: Vec<InstrId>,
+    /// What the phase computes.
+    outputs: Vec<InstrId>,
+    /// What it has: values of rows, and what is loaded.
+    injected: Vec<InstrId>,
+}
+
+fn steps(chain: &RowChain, kept: &[Kept]) -> Vec<Step> {
+    let step = |(phase, wanted): (usize, Vec<InstrId>)| {
         let stored: Vec<InstrId> = kept.iter().filter(|(_, by)| *by == phase).map(|(id, _)| *id).collect();
         let loaded: Vec<InstrId> = kept.iter().filter(|(_, by)| *by < phase).map(|(id, _)| *id).collect();
-        let known = |limit: usize| chain.row_values.iter().copied().filter(move |id| chain.levels[id.index()] <= limit);
-        let mut outputs: Vec<InstrId> =
-            wanted.iter().chain(&stored).copied().filter(|id| !loaded.contains(id)).collect();
+        let mut outputs = wanted;
+        outputs.extend(&stored);
+        outputs.retain(|id| !loaded.contains(id));
         outputs.sort_unstable();
         outputs.dedup();
-        let injected: Vec<InstrId> = known(phase).chain(loaded.iter().copied()).collect();
+        let known = chain.row_values.iter().filter(|id| chain.levels[id.index()] <= phase);
+        let injected = known.chain(&loaded).copied().collect();
+        Step { stored, loaded, outputs, injected }
+    };
+    wanted(chain).into_iter().enumerate().map(step).collect()
+}
+
+/// What is computed where, if indices of these dimensions with an element per row or element are given by `map`.
+pub fn visits(
+    fusion: &Fusion,
+    chain: &RowChain,
+    kept: &[Kept],
+    map: &dyn Fn(RowPlace, &[i64]) -> IndexingMap,
+) -> Vec<Visit> {
+    let visit = |place, id: InstrId, given| Visit { map: map(place, &dims_of(fusion, id)), values: vec![id], given };
+    let mut visits: Vec<Visit> = Vec::new();
+    for Step { outputs, injected, .. } in steps(chain, kept) {
+        let first = visits.len();
+        for id in outputs {
+            let next = visit(RowPlace::Element, id, injected.clone());
+            match visits[first..].iter_mut().find(|visit| visit.map == next.map) {
+                Some(visit) => visit.values.push(id),
+                None => visits.push(next),
+            }
+        }
+    }
+    let heroes: Vec<InstrId> = chain.phases.iter().flatten().map(|hero| hero.instruction).collect();
+    let of_rows = chain.roots.iter().filter(|root| root.place == RowPlace::Row);
+    visits.extend(of_rows.map(|root| visit(RowPlace::Row, root.instruction, heroes.clone())));
+    visits
+}
+
+/// The phases of a chain; the last one writes the roots.
+pub fn phases(kernel: &mut KernelBuilder, fusion: &Fusion, chain: &RowChain, kept: &[Kept]) -> Vec<Phase> {
+    let steps = steps(chain, kept);
+    let last = steps.len() - 1;
+    let mut phases = Vec::with_capacity(steps.len());
+    for (phase, Step { stored, loaded, outputs, injected }) in steps.into_iter().enumerate() {
+        let known = |limit: usize| chain.row_values.iter().copied().filter(move |id| chain.levels[id.index()] <= limit);
         let elements = parts(kernel, fusion, chain, RowPlace::Element, &outputs, &injected);
         let of_row: Vec<InstrId> = match phase == last {
             true => {

@@ -19,18 +19,17 @@ use fusebox_core::analysis::{ReductionFusion, ReductionKind, ReductionProblem};
 use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task,
+    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task, Work,
 };
 use fusebox_core::indexing::IndexingMap;
 
 use crate::body::Body;
 use crate::dispatch::{by_group, first_blocks, over_all_blocks};
+use crate::visits::{combinations, group_visits};
 pub use accumulate::Accumulators;
 use group::Group;
 use tiling::Tiling;
 
-/// Far above loop.
-const SCORE: u32 = 700;
 /// A row below this many elements is computed as fast element by element.
 const SHORTEST_ROW: i64 = 8;
 /// A column below this many elements is computed as fast element by element.
@@ -50,7 +49,7 @@ impl Strategy for SerialReduce {
         Blocks::OfOneThread
     }
 
-    fn score(&self, task: &Task<ReductionFusion>) -> Result<u32, Decline> {
+    fn check(&self, task: &Task<ReductionFusion>) -> Result<(), Decline> {
         let found = task.problem;
         let largest = found.groups.iter().map(|group| group.problem).max_by_key(ReductionProblem::element_count);
         let Some(problem) = largest else { return Err(Decline::new("there is no reduction")) };
@@ -64,7 +63,7 @@ impl Strategy for SerialReduce {
         };
         match is_short {
             true => Err(Decline::new(format!("{problem}: results of so few elements are computed as fast one by one"))),
-            false => Ok(SCORE),
+            false => Ok(()),
         }
     }
 
@@ -79,7 +78,12 @@ impl Strategy for SerialReduce {
             maps.resize(maps.len().max(output + 1), IndexingMap::default());
             maps[output] = map.clone();
         };
+        let (mut visits, mut additions) = (Vec::new(), 0.0);
         for ((group, tiling), &first) in found.groups.iter().zip(&tilings).zip(&first) {
+            let whole = |map: &IndexingMap| over_all_blocks(map, first, total);
+            visits.extend(group_visits(group, &whole(&tiling.visited()), &whole(&tiling.kept())));
+            // Accumulators lie side by side, so that vectors are combined.
+            additions += combinations(group) / lanes(device);
             let map = |from: &IndexingMap, to: &IndexingMap| over_all_blocks(&followed(from, to), first, total);
             for root in &group.roots {
                 let map = map(&tiling.kept(), &root.from_kept);
@@ -92,15 +96,15 @@ impl Strategy for SerialReduce {
         }
         let most = wanted.unwrap_or(total);
         let others = [most / 2, most * 2, 1].into_iter().filter(|&blocks| blocks > 0 && blocks != most);
+        let outputs = maps.into_iter().map(OutputPlan::unique).collect();
         Ok(Plan {
-            launch: LaunchDimensions { blocks: total as u64, threads_per_block: 1 },
-            shared_bytes: 0,
-            outputs: maps.into_iter().map(OutputPlan::unique).collect(),
-            vector_lanes: 1,
+            visits,
+            work: Work { additions, ..Work::default() },
             // Without a knob the number is chosen group by group, in `emit` as here.
             configuration: wanted.map(|blocks| [(BLOCKS, blocks)].into()).unwrap_or_default(),
             alternatives: others.map(|blocks| [(BLOCKS, blocks)].into()).collect(),
             notes: found.reasons.clone(),
+            ..Plan::new(LaunchDimensions { blocks: total as u64, threads_per_block: 1 }, outputs)
         })
     }
 
@@ -122,6 +126,11 @@ impl Strategy for SerialReduce {
 fn tilings(fusion: &Fusion, found: &ReductionFusion, device: &DeviceDescription, wanted: Option<i64>) -> Vec<Tiling> {
     let tiling = |group| Tiling::new(fusion, group, accumulate::state_bytes(group), device, wanted);
     found.groups.iter().map(tiling).collect()
+}
+
+/// Elements of the most usual size in a vector.
+fn lanes(device: &DeviceDescription) -> f64 {
+    f64::from(device.vector_bytes.max(4) / 4)
 }
 
 /// `second` after `first`, as a map over the variables of `first`.

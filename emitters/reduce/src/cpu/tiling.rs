@@ -121,6 +121,21 @@ impl Tiling {
         }
     }
 
+    /// The same in the order in which a block reads them: along memory.
+    pub fn visited(&self) -> IndexingMap {
+        let Share::Columns(columns) = &self.share else { return self.read() };
+        let (mut map, major, column) = self.columns(columns);
+        let along = map.ranges.pop();
+        map.ranges.push(Variable::named("row", self.problem.dims[1]));
+        map.ranges.extend(along);
+        let swapped = [Expr::range(0), Expr::range(2)];
+        map.results = vec![major, Expr::range(1), column.substitute(&[Expr::dim(0), Expr::dim(1)], &swapped, &[])];
+        for constraint in &mut map.constraints {
+            constraint.expr = constraint.expr.substitute(&[Expr::dim(0), Expr::dim(1)], &swapped, &[]);
+        }
+        map
+    }
+
     fn map_of(&self, ranges: Vec<Variable>) -> IndexingMap {
         let dims = vec![Variable::named("th", 1), Variable::named("bl", self.blocks)];
         IndexingMap { dims, ranges, ..IndexingMap::default() }

@@ -24,18 +24,15 @@ mod small_columns;
 use fusebox_core::analysis::{ReductionFusion, ReductionGroup, ReductionKind};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task,
+    Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan, Strategy, Task, Work,
 };
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
 
 use crate::dispatch::{first_blocks, over_all_blocks};
+use crate::visits::{applied, combinations, group_visits};
 use limits::Limits;
 use schedule::Schedule;
 
-/// A form that suits the problem.
-const GOOD: u32 = 700;
-/// A form that does it, where another one suits.
-const POSSIBLE: u32 = 300;
 /// Blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
@@ -61,13 +58,12 @@ impl Strategy for Form {
         Blocks::OfManyThreads
     }
 
-    fn score(&self, task: &Task<ReductionFusion>) -> Result<u32, Decline> {
+    fn check(&self, task: &Task<ReductionFusion>) -> Result<(), Decline> {
         let Task { problem: found, fusion, device } = *task;
         let limits = Limits::new(fusion, primary(found).1, device);
         match refusal(*self, &limits).or_else(|| too_large(fusion, found, device)) {
             Some(reason) => Err(Decline::new(reason)),
-            None if natural_form(&limits) == *self => Ok(GOOD),
-            None => Ok(POSSIBLE),
+            None => Ok(()),
         }
     }
 
@@ -78,7 +74,12 @@ impl Strategy for Form {
         let counts: Vec<i64> = schedules.iter().map(|schedule| schedule.blocks).collect();
         let (first, blocks) = first_blocks(&counts);
         let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+        let (mut visits, mut work) = (Vec::new(), Work::default());
         for ((group, schedule), &first) in found.groups.iter().zip(&schedules).zip(&first) {
+            let whole = |map: &IndexingMap| over_all_blocks(map, first, blocks);
+            visits.extend(group_visits(group, &whole(&schedule.walk), &whole(&schedule.kept)));
+            work.additions += combinations(group) + schedule.exchanges();
+            work.waits = f64::max(work.waits, if schedule.tile.is_some() { 1.0 } else { 0.0 });
             for (output, map) in output_maps(group, schedule) {
                 outputs.push((output, OutputPlan::unique(over_all_blocks(&map, first, blocks))));
             }
@@ -86,14 +87,16 @@ impl Strategy for Form {
         outputs.sort_by_key(|(output, _)| *output);
         let threads = schedules.iter().map(|schedule| schedule.walk.dims[0].bounds.size()).max().unwrap_or(1);
         let notes = found.reasons.iter().cloned().chain(schedules.iter().map(|schedule| schedule.note.clone()));
+        let launch = LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 };
         Ok(Plan {
-            launch: LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 },
             shared_bytes: shared_bytes(found, &schedules) as u32,
-            outputs: outputs.into_iter().map(|(_, plan)| plan).collect(),
+            visits,
+            work,
             vector_lanes: schedules[chief].vector as u32,
             configuration: schedules[chief].knobs.iter().copied().collect(),
             alternatives: schedules[chief].alternatives.iter().map(|knobs| knobs.iter().copied().collect()).collect(),
             notes: notes.collect(),
+            ..Plan::new(launch, outputs.into_iter().map(|(_, plan)| plan).collect())
         })
     }
 
@@ -215,10 +218,4 @@ fn output_maps(group: &ReductionGroup, schedule: &Schedule) -> Vec<(usize, Index
         maps.extend(side.outputs.iter().map(|&(output, _)| (output, map.clone())));
     }
     maps
-}
-
-/// One map after the other. What the first gives is within the second's dimensions by construction, so no constraint is added.
-fn applied(first: &IndexingMap, second: &IndexingMap) -> IndexingMap {
-    let results = second.results.iter().map(|expr| expr.substitute(&first.results, &[], &[])).collect();
-    IndexingMap { results, ..first.clone() }
 }

@@ -54,6 +54,8 @@ pub fn refusal(form: Form, limits: &Limits) -> Option<String> {
     let [a, b, c] = problem.dims;
     let units = a * (c / limits.vector_of(c, i64::MAX));
     match form {
+        // It would be the same kernel under another name.
+        Form::Row | Form::MultiRow if b == 1 => Some(format!("{problem}: there is one result, for one block")),
         Form::Scalar if b > 1 => Some(format!("{problem}: there are {b} results, a block has one")),
         Form::MultiRow if units > limits.warp * MOST_UNITS => {
             Some(format!("{problem}: a row is long enough for a warp"))

@@ -58,7 +58,18 @@ pub struct Tile {
     pub reading: i64,
 }
 
+/// Additions in the time that a thread takes to combine with another lane's value.
+const EXCHANGE: f64 = 1.0;
+
 impl Schedule {
+    /// What combining between threads takes of all of them, in additions: shuffles, and the tile with its second round.
+    pub fn exchanges(&self) -> f64 {
+        let threads = (self.blocks * self.threads) as f64 * self.lanes as f64;
+        let shuffles = |lanes: i64| f64::from((lanes.max(1) as u64).ilog2());
+        let tile = self.tile.as_ref().map_or(0.0, |tile| 2.0 + shuffles(tile.readers) + tile.steps() as f64);
+        threads * EXCHANGE * (shuffles(self.shuffled) + tile)
+    }
+
     /// Bytes of shared memory for accumulators of this size.
     pub fn shared_bytes(&self, accumulator_bytes: i64) -> i64 {
         self.tile.as_ref().map_or(0, |tile| tile.columns * tile.pitch * accumulator_bytes)

@@ -3,7 +3,7 @@
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Fusion, Plan, Verdict};
+use fusebox_core::emitter::{Configuration, Fusion, Plan, predict};
 use fusebox_emitter_reduce::emitters;
 
 use crate::planned_by;
@@ -32,10 +32,15 @@ fusion {{
     plans::fusion(&text)
 }
 
-fn score(name: &str, fusion: &Fusion, device: &DeviceDescription) -> u32 {
-    match named(emitters(), name).unwrap().consider(fusion, device) {
-        Verdict::Accept { score } => score,
-        Verdict::Decline(_) => 0,
+fn accepts(name: &str, fusion: &Fusion, device: &DeviceDescription) -> bool {
+    named(emitters(), name).unwrap().consider(fusion, device).accepts()
+}
+
+/// Seconds that the emitter's plan is predicted to take, if it accepts.
+fn predicted(name: &str, fusion: &Fusion, device: &DeviceDescription) -> f64 {
+    match accepts(name, fusion, device) {
+        true => predict(&plan(name, fusion), fusion, device).seconds,
+        false => f64::INFINITY,
     }
 }
 
@@ -51,7 +56,7 @@ fn plans_cover() {
     for (rows, length) in sizes {
         for element in ["f32", "bf16", "f64"] {
             let fusion = shifted(element, rows, length);
-            let takers = [WARP, BLOCK].into_iter().filter(|name| score(name, &fusion, &device) > 0);
+            let takers = [WARP, BLOCK].into_iter().filter(|name| accepts(name, &fusion, &device));
             let plans: Vec<Plan> = takers.map(|name| planned_by(name, &fusion, &device)).collect();
             assert!(plans.iter().any(|plan| !plan.alternatives.is_empty()), "{rows}x{length}");
             assert!(plans.iter().all(|plan| plan.launch.threads_per_block.is_multiple_of(device.warp_size)));
@@ -81,9 +86,10 @@ fn forms_follow_the_rows() {
     for (element, rows, length, emitter, wanted) in cases {
         let fusion = shifted(element, rows, length);
         let other = if emitter == WARP { BLOCK } else { WARP };
-        assert!(score(emitter, &fusion, &device) > score(other, &fusion, &device), "{element} {rows}x{length}");
+        let times = [emitter, other].map(|name| predicted(name, &fusion, &device));
+        assert!(times[0] <= times[1] * 1.05, "{element} {rows}x{length}: {times:?}");
         assert_eq!(numbers(&plan(emitter, &fusion)), wanted, "{element} {rows}x{length}");
-        assert_eq!(score(emitter, &fusion, &DeviceDescription::cpu(2)), 0);
+        assert!(!accepts(emitter, &fusion, &DeviceDescription::cpu(2)));
     }
 }
 

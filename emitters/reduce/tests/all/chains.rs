@@ -7,7 +7,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict};
 use fusebox_emitter_reduce::emitters;
 
-use crate::{check, compiler};
+use crate::{check, check_by, compiler};
 
 /// A fusion of `x`, `y` with elements of rows, `g` with an element per column and `h` with an element per row. In `body`, `E` is the
 /// element type, `M` stands for the shape of the rows, `R` for a value per row, `C` for one per column.
@@ -49,7 +49,7 @@ fusion {{
 
 /// The interpreter's results, and by this emitter.
 fn takes(text: &str, emitter: &str) {
-    assert_eq!(check(text)[1], emitter, "{text}");
+    assert_eq!(check_by(text, emitter)[1], emitter, "{text}");
 }
 
 /// Three reductions after one another; roots of rows and of elements, also from the middle; a value worth keeping.
@@ -205,7 +205,7 @@ impl Emitter for Set {
     }
 
     fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
-        Verdict::Accept { score: 1000 }
+        Verdict::Accept
     }
 
     fn plan(&self, fusion: &Fusion, device: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {

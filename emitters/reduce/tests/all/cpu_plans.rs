@@ -3,7 +3,7 @@
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Fusion, Plan, Verdict};
+use fusebox_core::emitter::{Fusion, Plan};
 use fusebox_emitter_reduce::emitters;
 
 use crate::planned_by;
@@ -28,7 +28,7 @@ fn planned(fusion: &Fusion, cores: u32) -> Plan {
 }
 
 fn accepts(name: &str, fusion: &Fusion, device: &DeviceDescription) -> bool {
-    matches!(named(emitters(), name).unwrap().consider(fusion, device), Verdict::Accept { .. })
+    named(emitters(), name).unwrap().consider(fusion, device).accepts()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Single reductions on cpu and simt against the interpreter: shapes, types, combiners; which emitter takes them.
 
-use crate::check;
+use crate::{check, check_by};
 
 /// A reduction as a fusion.
 struct Case {
@@ -36,7 +36,7 @@ fusion {{\n  x = {element}[{}] parameter(0)\n  z = {element}[] {initial}
 /// The reduction has the interpreter's results on both targets; on many threads the emitter is this one.
 fn reduces(case: &Case, emitter: &str) {
     let text = case.text();
-    assert_eq!(check(&text)[1], emitter, "{text}");
+    assert_eq!(check_by(&text, emitter)[1], emitter, "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Fusions around reductions on cpu and simt against the interpreter: prologues, epilogues, side outputs, several values,
 //! several reductions.
 
-use crate::check;
+use crate::check_by;
 
 const COMPUTATIONS: &str = "
 add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }
@@ -18,7 +18,7 @@ arg_max { v = f32[] parameter(0)\n i = s32[] parameter(1)\n w = f32[] parameter(
 /// The fusion has the interpreter's results on both targets; on many threads the emitter is this one.
 fn reduces(body: &str, emitter: &str) {
     let text = format!("{COMPUTATIONS}\nfusion {{\n{body}\n}}\n");
-    assert_eq!(check(&text)[1], emitter, "{text}");
+    assert_eq!(check_by(&text, emitter)[1], emitter, "{text}");
 }
 
 /// Shapes that each form takes, with the dimension that is reduced.

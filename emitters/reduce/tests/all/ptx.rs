@@ -23,9 +23,15 @@ fn reduce(element: &str, dims: &str, reduced: &str, kept: &str) -> String {
 
 /// Checks the kernel on both capabilities; the last one's PTX.
 fn check(wanted: &Wanted) -> String {
+    check_by(wanted, "reduce")
+}
+
+/// The same with one of the emitters.
+fn check_by(wanted: &Wanted, name: &str) -> String {
+    let compiler = compiler().choosing(&format!("reduce={name}")).unwrap();
     let mut last = String::new();
     for capability in [80, 90] {
-        let ptx = compiler().ptx(&wanted.text, capability).unwrap_or_else(|failure| panic!("{failure}"));
+        let ptx = compiler.ptx(&wanted.text, capability).unwrap_or_else(|failure| panic!("{failure}"));
         let count = |mnemonic: &str| ptx.lines().filter(|line| line.contains(mnemonic)).count();
         let (read, number) = wanted.reads;
         assert_eq!(count(read), number, "{read}\n{ptx}");
@@ -78,7 +84,7 @@ fn rows_are_read_in_vectors_and_meet_in_shared_memory() {
 #[test]
 fn a_warp_that_owns_a_row_needs_no_barrier() {
     let text = reduce("f32", "65536,1024", "1", "65536");
-    check(&Wanted { text, reads: ("ld.global.nc.v4", 8), shuffles: 5, barriers: 0 });
+    check_by(&Wanted { text, reads: ("ld.global.nc.v4", 8), shuffles: 5, barriers: 0 }, "row-reduce");
 }
 
 #[test]
@@ -108,7 +114,7 @@ fn neighbouring_columns_are_read_together() {
 #[test]
 fn few_columns_are_read_as_a_line() {
     let text = reduce("f32", "500,2048,32", "1", "500,32");
-    check(&Wanted { text, reads: ("ld.global.nc.v4", 4), shuffles: 4 * 5, barriers: 1 });
+    check_by(&Wanted { text, reads: ("ld.global.nc.v4", 4), shuffles: 4 * 5, barriers: 1 }, "small-column-reduce");
 }
 
 #[test]

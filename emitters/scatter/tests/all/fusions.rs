@@ -462,7 +462,7 @@ fn ptx(case: &Case, choice: Option<&str>) -> String {
 
 #[test]
 fn nvidia_gets_native_atomics_and_wide_reads() {
-    let sum = ptx(&rows(combiner("f32", ADD), "f32", [1000, 256, 2000], ""), None);
+    let sum = ptx(&rows(combiner("f32", ADD), "f32", [1000, 256, 2000], ""), Some("scatter=atomic-scatter"));
     assert!(sum.contains("ld.global.nc.v4.b32"), "{sum}");
     assert_eq!(sum.matches("atom.global.add.f32").count(), 4, "{sum}");
     for (element, op, instruction) in [

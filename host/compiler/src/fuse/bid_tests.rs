@@ -39,7 +39,7 @@ impl Emitter for Asker {
 
     fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
         match self.accepts {
-            true => Verdict::Accept { score: 1000 },
+            true => Verdict::Accept,
             false => Verdict::Decline(fusebox_core::emitter::Decline { reason: "not today".into(), instruction: None }),
         }
     }
@@ -53,15 +53,7 @@ impl Emitter for Asker {
                 ..IndexingMap::default()
             })
         });
-        Ok(Plan {
-            launch: LaunchDimensions { blocks: 1, threads_per_block: 1 },
-            shared_bytes: 0,
-            outputs: outputs.collect(),
-            vector_lanes: 1,
-            configuration: Configuration::default(),
-            alternatives: Vec::new(),
-            notes: Vec::new(),
-        })
+        Ok(Plan::new(LaunchDimensions { blocks: 1, threads_per_block: 1 }, outputs.collect()))
     }
 
     fn emit(&self, fusion: &Fusion, _: &DeviceDescription, _: &Plan) -> Result<Kernel, EmitError> {

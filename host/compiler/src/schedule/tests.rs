@@ -42,15 +42,7 @@ fn plan(unit: &kernels::Unit) -> Plan {
     let dims = root.shape.as_array().map_or(Vec::new(), |array| array.dims.clone());
     let map = IndexingMap::identity(&dims);
     let output = updated.map_or(OutputPlan::unique(map.clone()), |number| OutputPlan::in_place(map, number));
-    Plan {
-        launch: LaunchDimensions { blocks: 1, threads_per_block: 1 },
-        shared_bytes: 0,
-        outputs: vec![output],
-        vector_lanes: 1,
-        configuration: Default::default(),
-        alternatives: Vec::new(),
-        notes: Vec::new(),
-    }
+    Plan::new(LaunchDimensions { blocks: 1, threads_per_block: 1 }, vec![output])
 }
 
 struct Machine<'a> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_plugins::{Outcome, Override, Registry, SelectError, Selection, Spec, select};
+use fusebox_plugins::{Outcome, Override, Ranked, Registry, SelectError, Selection, Spec, select};
 
 use crate::built::{bundled_reduce, hostile, simple_loop};
 use crate::fusion_named;
@@ -29,21 +29,24 @@ fn selection_with(registry: &Registry, fusion: &str, specs: &[&str], force: bool
 
 /// Names and versions in the order in which they would be tried.
 fn order(registry: &Registry, selection: &Selection) -> Vec<String> {
-    let name = |&i: &usize| {
-        let descriptor = registry.emitters()[i].descriptor();
+    let name = |ranked: &Ranked| {
+        let descriptor = registry.emitters()[ranked.emitter].descriptor();
         format!("{} {}", descriptor.name, descriptor.version)
     };
     selection.order.iter().map(name).collect()
 }
 
+/// Those who say a score were built before predictions: more than the loop emitter had comes first, no more comes last.
 #[test]
-fn score_then_order_of_the_registry() {
+fn scores_of_old_then_predicted_time_then_name_and_version() {
     let registry = registry();
     let selection = selection(&registry, "f", &[]).unwrap();
     let order = order(&registry, &selection);
-    // Of the two versions with 900 points, the one loaded first.
-    assert_eq!(order[..2], ["hostile 0.1.0", "hostile 0.2.0"]);
-    assert_eq!(order.last().unwrap(), "twin 0.2.0");
+    let loops = format!("loop {}", fusebox_bundle::emitters()[0].descriptor().version);
+    // Of equal scores, the newest version; of equal times, `loop` before `simple-loop`.
+    assert_eq!(order, ["hostile 0.2.0", "hostile 0.1.0", &loops, "simple-loop 0.1.0", "twin 0.2.0", "twin 0.1.0"]);
+    let seconds = |place: usize| selection.order[place].planned.as_ref().unwrap().as_ref().unwrap().1.seconds;
+    assert!(seconds(3) < seconds(2) * 1.1 && selection.order[0].planned.is_none(), "{:?}", selection.order);
     assert!(!selection.forced);
     assert_eq!(selection.records.len(), registry.emitters().len());
 }
@@ -87,7 +90,7 @@ fn the_last_override_of_a_kind_counts() {
     let selection = selection(&registry, "f", &["loop=twin", "loop=simple-loop"]).unwrap();
     assert!(selection.forced);
     assert_eq!(order(&registry, &selection), ["simple-loop 0.1.0"]);
-    let chosen = selection.records.iter().find(|record| record.emitter == selection.order[0]).unwrap();
+    let chosen = selection.records.iter().find(|record| record.emitter == selection.order[0].emitter).unwrap();
     assert_eq!(chosen.outcome, Outcome::Chosen("chosen by `loop=simple-loop`".into()));
 }
 

@@ -211,12 +211,6 @@ fn form_of(threads: i64, device: &DeviceDescription) -> ThreadNormalise {
     }
 }
 
-/// Who should share the rows of a chain.
-pub fn natural_form(fusion: &Fusion, chain: &RowChain, device: &DeviceDescription) -> ThreadNormalise {
-    let facts = Facts::new(fusion, chain, device);
-    form_of(facts.natural_threads(facts.natural_vector()), device)
-}
-
 /// Who should share rows of which only the size is known.
 pub fn usual_form(space: RowSpace, device: &DeviceDescription) -> ThreadNormalise {
     let lanes = if space.length % USUAL_LANES == 0 { USUAL_LANES } else { 1 };

@@ -10,16 +10,18 @@ use std::ops::RangeInclusive;
 
 use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, Fusion};
-use fusebox_core::hlo::ArrayShape;
+use fusebox_core::emitter::{Configuration, EmitError, Fusion, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use super::ThreadNormalise;
 use super::facts::{FEW_PARTS, Facts, Keep, LEAST_TURNS};
-use crate::chain::kept::Kept;
+use crate::chain::kept::{Kept, element_bytes};
 
 /// Bytes a thread should have in flight, to hide the latency of memory, where a row has as many threads as there can be.
 const BYTES_IN_FLIGHT: i64 = 32;
+
+/// Additions in the time that a thread takes to combine with another lane's value.
+const EXCHANGE: f64 = 1.0;
 
 /// Numbers and maps of one kernel.
 #[derive(Clone, Debug)]
@@ -190,7 +192,7 @@ impl Layout {
     }
 
     /// `(th, bl)[step, lane] -> index` of an array with an element per element, `(th, bl) -> index` of others.
-    pub fn output_map(&self, chain: &RowChain, place: RowPlace, array: &ArrayShape) -> IndexingMap {
+    pub fn output_map(&self, chain: &RowChain, place: RowPlace, dims: &[i64]) -> IndexingMap {
         let mut map = self.thread_map();
         let [row, in_row] = [map.results[0].clone(), map.results[1].clone()];
         if self.blocks * self.rows > self.all_rows {
@@ -201,7 +203,7 @@ impl Layout {
                 if self.threads > 1 {
                     map.constraints.push(Constraint::new(in_row, Interval::point(0)));
                 }
-                (chain.space.row_index(&array.dims), Expr::constant(0))
+                (chain.space.row_index(dims), Expr::constant(0))
             }
             _ => {
                 map.ranges = vec![Variable::named("step", self.steps()), Variable::named("lane", self.vector)];
@@ -209,12 +211,29 @@ impl Layout {
                 if self.steps() * self.threads > self.units() {
                     map.constraints.push(Constraint::new(unit.clone(), Interval::from_size(self.units())));
                 }
-                (chain.space.element_index(&array.dims), unit * self.vector + Expr::range(1))
+                (chain.space.element_index(dims), unit * self.vector + Expr::range(1))
             }
         };
         let point = [row, element];
         map.results = index.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
         map.simplify()
+    }
+
+    /// What threads do beside computing elements: combine them, exchange partial results, keep elements in shared memory.
+    pub fn work(&self, fusion: &Fusion, chain: &RowChain) -> Work {
+        let phases = chain.phases.len() as f64;
+        let elements = chain.space.element_count() as f64;
+        let threads = (self.blocks * self.rows * self.threads) as f64;
+        let lanes = f64::from((self.threads.min(self.warp) as u64).ilog2());
+        let parts = if self.parts() > 1 { self.parts().min(FEW_PARTS) as f64 + 1.0 } else { 1.0 };
+        let kept = if self.keep == Keep::Shared { self.kept.as_slice() } else { &[] };
+        let kept_bytes: i64 = kept.iter().map(|&(id, _)| 2 * element_bytes(fusion, id)).sum();
+        Work {
+            additions: phases * (elements + threads * EXCHANGE * (lanes + parts)),
+            tile_bytes: elements * kept_bytes as f64,
+            waits: if self.parts() > 1 { phases } else { 0.0 },
+            ..Work::default()
+        }
     }
 
     /// Sizes of a tile that keeps elements: a thread's neighbouring elements are apart, so that those of neighbouring

@@ -20,14 +20,13 @@ use fusebox_core::emitter::{
 };
 use fusebox_core::hlo::{Opcode, Shape};
 
+use super::MOST_POINTS;
 use super::bid::{bid, rows_of};
 use super::limits::Limits;
-use super::{MOST_POINTS, SCORE};
-use facts::{Keep, natural_form, usual_form};
+use super::parts::visits;
+use facts::{Keep, usual_form};
 use layout::Layout;
 
-/// Where the other one suits better.
-const POSSIBLE: u32 = SCORE - 10;
 /// Blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
 /// Elements of each thread from which a row is too long for a warp.
@@ -69,23 +68,21 @@ impl Strategy for ThreadNormalise {
         }
     }
 
-    fn score(&self, task: &Task<RowChain>) -> Result<u32, Decline> {
-        let Task { problem: chain, fusion, device } = *task;
+    fn check(&self, task: &Task<RowChain>) -> Result<(), Decline> {
+        let Task { problem: chain, device, .. } = *task;
         let (space, warp) = (chain.space, i64::from(device.warp_size));
         if space.rows > MOST_BLOCKS || space.element_count() > MOST_POINTS {
             return Err(Decline::new(format!("{} rows are more than a grid has blocks", space.rows)));
         }
         match self {
             ThreadNormalise::Warp if space.length > warp * MOST_OF_A_WARP => {
-                return Err(Decline::new(format!("rows of {} elements are long enough for a block", space.length)));
+                Err(Decline::new(format!("rows of {} elements are long enough for a block", space.length)))
             }
             ThreadNormalise::Block if space.length <= warp => {
-                return Err(Decline::new(format!("rows of {} elements are too short for several warps", space.length)));
+                Err(Decline::new(format!("rows of {} elements are too short for several warps", space.length)))
             }
-            _ => {}
+            _ => Ok(()),
         }
-        let is_natural = natural_form(fusion, chain, device) == *self;
-        Ok(if is_natural { SCORE } else { POSSIBLE })
     }
 
     fn plan(&self, task: &Task<RowChain>, knobs: &Configuration) -> Result<Plan, EmitError> {
@@ -95,19 +92,19 @@ impl Strategy for ThreadNormalise {
         for root in &chain.roots {
             let shape = &fusion.computation().instruction(root.instruction).shape;
             let leaves = shape.leaves().into_iter().filter_map(Shape::as_array);
-            outputs.extend(leaves.map(|leaf| OutputPlan::unique(layout.output_map(chain, root.place, leaf))));
+            outputs.extend(leaves.map(|leaf| OutputPlan::unique(layout.output_map(chain, root.place, &leaf.dims))));
         }
+        let launch =
+            LaunchDimensions { blocks: layout.blocks as u64, threads_per_block: (layout.rows * layout.threads) as u32 };
         Ok(Plan {
-            launch: LaunchDimensions {
-                blocks: layout.blocks as u64,
-                threads_per_block: (layout.rows * layout.threads) as u32,
-            },
             shared_bytes: layout.shared_bytes as u32,
-            outputs,
+            visits: visits(fusion, chain, &layout.kept, &|place, dims| layout.output_map(chain, place, dims)),
+            work: layout.work(fusion, chain),
             vector_lanes: layout.vector as u32,
             configuration: layout.knobs().into_iter().collect(),
             alternatives: layout.alternatives.iter().map(|knobs| knobs.iter().copied().collect()).collect(),
             notes: vec![note(chain, &layout)],
+            ..Plan::new(launch, outputs)
         })
     }
 

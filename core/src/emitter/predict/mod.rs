@@ -1,0 +1,280 @@
+//! How long a plan's kernel will take: what selection and bids compare.
+//!
+//! ```text
+//! reached.rs  a visit's values -> what is computed for a point, and where the parameters are read
+//! traffic.rs  such a place, the visit's loops -> cache lines for a point
+//! mod.rs      visits, writes and other work, launch, device -> seconds
+//! ```
+//!
+//! The numbers are for telling plans apart. Ratios that must be right are in the tests; nobody should expect the seconds to be.
+
+mod reached;
+mod traffic;
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::{Fusion, OutputPlan, Plan, Visit};
+use crate::cost::{self, STRIDED_READ};
+use crate::device::DeviceDescription;
+use crate::hlo::{ArrayShape, InstrId, Shape};
+use reached::{Reached, WHERE};
+use traffic::{Array, Extent, Touched};
+
+/// Times that differ less than this are equal: the model is not as good as that.
+const EQUAL: f64 = 1.05;
+/// What does not overlap of the shorter of two things that a kernel does at a time.
+const NOT_OVERLAPPED: f64 = 0.25;
+/// Additions before the next one that needs the result can begin.
+const ADDITION_LATENCY: f64 = 4.0;
+/// Additions in the time that a warp's share of a core's nearest cache takes for a piece of a line.
+const PIECE: f64 = 32.0;
+/// Additions that an atomic operation takes.
+const ATOMIC: f64 = 128.0;
+/// How much faster than memory the caches are that all cores have together.
+const CACHES_OVER_MEMORY: f64 = 8.0;
+/// Seconds until a read comes back: from memory, from a near cache.
+const LATENCY: [f64; 2] = [0.5e-6, 0.04e-6];
+/// Seconds between the pieces of lines that an access of a warp is made of.
+const BETWEEN_PIECES: f64 = 1e-9;
+/// Reads of a thread that are under way together.
+const IN_FLIGHT: f64 = 8.0;
+/// Seconds until all threads of a block have come to a barrier.
+const WAIT: f64 = 0.02e-6;
+/// Seconds that a kernel may take longer so that its results are the same in every run.
+const REPRODUCIBLE: f64 = 10e-3;
+/// Additions for a point up to which elements that are shuffled become vectors: more are not written out so often.
+const MOST_WRITTEN_OUT: f64 = 4.0;
+/// Additions in the time that an innermost loop takes to begin and to end.
+const LOOP: f64 = 4.0;
+/// Additions in the time that an index takes to be divided, by a constant.
+const DIVISION: f64 = 3.0;
+
+/// What a kernel moves through memory, and how long it takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Bytes of the parameters, without those that an output starts from.
+    pub read: u64,
+    /// Bytes that the kernel writes: of an output updated in place, those updated.
+    pub written: u64,
+    /// Seconds from launch to end.
+    pub seconds: f64,
+}
+
+/// Orders by predicted seconds, and those that take about as long as the fastest of them by the total order `otherwise`.
+pub fn order<T>(list: &mut [T], seconds: impl Fn(&T) -> f64, otherwise: impl Fn(&T, &T) -> Ordering) {
+    list.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)).then_with(|| otherwise(a, b)));
+    let mut rest = list;
+    while let Some(first) = rest.first() {
+        let fastest = seconds(first);
+        let equal = rest.iter().take_while(|item| seconds(item) <= fastest * EQUAL).count().max(1);
+        let (group, later) = rest.split_at_mut(equal);
+        group.sort_by(&otherwise);
+        rest = later;
+    }
+}
+
+/// Predicts a plan that says what it visits, or that computes every result where it is written.
+pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
+    let mut totals = Totals::new(plan, fusion, device);
+    match plan.visits.as_slice() {
+        [] => as_written(plan, fusion).iter().for_each(|visit| totals.visit(visit)),
+        visits => visits.iter().for_each(|visit| totals.visit(visit)),
+    }
+    for (output, shape) in plan.outputs.iter().zip(output_arrays(fusion)) {
+        totals.write(output, shape);
+    }
+    Prediction { seconds: totals.seconds(), ..moved(plan, fusion) }
+}
+
+/// Predicts a plan of which nobody has said what it visits: that it does everything once, and without delay.
+pub fn predict_unsaid(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
+    let moved = moved(plan, fusion);
+    let additions = cost::of_computation(fusion.computation());
+    Prediction { seconds: cost::seconds(moved.read + moved.written, additions, device), ..moved }
+}
+
+/// Bytes of what is read and written, each once.
+fn moved(plan: &Plan, fusion: &Fusion) -> Prediction {
+    let computation = fusion.computation();
+    let updated: Vec<u32> = plan.outputs.iter().filter_map(|output| output.initial).collect();
+    let parameters = computation.parameters().into_iter().enumerate();
+    let plain = parameters.filter(|(number, _)| !updated.contains(&(*number as u32)));
+    let read = plain.filter_map(|(_, id)| computation.instruction(id).shape.as_array()).map(bytes).sum();
+    let written = output_arrays(fusion).zip(&plan.outputs).map(|(array, output)| written(array, output)).sum();
+    Prediction { read, written, seconds: 0.0 }
+}
+
+fn output_arrays(fusion: &Fusion) -> impl Iterator<Item = &ArrayShape> {
+    fusion.output_shapes().into_iter().filter_map(Shape::as_array)
+}
+
+fn bytes(array: &ArrayShape) -> u64 {
+    array.byte_size().max(0) as u64
+}
+
+fn written(array: &ArrayShape, output: &OutputPlan) -> u64 {
+    let points = output.maps.iter().map(|map| map.box_size()).fold(0, u64::saturating_add);
+    let touched = points.saturating_mul(array.element_type.byte_size() as u64);
+    if output.initial.is_some() { touched.min(bytes(array)) } else { bytes(array) }
+}
+
+/// The visits of a kernel that computes every result where it is written. Results that are written by the same loops are
+/// computed together.
+fn as_written(plan: &Plan, fusion: &Fusion) -> Vec<Visit> {
+    let computation = fusion.computation();
+    let leaves = |id: &InstrId| computation.instruction(*id).shape.leaves().len();
+    let roots = fusion.roots.iter().flat_map(|root| std::iter::repeat_n(*root, leaves(root)));
+    let mut visits: Vec<Visit> = Vec::new();
+    for (root, output) in roots.zip(&plan.outputs) {
+        for map in &output.maps {
+            match visits.iter_mut().find(|visit| visit.map == *map) {
+                Some(visit) => visit.values.push(root),
+                None => visits.push(Visit { map: map.clone(), values: vec![root], given: Vec::new() }),
+            }
+        }
+    }
+    visits
+}
+
+/// Additions of single numbers that do not wait for each other, which a cpu's core makes in a second.
+fn rate_of_core(device: &DeviceDescription) -> f64 {
+    let lanes = f64::from(device.vector_bytes.max(4)) / 4.0;
+    device.flops / f64::from(device.core_count.max(1)) / lanes
+}
+
+/// What all visits and writes of a kernel come to.
+struct Totals<'a> {
+    plan: &'a Plan,
+    fusion: &'a Fusion,
+    device: &'a DeviceDescription,
+    /// Threads that work at the same time.
+    busy: f64,
+    additions: f64,
+    /// Bytes through memory.
+    bytes: f64,
+    /// Seconds that one thread waits for memory: for all its reads, as many as may be under way at a time, and for one.
+    waiting: [f64; 2],
+    /// Additions in the time of one that waits for another.
+    waiting_addition: f64,
+    /// Bytes of each parameter that is read at all, and of the outputs.
+    footprint: HashMap<InstrId, f64>,
+}
+
+impl<'a> Totals<'a> {
+    fn new(plan: &'a Plan, fusion: &'a Fusion, device: &'a DeviceDescription) -> Self {
+        let resident = f64::from(device.core_count) * f64::from(device.max_threads_per_core);
+        let busy = (plan.launch.threads() as f64).clamp(1.0, resident.max(1.0));
+        let (additions, bytes, waiting, footprint) = (0.0, 0.0, [0.0, 0.0], HashMap::new());
+        let waiting_addition = ADDITION_LATENCY
+            * match device.is_single_threaded_block() {
+                true => rate_of_core(device) / cost::ADDITIONS_PER_SECOND,
+                false => 1.0,
+            };
+        Totals { plan, fusion, device, busy, additions, bytes, waiting, waiting_addition, footprint }
+    }
+
+    /// What computing the values of a visit takes: its operations, and reading what they need.
+    fn visit(&mut self, visit: &Visit) {
+        let Some(extent) = Extent::new(&visit.map) else { return };
+        let reached = Reached::new(self.fusion, &visit.values, &visit.given);
+        let reads: Vec<(Touched, f64, f64)> =
+            reached.reads.iter().filter_map(|read| self.read(&extent, &reached, read)).collect();
+        let is_little = |touched: &Touched| touched.shuffled <= 1.0 || reached.additions <= MOST_WRITTEN_OUT;
+        let is_plain =
+            reads.iter().all(|(touched, ..)| touched.is_vector() && is_little(touched)) && reached.waiting == 0.0;
+        let lanes = if is_plain { extent.vector_lanes(self.device, &reads) } else { 1.0 };
+        let mut additions = reached.additions / lanes + reached.waiting * self.waiting_addition;
+        // Loops of other blocks go on at the same time.
+        let share = extent.blocks / self.plan.launch.blocks as f64;
+        for &(touched, times, latency) in &reads {
+            additions += times * self.access(&touched, lanes);
+            self.bytes += extent.points * times * touched.far * self.line();
+            self.waiting[0] += share * extent.turns * times / touched.lanes * latency / IN_FLIGHT;
+            self.waiting[1] = self.waiting[1].max(latency);
+        }
+        self.additions += extent.points * additions + self.looping(&extent);
+    }
+
+    /// What loops take beside what is in them; where blocks have many threads, those of a thread are few and short.
+    fn looping(&self, extent: &Extent) -> f64 {
+        match self.device.is_single_threaded_block() {
+            true => extent.points * (LOOP / extent.innermost + DIVISION * extent.divisions),
+            false => 0.0,
+        }
+    }
+
+    /// Lines that reading an array takes for a point, how many elements of it are read for one, and how long one takes to come.
+    fn read(&mut self, extent: &Extent, reached: &Reached, read: &reached::Read) -> Option<(Touched, f64, f64)> {
+        let array = self.fusion.computation().instruction(read.parameter).shape.as_array()?;
+        let array = Array::of(array);
+        let touched = traffic::touched(extent, reached, read.place, &array, self.device);
+        let whole = self.footprint.entry(read.parameter).or_default();
+        *whole = array.bytes;
+        let is_near = array.bytes <= self.device.core_cache_bytes as f64;
+        let latency = match self.device.is_single_threaded_block() {
+            true => 0.0,
+            false => LATENCY[usize::from(is_near)] + touched.pieces * BETWEEN_PIECES,
+        };
+        Some((touched, reached.places[read.place].times, latency))
+    }
+
+    /// Additions in the time that one element takes to be read or written.
+    fn access(&self, touched: &Touched, lanes: f64) -> f64 {
+        match self.device.is_single_threaded_block() {
+            true if touched.is_fixed => 0.0,
+            true if touched.is_vector() => touched.shuffled / lanes,
+            true => 1.0 + STRIDED_READ * touched.missed,
+            false => touched.active / touched.lanes + PIECE * touched.near,
+        }
+    }
+
+    fn write(&mut self, output: &OutputPlan, shape: &ArrayShape) {
+        let array = Array::of(shape);
+        let (past, is_cpu) = (self.plan.work.past_caches, self.device.is_single_threaded_block());
+        // A processor reads a line before it changes a part of it.
+        let times = if is_cpu && !past { 2.0 } else { 1.0 };
+        for map in &output.maps {
+            let Some(extent) = Extent::new(map) else { continue };
+            let touched = traffic::touched(&extent, &Reached::nothing(), WHERE, &array, self.device);
+            let lanes = extent.vector_lanes(self.device, &[(touched, 1.0, 0.0)]);
+            self.additions += extent.points * self.access(&touched, lanes);
+            self.bytes += times * extent.points * touched.far * self.line();
+        }
+        let results = self.fusion.computation().root;
+        *self.footprint.entry(results).or_default() += array.bytes;
+    }
+
+    /// Bytes of what is counted as one line.
+    fn line(&self) -> f64 {
+        traffic::line_bytes(self.device) as f64
+    }
+
+    /// Arithmetic, memory traffic and waiting go on at the same time, but for a part.
+    fn seconds(&self) -> f64 {
+        let device = self.device;
+        let work = &self.plan.work;
+        let number = |value: f64| if value.is_finite() { value.max(0.0) } else { 0.0 };
+        let is_cpu = device.is_single_threaded_block();
+        let additions = self.additions + number(work.additions) + number(work.atomics) * ATOMIC;
+        // Blocks are dealt in rounds, the last of which may leave threads idle.
+        let threads = self.plan.launch.threads() as f64;
+        let rounds = (threads / self.busy).ceil() * self.busy / threads;
+        let one = if is_cpu { rate_of_core(device) } else { cost::ADDITIONS_PER_SECOND / ADDITION_LATENCY };
+        let rate = if is_cpu { self.busy * one } else { (self.busy * one).min(device.flops / 2.0) };
+        // A vector at a time, or a word of a bank.
+        let tiles = number(work.tile_bytes) / if is_cpu { f64::from(device.vector_bytes.max(4)) } else { 4.0 };
+        let computing = (additions + tiles) * if is_cpu { rounds } else { 1.0 } / rate;
+        let share = if is_cpu { self.busy / f64::from(device.core_count.max(1)) } else { 1.0 };
+        let in_caches = !device.exceeds_core_caches(self.footprint.values().sum::<f64>() as u64);
+        let speed = if is_cpu && in_caches { CACHES_OVER_MEMORY } else { 1.0 };
+        let memory = self.bytes / (device.memory_bandwidth * share * speed);
+        let waves = (threads / self.busy).max(1.0);
+        let waiting =
+            (self.waiting[0].max(self.waiting[1]) + if is_cpu { 0.0 } else { number(work.waits) * WAIT }) * waves;
+        let longest = computing.max(memory).max(waiting);
+        let others = computing + memory + waiting - longest;
+        let reproducible = if work.unordered { REPRODUCIBLE } else { 0.0 };
+        cost::LAUNCH_SECONDS + longest + NOT_OVERLAPPED * others + reproducible
+    }
+}

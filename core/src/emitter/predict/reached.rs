@@ -1,0 +1,167 @@
+//! What is computed for a point of a visit, and where parameters are read for it.
+//!
+//! Elementwise operations stay at the place they are asked at; others lead to places of their own, with loops where they
+//! combine several elements.
+
+use std::collections::HashSet;
+
+use super::traffic::SHORT_LOOP;
+use crate::cost;
+use crate::emitter::Fusion;
+use crate::hlo::{Computation, InstrId, Instruction, Op};
+use crate::indexing::{IndexingMap, access};
+
+/// The place of the visited values themselves.
+pub const WHERE: usize = 0;
+/// Further places are taken for the one they would be read from: nobody reads as much.
+const MOST_PLACES: usize = 64;
+/// The same for pairs of instruction and place.
+const MOST_VALUES: usize = 1 << 12;
+
+/// Where something is computed or read.
+pub struct Place {
+    /// The place from which it is asked for; [`WHERE`] is its own.
+    pub from: usize,
+    /// From an index there to one here.
+    pub map: IndexingMap,
+    /// Number of loops around it before its own.
+    pub first_loop: usize,
+    /// Sizes of all loops around it.
+    pub loops: Vec<i64>,
+    /// How many points of it there are for one of the visit.
+    pub times: f64,
+}
+
+/// A parameter that is read at a place.
+pub struct Read {
+    /// The parameter.
+    pub parameter: InstrId,
+    /// Number of the place.
+    pub place: usize,
+}
+
+/// All of it.
+pub struct Reached {
+    /// In the order in which they were found.
+    pub places: Vec<Place>,
+    /// Additions for a point that may be done for several points at once.
+    pub additions: f64,
+    /// Additions for a point of which each waits for the one before.
+    pub waiting: f64,
+    /// What is read.
+    pub reads: Vec<Read>,
+}
+
+impl Reached {
+    /// Nothing but the points of the visit.
+    pub fn nothing() -> Self {
+        let map = IndexingMap::default();
+        let here = Place { from: WHERE, map, first_loop: 0, loops: Vec::new(), times: 1.0 };
+        Reached { places: vec![here], additions: 0.0, waiting: 0.0, reads: Vec::new() }
+    }
+
+    /// Walks from values up to parameters and to what is given.
+    pub fn new(fusion: &Fusion, values: &[InstrId], given: &[InstrId]) -> Self {
+        let computation = fusion.computation();
+        let mut wanted: Vec<Vec<usize>> = vec![Vec::new(); computation.instructions.len()];
+        for id in values {
+            wanted[id.index()] = vec![WHERE];
+        }
+        let given: HashSet<InstrId> = given.iter().copied().collect();
+        let mut reached = Reached::nothing();
+        let mut count = 0;
+        for id in computation.ids().rev().filter(|id| !given.contains(id)) {
+            let instruction = computation.instruction(id);
+            for place in std::mem::take(&mut wanted[id.index()]) {
+                count += 1;
+                reached.operation(computation, instruction, place);
+                match instruction.op {
+                    Op::Parameter { .. } => {
+                        reached.reads.extend(large(instruction).then_some(Read { parameter: id, place }))
+                    }
+                    _ if count > MOST_VALUES => {}
+                    _ => {
+                        for (operand, at) in reached.operands(computation, instruction, place) {
+                            let known = &mut wanted[operand.index()];
+                            known.extend((!known.contains(&at)).then_some(at));
+                        }
+                    }
+                }
+            }
+        }
+        reached
+    }
+
+    /// Counts an operation. What there is only one of is computed once, unless it takes long.
+    fn operation(&mut self, computation: &Computation, instruction: &Instruction, place: usize) {
+        let times = self.places[place].times;
+        let one = cost::per_element(computation, instruction);
+        match &instruction.op {
+            // A few elements are combined in straight-line code, for several results at a time.
+            op if cost::is_heavy(op) && cost::steps(computation, instruction) > SHORT_LOOP as f64 => {
+                self.waiting += times * one / 2.0;
+            }
+            Op::Transpose { .. } => {}
+            // Its operands are tried one after the other.
+            Op::Concatenate { .. } => self.additions += times * one.max(instruction.operands.len() as f64),
+            _ if large(instruction) => self.additions += times * one,
+            _ => {}
+        }
+    }
+
+    /// The operands and the places where they are needed.
+    fn operands(
+        &mut self,
+        computation: &Computation,
+        instruction: &Instruction,
+        place: usize,
+    ) -> Vec<(InstrId, usize)> {
+        let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
+        let own = instruction.shape.as_array().map(|array| &array.dims);
+        let stays = |operand: &InstrId| own.is_some() && dims(*operand) == own;
+        if matches!(instruction.op, Op::Tuple)
+            || (instruction.op.is_elementwise() && instruction.operands.iter().all(stays))
+        {
+            return instruction.operands.iter().map(|&operand| (operand, place)).collect();
+        }
+        let Ok(access) = access(computation, instruction) else {
+            return instruction.operands.iter().map(|&operand| (operand, place)).collect();
+        };
+        let loops: Vec<i64> = access.loops.iter().flatten().map(|variable| variable.bounds.size() as i64).collect();
+        let share = |operand: InstrId| match &instruction.op {
+            // One of them is chosen.
+            Op::Concatenate { .. } | Op::Pad { .. } => {
+                let elements = |it: &Instruction| cost::first_array(it).map_or(1, |array| array.element_count()) as f64;
+                (elements(computation.instruction(operand)) / elements(instruction).max(1.0)).min(1.0)
+            }
+            _ => 1.0,
+        };
+        let reads = access.reads.into_iter();
+        reads
+            .map(|read| (read.instruction, self.place(place, read.reading.map, &loops, share(read.instruction))))
+            .collect()
+    }
+
+    fn place(&mut self, from: usize, map: IndexingMap, loops: &[i64], share: f64) -> usize {
+        let around = &self.places[from];
+        // Whatever reads it this way reads it once.
+        let known = self.places.iter().position(|place| place.from == from && place.map == map);
+        if let Some(known) = known.filter(|&known| known != WHERE) {
+            return known;
+        }
+        if self.places.len() >= MOST_PLACES {
+            return from;
+        }
+        let turns = if map.ranges.is_empty() { 1.0 } else { loops.iter().map(|&size| size as f64).product() };
+        let times = around.times * turns * share;
+        let own = if map.ranges.is_empty() { &[] } else { loops };
+        let (first_loop, loops) = (around.loops.len(), [&around.loops, own].concat());
+        self.places.push(Place { from, map, first_loop, loops, times });
+        self.places.len() - 1
+    }
+}
+
+/// Whether there are several elements.
+fn large(instruction: &Instruction) -> bool {
+    cost::first_array(instruction).is_some_and(|array| array.element_count() > 1)
+}

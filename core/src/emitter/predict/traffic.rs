@@ -1,0 +1,359 @@
+//! Cache lines that threads touch: counted for a few neighbouring points, and so known for all.
+//!
+//! ```text
+//! group     points that are read together: a warp's threads with their lanes, or the turns of the innermost loop
+//! window    groups that follow each other in the next loop: whether they find the lines that others left in the cache
+//! ```
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::reached::{Reached, WHERE};
+use crate::cost::CACHED_BYTES;
+use crate::device::DeviceDescription;
+use crate::hlo::ArrayShape;
+use crate::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Program};
+
+/// Pieces of a line that a GPU's memory delivers one by one.
+const PIECES: i64 = 4;
+/// Most turns of a loop that are looked at.
+const MOST_TURNS: i64 = 32;
+/// Groups of a warp that are looked at.
+const WARP_GROUPS: i64 = 4;
+/// Most elements of one access of a GPU's thread.
+const MOST_LANES: i64 = 16;
+/// A loop of no more turns is written out, so that the loop around it is made of vectors.
+pub const SHORT_LOOP: i64 = 8;
+/// Points of loops that are written out, so that the loop around them is the one that has to begin and end.
+const WRITTEN_OUT: f64 = 32.0;
+/// Bytes of the smallest numbers that are computed with.
+const LEAST_COMPUTED: i64 = 4;
+
+/// Bytes of what is fetched at once.
+pub fn line_bytes(device: &DeviceDescription) -> i64 {
+    let line = i64::from(device.cache_line_bytes.max(PIECES as u32));
+    if device.is_single_threaded_block() { line } else { line / PIECES }
+}
+
+/// An array in memory.
+pub struct Array<'a> {
+    dims: &'a [i64],
+    element: i64,
+    /// All of it.
+    pub bytes: f64,
+}
+
+impl<'a> Array<'a> {
+    /// As a shape says.
+    pub fn of(shape: &'a ArrayShape) -> Self {
+        let element = shape.element_type.byte_size() as i64;
+        Array { dims: &shape.dims, element, bytes: shape.byte_size().max(0) as f64 }
+    }
+}
+
+/// The points of a visit.
+pub struct Extent<'a> {
+    map: &'a IndexingMap,
+    /// Results and constraints.
+    program: Program,
+    /// Threads and blocks that have points.
+    dims: [Interval; 2],
+    /// All points, those included that constraints leave out.
+    pub points: f64,
+    /// Points of a thread.
+    pub turns: f64,
+    /// Blocks that have points.
+    pub blocks: f64,
+    /// Points of the innermost loop, short ones with the loop around them.
+    pub innermost: f64,
+    /// Quotients and remainders that are computed for a point.
+    pub divisions: f64,
+}
+
+impl<'a> Extent<'a> {
+    /// Of a map of threads and blocks; `None` if there are no points.
+    pub fn new(map: &'a IndexingMap) -> Option<Self> {
+        let bounds = |dim: u32| {
+            let own = |c: &&Constraint| *c.expr.kind() == ExprKind::Dim(dim);
+            let constraints = map.constraints.iter().filter(own).map(|c| c.bounds);
+            constraints.fold(map.dims.get(dim as usize).map_or(Interval::point(0), |it| it.bounds), Interval::intersect)
+        };
+        let dims = [bounds(0), bounds(1)];
+        let size = |interval: &Interval| interval.size() as f64;
+        let turns: f64 = map.ranges.iter().map(|range| size(&range.bounds)).product();
+        let points = turns * dims.iter().map(size).product::<f64>();
+        let exprs: Vec<Expr> = map.results.iter().chain(map.constraints.iter().map(|c| &c.expr)).cloned().collect();
+        let (mut innermost, mut around) = (1.0, map.ranges.iter().rev().map(|range| size(&range.bounds)));
+        while innermost <= WRITTEN_OUT {
+            let Some(turns) = around.next() else { break };
+            innermost *= turns;
+        }
+        let blocks = size(&dims[1]);
+        let divisions = divisions(map, &exprs);
+        (points > 0.0).then(|| Extent {
+            program: Program::new(&exprs),
+            map,
+            dims,
+            points,
+            turns,
+            blocks,
+            innermost,
+            divisions,
+        })
+    }
+
+    /// Points that one instruction of a cpu's core takes together, where all arrays that are read allow it.
+    pub fn vector_lanes(&self, device: &DeviceDescription, reads: &[(Touched, f64, f64)]) -> f64 {
+        let widest = reads.iter().map(|(touched, ..)| touched.element).max().unwrap_or(0).max(LEAST_COMPUTED);
+        let fits = device.is_single_threaded_block() && reads.iter().all(|(touched, ..)| touched.is_vector());
+        if fits { f64::from(device.vector_bytes) / widest as f64 } else { 1.0 }
+    }
+}
+
+/// Quotients and remainders that are computed for a point: those of what depends on loops, once for each turn of the
+/// innermost loop that they depend on. Those of the innermost loop itself mostly cancel in the position in memory.
+fn divisions(map: &IndexingMap, exprs: &[Expr]) -> f64 {
+    let mut pending: Vec<&Expr> = exprs.iter().collect();
+    let mut found: HashSet<&Expr> = HashSet::new();
+    let mut count = 0.0;
+    while let Some(expr) = pending.pop() {
+        let kind = expr.kind();
+        let Some((a, b)) = kind.operands() else { continue };
+        let mut innermost = None;
+        if matches!(kind, ExprKind::FloorDiv(..) | ExprKind::Mod(..)) {
+            a.visit_leaves(&mut |leaf| {
+                if let ExprKind::Range(number) = *leaf {
+                    innermost = innermost.max(Some(number as usize));
+                }
+            });
+        }
+        if let Some(number) = innermost
+            && found.insert(expr)
+        {
+            let inside: f64 = map.ranges.iter().skip(number + 1).map(|range| range.bounds.size() as f64).product();
+            count += if inside > 1.0 { 1.0 / inside } else { 0.0 };
+        }
+        pending.extend([a, b]);
+    }
+    count
+}
+
+/// How an array is read or written.
+#[derive(Clone, Copy, Debug)]
+pub struct Touched {
+    /// Lines that a point asks the nearest cache for.
+    pub near: f64,
+    /// Lines that it takes from memory, as others found the rest in a cache.
+    pub far: f64,
+    /// Lines that it takes from elsewhere than the nearest cache.
+    pub missed: f64,
+    /// Points that are not left out.
+    pub active: f64,
+    /// Elements of one access of a thread.
+    pub lanes: f64,
+    /// Pieces of lines that an access of a warp is made of.
+    pub pieces: f64,
+    /// The same element for all points of a group.
+    pub is_fixed: bool,
+    /// Accesses for a vector: 1 of neighbours in memory, more of elements that are shuffled, none if elements are far apart.
+    pub shuffled: f64,
+    element: i64,
+}
+
+impl Touched {
+    /// Whether neighbours in the innermost loop are neighbours in memory, or the same.
+    pub fn is_vector(&self) -> bool {
+        self.is_fixed || self.shuffled > 0.0
+    }
+}
+
+/// A loop: of the visit, or of a place.
+#[derive(Clone, Copy)]
+enum Loop {
+    Range(usize),
+    Inner(usize),
+}
+
+/// Values of all variables.
+#[derive(Clone)]
+struct At {
+    dims: [i64; 2],
+    ranges: Vec<i64>,
+    inner: Vec<i64>,
+}
+
+impl At {
+    fn plus(&self, variable: Option<Loop>, by: i64) -> At {
+        let mut at = self.clone();
+        match variable {
+            Some(Loop::Range(number)) => at.ranges[number] = at.ranges[number].wrapping_add(by),
+            Some(Loop::Inner(number)) => at.inner[number] = at.inner[number].wrapping_add(by),
+            None => {}
+        }
+        at
+    }
+}
+
+/// What reading or writing an array at a place touches.
+pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, device: &DeviceDescription) -> Touched {
+    let mut positions = Positions::new(extent, reached, place, array);
+    let ranges = extent.map.ranges.iter().enumerate().map(|(n, range)| (Loop::Range(n), range.bounds.size() as i64));
+    let inner = reached.places[place].loops.iter().enumerate().map(|(n, &size)| (Loop::Inner(n), size));
+    let mut loops: Vec<(Loop, i64)> = ranges.chain(inner).filter(|&(_, size)| size > 1).collect();
+    let base = At {
+        dims: extent.dims.map(|interval| interval.lower),
+        ranges: extent.map.ranges.iter().map(|range| range.bounds.lower).collect(),
+        inner: vec![0; reached.places[place].loops.len()],
+    };
+    let is_cpu = device.is_single_threaded_block();
+    let per_line = (line_bytes(device) / array.element.max(1)).clamp(8, MOST_TURNS);
+    let last = loops.last().map(|&(variable, _)| variable);
+    let stride = positions.stride(&base, last);
+    let around = loops.len().checked_sub(2).map(|before| loops[before].0);
+    let shuffled = match loops.last() {
+        _ if stride == array.element => 1.0,
+        // As many vectors as the short loop has turns are made of each other in so many steps.
+        Some(&(_, size)) if size <= SHORT_LOOP && positions.stride(&base, around) == array.element => {
+            1.0 + (size as f64).log2()
+        }
+        _ => 0.0,
+    };
+    // What a thread takes at once.
+    let mut group: Vec<(Loop, i64)> = Vec::new();
+    let mut inner_turns = 1;
+    if is_cpu {
+        if let Some((variable, size)) = loops.pop() {
+            group.push((variable, size.min(per_line)));
+            inner_turns = size;
+        }
+    } else {
+        while let Some(&(variable @ Loop::Range(_), size)) = loops.last()
+            && inner_turns * size <= MOST_LANES
+        {
+            group.push((variable, size));
+            inner_turns *= size;
+            loops.pop();
+        }
+    }
+    let count: i64 = group.iter().map(|&(_, size)| size).product();
+    let threads = if is_cpu { 1 } else { (extent.dims[0].size() as i64).min(i64::from(device.warp_size)) };
+    let (next, turns) = match loops.last() {
+        Some(&(next, size)) => (Some(next), size.min(if is_cpu { per_line } else { WARP_GROUPS })),
+        None => (None, 1),
+    };
+    let line = line_bytes(device);
+    // Lines are counted from the first byte on: where an array begins in a line says nothing about the rest of it.
+    let origin = positions.of(&base, false).unwrap_or(0);
+    let (mut first, mut all, mut found, mut positions_of_first) = (HashSet::new(), HashSet::new(), 0, HashSet::new());
+    let mut of_thread = BTreeSet::new();
+    for turn in 0..turns {
+        for lane in 0..count {
+            for thread in 0..threads {
+                let mut at = base.plus(next, turn);
+                let mut rest = lane;
+                for &(variable, size) in &group {
+                    at = at.plus(Some(variable), rest % size);
+                    rest /= size;
+                }
+                at.dims[0] = at.dims[0].wrapping_add(thread);
+                let Some(position) = positions.of(&at, true) else { continue };
+                found += 1;
+                let number = position.wrapping_sub(origin).div_euclid(line);
+                all.insert(number);
+                if turn == 0 {
+                    first.insert(number);
+                    positions_of_first.insert(position);
+                    if thread == 0 {
+                        of_thread.insert(position);
+                    }
+                }
+            }
+        }
+    }
+    let of_group = (threads * count) as f64;
+    let fixed = positions_of_first.len() <= 1 && (count > 1 || !is_cpu);
+    let is_row = is_cpu && stride == array.element;
+    let near = if is_row { array.element as f64 / line as f64 } else { first.len() as f64 / of_group };
+    let again = all.len() as f64 / (first.len().max(1) as f64 * turns as f64);
+    // Lines of a group stay until the next group comes, if all of the innermost loop, or of all threads, fit.
+    let held = match is_cpu {
+        true => near * inner_turns as f64 * line as f64,
+        false => near * count as f64 * f64::from(device.max_threads_per_core) * line as f64,
+    };
+    let stays = held <= device.core_cache_bytes as f64 / 2.0;
+    let new = near * again.min(1.0);
+    let far = if stays { new } else { near };
+    let missed = match CACHED_BYTES as f64 {
+        nearest if array.bytes <= nearest => 0.0,
+        nearest if held <= nearest => new,
+        _ => near,
+    };
+    Touched {
+        near,
+        far,
+        missed,
+        active: found as f64 / (of_group * turns as f64),
+        lanes: if is_cpu { 1.0 } else { lanes(&of_thread, array.element) },
+        pieces: first.len() as f64,
+        is_fixed: fixed,
+        shuffled,
+        element: array.element,
+    }
+}
+
+/// Elements of one access of a thread that takes these: those that are neighbours.
+fn lanes(positions: &BTreeSet<i64>, element: i64) -> f64 {
+    let pairs = positions.iter().zip(positions.iter().skip(1));
+    let gaps = pairs.filter(|(a, b)| b.wrapping_sub(**a) != element).count();
+    positions.len().max(1) as f64 / (gaps + 1) as f64
+}
+
+/// From the values of variables to the byte that is touched.
+struct Positions<'a> {
+    extent: &'a Extent<'a>,
+    array: &'a Array<'a>,
+    of_visit: Program,
+    values: Vec<i64>,
+    /// From the visit to the place: maps, their first loops, and programs for their results.
+    steps: Vec<(&'a IndexingMap, usize, Program)>,
+}
+
+impl<'a> Positions<'a> {
+    fn new(extent: &'a Extent<'a>, reached: &'a Reached, place: usize, array: &'a Array<'a>) -> Self {
+        let mut steps = Vec::new();
+        let mut at = place;
+        while at != WHERE {
+            let place = &reached.places[at];
+            steps.push((&place.map, place.first_loop, Program::new(&place.map.results)));
+            at = place.from;
+        }
+        steps.reverse();
+        let values = vec![0; extent.map.results.len() + extent.map.constraints.len()];
+        Positions { extent, array, of_visit: extent.program.clone(), values, steps }
+    }
+
+    /// The byte, unless the visit leaves the point out.
+    fn of(&mut self, at: &At, constrained: bool) -> Option<i64> {
+        let map = self.extent.map;
+        let lower = |map: &IndexingMap| map.runtime.iter().map(|it| it.bounds.lower).collect::<Vec<i64>>();
+        self.of_visit.run(&at.dims, &at.ranges, &lower(map), &mut self.values);
+        let (index, constraints) = self.values.split_at(map.results.len());
+        if constrained && !map.constraints.iter().zip(constraints).all(|(c, &value)| c.bounds.contains(value)) {
+            return None;
+        }
+        let mut index = index.to_vec();
+        for (map, first_loop, program) in &mut self.steps {
+            let mut next = vec![0; map.results.len()];
+            program.run(&index, at.inner.get(*first_loop..).unwrap_or(&[]), &lower(map), &mut next);
+            index = next;
+        }
+        let dims = index.iter().zip(self.array.dims);
+        let element = dims.fold(0i64, |sum, (&i, &size)| sum.wrapping_mul(size).wrapping_add(i));
+        Some(element.wrapping_mul(self.array.element))
+    }
+
+    /// Bytes from one turn of a loop to the next.
+    fn stride(&mut self, base: &At, variable: Option<Loop>) -> i64 {
+        let (here, next) = (self.of(base, false), self.of(&base.plus(variable, 1), false));
+        here.zip(next).map_or(0, |(here, next)| next.wrapping_sub(here))
+    }
+}

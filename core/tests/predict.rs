@@ -1,0 +1,187 @@
+//! What predicted times must get right: ratios between plans for one fusion.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::*;
+use fusebox_core::hlo::{InstrId, parse_module};
+use fusebox_core::indexing::IndexingMap;
+
+const SUM: &str = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n";
+
+fn fusion(text: &str) -> Fusion {
+    Fusion::new("f", parse_module(&format!("{SUM}f {{ {text} }}"), "test.hlo").unwrap()).unwrap()
+}
+
+/// A plan whose only output is written at this map, of as many threads and blocks as that has.
+fn plan(written: &str) -> Plan {
+    let map: IndexingMap = written.parse().unwrap();
+    let [threads, blocks] = [0, 1].map(|dim| map.dims[dim].bounds.size());
+    let launch = LaunchDimensions { blocks, threads_per_block: threads as u32 };
+    Plan::new(launch, vec![OutputPlan::unique(map)])
+}
+
+fn visit(fusion: &Fusion, map: &str, value: &str, given: &[&str]) -> Visit {
+    let id = |name: &str| -> InstrId { fusion.computation().find(name).unwrap() };
+    Visit { map: map.parse().unwrap(), values: vec![id(value)], given: given.iter().map(|name| id(name)).collect() }
+}
+
+/// Microseconds beside the launch.
+fn time(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> f64 {
+    assert_eq!(check_plan(plan, fusion, device), Ok(()));
+    (predict(plan, fusion, device).seconds - fusebox_core::cost::LAUNCH_SECONDS) * 1e6
+}
+
+fn cpu() -> DeviceDescription {
+    DeviceDescription::cpu(2)
+}
+
+const ROWS: &str = "(th, bl)[row, point] -> (bl * 32 + row, point), domain: th in [0, 0], bl in [0, 31], row in [0, 31], \
+                    point in [0, 1023]";
+
+#[test]
+fn reading_across_memory_takes_longer_unless_the_array_is_small() {
+    let copy = fusion("x = f32[1024,1024] parameter(0)\n ROOT y = f32[1024,1024] negate(x)");
+    let turned = fusion("x = f32[1024,1024] parameter(0)\n ROOT y = f32[1024,1024] transpose(x), dimensions={1,0}");
+    let [along, across] = [&copy, &turned].map(|fusion| time(&plan(ROWS), fusion, &cpu()));
+    assert!(across > 4.0 * along, "{across} {along}");
+    let small =
+        "(th, bl)[row, point] -> (row, point), domain: th in [0, 0], bl in [0, 0], row in [0, 31], point in [0, 31]";
+    let copy = fusion("x = f32[32,32] parameter(0)\n ROOT y = f32[32,32] negate(x)");
+    let turned = fusion("x = f32[32,32] parameter(0)\n ROOT y = f32[32,32] transpose(x), dimensions={1,0}");
+    let [along, across] = [&copy, &turned].map(|fusion| time(&plan(small), fusion, &cpu()));
+    assert!(across > along && across < 8.0 * along, "{across} {along}");
+}
+
+#[test]
+fn threads_of_a_warp_that_read_across_memory_fetch_whole_pieces_of_lines() {
+    let written = "(th, bl)[] -> (bl floordiv 8, (bl mod 8) * 128 + th), domain: th in [0, 127], bl in [0, 8191]";
+    let copy = fusion("x = f32[1024,1024] parameter(0)\n ROOT y = f32[1024,1024] negate(x)");
+    let turned = fusion("x = f32[1024,1024] parameter(0)\n ROOT y = f32[1024,1024] transpose(x), dimensions={1,0}");
+    let gpu = DeviceDescription::sm(90);
+    let [along, across] = [&copy, &turned].map(|fusion| time(&plan(written), fusion, &gpu));
+    assert!(across > 2.0 * along && across < 10.0 * along, "{across} {along}");
+}
+
+/// One by one each addition waits for the one before; a kernel that keeps several partial sums says what it visits.
+#[test]
+fn a_sum_by_one_thread_waits_for_each_addition() {
+    let sums = fusion(
+        "x = f32[1024,1024] parameter(0)\n z = f32[] constant(0)
+         ROOT y = f32[1024] reduce(x, z), dimensions={1}, to_apply=add",
+    );
+    let one = plan("(th, bl)[row] -> (bl * 32 + row), domain: th in [0, 0], bl in [0, 31], row in [0, 31]");
+    let several = Plan { visits: vec![visit(&sums, ROWS, "x", &[])], ..one.clone() };
+    let [one, several] = [&one, &several].map(|plan| time(plan, &sums, &cpu()));
+    assert!(one > 4.0 * several, "{one} {several}");
+    let gpu = DeviceDescription::sm(90);
+    let alone = plan("(th, bl)[] -> (bl * 128 + th), domain: th in [0, 127], bl in [0, 7]");
+    let rows = "(th, bl)[step, lane] -> (bl, (step * 128 + th) * 4 + lane), domain: th in [0, 127], bl in [0, 1023], \
+                step in [0, 1], lane in [0, 3]";
+    let first = "(th, bl)[] -> (bl), domain: th in [0, 127], bl in [0, 1023], th in [0, 0]";
+    let shared = Plan { visits: vec![visit(&sums, rows, "x", &[])], ..plan(first) };
+    let [alone, shared] = [&alone, &shared].map(|plan| time(plan, &sums, &gpu));
+    assert!(alone > 10.0 * shared, "{alone} {shared}");
+}
+
+/// What one kernel computes for a row once, another computes for each of its elements.
+#[test]
+fn what_is_given_is_not_computed_again() {
+    let share = fusion(
+        "x = f32[1024,1024] parameter(0)\n z = f32[] constant(0)
+         s = f32[1024] reduce(x, z), dimensions={1}, to_apply=add
+         b = f32[1024,1024] broadcast(s), dimensions={0}
+         ROOT y = f32[1024,1024] divide(x, b)",
+    );
+    let visits = vec![visit(&share, ROWS, "x", &[]), visit(&share, ROWS, "y", &["s"])];
+    let [again, once] = [plan(ROWS), Plan { visits, ..plan(ROWS) }].map(|plan| time(&plan, &share, &cpu()));
+    assert!(again > 100.0 * once, "{again} {once}");
+}
+
+#[test]
+fn cores_share_blocks_and_the_last_round_may_leave_some_idle() {
+    let exps = fusion("x = f32[1536] parameter(0)\n ROOT y = f32[1536] exponential(x)");
+    let blocks = |count: i64| {
+        let share = 1536 / count;
+        let map = format!(
+            "(th, bl)[i] -> (bl * {share} + i), domain: th in [0, 0], bl in [0, {}], i in [0, {}]",
+            count - 1,
+            share - 1
+        );
+        time(&plan(&map), &exps, &cpu())
+    };
+    let (one, two, three) = (blocks(1), blocks(2), blocks(3));
+    assert!((1.9..2.1).contains(&(one / two)) && (1.2..1.5).contains(&(three / two)), "{one} {two} {three}");
+}
+
+#[test]
+fn lines_that_are_only_written_need_not_be_read_first() {
+    let copy = fusion("x = f32[8192,1024] parameter(0)\n ROOT y = f32[8192,1024] negate(x)");
+    let rows = "(th, bl)[row, point] -> (bl * 256 + row, point), domain: th in [0, 0], bl in [0, 31], row in [0, 255], \
+                point in [0, 1023]";
+    let past = Plan { work: Work { past_caches: true, ..Work::default() }, ..plan(rows) };
+    let [usual, past] = [&plan(rows), &past].map(|plan| time(plan, &copy, &cpu()));
+    assert!((1.4..1.6).contains(&(usual / past)), "{usual} {past}");
+}
+
+#[test]
+fn other_work_counts() {
+    let copy = fusion("x = f32[4096] parameter(0)\n ROOT y = f32[4096] negate(x)");
+    let written = "(th, bl)[] -> (bl * 128 + th), domain: th in [0, 127], bl in [0, 31]";
+    let gpu = DeviceDescription::sm(90);
+    let with = |work: Work| time(&Plan { work, ..plan(written) }, &copy, &gpu);
+    let none = with(Work::default());
+    for work in [
+        Work { additions: 1e7, ..Work::default() },
+        Work { tile_bytes: 1e8, ..Work::default() },
+        Work { waits: 100.0, ..Work::default() },
+        Work { atomics: 1e6, ..Work::default() },
+        Work { unordered: true, ..Work::default() },
+    ] {
+        assert!(with(work.clone()) > 2.0 * none, "{work:?}");
+    }
+    // Whatever a plugin says, the answer is a time.
+    for nonsense in [f64::NAN, f64::INFINITY, -1e30] {
+        let work = Work { additions: nonsense, tile_bytes: nonsense, waits: nonsense, ..Work::default() };
+        assert_eq!(with(work), none);
+    }
+}
+
+#[test]
+fn the_fastest_comes_first_and_of_those_as_fast_the_first_by_name() {
+    let mut list = [(1.07, 'a'), (1.0, 'c'), (1.04, 'b'), (1.1, 'd'), (5.0, 'a')];
+    order(&mut list, |it| it.0, |a, b| a.1.cmp(&b.1));
+    assert_eq!(list, [(1.04, 'b'), (1.0, 'c'), (1.07, 'a'), (1.1, 'd'), (5.0, 'a')]);
+}
+
+#[test]
+fn everything_is_moved_once_where_nobody_says_more_and_an_update_moves_what_it_updates() {
+    let device = DeviceDescription { memory_bandwidth: 1e9, ..DeviceDescription::cpu(1) };
+    let unsaid = |text: &str, output| {
+        let plan = Plan::new(LaunchDimensions { blocks: 1, threads_per_block: 1 }, vec![output]);
+        predict_unsaid(&plan, &fusion(text), &device)
+    };
+    let map = IndexingMap::identity(&[1000]);
+    let copy = unsaid("x = f32[1000] parameter(0)\n ROOT n = f32[1000] negate(x)", OutputPlan::unique(map));
+    assert_eq!((copy.read, copy.written), (4000, 4000));
+    assert!((copy.seconds - fusebox_core::cost::LAUNCH_SECONDS - 8e-6).abs() < 1e-12);
+    let update = unsaid(
+        "x = f32[1000] parameter(0)\n u = f32[10] parameter(1)\n i = s32[] parameter(2)
+         ROOT d = f32[1000] dynamic-update-slice(x, u, i)",
+        OutputPlan::in_place(IndexingMap::identity(&[10]), 0),
+    );
+    assert_eq!((update.read, update.written), (44, 40));
+}
+
+#[test]
+fn visits_must_be_of_the_launch_and_of_the_fusion() {
+    let copy = fusion("x = f32[1024,1024] parameter(0)\n ROOT y = f32[1024,1024] negate(x)");
+    let fault =
+        |visit: Visit| check_visits(&Plan { visits: vec![visit], ..plan(ROWS) }, &copy).unwrap_err().to_string();
+    let good = visit(&copy, ROWS, "x", &[]);
+    assert!(fault(Visit { given: vec![InstrId(9)], ..good.clone() }).contains("none of the fusion"));
+    let flat = "(th, bl)[row] -> (bl), domain: th in [0, 0], bl in [0, 31], row in [0, 0]";
+    assert!(fault(Visit { map: flat.parse().unwrap(), ..good.clone() }).contains("no index of x"));
+    let other = ROWS.replace("bl in [0, 31]", "bl in [0, 7]");
+    assert!(fault(Visit { map: other.parse().unwrap(), ..good }).contains("the launch says"));
+}
