@@ -3,9 +3,9 @@
 //! ```text
 //! failed     those that have no plan: they are tried first, so that their failure is reported
 //! claimed    those of an interface before 1.1 whose score is above that of the former loop emitter, the highest first
-//! predicted  all others of today, the fastest first; those that compute each result by itself give way to those that say
-//!            what they visit, which are made for such a fusion, if these take about as long; of equal times by kind, name
-//!            and version
+//! predicted  all others of today, the fastest first; those that compute each result by itself give way to those that are
+//!            made for such a fusion, if these take about as long: that say what they visit, or ask for an operation in it;
+//!            of equal times by kind, name and version
 //! others     those of an interface before 1.1 that claim no more than the loop emitter did
 //! ```
 //!
@@ -18,6 +18,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Configuration, FORMER_LOOP, Fusion, Plan, Prediction, Verdict, check_visits, order, predict, predict_unsaid,
 };
+use fusebox_core::hlo::Opcode;
 use semver::Version;
 
 use crate::carrier::LoadedEmitter;
@@ -97,9 +98,15 @@ impl Ranked {
         }
     }
 
-    /// Whether its plan says nothing of what is visited.
-    fn computes_one_by_one(&self) -> bool {
-        self.planned.as_ref().is_some_and(|it| it.as_ref().is_ok_and(|(plan, _)| plan.visits.is_empty()))
+    /// Whether its plan says nothing of what is visited, and it asks for no operation in the fusion.
+    fn computes_one_by_one(&self, emitters: &[LoadedEmitter], fusion: &Fusion) -> bool {
+        let emitter = &emitters[self.emitter];
+        let is_wanted = |opcode: Opcode| emitter.heroes().contains(&opcode) || emitter.anchors().contains(&opcode);
+        let visits_nothing = |planned: &Result<(Plan, Prediction), Failure>| {
+            planned.as_ref().is_ok_and(|(plan, _)| plan.visits.is_empty())
+        };
+        self.planned.as_ref().is_some_and(visits_nothing)
+            && !fusion.computation().instructions.iter().any(|instruction| is_wanted(instruction.opcode()))
     }
 
     fn seconds(&self) -> f64 {
@@ -119,8 +126,9 @@ pub(crate) fn rank(
             taker.planned = Some(taker.plan(&emitters[taker.emitter], fusion, device));
         }
     }
+    let of_any = |it: &Ranked| it.computes_one_by_one(emitters, fusion);
     let otherwise = |a: &Ranked, b: &Ranked| {
-        let made_for_it = a.computes_one_by_one().cmp(&b.computes_one_by_one());
+        let made_for_it = of_any(a).cmp(&of_any(b));
         let by_name = || by_name(&emitters[a.emitter], &emitters[b.emitter]);
         made_for_it.then(a.seconds().total_cmp(&b.seconds())).then_with(by_name)
     };
