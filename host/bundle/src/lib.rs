@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 use fusebox_emitter_concatenate as _;
+use fusebox_emitter_contraction as _;
 use fusebox_emitter_dynamic_update_slice as _;
 use fusebox_emitter_input_slices as _;
 use fusebox_emitter_loop as _;
@@ -19,6 +20,7 @@ use fusebox_core::emitter::Emitter;
 pub const ORDER: &[&str] = &[
     "loop",
     "concatenate",
+    "contraction",
     "dynamic-update-slice",
     "input-slices",
     "row-reduce",

@@ -1,0 +1,281 @@
+//! The loops of a block.
+//!
+//! ```text
+//! for tile of the block
+//!   for steps, tile_k at a time
+//!     pack the right operand's columns of the tile
+//!     for rows, as many as a register tile has
+//!       pack the left operand's rows
+//!       for columns, as many as a register tile has
+//!         sums = 0, or what earlier steps gave
+//!         for step: sums += left * right
+//!       after the last steps: write what the host makes of the sums
+//! ```
+//!
+//! Lines that a tile has too many are multiplied with whatever stands there, and never written.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::emitter::{EmitError, Fusion, Kernel};
+
+use crate::convert::convert;
+use crate::multiply::{Packed, multiply};
+use crate::pack::{Part, Source, each};
+use crate::problem::Problem;
+use crate::tiles::Tiles;
+
+/// Everything declared.
+struct Block<'a> {
+    problem: &'a Problem,
+    tiles: &'a Tiles,
+    left: Source<'a>,
+    right: Source<'a>,
+    /// One for each group of roots.
+    epilogues: Vec<Subgraph>,
+}
+
+/// Tensors that change.
+#[derive(Clone)]
+struct State {
+    left: Value,
+    right: Value,
+    turned: Value,
+    sums: Value,
+    outputs: Vec<Value>,
+}
+
+impl State {
+    fn list(&self) -> Vec<Value> {
+        [&[self.left, self.right, self.turned, self.sums], self.outputs.as_slice()].concat()
+    }
+
+    fn of(list: &[Value]) -> State {
+        State { left: list[0], right: list[1], turned: list[2], sums: list[3], outputs: list[4..].to_vec() }
+    }
+}
+
+/// A tile: where it begins, and how much of it there is.
+#[derive(Clone, Copy)]
+struct Tile {
+    batch: Value,
+    row: Value,
+    rows: Value,
+    column: Value,
+    columns: Value,
+}
+
+/// The kernel.
+pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel, EmitError> {
+    let mut kernel = KernelBuilder::new(fusion);
+    let [left, right] = [0, 1].map(|side| {
+        let operand = &problem.operands[side];
+        Source { operand, function: kernel.values(&[operand.instruction]), sum: problem.sum }
+    });
+    let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
+    let block = Block { problem, tiles, left, right, epilogues };
+    let (number, outputs) = (kernel.block(), kernel.outputs().to_vec());
+    let b: &mut FunctionBuilder = &mut kernel;
+    let state = block.start(b, outputs);
+    let (share, all, one) = (b.index(tiles.share), b.index(tiles.tiles()), b.index(1));
+    let first = b.muli(number, share);
+    let end = b.addi(first, share);
+    let end = if tiles.tiles() % tiles.share == 0 { end } else { b.minsi(end, all) };
+    let written = b.scf_for(first, end, one, &state.list(), |b, tile, state| {
+        let place = b.apply_indexing(&tiles.place(), &[tile]);
+        let (row, column) = (place[1], place[2]);
+        let rows = rest(b, row, problem.sizes.rows, tiles.tile_m);
+        let columns = rest(b, column, problem.sizes.columns, tiles.tile_n);
+        block.tile(b, Tile { batch: place[0], row, rows, column, columns }, State::of(state)).list()
+    });
+    kernel.finish(&State::of(&written).outputs)
+}
+
+/// What is left of `size` from `first` on, `most` at most.
+fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
+    let count = b.index(most.min(size));
+    match size % most {
+        0 => count,
+        _ => {
+            let size = b.index(size);
+            let rest = b.subi(size, first);
+            b.minsi(rest, count)
+        }
+    }
+}
+
+impl Block<'_> {
+    /// Room for everything. Lines that are never packed hold zeros, with which processors multiply as fast as with any number.
+    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
+        let tiles = self.tiles;
+        let scalar = Scalar::of_element(self.problem.sum);
+        let left = b.allocate_shared(&tiles.left_dims(), scalar);
+        let right = b.allocate_shared(&tiles.right_dims(), scalar);
+        let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1, 1]), scalar);
+        let sums = b.allocate_shared(&tiles.sum_dims(), scalar);
+        let zero = b.zero(&scalar.into());
+        let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| match is_wanted {
+            true => filled(b, tensor, zero),
+            false => tensor,
+        };
+        let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
+        let right = fill(b, right, self.problem.sizes.columns % tiles.width() != 0);
+        State { left, right, turned, sums, outputs }
+    }
+
+    fn tile(&self, b: &mut FunctionBuilder, tile: Tile, state: State) -> State {
+        let (zero, steps, chunk) = (b.index(0), b.index(self.problem.sizes.steps), b.index(self.tiles.tile_k));
+        let state = b.scf_for(zero, steps, chunk, &state.list(), |b, step, state| {
+            let count = rest(b, step, self.problem.sizes.steps, self.tiles.tile_k);
+            self.chunk(b, tile, (step, count), State::of(state)).list()
+        });
+        State::of(&state)
+    }
+
+    /// Some steps of a tile.
+    fn chunk(&self, b: &mut FunctionBuilder, tile: Tile, (step, steps): (Value, Value), state: State) -> State {
+        let tiles = self.tiles;
+        let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
+        let [right, turned] = self.right.pack_right(b, tiles, &columns, [state.right, state.turned]);
+        let state = State { right, turned, ..state };
+        let (zero, height) = (b.index(0), b.index(tiles.height));
+        let state = b.scf_for(zero, tile.rows, height, &state.list(), |b, row, state| {
+            let mut state = State::of(state);
+            let lines = rest_of(b, tile.rows, row, height, self.problem.sizes.rows % tiles.height == 0);
+            let rows = Part { line: b.addi(tile.row, row), lines, ..columns };
+            state.left = self.left.pack_left(b, tiles, &rows, state.left);
+            state.sums = self.sums(b, tile, row, (step, steps), &state);
+            self.finished(b, tile, row, lines, step, state).list()
+        });
+        State::of(&state)
+    }
+
+    /// The row of the sums where those of a register tile begin.
+    fn first_sum(&self, b: &mut FunctionBuilder, row: Value) -> Value {
+        if self.tiles.chunks() > 1 { row } else { b.index(0) }
+    }
+
+    /// All register tiles beside each other.
+    fn sums(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: Tile,
+        row: Value,
+        (step, steps): (Value, Value),
+        state: &State,
+    ) -> Value {
+        let tiles = self.tiles;
+        let width = b.index(tiles.width());
+        let panels = b.ceildivsi(tile.columns, width);
+        let first = self.first_sum(b, row);
+        each(b, panels, state.sums, |b, panel, sums| {
+            let column = b.muli(panel, width);
+            let places: Vec<[Value; 2]> = (0..tiles.height)
+                .flat_map(|row| (0..tiles.vectors).map(move |vector| (row, vector * tiles.lanes)))
+                .map(|(row, lane)| {
+                    let (row, lane) = (b.index(row), b.index(lane));
+                    [b.addi(first, row), b.addi(column, lane)]
+                })
+                .collect();
+            let before = self.before(b, step, &places, sums);
+            let packed = Packed { left: state.left, right: state.right, panel, steps };
+            let after = multiply(b, tiles, self.left.operand.runs_along_steps, &packed, &before);
+            places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
+        })
+    }
+
+    /// Sums so far: zero before the first steps.
+    fn before(&self, b: &mut FunctionBuilder, step: Value, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
+        let lanes = self.tiles.lanes;
+        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum));
+        let nothing = b.zero(&ty);
+        if self.tiles.chunks() == 1 {
+            return vec![nothing; places.len()];
+        }
+        let zero = b.index(0);
+        let is_first = b.cmpi(IntPredicate::Eq, step, zero);
+        b.scf_if(
+            is_first,
+            &vec![ty; places.len()],
+            |_| vec![nothing; places.len()],
+            |b| places.iter().map(|place| b.vector_read(sums, place, lanes)).collect(),
+        )
+    }
+
+    /// After the last steps, the results of a register tile's rows.
+    fn finished(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: Tile,
+        row: Value,
+        rows: Value,
+        step: Value,
+        state: State,
+    ) -> State {
+        if self.tiles.chunks() == 1 {
+            let outputs = self.results(b, tile, row, rows, &state);
+            return State { outputs, ..state };
+        }
+        let last = b.index((self.tiles.chunks() - 1) * self.tiles.tile_k);
+        let is_last = b.cmpi(IntPredicate::Eq, step, last);
+        let types = b.types_of(&state.outputs);
+        let outputs =
+            b.scf_if(is_last, &types, |b| self.results(b, tile, row, rows, &state), |_| state.outputs.clone());
+        State { outputs, ..state }
+    }
+
+    fn results(&self, b: &mut FunctionBuilder, tile: Tile, row: Value, rows: Value, state: &State) -> Vec<Value> {
+        let (zero, one) = (b.index(0), b.index(1));
+        let first = self.first_sum(b, row);
+        b.scf_for(zero, rows, one, &state.outputs, |b, line, outputs| {
+            let sum_row = b.addi(first, line);
+            let line = b.addi(row, line);
+            let line = b.addi(tile.row, line);
+            b.scf_for(zero, tile.columns, one, outputs, |b, column, outputs| {
+                let sum = b.extract(state.sums, &[sum_row, column]);
+                let column = b.addi(tile.column, column);
+                self.written(b, [tile.batch, line, column], sum, outputs)
+            })
+        })
+    }
+
+    /// Writes what becomes of one sum.
+    fn written(&self, b: &mut FunctionBuilder, point: [Value; 3], sum: Value, outputs: &[Value]) -> Vec<Value> {
+        let value = convert(b, self.problem.sum, self.problem.result, sum);
+        let mut outputs = outputs.to_vec();
+        for (roots, epilogue) in self.problem.roots.iter().zip(&self.epilogues) {
+            let index = b.apply_indexing(&roots.at, &point);
+            let results = b.call_subgraph(epilogue, &index, &[value]);
+            for (&output, result) in roots.outputs.iter().zip(results) {
+                outputs[output] = b.insert(result, outputs[output], &index);
+            }
+        }
+        outputs
+    }
+}
+
+/// What is left of `count` from `first` on, `most` at most; that many where nothing is left over.
+fn rest_of(b: &mut FunctionBuilder, count: Value, first: Value, most: Value, is_even: bool) -> Value {
+    if is_even {
+        return most;
+    }
+    let rest = b.subi(count, first);
+    b.minsi(rest, most)
+}
+
+/// Every element of a tensor one value.
+fn filled(b: &mut FunctionBuilder, tensor: Value, value: Value) -> Value {
+    let dims = b.type_of(tensor).dims().to_vec();
+    let outer: i64 = dims[..dims.len() - 1].iter().product();
+    let map = fusebox_core::indexing::IndexingMap::from_tensor_sizes(
+        fusebox_core::indexing::delinearize(&fusebox_core::indexing::Expr::dim(0), &dims[..dims.len() - 1]),
+        &[outer],
+        &[],
+    );
+    let (outer, inner) = (b.index(outer), b.index(dims[dims.len() - 1]));
+    each(b, outer, tensor, |b, line, tensor| {
+        let line = b.apply_indexing(&map, &[line]);
+        each(b, inner, tensor, |b, i, tensor| {
+            let index = [line.as_slice(), &[i]].concat();
+            b.insert(value, tensor, &index)
+        })
+    })
+}

@@ -1,0 +1,294 @@
+//! Sizes of tiles, blocks and knobs, and the plan that follows.
+//!
+//! ```text
+//! block            `share` tiles of the result, one after another
+//! tile             `tile_m` rows times `tile_n` columns, over all steps, `tile_k` of them at a time
+//! register tile    `height` rows times `vectors` registers of columns
+//! ```
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
+
+use crate::problem::{Problem, Roots, Sizes};
+
+const TILE_M: &str = "tile_m";
+const TILE_N: &str = "tile_n";
+const TILE_K: &str = "tile_k";
+/// Registers of a row of the register tile where there are many rows, and where each of them is packed step by step.
+const VECTORS: i64 = 2;
+const VECTORS_BY_STEPS: i64 = 3;
+/// Registers of a row where there are few rows: sums that are added to by turns hide the latency of an addition.
+const MOST_VECTORS: i64 = 8;
+/// Bytes of a packed line of steps: a register tile's lines stay in the nearest cache.
+const LINE_BYTES: i64 = 1024;
+/// Bytes of a tile's columns of one step, and as many rows: what is packed is used often.
+const TILE_BYTES: i64 = 1024;
+/// Bytes that lines are longer than a power of two, lest they fall into the same sets of a cache.
+pub const SKEW_BYTES: i64 = 64;
+/// Blocks per core, so that an unlucky one does not matter.
+const BLOCKS_PER_CORE: i64 = 8;
+/// Products of a block that is worth a turn of its own.
+const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
+/// Products from which every core is worth waking.
+const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
+
+/// Everything that is chosen.
+#[derive(Clone, Debug)]
+pub struct Tiles {
+    /// Elements of a register.
+    pub lanes: i64,
+    /// Registers of a row of the register tile.
+    pub vectors: i64,
+    /// Rows of the register tile.
+    pub height: i64,
+    pub tile_m: i64,
+    pub tile_n: i64,
+    pub tile_k: i64,
+    /// Tiles of a block.
+    pub share: i64,
+    /// Tiles of a batch, along rows and along columns.
+    grid: [i64; 2],
+    sizes: Sizes,
+    /// Bytes of a sum.
+    bytes: i64,
+    /// Whether the left operand is packed in lines of steps.
+    by_lines: bool,
+    /// Whether the right operand is turned while it is packed.
+    turns: bool,
+}
+
+impl Tiles {
+    /// Chooses what the configuration leaves open.
+    ///
+    /// # Errors
+    /// If a knob has an impossible value, or the tiles do not fit.
+    pub fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        let mut tiles = Tiles::of_registers(problem, device);
+        let Sizes { rows, columns, steps, .. } = tiles.sizes;
+        let (width, height) = (tiles.width(), tiles.height);
+        let most = tiles.spread(device);
+        let up = |size: i64, unit: i64| ceil_div(size, unit) * unit;
+        tiles.tile_m = up(knobs.knob(TILE_M, 1..=up(rows, height))?.unwrap_or(most[0]), height);
+        tiles.tile_n = up(knobs.knob(TILE_N, 1..=up(columns, width))?.unwrap_or(most[1]), width);
+        let chunks = ceil_div(steps, (LINE_BYTES / tiles.bytes).max(1));
+        tiles.tile_k = knobs.knob(TILE_K, 1..=steps)?.unwrap_or(ceil_div(steps, chunks));
+        tiles.grid = [ceil_div(rows, tiles.tile_m), ceil_div(columns, tiles.tile_n)];
+        tiles.share = tiles.share(device);
+        let (needed, limit) = (tiles.shared_bytes(), i64::from(device.shared_bytes_per_block));
+        match needed > limit {
+            true => Err(EmitError::new(format!(
+                "tiles of {} by {} by {} take {needed} bytes, a block has {limit}",
+                tiles.tile_m, tiles.tile_n, tiles.tile_k
+            ))),
+            false => Ok(tiles),
+        }
+    }
+
+    /// The register tile: as large as the registers hold with the operands beside it.
+    fn of_registers(problem: &Problem, device: &DeviceDescription) -> Tiles {
+        let sizes = problem.sizes;
+        let bytes = problem.sum.byte_size() as i64;
+        let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
+        let registers = i64::from(device.registers.max(16));
+        let [left, right] = &problem.operands;
+        let needed = ceil_div(sizes.columns, lanes);
+        let usual = if left.runs_along_steps { VECTORS } else { VECTORS_BY_STEPS };
+        // Beside the sums: a row of the right operand, an element of the left one, one to spare.
+        let rows_beside = |vectors: i64| ((registers - vectors - 1) / vectors).max(1);
+        let tall = |vectors: i64| {
+            let most = rows_beside(vectors).min(rows_beside(VECTORS));
+            if left.runs_along_steps { most } else { 8.min(most) }
+        };
+        let (vectors, height) = match tall(usual) {
+            // Few rows: more registers in each.
+            most if sizes.rows * 2 <= most => {
+                let wide = ((registers - 1) / (sizes.rows + 1)).min(MOST_VECTORS);
+                (wide.min(needed).max(1), sizes.rows)
+            }
+            _ => {
+                let vectors = usual.min(needed);
+                let most = tall(vectors);
+                (vectors, ceil_div(sizes.rows, ceil_div(sizes.rows, most)))
+            }
+        };
+        let (by_lines, turns) = (left.runs_along_steps, right.runs_along_steps);
+        let (tile_m, tile_n, tile_k, share, grid) = (height, vectors * lanes, 1, 1, [1, 1]);
+        Tiles { lanes, vectors, height, tile_m, tile_n, tile_k, share, grid, sizes, bytes, by_lines, turns }
+    }
+
+    /// Rows and columns of a tile: large ones, as long as there are enough for all cores.
+    fn spread(&self, device: &DeviceDescription) -> [i64; 2] {
+        let Sizes { batch, rows, columns, .. } = self.sizes;
+        let units = [self.height, self.width()];
+        let panels = [ceil_div(rows, units[0]), ceil_div(columns, units[1])];
+        let cores = i64::from(device.core_count);
+        let products = self.products();
+        let least = if products >= PRODUCTS_FOR_ALL_CORES { cores } else { 1 };
+        let wanted = (products / PRODUCTS_PER_BLOCK).clamp(least, cores * BLOCKS_PER_CORE);
+        let most = (TILE_BYTES / self.bytes).max(1);
+        let mut parts = [ceil_div(rows, most.max(units[0])), ceil_div(columns, most.max(units[1]))];
+        let size = |parts: [i64; 2], side: usize| ceil_div(panels[side], parts[side]) * units[side];
+        while batch * parts[0] * parts[1] < wanted {
+            let longer = usize::from(size(parts, 1) > size(parts, 0));
+            let Some(side) = [longer, 1 - longer].into_iter().find(|&side| parts[side] < panels[side]) else { break };
+            parts[side] = (parts[side] * 2).min(panels[side]);
+        }
+        [size(parts, 0), size(parts, 1)]
+    }
+
+    /// Small tiles share a block.
+    fn share(&self, device: &DeviceDescription) -> i64 {
+        let of_tile = self.tile_m * self.tile_n * self.sizes.steps;
+        let enough = ceil_div(self.tiles(), i64::from(device.core_count) * BLOCKS_PER_CORE);
+        (PRODUCTS_FOR_ALL_CORES / of_tile.max(1)).clamp(1, enough.max(1))
+    }
+
+    fn products(&self) -> i64 {
+        let Sizes { batch, rows, columns, steps } = self.sizes;
+        [batch, rows, columns, steps].iter().product()
+    }
+
+    /// All tiles.
+    pub fn tiles(&self) -> i64 {
+        self.sizes.batch * self.grid[0] * self.grid[1]
+    }
+
+    fn blocks(&self) -> i64 {
+        ceil_div(self.tiles(), self.share)
+    }
+
+    /// Columns of a register tile.
+    pub fn width(&self) -> i64 {
+        self.lanes * self.vectors
+    }
+
+    /// Steps of a tile are taken in so many parts.
+    pub fn chunks(&self) -> i64 {
+        ceil_div(self.sizes.steps, self.tile_k)
+    }
+
+    /// Elements that make lines longer than a power of two.
+    fn skew(&self) -> i64 {
+        SKEW_BYTES / self.bytes
+    }
+
+    /// Steps that there is room for: whole registers of them.
+    fn room(&self) -> i64 {
+        ceil_div(self.tile_k, self.lanes) * self.lanes
+    }
+
+    /// Dimensions of the packed left operand: `[row, step]` of one register tile, or `[step, row]`.
+    pub fn left_dims(&self) -> [i64; 2] {
+        if self.by_lines { [self.height, self.room() + self.skew()] } else { [self.tile_k, self.height] }
+    }
+
+    /// Dimensions of the packed right operand: `[register tile, step, column]`.
+    pub fn right_dims(&self) -> [i64; 3] {
+        [self.tile_n / self.width(), self.room(), self.width()]
+    }
+
+    /// Dimensions of what is turned at once: `[column, step]`.
+    pub fn turned_dims(&self) -> Option<[i64; 2]> {
+        self.turns.then(|| [self.lanes, self.room() + self.skew()])
+    }
+
+    /// Dimensions of the sums. Those of one register tile's rows are enough where all steps are taken at once.
+    pub fn sum_dims(&self) -> [i64; 2] {
+        [if self.chunks() > 1 { self.tile_m } else { self.height }, self.tile_n + self.skew()]
+    }
+
+    fn shared_bytes(&self) -> i64 {
+        let count = |dims: &[i64]| dims.iter().product::<i64>();
+        let turned = self.turned_dims().map_or(0, |dims| count(&dims));
+        (count(&self.left_dims()) + count(&self.right_dims()) + turned + count(&self.sum_dims())) * self.bytes
+    }
+
+    /// `(tile) -> (batch, first row, first column)`
+    pub fn place(&self) -> IndexingMap {
+        let [batch, row, column] = self.place_of(Expr::dim(0));
+        IndexingMap::from_tensor_sizes(vec![batch, row, column], &[self.tiles()], &[]).simplify()
+    }
+
+    fn place_of(&self, tile: Expr) -> [Expr; 3] {
+        let [down, across] = self.grid;
+        [
+            tile.clone().floor_div(down * across),
+            tile.clone().floor_div(across).modulo(down) * self.tile_m,
+            tile.modulo(across) * self.tile_n,
+        ]
+    }
+
+    /// The plan.
+    pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+        let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+        for roots in &problem.roots {
+            outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(self.written(roots)))));
+        }
+        outputs.sort_by_key(|(output, _)| *output);
+        let Sizes { batch, rows, columns, steps } = self.sizes;
+        Plan {
+            launch: LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 },
+            shared_bytes: self.shared_bytes() as u32,
+            outputs: outputs.into_iter().map(|(_, output)| output).collect(),
+            vector_lanes: 1,
+            configuration: self.configuration(),
+            alternatives: self.alternatives(problem, device),
+            notes: vec![format!(
+                "{batch} products of {rows} by {steps} by {columns}, {} by {} sums in registers",
+                self.height,
+                self.width()
+            )],
+        }
+    }
+
+    fn configuration(&self) -> Configuration {
+        Configuration::from([(TILE_M, self.tile_m), (TILE_N, self.tile_n), (TILE_K, self.tile_k)])
+    }
+
+    /// Tiles of half and of twice the size, as far as they fit.
+    fn alternatives(&self, problem: &Problem, device: &DeviceDescription) -> Vec<Configuration> {
+        let own = self.configuration();
+        let (height, width) = (self.height, self.width());
+        let scaled = |size: i64, unit: i64, most: i64, (by, of): (i64, i64)| {
+            (ceil_div(size * by, of * unit) * unit).min(ceil_div(most, unit) * unit)
+        };
+        let Sizes { rows, columns, steps, .. } = self.sizes;
+        let others = [(1, 2), (2, 1)].into_iter().flat_map(|by| {
+            [
+                own.with(TILE_M, scaled(self.tile_m, height, rows, by)),
+                own.with(TILE_N, scaled(self.tile_n, width, columns, by)),
+                own.with(TILE_K, scaled(self.tile_k, 1, steps, by)),
+            ]
+        });
+        let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();
+        own.others(others.filter(fits))
+    }
+
+    /// `(th, bl)[tile, row, column] -> index of the results`
+    fn written(&self, roots: &Roots) -> IndexingMap {
+        let Sizes { rows, columns, .. } = self.sizes;
+        let tile = Expr::dim(1) * self.share + Expr::range(0);
+        let [batch, row, column] = self.place_of(tile.clone());
+        let (row, column) = (row + Expr::range(1), column + Expr::range(2));
+        let point = [batch, row.clone(), column.clone()];
+        let mut map = IndexingMap {
+            dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
+            ranges: vec![
+                Variable::named("tile", self.share),
+                Variable::named("row", self.tile_m.min(rows)),
+                Variable::named("column", self.tile_n.min(columns)),
+            ],
+            results: roots.at.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect(),
+            ..IndexingMap::default()
+        };
+        let limits = [
+            (self.blocks() * self.share > self.tiles(), tile, self.tiles()),
+            (self.grid[0] * self.tile_m > rows && self.grid[0] > 1, row, rows),
+            (self.grid[1] * self.tile_n > columns && self.grid[1] > 1, column, columns),
+        ];
+        let limits = limits.into_iter().filter(|(is_needed, ..)| *is_needed);
+        map.constraints.extend(limits.map(|(_, expr, size)| Constraint::new(expr, Interval::from_size(size))));
+        map.simplify()
+    }
+}
