@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for tile of the block
-//!   for steps, tile_k at a time
+//!   for steps, tile_k at a time; where all fit, packed before the rows, which then take all steps one after another
 //!     pack the right operand's columns of the tile
 //!     for rows, as many as a register tile has
 //!       pack the left operand's rows
@@ -16,9 +16,10 @@
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
+use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
 use crate::convert::convert;
-use crate::multiply::{Packed, multiply};
+use crate::multiply::{Packed, RightRows, multiply};
 use crate::pack::{Part, Source, each};
 use crate::problem::Problem;
 use crate::tiles::Tiles;
@@ -29,6 +30,8 @@ struct Block<'a> {
     tiles: &'a Tiles,
     left: Source<'a>,
     right: Source<'a>,
+    /// The right operand, if it is not packed.
+    in_place: Option<Value>,
     /// One for each group of roots.
     epilogues: Vec<Subgraph>,
 }
@@ -63,6 +66,20 @@ struct Tile {
     columns: Value,
 }
 
+/// Rows of a tile that are multiplied together: the first, counted in the tile, and how many.
+#[derive(Clone, Copy)]
+struct Rows {
+    first: Value,
+    count: Value,
+}
+
+/// Steps that are taken together.
+#[derive(Clone, Copy)]
+struct Steps {
+    first: Value,
+    count: Value,
+}
+
 /// The kernel.
 pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
@@ -71,7 +88,8 @@ pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel,
         Source { operand, function: kernel.values(&[operand.instruction]), sum: problem.sum }
     });
     let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
-    let block = Block { problem, tiles, left, right, epilogues };
+    let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);
+    let block = Block { problem, tiles, left, right, in_place, epilogues };
     let (number, outputs) = (kernel.block(), kernel.outputs().to_vec());
     let b: &mut FunctionBuilder = &mut kernel;
     let state = block.start(b, outputs);
@@ -117,55 +135,97 @@ impl Block<'_> {
             false => tensor,
         };
         let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
-        let right = fill(b, right, self.problem.sizes.columns % tiles.width() != 0);
+        let right = fill(b, right, tiles.has_partial_panels());
         State { left, right, turned, sums, outputs }
     }
 
     fn tile(&self, b: &mut FunctionBuilder, tile: Tile, state: State) -> State {
+        if !self.tiles.stays {
+            return self.chunks(b, state, |b, steps, state| {
+                let state = self.pack_columns(b, tile, steps, state);
+                self.rows(b, tile, state, |b, rows, state| {
+                    let state = self.add(b, tile, rows, steps, state);
+                    self.after_last(b, steps, state, |b, state| self.results(b, tile, rows, state))
+                })
+            });
+        }
+        let all = Steps { first: b.index(0), count: b.index(self.problem.sizes.steps) };
+        let state = self.pack_columns(b, tile, all, state);
+        self.rows(b, tile, state, |b, rows, state| {
+            let mut state = self.chunks(b, state, |b, steps, state| self.add(b, tile, rows, steps, state));
+            state.outputs = self.results(b, tile, rows, &state);
+            state
+        })
+    }
+
+    /// All steps, some at a time.
+    fn chunks(
+        &self,
+        b: &mut FunctionBuilder,
+        state: State,
+        body: impl FnOnce(&mut FunctionBuilder, Steps, State) -> State,
+    ) -> State {
         let (zero, steps, chunk) = (b.index(0), b.index(self.problem.sizes.steps), b.index(self.tiles.tile_k));
-        let state = b.scf_for(zero, steps, chunk, &state.list(), |b, step, state| {
-            let count = rest(b, step, self.problem.sizes.steps, self.tiles.tile_k);
-            self.chunk(b, tile, (step, count), State::of(state)).list()
+        let state = b.scf_for(zero, steps, chunk, &state.list(), |b, first, state| {
+            let count = rest(b, first, self.problem.sizes.steps, self.tiles.tile_k);
+            body(b, Steps { first, count }, State::of(state)).list()
         });
         State::of(&state)
     }
 
-    /// Some steps of a tile.
-    fn chunk(&self, b: &mut FunctionBuilder, tile: Tile, (step, steps): (Value, Value), state: State) -> State {
-        let tiles = self.tiles;
-        let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
-        let [right, turned] = self.right.pack_right(b, tiles, &columns, [state.right, state.turned]);
-        let state = State { right, turned, ..state };
-        let (zero, height) = (b.index(0), b.index(tiles.height));
-        let state = b.scf_for(zero, tile.rows, height, &state.list(), |b, row, state| {
-            let mut state = State::of(state);
-            let lines = rest_of(b, tile.rows, row, height, self.problem.sizes.rows % tiles.height == 0);
-            let rows = Part { line: b.addi(tile.row, row), lines, ..columns };
-            state.left = self.left.pack_left(b, tiles, &rows, state.left);
-            state.sums = self.sums(b, tile, row, (step, steps), &state);
-            self.finished(b, tile, row, lines, step, state).list()
-        });
-        State::of(&state)
-    }
-
-    /// The row of the sums where those of a register tile begin.
-    fn first_sum(&self, b: &mut FunctionBuilder, row: Value) -> Value {
-        if self.tiles.chunks() > 1 { row } else { b.index(0) }
-    }
-
-    /// All register tiles beside each other.
-    fn sums(
+    /// All rows, as many at a time as a register tile has.
+    fn rows(
         &self,
         b: &mut FunctionBuilder,
         tile: Tile,
-        row: Value,
-        (step, steps): (Value, Value),
-        state: &State,
-    ) -> Value {
+        state: State,
+        body: impl FnOnce(&mut FunctionBuilder, Rows, State) -> State,
+    ) -> State {
+        let height = self.tiles.height;
+        let (zero, step) = (b.index(0), b.index(height));
+        let state = b.scf_for(zero, tile.rows, step, &state.list(), |b, first, state| {
+            let count = if self.problem.sizes.rows % height == 0 {
+                step
+            } else {
+                let rest = b.subi(tile.rows, first);
+                b.minsi(rest, step)
+            };
+            body(b, Rows { first, count }, State::of(state)).list()
+        });
+        State::of(&state)
+    }
+
+    fn pack_columns(&self, b: &mut FunctionBuilder, tile: Tile, steps: Steps, state: State) -> State {
+        if self.in_place.is_some() {
+            return state;
+        }
+        let Steps { first: step, count: steps } = steps;
+        let part = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
+        let [right, turned] = self.right.pack_right(b, self.tiles, &part, [state.right, state.turned]);
+        State { right, turned, ..state }
+    }
+
+    /// Packs rows and adds their products of some steps.
+    fn add(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: State) -> State {
+        let line = b.addi(tile.row, rows.first);
+        let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
+        let left = self.left.pack_left(b, self.tiles, &part, state.left);
+        let state = State { left, ..state };
+        let sums = self.sums(b, tile, rows, steps, &state);
+        State { sums, ..state }
+    }
+
+    /// The row of the sums where those of a register tile begin.
+    fn first_sum(&self, b: &mut FunctionBuilder, rows: Rows) -> Value {
+        if self.tiles.keeps_sums() { rows.first } else { b.index(0) }
+    }
+
+    /// All register tiles beside each other.
+    fn sums(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: &State) -> Value {
         let tiles = self.tiles;
         let width = b.index(tiles.width());
         let panels = b.ceildivsi(tile.columns, width);
-        let first = self.first_sum(b, row);
+        let first = self.first_sum(b, rows);
         each(b, panels, state.sums, |b, panel, sums| {
             let column = b.muli(panel, width);
             let places: Vec<[Value; 2]> = (0..tiles.height)
@@ -175,15 +235,39 @@ impl Block<'_> {
                     [b.addi(first, row), b.addi(column, lane)]
                 })
                 .collect();
-            let before = self.before(b, step, &places, sums);
-            let packed = Packed { left: state.left, right: state.right, panel, steps };
+            let before = self.before(b, steps, &places, sums);
+            let right = self.right_rows(b, tile, panel, column, steps, state);
+            let packed = Packed { left: state.left, right, steps: steps.count };
             let after = multiply(b, tiles, self.left.operand.runs_along_steps, &packed, &before);
             places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
         })
     }
 
+    /// Where the right operand's rows are, of the register tile that begins at a column of the tile.
+    fn right_rows(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: Tile,
+        panel: Value,
+        column: Value,
+        steps: Steps,
+        state: &State,
+    ) -> RightRows<'_> {
+        match self.in_place {
+            Some(tensor) => {
+                let column = b.addi(tile.column, column);
+                let point = [tile.batch, column, steps.first];
+                RightRows::InPlace { tensor, operand: self.right.operand, point }
+            }
+            None => {
+                let first = if self.tiles.stays { steps.first } else { b.index(0) };
+                RightRows::Packed { tensor: state.right, panel, first }
+            }
+        }
+    }
+
     /// Sums so far: zero before the first steps.
-    fn before(&self, b: &mut FunctionBuilder, step: Value, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
+    fn before(&self, b: &mut FunctionBuilder, steps: Steps, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
         let lanes = self.tiles.lanes;
         let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum));
         let nothing = b.zero(&ty);
@@ -191,7 +275,7 @@ impl Block<'_> {
             return vec![nothing; places.len()];
         }
         let zero = b.index(0);
-        let is_first = b.cmpi(IntPredicate::Eq, step, zero);
+        let is_first = b.cmpi(IntPredicate::Eq, steps.first, zero);
         b.scf_if(
             is_first,
             &vec![ty; places.len()],
@@ -200,34 +284,32 @@ impl Block<'_> {
         )
     }
 
-    /// After the last steps, the results of a register tile's rows.
-    fn finished(
+    /// The outputs as `write` gives them after the last steps, as they are before.
+    fn after_last(
         &self,
         b: &mut FunctionBuilder,
-        tile: Tile,
-        row: Value,
-        rows: Value,
-        step: Value,
+        steps: Steps,
         state: State,
+        write: impl FnOnce(&mut FunctionBuilder, &State) -> Vec<Value>,
     ) -> State {
         if self.tiles.chunks() == 1 {
-            let outputs = self.results(b, tile, row, rows, &state);
+            let outputs = write(b, &state);
             return State { outputs, ..state };
         }
         let last = b.index((self.tiles.chunks() - 1) * self.tiles.tile_k);
-        let is_last = b.cmpi(IntPredicate::Eq, step, last);
+        let is_last = b.cmpi(IntPredicate::Eq, steps.first, last);
         let types = b.types_of(&state.outputs);
-        let outputs =
-            b.scf_if(is_last, &types, |b| self.results(b, tile, row, rows, &state), |_| state.outputs.clone());
+        let outputs = b.scf_if(is_last, &types, |b| write(b, &state), |_| state.outputs.clone());
         State { outputs, ..state }
     }
 
-    fn results(&self, b: &mut FunctionBuilder, tile: Tile, row: Value, rows: Value, state: &State) -> Vec<Value> {
+    /// Writes the results of a register tile's rows.
+    fn results(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, state: &State) -> Vec<Value> {
         let (zero, one) = (b.index(0), b.index(1));
-        let first = self.first_sum(b, row);
-        b.scf_for(zero, rows, one, &state.outputs, |b, line, outputs| {
+        let first = self.first_sum(b, rows);
+        b.scf_for(zero, rows.count, one, &state.outputs, |b, line, outputs| {
             let sum_row = b.addi(first, line);
-            let line = b.addi(row, line);
+            let line = b.addi(rows.first, line);
             let line = b.addi(tile.row, line);
             b.scf_for(zero, tile.columns, one, outputs, |b, column, outputs| {
                 let sum = b.extract(state.sums, &[sum_row, column]);
@@ -252,24 +334,11 @@ impl Block<'_> {
     }
 }
 
-/// What is left of `count` from `first` on, `most` at most; that many where nothing is left over.
-fn rest_of(b: &mut FunctionBuilder, count: Value, first: Value, most: Value, is_even: bool) -> Value {
-    if is_even {
-        return most;
-    }
-    let rest = b.subi(count, first);
-    b.minsi(rest, most)
-}
-
 /// Every element of a tensor one value.
 fn filled(b: &mut FunctionBuilder, tensor: Value, value: Value) -> Value {
     let dims = b.type_of(tensor).dims().to_vec();
     let outer: i64 = dims[..dims.len() - 1].iter().product();
-    let map = fusebox_core::indexing::IndexingMap::from_tensor_sizes(
-        fusebox_core::indexing::delinearize(&fusebox_core::indexing::Expr::dim(0), &dims[..dims.len() - 1]),
-        &[outer],
-        &[],
-    );
+    let map = IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), &dims[..dims.len() - 1]), &[outer], &[]);
     let (outer, inner) = (b.index(outer), b.index(dims[dims.len() - 1]));
     each(b, outer, tensor, |b, line, tensor| {
         let line = b.apply_indexing(&map, &[line]);

@@ -56,7 +56,7 @@ impl Strategy for Tiled {
     }
 
     fn score(&self, task: &Task<Problem>) -> Result<u32, Decline> {
-        task.problem.sizes.check().map(|()| SCORE)
+        task.problem.check().map(|()| SCORE)
     }
 
     fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {

@@ -3,18 +3,43 @@
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
+use crate::operand::Operand;
 use crate::tiles::Tiles;
 
 /// Packed operands, and what of them is multiplied.
-pub struct Packed {
+pub struct Packed<'a> {
     /// `[row, step]` or `[step, row]`
     pub left: Value,
-    /// `[register tile, step, column]`
-    pub right: Value,
-    /// Which register tile of the right operand.
-    pub panel: Value,
+    /// Where the right operand's rows are.
+    pub right: RightRows<'a>,
     /// Steps that are packed.
     pub steps: Value,
+}
+
+/// Rows of the right operand, of one register tile.
+pub enum RightRows<'a> {
+    /// A tensor `[register tile, step, column]`, which register tile, and the first step.
+    Packed { tensor: Value, panel: Value, first: Value },
+    /// The operand itself, and where the register tile begins: `(batch, column, step)`.
+    InPlace { tensor: Value, operand: &'a Operand, point: [Value; 3] },
+}
+
+impl RightRows<'_> {
+    /// The register of a step that begins so many columns behind the first.
+    fn register(&self, b: &mut FunctionBuilder, step: Value, column: i64, lanes: i64) -> Value {
+        let column = b.index(column);
+        match self {
+            RightRows::Packed { tensor, panel, first } => {
+                let step = b.addi(*first, step);
+                b.vector_read(*tensor, &[*panel, step, column], lanes)
+            }
+            RightRows::InPlace { tensor, operand, point: [batch, line, first] } => {
+                let (line, step) = (b.addi(*line, column), b.addi(*first, step));
+                let index = b.apply_indexing(&operand.at, &[*batch, line, step]);
+                b.vector_read(*tensor, &index, lanes)
+            }
+        }
+    }
 }
 
 /// The sums, `height` times `vectors` registers, with all steps added.
@@ -22,10 +47,7 @@ pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, by_lines: bool, packed: 
     let (zero, one) = (b.index(0), b.index(1));
     b.scf_for(zero, packed.steps, one, sums, |b, step, sums| {
         let row: Vec<Value> = (0..tiles.vectors)
-            .map(|vector| {
-                let column = b.index(vector * tiles.lanes);
-                b.vector_read(packed.right, &[packed.panel, step, column], tiles.lanes)
-            })
+            .map(|vector| packed.right.register(b, step, vector * tiles.lanes, tiles.lanes))
             .collect();
         let mut next = Vec::with_capacity(sums.len());
         for (number, sums) in sums.chunks(tiles.vectors as usize).enumerate() {

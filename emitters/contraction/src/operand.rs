@@ -15,6 +15,8 @@ pub struct Operand {
     pub element: ElementType,
     /// Whether neighbours in memory are one step apart, not one line.
     pub runs_along_steps: bool,
+    /// The fusion's parameter that it is, whose neighbours in memory are lines.
+    pub rows_of: Option<usize>,
 }
 
 /// Which of an operand's dimensions stand for what, each list in the order in which positions are counted.
@@ -81,4 +83,10 @@ fn distances(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 2] {
     let is_several = |dim: usize| at.dims[dim].bounds.size() > 1;
     let distance = |dim: usize, point| if is_several(dim) { (position(point) - position([0; 3])).abs() } else { 0 };
     [distance(1, [0, 1, 0]), distance(2, [0, 0, 1])]
+}
+
+/// The number of the parameter that an operand is, where its last dimension counts lines and nothing else.
+pub fn rows_of(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> Option<usize> {
+    let is_line = at.results.last() == Some(&Expr::dim(1));
+    fusion.computation().parameters().iter().position(|&parameter| parameter == operand).filter(|_| is_line)
 }

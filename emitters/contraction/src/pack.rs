@@ -72,31 +72,41 @@ impl Source<'_> {
         part: &Part,
         [tensor, turned]: [Value; 2],
     ) -> [Value; 2] {
-        let width = b.index(tiles.width());
+        if !self.operand.runs_along_steps {
+            return [self.copy_rows(b, tiles, part, tensor), turned];
+        }
+        let (zero, one, width) = (b.index(0), b.index(1), b.index(tiles.width()));
         let panels = b.ceildivsi(part.lines, width);
-        let (zero, one) = (b.index(0), b.index(1));
         let packed = b.scf_for(zero, panels, one, &[tensor, turned], |b, panel, tensors| {
             let first = b.muli(panel, width);
             let rest = b.subi(part.lines, first);
-            let lines = b.minsi(rest, width);
-            let part = Part { line: b.addi(part.line, first), lines, ..*part };
-            match self.operand.runs_along_steps {
-                true => self.turn(b, tiles, &part, panel, [tensors[0], tensors[1]]).to_vec(),
-                false => vec![self.copy_panel(b, width, &part, panel, tensors[0]), tensors[1]],
-            }
+            let part = Part { line: b.addi(part.line, first), lines: b.minsi(rest, width), ..*part };
+            self.turn(b, tiles, &part, panel, [tensors[0], tensors[1]]).to_vec()
         });
         [packed[0], packed[1]]
     }
 
-    /// A register tile's columns, step by step.
-    fn copy_panel(&self, b: &mut FunctionBuilder, width: Value, part: &Part, panel: Value, tensor: Value) -> Value {
-        either_count(b, part.lines, width, tensor, &|b, count, tensor| {
-            each(b, part.steps, tensor, |b, step, tensor| {
+    /// All columns of a step, then those of the next: memory is read in runs as long as the tile is wide.
+    fn copy_rows(&self, b: &mut FunctionBuilder, tiles: &Tiles, part: &Part, tensor: Value) -> Value {
+        let width = b.index(tiles.width());
+        let (full, over) = (b.floordivsi(part.lines, width), b.remsi(part.lines, width));
+        let after = b.muli(full, width);
+        each(b, part.steps, tensor, |b, step, tensor| {
+            let copied = |b: &mut FunctionBuilder, panel: Value, first: Value, count: Value, tensor: Value| {
                 each(b, count, tensor, |b, line, tensor| {
-                    let element = self.element_of(b, part, line, step);
+                    let column = b.addi(first, line);
+                    let element = self.element_of(b, part, column, step);
                     b.insert(element, tensor, &[panel, step, line])
                 })
-            })
+            };
+            let tensor = each(b, full, tensor, |b, panel, tensor| {
+                let first = b.muli(panel, width);
+                copied(b, panel, first, width, tensor)
+            });
+            match tiles.has_partial_panels() {
+                true => copied(b, full, after, over, tensor),
+                false => tensor,
+            }
         })
     }
 

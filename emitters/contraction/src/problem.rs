@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Computation, DotDims, ElementType, InstrId, Instruction,
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
 use crate::convert;
-use crate::operand::{Operand, Roles, runs_along_steps};
+use crate::operand::{Operand, Roles, rows_of, runs_along_steps};
 
 /// More points than any processor visits; below it, no count overflows.
 const MOST_POINTS: i64 = 1 << 48;
@@ -52,11 +52,11 @@ pub struct Roots {
     pub at: IndexingMap,
 }
 
-impl Sizes {
+impl Problem {
     /// # Errors
-    /// If the product is too small, or too large to be counted.
+    /// If the product is too small, or too large to be counted, or a loop does as well.
     pub fn check(&self) -> Result<(), Decline> {
-        let Sizes { batch, rows, columns, steps } = *self;
+        let Sizes { batch, rows, columns, steps } = self.sizes;
         let products = [batch, rows, columns, steps].iter().fold(1i64, |n, &size| n.saturating_mul(size));
         match () {
             _ if products > MOST_POINTS => Err(Decline::new("there are more products than any machine computes")),
@@ -68,6 +68,9 @@ impl Sizes {
             ))),
             _ if rows == 1 && columns == 1 => {
                 Err(Decline::new("nothing is used twice: each element is a sum over two rows of its own"))
+            }
+            _ if rows.min(columns) == 1 && self.operands.iter().all(|operand| operand.runs_along_steps) => {
+                Err(Decline::new("each element is a sum over two rows that lie in memory as they are added up"))
             }
             _ => Ok(()),
         }
@@ -83,7 +86,11 @@ impl Analysis for Problem {
         check_prologue(computation, dot)?;
         let (left, right, sizes) = operands(fusion, instruction, dims)?;
         let result = element_type(computation, dot)?;
-        let sum = accumulation_type(left.element, right.element, result);
+        let sum = match accumulation_type(left.element, right.element, result) {
+            // Sums of narrow integers are those of wide ones, cut off.
+            narrow if narrow.is_integer() && narrow.bits() < 32 => ElementType::S32,
+            sum => sum,
+        };
         let ways = [(left.element, sum), (right.element, sum), (sum, result)];
         if let Some((from, to)) = ways.into_iter().find(|&(from, to)| !convert::is_possible(from, to)) {
             return Err(Decline::at(instruction, format!("{from} as {to} is not converted while packing")));
@@ -133,7 +140,8 @@ fn operands(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<(Opera
         let roles = Roles { batch, lines: &lines, steps };
         let at = roles.map(&array.dims);
         let runs_along_steps = runs_along_steps(fusion, instruction, &at);
-        let operand = Operand { instruction, at, element: array.element_type, runs_along_steps };
+        let rows_of = rows_of(fusion, instruction, &at);
+        let operand = Operand { instruction, at, element: array.element_type, runs_along_steps, rows_of };
         Ok((operand, roles.sizes(&array.dims)))
     };
     let (left, [batch, rows, steps]) = side(0, &dims.lhs_batch, &dims.lhs_contracting)?;

@@ -22,6 +22,8 @@ const VECTORS_BY_STEPS: i64 = 3;
 const MOST_VECTORS: i64 = 8;
 /// Bytes of a packed line of steps: a register tile's lines stay in the nearest cache.
 const LINE_BYTES: i64 = 1024;
+/// Steps of an operand that is not packed: their rows lie in as many pages.
+const UNPACKED_STEPS: i64 = 64;
 /// Bytes of a tile's columns of one step, and as many rows: what is packed is used often.
 const TILE_BYTES: i64 = 1024;
 /// Bytes that lines are longer than a power of two, lest they fall into the same sets of a cache.
@@ -56,6 +58,10 @@ pub struct Tiles {
     by_lines: bool,
     /// Whether the right operand is turned while it is packed.
     turns: bool,
+    /// Whether the right operand is multiplied from where it is.
+    pub is_unpacked: bool,
+    /// Whether the right operand's columns of the tile are packed for all steps at once, before any row.
+    pub stays: bool,
 }
 
 impl Tiles {
@@ -69,19 +75,34 @@ impl Tiles {
         let (width, height) = (tiles.width(), tiles.height);
         let most = tiles.spread(device);
         let up = |size: i64, unit: i64| ceil_div(size, unit) * unit;
-        tiles.tile_m = up(knobs.knob(TILE_M, 1..=up(rows, height))?.unwrap_or(most[0]), height);
-        tiles.tile_n = up(knobs.knob(TILE_N, 1..=up(columns, width))?.unwrap_or(most[1]), width);
-        let chunks = ceil_div(steps, (LINE_BYTES / tiles.bytes).max(1));
+        let wanted_m = knobs.knob(TILE_M, 1..=up(rows, height))?;
+        let wanted_n = knobs.knob(TILE_N, 1..=up(columns, width))?;
+        tiles.tile_m = up(wanted_m.unwrap_or(most[0]), height);
+        tiles.tile_n = up(wanted_n.unwrap_or(most[1]), width);
+        let line = if tiles.is_unpacked { UNPACKED_STEPS } else { (LINE_BYTES / tiles.bytes).max(1) };
+        let chunks = ceil_div(steps, line);
         tiles.tile_k = knobs.knob(TILE_K, 1..=steps)?.unwrap_or(ceil_div(steps, chunks));
+        let limit = i64::from(device.shared_bytes_per_block);
+        tiles.stays = tiles.stays_packed(limit);
+        // Whoever asks for a size gets it, or an error.
+        let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
+        while tiles.shared_bytes() > limit {
+            match () {
+                _ if can_m && tiles.tile_m > height && (tiles.tile_m >= tiles.tile_n || !can_n) => {
+                    tiles.tile_m -= height
+                }
+                _ if can_n && tiles.tile_n > width => tiles.tile_n -= width,
+                _ => break,
+            }
+        }
         tiles.grid = [ceil_div(rows, tiles.tile_m), ceil_div(columns, tiles.tile_n)];
         tiles.share = tiles.share(device);
-        let (needed, limit) = (tiles.shared_bytes(), i64::from(device.shared_bytes_per_block));
-        match needed > limit {
-            true => Err(EmitError::new(format!(
+        match tiles.shared_bytes() {
+            needed if needed > limit => Err(EmitError::new(format!(
                 "tiles of {} by {} by {} take {needed} bytes, a block has {limit}",
                 tiles.tile_m, tiles.tile_n, tiles.tile_k
             ))),
-            false => Ok(tiles),
+            _ => Ok(tiles),
         }
     }
 
@@ -113,8 +134,34 @@ impl Tiles {
             }
         };
         let (by_lines, turns) = (left.runs_along_steps, right.runs_along_steps);
+        // Packed, it would be read but once.
+        let is_unpacked = sizes.rows <= height
+            && right.rows_of.is_some()
+            && right.element == problem.sum
+            && sizes.columns % (vectors * lanes) == 0;
         let (tile_m, tile_n, tile_k, share, grid) = (height, vectors * lanes, 1, 1, [1, 1]);
-        Tiles { lanes, vectors, height, tile_m, tile_n, tile_k, share, grid, sizes, bytes, by_lines, turns }
+        Tiles {
+            lanes,
+            vectors,
+            height,
+            tile_m,
+            tile_n,
+            tile_k,
+            share,
+            grid,
+            sizes,
+            bytes,
+            by_lines,
+            turns,
+            is_unpacked,
+            stays: false,
+        }
+    }
+
+    /// Whether all steps of a tile's columns can be packed at once, which leaves room for no sums but those of one
+    /// register tile's rows. Then rows are read to their end one after another, and no sums are kept meanwhile.
+    fn stays_packed(&self, limit: i64) -> bool {
+        !self.is_unpacked && Tiles { stays: true, ..self.clone() }.shared_bytes() <= limit
     }
 
     /// Rows and columns of a tile: large ones, as long as there are enough for all cores.
@@ -158,6 +205,11 @@ impl Tiles {
         ceil_div(self.tiles(), self.share)
     }
 
+    /// Whether the last register tile of a row is not full.
+    pub fn has_partial_panels(&self) -> bool {
+        self.sizes.columns % self.width() != 0
+    }
+
     /// Columns of a register tile.
     pub fn width(&self) -> i64 {
         self.lanes * self.vectors
@@ -173,29 +225,47 @@ impl Tiles {
         SKEW_BYTES / self.bytes
     }
 
-    /// Steps that there is room for: whole registers of them.
-    fn room(&self) -> i64 {
-        ceil_div(self.tile_k, self.lanes) * self.lanes
+    /// Whole registers of so many steps.
+    fn in_registers(&self, steps: i64) -> i64 {
+        ceil_div(steps, self.lanes) * self.lanes
+    }
+
+    /// Steps of the right operand that are packed at once.
+    fn packed_steps(&self) -> i64 {
+        if self.stays { self.sizes.steps } else { self.tile_k }
+    }
+
+    /// Whether sums of all rows are kept while others are added to.
+    pub fn keeps_sums(&self) -> bool {
+        self.chunks() > 1 && !self.stays
     }
 
     /// Dimensions of the packed left operand: `[row, step]` of one register tile, or `[step, row]`.
     pub fn left_dims(&self) -> [i64; 2] {
-        if self.by_lines { [self.height, self.room() + self.skew()] } else { [self.tile_k, self.height] }
+        if self.by_lines {
+            [self.height, self.in_registers(self.tile_k) + self.skew()]
+        } else {
+            [self.tile_k, self.height]
+        }
     }
 
     /// Dimensions of the packed right operand: `[register tile, step, column]`.
     pub fn right_dims(&self) -> [i64; 3] {
-        [self.tile_n / self.width(), self.room(), self.width()]
+        if self.is_unpacked {
+            [1, 1, 1]
+        } else {
+            [self.tile_n / self.width(), self.in_registers(self.packed_steps()), self.width()]
+        }
     }
 
     /// Dimensions of what is turned at once: `[column, step]`.
     pub fn turned_dims(&self) -> Option<[i64; 2]> {
-        self.turns.then(|| [self.lanes, self.room() + self.skew()])
+        self.turns.then(|| [self.lanes, self.in_registers(self.packed_steps()) + self.skew()])
     }
 
-    /// Dimensions of the sums. Those of one register tile's rows are enough where all steps are taken at once.
+    /// Dimensions of the sums. Those of one register tile's rows are enough where these get all steps one after another.
     pub fn sum_dims(&self) -> [i64; 2] {
-        [if self.chunks() > 1 { self.tile_m } else { self.height }, self.tile_n + self.skew()]
+        [if self.keeps_sums() { self.tile_m } else { self.height }, self.tile_n + self.skew()]
     }
 
     fn shared_bytes(&self) -> i64 {
