@@ -15,6 +15,8 @@ pub struct Operand {
     pub element: ElementType,
     /// Whether neighbours in memory are one step apart, not one line.
     pub runs_along_steps: bool,
+    /// Whether steps lie side by side.
+    pub steps_are_adjacent: bool,
     /// The fusion's parameter that it is, whose neighbours in memory are lines.
     pub rows_of: Option<usize>,
 }
@@ -49,8 +51,9 @@ impl Roles<'_> {
     }
 }
 
-/// Whether neighbours in the memory that an operand is computed from are steps: in its largest array.
-pub fn runs_along_steps(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> bool {
+/// How far apart in memory elements are that are one line, or one step, apart: in the largest array that an operand is
+/// computed from.
+pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2] {
     let computation = fusion.computation();
     let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);
     let mut largest: Option<(i64, [i64; 2])> = None;
@@ -61,19 +64,16 @@ pub fn runs_along_steps(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> 
             continue;
         };
         let count = array.element_count();
-        let distances = distances(at, reading, &array.dims);
+        let distances = distances_in(at, reading, &array.dims);
         if distances != [0, 0] && largest.is_none_or(|(most, _)| count > most) {
             largest = Some((count, distances));
         }
     }
-    match largest {
-        Some((_, [line, step])) => step != 0 && (line == 0 || step < line),
-        None => true,
-    }
+    largest.map_or([0, 0], |(_, distances)| distances)
 }
 
-/// How far apart in memory elements are that are one line, or one step, apart.
-fn distances(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 2] {
+/// The same in one array.
+fn distances_in(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 2] {
     let map = &reading.map;
     let position = |point: [i64; 3]| {
         let index = at.evaluate(&point, &[], &[]);

@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Computation, DotDims, ElementType, InstrId, Instruction,
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
 use crate::convert;
-use crate::operand::{Operand, Roles, rows_of, runs_along_steps};
+use crate::operand::{Operand, Roles, distances, rows_of};
 
 /// More points than any processor visits; below it, no count overflows.
 const MOST_POINTS: i64 = 1 << 48;
@@ -69,7 +69,7 @@ impl Problem {
             _ if rows == 1 && columns == 1 => {
                 Err(Decline::new("nothing is used twice: each element is a sum over two rows of its own"))
             }
-            _ if rows.min(columns) == 1 && self.operands.iter().all(|operand| operand.runs_along_steps) => {
+            _ if rows.min(columns) == 1 && self.operands.iter().all(|operand| operand.steps_are_adjacent) => {
                 Err(Decline::new("each element is a sum over two rows that lie in memory as they are added up"))
             }
             _ => Ok(()),
@@ -139,9 +139,15 @@ fn operands(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<(Opera
         let lines: Vec<i64> = (0..array.rank() as i64).filter(is_line).collect();
         let roles = Roles { batch, lines: &lines, steps };
         let at = roles.map(&array.dims);
-        let runs_along_steps = runs_along_steps(fusion, instruction, &at);
-        let rows_of = rows_of(fusion, instruction, &at);
-        let operand = Operand { instruction, at, element: array.element_type, runs_along_steps, rows_of };
+        let [line, step] = distances(fusion, instruction, &at);
+        let operand = Operand {
+            instruction,
+            element: array.element_type,
+            runs_along_steps: step != 0 && (line == 0 || step < line),
+            steps_are_adjacent: step == 1,
+            rows_of: rows_of(fusion, instruction, &at),
+            at,
+        };
         Ok((operand, roles.sizes(&array.dims)))
     };
     let (left, [batch, rows, steps]) = side(0, &dims.lhs_batch, &dims.lhs_contracting)?;

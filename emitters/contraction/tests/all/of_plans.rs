@@ -27,7 +27,7 @@ fn planned(sizes: [i64; 3], device: &DeviceDescription) -> Plan {
 
 #[test]
 fn every_element_is_written_once() {
-    for sizes in [[1024, 1024, 1024], [77, 300, 501], [1, 4096, 4096], [4096, 512, 16], [3000, 7, 1], [14, 300, 32]] {
+    for sizes in [[1024, 1024, 1024], [77, 300, 501], [1, 4096, 4096], [4096, 512, 16], [3000, 7, 2], [14, 300, 32]] {
         for device in [DeviceDescription::cpu(1), DeviceDescription::cpu(8), wide()] {
             planned(sizes, &device);
         }

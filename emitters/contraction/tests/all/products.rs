@@ -62,7 +62,7 @@ pub fn plain(element: &str, [m, k, n]: [i64; 3]) -> String {
 #[test]
 fn tiles_of_all_remainders() {
     // Around multiples of the register tiles' rows and columns, and of the steps that are packed at once.
-    let sizes = [[14, 256, 32], [15, 257, 33], [13, 255, 31], [6, 5, 16], [7, 600, 17], [97, 31, 130], [260, 40, 260]];
+    let sizes = [[14, 256, 32], [15, 257, 33], [13, 255, 31], [60, 5, 16], [7, 600, 17], [97, 31, 130], [260, 40, 260]];
     for sizes in sizes {
         contracts(&plain("f32", sizes));
     }
@@ -70,7 +70,7 @@ fn tiles_of_all_remainders() {
 
 #[test]
 fn few_rows_or_columns() {
-    for sizes in [[1, 70, 300], [300, 70, 1], [2, 33, 129], [129, 33, 2], [3, 1000, 5], [5, 1000, 3], [600, 64, 16]] {
+    for sizes in [[1, 70, 300], [1, 70, 256], [2, 33, 129], [129, 33, 2], [3, 1000, 5], [5, 1000, 3], [600, 64, 16]] {
         contracts(&plain("f32", sizes));
     }
 }
@@ -83,6 +83,8 @@ fn operands_in_any_order() {
         ([70, 40], [70, 90], [0, 0]),
         ([70, 40], [90, 70], [0, 1]),
         ([40, 300], [45, 300], [1, 1]),
+        // A matrix, by columns, times a vector.
+        ([70, 40], [70, 1], [0, 0]),
     ] {
         let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
         let product = Product { left: ("f32", &left), right: ("f32", &right), result: "f32", batch: [&[], &[]], steps };
@@ -161,6 +163,7 @@ fn what_is_left_to_others() {
         plain("f32", [4, 8, 4]),
         plain("f32", [40, 3, 40]),
         plain("f32", [1, 9000, 1]),
+        plain("f32", [300, 70, 1]),
         plain("f32", [40, 0, 40]),
         plain("c64", [20, 20, 20]),
         plain("pred", [20, 20, 20]),
