@@ -19,10 +19,10 @@ use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
 use crate::convert::convert;
-use crate::multiply::{Packed, RightRows, multiply};
+use crate::multiply::{Factors, LeftElements, RightRows, multiply};
 use crate::pack::{Part, Source, each};
 use crate::problem::Problem;
-use crate::tiles::Tiles;
+use crate::tiles::{LeftForm, Tiles};
 
 /// Everything declared.
 struct Block<'a> {
@@ -85,7 +85,8 @@ pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel,
     let mut kernel = KernelBuilder::new(fusion);
     let [left, right] = [0, 1].map(|side| {
         let operand = &problem.operands[side];
-        Source { operand, function: kernel.values(&[operand.instruction]), sum: problem.sum }
+        let lines = [problem.sizes.rows, problem.sizes.columns][side];
+        Source { operand, function: kernel.values(&[operand.instruction]), lines, sum: problem.sum }
     });
     let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
     let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);
@@ -135,7 +136,7 @@ impl Block<'_> {
             false => tensor,
         };
         let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
-        let right = fill(b, right, tiles.has_partial_panels());
+        let right = fill(b, right, self.problem.sizes.columns % tiles.width() != 0);
         State { left, right, turned, sums, outputs }
     }
 
@@ -195,24 +196,54 @@ impl Block<'_> {
         State::of(&state)
     }
 
-    fn pack_columns(&self, b: &mut FunctionBuilder, tile: Tile, steps: Steps, state: State) -> State {
-        if self.in_place.is_some() {
-            return state;
-        }
+    /// Packs what all rows of the tile need.
+    fn pack_columns(&self, b: &mut FunctionBuilder, tile: Tile, steps: Steps, mut state: State) -> State {
         let Steps { first: step, count: steps } = steps;
-        let part = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
-        let [right, turned] = self.right.pack_right(b, self.tiles, &part, [state.right, state.turned]);
-        State { right, turned, ..state }
+        let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
+        if self.in_place.is_none() {
+            let packed = self.right.pack_right(b, self.tiles, &columns, [state.right, state.turned]);
+            [state.right, state.turned] = packed;
+        }
+        if self.tiles.left == LeftForm::Panels {
+            let rows = Part { line: tile.row, lines: tile.rows, ..columns };
+            let sizes = [self.tiles.height, self.problem.sizes.rows];
+            state.left = self.left.copy_panels(b, &rows, sizes, state.left);
+        }
+        state
     }
 
     /// Packs rows and adds their products of some steps.
-    fn add(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: State) -> State {
-        let line = b.addi(tile.row, rows.first);
-        let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
-        let left = self.left.pack_left(b, self.tiles, &part, state.left);
-        let state = State { left, ..state };
-        let sums = self.sums(b, tile, rows, steps, &state);
-        State { sums, ..state }
+    fn add(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, mut state: State) -> State {
+        if self.tiles.left == LeftForm::Lines {
+            let line = b.addi(tile.row, rows.first);
+            let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
+            state.left = self.left.copy_lines(b, &part, state.left);
+        }
+        state.sums = self.sums(b, tile, rows, steps, &state);
+        state
+    }
+
+    /// Where the left operand's elements are, of a register tile's rows.
+    fn left_elements(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: Tile,
+        rows: Rows,
+        steps: Steps,
+        state: &State,
+    ) -> LeftElements<'_> {
+        match self.tiles.left {
+            LeftForm::Lines => LeftElements::Lines(state.left),
+            LeftForm::Panels => {
+                let height = b.index(self.tiles.height);
+                LeftElements::Panels(state.left, b.floordivsi(rows.first, height))
+            }
+            LeftForm::InPlace => {
+                let point = [tile.batch, b.addi(tile.row, rows.first), steps.first];
+                let last = b.index(self.problem.sizes.rows - 1);
+                LeftElements::InPlace { source: &self.left, point, last }
+            }
+        }
     }
 
     /// The row of the sums where those of a register tile begin.
@@ -226,6 +257,7 @@ impl Block<'_> {
         let width = b.index(tiles.width());
         let panels = b.ceildivsi(tile.columns, width);
         let first = self.first_sum(b, rows);
+        let left = self.left_elements(b, tile, rows, steps, state);
         each(b, panels, state.sums, |b, panel, sums| {
             let column = b.muli(panel, width);
             let places: Vec<[Value; 2]> = (0..tiles.height)
@@ -237,8 +269,8 @@ impl Block<'_> {
                 .collect();
             let before = self.before(b, steps, &places, sums);
             let right = self.right_rows(b, tile, panel, column, steps, state);
-            let packed = Packed { left: state.left, right, steps: steps.count };
-            let after = multiply(b, tiles, self.left.operand.runs_along_steps, &packed, &before);
+            let factors = Factors { left, right, steps: steps.count };
+            let after = multiply(b, tiles, &factors, &before);
             places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
         })
     }

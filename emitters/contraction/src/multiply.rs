@@ -4,16 +4,45 @@
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
 use crate::operand::Operand;
+use crate::pack::Source;
 use crate::tiles::Tiles;
 
-/// Packed operands, and what of them is multiplied.
-pub struct Packed<'a> {
-    /// `[row, step]` or `[step, row]`
-    pub left: Value,
+/// What is multiplied.
+pub struct Factors<'a> {
+    /// Where the left operand's elements are.
+    pub left: LeftElements<'a>,
     /// Where the right operand's rows are.
     pub right: RightRows<'a>,
-    /// Steps that are packed.
+    /// Steps that are there.
     pub steps: Value,
+}
+
+/// Elements of the left operand, of one register tile.
+pub enum LeftElements<'a> {
+    /// A tensor `[0, row, step]`
+    Lines(Value),
+    /// A tensor `[register tile, step, row]`, and which register tile.
+    Panels(Value, Value),
+    /// The operand itself, where the register tile begins, and its last row, which stands for those behind it.
+    InPlace { source: &'a Source<'a>, point: [Value; 3], last: Value },
+}
+
+impl LeftElements<'_> {
+    /// The element of a row and a step.
+    fn element(&self, b: &mut FunctionBuilder, row: Value, step: Value) -> Value {
+        match self {
+            LeftElements::Lines(tensor) => {
+                let zero = b.index(0);
+                b.extract(*tensor, &[zero, row, step])
+            }
+            LeftElements::Panels(tensor, panel) => b.extract(*tensor, &[*panel, step, row]),
+            LeftElements::InPlace { source, point: [batch, line, first], last } => {
+                let line = b.addi(*line, row);
+                let (line, step) = (b.minsi(line, *last), b.addi(*first, step));
+                source.element(b, [*batch, line, step])
+            }
+        }
+    }
 }
 
 /// Rows of the right operand, of one register tile.
@@ -43,17 +72,16 @@ impl RightRows<'_> {
 }
 
 /// The sums, `height` times `vectors` registers, with all steps added.
-pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, by_lines: bool, packed: &Packed, sums: &[Value]) -> Vec<Value> {
+pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, sums: &[Value]) -> Vec<Value> {
     let (zero, one) = (b.index(0), b.index(1));
-    b.scf_for(zero, packed.steps, one, sums, |b, step, sums| {
+    b.scf_for(zero, factors.steps, one, sums, |b, step, sums| {
         let row: Vec<Value> = (0..tiles.vectors)
-            .map(|vector| packed.right.register(b, step, vector * tiles.lanes, tiles.lanes))
+            .map(|vector| factors.right.register(b, step, vector * tiles.lanes, tiles.lanes))
             .collect();
         let mut next = Vec::with_capacity(sums.len());
         for (number, sums) in sums.chunks(tiles.vectors as usize).enumerate() {
             let number = b.index(number as i64);
-            let index = if by_lines { [number, step] } else { [step, number] };
-            let element = b.extract(packed.left, &index);
+            let element = factors.left.element(b, number, step);
             let element = b.vector_broadcast(element, tiles.lanes);
             next.extend(row.iter().zip(sums).map(|(&row, &sum)| add_product(b, element, row, sum)));
         }

@@ -2,7 +2,7 @@
 //! whatever stands in front of the dot is done on the way. Rows are copied along memory, in loops that LLVM makes
 //! vectors of; what has to be turned is turned in registers.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, Subgraph, Value};
+use fusebox_core::builder::{FunctionBuilder, Subgraph, Value};
 use fusebox_core::hlo::ElementType;
 
 use crate::convert::convert;
@@ -13,6 +13,8 @@ use crate::tiles::Tiles;
 pub struct Source<'a> {
     pub operand: &'a Operand,
     pub function: Subgraph,
+    /// Its lines.
+    pub lines: i64,
     /// What its elements become.
     pub sum: ElementType,
 }
@@ -29,7 +31,7 @@ pub struct Part {
 
 impl Source<'_> {
     /// The element at `(batch, line, step)`.
-    fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
+    pub fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
         let index = b.apply_indexing(&self.operand.at, &point);
         let value = b.call_subgraph(&self.function, &index, &[])[0];
         convert(b, self.operand.element, self.sum, value)
@@ -41,27 +43,15 @@ impl Source<'_> {
         self.element(b, [part.batch, line, step])
     }
 
-    /// Rows of the left operand, for one register tile.
-    pub fn pack_left(&self, b: &mut FunctionBuilder, tiles: &Tiles, part: &Part, tensor: Value) -> Value {
-        match self.operand.runs_along_steps {
-            true => each(b, part.lines, tensor, |b, line, tensor| {
-                each(b, part.steps, tensor, |b, step, tensor| {
-                    let element = self.element_of(b, part, line, step);
-                    b.insert(element, tensor, &[line, step])
-                })
-            }),
-            false => {
-                let height = b.index(tiles.height);
-                each(b, part.steps, tensor, |b, step, tensor| {
-                    either_count(b, part.lines, height, tensor, &|b, count, tensor| {
-                        each(b, count, tensor, |b, line, tensor| {
-                            let element = self.element_of(b, part, line, step);
-                            b.insert(element, tensor, &[step, line])
-                        })
-                    })
-                })
-            }
-        }
+    /// Lines `[0, line, step]`, as their steps lie side by side.
+    pub fn copy_lines(&self, b: &mut FunctionBuilder, part: &Part, tensor: Value) -> Value {
+        let zero = b.index(0);
+        each(b, part.lines, tensor, |b, line, tensor| {
+            each(b, part.steps, tensor, |b, step, tensor| {
+                let element = self.element_of(b, part, line, step);
+                b.insert(element, tensor, &[zero, line, step])
+            })
+        })
     }
 
     /// Columns of the right operand, as many register tiles as that takes. `turned` is room for what is turned.
@@ -73,7 +63,7 @@ impl Source<'_> {
         [tensor, turned]: [Value; 2],
     ) -> [Value; 2] {
         if !self.operand.runs_along_steps {
-            return [self.copy_rows(b, tiles, part, tensor), turned];
+            return [self.copy_panels(b, part, [tiles.width(), self.lines], tensor), turned];
         }
         let (zero, one, width) = (b.index(0), b.index(1), b.index(tiles.width()));
         let panels = b.ceildivsi(part.lines, width);
@@ -86,16 +76,18 @@ impl Source<'_> {
         [packed[0], packed[1]]
     }
 
-    /// All columns of a step, then those of the next: memory is read in runs as long as the tile is wide.
-    fn copy_rows(&self, b: &mut FunctionBuilder, tiles: &Tiles, part: &Part, tensor: Value) -> Value {
-        let width = b.index(tiles.width());
+    /// Panels `[panel, step, line]` of so many lines, of so many that the operand has: all lines of a step, then those of the
+    /// next, so that memory is read in runs as long as the part has lines.
+    pub fn copy_panels(&self, b: &mut FunctionBuilder, part: &Part, [width, all]: [i64; 2], tensor: Value) -> Value {
+        let is_even = all % width == 0;
+        let width = b.index(width);
         let (full, over) = (b.floordivsi(part.lines, width), b.remsi(part.lines, width));
         let after = b.muli(full, width);
         each(b, part.steps, tensor, |b, step, tensor| {
             let copied = |b: &mut FunctionBuilder, panel: Value, first: Value, count: Value, tensor: Value| {
                 each(b, count, tensor, |b, line, tensor| {
-                    let column = b.addi(first, line);
-                    let element = self.element_of(b, part, column, step);
+                    let number = b.addi(first, line);
+                    let element = self.element_of(b, part, number, step);
                     b.insert(element, tensor, &[panel, step, line])
                 })
             };
@@ -103,10 +95,7 @@ impl Source<'_> {
                 let first = b.muli(panel, width);
                 copied(b, panel, first, width, tensor)
             });
-            match tiles.has_partial_panels() {
-                true => copied(b, full, after, over, tensor),
-                false => tensor,
-            }
+            if is_even { tensor } else { copied(b, full, after, over, tensor) }
         })
     }
 
@@ -183,17 +172,4 @@ pub fn each(
 ) -> Value {
     let (zero, one) = (b.index(0), b.index(1));
     b.scf_for(zero, count, one, &[tensor], |b, i, state| vec![body(b, i, state[0])])[0]
-}
-
-/// A body for the usual count, which is known when the code is made, and one for less.
-fn either_count(
-    b: &mut FunctionBuilder,
-    count: Value,
-    usual: Value,
-    tensor: Value,
-    body: &dyn Fn(&mut FunctionBuilder, Value, Value) -> Value,
-) -> Value {
-    let is_usual = b.cmpi(IntPredicate::Eq, count, usual);
-    let types = b.types_of(&[tensor]);
-    b.scf_if(is_usual, &types, |b| vec![body(b, usual, tensor)], |b| vec![body(b, count, tensor)])[0]
 }

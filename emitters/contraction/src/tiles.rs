@@ -20,6 +20,9 @@ const VECTORS: i64 = 2;
 const VECTORS_BY_STEPS: i64 = 3;
 /// Registers of a row where there are few rows: sums that are added to by turns hide the latency of an addition.
 const MOST_VECTORS: i64 = 8;
+/// Lines of memory that are read side by side: no more than a set of the nearest cache has places for, as they may be a power
+/// of two apart.
+const MOST_LINES: i64 = 8;
 /// Bytes of a packed line of steps: a register tile's lines stay in the nearest cache.
 const LINE_BYTES: i64 = 1024;
 /// Steps of an operand that is not packed: their rows lie in as many pages.
@@ -34,6 +37,17 @@ const BLOCKS_PER_CORE: i64 = 8;
 const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
 /// Products from which every core is worth waking.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
+
+/// How elements of the left operand come to be multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftForm {
+    /// Packed `[row, step]`, for the rows of one register tile.
+    Lines,
+    /// Packed `[register tile, step, row]`, for all rows of the tile.
+    Panels,
+    /// Computed where they are multiplied, which happens once.
+    InPlace,
+}
 
 /// Everything that is chosen.
 #[derive(Clone, Debug)]
@@ -54,8 +68,7 @@ pub struct Tiles {
     sizes: Sizes,
     /// Bytes of a sum.
     bytes: i64,
-    /// Whether the left operand is packed in lines of steps.
-    by_lines: bool,
+    pub left: LeftForm,
     /// Whether the right operand is turned while it is packed.
     turns: bool,
     /// Whether the right operand is multiplied from where it is.
@@ -81,9 +94,14 @@ impl Tiles {
         tiles.tile_n = up(wanted_n.unwrap_or(most[1]), width);
         let line = if tiles.is_unpacked { UNPACKED_STEPS } else { (LINE_BYTES / tiles.bytes).max(1) };
         let chunks = ceil_div(steps, line);
-        tiles.tile_k = knobs.knob(TILE_K, 1..=steps)?.unwrap_or(ceil_div(steps, chunks));
+        let wanted_k = knobs.knob(TILE_K, 1..=steps)?;
+        tiles.tile_k = wanted_k.unwrap_or(ceil_div(steps, chunks));
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.stays = tiles.stays_packed(limit);
+        if tiles.stays && tiles.left == LeftForm::Lines && columns <= width {
+            tiles.left = LeftForm::InPlace;
+            tiles.tile_k = wanted_k.unwrap_or(steps);
+        }
         // Whoever asks for a size gets it, or an error.
         let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
         while tiles.shared_bytes() > limit {
@@ -94,6 +112,14 @@ impl Tiles {
                 _ if can_n && tiles.tile_n > width => tiles.tile_n -= width,
                 _ => break,
             }
+        }
+        // Equal parts, as many as there are.
+        let even = |tile: i64, size: i64, unit: i64| ceil_div(ceil_div(size, unit), ceil_div(size, tile)) * unit;
+        if can_m {
+            tiles.tile_m = even(tiles.tile_m, rows, height);
+        }
+        if can_n {
+            tiles.tile_n = even(tiles.tile_n, columns, width);
         }
         tiles.grid = [ceil_div(rows, tiles.tile_m), ceil_div(columns, tiles.tile_n)];
         tiles.share = tiles.share(device);
@@ -119,7 +145,7 @@ impl Tiles {
         let rows_beside = |vectors: i64| ((registers - vectors - 1) / vectors).max(1);
         let tall = |vectors: i64| {
             let most = rows_beside(vectors).min(rows_beside(VECTORS));
-            if left.runs_along_steps { most } else { 8.min(most) }
+            if left.runs_along_steps { most } else { MOST_LINES.min(most) }
         };
         let (vectors, height) = match tall(usual) {
             // Few rows: more registers in each.
@@ -129,11 +155,13 @@ impl Tiles {
             }
             _ => {
                 let vectors = usual.min(needed);
-                let most = tall(vectors);
+                // With one register tile beside each other, rows are read from where they are.
+                let most = if needed <= usual { tall(vectors).min(MOST_LINES) } else { tall(vectors) };
                 (vectors, ceil_div(sizes.rows, ceil_div(sizes.rows, most)))
             }
         };
-        let (by_lines, turns) = (left.runs_along_steps, right.runs_along_steps);
+        let form = if left.runs_along_steps { LeftForm::Lines } else { LeftForm::Panels };
+        let turns = right.runs_along_steps;
         // Packed, it would be read but once.
         let is_unpacked = sizes.rows <= height
             && right.rows_of.is_some()
@@ -151,7 +179,7 @@ impl Tiles {
             grid,
             sizes,
             bytes,
-            by_lines,
+            left: form,
             turns,
             is_unpacked,
             stays: false,
@@ -161,7 +189,9 @@ impl Tiles {
     /// Whether all steps of a tile's columns can be packed at once, which leaves room for no sums but those of one
     /// register tile's rows. Then rows are read to their end one after another, and no sums are kept meanwhile.
     fn stays_packed(&self, limit: i64) -> bool {
-        !self.is_unpacked && Tiles { stays: true, ..self.clone() }.shared_bytes() <= limit
+        !self.is_unpacked
+            && self.left == LeftForm::Lines
+            && Tiles { stays: true, ..self.clone() }.shared_bytes() <= limit
     }
 
     /// Rows and columns of a tile: large ones, as long as there are enough for all cores.
@@ -205,11 +235,6 @@ impl Tiles {
         ceil_div(self.tiles(), self.share)
     }
 
-    /// Whether the last register tile of a row is not full.
-    pub fn has_partial_panels(&self) -> bool {
-        self.sizes.columns % self.width() != 0
-    }
-
     /// Columns of a register tile.
     pub fn width(&self) -> i64 {
         self.lanes * self.vectors
@@ -240,21 +265,25 @@ impl Tiles {
         self.chunks() > 1 && !self.stays
     }
 
-    /// Dimensions of the packed left operand: `[row, step]` of one register tile, or `[step, row]`.
-    pub fn left_dims(&self) -> [i64; 2] {
-        if self.by_lines {
-            [self.height, self.in_registers(self.tile_k) + self.skew()]
-        } else {
-            [self.tile_k, self.height]
+    /// Dimensions of the packed left operand, see [`LeftForm`].
+    pub fn left_dims(&self) -> [i64; 3] {
+        match self.left {
+            LeftForm::Lines => [1, self.height, self.in_registers(self.tile_k) + self.skew()],
+            LeftForm::Panels => {
+                let skew = ceil_div(self.skew(), self.height);
+                [self.tile_m / self.height, self.tile_k + skew, self.height]
+            }
+            LeftForm::InPlace => [1, 1, 1],
         }
     }
 
-    /// Dimensions of the packed right operand: `[register tile, step, column]`.
+    /// Dimensions of the packed right operand: `[register tile, step, column]`; a step more than there are, so that register
+    /// tiles do not begin a power of two apart.
     pub fn right_dims(&self) -> [i64; 3] {
         if self.is_unpacked {
             [1, 1, 1]
         } else {
-            [self.tile_n / self.width(), self.in_registers(self.packed_steps()), self.width()]
+            [self.tile_n / self.width(), self.in_registers(self.packed_steps()) + 1, self.width()]
         }
     }
 
