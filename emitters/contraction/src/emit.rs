@@ -86,7 +86,7 @@ pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel,
     let [left, right] = [0, 1].map(|side| {
         let operand = &problem.operands[side];
         let lines = [problem.sizes.rows, problem.sizes.columns][side];
-        Source { operand, function: kernel.values(&[operand.instruction]), lines, sum: problem.sum }
+        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor: problem.factor }
     });
     let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
     let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);
@@ -125,12 +125,12 @@ impl Block<'_> {
     /// Room for everything. Lines that are never packed hold zeros, with which processors multiply as fast as with any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
         let tiles = self.tiles;
-        let scalar = Scalar::of_element(self.problem.sum);
-        let left = b.allocate_shared(&tiles.left_dims(), scalar);
-        let right = b.allocate_shared(&tiles.right_dims(), scalar);
-        let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1, 1]), scalar);
-        let sums = b.allocate_shared(&tiles.sum_dims(), scalar);
-        let zero = b.zero(&scalar.into());
+        let [factor, sum] = [self.problem.factor, self.problem.sum].map(Scalar::of_element);
+        let left = b.allocate_shared(&tiles.left_dims(), factor);
+        let right = b.allocate_shared(&tiles.right_dims(), factor);
+        let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1, 1]), factor);
+        let sums = b.allocate_shared(&tiles.sum_dims(), sum);
+        let zero = b.zero(&factor.into());
         let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| match is_wanted {
             true => filled(b, tensor, zero),
             false => tensor,
@@ -270,9 +270,24 @@ impl Block<'_> {
             let before = self.before(b, steps, &places, sums);
             let right = self.right_rows(b, tile, panel, column, steps, state);
             let factors = Factors { left, right, steps: steps.count };
-            let after = multiply(b, tiles, &factors, &before);
+            let after = self.add_products(b, &factors, &before);
             places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
         })
+    }
+
+    /// The sums with the products of some steps: added to them, or by themselves first where factors are of another type.
+    fn add_products(&self, b: &mut FunctionBuilder, factors: &Factors, before: &[Value]) -> Vec<Value> {
+        let [factor, sum] = [self.problem.factor, self.problem.sum].map(Scalar::of_element);
+        if factor == sum {
+            return multiply(b, self.tiles, factors, before);
+        }
+        let nothing = b.zero(&Type::vector(&[self.tiles.lanes], factor));
+        let products = multiply(b, self.tiles, factors, &vec![nothing; before.len()]);
+        let add = |(&before, products)| {
+            let products = b.fptosi(products, sum);
+            b.addi(before, products)
+        };
+        before.iter().zip(products).map(add).collect()
     }
 
     /// Where the right operand's rows are, of the register tile that begins at a column of the tile.

@@ -16,7 +16,7 @@ pub struct Source<'a> {
     /// Its lines.
     pub lines: i64,
     /// What its elements become.
-    pub sum: ElementType,
+    pub factor: ElementType,
 }
 
 /// Elements to be copied: so many lines from a line on, and so many steps from a step on.
@@ -34,7 +34,7 @@ impl Source<'_> {
     pub fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
         let index = b.apply_indexing(&self.operand.at, &point);
         let value = b.call_subgraph(&self.function, &index, &[])[0];
-        convert(b, self.operand.element, self.sum, value)
+        convert(b, self.operand.element, self.factor, value)
     }
 
     /// The element at a place of the part.

@@ -16,6 +16,9 @@ const LEAST_PRODUCTS: i64 = 1 << 11;
 /// Products of an element below which packing costs more than it saves.
 const LEAST_STEPS: i64 = 4;
 
+/// 256 times 255 times 255 is less than 2 to the 24.
+const EXACT_PRODUCTS: i64 = 256;
+
 /// A fusion around a dot: `[batch, rows, steps]` times `[batch, steps, columns]`.
 #[derive(Debug)]
 pub struct Problem {
@@ -24,8 +27,10 @@ pub struct Problem {
     /// The left operand, whose lines are rows, and the right one, whose lines are columns.
     pub operands: [Operand; 2],
     pub sizes: Sizes,
-    /// The type that products are made and summed in.
+    /// The type that products are summed in.
     pub sum: ElementType,
+    /// The type that they are made in, and in which [`Problem::most_together`] of them are added up.
+    pub factor: ElementType,
     /// The dot's own.
     pub result: ElementType,
     /// Results of equal dimensions.
@@ -53,6 +58,12 @@ pub struct Roots {
 }
 
 impl Problem {
+    /// Products that are added up in the type of the factors: processors multiply floats faster than integers of 32 bits, and
+    /// so many products of bytes are whole numbers that an `f32` holds.
+    pub fn most_together(&self) -> i64 {
+        if self.factor == self.sum { self.sizes.steps } else { self.sizes.steps.min(EXACT_PRODUCTS) }
+    }
+
     /// # Errors
     /// If the product is too small, or too large to be counted, or a loop does as well.
     pub fn check(&self) -> Result<(), Decline> {
@@ -99,7 +110,12 @@ impl Analysis for Problem {
             return Err(Decline::at(instruction, format!("products of {sum} are not multiplied as vectors")));
         }
         let roots = roots(fusion, dot, sizes)?;
-        Ok(Problem { dot, operands: [left, right], sizes, sum, result, roots })
+        let is_byte = |operand: &Operand| operand.element.is_integer() && operand.element.bits() <= 8;
+        let factor = match is_byte(&left) && is_byte(&right) && sum == ElementType::S32 {
+            true => ElementType::F32,
+            false => sum,
+        };
+        Ok(Problem { dot, operands: [left, right], sizes, sum, factor, result, roots })
     }
 }
 

@@ -94,13 +94,13 @@ impl Tiles {
         tiles.tile_n = up(wanted_n.unwrap_or(most[1]), width);
         let line = if tiles.is_unpacked { UNPACKED_STEPS } else { (LINE_BYTES / tiles.bytes).max(1) };
         let chunks = ceil_div(steps, line);
-        let wanted_k = knobs.knob(TILE_K, 1..=steps)?;
+        let wanted_k = knobs.knob(TILE_K, 1..=problem.most_together())?;
         tiles.tile_k = wanted_k.unwrap_or(ceil_div(steps, chunks));
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.stays = tiles.stays_packed(limit);
         if tiles.stays && tiles.left == LeftForm::Lines && columns <= width {
             tiles.left = LeftForm::InPlace;
-            tiles.tile_k = wanted_k.unwrap_or(steps);
+            tiles.tile_k = wanted_k.unwrap_or(problem.most_together());
         }
         // Whoever asks for a size gets it, or an error.
         let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
@@ -165,7 +165,7 @@ impl Tiles {
         // Packed, it would be read but once.
         let is_unpacked = sizes.rows <= height
             && right.rows_of.is_some()
-            && right.element == problem.sum
+            && right.element == problem.factor
             && sizes.columns % (vectors * lanes) == 0;
         let (tile_m, tile_n, tile_k, share, grid) = (height, vectors * lanes, 1, 1, [1, 1]);
         Tiles {
@@ -352,12 +352,12 @@ impl Tiles {
         let scaled = |size: i64, unit: i64, most: i64, (by, of): (i64, i64)| {
             (ceil_div(size * by, of * unit) * unit).min(ceil_div(most, unit) * unit)
         };
-        let Sizes { rows, columns, steps, .. } = self.sizes;
+        let Sizes { rows, columns, .. } = self.sizes;
         let others = [(1, 2), (2, 1)].into_iter().flat_map(|by| {
             [
                 own.with(TILE_M, scaled(self.tile_m, height, rows, by)),
                 own.with(TILE_N, scaled(self.tile_n, width, columns, by)),
-                own.with(TILE_K, scaled(self.tile_k, 1, steps, by)),
+                own.with(TILE_K, scaled(self.tile_k, 1, problem.most_together(), by)),
             ]
         });
         let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();

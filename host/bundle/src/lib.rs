@@ -20,7 +20,6 @@ use fusebox_core::emitter::Emitter;
 pub const ORDER: &[&str] = &[
     "loop",
     "concatenate",
-    "contraction",
     "dynamic-update-slice",
     "input-slices",
     "row-reduce",
@@ -45,6 +44,7 @@ pub const ORDER: &[&str] = &[
     "thin-transpose",
     "line-transpose",
     "panel-transpose",
+    "contraction",
 ];
 
 /// Makes the bundled emitters, in [`ORDER`].

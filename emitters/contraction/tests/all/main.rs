@@ -5,6 +5,7 @@ mod bids;
 mod fusions;
 mod of_plans;
 mod products;
+mod random;
 
 use fusebox_conformance::literals::Closeness;
 use fusebox_conformance::{Compiler, Machine, Made, Target, inputs, literals};

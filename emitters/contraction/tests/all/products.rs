@@ -1,6 +1,10 @@
 //! Products of all forms, sizes and types.
 
-use crate::{contracts, exact, makers};
+use fusebox_conformance::inputs;
+use fusebox_conformance::literals::Closeness;
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape};
+
+use crate::{compiler, contracts, exact, machines, makers};
 
 /// A product as a fusion.
 #[derive(Clone, Copy)]
@@ -169,5 +173,26 @@ fn what_is_left_to_others() {
         plain("pred", [20, 20, 20]),
     ] {
         assert_eq!(makers(&exact(&text)), ["loop", "loop"], "{text}");
+    }
+}
+
+#[test]
+fn sums_of_the_largest_bytes_are_exact() {
+    for (element, byte) in [("u8", 255), ("s8", 128)] {
+        let (left, right) = ([20, 1000], [1000, 40]);
+        let product = Product {
+            left: (element, &left),
+            right: (element, &right),
+            result: "s32",
+            batch: [&[], &[]],
+            steps: [&[1], &[0]],
+        };
+        let text = product.text();
+        let filled = |shape: &ArrayShape, _| {
+            let bytes = vec![byte; shape.element_count() as usize];
+            ArrayLiteral::new(shape.element_type, shape.dims.clone(), bytes).unwrap()
+        };
+        let made = compiler().compared(&text, machines(), &inputs(&text, filled).unwrap(), Closeness::Bits);
+        assert_eq!(makers(&made.unwrap_or_else(|failure| panic!("{failure}"))), ["contraction", "contraction"]);
     }
 }
