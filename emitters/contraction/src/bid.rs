@@ -46,13 +46,22 @@ impl Search<'_> {
             self.behind[id.index()] = instruction.operands.iter().any(|operand| self.behind[operand.index()]);
             let is_along = self.behind[id.index()]
                 && !matches!(instruction.op, Op::Tuple)
-                && keeps_positions(self.computation, instruction)
+                && (keeps_positions(self.computation, instruction) || self.turns_all(anchor, id))
                 && instruction
                     .operands
                     .iter()
                     .all(|operand| !self.behind[operand.index()] || self.taken[operand.index()]);
             self.taken[id.index()] = is_along;
         }
+    }
+
+    /// Whether this is a transpose of the dot, which nobody else reads.
+    fn turns_all(&self, anchor: InstrId, id: InstrId) -> bool {
+        let instruction = self.computation.instruction(id);
+        matches!(instruction.op, Op::Transpose { .. })
+            && instruction.operands == [anchor]
+            && self.users[anchor.index()] == [id]
+            && !self.roots.contains(&anchor)
     }
 
     /// Takes what only the kernel reads.

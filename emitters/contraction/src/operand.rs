@@ -73,7 +73,7 @@ pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2
 }
 
 /// The same in one array.
-fn distances_in(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 2] {
+pub fn distances_in(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 2] {
     let map = &reading.map;
     let position = |point: [i64; 3]| {
         let index = at.evaluate(&point, &[], &[]);

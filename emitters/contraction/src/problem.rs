@@ -1,13 +1,12 @@
 //! What is multiplied, read and written, whatever the dimensions of the program.
 
-use fusebox_core::analysis::{hero_to_root, keeps_positions};
 use fusebox_core::cost::is_heavy;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, DotDims, ElementType, InstrId, Instruction, Op, accumulation_type};
-use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Reading, delinearize, maps_to};
 
 use crate::convert;
-use crate::operand::{Operand, Roles, distances, rows_of};
+use crate::operand::{Operand, Roles, distances, distances_in, rows_of};
 
 /// More points than any processor visits; below it, no count overflows.
 const MOST_POINTS: i64 = 1 << 48;
@@ -19,12 +18,13 @@ const LEAST_STEPS: i64 = 4;
 /// 256 times 255 times 255 is less than 2 to the 24.
 const EXACT_PRODUCTS: i64 = 256;
 
-/// A fusion around a dot: `[batch, rows, steps]` times `[batch, steps, columns]`.
+/// A fusion around a dot: `[batch, rows, steps]` times `[batch, steps, columns]`, the dot's own operands or, where its
+/// result is written transposed, these the other way round.
 #[derive(Debug)]
 pub struct Problem {
     /// The dot.
     pub dot: InstrId,
-    /// The left operand, whose lines are rows, and the right one, whose lines are columns.
+    /// The one whose lines are rows, and the one whose lines are columns.
     pub operands: [Operand; 2],
     pub sizes: Sizes,
     /// The type that products are summed in.
@@ -95,7 +95,12 @@ impl Analysis for Problem {
         let instruction = computation.instruction(dot);
         let Op::Dot(dims) = &instruction.op else { return Err(Decline::at(instruction, "it is no dot")) };
         check_prologue(computation, dot)?;
-        let (left, right, sizes) = operands(fusion, instruction, dims)?;
+        let [left, right] = sides(fusion, instruction, dims)?;
+        let outputs = outputs(fusion, dot)?;
+        let is_turned = is_turned(instruction, &left, &right, &outputs);
+        let (of_dot, [(left, [batch, rows, steps]), (right, [_, columns, _])]) =
+            (of_dot(instruction, &left, &right, is_turned), if is_turned { [right, left] } else { [left, right] });
+        let sizes = Sizes { batch, rows, columns, steps };
         let result = element_type(computation, dot)?;
         let sum = match accumulation_type(left.element, right.element, result) {
             // Sums of narrow integers are those of wide ones, cut off.
@@ -109,7 +114,7 @@ impl Analysis for Problem {
         if sum == ElementType::Pred || sum.is_complex() {
             return Err(Decline::at(instruction, format!("products of {sum} are not multiplied as vectors")));
         }
-        let roots = roots(fusion, dot, sizes)?;
+        let roots = roots(outputs, &of_dot)?;
         let is_byte = |operand: &Operand| operand.element.is_integer() && operand.element.bits() <= 8;
         let factor = match is_byte(&left) && is_byte(&right) && sum == ElementType::S32 {
             true => ElementType::F32,
@@ -144,8 +149,11 @@ fn element_type(computation: &Computation, id: InstrId) -> Result<ElementType, D
     Ok(array.element_type)
 }
 
-/// Both sides with their sizes.
-fn operands(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<(Operand, Operand, Sizes), Decline> {
+/// An operand with its numbers of batches, lines and steps.
+type Side = (Operand, [i64; 3]);
+
+/// Both operands.
+fn sides(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<[Side; 2], Decline> {
     let computation = fusion.computation();
     let side = |number: usize, batch: &[i64], steps: &[i64]| {
         let instruction = dot.operands[number];
@@ -166,59 +174,87 @@ fn operands(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<(Opera
         };
         Ok((operand, roles.sizes(&array.dims)))
     };
-    let (left, [batch, rows, steps]) = side(0, &dims.lhs_batch, &dims.lhs_contracting)?;
-    let (right, [_, columns, _]) = side(1, &dims.rhs_batch, &dims.rhs_contracting)?;
-    match batch.min(rows).min(columns) {
-        ..1 => Err(Decline::at(dot, "the product has no elements")),
-        _ => Ok((left, right, Sizes { batch, rows, columns, steps })),
+    let sides = [side(0, &dims.lhs_batch, &dims.lhs_contracting)?, side(1, &dims.rhs_batch, &dims.rhs_contracting)?];
+    match sides.iter().any(|(_, [batch, lines, _])| batch.min(lines) < &1) {
+        true => Err(Decline::at(dot, "the product has no elements")),
+        false => Ok(sides),
     }
 }
 
-/// The results by dimensions, all of which are the dot's elements, each at its own position.
-fn roots(fusion: &Fusion, dot: InstrId, sizes: Sizes) -> Result<Vec<Roots>, Decline> {
+/// A result of the fusion: its dimensions, and from the dot's index to its own.
+struct Output {
+    instruction: InstrId,
+    dims: Vec<i64>,
+    of_dot: IndexingMap,
+}
+
+/// The results, each of whose elements comes from one of the dot's, and the other way round.
+fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
     let computation = fusion.computation();
-    check_epilogue(fusion, dot)?;
-    let product = computation.instruction(dot);
-    let dims = product.shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
-    let counts = [sizes.batch, sizes.rows, sizes.columns];
-    // Batches, rows and columns stand in this order in the dot's result.
-    let position = (Expr::dim(0) * sizes.rows + Expr::dim(1)) * sizes.columns + Expr::dim(2);
-    let of_dot = IndexingMap::from_tensor_sizes(delinearize(&position, &dims), &counts, &[]).simplify();
-    let mut groups: Vec<(Vec<i64>, Roots)> = Vec::new();
-    for (output, &root) in fusion.roots.iter().enumerate() {
+    let output = |&root: &InstrId| {
         let instruction = computation.instruction(root);
         let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
-        if let Some((_, group)) = groups.iter_mut().find(|(dims, _)| *dims == array.dims) {
-            group.instructions.push(root);
-            group.outputs.push(output);
-            continue;
-        }
-        let of_root = hero_to_root(product, instruction).and_then(|root| of_dot.then(&root));
-        let at = of_root.ok_or_else(|| Decline::at(instruction, "it has other elements than the dot"))?.simplify();
-        groups.push((array.dims.clone(), Roots { instructions: vec![root], outputs: vec![output], at }));
-    }
-    Ok(groups.into_iter().map(|(_, group)| group).collect())
+        let read = maps_to(&fusion.module, fusion.entry(), (root, 0), dot, &[]);
+        let of_dot = match read.known() {
+            Some([]) => return Err(Decline::at(instruction, "it is a result that does not come from the dot")),
+            Some([reading]) if reading.runtime.is_empty() && reading.map.ranges.is_empty() => reading.map.inverse(),
+            _ => None,
+        };
+        // Where every element of the dot leads to one of the result, the domain is all of it.
+        let dims = computation.instruction(dot).shape.as_array().map(|array| array.dims.as_slice()).unwrap_or_default();
+        let is_whole = |map: &IndexingMap| {
+            map.constraints.is_empty()
+                && map.dims.iter().zip(dims).all(|(dim, &size)| dim.bounds == Interval::from_size(size))
+        };
+        let of_dot = of_dot.filter(is_whole).ok_or_else(|| {
+            Decline::at(instruction, "its elements are not those of the dot, each by itself and each of them once")
+        })?;
+        Ok(Output { instruction: root, dims: array.dims.clone(), of_dot })
+    };
+    fusion.roots.iter().map(output).collect()
 }
 
-/// Everything between the dot and the results works element by element, and every result comes from the dot.
-fn check_epilogue(fusion: &Fusion, dot: InstrId) -> Result<(), Decline> {
-    let computation = fusion.computation();
-    let mut reached = vec![false; computation.instructions.len()];
-    reached[dot.index()] = true;
-    for id in computation.ids().filter(|&id| id > dot) {
-        let instruction = computation.instruction(id);
-        if !instruction.operands.iter().any(|operand| reached[operand.index()]) {
-            continue;
-        }
-        reached[id.index()] = true;
-        if !matches!(instruction.op, Op::Tuple) && !keeps_positions(computation, instruction) {
-            return Err(Decline::at(instruction, "behind the dot, it does not work element by element"));
+/// `(batch, row, column)` to the index of the dot. Its batches, the left operand's lines and the right one's stand in this
+/// order; rows are the left one's, or, where the product is turned, the right one's.
+fn of_dot(dot: &Instruction, left: &Side, right: &Side, is_turned: bool) -> IndexingMap {
+    let ([batch, left, _], [_, right, _]) = (left.1, right.1);
+    let dims = dot.shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
+    let (rows, columns, left_line, right_line) = match is_turned {
+        false => (left, right, Expr::dim(1), Expr::dim(2)),
+        true => (right, left, Expr::dim(2), Expr::dim(1)),
+    };
+    let position = (Expr::dim(0) * left + left_line) * right + right_line;
+    IndexingMap::from_tensor_sizes(delinearize(&position, &dims), &[batch, rows, columns], &[]).simplify()
+}
+
+/// Whether lines of the left operand lie side by side in the first result, and those of the right one do not: then the
+/// product is turned, so that columns are written along memory.
+fn is_turned(dot: &Instruction, left: &Side, right: &Side, outputs: &[Output]) -> bool {
+    let first =
+        outputs.first().and_then(|output| Some((of_dot(dot, left, right, false).then(&output.of_dot)?, output)));
+    first.is_some_and(|(at, output)| {
+        let [row, column] = distances_in(&at, &Reading::whole(&output.dims), &output.dims);
+        row == 1 && column > 1
+    })
+}
+
+/// The results by dimensions and places.
+fn roots(outputs: Vec<Output>, of_dot: &IndexingMap) -> Result<Vec<Roots>, Decline> {
+    let mut groups: Vec<(Vec<i64>, Roots)> = Vec::new();
+    for (number, output) in outputs.into_iter().enumerate() {
+        let at =
+            of_dot.then(&output.of_dot).ok_or_else(|| Decline::new("a result is not where the dot's elements are"))?;
+        let at = at.simplify();
+        match groups.iter_mut().find(|(dims, group)| *dims == output.dims && group.at == at) {
+            Some((_, group)) => {
+                group.instructions.push(output.instruction);
+                group.outputs.push(number);
+            }
+            None => {
+                let roots = Roots { instructions: vec![output.instruction], outputs: vec![number], at };
+                groups.push((output.dims, roots));
+            }
         }
     }
-    match fusion.roots.iter().find(|root| !reached[root.index()]) {
-        Some(&other) => {
-            Err(Decline::at(computation.instruction(other), "it is a result that does not come from the dot"))
-        }
-        None => Ok(()),
-    }
+    Ok(groups.into_iter().map(|(_, group)| group).collect())
 }

@@ -40,6 +40,19 @@ fn cheap_operands_and_what_follows_element_by_element() {
 }
 
 #[test]
+fn a_transpose_of_the_product() {
+    let region = "region {
+  x = f32[40,50] parameter(0)
+  y = f32[50,60] parameter(1)
+  d = f32[40,60] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[60,40] transpose(d), dimensions={1,0}
+  ROOT n = f32[60,40] negate(t)
+}
+";
+    assert_eq!(taken(region), ["d", "t", "n"]);
+}
+
+#[test]
 fn operands_that_others_read_stay_theirs() {
     let region = "region {
   x = f32[40,50] parameter(0)

@@ -96,3 +96,33 @@ fn epilogues_that_need_other_elements_are_not_taken() {
 ";
     assert!(!makers(&exact(text)).concat().contains("contraction"));
 }
+
+#[test]
+fn results_are_written_transposed() {
+    for permutation in ["1,0", "0,1"] {
+        let shape = if permutation == "1,0" { "70,50" } else { "50,70" };
+        contracts(&format!(
+            "fusion {{
+  x = f32[30,50] parameter(0)
+  y = f32[30,70] parameter(1)
+  bias = f32[{shape}] parameter(2)
+  d = f32[50,70] dot(x, y), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}
+  n = f32[50,70] negate(d)
+  t = f32[{shape}] transpose(n), dimensions={{{permutation}}}
+  ROOT a = f32[{shape}] add(t, bias)
+}}
+"
+        ));
+    }
+    // Heads change places with rows.
+    contracts(
+        "fusion {
+  x = f32[4,30,20] parameter(0)
+  y = f32[4,20,16] parameter(1)
+  d = f32[4,30,16] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  t = f32[30,4,16] transpose(d), dimensions={1,0,2}
+  ROOT r = f32[30,64] reshape(t)
+}
+",
+    );
+}
