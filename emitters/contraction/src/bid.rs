@@ -83,9 +83,9 @@ impl Search<'_> {
 
     fn is_cheap(&self, id: InstrId) -> bool {
         let instruction = self.computation.instruction(id);
-        let moves =
-            matches!(instruction.op, Op::Reshape | Op::Transpose { .. } | Op::Slice { .. } | Op::Reverse { .. });
-        let cost = per_element(self.computation, instruction);
-        moves || instruction.op.is_elementwise() && !is_heavy(&instruction.op) && cost <= CHEAP
+        let is_known = instruction.op.is_movement() || instruction.op.is_elementwise() && !is_heavy(&instruction.op);
+        // What is packed is turned anyway.
+        let is_turned = matches!(instruction.op, Op::Transpose { .. });
+        is_turned || is_known && per_element(self.computation, instruction) <= CHEAP
     }
 }
