@@ -1,7 +1,8 @@
 //! Products of all forms, sizes and types.
 
-use fusebox_conformance::inputs;
 use fusebox_conformance::literals::Closeness;
+use fusebox_conformance::{Machine, inputs};
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape};
 
 use crate::{compiler, contracts, exact, machines, makers};
@@ -194,5 +195,27 @@ fn sums_of_the_largest_bytes_are_exact() {
         };
         let made = compiler().compared(&text, machines(), &inputs(&text, filled).unwrap(), Closeness::Bits);
         assert_eq!(makers(&made.unwrap_or_else(|failure| panic!("{failure}"))), ["contraction", "contraction"]);
+    }
+}
+
+/// Every element is one chain of additions in the order of its steps, whatever the tiles, which follow from cores and registers.
+#[test]
+fn bits_do_not_depend_on_tiles() {
+    let filled = |shape: &ArrayShape, number: u64| {
+        let value = |i: i64| ((i * 7919 + number as i64) as f32).sin();
+        let bytes: Vec<u8> = (0..shape.element_count()).flat_map(|i| value(i).to_le_bytes()).collect();
+        ArrayLiteral::new(shape.element_type, shape.dims.clone(), bytes).unwrap()
+    };
+    for sizes in [[300, 1500, 300], [70, 900, 20], [3, 900, 512]] {
+        let text = plain("f32", sizes);
+        let inputs = inputs(&text, filled).unwrap();
+        let results = machines().into_iter().flat_map(|machine| {
+            [1, 2, 16].map(|core_count| {
+                let device = DeviceDescription { core_count, ..machine.device.clone() };
+                compiler().run(&text, &Machine::new(machine.target.clone(), device), &inputs).unwrap().result
+            })
+        });
+        let results: Vec<_> = results.collect();
+        assert!(results.iter().all(|result| *result == results[0]), "{sizes:?}");
     }
 }
