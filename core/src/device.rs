@@ -2,8 +2,8 @@
 
 /// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
 ///
-/// Sums of floats are regrouped by what a plan says, so `core_count`, `vector_bytes`, `core_cache_bytes` and the numbers of
-/// threads may show in the last bits of results. They are settled when a program is compiled: an executable gives the same
+/// Sums of floats are regrouped by what a plan says, so `core_count`, `vector_bytes`, `core_cache_bytes`, the registers and the
+/// numbers of threads may show in the last bits of results. They are settled when a program is compiled: an executable gives the same
 /// bits in every run, and so does a module that is compiled again for the same description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceDescription {
@@ -21,6 +21,10 @@ pub struct DeviceDescription {
     pub shared_bytes_per_block: u32,
     /// Widest load or store of one thread, in bytes (16 on NVIDIA; the vector register on the cpu).
     pub vector_bytes: u32,
+    /// Bytes of a vector register, as wide as arithmetic on vectors has instructions for.
+    pub register_bytes: u32,
+    /// Vector registers of one thread.
+    pub registers: u32,
     /// What memory and caches exchange at once, in bytes.
     pub cache_line_bytes: u32,
     /// Cache that one core has for itself, in bytes.
@@ -42,6 +46,8 @@ impl DeviceDescription {
             core_count: threads.max(1),
             shared_bytes_per_block: 576 << 10,
             vector_bytes: 32,
+            register_bytes: 32,
+            registers: 16,
             cache_line_bytes: 64,
             core_cache_bytes: 2 << 20,
             memory_bandwidth: 25e9 * f64::from(threads.max(1)),
@@ -65,6 +71,8 @@ impl DeviceDescription {
             core_count: if hopper { 132 } else { 108 },
             shared_bytes_per_block: 48 << 10,
             vector_bytes: 16,
+            register_bytes: 4,
+            registers: 255,
             cache_line_bytes: 128,
             core_cache_bytes: if hopper { 256 << 10 } else { 192 << 10 },
             memory_bandwidth: if hopper { 4.0e12 } else { 1.55e12 },

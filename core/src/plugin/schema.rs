@@ -193,6 +193,10 @@ pub struct Device {
     pub cache_line_bytes: u32,
     #[prost(uint64, tag = "15")]
     pub core_cache_bytes: u64,
+    #[prost(uint32, tag = "16")]
+    pub register_bytes: u32,
+    #[prost(uint32, tag = "17")]
+    pub registers: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 use fusebox_emitter_concatenate as _;
+use fusebox_emitter_contraction as _;
 use fusebox_emitter_dynamic_update_slice as _;
 use fusebox_emitter_input_slices as _;
 use fusebox_emitter_loop as _;
@@ -43,6 +44,7 @@ pub const ORDER: &[&str] = &[
     "thin-transpose",
     "line-transpose",
     "panel-transpose",
+    "contraction",
 ];
 
 /// Makes the bundled emitters, in [`ORDER`].

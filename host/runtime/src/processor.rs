@@ -16,21 +16,36 @@ const MOST_CACHES: usize = 5;
 pub fn describe_cpu(threads: usize) -> DeviceDescription {
     let usual = DeviceDescription::cpu(u32::try_from(threads).unwrap_or(u32::MAX));
     let cache = private_cache(Path::new(PROCESSOR));
+    let (register_bytes, registers) = registers();
     DeviceDescription {
         vector_bytes: vector_bytes(),
+        register_bytes,
+        registers,
         cache_line_bytes: cache.as_ref().map_or(usual.cache_line_bytes, |cache| cache.line_bytes),
         core_cache_bytes: cache.map_or(usual.core_cache_bytes, |cache| cache.bytes),
         ..usual
     }
 }
 
-/// The registers that code is made for: also where there are some of 64 bytes LLVM prefers those of 32.
+/// Bytes of accesses that suit all code: also where there are registers of 64 bytes, rows are often too short for them.
 fn vector_bytes() -> u32 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx") {
         return 32;
     }
     16
+}
+
+/// Bytes of a vector register, and how many there are. Those of 64 bytes count only where they cost no clock rate, which
+/// VBMI2 tells.
+fn registers() -> (u32, u32) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512vbmi2") {
+        return (64, 32);
+    } else if std::arch::is_x86_feature_detected!("avx") {
+        return (32, 16);
+    }
+    (16, if cfg!(target_arch = "x86_64") { 16 } else { 32 })
 }
 
 #[derive(Debug, PartialEq)]
@@ -88,5 +103,6 @@ mod tests {
         assert_eq!(device.core_count, 3);
         assert!(device.is_single_threaded_block() && device.core_cache_bytes >= 16 << 10);
         assert!([32, 64, 128].contains(&device.cache_line_bytes) && [16, 32].contains(&device.vector_bytes));
+        assert!([16, 32, 64].contains(&device.register_bytes) && [16, 32].contains(&device.registers));
     }
 }

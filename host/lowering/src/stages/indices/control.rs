@@ -11,6 +11,8 @@ use crate::stages::writer::Attributes;
 
 /// Most turns of a loop that is unrolled; `optimize` names the number too.
 const MOST_TURNS: i64 = 4;
+/// Most operations that unrolling a loop around other loops may leave: beyond it, all that is gained is code.
+const MOST_OPERATIONS: i64 = 512;
 
 /// The turns of a loop.
 struct Turns {
@@ -106,7 +108,7 @@ impl<'s> Indexed<'s, '_> {
     ) -> Done<Vec<Slot>> {
         let variable = self.out().type_of(bounds[0]).clone();
         let copies = self.copies;
-        let (wish, product) = self.unrolling(&turns);
+        let (wish, product) = self.unrolling(op, &turns);
         self.copies = product.unwrap_or(copies);
         let mut attributes: Attributes = Vec::new();
         attributes.extend(wish.map(|wish| ("fusebox.unroll".into(), Attribute::str(wish))));
@@ -124,9 +126,9 @@ impl<'s> Indexed<'s, '_> {
     }
 
     /// What LLVM is to make of a loop, `full` or `never`, and the copies of its body then.
-    fn unrolling(&self, turns: &Turns) -> (Option<&'static str>, Option<i64>) {
+    fn unrolling(&self, op: &Operation, turns: &Turns) -> (Option<&'static str>, Option<i64>) {
         let product = turns.most.map(|most| most.saturating_mul(self.copies));
-        let unrolls = turns.most.is_some_and(|most| most <= MOST_TURNS)
+        let unrolls = turns.most.is_some_and(|most| most <= MOST_TURNS && !is_long_nest(op, most))
             && product.is_some_and(|product| product <= self.target.most_copies);
         let wish = match turns.most {
             // How often it turns is decided when it runs: LLVM could not do what it was told to, and would say so.
@@ -137,4 +139,16 @@ impl<'s> Indexed<'s, '_> {
         };
         (wish, product.filter(|_| unrolls))
     }
+}
+
+/// Whether a loop is around others, and so long that so many copies of it would be too much code.
+fn is_long_nest(op: &Operation, copies: i64) -> bool {
+    let (mut operations, mut has_loop) = (0i64, false);
+    for region in &op.regions {
+        region.walk(&mut |inner| {
+            operations += 1;
+            has_loop |= matches!(inner.kind, OpKind::For | OpKind::While);
+        });
+    }
+    has_loop && copies > 1 && operations.saturating_mul(copies) > MOST_OPERATIONS
 }

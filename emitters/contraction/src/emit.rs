@@ -1,0 +1,397 @@
+//! The loops of a block.
+//!
+//! ```text
+//! for tile of the block
+//!   for steps, tile_k at a time; where all fit, packed before the rows, which then take all steps one after another
+//!     pack the right operand's columns of the tile
+//!     for rows, as many as a register tile has
+//!       pack the left operand's rows
+//!       for columns, as many as a register tile has
+//!         sums = 0, or what earlier steps gave
+//!         for step: sums += left * right
+//!       after the last steps: write what the host makes of the sums
+//! ```
+//!
+//! Lines that a tile has too many are multiplied with whatever stands there, and never written.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::emitter::{EmitError, Fusion, Kernel};
+use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
+
+use crate::convert::convert;
+use crate::multiply::{Factors, LeftElements, RightRows, multiply};
+use crate::pack::{Part, Source, each};
+use crate::problem::Problem;
+use crate::tiles::{LeftForm, Tiles};
+
+/// Everything declared.
+struct Block<'a> {
+    problem: &'a Problem,
+    tiles: &'a Tiles,
+    left: Source<'a>,
+    right: Source<'a>,
+    /// The right operand, if it is not packed.
+    in_place: Option<Value>,
+    /// One for each group of roots.
+    epilogues: Vec<Subgraph>,
+}
+
+/// Tensors that change.
+#[derive(Clone)]
+struct State {
+    left: Value,
+    right: Value,
+    turned: Value,
+    sums: Value,
+    outputs: Vec<Value>,
+}
+
+impl State {
+    fn list(&self) -> Vec<Value> {
+        [&[self.left, self.right, self.turned, self.sums], self.outputs.as_slice()].concat()
+    }
+
+    fn of(list: &[Value]) -> State {
+        State { left: list[0], right: list[1], turned: list[2], sums: list[3], outputs: list[4..].to_vec() }
+    }
+}
+
+/// A tile: where it begins, and how much of it there is.
+#[derive(Clone, Copy)]
+struct Tile {
+    batch: Value,
+    row: Value,
+    rows: Value,
+    column: Value,
+    columns: Value,
+}
+
+/// Rows of a tile that are multiplied together: the first, counted in the tile, and how many.
+#[derive(Clone, Copy)]
+struct Rows {
+    first: Value,
+    count: Value,
+}
+
+/// Steps that are taken together.
+#[derive(Clone, Copy)]
+struct Steps {
+    first: Value,
+    count: Value,
+}
+
+/// The kernel.
+pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel, EmitError> {
+    let mut kernel = KernelBuilder::new(fusion);
+    let [left, right] = [0, 1].map(|side| {
+        let operand = &problem.operands[side];
+        let lines = [problem.sizes.rows, problem.sizes.columns][side];
+        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor: problem.factor }
+    });
+    let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
+    let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);
+    let block = Block { problem, tiles, left, right, in_place, epilogues };
+    let (number, outputs) = (kernel.block(), kernel.outputs().to_vec());
+    let b: &mut FunctionBuilder = &mut kernel;
+    let state = block.start(b, outputs);
+    let (share, all, one) = (b.index(tiles.share), b.index(tiles.tiles()), b.index(1));
+    let first = b.muli(number, share);
+    let end = b.addi(first, share);
+    let end = if tiles.tiles() % tiles.share == 0 { end } else { b.minsi(end, all) };
+    let written = b.scf_for(first, end, one, &state.list(), |b, tile, state| {
+        let place = b.apply_indexing(&tiles.place(), &[tile]);
+        let (row, column) = (place[1], place[2]);
+        let rows = rest(b, row, problem.sizes.rows, tiles.tile_m);
+        let columns = rest(b, column, problem.sizes.columns, tiles.tile_n);
+        block.tile(b, Tile { batch: place[0], row, rows, column, columns }, State::of(state)).list()
+    });
+    kernel.finish(&State::of(&written).outputs)
+}
+
+/// What is left of `size` from `first` on, `most` at most.
+fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
+    let count = b.index(most.min(size));
+    match size % most {
+        0 => count,
+        _ => {
+            let size = b.index(size);
+            let rest = b.subi(size, first);
+            b.minsi(rest, count)
+        }
+    }
+}
+
+impl Block<'_> {
+    /// Room for everything. Lines that are never packed hold zeros, with which processors multiply as fast as with any number.
+    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
+        let tiles = self.tiles;
+        let [factor, sum] = [self.problem.factor, self.problem.sum].map(Scalar::of_element);
+        let left = b.allocate_shared(&tiles.left_dims(), factor);
+        let right = b.allocate_shared(&tiles.right_dims(), factor);
+        let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1, 1]), factor);
+        let sums = b.allocate_shared(&tiles.sum_dims(), sum);
+        let zero = b.zero(&factor.into());
+        let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| match is_wanted {
+            true => filled(b, tensor, zero),
+            false => tensor,
+        };
+        let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
+        let right = fill(b, right, self.problem.sizes.columns % tiles.width() != 0);
+        State { left, right, turned, sums, outputs }
+    }
+
+    fn tile(&self, b: &mut FunctionBuilder, tile: Tile, state: State) -> State {
+        if !self.tiles.stays {
+            return self.chunks(b, state, |b, steps, state| {
+                let state = self.pack_columns(b, tile, steps, state);
+                self.rows(b, tile, state, |b, rows, state| {
+                    let state = self.add(b, tile, rows, steps, state);
+                    self.after_last(b, steps, state, |b, state| self.results(b, tile, rows, state))
+                })
+            });
+        }
+        let all = Steps { first: b.index(0), count: b.index(self.problem.sizes.steps) };
+        let state = self.pack_columns(b, tile, all, state);
+        self.rows(b, tile, state, |b, rows, state| {
+            let mut state = self.chunks(b, state, |b, steps, state| self.add(b, tile, rows, steps, state));
+            state.outputs = self.results(b, tile, rows, &state);
+            state
+        })
+    }
+
+    /// All steps, some at a time.
+    fn chunks(
+        &self,
+        b: &mut FunctionBuilder,
+        state: State,
+        body: impl FnOnce(&mut FunctionBuilder, Steps, State) -> State,
+    ) -> State {
+        let (zero, steps, chunk) = (b.index(0), b.index(self.problem.sizes.steps), b.index(self.tiles.tile_k));
+        let state = b.scf_for(zero, steps, chunk, &state.list(), |b, first, state| {
+            let count = rest(b, first, self.problem.sizes.steps, self.tiles.tile_k);
+            body(b, Steps { first, count }, State::of(state)).list()
+        });
+        State::of(&state)
+    }
+
+    /// All rows, as many at a time as a register tile has.
+    fn rows(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: Tile,
+        state: State,
+        body: impl FnOnce(&mut FunctionBuilder, Rows, State) -> State,
+    ) -> State {
+        let height = self.tiles.height;
+        let (zero, step) = (b.index(0), b.index(height));
+        let state = b.scf_for(zero, tile.rows, step, &state.list(), |b, first, state| {
+            let count = if self.problem.sizes.rows % height == 0 {
+                step
+            } else {
+                let rest = b.subi(tile.rows, first);
+                b.minsi(rest, step)
+            };
+            body(b, Rows { first, count }, State::of(state)).list()
+        });
+        State::of(&state)
+    }
+
+    /// Packs what all rows of the tile need.
+    fn pack_columns(&self, b: &mut FunctionBuilder, tile: Tile, steps: Steps, mut state: State) -> State {
+        let Steps { first: step, count: steps } = steps;
+        let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
+        if self.in_place.is_none() {
+            let packed = self.right.pack_right(b, self.tiles, &columns, [state.right, state.turned]);
+            [state.right, state.turned] = packed;
+        }
+        if self.tiles.left == LeftForm::Panels {
+            let rows = Part { line: tile.row, lines: tile.rows, ..columns };
+            let sizes = [self.tiles.height, self.problem.sizes.rows];
+            state.left = self.left.copy_panels(b, &rows, sizes, state.left);
+        }
+        state
+    }
+
+    /// Packs rows and adds their products of some steps.
+    fn add(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, mut state: State) -> State {
+        if self.tiles.left == LeftForm::Lines {
+            let line = b.addi(tile.row, rows.first);
+            let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
+            state.left = self.left.copy_lines(b, &part, state.left);
+        }
+        state.sums = self.sums(b, tile, rows, steps, &state);
+        state
+    }
+
+    /// Where the left operand's elements are, of a register tile's rows.
+    fn left_elements(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: Tile,
+        rows: Rows,
+        steps: Steps,
+        state: &State,
+    ) -> LeftElements<'_> {
+        match self.tiles.left {
+            LeftForm::Lines => LeftElements::Lines(state.left),
+            LeftForm::Panels => {
+                let height = b.index(self.tiles.height);
+                LeftElements::Panels(state.left, b.floordivsi(rows.first, height))
+            }
+            LeftForm::InPlace => {
+                let point = [tile.batch, b.addi(tile.row, rows.first), steps.first];
+                let last = b.index(self.problem.sizes.rows - 1);
+                LeftElements::InPlace { source: &self.left, point, last }
+            }
+        }
+    }
+
+    /// The row of the sums where those of a register tile begin.
+    fn first_sum(&self, b: &mut FunctionBuilder, rows: Rows) -> Value {
+        if self.tiles.keeps_sums() { rows.first } else { b.index(0) }
+    }
+
+    /// All register tiles beside each other.
+    fn sums(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: &State) -> Value {
+        let tiles = self.tiles;
+        let width = b.index(tiles.width());
+        let panels = b.ceildivsi(tile.columns, width);
+        let first = self.first_sum(b, rows);
+        let left = self.left_elements(b, tile, rows, steps, state);
+        each(b, panels, state.sums, |b, panel, sums| {
+            let column = b.muli(panel, width);
+            let places: Vec<[Value; 2]> = (0..tiles.height)
+                .flat_map(|row| (0..tiles.vectors).map(move |vector| (row, vector * tiles.lanes)))
+                .map(|(row, lane)| {
+                    let (row, lane) = (b.index(row), b.index(lane));
+                    [b.addi(first, row), b.addi(column, lane)]
+                })
+                .collect();
+            let before = self.before(b, steps, &places, sums);
+            let right = self.right_rows(b, tile, panel, column, steps, state);
+            let factors = Factors { left, right, steps: steps.count };
+            let after = self.add_products(b, &factors, &before);
+            places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
+        })
+    }
+
+    /// The sums with the products of some steps: added to them, or by themselves first where factors are of another type.
+    fn add_products(&self, b: &mut FunctionBuilder, factors: &Factors, before: &[Value]) -> Vec<Value> {
+        let [factor, sum] = [self.problem.factor, self.problem.sum].map(Scalar::of_element);
+        if factor == sum {
+            return multiply(b, self.tiles, factors, before);
+        }
+        let nothing = b.zero(&Type::vector(&[self.tiles.lanes], factor));
+        let products = multiply(b, self.tiles, factors, &vec![nothing; before.len()]);
+        let add = |(&before, products)| {
+            let products = b.fptosi(products, sum);
+            b.addi(before, products)
+        };
+        before.iter().zip(products).map(add).collect()
+    }
+
+    /// Where the right operand's rows are, of the register tile that begins at a column of the tile.
+    fn right_rows(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: Tile,
+        panel: Value,
+        column: Value,
+        steps: Steps,
+        state: &State,
+    ) -> RightRows<'_> {
+        match self.in_place {
+            Some(tensor) => {
+                let column = b.addi(tile.column, column);
+                let point = [tile.batch, column, steps.first];
+                RightRows::InPlace { tensor, operand: self.right.operand, point }
+            }
+            None => {
+                let first = if self.tiles.stays { steps.first } else { b.index(0) };
+                RightRows::Packed { tensor: state.right, panel, first }
+            }
+        }
+    }
+
+    /// Sums so far: zero before the first steps.
+    fn before(&self, b: &mut FunctionBuilder, steps: Steps, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
+        let lanes = self.tiles.lanes;
+        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum));
+        let nothing = b.zero(&ty);
+        if self.tiles.chunks() == 1 {
+            return vec![nothing; places.len()];
+        }
+        let zero = b.index(0);
+        let is_first = b.cmpi(IntPredicate::Eq, steps.first, zero);
+        b.scf_if(
+            is_first,
+            &vec![ty; places.len()],
+            |_| vec![nothing; places.len()],
+            |b| places.iter().map(|place| b.vector_read(sums, place, lanes)).collect(),
+        )
+    }
+
+    /// The outputs as `write` gives them after the last steps, as they are before.
+    fn after_last(
+        &self,
+        b: &mut FunctionBuilder,
+        steps: Steps,
+        state: State,
+        write: impl FnOnce(&mut FunctionBuilder, &State) -> Vec<Value>,
+    ) -> State {
+        if self.tiles.chunks() == 1 {
+            let outputs = write(b, &state);
+            return State { outputs, ..state };
+        }
+        let last = b.index((self.tiles.chunks() - 1) * self.tiles.tile_k);
+        let is_last = b.cmpi(IntPredicate::Eq, steps.first, last);
+        let types = b.types_of(&state.outputs);
+        let outputs = b.scf_if(is_last, &types, |b| write(b, &state), |_| state.outputs.clone());
+        State { outputs, ..state }
+    }
+
+    /// Writes the results of a register tile's rows.
+    fn results(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, state: &State) -> Vec<Value> {
+        let (zero, one) = (b.index(0), b.index(1));
+        let first = self.first_sum(b, rows);
+        b.scf_for(zero, rows.count, one, &state.outputs, |b, line, outputs| {
+            let sum_row = b.addi(first, line);
+            let line = b.addi(rows.first, line);
+            let line = b.addi(tile.row, line);
+            b.scf_for(zero, tile.columns, one, outputs, |b, column, outputs| {
+                let sum = b.extract(state.sums, &[sum_row, column]);
+                let column = b.addi(tile.column, column);
+                self.written(b, [tile.batch, line, column], sum, outputs)
+            })
+        })
+    }
+
+    /// Writes what becomes of one sum.
+    fn written(&self, b: &mut FunctionBuilder, point: [Value; 3], sum: Value, outputs: &[Value]) -> Vec<Value> {
+        let value = convert(b, self.problem.sum, self.problem.result, sum);
+        let mut outputs = outputs.to_vec();
+        for (roots, epilogue) in self.problem.roots.iter().zip(&self.epilogues) {
+            let index = b.apply_indexing(&roots.at, &point);
+            let results = b.call_subgraph(epilogue, &index, &[value]);
+            for (&output, result) in roots.outputs.iter().zip(results) {
+                outputs[output] = b.insert(result, outputs[output], &index);
+            }
+        }
+        outputs
+    }
+}
+
+/// Every element of a tensor one value.
+fn filled(b: &mut FunctionBuilder, tensor: Value, value: Value) -> Value {
+    let dims = b.type_of(tensor).dims().to_vec();
+    let outer: i64 = dims[..dims.len() - 1].iter().product();
+    let map = IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), &dims[..dims.len() - 1]), &[outer], &[]);
+    let (outer, inner) = (b.index(outer), b.index(dims[dims.len() - 1]));
+    each(b, outer, tensor, |b, line, tensor| {
+        let line = b.apply_indexing(&map, &[line]);
+        each(b, inner, tensor, |b, i, tensor| {
+            let index = [line.as_slice(), &[i]].concat();
+            b.insert(value, tensor, &index)
+        })
+    })
+}

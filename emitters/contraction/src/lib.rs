@@ -1,0 +1,67 @@
+//! The contraction emitter: products of arrays, packed into tiles and multiplied in registers. See README.md.
+//!
+//! ```text
+//! problem.rs   fusion -> [batch, rows, steps] times [batch, steps, columns], and what is read and written
+//! operand.rs   one side of it: which element is read, and along which dimension memory runs
+//! convert.rs   element types in and out of the one that sums are kept in
+//! bid.rs       which instructions around a dot one kernel computes
+//! tiles.rs     sizes of tiles, blocks, knobs -> plan
+//! emit.rs      the loops of a block
+//! pack.rs      copies of the operands in the order in which they are multiplied
+//! multiply.rs  the loop in registers
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod bid;
+mod convert;
+mod emit;
+mod multiply;
+mod operand;
+mod pack;
+mod problem;
+mod tiles;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+use fusebox_core::hlo::Opcode;
+
+use crate::problem::Problem;
+use crate::tiles::Tiles;
+
+fusebox_core::emitters! {
+    kind: "contraction",
+    "contraction" => Tiled,
+}
+
+/// Tiles of the result, each over all steps.
+struct Tiled;
+
+impl Strategy for Tiled {
+    type Problem = Problem;
+
+    fn blocks(&self) -> Blocks {
+        Blocks::OfOneThread
+    }
+
+    fn anchors(&self) -> Vec<Opcode> {
+        vec![Opcode::Dot]
+    }
+
+    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
+        bid::around(candidate).map_or_else(Bid::Decline, |instructions| Bid::Take { instructions })
+    }
+
+    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
+        task.problem.check()
+    }
+
+    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
+        Ok(Tiles::new(task.problem, task.device, configuration)?.plan(task.problem, task.device))
+    }
+
+    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
+        let tiles = Tiles::new(task.problem, task.device, &plan.configuration)?;
+        emit::emit(task.fusion, task.problem, &tiles)
+    }
+}

@@ -1,0 +1,92 @@
+//! One side of a product: which element is read, and along which dimension memory runs.
+
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{ElementType, InstrId};
+use fusebox_core::indexing::{Expr, IndexingMap, Reading, delinearize, maps_from};
+
+/// An operand of the dot.
+#[derive(Debug)]
+pub struct Operand {
+    /// Whose values are multiplied.
+    pub instruction: InstrId,
+    /// `(batch, line, step)` to its index; lines are rows of the left operand and columns of the right one.
+    pub at: IndexingMap,
+    /// Its elements.
+    pub element: ElementType,
+    /// Whether neighbours in memory are one step apart, not one line.
+    pub runs_along_steps: bool,
+    /// Whether steps lie side by side.
+    pub steps_are_adjacent: bool,
+    /// The fusion's parameter that it is, whose neighbours in memory are lines.
+    pub rows_of: Option<usize>,
+}
+
+/// Which of an operand's dimensions stand for what, each list in the order in which positions are counted.
+pub struct Roles<'a> {
+    pub batch: &'a [i64],
+    pub lines: &'a [i64],
+    pub steps: &'a [i64],
+}
+
+impl Roles<'_> {
+    fn size(dims: &[i64], role: &[i64]) -> i64 {
+        role.iter().fold(1, |size, &dim| size.saturating_mul(dims[dim as usize]))
+    }
+
+    /// Number of batches, lines and steps.
+    pub fn sizes(&self, dims: &[i64]) -> [i64; 3] {
+        [self.batch, self.lines, self.steps].map(|role| Self::size(dims, role))
+    }
+
+    /// `(batch, line, step)` to the index in an array of these dimensions.
+    pub fn map(&self, dims: &[i64]) -> IndexingMap {
+        let mut index = vec![Expr::constant(0); dims.len()];
+        for (number, role) in [self.batch, self.lines, self.steps].into_iter().enumerate() {
+            let sizes: Vec<i64> = role.iter().map(|&dim| dims[dim as usize]).collect();
+            for (&dim, part) in role.iter().zip(delinearize(&Expr::dim(number as u32), &sizes)) {
+                index[dim as usize] = part;
+            }
+        }
+        IndexingMap::from_tensor_sizes(index, &self.sizes(dims), &[]).simplify()
+    }
+}
+
+/// How far apart in memory elements are that are one line, or one step, apart: in the largest array that an operand is
+/// computed from.
+pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2] {
+    let computation = fusion.computation();
+    let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);
+    let mut largest: Option<(i64, [i64; 2])> = None;
+    for (parameter, indexing) in computation.parameters().into_iter().zip(&maps.parameters) {
+        let (Some(array), Some([reading, ..])) =
+            (computation.instruction(parameter).shape.as_array(), indexing.known())
+        else {
+            continue;
+        };
+        let count = array.element_count();
+        let distances = distances_in(at, reading, &array.dims);
+        if distances != [0, 0] && largest.is_none_or(|(most, _)| count > most) {
+            largest = Some((count, distances));
+        }
+    }
+    largest.map_or([0, 0], |(_, distances)| distances)
+}
+
+/// The same in one array.
+pub fn distances_in(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 2] {
+    let map = &reading.map;
+    let position = |point: [i64; 3]| {
+        let index = at.evaluate(&point, &[], &[]);
+        let index = map.evaluate(&index, &vec![0; map.ranges.len()], &vec![0; map.runtime.len()]);
+        index.iter().zip(dims).fold(0i64, |position, (&i, &size)| position.saturating_mul(size).saturating_add(i))
+    };
+    let is_several = |dim: usize| at.dims[dim].bounds.size() > 1;
+    let distance = |dim: usize, point| if is_several(dim) { (position(point) - position([0; 3])).abs() } else { 0 };
+    [distance(1, [0, 1, 0]), distance(2, [0, 0, 1])]
+}
+
+/// The number of the parameter that an operand is, where its last dimension counts lines and nothing else.
+pub fn rows_of(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> Option<usize> {
+    let is_line = at.results.last() == Some(&Expr::dim(1));
+    fusion.computation().parameters().iter().position(|&parameter| parameter == operand).filter(|_| is_line)
+}

@@ -1,0 +1,175 @@
+//! Copies of the operands in the order in which they are multiplied. The host's functions compute their elements, so
+//! whatever stands in front of the dot is done on the way. Rows are copied along memory, in loops that LLVM makes
+//! vectors of; what has to be turned is turned in registers.
+
+use fusebox_core::builder::{FunctionBuilder, Subgraph, Value};
+use fusebox_core::hlo::ElementType;
+
+use crate::convert::convert;
+use crate::operand::Operand;
+use crate::tiles::Tiles;
+
+/// An operand whose elements are copied.
+pub struct Source<'a> {
+    pub operand: &'a Operand,
+    pub function: Subgraph,
+    /// Its lines.
+    pub lines: i64,
+    /// What its elements become.
+    pub factor: ElementType,
+}
+
+/// Elements to be copied: so many lines from a line on, and so many steps from a step on.
+#[derive(Clone, Copy)]
+pub struct Part {
+    pub batch: Value,
+    pub line: Value,
+    pub lines: Value,
+    pub step: Value,
+    pub steps: Value,
+}
+
+impl Source<'_> {
+    /// The element at `(batch, line, step)`.
+    pub fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
+        let index = b.apply_indexing(&self.operand.at, &point);
+        let value = b.call_subgraph(&self.function, &index, &[])[0];
+        convert(b, self.operand.element, self.factor, value)
+    }
+
+    /// The element at a place of the part.
+    fn element_of(&self, b: &mut FunctionBuilder, part: &Part, line: Value, step: Value) -> Value {
+        let (line, step) = (b.addi(part.line, line), b.addi(part.step, step));
+        self.element(b, [part.batch, line, step])
+    }
+
+    /// Lines `[0, line, step]`, as their steps lie side by side.
+    pub fn copy_lines(&self, b: &mut FunctionBuilder, part: &Part, tensor: Value) -> Value {
+        let zero = b.index(0);
+        each(b, part.lines, tensor, |b, line, tensor| {
+            each(b, part.steps, tensor, |b, step, tensor| {
+                let element = self.element_of(b, part, line, step);
+                b.insert(element, tensor, &[zero, line, step])
+            })
+        })
+    }
+
+    /// Columns of the right operand, as many register tiles as that takes. `turned` is room for what is turned.
+    pub fn pack_right(
+        &self,
+        b: &mut FunctionBuilder,
+        tiles: &Tiles,
+        part: &Part,
+        [tensor, turned]: [Value; 2],
+    ) -> [Value; 2] {
+        if !self.operand.runs_along_steps {
+            return [self.copy_panels(b, part, [tiles.width(), self.lines], tensor), turned];
+        }
+        let (zero, one, width) = (b.index(0), b.index(1), b.index(tiles.width()));
+        let panels = b.ceildivsi(part.lines, width);
+        let packed = b.scf_for(zero, panels, one, &[tensor, turned], |b, panel, tensors| {
+            let first = b.muli(panel, width);
+            let rest = b.subi(part.lines, first);
+            let part = Part { line: b.addi(part.line, first), lines: b.minsi(rest, width), ..*part };
+            self.turn(b, tiles, &part, panel, [tensors[0], tensors[1]]).to_vec()
+        });
+        [packed[0], packed[1]]
+    }
+
+    /// Panels `[panel, step, line]` of so many lines, of so many that the operand has: all lines of a step, then those of the
+    /// next, so that memory is read in runs as long as the part has lines.
+    pub fn copy_panels(&self, b: &mut FunctionBuilder, part: &Part, [width, all]: [i64; 2], tensor: Value) -> Value {
+        let is_even = all % width == 0;
+        let width = b.index(width);
+        let (full, over) = (b.floordivsi(part.lines, width), b.remsi(part.lines, width));
+        let after = b.muli(full, width);
+        each(b, part.steps, tensor, |b, step, tensor| {
+            let copied = |b: &mut FunctionBuilder, panel: Value, first: Value, count: Value, tensor: Value| {
+                each(b, count, tensor, |b, line, tensor| {
+                    let number = b.addi(first, line);
+                    let element = self.element_of(b, part, number, step);
+                    b.insert(element, tensor, &[panel, step, line])
+                })
+            };
+            let tensor = each(b, full, tensor, |b, panel, tensor| {
+                let first = b.muli(panel, width);
+                copied(b, panel, first, width, tensor)
+            });
+            if is_even { tensor } else { copied(b, full, after, over, tensor) }
+        })
+    }
+
+    /// A register tile's columns, whose steps lie side by side: as many columns as a register has lanes are copied, then
+    /// squares of them turned.
+    fn turn(
+        &self,
+        b: &mut FunctionBuilder,
+        tiles: &Tiles,
+        part: &Part,
+        panel: Value,
+        [tensor, turned]: [Value; 2],
+    ) -> [Value; 2] {
+        let (zero, one, lanes) = (b.index(0), b.index(1), b.index(tiles.lanes));
+        let groups = b.ceildivsi(part.lines, lanes);
+        let written = b.scf_for(zero, groups, one, &[tensor, turned], |b, group, tensors| {
+            let first = b.muli(group, lanes);
+            let rest = b.subi(part.lines, first);
+            let count = b.minsi(rest, lanes);
+            let own = Part { line: b.addi(part.line, first), ..*part };
+            let turned = each(b, count, tensors[1], |b, line, turned| {
+                each(b, part.steps, turned, |b, step, turned| {
+                    let element = self.element_of(b, &own, line, step);
+                    b.insert(element, turned, &[line, step])
+                })
+            });
+            let tensor = b.scf_for(zero, part.steps, lanes, &[tensors[0]], |b, step, tensor| {
+                let square: Vec<Value> = (0..tiles.lanes)
+                    .map(|line| {
+                        let line = b.index(line);
+                        b.vector_read(turned, &[line, step], tiles.lanes)
+                    })
+                    .collect();
+                let mut tensor = tensor[0];
+                for (number, row) in transposed(b, square).into_iter().enumerate() {
+                    let number = b.index(number as i64);
+                    let step = b.addi(step, number);
+                    tensor = b.vector_write(row, tensor, &[panel, step, first]);
+                }
+                vec![tensor]
+            });
+            vec![tensor[0], turned]
+        });
+        [written[0], written[1]]
+    }
+}
+
+/// The columns of a square whose rows are given: blocks beside the diagonal change places, ever smaller ones.
+fn transposed(b: &mut FunctionBuilder, mut rows: Vec<Value>) -> Vec<Value> {
+    let lanes = rows.len() as i64;
+    let mut distance = lanes / 2;
+    while distance > 0 {
+        let low: Vec<i64> =
+            (0..lanes).map(|lane| if lane & distance == 0 { lane } else { lanes + lane - distance }).collect();
+        let high: Vec<i64> =
+            (0..lanes).map(|lane| if lane & distance == 0 { lane + distance } else { lanes + lane }).collect();
+        for row in (0..lanes).filter(|row| row & distance == 0) {
+            let (upper, lower) = (row as usize, (row + distance) as usize);
+            let pair = [rows[upper], rows[lower]];
+            rows[upper] = b.vector_shuffle(pair[0], pair[1], &low);
+            rows[lower] = b.vector_shuffle(pair[0], pair[1], &high);
+        }
+        distance /= 2;
+    }
+    rows
+}
+
+/// `for i in 0..count` over one tensor.
+pub fn each(
+    b: &mut FunctionBuilder,
+    count: Value,
+    tensor: Value,
+    body: impl FnOnce(&mut FunctionBuilder, Value, Value) -> Value,
+) -> Value {
+    let (zero, one) = (b.index(0), b.index(1));
+    b.scf_for(zero, count, one, &[tensor], |b, i, state| vec![body(b, i, state[0])])[0]
+}

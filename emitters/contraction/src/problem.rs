@@ -1,0 +1,260 @@
+//! What is multiplied, read and written, whatever the dimensions of the program.
+
+use fusebox_core::cost::is_heavy;
+use fusebox_core::emitter::{Analysis, Decline, Fusion};
+use fusebox_core::hlo::{Computation, DotDims, ElementType, InstrId, Instruction, Op, accumulation_type};
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Reading, delinearize, maps_to};
+
+use crate::convert;
+use crate::operand::{Operand, Roles, distances, distances_in, rows_of};
+
+/// More points than any processor visits; below it, no count overflows.
+const MOST_POINTS: i64 = 1 << 48;
+/// Products in all below which a loop over the elements of the result takes as long.
+const LEAST_PRODUCTS: i64 = 1 << 11;
+/// Products of an element below which packing costs more than it saves.
+const LEAST_STEPS: i64 = 4;
+
+/// 256 times 255 times 255 is less than 2 to the 24.
+const EXACT_PRODUCTS: i64 = 256;
+
+/// A fusion around a dot: `[batch, rows, steps]` times `[batch, steps, columns]`, the dot's own operands or, where its
+/// result is written transposed, these the other way round.
+#[derive(Debug)]
+pub struct Problem {
+    /// The dot.
+    pub dot: InstrId,
+    /// The one whose lines are rows, and the one whose lines are columns.
+    pub operands: [Operand; 2],
+    pub sizes: Sizes,
+    /// The type that products are summed in.
+    pub sum: ElementType,
+    /// The type that they are made in, and in which [`Problem::most_together`] of them are added up.
+    pub factor: ElementType,
+    /// The dot's own.
+    pub result: ElementType,
+    /// Results of equal dimensions.
+    pub roots: Vec<Roots>,
+}
+
+/// Each may stand for several dimensions of the program, or for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    pub batch: i64,
+    pub rows: i64,
+    pub columns: i64,
+    /// Products of one element.
+    pub steps: i64,
+}
+
+/// Results that are written at the same index.
+#[derive(Debug)]
+pub struct Roots {
+    pub instructions: Vec<InstrId>,
+    /// Their numbers among the fusion's outputs.
+    pub outputs: Vec<usize>,
+    /// `(batch, row, column)` to their index.
+    pub at: IndexingMap,
+}
+
+impl Problem {
+    /// Products that are added up in the type of the factors: processors multiply floats faster than integers of 32 bits, and
+    /// so many products of bytes are whole numbers that an `f32` holds.
+    pub fn most_together(&self) -> i64 {
+        if self.factor == self.sum { self.sizes.steps } else { self.sizes.steps.min(EXACT_PRODUCTS) }
+    }
+
+    /// # Errors
+    /// If the product is too small, or too large to be counted, or a loop does as well.
+    pub fn check(&self) -> Result<(), Decline> {
+        let Sizes { batch, rows, columns, steps } = self.sizes;
+        let products = [batch, rows, columns, steps].iter().fold(1i64, |n, &size| n.saturating_mul(size));
+        match () {
+            _ if products > MOST_POINTS => Err(Decline::new("there are more products than any machine computes")),
+            _ if steps < LEAST_STEPS => Err(Decline::new(format!(
+                "an element is a sum of {steps} products: packing pays from {LEAST_STEPS} on"
+            ))),
+            _ if products < LEAST_PRODUCTS => Err(Decline::new(format!(
+                "{products} products are too few to be packed: a loop computes fewer than {LEAST_PRODUCTS} as fast"
+            ))),
+            _ if rows == 1 && columns == 1 => {
+                Err(Decline::new("nothing is used twice: each element is a sum over two rows of its own"))
+            }
+            _ if rows.min(columns) == 1 && self.operands.iter().all(|operand| operand.steps_are_adjacent) => {
+                Err(Decline::new("each element is a sum over two rows that lie in memory as they are added up"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Analysis for Problem {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        let computation = fusion.computation();
+        let dot = the_dot(computation)?;
+        let instruction = computation.instruction(dot);
+        let Op::Dot(dims) = &instruction.op else { return Err(Decline::at(instruction, "it is no dot")) };
+        check_prologue(computation, dot)?;
+        let [left, right] = sides(fusion, instruction, dims)?;
+        let outputs = outputs(fusion, dot)?;
+        let is_turned = is_turned(instruction, &left, &right, &outputs);
+        let (of_dot, [(left, [batch, rows, steps]), (right, [_, columns, _])]) =
+            (of_dot(instruction, &left, &right, is_turned), if is_turned { [right, left] } else { [left, right] });
+        let sizes = Sizes { batch, rows, columns, steps };
+        let result = element_type(computation, dot)?;
+        let sum = match accumulation_type(left.element, right.element, result) {
+            // Sums of narrow integers are those of wide ones, cut off.
+            narrow if narrow.is_integer() && narrow.bits() < 32 => ElementType::S32,
+            sum => sum,
+        };
+        let ways = [(left.element, sum), (right.element, sum), (sum, result)];
+        if let Some((from, to)) = ways.into_iter().find(|&(from, to)| !convert::is_possible(from, to)) {
+            return Err(Decline::at(instruction, format!("{from} as {to} is not converted while packing")));
+        }
+        if sum == ElementType::Pred || sum.is_complex() {
+            return Err(Decline::at(instruction, format!("products of {sum} are not multiplied as vectors")));
+        }
+        let roots = roots(outputs, &of_dot)?;
+        let is_byte = |operand: &Operand| operand.element.is_integer() && operand.element.bits() <= 8;
+        let factor = match is_byte(&left) && is_byte(&right) && sum == ElementType::S32 {
+            true => ElementType::F32,
+            false => sum,
+        };
+        Ok(Problem { dot, operands: [left, right], sizes, sum, factor, result, roots })
+    }
+}
+
+/// The only dot.
+fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
+    let mut dots = computation.ids().filter(|&id| matches!(computation.instruction(id).op, Op::Dot(_)));
+    let first = dots.next().ok_or_else(|| Decline::new("there is no dot"))?;
+    match dots.next() {
+        None => Ok(first),
+        Some(other) => Err(Decline::at(computation.instruction(other), "there is more than one dot")),
+    }
+}
+
+/// Operands are computed for every tile that reads them, and the rest of the epilogue once for every element.
+fn check_prologue(computation: &Computation, dot: InstrId) -> Result<(), Decline> {
+    let others = computation.ids().filter(|&id| id != dot);
+    match others.map(|id| computation.instruction(id)).find(|instruction| is_heavy(&instruction.op)) {
+        Some(other) => Err(Decline::at(other, "it would be computed again for every element that needs it")),
+        None => Ok(()),
+    }
+}
+
+fn element_type(computation: &Computation, id: InstrId) -> Result<ElementType, Decline> {
+    let instruction = computation.instruction(id);
+    let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
+    Ok(array.element_type)
+}
+
+/// An operand with its numbers of batches, lines and steps.
+type Side = (Operand, [i64; 3]);
+
+/// Both operands.
+fn sides(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<[Side; 2], Decline> {
+    let computation = fusion.computation();
+    let side = |number: usize, batch: &[i64], steps: &[i64]| {
+        let instruction = dot.operands[number];
+        let array = computation.instruction(instruction).shape.as_array();
+        let array = array.ok_or_else(|| Decline::at(computation.instruction(instruction), "it is no array"))?;
+        let is_line = |dim: &i64| !batch.contains(dim) && !steps.contains(dim);
+        let lines: Vec<i64> = (0..array.rank() as i64).filter(is_line).collect();
+        let roles = Roles { batch, lines: &lines, steps };
+        let at = roles.map(&array.dims);
+        let [line, step] = distances(fusion, instruction, &at);
+        let operand = Operand {
+            instruction,
+            element: array.element_type,
+            runs_along_steps: step != 0 && (line == 0 || step < line),
+            steps_are_adjacent: step == 1,
+            rows_of: rows_of(fusion, instruction, &at),
+            at,
+        };
+        Ok((operand, roles.sizes(&array.dims)))
+    };
+    let sides = [side(0, &dims.lhs_batch, &dims.lhs_contracting)?, side(1, &dims.rhs_batch, &dims.rhs_contracting)?];
+    match sides.iter().any(|(_, [batch, lines, _])| batch.min(lines) < &1) {
+        true => Err(Decline::at(dot, "the product has no elements")),
+        false => Ok(sides),
+    }
+}
+
+/// A result of the fusion: its dimensions, and from the dot's index to its own.
+struct Output {
+    instruction: InstrId,
+    dims: Vec<i64>,
+    of_dot: IndexingMap,
+}
+
+/// The results, each of whose elements comes from one of the dot's, and the other way round.
+fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
+    let computation = fusion.computation();
+    let output = |&root: &InstrId| {
+        let instruction = computation.instruction(root);
+        let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
+        let read = maps_to(&fusion.module, fusion.entry(), (root, 0), dot, &[]);
+        let of_dot = match read.known() {
+            Some([]) => return Err(Decline::at(instruction, "it is a result that does not come from the dot")),
+            Some([reading]) if reading.runtime.is_empty() && reading.map.ranges.is_empty() => reading.map.inverse(),
+            _ => None,
+        };
+        // Where every element of the dot leads to one of the result, the domain is all of it.
+        let dims = computation.instruction(dot).shape.as_array().map(|array| array.dims.as_slice()).unwrap_or_default();
+        let is_whole = |map: &IndexingMap| {
+            map.constraints.is_empty()
+                && map.dims.iter().zip(dims).all(|(dim, &size)| dim.bounds == Interval::from_size(size))
+        };
+        let of_dot = of_dot.filter(is_whole).ok_or_else(|| {
+            Decline::at(instruction, "its elements are not those of the dot, each by itself and each of them once")
+        })?;
+        Ok(Output { instruction: root, dims: array.dims.clone(), of_dot })
+    };
+    fusion.roots.iter().map(output).collect()
+}
+
+/// `(batch, row, column)` to the index of the dot. Its batches, the left operand's lines and the right one's stand in this
+/// order; rows are the left one's, or, where the product is turned, the right one's.
+fn of_dot(dot: &Instruction, left: &Side, right: &Side, is_turned: bool) -> IndexingMap {
+    let ([batch, left, _], [_, right, _]) = (left.1, right.1);
+    let dims = dot.shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
+    let (rows, columns, left_line, right_line) = match is_turned {
+        false => (left, right, Expr::dim(1), Expr::dim(2)),
+        true => (right, left, Expr::dim(2), Expr::dim(1)),
+    };
+    let position = (Expr::dim(0) * left + left_line) * right + right_line;
+    IndexingMap::from_tensor_sizes(delinearize(&position, &dims), &[batch, rows, columns], &[]).simplify()
+}
+
+/// Whether lines of the left operand lie side by side in the first result, and those of the right one do not: then the
+/// product is turned, so that columns are written along memory.
+fn is_turned(dot: &Instruction, left: &Side, right: &Side, outputs: &[Output]) -> bool {
+    let first =
+        outputs.first().and_then(|output| Some((of_dot(dot, left, right, false).then(&output.of_dot)?, output)));
+    first.is_some_and(|(at, output)| {
+        let [row, column] = distances_in(&at, &Reading::whole(&output.dims), &output.dims);
+        row == 1 && column > 1
+    })
+}
+
+/// The results by dimensions and places.
+fn roots(outputs: Vec<Output>, of_dot: &IndexingMap) -> Result<Vec<Roots>, Decline> {
+    let mut groups: Vec<(Vec<i64>, Roots)> = Vec::new();
+    for (number, output) in outputs.into_iter().enumerate() {
+        let at =
+            of_dot.then(&output.of_dot).ok_or_else(|| Decline::new("a result is not where the dot's elements are"))?;
+        let at = at.simplify();
+        match groups.iter_mut().find(|(dims, group)| *dims == output.dims && group.at == at) {
+            Some((_, group)) => {
+                group.instructions.push(output.instruction);
+                group.outputs.push(number);
+            }
+            None => {
+                let roots = Roots { instructions: vec![output.instruction], outputs: vec![number], at };
+                groups.push((output.dims, roots));
+            }
+        }
+    }
+    Ok(groups.into_iter().map(|(_, group)| group).collect())
+}

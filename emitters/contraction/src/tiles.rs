@@ -1,0 +1,438 @@
+//! Sizes of tiles, blocks and knobs, and the plan that follows.
+//!
+//! ```text
+//! block            `share` tiles of the result, one after another
+//! tile             `tile_m` rows times `tile_n` columns, over all steps, `tile_k` of them at a time
+//! register tile    `height` rows times `vectors` registers of columns
+//! ```
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
+
+use crate::problem::{Problem, Roots, Sizes};
+
+const TILE_M: &str = "tile_m";
+const TILE_N: &str = "tile_n";
+const TILE_K: &str = "tile_k";
+/// Registers of a row of the register tile where there are many rows, and where each of them is packed step by step.
+const VECTORS: i64 = 2;
+const VECTORS_BY_STEPS: i64 = 3;
+/// Registers of a row where there are few rows: sums that are added to by turns hide the latency of an addition.
+const MOST_VECTORS: i64 = 8;
+/// Lines of memory that are read side by side: no more than a set of the nearest cache has places for, as they may be a power
+/// of two apart.
+const MOST_LINES: i64 = 8;
+/// Bytes of a packed line of steps: a register tile's lines stay in the nearest cache.
+const LINE_BYTES: i64 = 1024;
+/// Steps of an operand that is not packed: their rows lie in as many pages.
+const UNPACKED_STEPS: i64 = 64;
+/// Bytes of a tile's columns of one step, and as many rows: what is packed is used often.
+const TILE_BYTES: i64 = 1024;
+/// Bytes that lines are longer than a power of two, lest they fall into the same sets of a cache.
+pub const SKEW_BYTES: i64 = 64;
+/// Blocks per core, so that an unlucky one does not matter.
+const BLOCKS_PER_CORE: i64 = 8;
+/// Products of a block that is worth a turn of its own.
+const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
+/// Products from which every core is worth waking.
+const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
+
+/// How elements of the left operand come to be multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftForm {
+    /// Packed `[row, step]`, for the rows of one register tile.
+    Lines,
+    /// Packed `[register tile, step, row]`, for all rows of the tile.
+    Panels,
+    /// Computed where they are multiplied, which happens once.
+    InPlace,
+}
+
+/// Everything that is chosen.
+#[derive(Clone, Debug)]
+pub struct Tiles {
+    /// Elements of a register.
+    pub lanes: i64,
+    /// Registers of a row of the register tile.
+    pub vectors: i64,
+    /// Rows of the register tile.
+    pub height: i64,
+    pub tile_m: i64,
+    pub tile_n: i64,
+    pub tile_k: i64,
+    /// Tiles of a block.
+    pub share: i64,
+    /// Tiles of a batch, along rows and along columns.
+    grid: [i64; 2],
+    sizes: Sizes,
+    /// Bytes of a sum.
+    bytes: i64,
+    pub left: LeftForm,
+    /// Whether the right operand is turned while it is packed.
+    turns: bool,
+    /// Whether the right operand is multiplied from where it is.
+    pub is_unpacked: bool,
+    /// Whether the right operand's columns of the tile are packed for all steps at once, before any row.
+    pub stays: bool,
+}
+
+impl Tiles {
+    /// Chooses what the configuration leaves open.
+    ///
+    /// # Errors
+    /// If a knob has an impossible value, or the tiles do not fit.
+    pub fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        let mut tiles = Tiles::of_registers(problem, device);
+        let Sizes { rows, columns, steps, .. } = tiles.sizes;
+        let (width, height) = (tiles.width(), tiles.height);
+        let most = tiles.spread(device);
+        let up = |size: i64, unit: i64| ceil_div(size, unit) * unit;
+        let wanted_m = knobs.knob(TILE_M, 1..=up(rows, height))?;
+        let wanted_n = knobs.knob(TILE_N, 1..=up(columns, width))?;
+        tiles.tile_m = up(wanted_m.unwrap_or(most[0]), height);
+        tiles.tile_n = up(wanted_n.unwrap_or(most[1]), width);
+        let line = if tiles.is_unpacked { UNPACKED_STEPS } else { (LINE_BYTES / tiles.bytes).max(1) };
+        let chunks = ceil_div(steps, line);
+        let wanted_k = knobs.knob(TILE_K, 1..=problem.most_together())?;
+        tiles.tile_k = wanted_k.unwrap_or(ceil_div(steps, chunks));
+        let limit = i64::from(device.shared_bytes_per_block);
+        tiles.stays = tiles.stays_packed(limit);
+        if tiles.stays && tiles.left == LeftForm::Lines && columns <= width {
+            tiles.left = LeftForm::InPlace;
+            tiles.tile_k = wanted_k.unwrap_or(problem.most_together());
+        }
+        // Whoever asks for a size gets it, or an error.
+        let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
+        while tiles.shared_bytes() > limit {
+            match () {
+                _ if can_m && tiles.tile_m > height && (tiles.tile_m >= tiles.tile_n || !can_n) => {
+                    tiles.tile_m -= height
+                }
+                _ if can_n && tiles.tile_n > width => tiles.tile_n -= width,
+                _ => break,
+            }
+        }
+        // Equal parts, as many as there are.
+        let even = |tile: i64, size: i64, unit: i64| ceil_div(ceil_div(size, unit), ceil_div(size, tile)) * unit;
+        if can_m {
+            tiles.tile_m = even(tiles.tile_m, rows, height);
+        }
+        if can_n {
+            tiles.tile_n = even(tiles.tile_n, columns, width);
+        }
+        tiles.grid = [ceil_div(rows, tiles.tile_m), ceil_div(columns, tiles.tile_n)];
+        tiles.share = tiles.share(device);
+        match tiles.shared_bytes() {
+            needed if needed > limit => Err(EmitError::new(format!(
+                "tiles of {} by {} by {} take {needed} bytes, a block has {limit}",
+                tiles.tile_m, tiles.tile_n, tiles.tile_k
+            ))),
+            _ => Ok(tiles),
+        }
+    }
+
+    /// The register tile: as large as the registers hold with the operands beside it.
+    fn of_registers(problem: &Problem, device: &DeviceDescription) -> Tiles {
+        let sizes = problem.sizes;
+        let bytes = problem.sum.byte_size() as i64;
+        let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
+        let registers = i64::from(device.registers.max(16));
+        let [left, right] = &problem.operands;
+        let needed = ceil_div(sizes.columns, lanes);
+        let usual = if left.runs_along_steps { VECTORS } else { VECTORS_BY_STEPS };
+        // Beside the sums: a row of the right operand, an element of the left one, one to spare.
+        let rows_beside = |vectors: i64| ((registers - vectors - 1) / vectors).max(1);
+        let tall = |vectors: i64| {
+            let most = rows_beside(vectors).min(rows_beside(VECTORS));
+            if left.runs_along_steps { most } else { MOST_LINES.min(most) }
+        };
+        let (vectors, height) = match tall(usual) {
+            // Few rows: more registers in each.
+            most if sizes.rows * 2 <= most => {
+                let wide = ((registers - 1) / (sizes.rows + 1)).min(MOST_VECTORS);
+                (wide.min(needed).max(1), sizes.rows)
+            }
+            _ => {
+                let vectors = usual.min(needed);
+                // With one register tile beside each other, rows are read from where they are.
+                let most = if needed <= usual { tall(vectors).min(MOST_LINES) } else { tall(vectors) };
+                (vectors, ceil_div(sizes.rows, ceil_div(sizes.rows, most)))
+            }
+        };
+        let form = if left.runs_along_steps { LeftForm::Lines } else { LeftForm::Panels };
+        let turns = right.runs_along_steps;
+        // Packed, it would be read but once.
+        let is_unpacked = sizes.rows <= height
+            && right.rows_of.is_some()
+            && right.element == problem.factor
+            && sizes.columns % (vectors * lanes) == 0;
+        let (tile_m, tile_n, tile_k, share, grid) = (height, vectors * lanes, 1, 1, [1, 1]);
+        Tiles {
+            lanes,
+            vectors,
+            height,
+            tile_m,
+            tile_n,
+            tile_k,
+            share,
+            grid,
+            sizes,
+            bytes,
+            left: form,
+            turns,
+            is_unpacked,
+            stays: false,
+        }
+    }
+
+    /// Whether all steps of a tile's columns can be packed at once, which leaves room for no sums but those of one
+    /// register tile's rows. Then rows are read to their end one after another, and no sums are kept meanwhile.
+    fn stays_packed(&self, limit: i64) -> bool {
+        !self.is_unpacked
+            && self.left == LeftForm::Lines
+            && Tiles { stays: true, ..self.clone() }.shared_bytes() <= limit
+    }
+
+    /// Rows and columns of a tile: large ones, as long as there are enough for all cores.
+    fn spread(&self, device: &DeviceDescription) -> [i64; 2] {
+        let Sizes { batch, rows, columns, .. } = self.sizes;
+        let units = [self.height, self.width()];
+        let panels = [ceil_div(rows, units[0]), ceil_div(columns, units[1])];
+        let cores = i64::from(device.core_count);
+        let products = self.products();
+        let least = if products >= PRODUCTS_FOR_ALL_CORES { cores } else { 1 };
+        let wanted = (products / PRODUCTS_PER_BLOCK).clamp(least, cores * BLOCKS_PER_CORE);
+        let most = (TILE_BYTES / self.bytes).max(1);
+        let mut parts = [ceil_div(rows, most.max(units[0])), ceil_div(columns, most.max(units[1]))];
+        let size = |parts: [i64; 2], side: usize| ceil_div(panels[side], parts[side]) * units[side];
+        while batch * parts[0] * parts[1] < wanted {
+            let longer = usize::from(size(parts, 1) > size(parts, 0));
+            let Some(side) = [longer, 1 - longer].into_iter().find(|&side| parts[side] < panels[side]) else { break };
+            parts[side] = (parts[side] * 2).min(panels[side]);
+        }
+        [size(parts, 0), size(parts, 1)]
+    }
+
+    /// Small tiles share a block.
+    fn share(&self, device: &DeviceDescription) -> i64 {
+        let of_tile = self.tile_m * self.tile_n * self.sizes.steps;
+        let enough = ceil_div(self.tiles(), i64::from(device.core_count) * BLOCKS_PER_CORE);
+        (PRODUCTS_FOR_ALL_CORES / of_tile.max(1)).clamp(1, enough.max(1))
+    }
+
+    fn products(&self) -> i64 {
+        let Sizes { batch, rows, columns, steps } = self.sizes;
+        [batch, rows, columns, steps].iter().product()
+    }
+
+    /// All tiles.
+    pub fn tiles(&self) -> i64 {
+        self.sizes.batch * self.grid[0] * self.grid[1]
+    }
+
+    fn blocks(&self) -> i64 {
+        ceil_div(self.tiles(), self.share)
+    }
+
+    /// Columns of a register tile.
+    pub fn width(&self) -> i64 {
+        self.lanes * self.vectors
+    }
+
+    /// Steps of a tile are taken in so many parts.
+    pub fn chunks(&self) -> i64 {
+        ceil_div(self.sizes.steps, self.tile_k)
+    }
+
+    /// Elements that make lines longer than a power of two.
+    fn skew(&self) -> i64 {
+        SKEW_BYTES / self.bytes
+    }
+
+    /// Whole registers of so many steps.
+    fn in_registers(&self, steps: i64) -> i64 {
+        ceil_div(steps, self.lanes) * self.lanes
+    }
+
+    /// Steps of the right operand that are packed at once.
+    fn packed_steps(&self) -> i64 {
+        if self.stays { self.sizes.steps } else { self.tile_k }
+    }
+
+    /// Whether sums of all rows are kept while others are added to.
+    pub fn keeps_sums(&self) -> bool {
+        self.chunks() > 1 && !self.stays
+    }
+
+    /// Dimensions of the packed left operand, see [`LeftForm`].
+    pub fn left_dims(&self) -> [i64; 3] {
+        match self.left {
+            LeftForm::Lines => [1, self.height, self.in_registers(self.tile_k) + self.skew()],
+            LeftForm::Panels => {
+                let skew = ceil_div(self.skew(), self.height);
+                [self.tile_m / self.height, self.tile_k + skew, self.height]
+            }
+            LeftForm::InPlace => [1, 1, 1],
+        }
+    }
+
+    /// Dimensions of the packed right operand: `[register tile, step, column]`; a step more than there are, so that register
+    /// tiles do not begin a power of two apart.
+    pub fn right_dims(&self) -> [i64; 3] {
+        if self.is_unpacked {
+            [1, 1, 1]
+        } else {
+            [self.tile_n / self.width(), self.in_registers(self.packed_steps()) + 1, self.width()]
+        }
+    }
+
+    /// Dimensions of what is turned at once: `[column, step]`.
+    pub fn turned_dims(&self) -> Option<[i64; 2]> {
+        self.turns.then(|| [self.lanes, self.in_registers(self.packed_steps()) + self.skew()])
+    }
+
+    /// Dimensions of the sums. Those of one register tile's rows are enough where these get all steps one after another.
+    pub fn sum_dims(&self) -> [i64; 2] {
+        [if self.keeps_sums() { self.tile_m } else { self.height }, self.tile_n + self.skew()]
+    }
+
+    fn shared_bytes(&self) -> i64 {
+        let count = |dims: &[i64]| dims.iter().product::<i64>();
+        let turned = self.turned_dims().map_or(0, |dims| count(&dims));
+        (count(&self.left_dims()) + count(&self.right_dims()) + turned + count(&self.sum_dims())) * self.bytes
+    }
+
+    /// `(tile) -> (batch, first row, first column)`
+    pub fn place(&self) -> IndexingMap {
+        let [batch, row, column] = self.place_of(Expr::dim(0));
+        IndexingMap::from_tensor_sizes(vec![batch, row, column], &[self.tiles()], &[]).simplify()
+    }
+
+    fn place_of(&self, tile: Expr) -> [Expr; 3] {
+        let [down, across] = self.grid;
+        [
+            tile.clone().floor_div(down * across),
+            tile.clone().floor_div(across).modulo(down) * self.tile_m,
+            tile.modulo(across) * self.tile_n,
+        ]
+    }
+
+    /// The plan.
+    pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+        let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+        for roots in &problem.roots {
+            outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(self.written(roots)))));
+        }
+        outputs.sort_by_key(|(output, _)| *output);
+        let Sizes { batch, rows, columns, steps } = self.sizes;
+        let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
+        Plan {
+            shared_bytes: self.shared_bytes() as u32,
+            visits: self.visits(problem),
+            work: self.work(),
+            configuration: self.configuration(),
+            alternatives: self.alternatives(problem, device),
+            notes: vec![format!(
+                "{batch} products of {rows} by {steps} by {columns}, {} by {} sums in registers",
+                self.height,
+                self.width()
+            )],
+            ..Plan::new(launch, outputs.into_iter().map(|(_, output)| output).collect())
+        }
+    }
+
+    /// Every tile packs its lines of both operands, and writes its results.
+    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+        let steps = Variable::named("step", self.sizes.steps);
+        let sides = [[1, 0], [0, 1]].into_iter().zip(&problem.operands).map(|([down, across], operand)| {
+            // What runs along memory is the innermost loop.
+            let (line, step) = if operand.runs_along_steps { (1, 2) } else { (2, 1) };
+            let mut map = self.over_tiles(|[batch, row, column]| {
+                let first = row * down + column * across;
+                let point = [batch, first + Expr::range(line), Expr::range(step)];
+                operand.at.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect()
+            });
+            let Sizes { rows, columns, .. } = self.sizes;
+            let lines = if down == 1 { self.tile_m.min(rows) } else { self.tile_n.min(columns) };
+            map.ranges.push(Variable::named("line", lines));
+            map.ranges.insert(step as usize, steps.clone());
+            Visit { map, values: vec![operand.instruction], given: Vec::new() }
+        });
+        let results = problem.roots.iter().map(|roots| {
+            let (map, values) = (self.written(roots), roots.instructions.clone());
+            Visit { map, values, given: vec![problem.dot] }
+        });
+        sides.chain(results).collect()
+    }
+
+    /// Products, as many in a vector as the type of the sums allows and two vectors at a time; packing.
+    fn work(&self) -> Work {
+        let packed = self.tiles() as f64 * (self.tile_m + self.tile_n) as f64 * self.sizes.steps as f64;
+        let unpacked = self.left == LeftForm::InPlace || self.is_unpacked;
+        Work {
+            additions: self.products() as f64 / self.lanes as f64 / 2.0,
+            tile_bytes: if unpacked { 0.0 } else { packed * self.bytes as f64 },
+            ..Work::default()
+        }
+    }
+
+    fn configuration(&self) -> Configuration {
+        Configuration::from([(TILE_M, self.tile_m), (TILE_N, self.tile_n), (TILE_K, self.tile_k)])
+    }
+
+    /// Tiles of half and of twice the size, as far as they fit.
+    fn alternatives(&self, problem: &Problem, device: &DeviceDescription) -> Vec<Configuration> {
+        let own = self.configuration();
+        let (height, width) = (self.height, self.width());
+        let scaled = |size: i64, unit: i64, most: i64, (by, of): (i64, i64)| {
+            (ceil_div(size * by, of * unit) * unit).min(ceil_div(most, unit) * unit)
+        };
+        let Sizes { rows, columns, .. } = self.sizes;
+        let others = [(1, 2), (2, 1)].into_iter().flat_map(|by| {
+            [
+                own.with(TILE_M, scaled(self.tile_m, height, rows, by)),
+                own.with(TILE_N, scaled(self.tile_n, width, columns, by)),
+                own.with(TILE_K, scaled(self.tile_k, 1, problem.most_together(), by)),
+            ]
+        });
+        let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();
+        own.others(others.filter(fits))
+    }
+
+    /// `(th, bl)[tile, row, column] -> index of the results`
+    fn written(&self, roots: &Roots) -> IndexingMap {
+        let Sizes { rows, columns, .. } = self.sizes;
+        let tile = Self::tile_of_block(self.share);
+        let [_, row, column] = self.place_of(tile.clone());
+        let (row, column) = (row + Expr::range(1), column + Expr::range(2));
+        let mut map = self.over_tiles(|[batch, ..]| {
+            let point = [batch, row.clone(), column.clone()];
+            roots.at.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect()
+        });
+        map.ranges.push(Variable::named("row", self.tile_m.min(rows)));
+        map.ranges.push(Variable::named("column", self.tile_n.min(columns)));
+        let limits = [
+            (self.blocks() * self.share > self.tiles(), tile, self.tiles()),
+            (self.grid[0] * self.tile_m > rows && self.grid[0] > 1, row, rows),
+            (self.grid[1] * self.tile_n > columns && self.grid[1] > 1, column, columns),
+        ];
+        let limits = limits.into_iter().filter(|(is_needed, ..)| *is_needed);
+        map.constraints.extend(limits.map(|(_, expr, size)| Constraint::new(expr, Interval::from_size(size))));
+        map.simplify()
+    }
+
+    fn tile_of_block(share: i64) -> Expr {
+        Expr::dim(1) * share + Expr::range(0)
+    }
+
+    /// `(th, bl)[tile] -> …`, with results made of the tile's batch, first row and first column.
+    fn over_tiles(&self, results: impl FnOnce([Expr; 3]) -> Vec<Expr>) -> IndexingMap {
+        IndexingMap {
+            dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
+            ranges: vec![Variable::named("tile", self.share)],
+            results: results(self.place_of(Self::tile_of_block(self.share))),
+            ..IndexingMap::default()
+        }
+    }
+}

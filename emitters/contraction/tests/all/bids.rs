@@ -1,0 +1,69 @@
+//! What the emitter asks for around a dot.
+
+use fusebox_conformance::plans;
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Bid, Candidate, Fusion};
+use fusebox_core::hlo::Op;
+use fusebox_emitter_contraction::emitters;
+
+/// Names of the instructions that it would take around the first dot of a region.
+fn taken(region: &str) -> Vec<String> {
+    let region: Fusion = plans::fusion(region);
+    let computation = region.computation();
+    let anchor = computation.ids().find(|&id| matches!(computation.instruction(id).op, Op::Dot(_))).unwrap();
+    let names = |ids: Vec<_>| ids.into_iter().map(|id| region.computation().instruction(id).name.clone()).collect();
+    let candidate = Candidate { region: region.clone(), anchor };
+    match emitters()[0].bid(&candidate, &DeviceDescription::cpu(2)) {
+        Bid::Take { instructions } => names(instructions),
+        Bid::Decline(decline) => panic!("{}", decline.reason),
+    }
+}
+
+#[test]
+fn cheap_operands_and_what_follows_element_by_element() {
+    let region = "region {
+  x = bf16[40,50] parameter(0)
+  y = f32[50,60] parameter(1)
+  bias = f32[60] parameter(2)
+  xf = f32[40,50] convert(x)
+  e = f32[50,60] exponential(y)
+  d = f32[40,60] dot(xf, e), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[40,60] broadcast(bias), dimensions={1}
+  a = f32[40,60] add(d, b)
+  t = f32[40,60] tanh(a)
+  r = f32[60,40] transpose(t), dimensions={1,0}
+  ROOT n = f32[60,40] negate(r)
+}
+";
+    // The exponential would be computed again for every tile; behind the transpose elements are elsewhere.
+    assert_eq!(taken(region), ["xf", "d", "b", "a", "t"]);
+}
+
+#[test]
+fn a_transpose_of_the_product() {
+    let region = "region {
+  x = f32[40,50] parameter(0)
+  y = f32[50,60] parameter(1)
+  d = f32[40,60] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[60,40] transpose(d), dimensions={1,0}
+  ROOT n = f32[60,40] negate(t)
+}
+";
+    assert_eq!(taken(region), ["d", "t", "n"]);
+}
+
+#[test]
+fn operands_that_others_read_stay_theirs() {
+    let region = "region {
+  x = f32[40,50] parameter(0)
+  y = f32[50,40] parameter(1)
+  n = f32[40,50] negate(x)
+  d = f32[40,40] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  e = f32[40,40] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  s = f32[40,40] add(d, e)
+  ROOT m = f32[40,40] negate(s)
+}
+";
+    // The sum waits for the other product, which is made first.
+    assert_eq!(taken(region), ["d", "s", "m"]);
+}

@@ -1,0 +1,40 @@
+//! The emitters' plans, and their kernels against the reference interpreter.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod bids;
+mod fusions;
+mod of_plans;
+mod products;
+mod random;
+
+use fusebox_conformance::literals::Closeness;
+use fusebox_conformance::{Compiler, Machine, Made, Target, inputs, literals};
+use fusebox_core::device::DeviceDescription;
+use fusebox_emitter_contraction::emitters;
+
+/// Processors whose registers differ.
+fn machines() -> [Machine; 2] {
+    let wide = DeviceDescription { register_bytes: 64, registers: 32, ..DeviceDescription::cpu(2) };
+    [Machine::cpu(), Machine::new(Target::cpu(), wide)]
+}
+
+fn compiler() -> Compiler {
+    Compiler::new(emitters()).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Small integers give the interpreter's bits on all processors; what was made.
+fn exact(text: &str) -> [Made; 2] {
+    let inputs = inputs(text, literals::small_integers).unwrap();
+    let made = compiler().compared(text, machines(), &inputs, Closeness::Bits);
+    made.unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// The names of the kernels' emitters.
+fn makers(made: &[Made; 2]) -> [String; 2] {
+    [0, 1].map(|machine| made[machine].emitters.join(" "))
+}
+
+/// The contraction emitter makes the only kernel, and its results are right.
+fn contracts(text: &str) {
+    assert_eq!(makers(&exact(text)), ["contraction", "contraction"], "{text}");
+}

@@ -1,0 +1,98 @@
+//! Plans write every element exactly once, whatever the sizes and the knobs' values, and suit cores and registers.
+
+use fusebox_conformance::{named, plans};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict};
+use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
+use fusebox_emitter_contraction::emitters;
+
+use crate::products::plain;
+
+fn wide() -> DeviceDescription {
+    DeviceDescription { register_bytes: 64, registers: 32, ..DeviceDescription::cpu(2) }
+}
+
+fn fusion(sizes: [i64; 3]) -> Fusion {
+    plans::fusion(&plain("f32", sizes))
+}
+
+fn emitter() -> &'static dyn Emitter {
+    named(emitters(), "contraction").unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// The plan, of which all alternatives were checked too.
+fn planned(sizes: [i64; 3], device: &DeviceDescription) -> Plan {
+    plans::check(emitter(), &fusion(sizes), device).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+#[test]
+fn every_element_is_written_once() {
+    for sizes in [[1024, 1024, 1024], [77, 300, 501], [1, 4096, 4096], [4096, 512, 16], [3000, 7, 2], [14, 300, 32]] {
+        for device in [DeviceDescription::cpu(1), DeviceDescription::cpu(8), wide()] {
+            planned(sizes, &device);
+        }
+    }
+}
+
+#[test]
+fn large_plans_are_proven_without_trying_points() {
+    for sizes in [[8192, 512, 8192], [10000, 512, 7777]] {
+        let plan = planned(sizes, &wide());
+        let proof = check_joint_coverage(&plan.outputs[0].maps, &[sizes[0], sizes[2]], Coverage::ExactlyOnce);
+        assert_eq!(proof, Ok(Proof::Structural));
+    }
+}
+
+#[test]
+fn blocks_suit_the_cores() {
+    let blocks = |sizes, cores| planned(sizes, &DeviceDescription { core_count: cores, ..wide() }).launch.blocks;
+    assert_eq!(blocks([1024, 1024, 1024], 2), 16);
+    assert_eq!(blocks([2048, 2048, 2048], 8), 64);
+    // Too little work to be shared.
+    assert_eq!(blocks([40, 40, 40], 8), 1);
+}
+
+#[test]
+fn registers_hold_the_sums() {
+    let sums = |sizes, device: &DeviceDescription| planned(sizes, device).notes.join("");
+    let usual = [1024, 1024, 1024];
+    assert!(sums(usual, &wide()).ends_with("14 by 32 sums in registers"));
+    assert!(sums(usual, &DeviceDescription::cpu(2)).ends_with("6 by 16 sums in registers"));
+    assert!(sums([4096, 4096, 16], &wide()).ends_with("8 by 16 sums in registers"));
+    assert!(sums([1, 4096, 4096], &wide()).ends_with("1 by 128 sums in registers"));
+    // Five times thirteen rows instead of four times fourteen and eight.
+    assert!(sums([64, 784, 1024], &wide()).ends_with("13 by 32 sums in registers"));
+}
+
+#[test]
+fn knobs_are_what_the_plan_says() {
+    let knobs = Configuration::from([("tile_m", 28), ("tile_n", 64), ("tile_k", 100)]);
+    let plan = emitter().plan(&fusion([200, 300, 200]), &wide(), &knobs).unwrap();
+    assert_eq!((plan.configuration, plan.launch.blocks), (knobs, 8 * 4));
+    let knobs = Configuration::from([("tile_n", 1 << 20)]);
+    let error = emitter().plan(&fusion([200, 300, 200]), &wide(), &knobs).unwrap_err();
+    assert_eq!(error.message, "knob tile_n is 1048576, it must be 1 to 224");
+    let knobs = Configuration::from([("tile_m", 2000), ("tile_n", 2000)]);
+    let error = emitter().plan(&fusion([2000, 3000, 2000]), &wide(), &knobs).unwrap_err();
+    assert!(error.message.ends_with("bytes, a block has 589824"), "{error}");
+}
+
+#[test]
+fn reasons_are_given() {
+    let declined = |text: &str| match emitter().consider(&plans::fusion(text), &wide()) {
+        Verdict::Decline(decline) => decline.reason,
+        accepted => panic!("{accepted:?}"),
+    };
+    assert_eq!(declined("f { x = f32[8] parameter(0)\nROOT n = f32[8] negate(x) }"), "there is no dot");
+    assert_eq!(
+        declined(&plain("f32", [4, 8, 4])),
+        "128 products are too few to be packed: a loop computes fewer than 2048 as fast"
+    );
+    assert_eq!(declined(&plain("f32", [40, 3, 40])), "an element is a sum of 3 products: packing pays from 4 on");
+    let other = "f { x = f32[40,40] parameter(0)
+  s = f32[40,40] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT d = f32[40,40] dot(s, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
+    assert_eq!(declined(other), "there is more than one dot");
+    let simt = emitter().consider(&fusion([40, 40, 40]), &DeviceDescription::simt());
+    assert!(matches!(simt, Verdict::Decline(decline) if decline.reason == "it is for blocks of one thread"));
+}
