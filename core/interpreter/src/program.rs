@@ -92,7 +92,7 @@ impl Program {
         ensure!(arguments.len() == self.parameters, "{} arguments for {} parameters", arguments.len(), self.parameters);
         registers[..arguments.len()].copy_from_slice(arguments);
         for step in &self.steps {
-            registers[step.result] = step.operation.run(step.operands.map(|operand| registers[operand]))?;
+            registers[step.result] = step.run(registers)?;
         }
         results.clear();
         results.extend(self.results.iter().map(|&r| registers[r]));
@@ -192,19 +192,24 @@ fn operation(op: &Op, result: ElementType, types: &[ElementType]) -> Option<Oper
     })
 }
 
-impl Operation {
-    fn run(self, [x, y, z]: [Scalar; 3]) -> Outcome<Scalar> {
-        match self {
-            Operation::Unary { op, ty, result } => number::unary(op, ty, result, x),
-            Operation::Binary { op, ty } => number::binary(op, ty, x, y),
+impl Step {
+    /// Reads no more registers than the operation takes: comparators of sorts run a million times.
+    fn run(&self, registers: &[Scalar]) -> Outcome<Scalar> {
+        let operand = |number: usize| registers[self.operands[number]];
+        match self.operation {
+            Operation::Unary { op, ty, result } => number::unary(op, ty, result, operand(0)),
+            Operation::Binary { op, ty } => number::binary(op, ty, operand(0), operand(1)),
             Operation::Compare { direction, order, ty } => {
-                Ok(Scalar::Int(i64::from(number::compare(direction, order, ty, x, y)?)))
+                Ok(Scalar::Int(i64::from(number::compare(direction, order, ty, operand(0), operand(1))?)))
             }
-            Operation::Select => Ok(if x == Scalar::Int(0) { z } else { y }),
-            Operation::Clamp { ty } => number::clamp(ty, x, y, z),
-            Operation::Convert { from, to } => Ok(number::convert(from, to, x)),
-            Operation::BitcastConvert { from, to } => Ok(number::bitcast(from, to, &Data::filled(x, 1))?.get(0)),
-            Operation::ReducePrecision { ty, exponent_bits, mantissa_bits } => match x {
+            Operation::Select if operand(0) == Scalar::Int(0) => Ok(operand(2)),
+            Operation::Select => Ok(operand(1)),
+            Operation::Clamp { ty } => number::clamp(ty, operand(0), operand(1), operand(2)),
+            Operation::Convert { from, to } => Ok(number::convert(from, to, operand(0))),
+            Operation::BitcastConvert { from, to } => {
+                Ok(number::bitcast(from, to, &Data::filled(operand(0), 1))?.get(0))
+            }
+            Operation::ReducePrecision { ty, exponent_bits, mantissa_bits } => match operand(0) {
                 Scalar::Float(x) => Ok(Scalar::Float(number::reduce_precision(ty, exponent_bits, mantissa_bits, x))),
                 _ => malformed("reduce-precision of a type that is no float"),
             },

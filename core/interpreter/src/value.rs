@@ -10,7 +10,7 @@ use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
 
 use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
 use crate::memory;
-use crate::number::{Complex, decode_float, encode_float, float_format};
+use crate::number::{Complex, float_format};
 
 /// Most elements one array may have: 8 GiB of `f64`.
 pub(crate) const MAX_ELEMENTS: i64 = 1 << 30;
@@ -255,13 +255,13 @@ pub(crate) fn decode(ty: ElementType, bytes: &[u8]) -> Data {
     } else if ty.is_complex() {
         let part = float_format(ty.real_part());
         let read = |b: &[u8]| Complex {
-            re: decode_float(part, read_bits(&b[..size / 2])),
-            im: decode_float(part, read_bits(&b[size / 2..])),
+            re: part.decode(read_bits(&b[..size / 2])),
+            im: part.decode(read_bits(&b[size / 2..])),
         };
         Data::Complex(bytes.chunks_exact(size).map(read).collect())
     } else {
         let format = float_format(ty);
-        Data::Float(bytes.chunks_exact(size).map(|b| decode_float(format, read_bits(b))).collect())
+        Data::Float(bytes.chunks_exact(size).map(|b| format.decode(read_bits(b))).collect())
     }
 }
 
@@ -275,13 +275,13 @@ pub(crate) fn encode(ty: ElementType, data: &Data) -> Vec<u8> {
         }
         Data::Float(v) => {
             let format = float_format(ty);
-            v.iter().for_each(|&x| bytes.extend_from_slice(&encode_float(format, x).to_le_bytes()[..size]));
+            v.iter().for_each(|&x| bytes.extend_from_slice(&format.encode(x).to_le_bytes()[..size]));
         }
         Data::Complex(v) => {
             let part = float_format(ty.real_part());
             for x in v {
-                bytes.extend_from_slice(&encode_float(part, x.re).to_le_bytes()[..size / 2]);
-                bytes.extend_from_slice(&encode_float(part, x.im).to_le_bytes()[..size / 2]);
+                bytes.extend_from_slice(&part.encode(x.re).to_le_bytes()[..size / 2]);
+                bytes.extend_from_slice(&part.encode(x.im).to_le_bytes()[..size / 2]);
             }
         }
     }

@@ -10,7 +10,8 @@ pub struct Claim {
     /// Where the operation stands in the kernel.
     pub place: HeroPlace,
     /// What the kernel goes through, in words of the emitter's own. One kernel can serve heroes of equal form, if the
-    /// emitters are of one kind: reductions of the same dimensions, transposes that move alike.
+    /// emitters are of one kind: reductions of the same dimensions, transposes that move alike. Empty: a kernel serves only
+    /// one such hero.
     pub form: String,
     /// [Additions](crate::cost) lost if another's kernel computes all of its elements one by one, each where it is needed.
     /// Infinite: no other kernel can.

@@ -1,5 +1,7 @@
 //! What a kernel will do, before any code exists.
 
+use std::fmt;
+
 use super::Configuration;
 use crate::hlo::InstrId;
 use crate::indexing::IndexingMap;
@@ -138,5 +140,27 @@ impl Plan {
             alternatives: Vec::new(),
             notes: Vec::new(),
         }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "launch: {} blocks of {} threads", self.launch.blocks, self.launch.threads_per_block)?;
+        if self.shared_bytes > 0 {
+            writeln!(f, "shared memory: {} bytes", self.shared_bytes)?;
+        }
+        writeln!(f, "vector lanes: {}", self.vector_lanes)?;
+        for (name, value) in &self.configuration.0 {
+            writeln!(f, "knob {name}: {value}")?;
+        }
+        for (index, output) in self.outputs.iter().enumerate() {
+            for map in &output.maps {
+                writeln!(f, "output {index} ({:?}): {map}", output.mode)?;
+            }
+        }
+        for note in &self.notes {
+            writeln!(f, "note: {note}")?;
+        }
+        Ok(())
     }
 }

@@ -5,6 +5,7 @@
 //! operand.rs   one side of it: which element is read, and along which dimension memory runs
 //! convert.rs   element types in and out of the one that sums are kept in
 //! bid.rs       which instructions around a dot one kernel computes
+//! claim.rs     what a dot costs in the kernel of another operation
 //! tiles.rs     sizes of tiles, blocks, knobs -> plan
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod bid;
+mod claim;
 mod convert;
 mod emit;
 mod multiply;
@@ -31,6 +33,7 @@ use crate::tiles::Tiles;
 
 fusebox_core::emitters! {
     kind: "contraction",
+    heroes: [Opcode::Dot] => claim::claim,
     "contraction" => Tiled,
 }
 

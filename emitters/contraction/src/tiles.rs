@@ -221,7 +221,16 @@ impl Tiles {
         (PRODUCTS_FOR_ALL_CORES / of_tile.max(1)).clamp(1, enough.max(1))
     }
 
-    fn products(&self) -> i64 {
+    /// How many elements of each operand are read for an element of the result: those of the left one once for each tile
+    /// beside another, those of the right one once for each tile below another.
+    pub fn reads_per_result(&self) -> [f64; 2] {
+        let Sizes { rows, columns, steps, .. } = self.sizes;
+        let [down, across] = self.grid.map(|tiles| tiles as f64);
+        [steps as f64 * across / columns as f64, steps as f64 * down / rows as f64]
+    }
+
+    /// All of them.
+    pub fn products(&self) -> i64 {
         let Sizes { batch, rows, columns, steps } = self.sizes;
         [batch, rows, columns, steps].iter().product()
     }

@@ -100,6 +100,13 @@ fn join<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
     handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
+impl Selected {
+    /// The kernel's functions as MLIR text, with what it is launched with.
+    pub fn text(&self, target: &Target) -> String {
+        fusebox_lowering::kernel_text(&source(self, target))
+    }
+}
+
 /// A kernel as lowering takes it.
 pub fn source(kernel: &Selected, target: &Target) -> KernelSource {
     let alignment = target.buffer_alignment() as u32;

@@ -122,7 +122,7 @@ fn select_emitters(made: &mut Compilation, options: &Options) -> Result<(), Comp
 fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileError> {
     let name = &selected.unit.fusion.name;
     options.dump.write(Phase::Select, name, "txt", || report::selection(selected).into_bytes())?;
-    options.dump.write(Phase::Plan, name, "txt", || report::plan(&selected.plan).into_bytes())?;
+    options.dump.write(Phase::Plan, name, "txt", || selected.plan.to_string().into_bytes())?;
     options.dump.write(Phase::Emit, name, "mlir", || selected.text(&options.target).into_bytes())
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fusebox_core::analysis::Hero;
-use fusebox_core::emitter::{KernelKind, OutputPlan, Plan, Prediction};
+use fusebox_core::emitter::{KernelKind, OutputPlan, Prediction};
 use fusebox_core::hlo::Module;
 use fusebox_plugins::Outcome;
 use fusebox_runtime::{Executable, Thunk};
@@ -37,29 +37,6 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-/// Launch dimensions, knobs and maps.
-pub fn plan(plan: &Plan) -> String {
-    let mut text = String::new();
-    let launch = plan.launch;
-    let _ = writeln!(text, "launch: {} blocks of {} threads", launch.blocks, launch.threads_per_block);
-    if plan.shared_bytes > 0 {
-        let _ = writeln!(text, "shared memory: {} bytes", plan.shared_bytes);
-    }
-    let _ = writeln!(text, "vector lanes: {}", plan.vector_lanes);
-    for (name, value) in &plan.configuration.0 {
-        let _ = writeln!(text, "knob {name}: {value}");
-    }
-    for (index, output) in plan.outputs.iter().enumerate() {
-        output.maps.iter().for_each(|map| {
-            let _ = writeln!(text, "output {index} ({:?}): {map}", output.mode);
-        });
-    }
-    plan.notes.iter().for_each(|note| {
-        let _ = writeln!(text, "note: {note}");
-    });
-    text
-}
-
 /// The maps of an output.
 pub fn maps(output: &OutputPlan) -> String {
     output.maps.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
@@ -86,7 +63,7 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)]) -> Str
     if selected.unit.uses.len() > 1 {
         let _ = writeln!(text, "  serves: {}", selected.unit.uses.join(", "));
     }
-    plan(&selected.plan).lines().for_each(|line| {
+    selected.plan.to_string().lines().for_each(|line| {
         let _ = writeln!(text, "  {line}");
     });
     let Prediction { read, written, seconds } = selected.prediction;

@@ -8,14 +8,14 @@ use fusebox_core::emitter::{
 };
 use fusebox_core::hlo::Opcode;
 use fusebox_core::ir::Function;
-use fusebox_lowering::{LoweringError, Target};
+use fusebox_lowering::LoweringError;
 use fusebox_plugins::{
     LoadedEmitter, Origin, Outcome, Override, Produced, Ranked, Registry, Selection, Unfinished, produce_planned,
 };
 
 use crate::fuse::BidRecord;
 use crate::kernels::Unit;
-use crate::{CompileError, EmitterError, Options, Phase, lower, report};
+use crate::{CompileError, EmitterError, Options, Phase};
 
 /// The emitters to choose from, and what the user decided about them.
 #[derive(Clone, Default)]
@@ -80,13 +80,6 @@ pub struct Selected {
     pub functions: Vec<Function>,
     /// Why emitters that come before it were passed over.
     pub failures: Vec<EmitterError>,
-}
-
-impl Selected {
-    /// The kernel's functions as MLIR text, with what it is launched with.
-    pub fn text(&self, target: &Target) -> String {
-        fusebox_lowering::kernel_text(&lower::source(self, target))
-    }
 }
 
 fn text(functions: &[Function]) -> String {
@@ -189,7 +182,7 @@ fn dump_refused(
     let part = format!("{}.refused-{}", unit.fusion.name, emitter.descriptor().name);
     let reason = |mark: &str| error.to_string().lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
     if let Some(plan) = plan {
-        let text = || (reason("refused: ") + &report::plan(plan)).into_bytes();
+        let text = || (reason("refused: ") + &plan.to_string()).into_bytes();
         options.dump.write(Phase::Plan, &part, "txt", text)?;
     }
     if let Some(kernel) = kernel {

@@ -101,7 +101,7 @@ fn architecture_names_every_crate() {
 }
 
 /// Crates whose files use each other in one direction: what a file is about can be read without those that use it.
-const WITHOUT_CIRCLES: &[&str] = &["host/emission", "host/cli", "emitters/reduce"];
+const WITHOUT_CIRCLES: &[&str] = &["host/compiler", "host/emission", "host/cli", "emitters/reduce"];
 
 #[test]
 fn files_use_each_other_in_one_direction() {

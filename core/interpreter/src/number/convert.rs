@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::{Complex, int, round, round_complex, wrap};
+use super::{Complex, float_format, int, round, round_complex, wrap};
 use crate::error::{Outcome, ensure};
 use crate::value::{Data, Scalar, decode, encode, is_int_kind};
 
@@ -57,7 +57,7 @@ fn int_to_float(from: ElementType, to: ElementType, x: i64) -> f64 {
     let rounded = match to {
         ElementType::F64 => magnitude as f64,
         ElementType::F32 => f64::from(magnitude as f32),
-        _ => round(to, to_odd(magnitude)),
+        _ => float_format(to).round(to_odd(magnitude)),
     };
     let signed = if negative { -rounded } else { rounded };
     // Only the types without negative numbers care: they round the sign away.

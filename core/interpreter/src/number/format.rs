@@ -1,59 +1,226 @@
-//! Floats of every type to and from their bits, and rounded. What core says of formats, but with the payload of NaNs kept
-//! and ties between powers of two as XLA has them.
+//! Floating-point formats: bits to `f64`, `f64` to bits, rounding.
 
-use fusebox_core::hlo::{ElementType, FloatFormat, Specials};
+use fusebox_core::hlo::ElementType;
 
-const F64: FloatFormat =
-    FloatFormat { exponent_bits: 11, mantissa_bits: 52, bias: 1023, specials: Specials::Ieee, signed: true };
+/// What a format does beyond finite numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Special {
+    /// Infinities and NaNs at the largest exponent.
+    Ieee,
+    /// No infinities; NaN is all ones. Overflow gives NaN.
+    Nan,
+    /// No infinities, no negative zero; NaN stands in its place. Overflow gives NaN.
+    NanAtNegativeZero,
+    /// Neither infinities nor NaN. Overflow saturates; NaN becomes negative zero.
+    Finite,
+    /// Powers of two only, unsigned; NaN is all ones.
+    PowerOfTwo,
+}
+
+/// A floating-point format of at most 64 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FloatFormat {
+    exponent_bits: u32,
+    mantissa_bits: u32,
+    bias: i32,
+    special: Special,
+}
+
+const fn format(exponent_bits: u32, mantissa_bits: u32, bias: i32, special: Special) -> FloatFormat {
+    FloatFormat { exponent_bits, mantissa_bits, bias, special }
+}
 
 /// The format of a float type; for other types that of `f64`.
-pub(crate) fn float_format(ty: ElementType) -> FloatFormat {
-    FloatFormat::of(ty).unwrap_or(F64)
-}
-
-/// The value of a bit pattern. NaNs keep sign and payload.
-pub(crate) fn decode_float(format: FloatFormat, bits: u64) -> f64 {
-    if format.specials != Specials::Ieee || !format.is_nan(bits) {
-        return format.decode(bits);
-    }
-    let sign = if bits & format.sign_bit() == 0 { 0 } else { F64.sign_bit() };
-    let payload = bits & ((1 << format.mantissa_bits) - 1);
-    f64::from_bits(sign | F64.infinity_bits() | payload << (F64.mantissa_bits - format.mantissa_bits))
-}
-
-/// The bit pattern of the value nearest to `x`.
-pub(crate) fn encode_float(format: FloatFormat, x: f64) -> u64 {
-    if !format.signed {
-        return format.encode(round_to_power_of_two(x));
-    }
-    if format.specials != Specials::Ieee || !x.is_nan() {
-        return format.encode(x);
-    }
-    let sign = if x.is_sign_negative() { format.sign_bit() } else { 0 };
-    let payload = (x.to_bits() & ((1 << F64.mantissa_bits) - 1)) >> (F64.mantissa_bits - format.mantissa_bits);
-    // Without a payload it would be infinity.
-    let payload = if payload == 0 { 1 << (format.mantissa_bits - 1) } else { payload };
-    sign | format.infinity_bits() | payload
-}
-
-/// The value of this format nearest to `x`, ties to even. A NaN stays; where there is none it becomes negative zero,
-/// whatever its sign: that means nothing.
-pub(crate) fn round_float(format: FloatFormat, x: f64) -> f64 {
-    match format.specials {
-        _ if format.mantissa_bits == F64.mantissa_bits => x,
-        Specials::None if x.is_nan() => -0.0,
-        _ if x.is_nan() => x,
-        _ => format.decode(encode_float(format, x)),
+pub(crate) const fn float_format(ty: ElementType) -> FloatFormat {
+    use ElementType as T;
+    match ty {
+        T::F4E2M1FN => format(2, 1, 1, Special::Finite),
+        T::F6E2M3FN => format(2, 3, 1, Special::Finite),
+        T::F6E3M2FN => format(3, 2, 3, Special::Finite),
+        T::F8E3M4 => format(3, 4, 3, Special::Ieee),
+        T::F8E4M3 => format(4, 3, 7, Special::Ieee),
+        T::F8E4M3FN => format(4, 3, 7, Special::Nan),
+        T::F8E4M3B11FNUZ => format(4, 3, 11, Special::NanAtNegativeZero),
+        T::F8E4M3FNUZ => format(4, 3, 8, Special::NanAtNegativeZero),
+        T::F8E5M2 => format(5, 2, 15, Special::Ieee),
+        T::F8E5M2FNUZ => format(5, 2, 16, Special::NanAtNegativeZero),
+        T::F8E8M0FNU => format(8, 0, 127, Special::PowerOfTwo),
+        T::F16 => format(5, 10, 15, Special::Ieee),
+        T::BF16 => format(8, 7, 127, Special::Ieee),
+        T::F32 => format(8, 23, 127, Special::Ieee),
+        _ => format(11, 52, 1023, Special::Ieee),
     }
 }
 
-/// Ties go up, as XLA has it. What is not positive and finite is NaN.
-fn round_to_power_of_two(x: f64) -> f64 {
-    if x.is_nan() || x <= 0.0 || x.is_infinite() {
-        return f64::NAN;
+const F64_MANTISSA: u32 = 52;
+const F64_INFINITY: u64 = 0x7ff << F64_MANTISSA;
+
+/// 2 to the power of `e`, exact within the range of `f64`.
+fn power_of_two(e: i32) -> f64 {
+    if e >= -1022 { f64::from_bits(((e + 1023) as u64) << F64_MANTISSA) } else { f64::from_bits(1 << (e + 1074)) }
+}
+
+/// Exponent of a positive normal number.
+fn exponent(x: f64) -> i32 {
+    ((x.to_bits() >> F64_MANTISSA) & 0x7ff) as i32 - 1023
+}
+
+impl FloatFormat {
+    /// Whether NaN stands where negative zero would.
+    pub fn has_nan_for_negative_zero(self) -> bool {
+        self.special == Special::NanAtNegativeZero
     }
-    let (smallest, largest) = (2f64.powi(-127), 2f64.powi(127));
-    let lower = f64::from_bits(x.to_bits() & F64.infinity_bits());
-    let rounded = if x >= 1.5 * lower { 2.0 * lower } else { lower };
-    if rounded > largest { f64::NAN } else { rounded.max(smallest) }
+
+    /// Bits of the exponent.
+    pub fn exponent_bits(self) -> u32 {
+        self.exponent_bits
+    }
+
+    /// Bits of the mantissa, without the hidden one.
+    pub fn mantissa_bits(self) -> u32 {
+        self.mantissa_bits
+    }
+
+    /// Exponent of the smallest normal number.
+    fn min_exponent(self) -> i32 {
+        1 - self.bias
+    }
+
+    fn max_field(self) -> u64 {
+        (1 << self.exponent_bits) - 1
+    }
+
+    /// The largest finite value.
+    pub fn max(self) -> f64 {
+        let ones = (1u64 << self.mantissa_bits) - 1;
+        let (field, mantissa) = match self.special {
+            Special::Ieee => (self.max_field() - 1, ones),
+            Special::Nan => (self.max_field(), ones - 1),
+            Special::PowerOfTwo => (self.max_field() - 1, 0),
+            Special::NanAtNegativeZero | Special::Finite => (self.max_field(), ones),
+        };
+        self.finite(field, mantissa)
+    }
+
+    /// The value of an exponent field and a mantissa field.
+    fn finite(self, field: u64, mantissa: u64) -> f64 {
+        let fraction = mantissa as f64 * power_of_two(-(self.mantissa_bits as i32));
+        if field == 0 && self.special != Special::PowerOfTwo {
+            fraction * power_of_two(self.min_exponent())
+        } else {
+            (1.0 + fraction) * power_of_two(field as i32 - self.bias)
+        }
+    }
+
+    /// The value of a bit pattern. NaNs keep sign and payload.
+    pub fn decode(self, bits: u64) -> f64 {
+        if self.mantissa_bits == F64_MANTISSA {
+            return f64::from_bits(bits);
+        }
+        let mantissa = bits & ((1 << self.mantissa_bits) - 1);
+        let field = (bits >> self.mantissa_bits) & self.max_field();
+        let sign = (bits >> (self.mantissa_bits + self.exponent_bits)) & 1;
+        let all_ones = field == self.max_field();
+        let magnitude = match self.special {
+            Special::Ieee if all_ones => f64::from_bits(F64_INFINITY | mantissa << (F64_MANTISSA - self.mantissa_bits)),
+            Special::Nan if all_ones && mantissa == (1 << self.mantissa_bits) - 1 => f64::NAN,
+            Special::NanAtNegativeZero if sign == 1 && field == 0 && mantissa == 0 => return f64::NAN,
+            Special::PowerOfTwo if all_ones => return f64::NAN,
+            _ => self.finite(field, mantissa),
+        };
+        f64::from_bits(magnitude.to_bits() | sign << 63)
+    }
+
+    /// The value of this format nearest to `x`, ties to even.
+    pub fn round(self, x: f64) -> f64 {
+        if self.mantissa_bits == F64_MANTISSA {
+            return x;
+        }
+        if x.is_nan() {
+            return self.round_nan(x);
+        }
+        if self.special == Special::PowerOfTwo {
+            return self.round_to_power_of_two(x);
+        }
+        let magnitude = x.abs();
+        let rounded = if magnitude == 0.0 || magnitude.is_infinite() {
+            magnitude
+        } else {
+            let quantum = exponent(magnitude).max(self.min_exponent()) - self.mantissa_bits as i32;
+            (magnitude * power_of_two(-quantum)).round_ties_even() * power_of_two(quantum)
+        };
+        if rounded > self.max() {
+            return self.overflow(x);
+        }
+        if rounded == 0.0 && self.special == Special::NanAtNegativeZero { 0.0 } else { rounded.copysign(x) }
+    }
+
+    /// Without a NaN it becomes negative zero, whatever its sign: that means nothing.
+    fn round_nan(self, x: f64) -> f64 {
+        match self.special {
+            Special::Finite => -0.0,
+            _ => x,
+        }
+    }
+
+    fn overflow(self, x: f64) -> f64 {
+        match self.special {
+            Special::Ieee => f64::INFINITY.copysign(x),
+            Special::Finite => self.max().copysign(x),
+            _ => f64::NAN.copysign(x),
+        }
+    }
+
+    /// Ties go up, as XLA has it. What is not positive and finite is NaN.
+    fn round_to_power_of_two(self, x: f64) -> f64 {
+        let smallest = power_of_two(-self.bias);
+        if x <= 0.0 || x.is_infinite() {
+            return f64::NAN;
+        }
+        if x <= smallest {
+            return smallest;
+        }
+        let lower = power_of_two(exponent(x));
+        let rounded = if x >= 1.5 * lower { 2.0 * lower } else { lower };
+        if rounded > self.max() { f64::NAN } else { rounded }
+    }
+
+    /// The bit pattern of the value nearest to `x`.
+    pub fn encode(self, x: f64) -> u64 {
+        if self.mantissa_bits == F64_MANTISSA {
+            return x.to_bits();
+        }
+        let x = if x.is_nan() { self.round_nan(x) } else { self.round(x) };
+        let sign_bit = u64::from(x.is_sign_negative()) << (self.mantissa_bits + self.exponent_bits);
+        if x.is_nan() {
+            return self.encode_nan(x, sign_bit);
+        }
+        let magnitude = x.abs();
+        if magnitude.is_infinite() {
+            return sign_bit | self.max_field() << self.mantissa_bits;
+        }
+        if self.special == Special::PowerOfTwo {
+            return (exponent(magnitude) + self.bias) as u64;
+        }
+        if magnitude < power_of_two(self.min_exponent()) {
+            return sign_bit | (magnitude * power_of_two(self.mantissa_bits as i32 - self.min_exponent())) as u64;
+        }
+        let field = (exponent(magnitude) + self.bias) as u64;
+        let fraction = magnitude.to_bits() & ((1 << F64_MANTISSA) - 1);
+        sign_bit | field << self.mantissa_bits | fraction >> (F64_MANTISSA - self.mantissa_bits)
+    }
+
+    fn encode_nan(self, x: f64, sign_bit: u64) -> u64 {
+        let ones = (1u64 << self.mantissa_bits) - 1;
+        match self.special {
+            Special::NanAtNegativeZero => 1 << (self.mantissa_bits + self.exponent_bits),
+            Special::PowerOfTwo => self.max_field(),
+            Special::Nan => sign_bit | self.max_field() << self.mantissa_bits | ones,
+            Special::Ieee | Special::Finite => {
+                let payload = (x.to_bits() & ((1 << F64_MANTISSA) - 1)) >> (F64_MANTISSA - self.mantissa_bits);
+                let payload = if payload == 0 { 1 << (self.mantissa_bits - 1) } else { payload };
+                sign_bit | self.max_field() << self.mantissa_bits | payload
+            }
+        }
+    }
 }

@@ -14,7 +14,7 @@ mod real;
 pub(crate) use complex::{Complex, complex};
 pub(crate) use convert::{bitcast, convert};
 pub(crate) use elementary::LongSum;
-pub(crate) use format::{decode_float, encode_float, float_format, round_float};
+pub(crate) use format::float_format;
 pub(crate) use int::wrap;
 pub(crate) use operation::{
     binary, binary_floats, binary_ints, binary_result_type, clamp, compare, total_order, unary, unary_floats,
@@ -29,7 +29,7 @@ pub(crate) fn round(ty: ElementType, x: f64) -> f64 {
     match ty {
         ElementType::F64 => x,
         ElementType::F32 => f64::from(x as f32),
-        _ => round_float(float_format(ty), x),
+        _ => float_format(ty).round(x),
     }
 }
 

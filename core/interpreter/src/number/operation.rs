@@ -1,8 +1,8 @@
 //! Elementwise operations on one element of whatever type.
 
-use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, FloatFormat, Specials, UnaryOp};
+use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
 
-use super::{Complex, complex, int, real, round, round_complex};
+use super::{Complex, complex, float_format, int, real, round, round_complex};
 use crate::error::{Outcome, malformed, unsupported};
 use crate::value::Scalar;
 
@@ -67,7 +67,7 @@ pub(crate) fn negate_is_exact(ty: ElementType) -> bool {
 }
 
 fn has_nan_for_negative_zero(ty: ElementType) -> bool {
-    FloatFormat::of(ty).is_some_and(|format| format.specials == Specials::NanNegativeZero)
+    ty.is_float() && float_format(ty).has_nan_for_negative_zero()
 }
 
 #[inline]

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::{decode_float, encode_float, float_format, int, round, wrap};
+use super::{float_format, int, round, wrap};
 
 /// Rounds the mantissa to even, then turns exponents beyond the range into infinity and those below
 /// it into zero: on the bits of the type, as XLA defines it.
@@ -17,26 +17,27 @@ pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bit
     if x.is_nan() {
         return x;
     }
-    let source_mantissa = format.mantissa_bits;
-    let mut bits = encode_float(format, x);
-    let sign = bits & format.sign_bit();
+    let source_mantissa = format.mantissa_bits();
+    let mut bits = format.encode(x);
+    let sign = bits & 1 << (source_mantissa + format.exponent_bits());
     bits ^= sign;
     if mantissa_bits < source_mantissa {
         let last = 1u64 << (source_mantissa - mantissa_bits);
         let odd = u64::from(bits & last != 0);
         bits = (bits + (last >> 1) - 1 + odd) & !(last - 1);
     }
-    if exponent_bits < format.exponent_bits {
-        let bias = (1u64 << (format.exponent_bits - 1)) - 1;
+    if exponent_bits < format.exponent_bits() {
+        let infinity = ((1 << format.exponent_bits()) - 1) << source_mantissa;
+        let bias = (1u64 << (format.exponent_bits() - 1)) - 1;
         let reduced_bias = (1u64 << (exponent_bits - 1)) - 1;
         let field = bits >> source_mantissa;
         if field > bias + reduced_bias {
-            bits = format.infinity_bits();
+            bits = infinity;
         } else if field <= bias - reduced_bias {
             bits = 0;
         }
     }
-    decode_float(format, bits | sign)
+    format.decode(bits | sign)
 }
 
 /// The integer next to `x` in the direction of zero, or the one beyond it with the probability of

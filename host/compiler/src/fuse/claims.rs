@@ -148,7 +148,7 @@ impl Heroes {
 
     /// Whether one kernel serves both.
     pub fn go_together(&self, a: InstrId, b: InstrId) -> bool {
-        self.form(a, true).is_some_and(|form| self.form(b, true) == Some(form))
+        self.form(a, true).is_some_and(|form| !form.1.is_empty() && self.form(b, true) == Some(form))
     }
 
     /// Equal for what one kernel serves; `None` for what is no hero there.

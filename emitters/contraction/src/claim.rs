@@ -1,0 +1,23 @@
+//! What dots ask for.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Candidate, Claim, Configuration};
+
+use crate::problem::Problem;
+use crate::tiles::Tiles;
+
+/// Elsewhere than in a kernel of its own, each of its elements is a sum one product after another. Operands are read as
+/// often as tiles pack them.
+pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
+    let found = hero.region.analysis::<Problem>();
+    let problem = found.as_ref().as_ref().ok()?;
+    problem.check().ok()?;
+    let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
+    let operands = &hero.region.computation().instruction(hero.anchor).operands;
+    let mut reads = tiles.reads_per_result();
+    if problem.operands[0].instruction != operands[0] {
+        reads.reverse();
+    }
+    let lost = tiles.products() as f64;
+    Some(Claim { lost_inside: lost, lost_beside: lost, reads: reads.to_vec(), ..Claim::default() })
+}
