@@ -34,12 +34,8 @@ impl FunctionBuilder {
     #[track_caller]
     pub fn float(&mut self, value: f64, ty: Scalar) -> Value {
         match ty {
-            Scalar::Float(Float::F64) => self.float_bits(value.to_bits(), ty),
-            Scalar::Float(Float::F32) => self.float_bits((value as f32).to_bits().into(), ty),
-            Scalar::Float(Float::F16) => self.float_bits(half::f16::from_f64(value).to_bits().into(), ty),
-            Scalar::Float(Float::BF16) => self.float_bits(half::bf16::from_f64(value).to_bits().into(), ty),
             Scalar::Float(float)
-                if value.is_finite()
+                if (value.is_finite() || float.bits() >= 16)
                     && let Some(format) = float.format() =>
             {
                 self.float_bits(format.encode(value), ty)

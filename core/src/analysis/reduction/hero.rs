@@ -160,14 +160,11 @@ fn is_neutral(op: BinaryOp, initial: &Instruction) -> bool {
         return false;
     }
     let is_zero = array.data.iter().all(|&byte| byte == 0);
-    let is_one = match array.element_type {
-        ElementType::F32 => array.data[..] == 1f32.to_le_bytes(),
-        ElementType::F64 => array.data[..] == 1f64.to_le_bytes(),
-        ElementType::F16 => array.data[..] == half::f16::ONE.to_le_bytes(),
-        ElementType::BF16 => array.data[..] == half::bf16::ONE.to_le_bytes(),
-        other if other.is_float() || other.is_complex() => false,
-        _ => array.data.split_first().is_some_and(|(&low, rest)| low == 1 && rest.iter().all(|&byte| byte == 0)),
+    let one = match array.element_type.float_format() {
+        Some(format) => format.encode(1.0),
+        None => 1,
     };
+    let is_one = !array.element_type.is_complex() && one.to_le_bytes().starts_with(&array.data);
     match op {
         BinaryOp::Multiply => is_one,
         _ => is_zero,
