@@ -8,7 +8,7 @@ use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with, v
 use fusebox_lowering::{Code, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable};
 
-use crate::fuse::BidRecord;
+use crate::fuse::{BidRecord, Claims};
 use crate::lower::{Lowered, Refused, lower};
 use crate::schedule::{Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
@@ -84,8 +84,9 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
 
 fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileError> {
     let mut before = if options.dump.is_active() { shortened_hlo(&module) } else { Vec::new() };
+    let mut claims = Claims::new(&options.device, &options.emitters);
     for (number, (name, pass)) in passes::PASSES.iter().enumerate() {
-        pass(&mut module, &options.device)?;
+        pass(&mut module, &mut claims)?;
         check(&module, Phase::Passes, name)?;
         if !options.dump.is_active() {
             continue;

@@ -29,13 +29,13 @@ mod tests;
 pub use dead_code::renumber;
 pub use inline_calls::splice;
 
-use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::Module;
 
 use crate::CompileError;
+use crate::fuse::Claims;
 
-/// What a pass does.
-pub type Run = fn(&mut Module, &DeviceDescription) -> Result<(), CompileError>;
+/// What a pass does. It may ask what emitters claim, and which device they do it for.
+pub type Run = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
 
 /// All passes in order, with their names in dumps.
 pub const PASSES: &[(&str, Run)] = &[
@@ -51,7 +51,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("wide-sums", |module, _| wide_sums::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),
     ("cumulative", cumulative::run),
-    ("split-reductions", split_reductions::run),
+    ("split-reductions", |module, claims| split_reductions::run(module, claims.device())),
     ("common-subexpressions", |module, _| common_subexpressions::run(module)),
     ("dead-code", |module, _| dead_code::run(module)),
 ];
