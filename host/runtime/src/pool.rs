@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use fusebox_routines::Workers;
+
 /// Claims per thread: enough to even out uneven blocks, few enough to keep each claim long.
 const CLAIMS_PER_THREAD: u64 = 8;
 /// Turns a worker waits in a loop for the next job before it sleeps.
@@ -92,6 +94,12 @@ impl Pool {
         // SAFETY: both are alive in this frame.
         unsafe { job.work() };
         self.shared.withdraw();
+    }
+}
+
+impl Workers for Pool {
+    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+        self.run(parts as u64, &|parts| parts.for_each(|part| task(part as usize)));
     }
 }
 
