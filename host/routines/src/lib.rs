@@ -9,7 +9,9 @@
 //! table        opcode or custom-call target -> routine
 //! parts        work that several threads share
 //! elements     bytes as elements, scratch memory
-//! identity     the routines, one file each
+//! lines        arrays as lines along a dimension
+//! key          values as integers in their order
+//! identity …   the routines, one file each
 //! ```
 //!
 //! How work is cut into parts follows from shapes alone, never from the number of threads: results must not depend
@@ -19,15 +21,18 @@
 #![deny(missing_docs)]
 
 mod elements;
+mod key;
+mod lines;
 mod operation;
 mod parts;
 mod routine;
 mod table;
 
 mod identity;
+mod sort;
 
 pub use elements::{elements, elements_mut, scratch};
 pub use operation::Operation;
 pub use parts::{Alone, Workers, for_each, try_for_each};
-pub use routine::{ALIGNMENT, Context, Routine, RoutineError, Unsupported};
-pub use table::routine_for;
+pub use routine::{ALIGNMENT, Comparator, Context, Routine, RoutineError, Unsupported};
+pub use table::{comparator_to_compile, describe, routine_for, routine_with};

@@ -26,6 +26,13 @@ pub trait Routine: Debug + Send + Sync {
     fn describe(&self) -> String;
 }
 
+/// The comparator of a sort, compiled: a computation of two scalars per operand, of the first and of the second element.
+pub trait Comparator: Debug + Send + Sync {
+    /// The comparator on lines of the operands, all of as many elements: whether elements with the first number come
+    /// before those with the second.
+    fn on<'a>(&'a self, lines: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a>;
+}
+
 /// What a routine may use while it runs.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {

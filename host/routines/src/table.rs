@@ -1,14 +1,16 @@
 //! Which routine executes what: one line per opcode and per custom-call target.
 
-use fusebox_core::hlo::{Module, Op, Opcode};
+use std::sync::Arc;
 
-use crate::{Operation, Routine, Unsupported, identity};
+use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
+
+use crate::{Comparator, Operation, Routine, Unsupported, identity, sort};
 
 /// Makes the routine of an operation.
 type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 
 /// Routines of operations other than custom calls.
-const OPERATIONS: &[(Opcode, Make)] = &[];
+const OPERATIONS: &[(Opcode, Make)] = &[(Opcode::Sort, |operation| sort::make(operation, None))];
 
 /// Routines of custom calls by target; one that ends in `*` stands for all that begin so.
 const CUSTOM_CALLS: &[(&str, Make)] = &[
@@ -29,7 +31,7 @@ const CUSTOM_CALLS: &[(&str, Make)] = &[
 /// The routine of a module's only operation, which stands in its entry and takes the entry's parameters in order.
 ///
 /// # Errors
-/// If nothing here does what the operation wants.
+/// If nothing here does what the operation wants, or its comparator has to be compiled.
 pub fn routine_for(module: &Module) -> Result<Box<dyn Routine>, Unsupported> {
     let operation = Operation::of(module)?;
     let make = match &operation.instruction.op {
@@ -38,6 +40,41 @@ pub fn routine_for(module: &Module) -> Result<Box<dyn Routine>, Unsupported> {
         op => for_opcode(op.opcode()).ok_or_else(|| Unsupported::new(format!("the operation {}", op.opcode())))?,
     };
     make(&operation)
+}
+
+/// The comparator of a module's only operation, if it has one that has to be compiled.
+pub fn comparator_to_compile(module: &Module) -> Option<ComputationId> {
+    sort::comparator_to_compile(&Operation::of(module).ok()?)
+}
+
+/// As [`routine_for`], of an operation whose comparator is compiled.
+///
+/// # Errors
+/// As [`routine_for`].
+pub fn routine_with(module: &Module, comparator: Arc<dyn Comparator>) -> Result<Box<dyn Routine>, Unsupported> {
+    sort::make(&Operation::of(module)?, Some(comparator))
+}
+
+/// How the routine of a module's only operation works, in words.
+///
+/// # Errors
+/// If nothing here does what the operation wants.
+pub fn describe(module: &Module) -> Result<String, Unsupported> {
+    /// Stands for a comparator that is not compiled yet.
+    #[derive(Debug)]
+    struct Promised;
+
+    impl Comparator for Promised {
+        fn on<'a>(&'a self, _: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a> {
+            Box::new(|_, _| false)
+        }
+    }
+
+    let routine = match comparator_to_compile(module) {
+        Some(_) => routine_with(module, Arc::new(Promised)),
+        None => routine_for(module),
+    };
+    Ok(routine?.describe())
 }
 
 fn for_opcode(opcode: Opcode) -> Option<Make> {
