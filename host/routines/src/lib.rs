@@ -20,6 +20,9 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod attributes;
+#[cfg(test)]
+mod check;
 mod elements;
 mod key;
 mod lines;
@@ -30,6 +33,7 @@ mod table;
 
 mod identity;
 mod sort;
+mod top_k;
 
 pub use elements::{elements, elements_mut, scratch};
 pub use operation::Operation;

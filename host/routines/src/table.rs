@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
 
-use crate::{Comparator, Operation, Routine, Unsupported, identity, sort};
+use crate::{Comparator, Operation, Routine, Unsupported, identity, sort, top_k};
 
 /// Makes the routine of an operation.
 type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 
 /// Routines of operations other than custom calls.
-const OPERATIONS: &[(Opcode, Make)] = &[(Opcode::Sort, |operation| sort::make(operation, None))];
+const OPERATIONS: &[(Opcode, Make)] =
+    &[(Opcode::Sort, |operation| sort::make(operation, None)), (Opcode::Topk, top_k::operation)];
 
 /// Routines of custom calls by target; one that ends in `*` stands for all that begin so.
 const CUSTOM_CALLS: &[(&str, Make)] = &[
@@ -26,6 +27,7 @@ const CUSTOM_CALLS: &[(&str, Make)] = &[
     ("PinToHost", identity::make),
     ("ResizeHint", identity::make),
     ("xla.sdy.*", identity::make),
+    ("TopK", top_k::custom_call),
 ];
 
 /// The routine of a module's only operation, which stands in its entry and takes the entry's parameters in order.
