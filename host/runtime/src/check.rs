@@ -75,7 +75,8 @@ impl Executable {
             Thunk::HostOp { op, arguments, results } => {
                 in_range("host operation", *op, self.host_ops.len())?;
                 arguments.iter().try_for_each(|s| self.check_slice(s))?;
-                results.iter().try_for_each(|s| self.check_written(s))
+                results.iter().try_for_each(|s| self.check_written(s))?;
+                check_apart(arguments, results)
             }
             Thunk::While { name, predicate, .. } => {
                 self.check_slice(predicate)?;
@@ -143,6 +144,18 @@ impl Executable {
 
     fn kind(&self, slice: &Slice) -> Option<&AllocationKind> {
         self.allocations.get(slice.allocation as usize).map(|allocation| &allocation.kind)
+    }
+}
+
+/// A routine writes its results while it reads its arguments.
+fn check_apart(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
+    let shares = |a: &Slice, b: &Slice| a.bytes > 0 && b.bytes > 0 && a.overlaps(b);
+    let is_shared = |(number, result): (usize, &Slice)| {
+        arguments.iter().chain(&results[..number]).any(|other| shares(result, other))
+    };
+    match results.iter().enumerate().any(is_shared) {
+        true => Err("a result of a host operation shares memory with an operand or another result".into()),
+        false => Ok(()),
     }
 }
 

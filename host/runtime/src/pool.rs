@@ -12,6 +12,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use fusebox_routines::Workers;
+
 /// Claims per thread: enough to even out uneven blocks, few enough to keep each claim long.
 const CLAIMS_PER_THREAD: u64 = 8;
 /// How long a thread waits in a loop before it sleeps: some times as long as waking up takes.
@@ -111,6 +113,12 @@ impl Pool {
         // SAFETY: both are alive in this frame.
         unsafe { job.work() };
         self.shared.withdraw();
+    }
+}
+
+impl Workers for Pool {
+    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+        self.run(parts as u64, &|parts| parts.for_each(|part| task(part as usize)));
     }
 }
 

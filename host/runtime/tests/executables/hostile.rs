@@ -140,10 +140,14 @@ fn steps_that_do_not_fit_are_refused() {
     });
     is_refused("size", "argument of the wrong size", |e| e.kernels[0].arguments[1].bytes = 12);
     is_refused("operation", "arguments of other sizes", |e| {
-        e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![Slice { bytes: 8, ..WHOLE }], results: vec![WHOLE] });
+        let half = Slice { allocation: 0, bytes: 8, ..WHOLE };
+        e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![half], results: vec![WHOLE] });
     });
     is_refused("operation", "results of other sizes", |e| {
         e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![WHOLE], results: vec![] });
+    });
+    is_refused("apart", "shares memory", |e| {
+        e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![WHOLE], results: vec![WHOLE] });
     });
 }
 

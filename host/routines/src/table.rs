@@ -1,0 +1,92 @@
+//! Which routine executes what: one line per opcode and per custom-call target.
+
+use std::sync::Arc;
+
+use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
+
+use crate::{Comparator, Operation, Routine, Unsupported, identity, sort, top_k};
+
+/// Makes the routine of an operation.
+type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
+
+/// Routines of operations other than custom calls.
+const OPERATIONS: &[(Opcode, Make)] =
+    &[(Opcode::Sort, |operation| sort::make(operation, None)), (Opcode::Topk, top_k::operation)];
+
+/// Routines of custom calls by target; one that ends in `*` stands for all that begin so.
+const CUSTOM_CALLS: &[(&str, Make)] = &[
+    // Annotations for passes that one device does not need.
+    ("Sharding", identity::make),
+    ("SPMDFullToShardShape", identity::make),
+    ("SPMDShardToFullShape", identity::make),
+    ("annotate_device_placement", identity::make),
+    ("MoveToHost", identity::make),
+    ("MoveToDevice", identity::make),
+    ("LayoutConstraint", identity::make),
+    ("PinToDevice", identity::make),
+    ("PinToHost", identity::make),
+    ("ResizeHint", identity::make),
+    ("xla.sdy.*", identity::make),
+    ("TopK", top_k::custom_call),
+];
+
+/// The routine of a module's only operation, which stands in its entry and takes the entry's parameters in order.
+///
+/// # Errors
+/// If nothing here does what the operation wants, or its comparator has to be compiled.
+pub fn routine_for(module: &Module) -> Result<Box<dyn Routine>, Unsupported> {
+    let operation = Operation::of(module)?;
+    let make = match &operation.instruction.op {
+        Op::CustomCall(call) => for_target(&call.target)
+            .ok_or_else(|| Unsupported::new(format!("the custom-call target \"{}\"", call.target)))?,
+        op => for_opcode(op.opcode()).ok_or_else(|| Unsupported::new(format!("the operation {}", op.opcode())))?,
+    };
+    make(&operation)
+}
+
+/// The comparator of a module's only operation, if it has one that has to be compiled.
+pub fn comparator_to_compile(module: &Module) -> Option<ComputationId> {
+    sort::comparator_to_compile(&Operation::of(module).ok()?)
+}
+
+/// As [`routine_for`], of an operation whose comparator is compiled.
+///
+/// # Errors
+/// As [`routine_for`].
+pub fn routine_with(module: &Module, comparator: Arc<dyn Comparator>) -> Result<Box<dyn Routine>, Unsupported> {
+    sort::make(&Operation::of(module)?, Some(comparator))
+}
+
+/// How the routine of a module's only operation works, in words.
+///
+/// # Errors
+/// If nothing here does what the operation wants.
+pub fn describe(module: &Module) -> Result<String, Unsupported> {
+    /// Stands for a comparator that is not compiled yet.
+    #[derive(Debug)]
+    struct Promised;
+
+    impl Comparator for Promised {
+        fn on<'a>(&'a self, _: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a> {
+            Box::new(|_, _| false)
+        }
+    }
+
+    let routine = match comparator_to_compile(module) {
+        Some(_) => routine_with(module, Arc::new(Promised)),
+        None => routine_for(module),
+    };
+    Ok(routine?.describe())
+}
+
+fn for_opcode(opcode: Opcode) -> Option<Make> {
+    OPERATIONS.iter().find(|(known, _)| *known == opcode).map(|(_, make)| *make)
+}
+
+fn for_target(target: &str) -> Option<Make> {
+    let is_meant = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(start) => target.starts_with(start),
+        None => target == pattern,
+    };
+    CUSTOM_CALLS.iter().find(|(pattern, _)| is_meant(pattern)).map(|(_, make)| *make)
+}
