@@ -10,6 +10,7 @@
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
 //! multiply.rs  the loop in registers
+//! library.rs   the same products by a library of the host
 //! ```
 
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ mod bid;
 mod claim;
 mod convert;
 mod emit;
+mod library;
 mod multiply;
 mod operand;
 mod pack;
@@ -28,6 +30,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 use fusebox_core::hlo::Opcode;
 
+use crate::library::Library;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
 
@@ -35,6 +38,7 @@ fusebox_core::emitters! {
     kind: "contraction",
     heroes: [Opcode::Dot] => claim::claim,
     "contraction" => Tiled,
+    "library-product" => Library,
 }
 
 /// Tiles of the result, each over all steps.

@@ -46,6 +46,7 @@ pub const ORDER: &[&str] = &[
     "line-transpose",
     "panel-transpose",
     "contraction",
+    "library-product",
     "line-scan",
     "column-scan",
 ];

@@ -3,14 +3,13 @@
 use std::time::{Duration, Instant};
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::Plan;
 use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with, verify};
 use fusebox_lowering::{Code, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable};
 
 use crate::fuse::{BidRecord, Claims};
 use crate::lower::{Lowered, Refused, lower};
-use crate::schedule::{Schedule, schedule};
+use crate::schedule::{Made, Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{CompileError, Dump, Phase, fuse, kernels, passes, report};
@@ -146,9 +145,14 @@ fn lowered(made: &mut Compilation, options: &Options) -> Result<Lowered, Compile
 
 fn assemble(made: &Compilation, options: &Options) -> Result<Executable, CompileError> {
     let kernels = kernels::collect(&made.fused);
-    let plans: Vec<&Plan> = made.kernels.iter().map(|kernel| &kernel.plan).collect();
+    let mut numbers = 0..;
+    let units = made
+        .kernels
+        .iter()
+        .map(|kernel| Made { plan: &kernel.plan, kernel: if kernel.is_routine() { None } else { numbers.next() } });
+    let units: Vec<Made> = units.collect();
     let Schedule { thunks, allocations, host_ops, parameters, result } =
-        schedule(&made.fused, &kernels, &plans, options.target.buffer_alignment())?;
+        schedule(&made.fused, &kernels, &units, options.target.buffer_alignment())?;
     let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let name = made.fused.name.clone();
     let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());

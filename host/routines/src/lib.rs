@@ -17,7 +17,7 @@
 //! How work is cut into parts follows from shapes alone, never from the number of threads: results must not depend
 //! on it.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![deny(missing_docs)]
 
 mod attributes;
@@ -31,6 +31,7 @@ mod parts;
 mod routine;
 mod table;
 
+mod dot;
 mod identity;
 mod sort;
 mod top_k;

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
 
-use crate::{Comparator, Operation, Routine, Unsupported, identity, sort, top_k};
+use crate::{Comparator, Operation, Routine, Unsupported, dot, identity, sort, top_k};
 
 /// Makes the routine of an operation.
 type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 
 /// Routines of operations other than custom calls.
-const OPERATIONS: &[(Opcode, Make)] =
-    &[(Opcode::Sort, |operation| sort::make(operation, None)), (Opcode::Topk, top_k::operation)];
+const OPERATIONS: &[(Opcode, Make)] = &[
+    (Opcode::Dot, dot::make),
+    (Opcode::Sort, |operation| sort::make(operation, None)),
+    (Opcode::Topk, top_k::operation),
+];
 
 /// Routines of custom calls by target; one that ends in `*` stands for all that begin so.
 const CUSTOM_CALLS: &[(&str, Make)] = &[

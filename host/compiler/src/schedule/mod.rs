@@ -28,7 +28,7 @@ use sequence::Arguments;
 /// What running a program takes, kernels' code aside.
 #[derive(Debug)]
 pub struct Schedule {
-    /// The steps; kernel numbers are those of [`Kernels::units`].
+    /// The steps; kernel numbers are those of [`Made::kernel`].
     pub thunks: Vec<Thunk>,
     /// The memory.
     pub allocations: Vec<Allocation>,
@@ -40,14 +40,23 @@ pub struct Schedule {
     pub result: Binding,
 }
 
+/// What became of a fusion.
+#[derive(Clone, Copy, Debug)]
+pub struct Made<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The number of its kernel; `None` if a routine executes it.
+    pub kernel: Option<u32>,
+}
+
 /// Makes the steps of the entry computation and places all buffers.
 ///
-/// `plans`: the plan of each of `kernels`' units.
-pub fn schedule(module: &Module, kernels: &Kernels, plans: &[&Plan], alignment: u64) -> Result<Schedule, CompileError> {
+/// `made`: what became of each of `kernels`' units.
+pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u64) -> Result<Schedule, CompileError> {
     let Some(entry) = module.entry else {
         return Err(CompileError::Internal { phase: "schedule", message: "the module has no entry".into() });
     };
-    let mut scheduler = Scheduler::new(module, kernels, plans, alignment);
+    let mut scheduler = Scheduler::new(module, kernels, made, alignment);
     let (parameters, values) = scheduler.bind_parameters(entry);
     let arguments = Arguments { values, ..Arguments::default() };
     let mut thunks = Vec::new();
@@ -61,18 +70,18 @@ pub fn schedule(module: &Module, kernels: &Kernels, plans: &[&Plan], alignment: 
 struct Scheduler<'a> {
     module: &'a Module,
     kernels: &'a Kernels,
-    plans: &'a [&'a Plan],
+    made: &'a [Made<'a>],
     buffers: Buffers,
     host_ops: Vec<HostOp>,
     constants: HashMap<Vec<u8>, Slice>,
 }
 
 impl<'a> Scheduler<'a> {
-    fn new(module: &'a Module, kernels: &'a Kernels, plans: &'a [&'a Plan], alignment: u64) -> Self {
+    fn new(module: &'a Module, kernels: &'a Kernels, made: &'a [Made<'a>], alignment: u64) -> Self {
         Scheduler {
             module,
             kernels,
-            plans,
+            made,
             buffers: Buffers::new(alignment),
             host_ops: Vec::new(),
             constants: HashMap::new(),
