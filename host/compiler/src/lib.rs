@@ -26,6 +26,7 @@ mod select;
 
 mod lower;
 
+mod comparators;
 mod schedule;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use fusebox_core::hlo::{ArrayShape, Computation, ComputationId, Op};
 
 use crate::lines::{Lines, Memory, for_each_part, transpose};
-use crate::{Comparator, Context, Operation, Routine, RoutineError, Unsupported, Workers};
+use crate::{Companions, Comparator, Context, Operation, Routine, RoutineError, Unsupported, Workers};
 
 use by_index::ByIndex;
 use by_values::ByValues;
@@ -52,8 +52,8 @@ pub fn comparator_to_compile(operation: &Operation) -> Option<ComputationId> {
     comparator::keys(comparator, &operation.arguments()).is_none().then_some(to_apply)
 }
 
-/// A sort by the operation's own comparator, or by `compiled` if that is not recognised.
-pub fn make(operation: &Operation, compiled: Option<Arc<dyn Comparator>>) -> Result<Box<dyn Routine>, Unsupported> {
+/// A sort by the operation's own comparator, or by the compiled one if that is not recognised.
+pub fn make(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Sort { dimension, to_apply, .. } = operation.instruction.op else {
         return Err(Unsupported::new("a sort that is none"));
     };
@@ -62,7 +62,7 @@ pub fn make(operation: &Operation, compiled: Option<Arc<dyn Comparator>>) -> Res
     if u32::try_from(lines.length).is_err() {
         return Err(Unsupported::new("sorting lines of more than 2^32 elements"));
     }
-    let by = by(operation.module.computation(to_apply), &arrays, compiled)?;
+    let by = by(operation.module.computation(to_apply), &arrays, companions.comparator.clone())?;
     let element_bytes = arrays.iter().map(|array| array.element_type.byte_size()).collect();
     Ok(Box::new(Sort { lines, element_bytes, by }))
 }

@@ -33,7 +33,7 @@ fn harmless() -> Executable {
             shared_bytes: 0,
             arguments: vec![argument(Access::Read), argument(Access::WriteOnce)],
         }],
-        host_ops: vec![HostOp { name: "r".into(), opcode: "reverse".into(), hlo: reverse.into() }],
+        host_ops: vec![HostOp { name: "r".into(), opcode: "reverse".into(), hlo: reverse.into(), comparator: None }],
         allocations: vec![
             Allocation { bytes: 16, kind: AllocationKind::Parameter },
             Allocation { bytes: 16, kind: AllocationKind::Temporary },

@@ -155,6 +155,7 @@ fn host_operations_are_interpreted() {
         hlo:
             "HloModule rev\nENTRY main {\n  p = s32[3] parameter(0)\n  ROOT r = s32[3] reverse(p), dimensions={0}\n}\n"
                 .into(),
+        comparator: None,
     }];
     exe.thunks = vec![Thunk::HostOp { op: 0, arguments: vec![input], results: vec![out] }];
     exe.parameters = vec![Binding { shape: ValueShape::Array("s32".into(), vec![3]), leaves: vec![input] }];
