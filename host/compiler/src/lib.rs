@@ -20,6 +20,7 @@ mod roles;
 mod passes;
 
 mod fuse;
+mod host_operations;
 
 mod kernels;
 mod select;

@@ -13,7 +13,7 @@ use crate::lower::{Lowered, Refused, lower};
 use crate::schedule::{Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
-use crate::{CompileError, Dump, Phase, comparators, fuse, kernels, passes, report};
+use crate::{CompileError, Dump, Phase, comparators, fuse, host_operations, kernels, passes, report};
 
 /// Constants of more elements are left out where the same module is written after every pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
@@ -104,6 +104,7 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
 fn fused(mut module: Module, options: &Options, made: &mut Compilation) -> Result<Module, CompileError> {
     (made.bids, made.warnings) = fuse::run(&mut module, &options.device, &options.emitters);
     check(&module, Phase::Fuse, "fuse")?;
+    host_operations::check(&module)?;
     dump_hlo(options, Phase::Fuse, &module)?;
     Ok(module)
 }

@@ -4,14 +4,13 @@ use std::fmt::Write;
 
 use fusebox_core::analysis::Hero;
 use fusebox_core::emitter::{KernelKind, OutputPlan, Prediction};
-use fusebox_core::hlo::Module;
+use fusebox_core::hlo::{Instruction, Module};
 use fusebox_plugins::Outcome;
-use fusebox_routines::describe;
+use fusebox_routines::Unsupported;
 use fusebox_runtime::{Executable, Thunk};
 
-use crate::fuse::{BidRecord, Executor, executor};
-use crate::host_module;
-use crate::roles::{Role, in_role};
+use crate::fuse::BidRecord;
+use crate::host_operations;
 use crate::select::Selected;
 
 /// Who was chosen and why the others were not.
@@ -75,16 +74,11 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)]) -> Str
 
 /// One line per operation that no kernel executes.
 pub fn host_operations(module: &Module) -> Vec<String> {
-    let mut lines = Vec::new();
-    for computation in in_role(module, Role::Sequence).into_iter().map(|id| module.computation(id)) {
-        for instruction in computation.instructions.iter().filter(|it| executor(it) == Executor::Host) {
-            let shapes: Vec<_> =
-                instruction.operands.iter().map(|&o| computation.instruction(o).shape.clone()).collect();
-            let how = describe(&host_module::of(module, instruction, &shapes)).unwrap_or_else(|none| none.to_string());
-            lines.push(format!("{}: {} is executed by a host routine: {how}", instruction.name, instruction.opcode()));
-        }
-    }
-    lines
+    let line = |(instruction, described): (&Instruction, Result<String, Unsupported>)| {
+        let how = described.unwrap_or_else(|none| none.to_string());
+        format!("{}: {} is executed by a host routine: {how}", instruction.name, instruction.opcode())
+    };
+    host_operations::of(module).into_iter().map(line).collect()
 }
 
 /// One line per instruction that an emitter was asked about because it anchors on such: what it would take, or why not.

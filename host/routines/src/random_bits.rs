@@ -80,24 +80,40 @@ fn joined(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Threefry 2x32 with 20 rounds.
+/// Blocks that are made at a time, one in each lane of vectors.
+const LANES: usize = 16;
+
+/// Threefry 2x32 with 20 rounds: both words of the blocks from a counter on.
 #[inline(always)]
-fn threefry(key: u64, counter: u64) -> [u32; 2] {
+fn threefry(key: u64, first: u64) -> [[u32; LANES]; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let [k0, k1] = halves(key);
     let keys = [k0, k1, k0 ^ k1 ^ 0x1bd1_1bda];
-    let [mut x, mut y] = halves(counter);
-    (x, y) = (x.wrapping_add(keys[0]), y.wrapping_add(keys[1]));
+    let [mut x, mut y] = [[0u32; LANES]; 2];
+    for (lane, (x, y)) in x.iter_mut().zip(&mut y).enumerate() {
+        let [low, high] = halves(first.wrapping_add(lane as u64));
+        (*x, *y) = (low.wrapping_add(k0), high.wrapping_add(k1));
+    }
     for group in 0..5u32 {
         for rotation in ROTATIONS[group as usize % 2] {
-            x = x.wrapping_add(y);
-            y = y.rotate_left(rotation) ^ x;
+            for (x, y) in x.iter_mut().zip(&mut y) {
+                *x = x.wrapping_add(*y);
+                *y = y.rotate_left(rotation) ^ *x;
+            }
         }
         let next = (group + 1) as usize;
-        x = x.wrapping_add(keys[next % 3]);
-        y = y.wrapping_add(keys[(next + 1) % 3]).wrapping_add(group + 1);
+        let (a, b) = (keys[next % 3], keys[(next + 1) % 3].wrapping_add(group + 1));
+        for (x, y) in x.iter_mut().zip(&mut y) {
+            (*x, *y) = (x.wrapping_add(a), y.wrapping_add(b));
+        }
     }
     [x, y]
+}
+
+/// The counter of the first block of each group of lanes.
+#[inline(always)]
+fn of_group(first: u64, group: usize) -> u64 {
+    first.wrapping_add((group * LANES) as u64)
 }
 
 /// Elements of 64 bits: one block each.
@@ -107,9 +123,11 @@ fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn 
     for_each(workers, bits.chunks_mut(PART).enumerate().collect(), |(part, bits): (usize, &mut [u64])| {
         let first = counter.wrapping_add((part * PART) as u64);
         Arch::new().dispatch(|| {
-            for (at, word) in bits.iter_mut().enumerate() {
-                let [low, high] = threefry(key, first.wrapping_add(at as u64));
-                *word = joined(low, high);
+            for (group, words) in bits.chunks_mut(LANES).enumerate() {
+                let [low, high] = threefry(key, of_group(first, group));
+                for (word, (low, high)) in words.iter_mut().zip(low.into_iter().zip(high)) {
+                    *word = joined(low, high);
+                }
             }
         });
     });
@@ -177,27 +195,29 @@ fn together<T>(pairs: Vec<Pair<T>>, inner: usize) -> Vec<Vec<Pair<T>>> {
 }
 
 fn side_by_side<T: Word>(key: u64, first: u64, bits: &mut [T]) {
-    let (pairs, rest) = bits.as_chunks_mut::<2>();
-    let end = first.wrapping_add(pairs.len() as u64);
     Arch::new().dispatch(|| {
-        for (at, pair) in pairs.iter_mut().enumerate() {
-            *pair = threefry(key, first.wrapping_add(at as u64)).map(T::of);
+        for (group, bits) in bits.chunks_mut(2 * LANES).enumerate() {
+            let [low, high] = threefry(key, of_group(first, group));
+            let (pairs, rest) = bits.as_chunks_mut::<2>();
+            for (pair, (&low, &high)) in pairs.iter_mut().zip(low.iter().zip(&high)) {
+                *pair = [T::of(low), T::of(high)];
+            }
+            rest.iter_mut().zip(&low[pairs.len() % LANES..]).for_each(|(word, low)| *word = T::of(*low));
         }
     });
-    rest.iter_mut().for_each(|word| *word = T::of(threefry(key, end)[0]));
 }
 
 impl<T: Word> Pair<'_, T> {
     fn fill(self, key: u64) {
         let Pair { counter, low, high } = self;
         Arch::new().dispatch(|| {
-            if high.is_empty() {
-                low.iter_mut()
-                    .enumerate()
-                    .for_each(|(at, low)| *low = T::of(threefry(key, counter.wrapping_add(at as u64))[0]));
-            }
-            for (at, (low, high)) in low.iter_mut().zip(high).enumerate() {
-                [*low, *high] = threefry(key, counter.wrapping_add(at as u64)).map(T::of);
+            let mut high = high.chunks_mut(LANES);
+            for (group, low) in low.chunks_mut(LANES).enumerate() {
+                let [first, second] = threefry(key, of_group(counter, group));
+                low.iter_mut().zip(first).for_each(|(word, first)| *word = T::of(first));
+                if let Some(high) = high.next() {
+                    high.iter_mut().zip(second).for_each(|(word, second)| *word = T::of(second));
+                }
             }
         });
     }

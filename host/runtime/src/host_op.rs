@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use fusebox_core::hlo::{ArrayLiteral, Bytes, Diagnostic, ElementType, Literal, Module, Shape, parse_module, verify};
 use fusebox_routines::{
-    Companions, Comparator, Context, Routine, RoutineError, SharedGenerator, comparator_to_compile, routine_with,
+    Companions, Comparator, Context, Routine, RoutineError, SharedGenerator, comparator_to_compile,
+    is_left_to_the_interpreter, routine_with,
 };
 
 use crate::comparator::CompiledComparator;
@@ -45,7 +46,8 @@ impl LoadedHostOp {
         let comparator = comparator.map(|comparator| Arc::new(comparator) as Arc<dyn Comparator>);
         let executor = match routine_with(&module, &Companions { comparator, generator: generator.clone() }) {
             Ok(routine) => Executor::Routine(routine),
-            Err(_) => Executor::Interpreter(Box::new(module)),
+            Err(_) if is_left_to_the_interpreter(&module) => Executor::Interpreter(Box::new(module)),
+            Err(error) => return Err(fail(error.to_string())),
         };
         Ok(LoadedHostOp { name: op.name.clone(), parameters, result, executor })
     }

@@ -5,6 +5,7 @@
 //! by_values    one array whose keys say everything: keys are sorted, values made of them
 //! by_index     keys and positions are sorted, then everything follows the positions
 //! radix        words by their bytes
+//! network      words of several lines at a time
 //! merge        any comparator
 //! ```
 //!
@@ -14,6 +15,7 @@ mod by_index;
 mod by_values;
 mod comparator;
 mod merge;
+mod network;
 mod radix;
 #[cfg(test)]
 mod tests;
@@ -29,7 +31,7 @@ use by_index::ByIndex;
 use by_values::ByValues;
 
 /// Elements that a thread sorts at a time, if lines are shorter.
-const PART: usize = 1 << 14;
+const PART: usize = 1 << 15;
 
 #[derive(Debug)]
 struct Sort {
