@@ -5,10 +5,12 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::comparator::Key;
-use super::network::{self, LANES};
-use super::{merge, radix, radix::LONG};
+use super::{merge, network, radix, radix::LONG};
 use crate::key::Bits;
 use crate::{Comparator, RoutineError, Workers, elements, elements_mut, for_each, scratch, try_for_each};
+
+/// Lines that are sorted together.
+const LANES: usize = 16;
 
 #[derive(Debug)]
 pub enum ByIndex {
