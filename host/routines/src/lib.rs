@@ -33,11 +33,14 @@ mod table;
 
 mod dot;
 mod identity;
+mod random;
+mod random_bits;
 mod sort;
 mod top_k;
 
 pub use elements::{elements, elements_mut, scratch};
 pub use operation::Operation;
 pub use parts::{Alone, Workers, for_each, try_for_each};
-pub use routine::{ALIGNMENT, Comparator, Context, Routine, RoutineError, Unsupported};
-pub use table::{comparator_to_compile, describe, routine_for, routine_with};
+pub use random::{Generator, SharedGenerator};
+pub use routine::{ALIGNMENT, Companions, Comparator, Context, Routine, RoutineError, Unsupported};
+pub use table::{comparator_to_compile, describe, is_left_to_the_interpreter, routine_for, routine_with};

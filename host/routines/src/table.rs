@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
 
-use crate::{Comparator, Operation, Routine, Unsupported, dot, identity, sort, top_k};
+use crate::{Companions, Comparator, Operation, Routine, Unsupported, dot, identity, random, random_bits, sort, top_k};
 
 /// Makes the routine of an operation.
 type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 
+/// As [`Make`], with what the program has made for it.
+type MakeWith = fn(&Operation, &Companions) -> Result<Box<dyn Routine>, Unsupported>;
+
 /// Routines of operations other than custom calls.
-const OPERATIONS: &[(Opcode, Make)] = &[
-    (Opcode::Dot, dot::make),
-    (Opcode::Sort, |operation| sort::make(operation, None)),
-    (Opcode::Topk, top_k::operation),
-];
+const OPERATIONS: &[(Opcode, Make)] =
+    &[(Opcode::Dot, dot::make), (Opcode::RngBitGenerator, random_bits::make), (Opcode::Topk, top_k::operation)];
+
+/// Routines of operations that take more than operands.
+const ACCOMPANIED: &[(Opcode, MakeWith)] =
+    &[(Opcode::Rng, random::numbers), (Opcode::RngGetAndUpdateState, random::state), (Opcode::Sort, sort::make)];
 
 /// Routines of custom calls by target; one that ends in `*` stands for all that begin so.
 const CUSTOM_CALLS: &[(&str, Make)] = &[
@@ -38,13 +42,16 @@ const CUSTOM_CALLS: &[(&str, Make)] = &[
 /// # Errors
 /// If nothing here does what the operation wants, or its comparator has to be compiled.
 pub fn routine_for(module: &Module) -> Result<Box<dyn Routine>, Unsupported> {
-    let operation = Operation::of(module)?;
+    routine_with(module, &Companions::default())
+}
+
+fn unaccompanied(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let make = match &operation.instruction.op {
         Op::CustomCall(call) => for_target(&call.target)
             .ok_or_else(|| Unsupported::new(format!("the custom-call target \"{}\"", call.target)))?,
         op => for_opcode(op.opcode()).ok_or_else(|| Unsupported::new(format!("the operation {}", op.opcode())))?,
     };
-    make(&operation)
+    make(operation)
 }
 
 /// The comparator of a module's only operation, if it has one that has to be compiled.
@@ -52,12 +59,17 @@ pub fn comparator_to_compile(module: &Module) -> Option<ComputationId> {
     sort::comparator_to_compile(&Operation::of(module).ok()?)
 }
 
-/// As [`routine_for`], of an operation whose comparator is compiled.
+/// As [`routine_for`], with what the program has made for the operation.
 ///
 /// # Errors
 /// As [`routine_for`].
-pub fn routine_with(module: &Module, comparator: Arc<dyn Comparator>) -> Result<Box<dyn Routine>, Unsupported> {
-    sort::make(&Operation::of(module)?, Some(comparator))
+pub fn routine_with(module: &Module, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
+    let operation = Operation::of(module)?;
+    let opcode = operation.instruction.opcode();
+    match ACCOMPANIED.iter().find(|(known, _)| *known == opcode) {
+        Some((_, make)) => make(&operation, companions),
+        None => unaccompanied(&operation),
+    }
 }
 
 /// How the routine of a module's only operation works, in words.
@@ -75,11 +87,18 @@ pub fn describe(module: &Module) -> Result<String, Unsupported> {
         }
     }
 
-    let routine = match comparator_to_compile(module) {
-        Some(_) => routine_with(module, Arc::new(Promised)),
-        None => routine_for(module),
-    };
-    Ok(routine?.describe())
+    let companions = Companions { comparator: Some(Arc::new(Promised)), ..Companions::default() };
+    Ok(routine_with(module, &companions)?.describe())
+}
+
+/// Whether a module's only operation has no routine yet and is left to the reference interpreter: transforms and
+/// factorisations.
+pub fn is_left_to_the_interpreter(module: &Module) -> bool {
+    Operation::of(module).is_ok_and(|operation| match &operation.instruction.op {
+        Op::Fft { .. } | Op::Cholesky { .. } | Op::TriangularSolve { .. } => true,
+        Op::CustomCall(call) => call.target.starts_with("lapack_"),
+        _ => false,
+    }) && routine_for(module).is_err()
 }
 
 fn for_opcode(opcode: Opcode) -> Option<Make> {

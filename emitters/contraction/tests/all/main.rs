@@ -11,7 +11,6 @@ mod random;
 use fusebox_conformance::literals::Closeness;
 use fusebox_conformance::{Compiler, Machine, Made, Registry, Target, inputs, literals};
 use fusebox_core::device::DeviceDescription;
-use fusebox_emitter_contraction::emitters;
 
 /// Processors whose registers differ.
 fn machines() -> [Machine; 2] {

@@ -1,5 +1,6 @@
 //! HLO to simpler HLO. One pass a file; afterwards the module is in the form fusion expects:
 //!
+//! * no `ragged-dot`, `scaled-dot`, `scan`
 //! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
 //! * every array row-major, no layouts, no dynamic sizes
 //! * no instruction without elements except constants
@@ -13,6 +14,7 @@ mod constant_folding;
 mod cumulative;
 mod dead_code;
 mod empty_arrays;
+mod expansions;
 mod four_bit_integers;
 mod identity;
 mod inline_calls;
@@ -20,6 +22,7 @@ mod movements;
 mod row_major;
 mod split_reductions;
 mod supported;
+mod top_k;
 mod tuples;
 mod wide_sums;
 
@@ -40,6 +43,7 @@ pub type Run = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
 /// All passes in order, with their names in dumps.
 pub const PASSES: &[(&str, Run)] = &[
     ("supported", |module, _| supported::check(module)),
+    ("expansions", |module, _| expansions::run(module)),
     ("inline-calls", |module, _| inline_calls::run(module)),
     ("row-major", |module, _| row_major::run(module)),
     ("batch-norm", |module, _| batch_norm::run(module)),
@@ -47,6 +51,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("four-bit-integers", |module, _| four_bit_integers::run(module)),
     ("tuples", |module, _| tuples::run(module)),
     ("movements", |module, _| movements::run(module)),
+    ("top-k", |module, _| top_k::run(module)),
     ("empty-arrays", |module, _| empty_arrays::run(module)),
     ("wide-sums", |module, _| wide_sums::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),

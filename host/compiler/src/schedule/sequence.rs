@@ -6,6 +6,7 @@ use fusebox_core::hlo::print_module;
 use fusebox_core::hlo::{
     ArrayLiteral, Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, Opcode, Shape,
 };
+use fusebox_routines::comparator_to_compile;
 use fusebox_runtime::{HostOp, Slice, Thunk};
 
 use super::uses::{Leaf, Uses};
@@ -226,7 +227,11 @@ impl Scheduler<'_> {
         thunks: &mut Vec<Thunk>,
     ) {
         let op = self.host_ops.len() as u32;
-        self.host_ops.push(HostOp { name: name.into(), opcode: opcode.name().into(), hlo: print_module(module) });
+        if let Some(comparator) = comparator_to_compile(module) {
+            self.comparators.push((op as usize, module.clone(), comparator));
+        }
+        let (name, opcode, hlo) = (name.into(), opcode.name().into(), print_module(module));
+        self.host_ops.push(HostOp { name, opcode, hlo, comparator: None });
         self.buffers.step();
         self.buffers.touch(arguments.iter().chain(&results));
         thunks.push(Thunk::HostOp { op, arguments, results });

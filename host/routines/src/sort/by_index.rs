@@ -5,9 +5,12 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::comparator::Key;
-use super::{merge, radix, radix::LONG};
+use super::{merge, network, radix, radix::LONG};
 use crate::key::Bits;
 use crate::{Comparator, RoutineError, Workers, elements, elements_mut, for_each, scratch, try_for_each};
+
+/// Lines that are sorted together.
+const LANES: usize = 16;
 
 #[derive(Debug)]
 pub enum ByIndex {
@@ -80,13 +83,23 @@ impl ByIndex {
         sizes: &[usize],
     ) -> Result<(), RoutineError> {
         let count = arrays.first().zip(sizes.first()).map_or(0, |(array, bytes)| array.len() / bytes / length);
-        let mut order = Sorter::new(length)?;
-        for line in 0..count {
-            let part = |bytes: usize| line * length * bytes..(line + 1) * length * bytes;
-            let line: Vec<&[u8]> = arrays.iter().zip(sizes).map(|(array, &bytes)| &array[part(bytes)]).collect();
-            let order = order.of(self, &line)?;
-            for ((result, line), &bytes) in results.iter_mut().zip(&line).zip(sizes) {
-                gather(line, &mut result[part(bytes)], order, bytes)?;
+        let mut sorter = Sorter::new(length)?;
+        let part = |line: usize, bytes: usize| line * length * bytes..(line + 1) * length * bytes;
+        for first in (0..count).step_by(LANES) {
+            let numbers = first..(first + LANES).min(count);
+            let lines: Vec<Vec<&[u8]>> = numbers
+                .clone()
+                .map(|line| arrays.iter().zip(sizes).map(|(array, &bytes)| &array[part(line, bytes)]).collect())
+                .collect();
+            let are_together = sorter.lines_together(self, &lines)?;
+            for (lane, (number, line)) in numbers.zip(&lines).enumerate() {
+                let order = match are_together {
+                    true => sorter.of_lane(lane),
+                    false => sorter.of(self, line)?,
+                };
+                for ((result, line), &bytes) in results.iter_mut().zip(line).zip(sizes) {
+                    gather(line, &mut result[part(number, bytes)], order, bytes)?;
+                }
             }
         }
         Ok(())
@@ -150,6 +163,8 @@ struct Sorter {
     values: Vec<u32>,
     words: Vec<u64>,
     spare: Vec<u64>,
+    /// Words of several lines, one in each lane.
+    rows: Vec<[u64; LANES]>,
 }
 
 impl Sorter {
@@ -160,7 +175,39 @@ impl Sorter {
             values: scratch(length)?,
             words: scratch(length)?,
             spare: scratch(length)?,
+            rows: Vec::new(),
         })
+    }
+
+    /// Sorts the lines in the lanes of vectors, if that is quick and they are in order.
+    fn lines_together(&mut self, by: &ByIndex, lines: &[Vec<&[u8]>]) -> Result<bool, RoutineError> {
+        let ByIndex::Keys { keys, chunks } = by else { return Ok(false) };
+        let ([chunk], length) = (&chunks[..], self.order.len()) else { return Ok(false) };
+        if length > network::LONGEST || lines.len() < network::LEAST_LINES {
+            return Ok(false);
+        }
+        for line in lines {
+            if is_unordered(keys, line)? {
+                return Ok(false);
+            }
+        }
+        if self.rows.is_empty() {
+            self.rows = scratch(length)?;
+        }
+        for (lane, line) in lines.iter().enumerate() {
+            chunk.values(keys, line, &mut self.values)?;
+            for ((row, &value), position) in self.rows.iter_mut().zip(&self.values).zip(0u64..) {
+                row[lane] = u64::from(value) << POSITION_BITS | position;
+            }
+        }
+        network::sort(&mut self.rows);
+        Ok(true)
+    }
+
+    /// The order that [`Sorter::lines_together`] has found for a line.
+    fn of_lane(&mut self, lane: usize) -> &[u32] {
+        self.order.iter_mut().zip(&self.rows).for_each(|(place, row)| *place = row[lane] as u32);
+        &self.order
     }
 
     fn of(&mut self, by: &ByIndex, line: &[&[u8]]) -> Result<&[u32], RoutineError> {

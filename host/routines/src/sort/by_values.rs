@@ -6,10 +6,14 @@
 use std::ops::Range;
 
 use super::comparator::Key;
-use super::radix::{self, Word};
-use super::{merge, radix::LONG};
+use super::merge;
+use super::network::{self, Lane};
+use super::radix::{self, LONG, Word};
 use crate::key::{Bits, Order};
 use crate::{RoutineError, Workers, elements, elements_mut, for_each, scratch};
+
+/// Lines that are sorted together.
+const LANES: usize = 32;
 
 #[derive(Debug)]
 pub struct ByValues {
@@ -19,7 +23,7 @@ pub struct ByValues {
 
 /// Which words hold the codes of values.
 trait Coded: Bits {
-    type Word: Word;
+    type Word: Word + Lane;
     fn word(self) -> Self::Word;
     fn of_word(word: Self::Word) -> Self;
 }
@@ -43,6 +47,20 @@ macro_rules! coded {
 }
 
 coded!(u8: u32, u16: u32, u32: u32, u64: u64);
+
+/// What sorting a line takes, kept from line to line.
+struct Memory<W> {
+    words: Vec<W>,
+    spare: Vec<W>,
+    /// Words of several lines, one in each lane.
+    rows: Vec<[W; LANES]>,
+}
+
+impl<W: Word> Memory<W> {
+    fn new(length: usize) -> Result<Memory<W>, RoutineError> {
+        Ok(Memory { words: scratch(length)?, spare: scratch(length)?, rows: Vec::new() })
+    }
+}
 
 impl ByValues {
     pub fn new(key: Key) -> ByValues {
@@ -90,17 +108,67 @@ impl ByValues {
     ) -> Result<(), RoutineError> {
         let ([array], [result]) = (arrays, results) else { return Err(RoutineError::Buffer) };
         let (array, result) = (elements::<B>(array)?, elements_mut::<B>(result)?);
-        let (mut words, mut spare) = (scratch::<B::Word>(length)?, scratch::<B::Word>(length)?);
-        for (line, sorted) in array.chunks_exact(length).zip(result.chunks_exact_mut(length)) {
+        let mut memory = Memory::new(length)?;
+        let together = LANES * length;
+        for (lines, sorted) in array.chunks(together).zip(result.chunks_mut(together)) {
+            if length <= network::LONGEST && lines.len() >= network::LEAST_LINES * length {
+                self.lines_together(lines, sorted, length, &mut memory)?;
+            } else {
+                let lines = lines.chunks_exact(length).zip(sorted.chunks_exact_mut(length));
+                lines.into_iter().try_for_each(|(line, sorted)| self.line(line, sorted, &mut memory))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line<B: Coded>(&self, line: &[B], sorted: &mut [B], memory: &mut Memory<B::Word>) -> Result<(), RoutineError> {
+        if self.is_unordered(line) {
+            return self.contradictory(line, sorted);
+        }
+        let Memory { words, spare, .. } = memory;
+        let shared = self.encode(line, words);
+        radix::sort(words, spare, self.digits());
+        self.order.decode(words.iter().map(|&word| B::of_word(word)), sorted);
+        if shared {
+            self.refill(line, words, sorted);
+        }
+        Ok(())
+    }
+
+    /// Sorts lines in the lanes of vectors. Elements change places in squares, which stay in the nearest cache.
+    fn lines_together<B: Coded>(
+        &self,
+        lines: &[B],
+        sorted: &mut [B],
+        length: usize,
+        memory: &mut Memory<B::Word>,
+    ) -> Result<(), RoutineError> {
+        if memory.rows.is_empty() {
+            memory.rows = scratch(length)?;
+        }
+        let mut shared = [false; LANES];
+        for (square, rows) in memory.rows.chunks_mut(LANES).enumerate() {
+            let first = square * LANES;
+            for (lane, (line, shared)) in lines.chunks_exact(length).zip(&mut shared).enumerate() {
+                let part = &line[first..first + rows.len()];
+                *shared |= self.order.encode(part, |at, code| rows[at][lane] = code.word());
+            }
+        }
+        network::sort(&mut memory.rows);
+        for (square, rows) in memory.rows.chunks(LANES).enumerate() {
+            let first = square * LANES;
+            for (lane, sorted) in sorted.chunks_exact_mut(length).enumerate() {
+                let codes = rows.iter().map(|row| B::of_word(row[lane]));
+                self.order.decode(codes, &mut sorted[first..first + rows.len()]);
+            }
+        }
+        let lines = lines.chunks_exact(length).zip(sorted.chunks_exact_mut(length)).zip(shared).enumerate();
+        for (lane, ((line, sorted), shared)) in lines {
             if self.is_unordered(line) {
                 self.contradictory(line, sorted)?;
-                continue;
-            }
-            let shared = self.encode(line, &mut words);
-            radix::sort(&mut words, &mut spare, self.digits());
-            self.order.decode(words.iter().map(|&word| B::of_word(word)), sorted);
-            if shared {
-                self.refill(line, &words, sorted);
+            } else if shared {
+                memory.words.iter_mut().zip(&memory.rows).for_each(|(word, row)| *word = row[lane]);
+                self.refill(line, &memory.words, sorted);
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 //! by_values    one array whose keys say everything: keys are sorted, values made of them
 //! by_index     keys and positions are sorted, then everything follows the positions
 //! radix        words by their bytes
+//! network      words of several lines at a time
 //! merge        any comparator
 //! ```
 //!
@@ -14,6 +15,7 @@ mod by_index;
 mod by_values;
 mod comparator;
 mod merge;
+mod network;
 mod radix;
 #[cfg(test)]
 mod tests;
@@ -23,13 +25,13 @@ use std::sync::Arc;
 use fusebox_core::hlo::{ArrayShape, Computation, ComputationId, Op};
 
 use crate::lines::{Lines, Memory, for_each_part, transpose};
-use crate::{Comparator, Context, Operation, Routine, RoutineError, Unsupported, Workers};
+use crate::{Companions, Comparator, Context, Operation, Routine, RoutineError, Unsupported, Workers};
 
 use by_index::ByIndex;
 use by_values::ByValues;
 
 /// Elements that a thread sorts at a time, if lines are shorter.
-const PART: usize = 1 << 14;
+const PART: usize = 1 << 15;
 
 #[derive(Debug)]
 struct Sort {
@@ -52,8 +54,8 @@ pub fn comparator_to_compile(operation: &Operation) -> Option<ComputationId> {
     comparator::keys(comparator, &operation.arguments()).is_none().then_some(to_apply)
 }
 
-/// A sort by the operation's own comparator, or by `compiled` if that is not recognised.
-pub fn make(operation: &Operation, compiled: Option<Arc<dyn Comparator>>) -> Result<Box<dyn Routine>, Unsupported> {
+/// A sort by the operation's own comparator, or by the compiled one if that is not recognised.
+pub fn make(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Sort { dimension, to_apply, .. } = operation.instruction.op else {
         return Err(Unsupported::new("a sort that is none"));
     };
@@ -62,7 +64,7 @@ pub fn make(operation: &Operation, compiled: Option<Arc<dyn Comparator>>) -> Res
     if u32::try_from(lines.length).is_err() {
         return Err(Unsupported::new("sorting lines of more than 2^32 elements"));
     }
-    let by = by(operation.module.computation(to_apply), &arrays, compiled)?;
+    let by = by(operation.module.computation(to_apply), &arrays, companions.comparator.clone())?;
     let element_bytes = arrays.iter().map(|array| array.element_type.byte_size()).collect();
     Ok(Box::new(Sort { lines, element_bytes, by }))
 }
