@@ -9,6 +9,8 @@
 //! table        opcode or custom-call target -> routine
 //! parts        work that several threads share
 //! elements     bytes as elements, scratch memory
+//! spare        scratch memory that parts share
+//! fft          Fourier transforms
 //! identity     the routines, one file each
 //! ```
 //!
@@ -22,8 +24,10 @@ mod elements;
 mod operation;
 mod parts;
 mod routine;
+mod spare;
 mod table;
 
+mod fft;
 mod identity;
 
 pub use elements::{elements, elements_mut, scratch};

@@ -2,13 +2,13 @@
 
 use fusebox_core::hlo::{Module, Op, Opcode};
 
-use crate::{Operation, Routine, Unsupported, identity};
+use crate::{Operation, Routine, Unsupported, fft, identity};
 
 /// Makes the routine of an operation.
 type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 
 /// Routines of operations other than custom calls.
-const OPERATIONS: &[(Opcode, Make)] = &[];
+const OPERATIONS: &[(Opcode, Make)] = &[(Opcode::Fft, fft::make)];
 
 /// Routines of custom calls by target; one that ends in `*` stands for all that begin so.
 const CUSTOM_CALLS: &[(&str, Make)] = &[
