@@ -11,6 +11,8 @@
 //! elements     bytes as elements, scratch memory
 //! spare        scratch memory that parts share
 //! fft          Fourier transforms
+//! linalg       matrices and their factorisations
+//! lapack       LAPACK's functions, `cholesky`, `triangular-solve`
 //! identity     the routines, one file each
 //! ```
 //!
@@ -29,6 +31,8 @@ mod table;
 
 mod fft;
 mod identity;
+mod lapack;
+mod linalg;
 
 pub use elements::{elements, elements_mut, scratch};
 pub use operation::Operation;

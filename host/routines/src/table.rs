@@ -2,13 +2,17 @@
 
 use fusebox_core::hlo::{Module, Op, Opcode};
 
-use crate::{Operation, Routine, Unsupported, fft, identity};
+use crate::{Operation, Routine, Unsupported, fft, identity, lapack};
 
 /// Makes the routine of an operation.
 type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 
 /// Routines of operations other than custom calls.
-const OPERATIONS: &[(Opcode, Make)] = &[(Opcode::Fft, fft::make)];
+const OPERATIONS: &[(Opcode, Make)] = &[
+    (Opcode::Cholesky, lapack::make_cholesky),
+    (Opcode::Fft, fft::make),
+    (Opcode::TriangularSolve, lapack::make_triangular_solve),
+];
 
 /// Routines of custom calls by target; one that ends in `*` stands for all that begin so.
 const CUSTOM_CALLS: &[(&str, Make)] = &[
@@ -24,6 +28,7 @@ const CUSTOM_CALLS: &[(&str, Make)] = &[
     ("PinToHost", identity::make),
     ("ResizeHint", identity::make),
     ("xla.sdy.*", identity::make),
+    ("lapack_*", lapack::make),
 ];
 
 /// The routine of a module's only operation, which stands in its entry and takes the entry's parameters in order.
