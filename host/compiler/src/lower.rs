@@ -65,6 +65,17 @@ pub fn lower(
     Ok(Ok(lowered))
 }
 
+/// Compiles one kernel for arguments that stand anywhere in memory.
+pub fn lower_on_elements(kernel: &Selected, target: &Target) -> Result<Code, CompileError> {
+    let mut texts = Texts { wanted: Vec::new(), all: false, texts: BTreeMap::new() };
+    let mut source = source(kernel, target);
+    source.arguments.iter_mut().for_each(|argument| argument.alignment = 1);
+    fusebox_lowering::compile(&[source], target, &mut texts).map_err(|source| match source {
+        LoweringError::Unsupported { .. } => CompileError::Choice(source.to_string()),
+        _ => internal(&source),
+    })
+}
+
 /// Numbers of kernels, in batches of about equal work: the largest kernels first, each to the batch that
 /// has least.
 fn batches(kernels: &[Selected], threads: usize) -> Vec<Vec<usize>> {
@@ -208,8 +219,6 @@ fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Res
 
 /// Invalid or unsupported IR is its emitter's fault; what LLVM refuses is fusebox's own.
 fn refused(source: LoweringError, kernels: &[Selected]) -> Result<Refused, CompileError> {
-    let internal =
-        |error: &LoweringError| CompileError::Internal { phase: Phase::Lower.name(), message: error.to_string() };
     match &source {
         LoweringError::Invalid { kernel, .. } | LoweringError::Unsupported { kernel, .. } => {
             match kernels.iter().position(|it| it.unit.fusion.name == *kernel) {
@@ -220,4 +229,8 @@ fn refused(source: LoweringError, kernels: &[Selected]) -> Result<Refused, Compi
         LoweringError::Target { .. } => Err(CompileError::Choice(source.to_string())),
         _ => Err(internal(&source)),
     }
+}
+
+fn internal(error: &LoweringError) -> CompileError {
+    CompileError::Internal { phase: Phase::Lower.name(), message: error.to_string() }
 }

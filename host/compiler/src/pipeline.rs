@@ -13,7 +13,7 @@ use crate::lower::{Lowered, Refused, lower};
 use crate::schedule::{Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
-use crate::{CompileError, Dump, Phase, fuse, kernels, passes, report};
+use crate::{CompileError, Dump, Phase, comparators, fuse, host_operations, kernels, passes, report};
 
 /// Constants of more elements are left out where the same module is written after every pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
@@ -104,6 +104,7 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
 fn fused(mut module: Module, options: &Options, made: &mut Compilation) -> Result<Module, CompileError> {
     (made.bids, made.warnings) = fuse::run(&mut module, &options.device, &options.emitters);
     check(&module, Phase::Fuse, "fuse")?;
+    host_operations::check(&module)?;
     dump_hlo(options, Phase::Fuse, &module)?;
     Ok(module)
 }
@@ -146,8 +147,11 @@ fn lowered(made: &mut Compilation, options: &Options) -> Result<Lowered, Compile
 fn assemble(made: &Compilation, options: &Options) -> Result<Executable, CompileError> {
     let kernels = kernels::collect(&made.fused);
     let plans: Vec<&Plan> = made.kernels.iter().map(|kernel| &kernel.plan).collect();
-    let Schedule { thunks, allocations, host_ops, parameters, result } =
+    let Schedule { thunks, allocations, mut host_ops, comparators, parameters, result } =
         schedule(&made.fused, &kernels, &plans, options.target.buffer_alignment())?;
+    for (number, module, comparator) in comparators {
+        host_ops[number].comparator = Some(comparators::compile(&module, comparator, options)?);
+    }
     let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let name = made.fused.name.clone();
     let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());

@@ -1,10 +1,12 @@
 //! What a routine is, what it is given, and what can go wrong.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use thiserror::Error;
 
 use crate::Workers;
+use crate::random::SharedGenerator;
 
 /// Every argument and result of a routine starts at a multiple of so many bytes.
 pub const ALIGNMENT: usize = 64;
@@ -24,6 +26,22 @@ pub trait Routine: Debug + Send + Sync {
 
     /// How it works, in a few words for people: `radix sort of 32-bit keys`.
     fn describe(&self) -> String;
+}
+
+/// The comparator of a sort, compiled: a computation of two scalars per operand, of the first and of the second element.
+pub trait Comparator: Debug + Send + Sync {
+    /// The comparator on lines of the operands, all of as many elements: whether elements with the first number come
+    /// before those with the second.
+    fn on<'a>(&'a self, lines: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a>;
+}
+
+/// What a program makes for its operations, when it is loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Companions {
+    /// The operation's comparator, if that has to be compiled.
+    pub comparator: Option<Arc<dyn Comparator>>,
+    /// The generator that all operations of the program draw from.
+    pub generator: SharedGenerator,
 }
 
 /// What a routine may use while it runs.

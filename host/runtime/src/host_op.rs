@@ -1,10 +1,15 @@
 //! Operations executed by the host's routines.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use fusebox_core::hlo::{ArrayLiteral, Bytes, Diagnostic, ElementType, Literal, Module, Shape, parse_module, verify};
-use fusebox_routines::{Context, Routine, RoutineError, routine_for};
+use fusebox_routines::{
+    Companions, Comparator, Context, Routine, RoutineError, SharedGenerator, comparator_to_compile,
+    is_left_to_the_interpreter, routine_with,
+};
 
+use crate::comparator::CompiledComparator;
 use crate::{HostOp, LoadError, RunError, Slice, Thunk};
 
 /// A host operation ready to be executed.
@@ -25,17 +30,24 @@ enum Executor {
 }
 
 impl LoadedHostOp {
-    /// Reads the operation's HLO. Fails if it cannot be read.
-    pub fn new(op: &HostOp) -> Result<LoadedHostOp, LoadError> {
+    /// Makes the operation's routine. Fails if the operation cannot be read, or its comparator is not there.
+    pub fn new(op: &HostOp, generator: &SharedGenerator) -> Result<LoadedHostOp, LoadError> {
         let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
         let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
         verify(&module).map_err(|faults| fail(first(&faults)))?;
         let entry = module.entry_computation().ok_or_else(|| fail("it has no computation".into()))?;
-        let parameters = entry.parameters().iter().map(|&id| entry.instruction(id).shape.clone()).collect();
+        let parameters: Vec<Shape> = entry.parameters().iter().map(|&id| entry.instruction(id).shape.clone()).collect();
         let result = entry.root_instruction().shape.clone();
-        let executor = match routine_for(&module) {
+        let comparator = match (comparator_to_compile(&module), &op.comparator) {
+            (Some(_), None) => return Err(fail("its comparator is missing".into())),
+            (None, Some(_)) => return Err(fail("it has a comparator that it does not need".into())),
+            (_, kernel) => kernel.as_ref().map(|kernel| CompiledComparator::load(kernel, &parameters)).transpose()?,
+        };
+        let comparator = comparator.map(|comparator| Arc::new(comparator) as Arc<dyn Comparator>);
+        let executor = match routine_with(&module, &Companions { comparator, generator: generator.clone() }) {
             Ok(routine) => Executor::Routine(routine),
-            Err(_) => Executor::Interpreter(Box::new(module)),
+            Err(_) if is_left_to_the_interpreter(&module) => Executor::Interpreter(Box::new(module)),
+            Err(error) => return Err(fail(error.to_string())),
         };
         Ok(LoadedHostOp { name: op.name.clone(), parameters, result, executor })
     }

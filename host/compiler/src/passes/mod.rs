@@ -1,5 +1,6 @@
 //! HLO to simpler HLO. One pass a file; afterwards the module is in the form fusion expects:
 //!
+//! * no `ragged-dot`, `scaled-dot`, `scan`
 //! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
 //! * every array row-major, no layouts, no dynamic sizes
 //! * no instruction without elements except constants
@@ -13,6 +14,7 @@ mod constant_folding;
 mod cumulative;
 mod dead_code;
 mod empty_arrays;
+mod expansions;
 mod four_bit_integers;
 mod identity;
 mod inline_calls;
@@ -40,6 +42,7 @@ pub type Run = fn(&mut Module, &DeviceDescription) -> Result<(), CompileError>;
 /// All passes in order, with their names in dumps.
 pub const PASSES: &[(&str, Run)] = &[
     ("supported", |module, _| supported::check(module)),
+    ("expansions", |module, _| expansions::run(module)),
     ("inline-calls", |module, _| inline_calls::run(module)),
     ("row-major", |module, _| row_major::run(module)),
     ("batch-norm", |module, _| batch_norm::run(module)),

@@ -34,6 +34,8 @@ pub struct Schedule {
     pub allocations: Vec<Allocation>,
     /// Operations executed by the host.
     pub host_ops: Vec<HostOp>,
+    /// Those whose comparator has to be compiled: which one, and the comparator.
+    pub comparators: Vec<(usize, Module, ComputationId)>,
     /// The entry's parameters.
     pub parameters: Vec<Binding>,
     /// The entry's result.
@@ -64,6 +66,7 @@ struct Scheduler<'a> {
     plans: &'a [&'a Plan],
     buffers: Buffers,
     host_ops: Vec<HostOp>,
+    comparators: Vec<(usize, Module, ComputationId)>,
     constants: HashMap<Vec<u8>, Slice>,
 }
 
@@ -75,6 +78,7 @@ impl<'a> Scheduler<'a> {
             plans,
             buffers: Buffers::new(alignment),
             host_ops: Vec::new(),
+            comparators: Vec::new(),
             constants: HashMap::new(),
         }
     }
@@ -99,7 +103,8 @@ impl<'a> Scheduler<'a> {
         let placed = self.buffers.place();
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
-        Schedule { thunks, allocations: placed.allocations, host_ops: self.host_ops, parameters, result }
+        let Scheduler { host_ops, comparators, .. } = self;
+        Schedule { thunks, allocations: placed.allocations, host_ops, comparators, parameters, result }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_core::hlo::print_module;
 use fusebox_core::hlo::{ArrayLiteral, Computation, ComputationId, InstrId, Instruction, Literal, Op, Shape};
+use fusebox_routines::comparator_to_compile;
 use fusebox_runtime::{HostOp, Slice, Thunk};
 
 use super::uses::{Leaf, Uses};
@@ -204,10 +205,14 @@ impl Scheduler<'_> {
             instruction.operands.iter().map(|&o| computation.instruction(o).shape.clone()).collect();
         let module = host_module::of(self.module, instruction, &shapes);
         let op = self.host_ops.len() as u32;
+        if let Some(comparator) = comparator_to_compile(&module) {
+            self.comparators.push((op as usize, module.clone(), comparator));
+        }
         self.host_ops.push(HostOp {
             name: instruction.name.clone(),
             opcode: instruction.opcode().name().into(),
             hlo: print_module(&module),
+            comparator: None,
         });
         let (arguments, results) = (frame.operands(instruction), self.results(frame, id, &instruction.shape));
         self.buffers.step();

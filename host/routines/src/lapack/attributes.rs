@@ -1,41 +1,25 @@
-//! The dictionary in a call's `backend_config`: `{uplo = 76 : ui8, left = true}`.
+//! What a call asks for besides its operands.
 
+use crate::attributes::Attributes;
 use crate::{Operation, Unsupported};
 
-/// What a call asks for besides its operands.
+/// The attributes of a call, each of which must be there.
 #[derive(Debug)]
-pub(super) struct Attributes<'a> {
-    text: &'a str,
-}
+pub(super) struct Asked<'a>(Attributes<'a>);
 
-impl<'a> Attributes<'a> {
+impl<'a> Asked<'a> {
     pub fn of(operation: &Operation<'a>) -> Self {
-        let text = operation.backend_config().trim();
-        Attributes { text: text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text) }
-    }
-
-    fn get(&self, name: &str) -> Result<&'a str, Unsupported> {
-        let entry = |part: &'a str| {
-            let (found, value) = part.split_once('=')?;
-            let value = value.split_once(" : ").map_or(value, |(value, _)| value);
-            (found.trim().trim_matches('"') == name).then_some(value.trim())
-        };
-        let missing = || Unsupported::new(format!("a LAPACK call whose backend_config has no `{name}`"));
-        self.text.split(',').find_map(entry).ok_or_else(missing)
+        Asked(Attributes::new(operation.backend_config()))
     }
 
     pub fn flag(&self, name: &str) -> Result<bool, Unsupported> {
-        match self.get(name)? {
-            "true" | "1" => Ok(true),
-            "false" | "0" => Ok(false),
-            other => Err(Unsupported::new(format!("`{name} = {other}` in a LAPACK call: true or false is wanted"))),
-        }
+        let missing = || Unsupported::new(format!("a LAPACK call whose backend_config has no flag `{name}`"));
+        self.0.flag(name).ok_or_else(missing)
     }
 
     pub fn integer(&self, name: &str) -> Result<i64, Unsupported> {
-        let value = self.get(name)?;
-        let wrong = |_| Unsupported::new(format!("`{name} = {value}` in a LAPACK call: an integer is wanted"));
-        value.parse().map_err(wrong)
+        let missing = || Unsupported::new(format!("a LAPACK call whose backend_config has no integer `{name}`"));
+        self.0.integer(name).ok_or_else(missing)
     }
 
     /// A letter, given as its code.

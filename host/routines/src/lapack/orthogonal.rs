@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use fusebox_core::hlo::ElementType;
 
-use super::attributes::Attributes;
+use super::attributes::Asked;
 use super::call::write;
 use super::form::Form;
 use super::solve::Of;
@@ -159,7 +159,7 @@ pub(super) fn ormqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let form = Form::new(operation, 2)?;
     let (packed, matrix) = (form.matrix(0)?, form.matrix(2)?);
     let ty = form.element_type();
-    let attributes = Attributes::of(operation);
+    let attributes = Asked::of(operation);
     let (left, adjoint) = (attributes.flag("left")?, attributes.flag("transpose")?);
     let reflectors = form.vector(1, ty)?;
     let size = if left { matrix[0] } else { matrix[1] };

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use faer::MatRef;
 use fusebox_core::hlo::{ElementType, Op, Transpose};
 
-use super::attributes::Attributes;
+use super::attributes::Asked;
 use super::call::{write, write_status};
 use super::for_type;
 use super::form::Form;
@@ -71,7 +71,7 @@ pub(super) fn potrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let form = Form::new(operation, 2)?;
     let n = form.square(0)?;
     form.expect(&[(form.element_type(), &[n, n]), (ElementType::S32, &[])])?;
-    let lower = Attributes::of(operation).is_first("uplo", ['L', 'U'])?;
+    let lower = Asked::of(operation).is_first("uplo", ['L', 'U'])?;
     form.routine(Cholesky::<T> { n, lower, clean: false, of: PhantomData })
 }
 
@@ -195,7 +195,7 @@ impl<T: Scalar> TriangularSolve<T> {
 }
 
 pub(super) fn trsm<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let attributes = Attributes::of(operation);
+    let attributes = Asked::of(operation);
     let transpose = match attributes.letter("trans_x")? {
         'N' => Transpose::None,
         'T' => Transpose::Transpose,
