@@ -76,3 +76,23 @@ fn explain_says_how_a_sort_is_done() {
     place.run(&["compile", "m.hlo", "--target", "simt", "--emit", "executable", "-o", "m.fusebox"]).succeeded();
     assert_eq!(place.run(&["run", "m.fusebox"]).succeeded(), place.run(&["run", "m.hlo", "--interpreter"]).succeeded());
 }
+
+/// A sort of which the first elements are used, of a type in which none tie and differ.
+#[test]
+fn the_first_elements_of_a_sort() {
+    for (ty, position, direction) in [("s32", "s32", "GT"), ("u8", "s64", "LT"), ("f32", "u16", "GT")] {
+        let order = if ty == "f32" { ", type=TOTALORDER" } else { "" };
+        let text = format!(
+            "HloModule m\nless {{\n  a = {ty}[] parameter(0)\n  b = {ty}[] parameter(1)\n  i = {position}[] parameter(2)\n  \
+             j = {position}[] parameter(3)\n  ROOT r = pred[] compare(a, b), direction={direction}{order}\n}}\n\
+             ENTRY main {{\n  x = {ty}[3,500] parameter(0)\n  i = {position}[3,500] iota(), iota_dimension=1\n  \
+             s = ({ty}[3,500], {position}[3,500]) sort(x, i), dimensions={{1}}, is_stable=true, to_apply=less\n  \
+             v = {ty}[3,500] get-tuple-element(s), index=0\n  w = {position}[3,500] get-tuple-element(s), index=1\n  \
+             f = {ty}[3,3] slice(v), slice={{[0:3], [0:3]}}\n  g = {position}[3,3] slice(w), slice={{[0:3], [0:3]}}\n  \
+             ROOT t = ({ty}[3,3], {position}[3,3]) tuple(f, g)\n}}\n"
+        );
+        check(&text, 7);
+        let said = Workplace::with_module(&text).run(&["explain", "m.hlo"]).succeeded();
+        assert!(said.contains("topk is executed by a host routine: top 3 by the maxima of blocks"), "{said}");
+    }
+}

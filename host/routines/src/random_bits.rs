@@ -4,7 +4,7 @@
 
 use bytemuck::Pod;
 use fusebox_core::hlo::{ElementType, Op, RandomAlgorithm};
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, for_each};
 
@@ -122,21 +122,37 @@ fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn 
     new.copy_from_slice(&[key, counter.wrapping_add(bits.len() as u64)]);
     for_each(workers, bits.chunks_mut(PART).enumerate().collect(), |(part, bits): (usize, &mut [u64])| {
         let first = counter.wrapping_add((part * PART) as u64);
-        Arch::new().dispatch(|| {
-            for (group, words) in bits.chunks_mut(LANES).enumerate() {
-                let [low, high] = threefry(key, of_group(first, group));
-                for (word, (low, high)) in words.iter_mut().zip(low.into_iter().zip(high)) {
-                    *word = joined(low, high);
-                }
-            }
-        });
+        Arch::new().dispatch(Joined { key, first, bits });
     });
+}
+
+/// Both words of each block as one. Like its siblings below it is compiled for each width of vectors, as a whole: it has to
+/// be inlined for that.
+struct Joined<'a> {
+    key: u64,
+    first: u64,
+    bits: &'a mut [u64],
+}
+
+impl NullaryFnOnce for Joined<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (group, words) in self.bits.chunks_mut(LANES).enumerate() {
+            let [low, high] = threefry(self.key, of_group(self.first, group));
+            for (word, (low, high)) in words.iter_mut().zip(low.into_iter().zip(high)) {
+                *word = joined(low, high);
+            }
+        }
+    }
 }
 
 /// Rows of elements that share blocks: the first words, and the second ones where there is such a row.
 struct Pair<'a, T> {
-    /// The first block.
-    counter: u64,
+    key: u64,
+    /// The counter of the first block.
+    first: u64,
     low: &'a mut [T],
     high: &'a mut [T],
 }
@@ -162,7 +178,9 @@ impl RandomBits {
                     .enumerate()
                     .map(move |(part, bits)| (first.wrapping_add((part * PART) as u64), bits))
             });
-            for_each(workers, parts.collect(), |(first, bits)| side_by_side(key, first, bits));
+            for_each(workers, parts.collect(), |(first, bits)| {
+                Arch::new().dispatch(SideBySide { key, first, bits });
+            });
             return;
         }
         let pairs = bits.chunks_mut(length * inner).flat_map(|bits| bits.chunks_mut(2 * inner)).enumerate();
@@ -173,13 +191,15 @@ impl RandomBits {
             low.chunks_mut(PART)
                 .enumerate()
                 .map(move |(part, low)| {
-                    let counter = first.wrapping_add((part * PART) as u64);
-                    Pair { counter, low, high: high.next().unwrap_or_default() }
+                    let first = first.wrapping_add((part * PART) as u64);
+                    Pair { key, first, low, high: high.next().unwrap_or_default() }
                 })
                 .collect::<Vec<_>>()
         });
         let parts: Vec<Pair<T>> = parts.collect();
-        for_each(workers, together(parts, inner), |pairs| pairs.into_iter().for_each(|pair| pair.fill(key)));
+        for_each(workers, together(parts, inner), |pairs| {
+            pairs.into_iter().for_each(|pair| Arch::new().dispatch(pair));
+        });
     }
 }
 
@@ -194,32 +214,48 @@ fn together<T>(pairs: Vec<Pair<T>>, inner: usize) -> Vec<Vec<Pair<T>>> {
     parts
 }
 
-fn side_by_side<T: Word>(key: u64, first: u64, bits: &mut [T]) {
-    Arch::new().dispatch(|| {
-        for (group, bits) in bits.chunks_mut(2 * LANES).enumerate() {
-            let [low, high] = threefry(key, of_group(first, group));
+/// Both words of each block one after the other.
+struct SideBySide<'a, T> {
+    key: u64,
+    first: u64,
+    bits: &'a mut [T],
+}
+
+impl<T: Word> NullaryFnOnce for SideBySide<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (group, bits) in self.bits.chunks_mut(2 * LANES).enumerate() {
+            let [low, high] = threefry(self.key, of_group(self.first, group));
             let (pairs, rest) = bits.as_chunks_mut::<2>();
             for (pair, (&low, &high)) in pairs.iter_mut().zip(low.iter().zip(&high)) {
                 *pair = [T::of(low), T::of(high)];
             }
-            rest.iter_mut().zip(&low[pairs.len() % LANES..]).for_each(|(word, low)| *word = T::of(*low));
+            for (word, low) in rest.iter_mut().zip(&low[pairs.len() % LANES..]) {
+                *word = T::of(*low);
+            }
         }
-    });
+    }
 }
 
-impl<T: Word> Pair<'_, T> {
-    fn fill(self, key: u64) {
-        let Pair { counter, low, high } = self;
-        Arch::new().dispatch(|| {
-            let mut high = high.chunks_mut(LANES);
-            for (group, low) in low.chunks_mut(LANES).enumerate() {
-                let [first, second] = threefry(key, of_group(counter, group));
-                low.iter_mut().zip(first).for_each(|(word, first)| *word = T::of(first));
-                if let Some(high) = high.next() {
-                    high.iter_mut().zip(second).for_each(|(word, second)| *word = T::of(second));
+impl<T: Word> NullaryFnOnce for Pair<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut high = self.high.chunks_mut(LANES);
+        for (group, low) in self.low.chunks_mut(LANES).enumerate() {
+            let [first, second] = threefry(self.key, of_group(self.first, group));
+            for (word, first) in low.iter_mut().zip(first) {
+                *word = T::of(first);
+            }
+            if let Some(high) = high.next() {
+                for (word, second) in high.iter_mut().zip(second) {
+                    *word = T::of(second);
                 }
             }
-        });
+        }
     }
 }
 
@@ -256,14 +292,29 @@ fn philox_bits<T: Word>(old: &[u64], new: &mut [u64], bits: &mut [T], workers: &
     for_each(workers, bits.chunks_mut(PART).enumerate().collect(), |(part, bits): (usize, &mut [T])| {
         let first = counter.wrapping_add((part * PART / per_block) as u128);
         let (low, high) = (first as u64, (first >> 64) as u64);
-        Arch::new().dispatch(|| {
-            for (at, elements) in bits.chunks_mut(per_block).enumerate() {
-                let counter = low.wrapping_add(at as u64);
-                let block = philox(key, counter, high.wrapping_add(u64::from(counter < low)));
-                T::deal(block, elements);
-            }
-        });
+        Arch::new().dispatch(Philox { key, low, high, bits });
     });
+}
+
+/// The elements of blocks from a counter on.
+struct Philox<'a, T> {
+    key: u64,
+    low: u64,
+    high: u64,
+    bits: &'a mut [T],
+}
+
+impl<T: Word> NullaryFnOnce for Philox<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (at, elements) in self.bits.chunks_mut(T::PER_BLOCK).enumerate() {
+            let counter = self.low.wrapping_add(at as u64);
+            let block = philox(self.key, counter, self.high.wrapping_add(u64::from(counter < self.low)));
+            T::deal(block, elements);
+        }
+    }
 }
 
 /// An element of random bits.

@@ -22,6 +22,7 @@ mod movements;
 mod row_major;
 mod split_reductions;
 mod supported;
+mod top_k;
 mod tuples;
 mod wide_sums;
 
@@ -50,6 +51,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("four-bit-integers", |module, _| four_bit_integers::run(module)),
     ("tuples", |module, _| tuples::run(module)),
     ("movements", |module, _| movements::run(module)),
+    ("top-k", |module, _| top_k::run(module)),
     ("empty-arrays", |module, _| empty_arrays::run(module)),
     ("wide-sums", |module, _| wide_sums::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),

@@ -7,10 +7,13 @@ use std::ops::Range;
 
 use super::comparator::Key;
 use super::merge;
-use super::network::{self, LANES};
+use super::network::{self, Lane};
 use super::radix::{self, LONG, Word};
 use crate::key::{Bits, Order};
 use crate::{RoutineError, Workers, elements, elements_mut, for_each, scratch};
+
+/// Lines that are sorted together.
+const LANES: usize = 32;
 
 #[derive(Debug)]
 pub struct ByValues {
@@ -20,7 +23,7 @@ pub struct ByValues {
 
 /// Which words hold the codes of values.
 trait Coded: Bits {
-    type Word: Word;
+    type Word: Word + Lane;
     fn word(self) -> Self::Word;
     fn of_word(word: Self::Word) -> Self;
 }
