@@ -22,6 +22,11 @@ impl<'a> Attributes<'a> {
         self.entries.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
+    /// An integer, of any width.
+    pub fn integer(&self, name: &str) -> Option<i64> {
+        self.get(name)?.parse().ok()
+    }
+
     /// `true` or `false`.
     pub fn flag(&self, name: &str) -> Option<bool> {
         self.get(name)?.parse().ok()

@@ -11,6 +11,10 @@
 //! elements     bytes as elements, scratch memory
 //! lines        arrays as lines along a dimension
 //! key          values as integers in their order
+//! spare        scratch memory that parts share
+//! fft          Fourier transforms
+//! linalg       matrices and their factorisations
+//! lapack       LAPACK's functions, `cholesky`, `triangular-solve`
 //! identity …   the routines, one file each
 //! ```
 //!
@@ -29,10 +33,14 @@ mod lines;
 mod operation;
 mod parts;
 mod routine;
+mod spare;
 mod table;
 
 mod dot;
+mod fft;
 mod identity;
+mod lapack;
+mod linalg;
 mod random;
 mod random_bits;
 mod sort;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
 
-use crate::{Companions, Comparator, Operation, Routine, Unsupported, dot, identity, random, random_bits, sort, top_k};
+use crate::{
+    Companions, Comparator, Operation, Routine, Unsupported, dot, fft, identity, lapack, random, random_bits, sort,
+    top_k,
+};
 
 /// Makes the routine of an operation.
 type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
@@ -13,8 +16,14 @@ type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 type MakeWith = fn(&Operation, &Companions) -> Result<Box<dyn Routine>, Unsupported>;
 
 /// Routines of operations other than custom calls.
-const OPERATIONS: &[(Opcode, Make)] =
-    &[(Opcode::Dot, dot::make), (Opcode::RngBitGenerator, random_bits::make), (Opcode::Topk, top_k::operation)];
+const OPERATIONS: &[(Opcode, Make)] = &[
+    (Opcode::Cholesky, lapack::make_cholesky),
+    (Opcode::Dot, dot::make),
+    (Opcode::Fft, fft::make),
+    (Opcode::RngBitGenerator, random_bits::make),
+    (Opcode::Topk, top_k::operation),
+    (Opcode::TriangularSolve, lapack::make_triangular_solve),
+];
 
 /// Routines of operations that take more than operands.
 const ACCOMPANIED: &[(Opcode, MakeWith)] =
@@ -34,6 +43,7 @@ const CUSTOM_CALLS: &[(&str, Make)] = &[
     ("PinToHost", identity::make),
     ("ResizeHint", identity::make),
     ("xla.sdy.*", identity::make),
+    ("lapack_*", lapack::make),
     ("TopK", top_k::custom_call),
 ];
 

@@ -149,11 +149,16 @@ impl Executable {
 
 /// A routine writes its results while it reads its arguments.
 fn check_apart(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
-    let shares = |a: &Slice, b: &Slice| a.bytes > 0 && b.bytes > 0 && a.overlaps(b);
-    let is_shared = |(number, result): (usize, &Slice)| {
-        arguments.iter().chain(&results[..number]).any(|other| shares(result, other))
+    let start = |slice: &Slice| (slice.allocation, slice.offset);
+    let mut written: Vec<&Slice> = results.iter().filter(|slice| slice.bytes > 0).collect();
+    written.sort_by_key(|slice| start(slice));
+    // Of those that start before the argument ends only the last can reach into it, as they are apart themselves.
+    let is_written = |argument: &Slice| {
+        let end = (argument.allocation, argument.offset + argument.bytes);
+        let before = written.partition_point(|slice| start(slice) < end);
+        argument.bytes > 0 && before > 0 && written[before - 1].overlaps(argument)
     };
-    match results.iter().enumerate().any(is_shared) {
+    match written.windows(2).any(|pair| pair[0].overlaps(pair[1])) || arguments.iter().any(is_written) {
         true => Err("a result of a host operation shares memory with an operand or another result".into()),
         false => Ok(()),
     }

@@ -107,8 +107,8 @@ fn first_elements(module: &Module, computation: &Computation, users: &[Vec<Instr
 fn is_position(computation: &Computation, id: InstrId, last: usize) -> bool {
     let instruction = computation.instruction(id);
     let holds = |array: &ArrayShape| {
-        let (ty, largest) = (array.element_type, array.dims[last]);
-        ty.is_integer() && (ty.bits() >= 32 || largest >> (ty.bits() - 1) == 0)
+        let (ty, length) = (array.element_type, array.dims.get(last).copied().unwrap_or(i64::MAX));
+        ty.is_integer() && (ty.bits() >= 32 || length >> (ty.bits() - 1) == 0)
     };
     if !instruction.shape.as_array().is_some_and(holds) {
         return false;

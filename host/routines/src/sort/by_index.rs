@@ -165,6 +165,8 @@ struct Sorter {
     spare: Vec<u64>,
     /// Words of several lines, one in each lane.
     rows: Vec<[u64; LANES]>,
+    /// Values of these lines, then their orders.
+    lanes: Vec<u32>,
 }
 
 impl Sorter {
@@ -176,6 +178,7 @@ impl Sorter {
             words: scratch(length)?,
             spare: scratch(length)?,
             rows: Vec::new(),
+            lanes: Vec::new(),
         })
     }
 
@@ -192,22 +195,35 @@ impl Sorter {
             }
         }
         if self.rows.is_empty() {
-            self.rows = scratch(length)?;
+            (self.rows, self.lanes) = (scratch(length)?, scratch(LANES * length)?);
         }
-        for (lane, line) in lines.iter().enumerate() {
-            chunk.values(keys, line, &mut self.values)?;
-            for ((row, &value), position) in self.rows.iter_mut().zip(&self.values).zip(0u64..) {
-                row[lane] = u64::from(value) << POSITION_BITS | position;
+        for (line, values) in lines.iter().zip(self.lanes.chunks_exact_mut(length)) {
+            chunk.values(keys, line, values)?;
+        }
+        // Elements change places in squares, which stay in the nearest cache.
+        for (square, rows) in self.rows.chunks_mut(LANES).enumerate() {
+            let first = square * LANES;
+            for (lane, values) in self.lanes.chunks_exact(length).enumerate() {
+                let values = values[first..].iter().zip(first as u64..);
+                for (row, (&value, position)) in rows.iter_mut().zip(values) {
+                    row[lane] = u64::from(value) << POSITION_BITS | position;
+                }
             }
         }
         network::sort(&mut self.rows);
+        for (square, rows) in self.rows.chunks(LANES).enumerate() {
+            for (lane, order) in self.lanes.chunks_exact_mut(length).enumerate() {
+                let places = order[square * LANES..].iter_mut();
+                places.zip(rows).for_each(|(place, row)| *place = row[lane] as u32);
+            }
+        }
         Ok(true)
     }
 
     /// The order that [`Sorter::lines_together`] has found for a line.
-    fn of_lane(&mut self, lane: usize) -> &[u32] {
-        self.order.iter_mut().zip(&self.rows).for_each(|(place, row)| *place = row[lane] as u32);
-        &self.order
+    fn of_lane(&self, lane: usize) -> &[u32] {
+        let length = self.order.len();
+        &self.lanes[lane * length..(lane + 1) * length]
     }
 
     fn of(&mut self, by: &ByIndex, line: &[&[u8]]) -> Result<&[u32], RoutineError> {

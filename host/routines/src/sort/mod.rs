@@ -60,7 +60,11 @@ pub fn make(operation: &Operation, companions: &Companions) -> Result<Box<dyn Ro
         return Err(Unsupported::new("a sort that is none"));
     };
     let arrays = operation.arguments();
-    let lines = Lines::of(operation.argument(0)?, dimension)?;
+    let first = operation.argument(0)?;
+    if arrays.iter().any(|array| array.dims != first.dims) {
+        return Err(Unsupported::new("sorting arrays of different sizes together"));
+    }
+    let lines = Lines::of(first, dimension)?;
     if u32::try_from(lines.length).is_err() {
         return Err(Unsupported::new("sorting lines of more than 2^32 elements"));
     }

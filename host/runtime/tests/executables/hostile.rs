@@ -152,6 +152,10 @@ fn steps_that_do_not_fit_are_refused() {
         e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![WHOLE], results: vec![] });
     });
     is_refused("apart", "shares memory", |e| {
+        let input = Slice { allocation: 0, ..WHOLE };
+        e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![input], results: vec![WHOLE, WHOLE] });
+    });
+    is_refused("apart", "shares memory", |e| {
         e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![WHOLE], results: vec![WHOLE] });
     });
 }

@@ -13,8 +13,8 @@ mod scaled_dot;
 mod scan;
 
 use fusebox_core::hlo::{
-    ArrayShape, Computation, ComputationId, Diagnostic, ElementType, InstrId, Instruction, Module, Op, Shape, Specials,
-    parse_module,
+    ArrayShape, Computation, ComputationId, Diagnostic, ElementType, Extra, InstrId, Instruction, Module, Op, Shape,
+    Specials, parse_module,
 };
 
 use super::{renumber, splice};
@@ -86,9 +86,11 @@ fn graft(module: &mut Module, caller: ComputationId, id: InstrId, expansion: Mod
     let origin = module.computation(caller).instruction(id).clone();
     let Some(entry) = expansion.entry else { return Err(internal(&[], "an expansion without entry")) };
     let mut computations = expansion.computations;
+    let metadata = origin.extra.as_ref().and_then(|extra| extra.metadata.clone());
+    let extra = metadata.map(|metadata| Box::new(Extra { metadata: Some(metadata), ..Extra::default() }));
     for instruction in computations.iter_mut().flat_map(|computation| &mut computation.instructions) {
         instruction.span = origin.span;
-        instruction.extra = origin.extra.clone();
+        instruction.extra = extra.clone();
         renumber(&mut instruction.op, &|id| ComputationId(id.0 + caller.0));
     }
     let mut body = computations.remove(entry.index());
