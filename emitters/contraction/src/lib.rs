@@ -10,14 +10,18 @@
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
 //! multiply.rs  the loop in registers
+//! micro.rs     which registers multiply
+//! amx.rs       packing for tile registers, and their loop
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod amx;
 mod bid;
 mod claim;
 mod convert;
 mod emit;
+mod micro;
 mod multiply;
 mod operand;
 mod pack;

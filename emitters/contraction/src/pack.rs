@@ -38,7 +38,7 @@ impl Source<'_> {
     }
 
     /// The element at a place of the part.
-    fn element_of(&self, b: &mut FunctionBuilder, part: &Part, line: Value, step: Value) -> Value {
+    pub fn element_of(&self, b: &mut FunctionBuilder, part: &Part, line: Value, step: Value) -> Value {
         let (line, step) = (b.addi(part.line, line), b.addi(part.step, step));
         self.element(b, [part.batch, line, step])
     }

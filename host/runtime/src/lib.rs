@@ -37,8 +37,8 @@ pub mod npz;
 pub use cuda::describe_gpu;
 pub use error::{LoadError, RunError};
 pub use executable::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, HostOp, KernelArgument, KernelImage, Slice,
-    Thunk,
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, Extension, HostOp, KernelArgument, KernelImage,
+    Slice, Thunk,
 };
 pub use format::FormatError;
 pub use measure::{Effort, Timing, measure};

@@ -7,6 +7,7 @@ use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
 use crate::cuda::Cuda;
 use crate::host::Host;
 use crate::host_op::{LoadedHostOp, assemble, check_steps};
+use crate::processor;
 use crate::thunks::Machine;
 use crate::value::describe;
 use crate::{Executable, LoadError, RunError, Target, ThreadOrder};
@@ -34,6 +35,7 @@ impl Program {
     /// If the target is not available here, the code cannot be linked, or memory is short.
     pub fn load(executable: Executable, options: &Options) -> Result<Program, LoadError> {
         executable.check().map_err(LoadError::Object)?;
+        processor::check(&executable)?;
         let host_ops = executable.host_ops.iter().map(LoadedHostOp::new).collect::<Result<Vec<_>, _>>()?;
         check_steps(&executable.thunks, &host_ops)?;
         let machine: Box<dyn Machine> = match executable.target {

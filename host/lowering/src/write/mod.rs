@@ -7,6 +7,7 @@ mod entry;
 mod function;
 mod memory;
 mod simulator;
+mod tile;
 mod vector;
 
 use std::collections::{BTreeSet, HashMap};
