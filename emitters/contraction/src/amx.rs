@@ -22,7 +22,7 @@ pub struct PackedTiles {
 impl Source<'_> {
     /// Zeros behind the steps of packed lines `[0, line, step]`, up to a whole tile.
     pub fn clear_rest_of_lines(&self, b: &mut FunctionBuilder, tiles: &Tiles, part: &Part, tensor: Value) -> Value {
-        if tiles.has_whole_tiles_of_steps() {
+        if !tiles.micro.is_of_tiles() || tiles.has_whole_tiles_of_steps() {
             return tensor;
         }
         let (zero, one) = (b.index(0), b.index(1));
@@ -35,13 +35,13 @@ impl Source<'_> {
         })
     }
 
-    /// Groups of steps: of each all columns, then those of the next.
-    pub fn pack_groups(&self, b: &mut FunctionBuilder, tiles: &Tiles, part: &Part, tensor: Value) -> Value {
+    /// Groups of steps: of each all lines, in panels `[panel, group, line, step of the group]` of so many, then those of the next.
+    pub fn pack_groups(&self, b: &mut FunctionBuilder, tiles: &Tiles, width: i64, part: &Part, tensor: Value) -> Value {
         let group = b.index(tiles.micro.group());
         let full = b.floordivsi(part.steps, group);
         let tensor = each(b, full, tensor, |b, number, tensor| {
             let step = b.muli(number, group);
-            self.columns_of_group(b, tiles, part, tensor, |b, tensor, panel, line, column| {
+            self.lines_of_group(b, tiles, width, part, tensor, |b, tensor, panel, line, column| {
                 (0..tiles.micro.group()).fold(tensor, |tensor, within| {
                     let within = b.index(within);
                     let step = b.addi(step, within);
@@ -51,7 +51,11 @@ impl Source<'_> {
                 })
             })
         });
-        if tiles.has_whole_tiles_of_steps() { tensor } else { self.pack_last_group(b, tiles, part, full, tensor) }
+        if tiles.has_whole_tiles_of_steps() {
+            tensor
+        } else {
+            self.pack_last_group(b, tiles, width, part, [full, tensor])
+        }
     }
 
     /// The steps behind the full groups, and zeros behind these up to a whole tile.
@@ -59,9 +63,9 @@ impl Source<'_> {
         &self,
         b: &mut FunctionBuilder,
         tiles: &Tiles,
+        width: i64,
         part: &Part,
-        full: Value,
-        tensor: Value,
+        [full, tensor]: [Value; 2],
     ) -> Value {
         let (group, one) = (b.index(tiles.micro.group()), b.index(1));
         let nothing = b.zero(&Scalar::of_element(self.factor).into());
@@ -73,27 +77,29 @@ impl Source<'_> {
         let mut tensor = tensor;
         for (from, to, is_there) in [(first, part.steps, true), (part.steps, end, false)] {
             tensor = b.scf_for(from, to, one, &[tensor], |b, step, tensor| {
-                let written = self.columns_of_group(b, tiles, part, tensor[0], |b, tensor, panel, line, column| {
-                    let element = if is_there { self.element_of(b, part, line, step) } else { nothing };
-                    let (number, place) = place(b, column, step);
-                    b.insert(element, tensor, &[panel, number, place])
-                });
+                let written =
+                    self.lines_of_group(b, tiles, width, part, tensor[0], |b, tensor, panel, line, column| {
+                        let element = if is_there { self.element_of(b, part, line, step) } else { nothing };
+                        let (number, place) = place(b, column, step);
+                        b.insert(element, tensor, &[panel, number, place])
+                    });
                 vec![written]
             })[0];
         }
         tensor
     }
 
-    /// All columns: `body` gets the register tile, the column of the part, and where the column begins in its row.
-    fn columns_of_group(
+    /// All lines: `body` gets the panel, the line of the part, and where the line begins in its row.
+    fn lines_of_group(
         &self,
         b: &mut FunctionBuilder,
         tiles: &Tiles,
+        lines: i64,
         part: &Part,
         tensor: Value,
         body: impl Fn(&mut FunctionBuilder, Value, Value, Value, Value) -> Value,
     ) -> Value {
-        let (width, group) = (b.index(tiles.width()), b.index(tiles.micro.group()));
+        let (width, group) = (b.index(lines), b.index(tiles.micro.group()));
         let (full, over) = (b.floordivsi(part.lines, width), b.remsi(part.lines, width));
         let panel_of = |b: &mut FunctionBuilder, panel: Value, count: Value, tensor: Value| {
             let first = b.muli(panel, width);
@@ -103,7 +109,7 @@ impl Source<'_> {
             })
         };
         let tensor = each(b, full, tensor, |b, panel, tensor| panel_of(b, panel, width, tensor));
-        if self.lines % tiles.width() == 0 { tensor } else { panel_of(b, full, over, tensor) }
+        if self.lines % lines == 0 { tensor } else { panel_of(b, full, over, tensor) }
     }
 }
 

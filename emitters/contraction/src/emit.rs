@@ -43,6 +43,7 @@ struct Block<'a> {
 struct State {
     left: Value,
     right: Value,
+    groups: Value,
     turned: Value,
     sums: Value,
     outputs: Vec<Value>,
@@ -50,11 +51,18 @@ struct State {
 
 impl State {
     fn list(&self) -> Vec<Value> {
-        [&[self.left, self.right, self.turned, self.sums], self.outputs.as_slice()].concat()
+        [&[self.left, self.right, self.groups, self.turned, self.sums], self.outputs.as_slice()].concat()
     }
 
     fn of(list: &[Value]) -> State {
-        State { left: list[0], right: list[1], turned: list[2], sums: list[3], outputs: list[4..].to_vec() }
+        State {
+            left: list[0],
+            right: list[1],
+            groups: list[2],
+            turned: list[3],
+            sums: list[4],
+            outputs: list[5..].to_vec(),
+        }
     }
 }
 
@@ -130,7 +138,8 @@ impl Block<'_> {
         let [factor, sum] = [tiles.micro.factors[0], self.problem.sum].map(Scalar::of_element);
         let left = b.allocate_shared(&tiles.left_dims(), factor);
         let right = b.allocate_shared(&tiles.right_dims(), factor);
-        let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1, 1]), factor);
+        let groups = b.allocate_shared(&tiles.groups_dims(), factor);
+        let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1; 3]), factor);
         let sums = b.allocate_shared(&tiles.sum_dims(), sum);
         let zero = b.zero(&factor.into());
         // Tile registers multiply any number as fast.
@@ -141,7 +150,7 @@ impl Block<'_> {
             };
         let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
         let right = fill(b, right, self.problem.sizes.columns % tiles.width() != 0);
-        State { left, right, turned, sums, outputs }
+        State { left, right, groups, turned, sums, outputs }
     }
 
     fn tile(&self, b: &mut FunctionBuilder, tile: Tile, state: State) -> State {
@@ -204,8 +213,8 @@ impl Block<'_> {
     fn pack_columns(&self, b: &mut FunctionBuilder, tile: Tile, steps: Steps, mut state: State) -> State {
         let Steps { first: step, count: steps } = steps;
         let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
-        if self.tiles.micro.is_of_tiles() {
-            state.right = self.right.pack_groups(b, self.tiles, &columns, state.right);
+        if self.tiles.micro.is_of_tiles() && !self.right.operand.runs_along_steps {
+            state.right = self.right.pack_groups(b, self.tiles, self.tiles.width(), &columns, state.right);
         } else if self.in_place.is_none() {
             let packed = self.right.pack_right(b, self.tiles, &columns, [state.right, state.turned]);
             [state.right, state.turned] = packed;
@@ -220,13 +229,17 @@ impl Block<'_> {
 
     /// Packs rows and adds their products of some steps.
     fn add(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, mut state: State) -> State {
-        if self.tiles.left == LeftForm::Lines {
-            let line = b.addi(tile.row, rows.first);
-            let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
-            state.left = self.left.copy_lines(b, &part, state.left);
-            if self.tiles.micro.is_of_tiles() {
+        let line = b.addi(tile.row, rows.first);
+        let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
+        match self.tiles.left {
+            LeftForm::Lines => {
+                state.left = self.left.copy_lines(b, &part, state.left);
                 state.left = self.left.clear_rest_of_lines(b, self.tiles, &part, state.left);
             }
+            LeftForm::Groups => {
+                [state.left, state.groups] = self.left.turn_rows(b, self.tiles, &part, [state.left, state.groups])
+            }
+            LeftForm::Panels | LeftForm::InPlace => {}
         }
         state.sums = match self.tiles.micro.kernel {
             MicroKernel::Vectors => self.sums(b, tile, rows, steps, &state),
@@ -245,7 +258,7 @@ impl Block<'_> {
         state: &State,
     ) -> LeftElements<'_> {
         match self.tiles.left {
-            LeftForm::Lines => LeftElements::Lines(state.left),
+            LeftForm::Lines | LeftForm::Groups => LeftElements::Lines(state.left),
             LeftForm::Panels => {
                 let height = b.index(self.tiles.height);
                 LeftElements::Panels(state.left, b.floordivsi(rows.first, height))

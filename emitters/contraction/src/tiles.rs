@@ -12,6 +12,7 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 
 use crate::micro::{Micro, MicroKernel, TILE_LINES};
 use crate::problem::{Problem, Roots, Sizes};
+use crate::turn::Squares;
 
 const TILE_M: &str = "tile_m";
 const TILE_N: &str = "tile_n";
@@ -56,6 +57,8 @@ pub enum LeftForm {
     Lines,
     /// Packed `[register tile, step, row]`, for all rows of the tile.
     Panels,
+    /// As lines, of groups of steps that are turned.
+    Groups,
     /// Computed where they are multiplied, which happens once.
     InPlace,
 }
@@ -225,8 +228,8 @@ impl Tiles {
             grid: [1, 1],
             sizes: problem.sizes,
             bytes: problem.sum.byte_size() as i64,
-            left: LeftForm::Lines,
-            turns: false,
+            left: if problem.operands[0].runs_along_steps { LeftForm::Lines } else { LeftForm::Groups },
+            turns: problem.operands[1].runs_along_steps,
             is_unpacked: false,
             stays: false,
         }
@@ -251,7 +254,7 @@ impl Tiles {
     /// register tile's rows. Then rows are read to their end one after another, and no sums are kept meanwhile.
     fn stays_packed(&self, limit: i64) -> bool {
         !self.is_unpacked
-            && self.left == LeftForm::Lines
+            && matches!(self.left, LeftForm::Lines | LeftForm::Groups)
             && Tiles { stays: true, ..self.clone() }.shared_bytes() <= limit
     }
 
@@ -343,7 +346,9 @@ impl Tiles {
     /// Dimensions of the packed left operand, see [`LeftForm`].
     pub fn left_dims(&self) -> [i64; 3] {
         match self.left {
-            LeftForm::Lines => [1, self.height, self.in_registers(self.tile_k) + self.skew(self.micro.bytes())],
+            LeftForm::Lines | LeftForm::Groups => {
+                [1, self.height, self.in_registers(self.tile_k) + self.skew(self.micro.bytes())]
+            }
             LeftForm::Panels => {
                 let skew = ceil_div(self.skew(self.micro.bytes()), self.height);
                 [self.tile_m / self.height, self.tile_k + skew, self.height]
@@ -362,9 +367,30 @@ impl Tiles {
         [self.tile_n / self.width(), steps / group + 1, self.width() * group]
     }
 
-    /// Dimensions of what is turned at once: `[column, step]`.
-    pub fn turned_dims(&self) -> Option<[i64; 2]> {
-        self.turns.then(|| [self.lanes, self.in_registers(self.packed_steps()) + self.skew(self.micro.bytes())])
+    /// What is turned in registers.
+    pub fn squares(&self) -> Squares {
+        Squares { size: self.lanes, word: self.micro.group() }
+    }
+
+    /// Steps of columns that are turned at once.
+    pub fn turned_steps(&self) -> i64 {
+        self.in_registers(self.packed_steps().min(LINE_BYTES / self.micro.bytes()))
+    }
+
+    /// Dimensions of the left operand's rows before they are turned: `[panel, group of steps, row]`.
+    pub fn groups_dims(&self) -> [i64; 3] {
+        match self.left {
+            LeftForm::Groups => {
+                let (row, group) = (self.squares().row(), self.micro.group());
+                [self.height / self.lanes, self.in_registers(self.tile_k) / group, row]
+            }
+            _ => [1; 3],
+        }
+    }
+
+    /// Dimensions of what is turned at once: lines `[0, column, step]`.
+    pub fn turned_dims(&self) -> Option<[i64; 3]> {
+        self.turns.then(|| [1, self.lanes, self.turned_steps() + self.skew(self.micro.bytes())])
     }
 
     /// Dimensions of the sums. Those of one register tile's rows are enough where these get all steps one after another.
@@ -375,7 +401,7 @@ impl Tiles {
     fn shared_bytes(&self) -> i64 {
         let count = |dims: &[i64]| dims.iter().product::<i64>();
         let turned = self.turned_dims().map_or(0, |dims| count(&dims));
-        let packed = count(&self.left_dims()) + count(&self.right_dims()) + turned;
+        let packed = count(&self.left_dims()) + count(&self.groups_dims()) + count(&self.right_dims()) + turned;
         packed * self.micro.bytes() + count(&self.sum_dims()) * self.bytes
     }
 
