@@ -22,7 +22,7 @@ use crate::amx::{self, PackedTiles};
 use crate::convert::convert;
 use crate::micro::{MicroKernel, TILE_LINES};
 use crate::multiply::{Factors, LeftElements, RightRows, multiply};
-use crate::pack::{Part, Source, each};
+use crate::pack::{Part, Source, each, half_row};
 use crate::problem::Problem;
 use crate::tiles::{LeftForm, Tiles};
 
@@ -135,7 +135,7 @@ impl Block<'_> {
     /// Room for everything. Lines that are never packed hold zeros, with which processors multiply as fast as with any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
         let tiles = self.tiles;
-        let [factor, sum] = [tiles.micro.factors[0], self.problem.sum].map(Scalar::of_element);
+        let [factor, sum] = [tiles.micro.factors[0], self.problem.sum.real_part()].map(Scalar::of_element);
         let left = b.allocate_shared(&tiles.left_dims(), factor);
         let right = b.allocate_shared(&tiles.right_dims(), factor);
         let groups = b.allocate_shared(&tiles.groups_dims(), factor);
@@ -286,7 +286,8 @@ impl Block<'_> {
         each(b, panels, state.sums, |b, panel, sums| {
             let column = b.muli(panel, width);
             let places: Vec<[Value; 2]> = (0..tiles.height)
-                .flat_map(|row| (0..tiles.vectors).map(move |vector| (row, vector * tiles.lanes)))
+                .flat_map(|row| (0..tiles.micro.planes).map(move |plane| (row, plane * tiles.sums_apart())))
+                .flat_map(|(row, apart)| (0..tiles.vectors).map(move |vector| (row, apart + vector * tiles.lanes)))
                 .map(|(row, lane)| {
                     let (row, lane) = (b.index(row), b.index(lane));
                     [b.addi(first, row), b.addi(column, lane)]
@@ -340,7 +341,7 @@ impl Block<'_> {
 
     /// The sums with the products of some steps: added to them, or by themselves first where factors are of another type.
     fn add_products(&self, b: &mut FunctionBuilder, factors: &Factors, before: &[Value]) -> Vec<Value> {
-        let [factor, sum] = [self.problem.factor, self.problem.sum].map(Scalar::of_element);
+        let [factor, sum] = [self.problem.factor, self.problem.sum.real_part()].map(Scalar::of_element);
         if factor == sum {
             return multiply(b, self.tiles, factors, before);
         }
@@ -379,7 +380,7 @@ impl Block<'_> {
     /// Sums so far: zero before the first steps.
     fn before(&self, b: &mut FunctionBuilder, steps: Steps, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
         let lanes = self.tiles.lanes;
-        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum));
+        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum.real_part()));
         let nothing = b.zero(&ty);
         if self.tiles.chunks() == 1 {
             return vec![nothing; places.len()];
@@ -423,6 +424,15 @@ impl Block<'_> {
             let line = b.addi(tile.row, line);
             b.scf_for(zero, tile.columns, one, outputs, |b, column, outputs| {
                 let sum = b.extract(state.sums, &[sum_row, column]);
+                let sum = match self.tiles.micro.planes {
+                    1 => sum,
+                    _ => {
+                        let half = half_row(b, state.sums);
+                        let behind = b.addi(column, half);
+                        let imaginary = b.extract(state.sums, &[sum_row, behind]);
+                        b.complex(sum, imaginary)
+                    }
+                };
                 let column = b.addi(tile.column, column);
                 self.written(b, [tile.batch, line, column], sum, outputs)
             })

@@ -30,6 +30,8 @@ pub enum MicroKernel {
 pub struct Micro {
     pub kernel: MicroKernel,
     pub factors: [ElementType; 2],
+    /// Numbers that an element is packed as, each kind of them by itself: two of a complex one.
+    pub planes: i64,
 }
 
 impl Micro {
@@ -37,9 +39,10 @@ impl Micro {
     pub fn of(problem: &Problem, device: &DeviceDescription) -> Micro {
         let Sizes { rows, columns, steps, .. } = problem.sizes;
         let is_large = rows.min(columns) >= LEAST_LINES && steps >= LEAST_STEPS;
+        let planes = if problem.sum.is_complex() { 2 } else { 1 };
         match in_tiles(problem, device) {
-            Some(factors) if is_large => Micro { kernel: MicroKernel::Tiles, factors },
-            _ => Micro { kernel: MicroKernel::Vectors, factors: [problem.factor; 2] },
+            Some(factors) if is_large => Micro { kernel: MicroKernel::Tiles, factors, planes },
+            _ => Micro { kernel: MicroKernel::Vectors, factors: [problem.factor; 2], planes },
         }
     }
 

@@ -34,7 +34,20 @@ impl Source<'_> {
     pub fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
         let index = b.apply_indexing(&self.operand.at, &point);
         let value = b.call_subgraph(&self.function, &index, &[])[0];
-        convert(b, self.operand.element, self.factor, value)
+        if self.operand.element.is_complex() { value } else { convert(b, self.operand.element, self.factor, value) }
+    }
+
+    /// The tensor with an element. Of a complex one real and imaginary part are half of the last dimension apart, so that both
+    /// lie as real elements do.
+    pub fn insert(&self, b: &mut FunctionBuilder, element: Value, tensor: Value, place: &[Value]) -> Value {
+        let Some((&last, before)) = place.split_last().filter(|_| self.operand.element.is_complex()) else {
+            return b.insert(element, tensor, place);
+        };
+        let (re, im) = (b.re(element), b.im(element));
+        let half = half_row(b, tensor);
+        let tensor = b.insert(re, tensor, place);
+        let last = b.addi(last, half);
+        b.insert(im, tensor, &[before, &[last]].concat())
     }
 
     /// The element at a place of the part.
@@ -49,7 +62,7 @@ impl Source<'_> {
         each(b, part.lines, tensor, |b, line, tensor| {
             each(b, part.steps, tensor, |b, step, tensor| {
                 let element = self.element_of(b, part, line, step);
-                b.insert(element, tensor, &[zero, line, step])
+                self.insert(b, element, tensor, &[zero, line, step])
             })
         })
     }
@@ -88,7 +101,7 @@ impl Source<'_> {
                 each(b, count, tensor, |b, line, tensor| {
                     let number = b.addi(first, line);
                     let element = self.element_of(b, part, number, step);
-                    b.insert(element, tensor, &[panel, step, line])
+                    self.insert(b, element, tensor, &[panel, step, line])
                 })
             };
             let tensor = each(b, full, tensor, |b, panel, tensor| {
@@ -98,6 +111,12 @@ impl Source<'_> {
             if is_even { tensor } else { copied(b, full, after, over, tensor) }
         })
     }
+}
+
+/// How far apart in a tensor's rows the parts of a complex number are.
+pub fn half_row(b: &mut FunctionBuilder, tensor: Value) -> Value {
+    let row = b.type_of(tensor).dims().last().copied().unwrap_or_default();
+    b.index(row / 2)
 }
 
 /// `for i in 0..count` over one tensor.

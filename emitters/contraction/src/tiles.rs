@@ -121,7 +121,7 @@ impl Tiles {
         tiles.tile_k = tiles.whole_steps(wanted_k.unwrap_or(ceil_div(steps, chunks)));
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.stays = tiles.stays_packed(limit);
-        let is_once = micro.kernel == MicroKernel::Vectors && columns <= width;
+        let is_once = micro.kernel == MicroKernel::Vectors && micro.planes == 1 && columns <= width;
         if tiles.stays && tiles.left == LeftForm::Lines && is_once {
             tiles.left = LeftForm::InPlace;
             tiles.tile_k = wanted_k.unwrap_or(problem.most_together());
@@ -159,22 +159,27 @@ impl Tiles {
     /// The register tile: as large as the registers hold with the operands beside it.
     fn of_registers(problem: &Problem, device: &DeviceDescription, micro: Micro) -> Tiles {
         let sizes = problem.sizes;
-        let bytes = problem.sum.byte_size() as i64;
+        let bytes = problem.sum.real_part().byte_size() as i64;
+        let planes = micro.planes;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
         let registers = i64::from(device.registers.max(16));
         let [left, right] = &problem.operands;
         let needed = ceil_div(sizes.columns, lanes);
-        let usual = if left.runs_along_steps { VECTORS } else { VECTORS_BY_STEPS };
+        let usual = match left.runs_along_steps {
+            _ if planes > 1 => 1,
+            true => VECTORS,
+            false => VECTORS_BY_STEPS,
+        };
         // Beside the sums: a row of the right operand, an element of the left one, one to spare.
-        let rows_beside = |vectors: i64| ((registers - vectors - 1) / vectors).max(1);
+        let rows_beside = |vectors: i64| ((registers - (vectors + 1) * planes) / (vectors * planes)).max(1);
         let tall = |vectors: i64| {
-            let most = rows_beside(vectors).min(rows_beside(VECTORS));
+            let most = if planes > 1 { rows_beside(vectors) } else { rows_beside(vectors).min(rows_beside(VECTORS)) };
             if left.runs_along_steps { most } else { MOST_LINES.min(most) }
         };
         let (vectors, height) = match tall(usual) {
             // Few rows: more registers in each.
             most if sizes.rows * 2 <= most => {
-                let wide = ((registers - 1) / (sizes.rows + 1)).min(MOST_VECTORS);
+                let wide = ((registers - planes) / ((sizes.rows + 1) * planes)).min(MOST_VECTORS);
                 (wide.min(needed).max(1), sizes.rows)
             }
             _ => {
@@ -190,6 +195,7 @@ impl Tiles {
         let is_unpacked = sizes.rows <= height
             && right.rows_of.is_some()
             && right.element == problem.factor
+            && planes == 1
             && sizes.columns % (vectors * lanes) == 0;
         let (tile_m, tile_n, tile_k, share, grid) = (height, vectors * lanes, 1, 1, [1, 1]);
         Tiles {
@@ -333,6 +339,11 @@ impl Tiles {
         ceil_div(steps, unit) * unit
     }
 
+    /// Elements of a packed row, where each is so many numbers.
+    fn planes(&self, elements: i64) -> i64 {
+        elements * self.micro.planes
+    }
+
     /// Steps of the right operand that are packed at once.
     fn packed_steps(&self) -> i64 {
         if self.stays { self.sizes.steps } else { self.tile_k }
@@ -347,11 +358,11 @@ impl Tiles {
     pub fn left_dims(&self) -> [i64; 3] {
         match self.left {
             LeftForm::Lines | LeftForm::Groups => {
-                [1, self.height, self.in_registers(self.tile_k) + self.skew(self.micro.bytes())]
+                [1, self.height, self.planes(self.in_registers(self.tile_k) + self.skew(self.micro.bytes()))]
             }
             LeftForm::Panels => {
                 let skew = ceil_div(self.skew(self.micro.bytes()), self.height);
-                [self.tile_m / self.height, self.tile_k + skew, self.height]
+                [self.tile_m / self.height, self.tile_k + skew, self.planes(self.height)]
             }
             LeftForm::InPlace => [1, 1, 1],
         }
@@ -364,7 +375,7 @@ impl Tiles {
             return [1, 1, 1];
         }
         let (steps, group) = (self.in_registers(self.packed_steps()), self.micro.group());
-        [self.tile_n / self.width(), steps / group + 1, self.width() * group]
+        [self.tile_n / self.width(), steps / group + 1, self.planes(self.width() * group)]
     }
 
     /// What is turned in registers.
@@ -390,12 +401,17 @@ impl Tiles {
 
     /// Dimensions of what is turned at once: lines `[0, column, step]`.
     pub fn turned_dims(&self) -> Option<[i64; 3]> {
-        self.turns.then(|| [1, self.lanes, self.turned_steps() + self.skew(self.micro.bytes())])
+        self.turns.then(|| [1, self.lanes, self.planes(self.turned_steps() + self.skew(self.micro.bytes()))])
     }
 
     /// Dimensions of the sums. Those of one register tile's rows are enough where these get all steps one after another.
     pub fn sum_dims(&self) -> [i64; 2] {
-        [if self.keeps_sums() { self.tile_m } else { self.height }, self.tile_n + self.skew(self.bytes)]
+        [if self.keeps_sums() { self.tile_m } else { self.height }, self.planes(self.tile_n + self.skew(self.bytes))]
+    }
+
+    /// How far apart real and imaginary parts of sums are.
+    pub fn sums_apart(&self) -> i64 {
+        self.sum_dims()[1] / self.micro.planes
     }
 
     fn shared_bytes(&self) -> i64 {
@@ -481,8 +497,9 @@ impl Tiles {
             MicroKernel::Tiles => self.micro.tile_steps() * PRODUCTS_PER_TILE_STEP,
         };
         Work {
-            additions: self.products() as f64 / at_once as f64,
-            tile_bytes: if unpacked { 0.0 } else { packed * self.micro.bytes() as f64 },
+            // A product of complex numbers is four.
+            additions: (self.products() * self.micro.planes.pow(2)) as f64 / at_once as f64,
+            tile_bytes: if unpacked { 0.0 } else { packed * self.planes(self.micro.bytes()) as f64 },
             ..Work::default()
         }
     }

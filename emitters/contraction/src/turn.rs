@@ -3,7 +3,7 @@
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
-use crate::pack::{Part, Source, each};
+use crate::pack::{Part, Source, each, half_row};
 use crate::tiles::Tiles;
 
 /// Squares that are turned in one go: LLVM's time grows with the depth of what is shuffled.
@@ -177,16 +177,27 @@ impl Source<'_> {
                 let turned = self.clear_rest_of_lines(b, tiles, &own, turned);
                 let count = b.ceildivsi(own.steps, row);
                 let begin = b.floordivsi(step, word);
-                let from = |b: &mut FunctionBuilder, square: Value, line: Value| {
-                    let step = b.muli(square, row);
-                    vec![zero, line, step]
-                };
-                let to = |b: &mut FunctionBuilder, square: Value, line: Value| {
-                    let group = b.muli(square, lanes);
-                    let group = b.addi(begin, group);
-                    vec![panel, b.addi(group, line), column]
-                };
-                let [turned, tensor] = squares.turn(b, count, [turned, tensors[0]], from, to);
+                let [mut turned, mut tensor] = [turned, tensors[0]];
+                // Each part of complex numbers by itself.
+                for plane in 0..tiles.micro.planes {
+                    let apart = |b: &mut FunctionBuilder, tensor: Value, at: Value| match plane {
+                        0 => at,
+                        _ => {
+                            let half = half_row(b, tensor);
+                            b.addi(at, half)
+                        }
+                    };
+                    let from = |b: &mut FunctionBuilder, square: Value, line: Value| {
+                        let step = b.muli(square, row);
+                        vec![zero, line, apart(b, turned, step)]
+                    };
+                    let to = |b: &mut FunctionBuilder, square: Value, line: Value| {
+                        let group = b.muli(square, lanes);
+                        let group = b.addi(begin, group);
+                        vec![panel, b.addi(group, line), apart(b, tensor, column)]
+                    };
+                    [turned, tensor] = squares.turn(b, count, [turned, tensor], from, to);
+                }
                 vec![tensor, turned]
             })
         });

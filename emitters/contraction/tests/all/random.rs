@@ -51,6 +51,8 @@ fn followed(chance: &mut Chance, text: &mut String, value: &str, shape: &str, is
     for number in 0..chance.pick(&[0, 0, 1, 2]) {
         let name = format!("{value}_{number}");
         let operation = chance.pick(&["negate(A)", "abs(A)", "add(A, A)", "multiply(A, A)", "maximum(A, A)"]);
+        // Complex numbers have no order, and magnitudes of another type.
+        let operation = if shape.starts_with('c') { "negate(A)" } else { operation };
         // Products of many factors would be rounded.
         let operation = if is_left { operation.replace("multiply", "subtract") } else { operation.into() };
         text.push_str(&format!("  {name} = {shape} {}\n", operation.replace('A', &last)));
@@ -78,6 +80,8 @@ fn product(seed: u64) -> String {
         ("s4", "u8", "s32"),
         ("s32", "s32", "s32"),
         ("s16", "s16", "s16"),
+        ("c64", "c64", "c64"),
+        ("c128", "c128", "c128"),
     ]);
     let [left_shape, right_shape] =
         [(a, &left.dims), (b, &right.dims)].map(|(element, dims)| format!("{element}[{}]", list(dims)));
