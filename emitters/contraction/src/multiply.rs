@@ -81,34 +81,48 @@ impl RightRows<'_> {
     }
 }
 
+/// Steps of a turn of the loop: what counts and points takes places between multiplications.
+const STEPS_OF_A_TURN: i64 = 2;
+
 /// The sums, `height` times `vectors` registers, with all steps added; of complex numbers as many again for imaginary parts
 /// behind each row.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, sums: &[Value]) -> Vec<Value> {
-    let (zero, one, planes) = (b.index(0), b.index(1), tiles.micro.planes);
-    b.scf_for(zero, factors.steps, one, sums, |b, step, sums| {
-        let row: Vec<Value> = (0..tiles.vectors * planes)
-            .map(|vector| factors.right.register(b, step, vector * tiles.lanes, tiles.lanes))
-            .collect();
-        let mut next = Vec::with_capacity(sums.len());
-        for (number, sums) in sums.chunks(row.len()).enumerate() {
-            let number = b.index(number as i64);
-            let mut element = |plane| {
-                let element = factors.left.element(b, number, step, plane);
-                b.vector_broadcast(element, tiles.lanes)
-            };
-            match planes {
-                1 => {
-                    let element = element(0);
-                    next.extend(row.iter().zip(sums).map(|(&row, &sum)| add_product(b, element, row, sum)));
-                }
-                _ => {
-                    let parts = [element(0), element(1)];
-                    next.extend(add_complex_products(b, parts, &row, sums));
-                }
+    let steps = if tiles.takes_steps_by(STEPS_OF_A_TURN) { STEPS_OF_A_TURN } else { 1 };
+    let (zero, by) = (b.index(0), b.index(steps));
+    b.scf_for(zero, factors.steps, by, sums, |b, step, sums| {
+        (0..steps).fold(sums.to_vec(), |sums, within| {
+            let within = b.index(within);
+            let step = b.addi(step, within);
+            add_step(b, tiles, factors, step, &sums)
+        })
+    })
+}
+
+/// The sums with the products of one step.
+fn add_step(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, step: Value, sums: &[Value]) -> Vec<Value> {
+    let planes = tiles.micro.planes;
+    let row: Vec<Value> = (0..tiles.vectors * planes)
+        .map(|vector| factors.right.register(b, step, vector * tiles.lanes, tiles.lanes))
+        .collect();
+    let mut next = Vec::with_capacity(sums.len());
+    for (number, sums) in sums.chunks(row.len()).enumerate() {
+        let number = b.index(number as i64);
+        let mut element = |plane| {
+            let element = factors.left.element(b, number, step, plane);
+            b.vector_broadcast(element, tiles.lanes)
+        };
+        match planes {
+            1 => {
+                let element = element(0);
+                next.extend(row.iter().zip(sums).map(|(&row, &sum)| add_product(b, element, row, sum)));
+            }
+            _ => {
+                let parts = [element(0), element(1)];
+                next.extend(add_complex_products(b, parts, &row, sums));
             }
         }
-        next
-    })
+    }
+    next
 }
 
 /// `(a + bi) * (c + di) + sum` as `ac - bd` and `ad + bc`: first all real parts, then all imaginary ones.

@@ -251,6 +251,11 @@ impl Tiles {
         if self.micro.is_of_tiles() { self.in_registers(steps) } else { steps }
     }
 
+    /// Whether all parts in which steps are taken are multiples of so many.
+    pub fn takes_steps_by(&self, steps: i64) -> bool {
+        self.sizes.steps % steps == 0 && (self.tile_k % steps == 0 || self.chunks() == 1)
+    }
+
     /// Whether no tile of steps is filled up with zeros.
     pub fn has_whole_tiles_of_steps(&self) -> bool {
         self.sizes.steps % self.micro.tile_steps() == 0
