@@ -4,8 +4,8 @@ use crate::ir::{Function, OpKind};
 
 /// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
 ///
-/// Sums of floats are regrouped by what a plan says, so `core_count`, `vector_bytes`, `core_cache_bytes`, the registers and the
-/// numbers of threads may show in the last bits of results. They are settled when a program is compiled: an executable gives the same
+/// Sums of floats are regrouped by what a plan says, so `core_count`, `vector_bytes`, `core_cache_bytes`, the registers, tile
+/// products and the numbers of threads may show in the last bits of results. They are settled when a program is compiled: an executable gives the same
 /// bits in every run, and so does a module that is compiled again for the same description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceDescription {

@@ -128,6 +128,10 @@ impl Tiles {
         }
         // Whoever asks for a size gets it, or an error.
         let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
+        if can_m && tiles.keeps_sums() {
+            // No more than there is room for.
+            tiles.tile_m = tiles.tile_m.min(up((limit / (tiles.tile_n * tiles.bytes)).max(1), height));
+        }
         while tiles.shared_bytes() > limit {
             match () {
                 _ if can_m && tiles.tile_m > height && (tiles.tile_m >= tiles.tile_n || !can_n) => {

@@ -7,19 +7,22 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{NoStages, Stage, Target};
 use jit::{KernelSource, compile, contains_in_order, source, stages_of};
 
-/// `[16, 64]` times `[16, 64]`, groups of four bytes of a column side by side, in two products of half of the steps; with
-/// bytes or, of half as many elements, with `bf16`.
-fn product(element: Scalar, is_unsigned: [bool; 2]) -> KernelSource {
+/// `[16, 2 * steps]` times `[32, columns]`, groups of 32 bits of a column side by side, in two products of half of the steps.
+/// A row of a tile has 64 bytes; the right operand's tiles have so many rows.
+fn product(element: Scalar, is_unsigned: [bool; 2], groups: i64) -> KernelSource {
     let (columns, sum) = if element == Scalar::I8 { (64, Scalar::I32) } else { (32, Scalar::F32) };
-    let factors = Type::tensor(&[16, columns], element);
+    let steps = columns / 16 * groups;
+    let left = Type::tensor(&[16, 2 * steps], element);
+    let right = Type::tensor(&[2 * groups, columns], element);
     let mut b = FunctionBuilder::new("product");
-    let [left, right, output] = [factors.clone(), factors, Type::tensor(&[16, 16], sum)].map(|ty| b.argument(ty));
-    let (zero, two, one, half) = (b.index(0), b.index(2), b.index(1), b.index(columns / 2));
-    let (start, eight) = (b.tile_zero([16, 16], sum), b.index(8));
+    let [left, right, output] = [left, right, Type::tensor(&[16, 16], sum)].map(|ty| b.argument(ty));
+    let (zero, two, one) = (b.index(0), b.index(2), b.index(1));
+    let (half, rows) = (b.index(steps), b.index(groups));
+    let start = b.tile_zero([16, 16], sum);
     let sums = b.scf_for(zero, two, one, &[start], |b, part, sums| {
-        let (step, group) = (b.muli(part, half), b.muli(part, eight));
-        let x = b.read_tile(left, &[zero, step], [16, columns / 2]);
-        let y = b.read_tile(right, &[group, zero], [8, columns]);
+        let (step, group) = (b.muli(part, half), b.muli(part, rows));
+        let x = b.read_tile(left, &[zero, step], [16, steps]);
+        let y = b.read_tile(right, &[group, zero], [groups, columns]);
         vec![match sum {
             Scalar::F32 => b.tile_mulf(x, y, sums[0]),
             _ => b.tile_muli(x, y, sums[0], is_unsigned),
@@ -27,7 +30,8 @@ fn product(element: Scalar, is_unsigned: [bool; 2]) -> KernelSource {
     });
     let written = b.write_tile(sums[0], output, &[zero, zero]);
     b.ret(&[written]);
-    source("product", &b.finish().unwrap().to_string(), &[1024, 1024, 1024], 2, 1, 1)
+    let bytes = 128 * groups as u64;
+    source("product", &b.finish().unwrap().to_string(), &[bytes, bytes, 1024], 1, 1, 1)
 }
 
 /// The instructions and intrinsics of LLVM, and of the processor.
@@ -41,7 +45,7 @@ fn loops_carry_tiles_in_registers() {
         (Scalar::I8, [true, false], "tdpbusd", available.int8),
         (Scalar::I8, [true, true], "tdpbuud", available.int8),
     ] {
-        let kernel = product(element, is_unsigned);
+        let kernel = product(element, is_unsigned, 16);
         if !is_available {
             let refused = compile(&[kernel], &Target::cpu(), &mut NoStages).unwrap_err().to_string();
             assert!(refused.contains("the target has no"), "{refused}");
@@ -51,9 +55,9 @@ fn loops_carry_tiles_in_registers() {
         let written = [
             "x86_amx @llvm.x86.tilezero.internal(i16 16, i16 64)",
             "phi x86_amx",
-            "x86_amx @llvm.x86.tileloadd64.internal(i16 16, i16 32, ptr %",
-            "x86_amx @llvm.x86.tileloadd64.internal(i16 8, i16 64, ptr %",
-            &format!("x86_amx @llvm.x86.{name}.internal(i16 16, i16 64, i16 32, x86_amx"),
+            "x86_amx @llvm.x86.tileloadd64.internal(i16 16, i16 64, ptr %",
+            "x86_amx @llvm.x86.tileloadd64.internal(i16 16, i16 64, ptr %",
+            &format!("x86_amx @llvm.x86.{name}.internal(i16 16, i16 64, i16 64, x86_amx"),
             "void @llvm.x86.tilestored64.internal(i16 16, i16 64, ptr %",
         ];
         contains_in_order(stages.get(Stage::LlvmUnoptimized), &written);
@@ -71,8 +75,20 @@ fn other_targets_have_none() {
     for name in ["cpu,-amx", "simt", "sm_90", "gfx942"] {
         let target = Target::named(name).unwrap();
         for element in [Scalar::BF16, Scalar::I8] {
-            let refused = compile(&[product(element, [false; 2])], &target, &mut NoStages).unwrap_err().to_string();
+            let refused = compile(&[product(element, [false; 2], 16)], &target, &mut NoStages).unwrap_err().to_string();
             assert!(refused.contains("has no tile registers"), "{name}: {refused}");
         }
     }
+}
+
+/// LLVM would run out of registers that are configured for the one or the other.
+#[test]
+fn tiles_of_two_shapes_are_refused() {
+    if !Target::cpu().tile_products().bf16 {
+        eprintln!("skipped: this processor has no tile registers");
+        return;
+    }
+    let kernel = product(Scalar::BF16, [false; 2], 8);
+    let refused = compile(&[kernel], &Target::cpu(), &mut NoStages).unwrap_err().to_string();
+    assert!(refused.contains("tile registers of a kernel have as many rows each"), "{refused}");
 }

@@ -24,6 +24,7 @@ pub(crate) fn check(types: &[Type], operation: &Operation) -> Verdict {
     };
     rule.results.iter().try_for_each(|ty| ty.check().map_err(|reason| format!("has a value {reason}")))?;
     rule.number_of_regions()?;
+    rule.tile_registers()?;
     ensure(matches!(operation.attribute("fastmath"), None | Some(Attribute::FastMath(_))), || {
         "has an attribute `fastmath` that is no set of flags, as `#arith.fastmath<contract>`".into()
     })?;

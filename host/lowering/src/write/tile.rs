@@ -8,15 +8,20 @@ use crate::llvm::Val;
 use crate::stages::Done;
 
 impl<'s> Body<'_, '_, 's> {
-    /// Rows of a tile and bytes of a row, as intrinsics take them.
-    fn shape_of(&self, tile: Value) -> Done<[Val; 2]> {
+    /// Rows of a tile and bytes of a row, as intrinsics take them. All tiles of a kernel have one shape: registers are configured
+    /// before they are used, and of those that are left for another shape LLVM may find too few, which ends the program.
+    fn shape_of(&mut self, tile: Value) -> Done<[Val; 2]> {
         let ([rows, columns], element) = self.source.type_of(tile).as_tile().required("it has no tile")?;
         let available = self.translation.target.tile_products;
         if !(available.bf16 || available.int8) {
             return Unsupported::because("the target has no tile registers");
         }
+        let shape = [rows, columns * element.byte_size() as i64];
+        if *self.translation.tile_shape.get_or_insert(shape) != shape {
+            return Unsupported::because("tile registers of a kernel have as many rows each, of as many bytes");
+        }
         let llvm = self.llvm();
-        Ok([rows, columns * element.byte_size() as i64].map(|size| llvm.const_int(llvm.int(16), size)))
+        Ok(shape.map(|size| llvm.const_int(llvm.int(16), size)))
     }
 
     pub(super) fn tile_operation(&mut self, op: &'s Operation) -> Done<Val> {

@@ -5,6 +5,19 @@ use super::Rule;
 use crate::ir::{OpKind, Scalar, Type};
 
 impl Rule<'_> {
+    /// Tile registers are read, multiplied and written, and go through control flow. There are no instructions that choose between
+    /// them, and no functions that take or give them.
+    pub(super) fn tile_registers(&self) -> Verdict {
+        use OpKind::*;
+        let may = match self.operation.kind {
+            TileZero | TileMulF | TileMulI | ReadTile | WriteTile | Load | Store => true,
+            For | If | While | IndexSwitch | Loop | Yield | Condition | LoopYield => true,
+            _ => false,
+        };
+        let mut values = self.operands.iter().chain(&self.results);
+        self.ensure(may || !values.any(|ty| ty.as_tile().is_some()), "neither takes nor gives tile registers")
+    }
+
     /// `[m, k] x [k / words, n * words] + [m, n]`, where a word of 32 bits has `words` elements of the factors.
     pub(super) fn tile_product(&self) -> Verdict {
         let (rule, factors, sums) = match self.operation.kind {
