@@ -1,9 +1,11 @@
 //! What an emitter may know about the machine its kernel runs on.
 
+use crate::ir::{Function, OpKind};
+
 /// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
 ///
-/// Sums of floats are regrouped by what a plan says, so `core_count`, `vector_bytes`, `core_cache_bytes`, the registers and the
-/// numbers of threads may show in the last bits of results. They are settled when a program is compiled: an executable gives the same
+/// Sums of floats are regrouped by what a plan says, so `core_count`, `vector_bytes`, `core_cache_bytes`, the registers, tile
+/// products and the numbers of threads may show in the last bits of results. They are settled when a program is compiled: an executable gives the same
 /// bits in every run, and so does a module that is compiled again for the same description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceDescription {
@@ -25,6 +27,8 @@ pub struct DeviceDescription {
     pub register_bytes: u32,
     /// Vector registers of one thread.
     pub registers: u32,
+    /// What it multiplies in tile registers.
+    pub tile_products: TileProducts,
     /// What memory and caches exchange at once, in bytes.
     pub cache_line_bytes: u32,
     /// Cache that one core has for itself, in bytes.
@@ -33,6 +37,35 @@ pub struct DeviceDescription {
     pub memory_bandwidth: f64,
     /// Single-precision operations per second, for the cost model.
     pub flops: f64,
+}
+
+/// Products of small matrices in registers of their own (AMX), by the type of the factors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TileProducts {
+    /// Of `bf16`, summed in `f32`.
+    pub bf16: bool,
+    /// Of bytes with and without sign, summed in `s32`.
+    pub int8: bool,
+}
+
+impl TileProducts {
+    /// What a kernel's functions ask for.
+    pub fn used_by(functions: &[Function]) -> TileProducts {
+        let mut used = TileProducts::default();
+        for function in functions {
+            function.body.walk(&mut |operation| match operation.kind {
+                OpKind::TileMulF => used.bf16 = true,
+                OpKind::TileMulI => used.int8 = true,
+                _ => {}
+            });
+        }
+        used
+    }
+
+    /// What both have.
+    pub fn and(self, other: TileProducts) -> TileProducts {
+        TileProducts { bf16: self.bf16 && other.bf16, int8: self.int8 && other.int8 }
+    }
 }
 
 impl DeviceDescription {
@@ -48,6 +81,7 @@ impl DeviceDescription {
             vector_bytes: 32,
             register_bytes: 32,
             registers: 16,
+            tile_products: TileProducts::default(),
             cache_line_bytes: 64,
             core_cache_bytes: 2 << 20,
             memory_bandwidth: 25e9 * f64::from(threads.max(1)),
@@ -73,6 +107,7 @@ impl DeviceDescription {
             vector_bytes: 16,
             register_bytes: 4,
             registers: 255,
+            tile_products: TileProducts::default(),
             cache_line_bytes: 128,
             core_cache_bytes: if hopper { 256 << 10 } else { 192 << 10 },
             memory_bandwidth: if hopper { 4.0e12 } else { 1.55e12 },

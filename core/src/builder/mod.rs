@@ -43,6 +43,7 @@ mod function;
 mod gpu;
 mod kernel;
 mod tensor;
+mod tile;
 mod vector;
 
 pub use arith::{FloatPredicate, IntPredicate};

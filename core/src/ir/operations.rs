@@ -170,6 +170,12 @@ macro_rules! table {
             Shuffle = vector.shuffle, Own, None;
             VectorFma = vector.fma, FloatTernary, None;
             Reduction = vector.reduction, Own, None;
+            // Tile registers.
+            TileZero = amx.tile_zero, Own, Allocates;
+            TileMulF = amx.tile_mulf, Own, None;
+            TileMulI = amx.tile_muli, Own, None;
+            ReadTile = xla_gpu.read_tile, Own, None;
+            WriteTile = xla_gpu.write_tile, Own, None;
             // Control.
             For = scf.for, Own, OfRegions;
             If = scf.if, Own, OfRegions;
@@ -255,7 +261,7 @@ impl OpKind {
         use OpKind::*;
         match self {
             Extract | Insert | PredicatedExtract | PredicatedInsert | TransferRead | TransferWrite => true,
-            AtomicRmw | SyncThreads | ShuffleReduce => true,
+            ReadTile | WriteTile | AtomicRmw | SyncThreads | ShuffleReduce => true,
             _ => false,
         }
     }

@@ -6,6 +6,10 @@ use std::sync::Arc;
 use crate::hlo::{ArrayShape, ElementType, FloatFormat};
 use crate::plugin::limits;
 
+/// What a tile register holds.
+const MOST_TILE_ROWS: i64 = 16;
+const MOST_TILE_ROW_BYTES: i64 = 64;
+
 /// A floating-point type: that of the elements of an HLO type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Float(ElementType);
@@ -100,6 +104,8 @@ pub enum Type {
     Tensor(Arc<[i64]>, Scalar),
     /// A vector.
     Vector(Arc<[i64]>, Scalar),
+    /// `!amx.tile<16x32xbf16>`: rows and columns in a tile register.
+    Tile([i64; 2], Scalar),
     /// `!llvm.ptr<N>`: an address in this address space. Only lowering's later stages have such values.
     Pointer(u32),
 }
@@ -188,6 +194,11 @@ impl Type {
         Type::Vector(dims.into(), element)
     }
 
+    /// A tile register of so many rows and columns.
+    pub fn tile(dims: [i64; 2], element: Scalar) -> Type {
+        Type::Tile(dims, element)
+    }
+
     /// The scalar type of one HLO element.
     pub fn of_element(element: ElementType) -> Type {
         Type::Scalar(Scalar::of_element(element))
@@ -201,7 +212,7 @@ impl Type {
     /// The type itself, or that of its elements; of an address the integer that it is.
     pub fn element(&self) -> Scalar {
         match self {
-            Type::Scalar(scalar) | Type::Tensor(_, scalar) | Type::Vector(_, scalar) => *scalar,
+            Type::Scalar(scalar) | Type::Tensor(_, scalar) | Type::Vector(_, scalar) | Type::Tile(_, scalar) => *scalar,
             Type::Pointer(_) => Scalar::I64,
         }
     }
@@ -211,16 +222,17 @@ impl Type {
         match self {
             Type::Scalar(_) | Type::Pointer(_) => &[],
             Type::Tensor(dims, _) | Type::Vector(dims, _) => dims,
+            Type::Tile(dims, _) => dims,
         }
     }
 
-    /// The same dimensions with other elements.
+    /// The same dimensions with other elements. Tiles stay as they are: their elements say how they are multiplied.
     pub fn with_element(&self, element: Scalar) -> Type {
         match self {
             Type::Scalar(_) => Type::Scalar(element),
             Type::Tensor(dims, _) => Type::Tensor(dims.clone(), element),
             Type::Vector(dims, _) => Type::Vector(dims.clone(), element),
-            Type::Pointer(_) => self.clone(),
+            Type::Tile(..) | Type::Pointer(_) => self.clone(),
         }
     }
 
@@ -261,6 +273,7 @@ impl Type {
                 Some(_) => Ok(()),
                 None => Err("whose tensor is not statically shaped, or larger than any memory".into()),
             },
+            Type::Tile(dims, element) => check_tile(*dims, *element),
             Type::Scalar(_) | Type::Pointer(_) => Ok(()),
         }
     }
@@ -281,12 +294,35 @@ impl Type {
         }
     }
 
+    /// Dimensions and elements, if this is a tile register.
+    pub fn as_tile(&self) -> Option<([i64; 2], Scalar)> {
+        match self {
+            Type::Tile(dims, element) => Some((*dims, *element)),
+            _ => None,
+        }
+    }
+
     /// Dimensions and elements, if this is a vector.
     pub fn as_vector(&self) -> Option<(&[i64], Scalar)> {
         match self {
             Type::Vector(dims, element) => Some((dims, *element)),
             _ => None,
         }
+    }
+}
+
+/// Whether a tile register holds that.
+fn check_tile([rows, columns]: [i64; 2], element: Scalar) -> Result<(), String> {
+    if !matches!(element, Scalar::I8 | Scalar::I32 | Scalar::F32 | Scalar::BF16) {
+        return Err(format!("in a tile of {element}; tile registers are of i8, i32, bf16 or f32"));
+    }
+    let bytes = columns.checked_mul(element.byte_size() as i64);
+    match bytes {
+        Some(bytes @ 1..=MOST_TILE_ROW_BYTES) if bytes % 4 == 0 && (1..=MOST_TILE_ROWS).contains(&rows) => Ok(()),
+        _ => Err(format!(
+            "in a tile of {rows} rows of {columns} {element}; tile registers have at most {MOST_TILE_ROWS} rows of \
+             {MOST_TILE_ROW_BYTES} bytes, in words of 4"
+        )),
     }
 }
 
@@ -313,6 +349,7 @@ impl fmt::Display for Type {
             Type::Scalar(scalar) => return scalar.fmt(f),
             Type::Tensor(dims, element) => ("tensor", dims, element),
             Type::Vector(dims, element) => ("vector", dims, element),
+            Type::Tile([rows, columns], element) => return write!(f, "!amx.tile<{rows}x{columns}x{element}>"),
             Type::Pointer(0) => return f.write_str("!llvm.ptr"),
             Type::Pointer(space) => return write!(f, "!llvm.ptr<{space}>"),
         };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use prost::Message;
 
 use super::schema;
-use crate::device::DeviceDescription;
+use crate::device::{DeviceDescription, TileProducts};
 use crate::emitter::{
     Bid, Claim, Configuration, Decline, Descriptor, Emitter, Fusion, HeroPlace, Kernel, KernelCode, KernelKind,
     LaunchDimensions, OutputPlan, Pass, Plan, SubgraphCall, SubgraphKind, Verdict, Visit, Work, WriteMode,
@@ -65,6 +65,8 @@ impl From<&DeviceDescription> for schema::Device {
             vector_bytes: device.vector_bytes,
             register_bytes: device.register_bytes,
             registers: device.registers,
+            tile_products_bf16: device.tile_products.bf16,
+            tile_products_int8: device.tile_products.int8,
             cache_line_bytes: device.cache_line_bytes,
             core_cache_bytes: device.core_cache_bytes,
             memory_bandwidth: device.memory_bandwidth,
@@ -85,6 +87,7 @@ impl From<schema::Device> for DeviceDescription {
             vector_bytes: device.vector_bytes,
             register_bytes: device.register_bytes,
             registers: device.registers,
+            tile_products: TileProducts { bf16: device.tile_products_bf16, int8: device.tile_products_int8 },
             cache_line_bytes: device.cache_line_bytes,
             core_cache_bytes: device.core_cache_bytes,
             memory_bandwidth: device.memory_bandwidth,

@@ -197,6 +197,10 @@ pub struct Device {
     pub register_bytes: u32,
     #[prost(uint32, tag = "17")]
     pub registers: u32,
+    #[prost(bool, tag = "18")]
+    pub tile_products_bf16: bool,
+    #[prost(bool, tag = "19")]
+    pub tile_products_int8: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -245,6 +245,13 @@ fn there_is_a_bounded_amount_of_everything() {
         ("vector<1000000000xf32>", "of 1000000000 lanes; vectors have at most 1024"),
         ("vector<0xf32>", "of 0 lanes"),
         ("vector<2x3xf32>", "of 2 dimensions; vectors have one"),
+        ("!amx.tile<17x16xf32>", "in a tile of 17 rows of 16 f32; tile registers have at most 16 rows of 64 bytes"),
+        ("!amx.tile<16x17xf32>", "in a tile of 16 rows of 17 f32"),
+        ("!amx.tile<0x16xf32>", "in a tile of 0 rows of 16 f32"),
+        ("!amx.tile<16x31xbf16>", "in a tile of 16 rows of 31 bf16"),
+        ("!amx.tile<16x9223372036854775807xi32>", "in a tile of 16 rows of 9223372036854775807 i32"),
+        ("!amx.tile<16x8xf64>", "in a tile of f64; tile registers are of i8, i32, bf16 or f32"),
+        ("!amx.tile<16xf32>", "a tile has two dimensions, as in `16x32xbf16`"),
         ("i16000000", "of 16000000 bits; integers have at most 128"),
         ("tensor<4294967296x4294967296xf32>", "is not statically shaped, or larger than any memory"),
         (

@@ -18,9 +18,11 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
+use crate::amx::{self, PackedTiles};
 use crate::convert::convert;
+use crate::micro::{MicroKernel, TILE_LINES};
 use crate::multiply::{Factors, LeftElements, RightRows, multiply};
-use crate::pack::{Part, Source, each};
+use crate::pack::{Part, Source, each, half_row};
 use crate::problem::Problem;
 use crate::tiles::{LeftForm, Tiles};
 
@@ -41,6 +43,7 @@ struct Block<'a> {
 struct State {
     left: Value,
     right: Value,
+    groups: Value,
     turned: Value,
     sums: Value,
     outputs: Vec<Value>,
@@ -48,11 +51,18 @@ struct State {
 
 impl State {
     fn list(&self) -> Vec<Value> {
-        [&[self.left, self.right, self.turned, self.sums], self.outputs.as_slice()].concat()
+        [&[self.left, self.right, self.groups, self.turned, self.sums], self.outputs.as_slice()].concat()
     }
 
     fn of(list: &[Value]) -> State {
-        State { left: list[0], right: list[1], turned: list[2], sums: list[3], outputs: list[4..].to_vec() }
+        State {
+            left: list[0],
+            right: list[1],
+            groups: list[2],
+            turned: list[3],
+            sums: list[4],
+            outputs: list[5..].to_vec(),
+        }
     }
 }
 
@@ -86,7 +96,7 @@ pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel,
     let [left, right] = [0, 1].map(|side| {
         let operand = &problem.operands[side];
         let lines = [problem.sizes.rows, problem.sizes.columns][side];
-        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor: problem.factor }
+        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor: tiles.micro.factors[side] }
     });
     let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
     let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);
@@ -125,19 +135,22 @@ impl Block<'_> {
     /// Room for everything. Lines that are never packed hold zeros, with which processors multiply as fast as with any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
         let tiles = self.tiles;
-        let [factor, sum] = [self.problem.factor, self.problem.sum].map(Scalar::of_element);
+        let [factor, sum] = [tiles.micro.factors[0], self.problem.sum.real_part()].map(Scalar::of_element);
         let left = b.allocate_shared(&tiles.left_dims(), factor);
         let right = b.allocate_shared(&tiles.right_dims(), factor);
-        let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1, 1]), factor);
+        let groups = b.allocate_shared(&tiles.groups_dims(), factor);
+        let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1; 3]), factor);
         let sums = b.allocate_shared(&tiles.sum_dims(), sum);
         let zero = b.zero(&factor.into());
-        let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| match is_wanted {
-            true => filled(b, tensor, zero),
-            false => tensor,
-        };
+        // Tile registers multiply any number as fast.
+        let fill =
+            |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| match is_wanted && !tiles.micro.is_of_tiles() {
+                true => filled(b, tensor, zero),
+                false => tensor,
+            };
         let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
         let right = fill(b, right, self.problem.sizes.columns % tiles.width() != 0);
-        State { left, right, turned, sums, outputs }
+        State { left, right, groups, turned, sums, outputs }
     }
 
     fn tile(&self, b: &mut FunctionBuilder, tile: Tile, state: State) -> State {
@@ -200,7 +213,9 @@ impl Block<'_> {
     fn pack_columns(&self, b: &mut FunctionBuilder, tile: Tile, steps: Steps, mut state: State) -> State {
         let Steps { first: step, count: steps } = steps;
         let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
-        if self.in_place.is_none() {
+        if self.tiles.micro.is_of_tiles() && !self.right.operand.runs_along_steps {
+            state.right = self.right.pack_groups(b, self.tiles, self.tiles.width(), &columns, state.right);
+        } else if self.in_place.is_none() {
             let packed = self.right.pack_right(b, self.tiles, &columns, [state.right, state.turned]);
             [state.right, state.turned] = packed;
         }
@@ -214,12 +229,22 @@ impl Block<'_> {
 
     /// Packs rows and adds their products of some steps.
     fn add(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, mut state: State) -> State {
-        if self.tiles.left == LeftForm::Lines {
-            let line = b.addi(tile.row, rows.first);
-            let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
-            state.left = self.left.copy_lines(b, &part, state.left);
+        let line = b.addi(tile.row, rows.first);
+        let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
+        match self.tiles.left {
+            LeftForm::Lines => {
+                state.left = self.left.copy_lines(b, &part, state.left);
+                state.left = self.left.clear_rest_of_lines(b, self.tiles, &part, state.left);
+            }
+            LeftForm::Groups => {
+                [state.left, state.groups] = self.left.turn_rows(b, self.tiles, &part, [state.left, state.groups])
+            }
+            LeftForm::Panels | LeftForm::InPlace => {}
         }
-        state.sums = self.sums(b, tile, rows, steps, &state);
+        state.sums = match self.tiles.micro.kernel {
+            MicroKernel::Vectors => self.sums(b, tile, rows, steps, &state),
+            MicroKernel::Tiles => self.sums_of_tiles(b, tile, rows, steps, &state),
+        };
         state
     }
 
@@ -233,7 +258,7 @@ impl Block<'_> {
         state: &State,
     ) -> LeftElements<'_> {
         match self.tiles.left {
-            LeftForm::Lines => LeftElements::Lines(state.left),
+            LeftForm::Lines | LeftForm::Groups => LeftElements::Lines(state.left),
             LeftForm::Panels => {
                 let height = b.index(self.tiles.height);
                 LeftElements::Panels(state.left, b.floordivsi(rows.first, height))
@@ -261,7 +286,8 @@ impl Block<'_> {
         each(b, panels, state.sums, |b, panel, sums| {
             let column = b.muli(panel, width);
             let places: Vec<[Value; 2]> = (0..tiles.height)
-                .flat_map(|row| (0..tiles.vectors).map(move |vector| (row, vector * tiles.lanes)))
+                .flat_map(|row| (0..tiles.micro.planes).map(move |plane| (row, plane * tiles.sums_apart())))
+                .flat_map(|(row, apart)| (0..tiles.vectors).map(move |vector| (row, apart + vector * tiles.lanes)))
                 .map(|(row, lane)| {
                     let (row, lane) = (b.index(row), b.index(lane));
                     [b.addi(first, row), b.addi(column, lane)]
@@ -275,9 +301,47 @@ impl Block<'_> {
         })
     }
 
+    /// All register tiles beside each other, in tile registers.
+    fn sums_of_tiles(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: &State) -> Value {
+        let tiles = self.tiles;
+        let width = b.index(tiles.width());
+        let panels = b.ceildivsi(tile.columns, width);
+        let first = self.first_sum(b, rows);
+        each(b, panels, state.sums, |b, panel, sums| {
+            let column = b.muli(panel, width);
+            let places: Vec<[Value; 2]> = (0..tiles.height / TILE_LINES)
+                .flat_map(|row| (0..tiles.vectors).map(move |column| (row, column)))
+                .map(|(row, beside)| {
+                    let (row, beside) = (b.index(row * TILE_LINES), b.index(beside * TILE_LINES));
+                    [b.addi(first, row), b.addi(column, beside)]
+                })
+                .collect();
+            let before = self.tiles_before(b, steps, &places, sums);
+            let from = if tiles.stays { steps.first } else { b.index(0) };
+            let packed = PackedTiles { left: state.left, right: state.right, panel, first: from, steps: steps.count };
+            let after = amx::multiply(b, tiles, &packed, &before);
+            places.iter().zip(after).fold(sums, |sums, (place, sum)| b.write_tile(sum, sums, place))
+        })
+    }
+
+    /// As [`Self::before`], in tile registers.
+    fn tiles_before(&self, b: &mut FunctionBuilder, steps: Steps, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
+        let (dims, element) = ([TILE_LINES; 2], Scalar::of_element(self.problem.sum));
+        let nothing =
+            |b: &mut FunctionBuilder| places.iter().map(|_| b.tile_zero(dims, element)).collect::<Vec<Value>>();
+        if self.tiles.chunks() == 1 {
+            return nothing(b);
+        }
+        let zero = b.index(0);
+        let is_first = b.cmpi(IntPredicate::Eq, steps.first, zero);
+        b.scf_if(is_first, &vec![Type::tile(dims, element); places.len()], nothing, |b| {
+            places.iter().map(|place| b.read_tile(sums, place, dims)).collect()
+        })
+    }
+
     /// The sums with the products of some steps: added to them, or by themselves first where factors are of another type.
     fn add_products(&self, b: &mut FunctionBuilder, factors: &Factors, before: &[Value]) -> Vec<Value> {
-        let [factor, sum] = [self.problem.factor, self.problem.sum].map(Scalar::of_element);
+        let [factor, sum] = [self.problem.factor, self.problem.sum.real_part()].map(Scalar::of_element);
         if factor == sum {
             return multiply(b, self.tiles, factors, before);
         }
@@ -316,7 +380,7 @@ impl Block<'_> {
     /// Sums so far: zero before the first steps.
     fn before(&self, b: &mut FunctionBuilder, steps: Steps, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
         let lanes = self.tiles.lanes;
-        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum));
+        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum.real_part()));
         let nothing = b.zero(&ty);
         if self.tiles.chunks() == 1 {
             return vec![nothing; places.len()];
@@ -360,6 +424,15 @@ impl Block<'_> {
             let line = b.addi(tile.row, line);
             b.scf_for(zero, tile.columns, one, outputs, |b, column, outputs| {
                 let sum = b.extract(state.sums, &[sum_row, column]);
+                let sum = match self.tiles.micro.planes {
+                    1 => sum,
+                    _ => {
+                        let half = half_row(b, state.sums);
+                        let behind = b.addi(column, half);
+                        let imaginary = b.extract(state.sums, &[sum_row, behind]);
+                        b.complex(sum, imaginary)
+                    }
+                };
                 let column = b.addi(tile.column, column);
                 self.written(b, [tile.batch, line, column], sum, outputs)
             })

@@ -9,22 +9,28 @@
 //! tiles.rs     sizes of tiles, blocks, knobs -> plan
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
+//! turn.rs      rows in memory become columns
 //! multiply.rs  the loop in registers
+//! micro.rs     which registers multiply
+//! amx.rs       packing for tile registers, and their loop
 //! library.rs   the same products by a library of the host
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod amx;
 mod bid;
 mod claim;
 mod convert;
 mod emit;
 mod library;
+mod micro;
 mod multiply;
 mod operand;
 mod pack;
 mod problem;
 mod tiles;
+mod turn;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};

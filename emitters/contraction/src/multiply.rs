@@ -4,7 +4,7 @@
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
 use crate::operand::Operand;
-use crate::pack::Source;
+use crate::pack::{Source, half_row};
 use crate::tiles::Tiles;
 
 /// What is multiplied.
@@ -28,14 +28,24 @@ pub enum LeftElements<'a> {
 }
 
 impl LeftElements<'_> {
-    /// The element of a row and a step.
-    fn element(&self, b: &mut FunctionBuilder, row: Value, step: Value) -> Value {
+    /// The element of a row and a step, or a part of it: real, imaginary.
+    fn element(&self, b: &mut FunctionBuilder, row: Value, step: Value, plane: i64) -> Value {
+        let part = |b: &mut FunctionBuilder, tensor: Value, at: Value| {
+            if plane == 0 {
+                return at;
+            }
+            let half = half_row(b, tensor);
+            b.addi(at, half)
+        };
         match self {
             LeftElements::Lines(tensor) => {
-                let zero = b.index(0);
+                let (zero, step) = (b.index(0), part(b, *tensor, step));
                 b.extract(*tensor, &[zero, row, step])
             }
-            LeftElements::Panels(tensor, panel) => b.extract(*tensor, &[*panel, step, row]),
+            LeftElements::Panels(tensor, panel) => {
+                let row = part(b, *tensor, row);
+                b.extract(*tensor, &[*panel, step, row])
+            }
             LeftElements::InPlace { source, point: [batch, line, first], last } => {
                 let line = b.addi(*line, row);
                 let (line, step) = (b.minsi(line, *last), b.addi(*first, step));
@@ -71,22 +81,64 @@ impl RightRows<'_> {
     }
 }
 
-/// The sums, `height` times `vectors` registers, with all steps added.
+/// Steps of a turn of the loop: what counts and points takes places between multiplications.
+const STEPS_OF_A_TURN: i64 = 2;
+
+/// The sums, `height` times `vectors` registers, with all steps added; of complex numbers as many again for imaginary parts
+/// behind each row.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, sums: &[Value]) -> Vec<Value> {
-    let (zero, one) = (b.index(0), b.index(1));
-    b.scf_for(zero, factors.steps, one, sums, |b, step, sums| {
-        let row: Vec<Value> = (0..tiles.vectors)
-            .map(|vector| factors.right.register(b, step, vector * tiles.lanes, tiles.lanes))
-            .collect();
-        let mut next = Vec::with_capacity(sums.len());
-        for (number, sums) in sums.chunks(tiles.vectors as usize).enumerate() {
-            let number = b.index(number as i64);
-            let element = factors.left.element(b, number, step);
-            let element = b.vector_broadcast(element, tiles.lanes);
-            next.extend(row.iter().zip(sums).map(|(&row, &sum)| add_product(b, element, row, sum)));
-        }
-        next
+    let steps = if tiles.takes_steps_by(STEPS_OF_A_TURN) { STEPS_OF_A_TURN } else { 1 };
+    let (zero, by) = (b.index(0), b.index(steps));
+    b.scf_for(zero, factors.steps, by, sums, |b, step, sums| {
+        (0..steps).fold(sums.to_vec(), |sums, within| {
+            let within = b.index(within);
+            let step = b.addi(step, within);
+            add_step(b, tiles, factors, step, &sums)
+        })
     })
+}
+
+/// The sums with the products of one step.
+fn add_step(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, step: Value, sums: &[Value]) -> Vec<Value> {
+    let planes = tiles.micro.planes;
+    let row: Vec<Value> = (0..tiles.vectors * planes)
+        .map(|vector| factors.right.register(b, step, vector * tiles.lanes, tiles.lanes))
+        .collect();
+    let mut next = Vec::with_capacity(sums.len());
+    for (number, sums) in sums.chunks(row.len()).enumerate() {
+        let number = b.index(number as i64);
+        let mut element = |plane| {
+            let element = factors.left.element(b, number, step, plane);
+            b.vector_broadcast(element, tiles.lanes)
+        };
+        match planes {
+            1 => {
+                let element = element(0);
+                next.extend(row.iter().zip(sums).map(|(&row, &sum)| add_product(b, element, row, sum)));
+            }
+            _ => {
+                let parts = [element(0), element(1)];
+                next.extend(add_complex_products(b, parts, &row, sums));
+            }
+        }
+    }
+    next
+}
+
+/// `(a + bi) * (c + di) + sum` as `ac - bd` and `ad + bc`: first all real parts, then all imaginary ones.
+fn add_complex_products(b: &mut FunctionBuilder, [re, im]: [Value; 2], row: &[Value], sums: &[Value]) -> Vec<Value> {
+    let (real, imaginary) = row.split_at(row.len() / 2);
+    let (real_sums, imaginary_sums) = sums.split_at(sums.len() / 2);
+    let opposite = b.negf(im);
+    let mut next = Vec::with_capacity(sums.len());
+    for (sums, others) in
+        [(real_sums, [(re, real), (opposite, imaginary)]), (imaginary_sums, [(re, imaginary), (im, real)])]
+    {
+        for (at, &sum) in sums.iter().enumerate() {
+            next.push(others.iter().fold(sum, |sum, (element, row)| add_product(b, *element, row[at], sum)));
+        }
+    }
+    next
 }
 
 /// `a * b + sum`, rounded once where it is rounded.

@@ -34,11 +34,24 @@ impl Source<'_> {
     pub fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
         let index = b.apply_indexing(&self.operand.at, &point);
         let value = b.call_subgraph(&self.function, &index, &[])[0];
-        convert(b, self.operand.element, self.factor, value)
+        if self.operand.element.is_complex() { value } else { convert(b, self.operand.element, self.factor, value) }
+    }
+
+    /// The tensor with an element. Of a complex one real and imaginary part are half of the last dimension apart, so that both
+    /// lie as real elements do.
+    pub fn insert(&self, b: &mut FunctionBuilder, element: Value, tensor: Value, place: &[Value]) -> Value {
+        let Some((&last, before)) = place.split_last().filter(|_| self.operand.element.is_complex()) else {
+            return b.insert(element, tensor, place);
+        };
+        let (re, im) = (b.re(element), b.im(element));
+        let half = half_row(b, tensor);
+        let tensor = b.insert(re, tensor, place);
+        let last = b.addi(last, half);
+        b.insert(im, tensor, &[before, &[last]].concat())
     }
 
     /// The element at a place of the part.
-    fn element_of(&self, b: &mut FunctionBuilder, part: &Part, line: Value, step: Value) -> Value {
+    pub fn element_of(&self, b: &mut FunctionBuilder, part: &Part, line: Value, step: Value) -> Value {
         let (line, step) = (b.addi(part.line, line), b.addi(part.step, step));
         self.element(b, [part.batch, line, step])
     }
@@ -49,7 +62,7 @@ impl Source<'_> {
         each(b, part.lines, tensor, |b, line, tensor| {
             each(b, part.steps, tensor, |b, step, tensor| {
                 let element = self.element_of(b, part, line, step);
-                b.insert(element, tensor, &[zero, line, step])
+                self.insert(b, element, tensor, &[zero, line, step])
             })
         })
     }
@@ -71,7 +84,7 @@ impl Source<'_> {
             let first = b.muli(panel, width);
             let rest = b.subi(part.lines, first);
             let part = Part { line: b.addi(part.line, first), lines: b.minsi(rest, width), ..*part };
-            self.turn(b, tiles, &part, panel, [tensors[0], tensors[1]]).to_vec()
+            self.turn_columns(b, tiles, &part, panel, [tensors[0], tensors[1]]).to_vec()
         });
         [packed[0], packed[1]]
     }
@@ -88,7 +101,7 @@ impl Source<'_> {
                 each(b, count, tensor, |b, line, tensor| {
                     let number = b.addi(first, line);
                     let element = self.element_of(b, part, number, step);
-                    b.insert(element, tensor, &[panel, step, line])
+                    self.insert(b, element, tensor, &[panel, step, line])
                 })
             };
             let tensor = each(b, full, tensor, |b, panel, tensor| {
@@ -98,69 +111,12 @@ impl Source<'_> {
             if is_even { tensor } else { copied(b, full, after, over, tensor) }
         })
     }
-
-    /// A register tile's columns, whose steps lie side by side: as many columns as a register has lanes are copied, then
-    /// squares of them turned.
-    fn turn(
-        &self,
-        b: &mut FunctionBuilder,
-        tiles: &Tiles,
-        part: &Part,
-        panel: Value,
-        [tensor, turned]: [Value; 2],
-    ) -> [Value; 2] {
-        let (zero, one, lanes) = (b.index(0), b.index(1), b.index(tiles.lanes));
-        let groups = b.ceildivsi(part.lines, lanes);
-        let written = b.scf_for(zero, groups, one, &[tensor, turned], |b, group, tensors| {
-            let first = b.muli(group, lanes);
-            let rest = b.subi(part.lines, first);
-            let count = b.minsi(rest, lanes);
-            let own = Part { line: b.addi(part.line, first), ..*part };
-            let turned = each(b, count, tensors[1], |b, line, turned| {
-                each(b, part.steps, turned, |b, step, turned| {
-                    let element = self.element_of(b, &own, line, step);
-                    b.insert(element, turned, &[line, step])
-                })
-            });
-            let tensor = b.scf_for(zero, part.steps, lanes, &[tensors[0]], |b, step, tensor| {
-                let square: Vec<Value> = (0..tiles.lanes)
-                    .map(|line| {
-                        let line = b.index(line);
-                        b.vector_read(turned, &[line, step], tiles.lanes)
-                    })
-                    .collect();
-                let mut tensor = tensor[0];
-                for (number, row) in transposed(b, square).into_iter().enumerate() {
-                    let number = b.index(number as i64);
-                    let step = b.addi(step, number);
-                    tensor = b.vector_write(row, tensor, &[panel, step, first]);
-                }
-                vec![tensor]
-            });
-            vec![tensor[0], turned]
-        });
-        [written[0], written[1]]
-    }
 }
 
-/// The columns of a square whose rows are given: blocks beside the diagonal change places, ever smaller ones.
-fn transposed(b: &mut FunctionBuilder, mut rows: Vec<Value>) -> Vec<Value> {
-    let lanes = rows.len() as i64;
-    let mut distance = lanes / 2;
-    while distance > 0 {
-        let low: Vec<i64> =
-            (0..lanes).map(|lane| if lane & distance == 0 { lane } else { lanes + lane - distance }).collect();
-        let high: Vec<i64> =
-            (0..lanes).map(|lane| if lane & distance == 0 { lane + distance } else { lanes + lane }).collect();
-        for row in (0..lanes).filter(|row| row & distance == 0) {
-            let (upper, lower) = (row as usize, (row + distance) as usize);
-            let pair = [rows[upper], rows[lower]];
-            rows[upper] = b.vector_shuffle(pair[0], pair[1], &low);
-            rows[lower] = b.vector_shuffle(pair[0], pair[1], &high);
-        }
-        distance /= 2;
-    }
-    rows
+/// How far apart in a tensor's rows the parts of a complex number are.
+pub fn half_row(b: &mut FunctionBuilder, tensor: Value) -> Value {
+    let row = b.type_of(tensor).dims().last().copied().unwrap_or_default();
+    b.index(row / 2)
 }
 
 /// `for i in 0..count` over one tensor.

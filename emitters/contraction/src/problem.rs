@@ -29,7 +29,8 @@ pub struct Problem {
     pub sizes: Sizes,
     /// The type that products are summed in.
     pub sum: ElementType,
-    /// The type that they are made in, and in which [`Problem::most_together`] of them are added up.
+    /// The type that they are made in, and in which [`Problem::most_together`] of them are added up; of complex numbers that
+    /// of their parts.
     pub factor: ElementType,
     /// The dot's own.
     pub result: ElementType,
@@ -61,7 +62,7 @@ impl Problem {
     /// Products that are added up in the type of the factors: processors multiply floats faster than integers of 32 bits, and
     /// so many products of bytes are whole numbers that an `f32` holds.
     pub fn most_together(&self) -> i64 {
-        if self.factor == self.sum { self.sizes.steps } else { self.sizes.steps.min(EXACT_PRODUCTS) }
+        if self.factor == self.sum.real_part() { self.sizes.steps } else { self.sizes.steps.min(EXACT_PRODUCTS) }
     }
 
     /// # Errors
@@ -111,14 +112,14 @@ impl Analysis for Problem {
         if let Some((from, to)) = ways.into_iter().find(|&(from, to)| !convert::is_possible(from, to)) {
             return Err(Decline::at(instruction, format!("{from} as {to} is not converted while packing")));
         }
-        if sum == ElementType::Pred || sum.is_complex() {
-            return Err(Decline::at(instruction, format!("products of {sum} are not multiplied as vectors")));
+        if sum == ElementType::Pred {
+            return Err(Decline::at(instruction, "products of pred are not multiplied as vectors"));
         }
         let roots = roots(outputs, &of_dot)?;
         let is_byte = |operand: &Operand| operand.element.is_integer() && operand.element.bits() <= 8;
         let factor = match is_byte(&left) && is_byte(&right) && sum == ElementType::S32 {
             true => ElementType::F32,
-            false => sum,
+            false => sum.real_part(),
         };
         Ok(Problem { dot, operands: [left, right], sizes, sum, factor, result, roots })
     }

@@ -10,7 +10,9 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
+use crate::micro::{Micro, MicroKernel, TILE_LINES};
 use crate::problem::{Problem, Roots, Sizes};
+use crate::turn::Squares;
 
 const TILE_M: &str = "tile_m";
 const TILE_N: &str = "tile_n";
@@ -35,6 +37,16 @@ pub const SKEW_BYTES: i64 = 64;
 const BLOCKS_PER_CORE: i64 = 8;
 /// Products of a block that is worth a turn of its own.
 const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
+/// The same in tile registers, which multiply sixteen times as fast.
+const PRODUCTS_PER_BLOCK_OF_TILES: i64 = 1 << 27;
+/// Products of a cycle in vector registers, for each lane, and in tile registers, for each step of a tile.
+const PRODUCTS_PER_LANE: i64 = 2;
+const PRODUCTS_PER_TILE_STEP: i64 = 16;
+/// Bytes of a line of steps that tile registers take one after another: a register tile's lines of both operands stay in the
+/// nearest cache.
+const TILE_LINE_BYTES: i64 = 512;
+/// Columns of a tile that tile registers multiply.
+const TILE_COLUMNS: i64 = 256;
 /// Products from which every core is worth waking.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
 
@@ -45,6 +57,8 @@ pub enum LeftForm {
     Lines,
     /// Packed `[register tile, step, row]`, for all rows of the tile.
     Panels,
+    /// As lines, of groups of steps that are turned.
+    Groups,
     /// Computed where they are multiplied, which happens once.
     InPlace,
 }
@@ -52,7 +66,8 @@ pub enum LeftForm {
 /// Everything that is chosen.
 #[derive(Clone, Debug)]
 pub struct Tiles {
-    /// Elements of a register.
+    pub micro: Micro,
+    /// Elements of a register, or columns of sums in a tile register.
     pub lanes: i64,
     /// Registers of a row of the register tile.
     pub vectors: i64,
@@ -83,7 +98,11 @@ impl Tiles {
     /// # Errors
     /// If a knob has an impossible value, or the tiles do not fit.
     pub fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
-        let mut tiles = Tiles::of_registers(problem, device);
+        let micro = Micro::of(problem, device);
+        let mut tiles = match micro.kernel {
+            MicroKernel::Vectors => Tiles::of_registers(problem, device, micro),
+            MicroKernel::Tiles => Tiles::of_tile_registers(problem, micro),
+        };
         let Sizes { rows, columns, steps, .. } = tiles.sizes;
         let (width, height) = (tiles.width(), tiles.height);
         let most = tiles.spread(device);
@@ -92,18 +111,27 @@ impl Tiles {
         let wanted_n = knobs.knob(TILE_N, 1..=up(columns, width))?;
         tiles.tile_m = up(wanted_m.unwrap_or(most[0]), height);
         tiles.tile_n = up(wanted_n.unwrap_or(most[1]), width);
-        let line = if tiles.is_unpacked { UNPACKED_STEPS } else { (LINE_BYTES / tiles.bytes).max(1) };
+        let line = match micro.kernel {
+            MicroKernel::Tiles => TILE_LINE_BYTES / micro.bytes(),
+            MicroKernel::Vectors if tiles.is_unpacked => UNPACKED_STEPS,
+            MicroKernel::Vectors => (LINE_BYTES / micro.bytes()).max(1),
+        };
         let chunks = ceil_div(steps, line);
-        let wanted_k = knobs.knob(TILE_K, 1..=problem.most_together())?;
-        tiles.tile_k = wanted_k.unwrap_or(ceil_div(steps, chunks));
+        let wanted_k = knobs.knob(TILE_K, 1..=tiles.whole_steps(tiles.most_together(problem)))?;
+        tiles.tile_k = tiles.whole_steps(wanted_k.unwrap_or(ceil_div(steps, chunks)));
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.stays = tiles.stays_packed(limit);
-        if tiles.stays && tiles.left == LeftForm::Lines && columns <= width {
+        let is_once = micro.kernel == MicroKernel::Vectors && micro.planes == 1 && columns <= width;
+        if tiles.stays && tiles.left == LeftForm::Lines && is_once {
             tiles.left = LeftForm::InPlace;
             tiles.tile_k = wanted_k.unwrap_or(problem.most_together());
         }
         // Whoever asks for a size gets it, or an error.
         let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
+        if can_m && tiles.keeps_sums() {
+            // No more than there is room for.
+            tiles.tile_m = tiles.tile_m.min(up((limit / (tiles.tile_n * tiles.bytes)).max(1), height));
+        }
         while tiles.shared_bytes() > limit {
             match () {
                 _ if can_m && tiles.tile_m > height && (tiles.tile_m >= tiles.tile_n || !can_n) => {
@@ -133,24 +161,29 @@ impl Tiles {
     }
 
     /// The register tile: as large as the registers hold with the operands beside it.
-    fn of_registers(problem: &Problem, device: &DeviceDescription) -> Tiles {
+    fn of_registers(problem: &Problem, device: &DeviceDescription, micro: Micro) -> Tiles {
         let sizes = problem.sizes;
-        let bytes = problem.sum.byte_size() as i64;
+        let bytes = problem.sum.real_part().byte_size() as i64;
+        let planes = micro.planes;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
         let registers = i64::from(device.registers.max(16));
         let [left, right] = &problem.operands;
         let needed = ceil_div(sizes.columns, lanes);
-        let usual = if left.runs_along_steps { VECTORS } else { VECTORS_BY_STEPS };
+        let usual = match left.runs_along_steps {
+            _ if planes > 1 => 1,
+            true => VECTORS,
+            false => VECTORS_BY_STEPS,
+        };
         // Beside the sums: a row of the right operand, an element of the left one, one to spare.
-        let rows_beside = |vectors: i64| ((registers - vectors - 1) / vectors).max(1);
+        let rows_beside = |vectors: i64| ((registers - (vectors + 1) * planes) / (vectors * planes)).max(1);
         let tall = |vectors: i64| {
-            let most = rows_beside(vectors).min(rows_beside(VECTORS));
+            let most = if planes > 1 { rows_beside(vectors) } else { rows_beside(vectors).min(rows_beside(VECTORS)) };
             if left.runs_along_steps { most } else { MOST_LINES.min(most) }
         };
         let (vectors, height) = match tall(usual) {
             // Few rows: more registers in each.
             most if sizes.rows * 2 <= most => {
-                let wide = ((registers - 1) / (sizes.rows + 1)).min(MOST_VECTORS);
+                let wide = ((registers - planes) / ((sizes.rows + 1) * planes)).min(MOST_VECTORS);
                 (wide.min(needed).max(1), sizes.rows)
             }
             _ => {
@@ -166,9 +199,11 @@ impl Tiles {
         let is_unpacked = sizes.rows <= height
             && right.rows_of.is_some()
             && right.element == problem.factor
+            && planes == 1
             && sizes.columns % (vectors * lanes) == 0;
         let (tile_m, tile_n, tile_k, share, grid) = (height, vectors * lanes, 1, 1, [1, 1]);
         Tiles {
+            micro,
             lanes,
             vectors,
             height,
@@ -186,11 +221,55 @@ impl Tiles {
         }
     }
 
+    /// Two tiles of sums by two, which with two of each operand are all tile registers; fewer where lines are few.
+    fn of_tile_registers(problem: &Problem, micro: Micro) -> Tiles {
+        let Sizes { rows, columns, .. } = problem.sizes;
+        let beside = |lines: i64| if lines <= TILE_LINES { 1 } else { 2 };
+        let (vectors, height) = (beside(columns), beside(rows) * TILE_LINES);
+        Tiles {
+            micro,
+            lanes: TILE_LINES,
+            vectors,
+            height,
+            tile_m: height,
+            tile_n: vectors * TILE_LINES,
+            tile_k: 1,
+            share: 1,
+            grid: [1, 1],
+            sizes: problem.sizes,
+            bytes: problem.sum.byte_size() as i64,
+            left: if problem.operands[0].runs_along_steps { LeftForm::Lines } else { LeftForm::Groups },
+            turns: problem.operands[1].runs_along_steps,
+            is_unpacked: false,
+            stays: false,
+        }
+    }
+
+    /// Products that are added up before they are sums.
+    fn most_together(&self, problem: &Problem) -> i64 {
+        if self.micro.is_of_tiles() { self.sizes.steps } else { problem.most_together() }
+    }
+
+    /// So many steps, in whole tiles if these are multiplied.
+    fn whole_steps(&self, steps: i64) -> i64 {
+        if self.micro.is_of_tiles() { self.in_registers(steps) } else { steps }
+    }
+
+    /// Whether all parts in which steps are taken are multiples of so many.
+    pub fn takes_steps_by(&self, steps: i64) -> bool {
+        self.sizes.steps % steps == 0 && (self.tile_k % steps == 0 || self.chunks() == 1)
+    }
+
+    /// Whether no tile of steps is filled up with zeros.
+    pub fn has_whole_tiles_of_steps(&self) -> bool {
+        self.sizes.steps % self.micro.tile_steps() == 0
+    }
+
     /// Whether all steps of a tile's columns can be packed at once, which leaves room for no sums but those of one
     /// register tile's rows. Then rows are read to their end one after another, and no sums are kept meanwhile.
     fn stays_packed(&self, limit: i64) -> bool {
         !self.is_unpacked
-            && self.left == LeftForm::Lines
+            && matches!(self.left, LeftForm::Lines | LeftForm::Groups)
             && Tiles { stays: true, ..self.clone() }.shared_bytes() <= limit
     }
 
@@ -202,9 +281,13 @@ impl Tiles {
         let cores = i64::from(device.core_count);
         let products = self.products();
         let least = if products >= PRODUCTS_FOR_ALL_CORES { cores } else { 1 };
-        let wanted = (products / PRODUCTS_PER_BLOCK).clamp(least, cores * BLOCKS_PER_CORE);
-        let most = (TILE_BYTES / self.bytes).max(1);
-        let mut parts = [ceil_div(rows, most.max(units[0])), ceil_div(columns, most.max(units[1]))];
+        let (of_block, most) = match self.micro.kernel {
+            MicroKernel::Vectors => (PRODUCTS_PER_BLOCK, [(TILE_BYTES / self.bytes).max(1); 2]),
+            // All rows: what is packed of the right operand is used for them.
+            MicroKernel::Tiles => (PRODUCTS_PER_BLOCK_OF_TILES, [rows, TILE_COLUMNS]),
+        };
+        let wanted = (products / of_block).clamp(least, cores * BLOCKS_PER_CORE);
+        let mut parts = [ceil_div(rows, most[0].max(units[0])), ceil_div(columns, most[1].max(units[1]))];
         let size = |parts: [i64; 2], side: usize| ceil_div(panels[side], parts[side]) * units[side];
         while batch * parts[0] * parts[1] < wanted {
             let longer = usize::from(size(parts, 1) > size(parts, 0));
@@ -255,13 +338,19 @@ impl Tiles {
     }
 
     /// Elements that make lines longer than a power of two.
-    fn skew(&self) -> i64 {
-        SKEW_BYTES / self.bytes
+    fn skew(&self, bytes: i64) -> i64 {
+        SKEW_BYTES / bytes
     }
 
     /// Whole registers of so many steps.
     fn in_registers(&self, steps: i64) -> i64 {
-        ceil_div(steps, self.lanes) * self.lanes
+        let unit = if self.micro.is_of_tiles() { self.micro.tile_steps() } else { self.lanes };
+        ceil_div(steps, unit) * unit
+    }
+
+    /// Elements of a packed row, where each is so many numbers.
+    fn planes(&self, elements: i64) -> i64 {
+        elements * self.micro.planes
     }
 
     /// Steps of the right operand that are packed at once.
@@ -277,39 +366,68 @@ impl Tiles {
     /// Dimensions of the packed left operand, see [`LeftForm`].
     pub fn left_dims(&self) -> [i64; 3] {
         match self.left {
-            LeftForm::Lines => [1, self.height, self.in_registers(self.tile_k) + self.skew()],
+            LeftForm::Lines | LeftForm::Groups => {
+                [1, self.height, self.planes(self.in_registers(self.tile_k) + self.skew(self.micro.bytes()))]
+            }
             LeftForm::Panels => {
-                let skew = ceil_div(self.skew(), self.height);
-                [self.tile_m / self.height, self.tile_k + skew, self.height]
+                let skew = ceil_div(self.skew(self.micro.bytes()), self.height);
+                [self.tile_m / self.height, self.tile_k + skew, self.planes(self.height)]
             }
             LeftForm::InPlace => [1, 1, 1],
         }
     }
 
-    /// Dimensions of the packed right operand: `[register tile, step, column]`; a step more than there are, so that register
-    /// tiles do not begin a power of two apart.
+    /// Dimensions of the packed right operand: `[register tile, step, column]`, groups of steps and of a column's elements for
+    /// tile registers; a step more than there are, so that register tiles do not begin a power of two apart.
     pub fn right_dims(&self) -> [i64; 3] {
         if self.is_unpacked {
-            [1, 1, 1]
-        } else {
-            [self.tile_n / self.width(), self.in_registers(self.packed_steps()) + 1, self.width()]
+            return [1, 1, 1];
+        }
+        let (steps, group) = (self.in_registers(self.packed_steps()), self.micro.group());
+        [self.tile_n / self.width(), steps / group + 1, self.planes(self.width() * group)]
+    }
+
+    /// What is turned in registers.
+    pub fn squares(&self) -> Squares {
+        Squares { size: self.lanes, word: self.micro.group() }
+    }
+
+    /// Steps of columns that are turned at once.
+    pub fn turned_steps(&self) -> i64 {
+        self.in_registers(self.packed_steps().min(LINE_BYTES / self.micro.bytes()))
+    }
+
+    /// Dimensions of the left operand's rows before they are turned: `[panel, group of steps, row]`.
+    pub fn groups_dims(&self) -> [i64; 3] {
+        match self.left {
+            LeftForm::Groups => {
+                let (row, group) = (self.squares().row(), self.micro.group());
+                [self.height / self.lanes, self.in_registers(self.tile_k) / group, row]
+            }
+            _ => [1; 3],
         }
     }
 
-    /// Dimensions of what is turned at once: `[column, step]`.
-    pub fn turned_dims(&self) -> Option<[i64; 2]> {
-        self.turns.then(|| [self.lanes, self.in_registers(self.packed_steps()) + self.skew()])
+    /// Dimensions of what is turned at once: lines `[0, column, step]`.
+    pub fn turned_dims(&self) -> Option<[i64; 3]> {
+        self.turns.then(|| [1, self.lanes, self.planes(self.turned_steps() + self.skew(self.micro.bytes()))])
     }
 
     /// Dimensions of the sums. Those of one register tile's rows are enough where these get all steps one after another.
     pub fn sum_dims(&self) -> [i64; 2] {
-        [if self.keeps_sums() { self.tile_m } else { self.height }, self.tile_n + self.skew()]
+        [if self.keeps_sums() { self.tile_m } else { self.height }, self.planes(self.tile_n + self.skew(self.bytes))]
+    }
+
+    /// How far apart real and imaginary parts of sums are.
+    pub fn sums_apart(&self) -> i64 {
+        self.sum_dims()[1] / self.micro.planes
     }
 
     fn shared_bytes(&self) -> i64 {
         let count = |dims: &[i64]| dims.iter().product::<i64>();
         let turned = self.turned_dims().map_or(0, |dims| count(&dims));
-        (count(&self.left_dims()) + count(&self.right_dims()) + turned + count(&self.sum_dims())) * self.bytes
+        let packed = count(&self.left_dims()) + count(&self.groups_dims()) + count(&self.right_dims()) + turned;
+        packed * self.micro.bytes() + count(&self.sum_dims()) * self.bytes
     }
 
     /// `(tile) -> (batch, first row, first column)`
@@ -343,9 +461,13 @@ impl Tiles {
             configuration: self.configuration(),
             alternatives: self.alternatives(problem, device),
             notes: vec![format!(
-                "{batch} products of {rows} by {steps} by {columns}, {} by {} sums in registers",
+                "{batch} products of {rows} by {steps} by {columns}, {} by {} sums in {}",
                 self.height,
-                self.width()
+                self.width(),
+                match self.micro.kernel {
+                    MicroKernel::Vectors => "registers",
+                    MicroKernel::Tiles => "tile registers",
+                }
             )],
             ..Plan::new(launch, outputs.into_iter().map(|(_, output)| output).collect())
         }
@@ -379,9 +501,14 @@ impl Tiles {
     fn work(&self) -> Work {
         let packed = self.tiles() as f64 * (self.tile_m + self.tile_n) as f64 * self.sizes.steps as f64;
         let unpacked = self.left == LeftForm::InPlace || self.is_unpacked;
+        let at_once = match self.micro.kernel {
+            MicroKernel::Vectors => self.lanes * PRODUCTS_PER_LANE,
+            MicroKernel::Tiles => self.micro.tile_steps() * PRODUCTS_PER_TILE_STEP,
+        };
         Work {
-            additions: self.products() as f64 / self.lanes as f64 / 2.0,
-            tile_bytes: if unpacked { 0.0 } else { packed * self.bytes as f64 },
+            // A product of complex numbers is four.
+            additions: (self.products() * self.micro.planes.pow(2)) as f64 / at_once as f64,
+            tile_bytes: if unpacked { 0.0 } else { packed * self.planes(self.micro.bytes()) as f64 },
             ..Work::default()
         }
     }
@@ -402,7 +529,7 @@ impl Tiles {
             [
                 own.with(TILE_M, scaled(self.tile_m, height, rows, by)),
                 own.with(TILE_N, scaled(self.tile_n, width, columns, by)),
-                own.with(TILE_K, scaled(self.tile_k, 1, problem.most_together(), by)),
+                own.with(TILE_K, scaled(self.tile_k, self.whole_steps(1), self.most_together(problem), by)),
             ]
         });
         let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();

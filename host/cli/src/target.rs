@@ -18,7 +18,10 @@ pub fn parse(name: &str, threads: usize, ptx_version: Option<u32>) -> Result<(Ta
         _ => {
             let target = Target::named(name).ok_or_else(|| unknown(name))?;
             let device = match target.runner() {
-                Some(Runner::Cpu) => fusebox_runtime::describe_cpu(threads),
+                Some(Runner::Cpu) => {
+                    let device = fusebox_runtime::describe_cpu(threads);
+                    DeviceDescription { tile_products: device.tile_products.and(target.tile_products()), ..device }
+                }
                 _ => target.device().clone(),
             };
             (target, device)

@@ -182,6 +182,7 @@ impl Case {
         Executable {
             name: "kernel".into(),
             target: fusebox_runtime::Target::Simt,
+            extensions: Vec::new(),
             code: vec![code],
             kernels: vec![KernelImage {
                 symbol: "kernel".into(),

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use fusebox_core::device::DeviceDescription;
+use fusebox_core::device::{DeviceDescription, TileProducts};
 use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with, verify};
 use fusebox_lowering::{Code, Runner, Stage, Target};
-use fusebox_runtime::{CodeImage, Executable};
+use fusebox_runtime::{CodeImage, Executable, Extension};
 
 use crate::fuse::{BidRecord, Claims};
 use crate::lower::{Lowered, Refused, lower};
@@ -160,7 +160,18 @@ fn assemble(made: &Compilation, options: &Options) -> Result<Executable, Compile
     let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let name = made.fused.name.clone();
     let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());
-    Ok(Executable { name, target, code, kernels, host_ops, allocations, thunks, parameters, result })
+    let extensions = extensions(&made.kernels);
+    Ok(Executable { name, target, extensions, code, kernels, host_ops, allocations, thunks, parameters, result })
+}
+
+/// What kernels need of the processor that not every one has.
+fn extensions(kernels: &[Selected]) -> Vec<Extension> {
+    let used: Vec<TileProducts> = kernels.iter().map(|kernel| TileProducts::used_by(&kernel.functions)).collect();
+    let needed = [
+        (Extension::TilesOfBf16, used.iter().any(|used| used.bf16)),
+        (Extension::TilesOfInt8, used.iter().any(|used| used.int8)),
+    ];
+    needed.into_iter().filter_map(|(extension, is_needed)| is_needed.then_some(extension)).collect()
 }
 
 fn image(code: &Code) -> Result<CodeImage, CompileError> {

@@ -33,6 +33,7 @@ fn context() -> Context {
             mlirGetDialectHandle__complex__(),
             mlirGetDialectHandle__vector__(),
             mlirGetDialectHandle__llvm__(),
+            mlirGetDialectHandle__amx__(),
         ] {
             mlirDialectHandleInsertDialect(dialect, registry);
         }

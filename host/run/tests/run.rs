@@ -16,6 +16,7 @@ fn copy(target: Target) -> Executable {
     Executable {
         name: "copy".into(),
         target,
+        extensions: Vec::new(),
         code: Vec::new(),
         kernels: Vec::new(),
         host_ops: Vec::new(),

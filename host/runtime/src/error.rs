@@ -2,12 +2,23 @@
 
 use thiserror::Error;
 
+use crate::Extension;
+
 /// Why an executable cannot be loaded here.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The target's device is not available.
     #[error("{0}")]
     Device(String),
+    /// The code uses instructions that the processor lacks.
+    #[error(
+        "the program was compiled for a processor with {missing}, which this one does not have or may not use: compile the \
+         module again on this machine, or with `--target cpu,-amx`"
+    )]
+    Processor {
+        /// What it lacks.
+        missing: Extension,
+    },
     /// A code image cannot be linked.
     #[error("code of the executable cannot be loaded: {0}")]
     Object(String),

@@ -1,5 +1,7 @@
 //! The executable: what the compiler hands to the runtime, as plain data.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::nesting::one_deeper;
@@ -12,6 +14,8 @@ pub struct Executable {
     pub name: String,
     /// What it runs on.
     pub target: Target,
+    /// What the code needs of the processor that not every one has.
+    pub extensions: Vec<Extension>,
     /// Machine code; kernels refer to it by index.
     pub code: Vec<CodeImage>,
     /// Kernels; thunks refer to them by index.
@@ -26,6 +30,24 @@ pub struct Executable {
     pub parameters: Vec<Binding>,
     /// The result of the entry computation.
     pub result: Binding,
+}
+
+/// Instructions that not every processor has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Extension {
+    /// Products of tiles of `bf16`.
+    TilesOfBf16,
+    /// Products of tiles of bytes.
+    TilesOfInt8,
+}
+
+impl fmt::Display for Extension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Extension::TilesOfBf16 => "AMX for bf16",
+            Extension::TilesOfInt8 => "AMX for bytes",
+        })
+    }
 }
 
 /// A value of the program's interface and where its leaves stand.

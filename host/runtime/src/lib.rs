@@ -38,7 +38,7 @@ pub mod npz;
 pub use cuda::describe_gpu;
 pub use error::{LoadError, RunError};
 pub use executable::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, HostKernel, HostOp, KernelArgument,
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, Extension, HostKernel, HostOp, KernelArgument,
     KernelImage, Slice, Thunk,
 };
 pub use format::FormatError;

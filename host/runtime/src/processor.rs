@@ -1,9 +1,13 @@
-//! The processor as emitters see it: what Linux and the instruction set tell, the usual where they do not.
+//! The processor as emitters see it: what Linux and the instruction set tell, the usual where they do not. What programs
+//! need of it that not every one has.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
-use fusebox_core::device::DeviceDescription;
+use fusebox_core::device::{DeviceDescription, TileProducts};
 use fusebox_files::SizeLimit;
+
+use crate::{Executable, Extension, LoadError};
 
 /// What Linux knows of the first processor, which is taken to be like the others.
 const PROCESSOR: &str = "/sys/devices/system/cpu/cpu0";
@@ -21,6 +25,7 @@ pub fn describe_cpu(threads: usize) -> DeviceDescription {
         vector_bytes: vector_bytes(),
         register_bytes,
         registers,
+        tile_products: tile_products(),
         cache_line_bytes: cache.as_ref().map_or(usual.cache_line_bytes, |cache| cache.line_bytes),
         core_cache_bytes: cache.map_or(usual.core_cache_bytes, |cache| cache.bytes),
         ..usual
@@ -46,6 +51,69 @@ fn registers() -> (u32, u32) {
         return (32, 16);
     }
     (16, if cfg!(target_arch = "x86_64") { 16 } else { 32 })
+}
+
+/// Products in tile registers, where the processor has them and Linux lets the process use them.
+fn tile_products() -> TileProducts {
+    static KNOWN: OnceLock<TileProducts> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        let has = instructions();
+        if has != TileProducts::default() && asked_for_tiles() { has } else { TileProducts::default() }
+    })
+}
+
+/// What the processor says of itself, in the leaf of extended features.
+#[cfg(target_arch = "x86_64")]
+fn instructions() -> TileProducts {
+    const LEAF: u32 = 7;
+    const BF16: u32 = 1 << 22;
+    const TILE: u32 = 1 << 24;
+    const INT8: u32 = 1 << 25;
+    if std::arch::x86_64::__cpuid(0).eax < LEAF {
+        return TileProducts::default();
+    }
+    let features = std::arch::x86_64::__cpuid_count(LEAF, 0).edx;
+    let has = |feature: u32| features & (TILE | feature) == TILE | feature;
+    TileProducts { bf16: has(BF16), int8: has(INT8) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn instructions() -> TileProducts {
+    TileProducts::default()
+}
+
+/// Asks Linux to keep tile registers for the process's threads, which it does not do unasked: they take 8 KiB. Gives whether it
+/// does.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn asked_for_tiles() -> bool {
+    const ARCH_REQ_XCOMP_PERM: libc::c_int = 0x1023;
+    const XFEATURE_XTILEDATA: libc::c_ulong = 18;
+    // SAFETY: the call takes two numbers and touches no memory of ours; whether it is granted, it returns.
+    unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 }
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+fn asked_for_tiles() -> bool {
+    false
+}
+
+/// Whether this machine has what a program needs of it, which is asked for where it has to be.
+pub(crate) fn check(executable: &Executable) -> Result<(), LoadError> {
+    match executable.extensions.as_slice() {
+        [] => Ok(()),
+        needed => check_extensions(needed, tile_products()),
+    }
+}
+
+fn check_extensions(needed: &[Extension], available: TileProducts) -> Result<(), LoadError> {
+    let is_missing = |extension: &Extension| match extension {
+        Extension::TilesOfBf16 => !available.bf16,
+        Extension::TilesOfInt8 => !available.int8,
+    };
+    match needed.iter().copied().find(is_missing) {
+        None => Ok(()),
+        Some(missing) => Err(LoadError::Processor { missing }),
+    }
 }
 
 #[derive(Debug, PartialEq)]
@@ -95,6 +163,18 @@ mod tests {
         }
         assert_eq!(private_cache(folder.path()), Some(Cache { bytes: 1280 << 10, line_bytes: 64 }));
         assert_eq!(private_cache(&folder.path().join("cache")), None);
+    }
+
+    #[test]
+    fn what_programs_need_is_missed_by_name() {
+        let both = TileProducts { bf16: true, int8: true };
+        assert!(check_extensions(&[Extension::TilesOfBf16, Extension::TilesOfInt8], both).is_ok());
+        assert!(check_extensions(&[], TileProducts::default()).is_ok());
+        let refused = |needed, available| check_extensions(needed, available).unwrap_err().to_string();
+        let bf16 = TileProducts { bf16: true, int8: false };
+        let needs_bytes = refused(&[Extension::TilesOfBf16, Extension::TilesOfInt8], bf16);
+        assert!(needs_bytes.contains("AMX for bytes") && needs_bytes.contains("compile the module again"));
+        assert!(refused(&[Extension::TilesOfBf16], TileProducts::default()).contains("AMX for bf16"));
     }
 
     #[test]

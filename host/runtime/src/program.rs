@@ -9,6 +9,7 @@ use fusebox_routines::{Generator, SharedGenerator};
 use crate::cuda::Cuda;
 use crate::host::Host;
 use crate::host_op::{LoadedHostOp, assemble, check_steps};
+use crate::processor;
 use crate::thunks::Machine;
 use crate::value::describe;
 use crate::{Executable, LoadError, RunError, Target, ThreadOrder};
@@ -38,6 +39,7 @@ impl Program {
     /// If the target is not available here, the code cannot be linked, or memory is short.
     pub fn load(executable: Executable, options: &Options) -> Result<Program, LoadError> {
         executable.check().map_err(LoadError::Object)?;
+        processor::check(&executable)?;
         let generator = SharedGenerator::default();
         let host_ops = executable.host_ops.iter().map(|op| LoadedHostOp::new(op, &generator));
         let host_ops = host_ops.collect::<Result<Vec<_>, _>>()?;

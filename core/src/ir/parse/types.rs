@@ -1,4 +1,5 @@
-//! Types: `index`, `i32`, `f32`, `complex<f32>`, `tensor<4x8xf32>`, `vector<4xf32>`, `!llvm.ptr<3>`.
+//! Types: `index`, `i32`, `f32`, `complex<f32>`, `tensor<4x8xf32>`, `vector<4xf32>`, `!amx.tile<16x32xbf16>`,
+//! `!llvm.ptr<3>`.
 
 use super::tokens::{Read, Token, TokenKind};
 use super::{Parser, at_most};
@@ -47,6 +48,12 @@ impl<'t> Parser<'t> {
                 Type::vector(&dims, element)
             }
             (TokenKind::Word, text) => self.scalar(name, text)?.into(),
+            (TokenKind::Marked, "!amx.tile") => {
+                let (dims, element) = self.shape()?;
+                let dims =
+                    name.known(dims.try_into().ok(), || "a tile has two dimensions, as in `16x32xbf16`".into())?;
+                Type::tile(dims, element)
+            }
             (TokenKind::Marked, "!llvm.ptr") => Type::Pointer(self.address_space()?),
             (TokenKind::Marked, text) if text.starts_with('!') => return unknown(name, text),
             _ => return name.at.fault(format!("expected a type, found {}", name.quoted())),

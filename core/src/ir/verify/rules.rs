@@ -1,6 +1,7 @@
 //! The rule of each operation: its operands, results, attributes and regions.
 
 mod lowered;
+mod tiles;
 mod vectors;
 
 use super::{Verdict, ensure, list};
@@ -23,6 +24,7 @@ pub(crate) fn check(types: &[Type], operation: &Operation) -> Verdict {
     };
     rule.results.iter().try_for_each(|ty| ty.check().map_err(|reason| format!("has a value {reason}")))?;
     rule.number_of_regions()?;
+    rule.tile_registers()?;
     ensure(matches!(operation.attribute("fastmath"), None | Some(Attribute::FastMath(_))), || {
         "has an attribute `fastmath` that is no set of flags, as `#arith.fastmath<contract>`".into()
     })?;
@@ -123,6 +125,12 @@ impl<'f> Rule<'f> {
             OpKind::TransferRead | OpKind::TransferWrite => self.transfer(),
             OpKind::FromElements | OpKind::Broadcast | OpKind::Shuffle | OpKind::Reduction => self.vector(),
             OpKind::VectorExtract | OpKind::VectorInsert => self.lane(),
+            OpKind::TileZero => {
+                let holds = self.operands.is_empty() && matches!(self.results[..], [Type::Tile(..)]);
+                self.ensure(holds, "takes nothing and gives one tile")
+            }
+            OpKind::TileMulF | OpKind::TileMulI => self.tile_product(),
+            OpKind::ReadTile | OpKind::WriteTile => self.tile_transfer(),
             OpKind::For => self.for_loop(),
             OpKind::If => self.if_else(),
             OpKind::While => self.while_loop(),

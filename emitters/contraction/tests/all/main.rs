@@ -12,10 +12,15 @@ use fusebox_conformance::literals::Closeness;
 use fusebox_conformance::{Compiler, Machine, Made, Registry, Target, inputs, literals};
 use fusebox_core::device::DeviceDescription;
 
+/// Registers of 64 bytes, and tile registers where this machine has them.
+fn wide() -> DeviceDescription {
+    let tile_products = Target::cpu().tile_products();
+    DeviceDescription { register_bytes: 64, registers: 32, tile_products, ..DeviceDescription::cpu(2) }
+}
+
 /// Processors whose registers differ.
 fn machines() -> [Machine; 2] {
-    let wide = DeviceDescription { register_bytes: 64, registers: 32, ..DeviceDescription::cpu(2) };
-    [Machine::cpu(), Machine::new(Target::cpu(), wide)]
+    [Machine::cpu(), Machine::new(Target::cpu(), wide())]
 }
 
 /// Without the library, which would take some of the products.

@@ -150,6 +150,10 @@ fn all_types() {
         ("s8", "s8", "f32"),
         ("pred", "s8", "s32"),
         ("s4", "s4", "s32"),
+        ("u8", "u8", "u32"),
+        ("f8e5m2fnuz", "bf16", "bf16"),
+        ("c64", "c64", "c64"),
+        ("c128", "c128", "c128"),
     ] {
         for steps in [[1, 0], [0, 1]] {
             let dims = |step: i64, lines: i64| if step == 0 { [40, lines] } else { [lines, 40] };
@@ -157,6 +161,25 @@ fn all_types() {
             let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
             let product = Product { left: (left, &lhs), right: (right, &rhs), result, batch: [&[], &[]], steps };
             contracts(&product.text());
+        }
+    }
+}
+
+/// One row, few rows, few columns; tiles over some steps at a time.
+#[test]
+fn complex_numbers_of_all_forms() {
+    for sizes in [[1, 70, 90], [3, 70, 90], [90, 70, 2], [50, 1100, 21], [7, 30, 17]] {
+        contracts(&plain("c64", sizes));
+    }
+}
+
+/// As many rows, columns and steps as make whole tiles, more, fewer; what is packed for all steps, and for some at a time.
+#[test]
+fn tile_registers_of_all_sizes() {
+    for sizes in [[8, 32, 8], [16, 32, 16], [17, 33, 33], [40, 300, 40], [33, 1111, 70], [70, 3000, 330], [32, 65, 100]]
+    {
+        for (element, result) in [("bf16", "f32"), ("s8", "s32")] {
+            contracts(&plain(element, sizes).replace(&format!("d = {element}"), &format!("d = {result}")));
         }
     }
 }
@@ -170,7 +193,8 @@ fn what_is_left_to_others() {
         plain("f32", [1, 9000, 1]),
         plain("f32", [300, 70, 1]),
         plain("f32", [40, 0, 40]),
-        plain("c64", [20, 20, 20]),
+        plain("c64", [20, 20, 20]).replace("y = c64", "y = f32"),
+        plain("c64", [20, 20, 20]).replace("d = c64", "d = f32"),
         plain("pred", [20, 20, 20]),
     ] {
         assert_eq!(makers(&exact(&text)), ["loop", "loop"], "{text}");

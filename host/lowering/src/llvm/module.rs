@@ -73,6 +73,12 @@ impl Module {
         Some(Ty(ty))
     }
 
+    /// What a tile register holds.
+    pub(crate) fn tile(&self) -> Ty {
+        // SAFETY: the context is alive.
+        unsafe { Ty(LLVMX86AMXTypeInContext(self.context)) }
+    }
+
     pub(crate) fn void(&self) -> Ty {
         // SAFETY: the context is alive.
         unsafe { Ty(LLVMVoidTypeInContext(self.context)) }

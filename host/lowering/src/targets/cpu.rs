@@ -1,11 +1,20 @@
 //! The processor this runs on.
 
-use fusebox_core::device::DeviceDescription;
+use fusebox_core::device::{DeviceDescription, TileProducts};
 
 use super::{Atomics, Backend, Family, Form, Runner, TargetInfo};
 use crate::{llvm, optimize};
 
-pub(super) const FAMILY: Family = Family { names: "cpu", named: |name| (name == "cpu").then(info) };
+pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx", named };
+
+/// The processor without what follows in LLVM's notation: as it is, or as others are that lack it.
+fn named(name: &str) -> Option<TargetInfo> {
+    match name {
+        "cpu" => Some(info()),
+        "cpu,-amx" => Some(TargetInfo { tile_products: TileProducts::default(), ..info() }),
+        _ => None,
+    }
+}
 
 pub(super) fn info() -> TargetInfo {
     TargetInfo {
@@ -34,6 +43,7 @@ pub(super) fn info() -> TargetInfo {
         converts_f16: llvm::host_has("f16c"),
         converts_bf16: false,
         makes_short_nans: true,
+        tile_products: TileProducts { bf16: llvm::host_has("amx-bf16"), int8: llvm::host_has("amx-int8") },
         fused_multiply_add: llvm::host_has("fma"),
         most_copies: 32,
         warp: 1,

@@ -8,7 +8,7 @@ mod simt;
 use std::fmt;
 use std::sync::Arc;
 
-use fusebox_core::device::DeviceDescription;
+use fusebox_core::device::{DeviceDescription, TileProducts};
 use fusebox_core::ir::Float;
 
 use crate::Code;
@@ -78,6 +78,11 @@ impl Target {
         &self.0.device
     }
 
+    /// What it multiplies in tile registers.
+    pub fn tile_products(&self) -> TileProducts {
+        self.0.tile_products
+    }
+
     /// What executes its code; `None` if nothing here does, and it compiles to assembly only.
     pub fn runner(&self) -> Option<Runner> {
         self.0.runner
@@ -145,6 +150,8 @@ pub(crate) struct TargetInfo {
     pub(crate) converts_bf16: bool,
     /// Whether the NaN that arithmetic makes of numbers has zeros in the lower half of its bits.
     pub(crate) makes_short_nans: bool,
+    /// What it multiplies in tile registers.
+    pub(crate) tile_products: TileProducts,
     /// Whether multiply-add is one instruction.
     pub(crate) fused_multiply_add: bool,
     /// Most copies of a body that unrolling the loops around it makes. Short loops in the way of one that can be
@@ -245,6 +252,7 @@ fn gpu() -> TargetInfo {
         tile_alignment: 16,
         converts_f16: true,
         makes_short_nans: false,
+        tile_products: TileProducts::default(),
         fused_multiply_add: true,
         most_copies: 8,
         warp: 32,

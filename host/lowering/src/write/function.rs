@@ -98,7 +98,9 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
             ReportAccess | ReportIndex | ReportTurn | ReportDivision => return self.report(op),
             Constant => self.constant(op)?,
             ThreadId | BlockId => self.id(op)?,
+            Load if self.source.type_of(op.result()).as_tile().is_some() => self.load_tile(op)?,
             Load => self.load(op)?,
+            TileZero | TileMulF | TileMulI => self.tile_operation(op)?,
             StackMemory | SharedMemory | ConstantMemory => self.memory(op)?,
             ShuffleDown => self.shuffle_down(op)?,
             FromElements | Broadcast | VectorExtract | VectorInsert | Shuffle | VectorFma | Reduction => {
@@ -214,6 +216,7 @@ impl Translation<'_> {
         let llvm = &self.llvm;
         let known = match ty {
             Type::Pointer(space) => Some(llvm.pointer(*space)),
+            Type::Tile(..) => Some(llvm.tile()),
             Type::Vector(dims, element) => {
                 Some(llvm.vector(self.type_of(&Type::Scalar(*element))?, dims.iter().product::<i64>() as u32))
             }

@@ -56,6 +56,7 @@ impl<'s> Body<'_, '_, 's> {
 
     pub(super) fn effect(&mut self, op: &'s Operation) -> Done {
         match op.kind {
+            OpKind::Store if self.source.type_of(op.operands[0]).as_tile().is_some() => self.store_tile(op),
             OpKind::Store => self.store(op),
             OpKind::Barrier => self.barrier(op),
             OpKind::AtomicCombine => self.atomic_combine(op),

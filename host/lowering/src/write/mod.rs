@@ -7,6 +7,7 @@ mod entry;
 mod function;
 mod memory;
 mod simulator;
+mod tile;
 mod vector;
 
 use std::collections::{BTreeSet, HashMap};
@@ -34,6 +35,8 @@ pub(crate) struct Translation<'t> {
     pub(crate) sites: Vec<String>,
     /// The kernel being written writes past the caches.
     past_caches: bool,
+    /// Rows, and bytes of a row, of the kernel's tile registers.
+    tile_shape: Option<[i64; 2]>,
 }
 
 /// An LLVM function.
@@ -56,6 +59,7 @@ impl<'t> Translation<'t> {
             wanted: BTreeSet::new(),
             sites: Vec::new(),
             past_caches: false,
+            tile_shape: None,
         }
     }
 
@@ -66,6 +70,7 @@ impl<'t> Translation<'t> {
         // Those of the math library, which a text may bring along, are written once for all kernels.
         let callees: Vec<&Function> = callees.iter().filter(|callee| library::symbol(&callee.name).is_none()).collect();
         self.own.clear();
+        self.tile_shape = None;
         for callee in &callees {
             self.declare(callee).map_err(|reason| failed((None, reason)))?;
         }

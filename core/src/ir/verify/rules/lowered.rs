@@ -4,6 +4,9 @@ use super::super::{Verdict, ensure};
 use super::Rule;
 use crate::ir::{Attribute, OpKind, Scalar, Type};
 
+/// More elements than any row in memory has, so that their bytes can be counted.
+const MOST_STRIDE: i64 = 1 << 48;
+
 impl Rule<'_> {
     pub(super) fn lowered(&self) -> Verdict {
         let (operands, results) = (&self.operands[..], &self.results[..]);
@@ -11,16 +14,19 @@ impl Rule<'_> {
             OpKind::Load => {
                 self.place(0)?;
                 self.ensure(
-                    results.len() == 1 && is_stored(results[0]),
+                    results.len() == 1 && (is_stored(results[0]) || results[0].as_tile().is_some()),
                     "takes a pointer and a position, and gives an element",
-                )
+                )?;
+                self.stride(results[0])
             }
             OpKind::Store | OpKind::AtomicStore | OpKind::AtomicCombine => {
                 self.place(1)?;
+                let is_tile = self.operation.kind == OpKind::Store && operands[0].as_tile().is_some();
                 self.ensure(
-                    is_stored(operands[0]) && results.is_empty(),
+                    (is_stored(operands[0]) || is_tile) && results.is_empty(),
                     "takes an element and a place, and gives nothing",
                 )?;
+                self.stride(operands[0])?;
                 if self.operation.kind != OpKind::Store {
                     self.text("threads")?;
                 }
@@ -78,6 +84,14 @@ impl Rule<'_> {
         match self.operation.attribute("complex_part") {
             None => Ok(()),
             Some(_) => self.number("complex_part", |part| (0..2).contains(&part)),
+        }
+    }
+
+    /// How many elements apart the rows of a tile are in memory.
+    fn stride(&self, moved: &Type) -> Verdict {
+        match moved.as_tile() {
+            None => Ok(()),
+            Some(([_, columns], _)) => self.number("stride", |stride| (columns..MOST_STRIDE).contains(&stride)),
         }
     }
 

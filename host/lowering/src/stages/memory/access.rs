@@ -4,7 +4,7 @@ use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use super::{Memory, Slot, Tensor, static_tensor};
-use crate::error::Unsupported;
+use crate::error::{Required, Unsupported};
 use crate::stages::rewrite::{Done, Stage};
 use crate::stages::writer::Attributes;
 
@@ -118,6 +118,36 @@ impl<'s> Memory<'s, '_> {
         let tensor = self.rewriter.slot(op.operands[1])?;
         self.rewriter.bind(op.result(), tensor);
         Ok(())
+    }
+
+    /// Rows of a tile register, from the tensor's last two dimensions.
+    pub(super) fn read_tile(&mut self, op: &'s Operation) -> Done {
+        let ty = self.rewriter.source.type_of(op.result()).clone();
+        let place = self.place(op, 0, 1)?;
+        let attributes = self.rows_apart(&place, self.rewriter.source.type_of(op.operands[0]))?;
+        let tile = self.out().op(OpKind::Load, &[place.tensor.pointer, place.position], attributes, ty);
+        self.rewriter.bind(op.result(), Slot::Value(tile));
+        Ok(())
+    }
+
+    pub(super) fn write_tile(&mut self, op: &'s Operation) -> Done {
+        let place = self.written_place(op, 1, 1)?;
+        let attributes = self.rows_apart(&place, self.rewriter.source.type_of(op.operands[1]))?;
+        let tile = self.value(op.operands[0])?;
+        self.out().act(OpKind::Store, &[tile, place.tensor.pointer, place.position], attributes);
+        let tensor = self.rewriter.slot(op.operands[1])?;
+        self.rewriter.bind(op.result(), tensor);
+        Ok(())
+    }
+
+    /// Attributes of an access to a tile: rows are as far apart as the tensor's.
+    fn rows_apart(&self, place: &Place, tensor: &Type) -> Done<Attributes> {
+        if place.tensor.known.reported {
+            return Unsupported::because("the simulator has no tile registers");
+        }
+        let (dims, _) = static_tensor(tensor)?;
+        let row = dims.last().copied().required("it is of a tensor without dimensions")?;
+        Ok([attributes_of(place), vec![("stride".into(), Attribute::i64(row))]].concat())
     }
 
     /// As [`Self::place`], of what may be written.

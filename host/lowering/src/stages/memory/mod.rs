@@ -167,6 +167,8 @@ impl<'s> Stage<'s> for Memory<'s, '_> {
             OpKind::Insert | OpKind::PredicatedInsert => self.insert(op),
             OpKind::TransferRead => self.read_row(op),
             OpKind::TransferWrite => self.write_row(op),
+            OpKind::ReadTile => self.read_tile(op),
+            OpKind::WriteTile => self.write_tile(op),
             OpKind::Empty => self.empty(op),
             OpKind::Constant => self.constant(op),
             OpKind::AllocateShared => self.allocate_shared(op),

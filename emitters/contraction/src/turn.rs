@@ -1,0 +1,206 @@
+//! Turning: rows in memory become columns. Squares of words are turned in registers, in two goes over a buffer that the nearest
+//! cache holds: as one piece the shuffles of a square take LLVM longer to compile than all else of a kernel.
+
+use fusebox_core::builder::{FunctionBuilder, Value};
+
+use crate::pack::{Part, Source, each, half_row};
+use crate::tiles::Tiles;
+
+/// Squares that are turned in one go: LLVM's time grows with the depth of what is shuffled.
+const SMALL: i64 = 4;
+
+/// Rows that a register holds the words of, as many as a word has lanes beside it; a word is some neighbouring elements.
+#[derive(Clone, Copy)]
+pub struct Squares {
+    /// Words of a register, and rows of a square.
+    pub size: i64,
+    /// Elements of a word.
+    pub word: i64,
+}
+
+impl Squares {
+    /// Elements of a row.
+    pub fn row(self) -> i64 {
+        self.size * self.word
+    }
+
+    /// Turns squares: row `i` of square `s` is read from `from(s, i)`, and column `i` written to `to(s, i)`. What is read is
+    /// overwritten.
+    pub fn turn(
+        self,
+        b: &mut FunctionBuilder,
+        count: Value,
+        [source, target]: [Value; 2],
+        from: impl Fn(&mut FunctionBuilder, Value, Value) -> Vec<Value>,
+        to: impl Fn(&mut FunctionBuilder, Value, Value) -> Vec<Value>,
+    ) -> [Value; 2] {
+        // Stages exchange blocks beside the diagonal: of half the square, of a quarter, down to single words. Rows that are half
+        // or a quarter of a square apart meet in the first go, the others in the second.
+        let stages = self.size.ilog2();
+        let first = if self.size <= SMALL { 0 } else { stages.div_ceil(2) };
+        let (members, apart) = (1 << first, self.size >> first);
+        let source = match first {
+            0 => source,
+            _ => self.each_part(b, count, apart, source, |b, square, part, tensor| {
+                let rows: Vec<Value> = (0..members).map(|member| b.index(member * apart)).collect();
+                let rows: Vec<Value> = rows.into_iter().map(|row| b.addi(part, row)).collect();
+                let places: Vec<Vec<Value>> = rows.iter().map(|&row| from(b, square, row)).collect();
+                let read = places.iter().map(|place| b.vector_read(tensor, place, self.row())).collect();
+                let turned = self.exchanged(b, read, apart);
+                places.iter().zip(turned).fold(tensor, |tensor, (place, row)| b.vector_write(row, tensor, place))
+            }),
+        };
+        let target = self.each_part(b, count, members, target, |b, square, part, tensor| {
+            let begin = b.index(apart);
+            let begin = b.muli(part, begin);
+            let rows: Vec<Value> = (0..apart).map(|row| b.index(row)).collect();
+            let rows: Vec<Value> = rows.into_iter().map(|row| b.addi(begin, row)).collect();
+            let read = rows
+                .iter()
+                .map(|&row| {
+                    let place = from(b, square, row);
+                    b.vector_read(source, &place, self.row())
+                })
+                .collect();
+            let turned = self.exchanged(b, read, 1);
+            rows.iter().zip(turned).fold(tensor, |tensor, (&row, vector)| {
+                let place = to(b, square, row);
+                b.vector_write(vector, tensor, &place)
+            })
+        });
+        [source, target]
+    }
+
+    /// All parts of all squares in one loop, which is too long to be unrolled.
+    fn each_part(
+        self,
+        b: &mut FunctionBuilder,
+        squares: Value,
+        parts: i64,
+        tensor: Value,
+        body: impl FnOnce(&mut FunctionBuilder, Value, Value, Value) -> Value,
+    ) -> Value {
+        let parts = b.index(parts);
+        let all = b.muli(squares, parts);
+        each(b, all, tensor, |b, number, tensor| {
+            let (square, part) = (b.floordivsi(number, parts), b.remsi(number, parts));
+            body(b, square, part, tensor)
+        })
+    }
+
+    /// Rows that are so far apart, after the stages in which they meet.
+    fn exchanged(self, b: &mut FunctionBuilder, mut rows: Vec<Value>, apart: i64) -> Vec<Value> {
+        let lanes = self.size;
+        let mut between = rows.len() / 2;
+        while between > 0 {
+            let distance = between as i64 * apart;
+            let low = self.of_words(|word| if word & distance == 0 { word } else { lanes + word - distance });
+            let high = self.of_words(|word| if word & distance == 0 { word + distance } else { lanes + word });
+            for upper in (0..rows.len()).filter(|row| row & between == 0) {
+                let pair = [rows[upper], rows[upper + between]];
+                rows[upper] = b.vector_shuffle(pair[0], pair[1], &low);
+                rows[upper + between] = b.vector_shuffle(pair[0], pair[1], &high);
+            }
+            between /= 2;
+        }
+        rows
+    }
+
+    /// The lanes of words.
+    fn of_words(self, word_at: impl Fn(i64) -> i64) -> Vec<i64> {
+        (0..self.size)
+            .flat_map(|at| (0..self.word).map(move |lane| (at, lane)))
+            .map(|(at, lane)| word_at(at) * self.word + lane)
+            .collect()
+    }
+}
+
+impl Source<'_> {
+    /// Rows of the left operand for tile registers, which lie side by side: packed in groups of steps, and turned to lines of
+    /// steps.
+    pub fn turn_rows(
+        &self,
+        b: &mut FunctionBuilder,
+        tiles: &Tiles,
+        part: &Part,
+        [tensor, groups]: [Value; 2],
+    ) -> [Value; 2] {
+        let squares = tiles.squares();
+        let (zero, one, size, row) = (b.index(0), b.index(1), b.index(squares.size), b.index(squares.row()));
+        let groups = self.pack_groups(b, tiles, squares.size, part, groups);
+        let (panels, count) = (b.ceildivsi(part.lines, size), b.ceildivsi(part.steps, row));
+        let turned = b.scf_for(zero, panels, one, &[tensor, groups], |b, panel, tensors| {
+            let first = b.muli(panel, size);
+            let from = |b: &mut FunctionBuilder, square: Value, group: Value| {
+                let begin = b.muli(square, size);
+                vec![panel, b.addi(begin, group), zero]
+            };
+            let to = |b: &mut FunctionBuilder, square: Value, line: Value| {
+                let step = b.muli(square, row);
+                vec![zero, b.addi(first, line), step]
+            };
+            let [groups, tensor] = squares.turn(b, count, [tensors[1], tensors[0]], from, to);
+            vec![tensor, groups]
+        });
+        [turned[0], turned[1]]
+    }
+
+    /// A register tile's columns, whose steps lie side by side: as many columns as a register has lanes are copied, some steps
+    /// at a time, and turned.
+    pub fn turn_columns(
+        &self,
+        b: &mut FunctionBuilder,
+        tiles: &Tiles,
+        part: &Part,
+        panel: Value,
+        [tensor, turned]: [Value; 2],
+    ) -> [Value; 2] {
+        let squares = tiles.squares();
+        let (zero, one, lanes, row) = (b.index(0), b.index(1), b.index(squares.size), b.index(squares.row()));
+        let (word, chunk) = (b.index(squares.word), b.index(tiles.turned_steps()));
+        let groups = b.ceildivsi(part.lines, lanes);
+        let written = b.scf_for(zero, groups, one, &[tensor, turned], |b, group, tensors| {
+            let first = b.muli(group, lanes);
+            let rest = b.subi(part.lines, first);
+            let lines = b.minsi(rest, lanes);
+            let column = b.muli(first, word);
+            b.scf_for(zero, part.steps, chunk, tensors, |b, step, tensors| {
+                let rest = b.subi(part.steps, step);
+                let own = Part {
+                    batch: part.batch,
+                    line: b.addi(part.line, first),
+                    lines,
+                    step: b.addi(part.step, step),
+                    steps: b.minsi(rest, chunk),
+                };
+                let turned = self.copy_lines(b, &own, tensors[1]);
+                let turned = self.clear_rest_of_lines(b, tiles, &own, turned);
+                let count = b.ceildivsi(own.steps, row);
+                let begin = b.floordivsi(step, word);
+                let [mut turned, mut tensor] = [turned, tensors[0]];
+                // Each part of complex numbers by itself.
+                for plane in 0..tiles.micro.planes {
+                    let apart = |b: &mut FunctionBuilder, tensor: Value, at: Value| match plane {
+                        0 => at,
+                        _ => {
+                            let half = half_row(b, tensor);
+                            b.addi(at, half)
+                        }
+                    };
+                    let from = |b: &mut FunctionBuilder, square: Value, line: Value| {
+                        let step = b.muli(square, row);
+                        vec![zero, line, apart(b, turned, step)]
+                    };
+                    let to = |b: &mut FunctionBuilder, square: Value, line: Value| {
+                        let group = b.muli(square, lanes);
+                        let group = b.addi(begin, group);
+                        vec![panel, b.addi(group, line), apart(b, tensor, column)]
+                    };
+                    [turned, tensor] = squares.turn(b, count, [turned, tensor], from, to);
+                }
+                vec![tensor, turned]
+            })
+        });
+        [written[0], written[1]]
+    }
+}

@@ -1,0 +1,75 @@
+//! Tile registers: intrinsics for which LLVM chooses registers and configures their shapes.
+
+use fusebox_core::ir::{OpKind, Operation, Scalar, Value};
+
+use super::function::Body;
+use crate::error::{Required, Unsupported};
+use crate::llvm::Val;
+use crate::stages::Done;
+
+impl<'s> Body<'_, '_, 's> {
+    /// Rows of a tile and bytes of a row, as intrinsics take them. All tiles of a kernel have one shape: registers are configured
+    /// before they are used, and of those that are left for another shape LLVM may find too few, which ends the program.
+    fn shape_of(&mut self, tile: Value) -> Done<[Val; 2]> {
+        let ([rows, columns], element) = self.source.type_of(tile).as_tile().required("it has no tile")?;
+        let available = self.translation.target.tile_products;
+        if !(available.bf16 || available.int8) {
+            return Unsupported::because("the target has no tile registers");
+        }
+        let shape = [rows, columns * element.byte_size() as i64];
+        if *self.translation.tile_shape.get_or_insert(shape) != shape {
+            return Unsupported::because("tile registers of a kernel have as many rows each, of as many bytes");
+        }
+        let llvm = self.llvm();
+        Ok(shape.map(|size| llvm.const_int(llvm.int(16), size)))
+    }
+
+    pub(super) fn tile_operation(&mut self, op: &'s Operation) -> Done<Val> {
+        let [rows, bytes] = self.shape_of(op.result())?;
+        if op.kind == OpKind::TileZero {
+            return Ok(self.llvm().call_intrinsic("llvm.x86.tilezero.internal", &[], &[rows, bytes]));
+        }
+        let [_, steps] = self.shape_of(op.operands[0])?;
+        let available = self.translation.target.tile_products;
+        let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());
+        let (name, is_available) = match (op.kind, is_unsigned) {
+            (OpKind::TileMulF, _) => ("llvm.x86.tdpbf16ps.internal", available.bf16),
+            (_, [false, false]) => ("llvm.x86.tdpbssd.internal", available.int8),
+            (_, [false, true]) => ("llvm.x86.tdpbsud.internal", available.int8),
+            (_, [true, false]) => ("llvm.x86.tdpbusd.internal", available.int8),
+            (_, [true, true]) => ("llvm.x86.tdpbuud.internal", available.int8),
+        };
+        if !is_available {
+            return Unsupported::because("the target has no instruction for it");
+        }
+        let operands = self.operands(op)?;
+        let (&[left, right], &[sum]) = operands.split_at(2.min(operands.len())) else {
+            return Unsupported::because("it takes three tiles");
+        };
+        Ok(self.llvm().call_intrinsic(name, &[], &[rows, bytes, steps, sum, left, right]))
+    }
+
+    pub(super) fn load_tile(&mut self, op: &'s Operation) -> Done<Val> {
+        let [rows, bytes] = self.shape_of(op.result())?;
+        let (pointer, stride) = self.rows_of_tile(op, 0, op.result())?;
+        Ok(self.llvm().call_intrinsic("llvm.x86.tileloadd64.internal", &[], &[rows, bytes, pointer, stride]))
+    }
+
+    pub(super) fn store_tile(&mut self, op: &'s Operation) -> Done {
+        let [rows, bytes] = self.shape_of(op.operands[0])?;
+        let (pointer, stride) = self.rows_of_tile(op, 1, op.operands[0])?;
+        let tile = self.value(op.operands[0])?;
+        self.llvm().call_intrinsic("llvm.x86.tilestored64.internal", &[], &[rows, bytes, pointer, stride, tile]);
+        Ok(())
+    }
+
+    /// Where the first row is, at the operands from `at` on, and how many bytes rows are apart.
+    fn rows_of_tile(&mut self, op: &Operation, at: usize, tile: Value) -> Done<(Val, Val)> {
+        let size = self.source.type_of(tile).element().byte_size() as i64;
+        let element = self.translation.type_of(&Scalar::Int(8 * size as u32).into())?;
+        let address = self.address_of(op, at, element)?;
+        let stride = op.integer("stride").and_then(|stride| stride.checked_mul(size)).required("it has no stride")?;
+        let llvm = self.llvm();
+        Ok((address.pointer, llvm.const_int(llvm.int(64), stride)))
+    }
+}
