@@ -10,6 +10,7 @@
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
 //! multiply.rs  the loop in registers
+//! gpu          the same in blocks of many threads
 //! ```
 
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ mod bid;
 mod claim;
 mod convert;
 mod emit;
+mod gpu;
 mod multiply;
 mod operand;
 mod pack;
@@ -35,6 +37,8 @@ fusebox_core::emitters! {
     kind: "contraction",
     heroes: [Opcode::Dot] => claim::claim,
     "contraction" => Tiled,
+    "block-contraction" => gpu::Tiled,
+    "thin-contraction" => gpu::FewVectors,
 }
 
 /// Tiles of the result, each over all steps.

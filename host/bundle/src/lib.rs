@@ -45,6 +45,8 @@ pub const ORDER: &[&str] = &[
     "line-transpose",
     "panel-transpose",
     "contraction",
+    "block-contraction",
+    "thin-contraction",
 ];
 
 /// Makes the bundled emitters, in [`ORDER`].

@@ -3,6 +3,7 @@
 
 mod bids;
 mod fusions;
+mod gpu;
 mod of_plans;
 mod products;
 mod random;

@@ -1,0 +1,35 @@
+//! Products in blocks of many threads.
+//!
+//! ```text
+//! grid.rs      tiles of the results -> blocks
+//! fill.rs      operands -> tiles in shared memory
+//! pipeline.rs  the loop over steps: one part is multiplied while the next is read
+//! tiled.rs     tiles multiplied number by number
+//! thin.rs      few vectors, from memory to registers
+//! results.rs   sums -> results
+//! ```
+
+mod fill;
+mod grid;
+mod pipeline;
+mod results;
+mod thin;
+mod tiled;
+
+pub use thin::FewVectors;
+pub use tiled::Tiled;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Configuration;
+
+use self::tiled::Tiles;
+use crate::problem::{Problem, Sizes};
+
+/// Reads of each operand for an element of the result, and all products.
+pub fn claimed(problem: &Problem, device: &DeviceDescription) -> Option<([f64; 2], f64)> {
+    pipeline::check(problem).ok()?;
+    let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
+    let Sizes { batch, rows, columns, steps } = problem.sizes;
+    let products = [batch, rows, columns, steps].iter().map(|&size| size as f64).product();
+    Some((tiles.grid.reads_per_result(), products))
+}

@@ -1,0 +1,159 @@
+//! What all forms with tiles in shared memory have in common: while one part of the steps is multiplied, the next is read.
+//!
+//! ```text
+//! read part 0, write it to tiles 0                            barrier
+//! for part
+//!   read the next part into registers
+//!   sums += left * right, from tiles part % 2
+//!   write what was read to the other tiles                    barrier
+//! for some rows of the tile
+//!   sums go to shared memory                                  barrier
+//!   write what the host makes of them                         barrier
+//! ```
+//!
+//! Of two tiles one is read while the other one is written, so that one barrier is enough for a part.
+
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Type, Value};
+use fusebox_core::emitter::{Decline, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
+use fusebox_core::hlo::ElementType;
+use fusebox_core::indexing::ceil_div;
+
+use super::fill::{Fill, Layout, Source, visit};
+use super::grid::Grid;
+use super::results::{Passes, Results};
+use crate::problem::{Problem, Sizes};
+
+/// More products than any machine makes; below it, no count overflows.
+const MOST_PRODUCTS: i64 = 1 << 48;
+/// As many blocks as there may be, each of which has a result at least.
+const MOST_RESULTS: i64 = (1 << 31) - 1;
+/// Products in all below which a kernel takes as long as its launch.
+const LEAST_PRODUCTS: i64 = 1 << 11;
+/// Products of an element below which a loop over the results reads no more than tiles.
+const LEAST_STEPS: i64 = 4;
+
+/// How tiles are multiplied.
+pub trait Core {
+    fn grid(&self) -> &Grid;
+    /// Steps of a tile.
+    fn steps(&self) -> i64;
+    /// How threads copy an operand's tile, and where to.
+    fn fill(&self, side: usize) -> Fill;
+    fn layout(&self, side: usize) -> Box<dyn Layout>;
+    /// What elements in shared memory are.
+    fn factor(&self) -> ElementType;
+    /// How sums are written.
+    fn passes(&self) -> Passes;
+    /// Types of a thread's sums.
+    fn sums(&self) -> Vec<Type>;
+    /// The sums with the products of the tiles of this number.
+    fn multiply(
+        &self,
+        b: &mut FunctionBuilder,
+        thread: Value,
+        buffer: Value,
+        tiles: [Value; 2],
+        sums: &[Value],
+    ) -> Vec<Value>;
+    /// Writes a thread's sums of one pass to shared memory.
+    fn put(&self, b: &mut FunctionBuilder, thread: Value, pass: usize, sums: &[Value], tile: Value) -> Value;
+}
+
+/// # Errors
+/// If a loop does as well, or there is too much to be counted.
+pub fn check(problem: &Problem) -> Result<(), Decline> {
+    let Sizes { batch, rows, columns, steps } = problem.sizes;
+    let results = [batch, rows, columns].iter().fold(1i64, |n, &size| n.saturating_mul(size));
+    match () {
+        _ if results.saturating_mul(steps) > MOST_PRODUCTS || results > MOST_RESULTS => {
+            Err(Decline::new("there are more products than any machine computes"))
+        }
+        _ if results.saturating_mul(steps) < LEAST_PRODUCTS => Err(Decline::new(format!(
+            "a loop over the results computes fewer than {LEAST_PRODUCTS} products as fast, and is less code"
+        ))),
+        _ if steps < LEAST_STEPS => {
+            Err(Decline::new(format!("an element is a sum of {steps} products: tiles pay from {LEAST_STEPS} on")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The plan, but for what a form knows alone. A product takes so many additions, an element in shared memory so many bytes.
+pub fn plan(problem: &Problem, core: &dyn Core, per_product: f64, bytes: i64) -> Plan {
+    let (grid, passes) = (core.grid(), core.passes());
+    let launch = LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: passes.threads as u32 };
+    let sides = [0, 1].map(|side| visit(grid, problem, side, &core.fill(side)));
+    let parts = ceil_div(grid.sizes.steps, core.steps());
+    let products = grid.results() * (parts * core.steps()) as f64;
+    let copied: f64 = grid.tile.iter().map(|&size| products / size as f64).sum();
+    Plan {
+        visits: sides.into_iter().chain(passes.visits(grid, problem)).collect(),
+        work: Work {
+            additions: products * per_product,
+            tile_bytes: (copied + grid.results()) * bytes as f64,
+            waits: (1 + parts + 2 * passes.count) as f64,
+            ..Work::default()
+        },
+        ..Plan::new(launch, passes.outputs(grid, problem))
+    }
+}
+
+/// The kernel.
+pub fn emit(fusion: &Fusion, problem: &Problem, core: &dyn Core) -> Result<Kernel, EmitError> {
+    let mut kernel = KernelBuilder::new(fusion);
+    let grid = core.grid();
+    let layouts = [core.layout(0), core.layout(1)];
+    let sources = [0, 1].map(|side| {
+        let way = (core.fill(side), &*layouts[side]);
+        Source::new(&mut kernel, (fusion, problem), grid, side, way, core.factor())
+    });
+    let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
+    let (thread, block) = (kernel.thread(), kernel.block());
+    let outputs = kernel.outputs().to_vec();
+    let b: &mut FunctionBuilder = &mut kernel;
+    let sums = summed(b, core, &sources, [thread, block]);
+    let results = Results { problem, epilogues };
+    let passes = core.passes();
+    let written = results
+        .write(b, (grid, &passes), [thread, block], &outputs, |b, pass, tile| core.put(b, thread, pass, &sums, tile));
+    kernel.finish(&written)
+}
+
+/// The thread's sums over all steps.
+fn summed(b: &mut FunctionBuilder, core: &dyn Core, sources: &[Source; 2], [thread, block]: [Value; 2]) -> Vec<Value> {
+    let place = b.apply_indexing(&core.grid().map(), &[block]);
+    let element = fusebox_core::builder::Scalar::of_element(core.factor());
+    let tiles = [0, 1].map(|side: usize| b.allocate_shared(&sources[side].dims(), element));
+    let load = |b: &mut FunctionBuilder, part: Value| {
+        let by = b.index(core.steps());
+        let step = b.muli(part, by);
+        [0, 1].map(|side: usize| sources[side].load(b, thread, [place[0], place[1 + side], step]))
+    };
+    let store = |b: &mut FunctionBuilder, buffer: Value, loaded: &[Vec<Vec<Value>>; 2], tiles: [Value; 2]| {
+        let tiles = [0, 1].map(|side: usize| sources[side].store(b, thread, buffer, &loaded[side], tiles[side]));
+        let tiles = b.sync_threads(&tiles);
+        [tiles[0], tiles[1]]
+    };
+    let (zero, one) = (b.index(0), b.index(1));
+    let nothing: Vec<Value> = core.sums().iter().map(|ty| b.zero(ty)).collect();
+    let parts = ceil_div(core.grid().sizes.steps, core.steps());
+    let first = load(b, zero);
+    let tiles = store(b, zero, &first, tiles);
+    if parts == 1 {
+        return core.multiply(b, thread, zero, tiles, &nothing);
+    }
+    let (end, last, two) = (b.index(parts), b.index(parts - 1), b.index(2));
+    let state = [tiles.as_slice(), &nothing].concat();
+    let state = b.scf_for(zero, end, one, &state, |b, part, state| {
+        let tiles = [state[0], state[1]];
+        let next = b.addi(part, one);
+        // After the last part it is read once more, and nobody looks at it.
+        let there = b.minsi(next, last);
+        let loaded = load(b, there);
+        let (own, other) = (b.remsi(part, two), b.remsi(next, two));
+        let sums = core.multiply(b, thread, own, tiles, &state[2..]);
+        let tiles = store(b, other, &loaded, tiles);
+        [tiles.as_slice(), &sums].concat()
+    });
+    state[2..].to_vec()
+}

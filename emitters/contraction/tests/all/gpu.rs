@@ -1,0 +1,224 @@
+//! Products in blocks of many threads: on the simulated GPU against the interpreter, in PTX by NVIDIA's assembler.
+
+use fusebox_conformance::literals::{self, Closeness};
+use fusebox_conformance::{Compiler, Machine, Made, assemble, inputs, named, plans, preferring};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Plan;
+use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
+use fusebox_emitter_contraction::emitters;
+
+use crate::products::{Product, plain};
+use crate::random::{product, setting};
+
+/// A compiler that takes the emitter of a name wherever it can.
+fn compiler(name: &str) -> Compiler {
+    Compiler::new(preferring(emitters(), &[name])).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// What an emitter makes of a fusion, whose result is the interpreter's, bit by bit.
+fn made(name: &str, text: &str) -> Made {
+    let inputs = inputs(text, literals::small_integers).unwrap();
+    let made = compiler(name).compared(text, [Machine::simt()], &inputs, Closeness::Bits);
+    let [made] = made.unwrap_or_else(|failure| panic!("{failure}"));
+    made
+}
+
+/// An emitter makes the only kernel, and its results are right.
+fn contracts(name: &str, text: &str) {
+    assert_eq!(made(name, text).emitters, [name], "{text}");
+}
+
+/// The plan of a product, of which all alternatives were checked too.
+fn planned(text: &str, device: &DeviceDescription) -> Plan {
+    let plan = named(emitters(), TILED).and_then(|emitter| plans::check(emitter, &plans::fusion(text), device));
+    plan.unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+const TILED: &str = "block-contraction";
+const THIN: &str = "thin-contraction";
+const TYPES: [(&str, &str, &str); 18] = [
+    ("f64", "f64", "f64"),
+    ("bf16", "bf16", "bf16"),
+    ("bf16", "bf16", "f32"),
+    ("f16", "f16", "f16"),
+    ("f16", "bf16", "f32"),
+    ("f8e4m3fn", "f8e5m2", "f32"),
+    ("f8e4m3fn", "f8e4m3fn", "f8e4m3fn"),
+    ("f32", "f64", "f64"),
+    ("f32", "f64", "f32"),
+    ("s8", "s8", "s32"),
+    ("u8", "s8", "s32"),
+    ("s8", "s8", "s8"),
+    ("s16", "u8", "s16"),
+    ("u32", "u32", "u32"),
+    ("s64", "s64", "s64"),
+    ("s8", "s8", "f32"),
+    ("pred", "s8", "s32"),
+    ("s4", "s4", "s32"),
+];
+const AROUND: [&str; 3] = [
+    "fusion {
+  x = bf16[70,50] parameter(0)
+  w = s8[60,70] parameter(1)
+  scale = f32[60] parameter(2)
+  xt = bf16[50,70] transpose(x), dimensions={1,0}
+  xf = f32[50,70] convert(xt)
+  wf = f32[60,70] convert(w)
+  s = f32[60,70] broadcast(scale), dimensions={0}
+  ws = f32[60,70] multiply(wf, s)
+  ROOT d = f32[50,60] dot(xf, ws), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+}
+",
+    "fusion {
+  table = f32[100,40] parameter(0)
+  rows = s32[30,1] parameter(1)
+  x = f32[30,40] gather(table, rows), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,40}
+  y = f32[38,50] parameter(2)
+  zero = f32[] constant(0)
+  yp = f32[40,50] pad(y, zero), padding=1_1x0_0
+  ROOT d = f32[30,50] dot(x, yp), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+",
+    "fusion {
+  x = f32[3,30,20] parameter(0)
+  y = f32[3,20,70] parameter(1)
+  bias = f32[70] parameter(2)
+  d = f32[3,30,70] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  b = f32[3,30,70] broadcast(bias), dimensions={2}
+  s = f32[3,30,70] add(d, b)
+  n = f32[3,30,70] negate(s)
+  t = f32[30,3,70] transpose(n), dimensions={1,0,2}
+  u = bf16[30,3,70] convert(t)
+  ROOT c = (bf16[30,3,70], f32[3,30,70]) tuple(u, d)
+}
+",
+];
+
+#[test]
+fn tiles_of_all_remainders() {
+    for sizes in [[64, 16, 64], [65, 17, 63], [40, 8, 33], [7, 100, 17], [130, 31, 140], [33, 40, 260]] {
+        contracts(TILED, &plain("f32", sizes));
+    }
+}
+
+#[test]
+fn operands_in_any_order() {
+    for (left, right, steps) in [
+        ([40, 72], [90, 72], [1, 1]),
+        ([72, 40], [72, 92], [0, 0]),
+        ([70, 40], [90, 70], [0, 1]),
+        ([40, 37], [45, 37], [1, 1]),
+    ] {
+        let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+        let product = Product { left: ("f32", &left), right: ("f32", &right), result: "f32", batch: [&[], &[]], steps };
+        contracts(TILED, &product.text());
+    }
+}
+
+#[test]
+fn few_vectors() {
+    for sizes in [[1, 70, 300], [1, 70, 256], [2, 33, 129], [129, 33, 2], [3, 1000, 5], [8, 1000, 3], [600, 64, 1]] {
+        for (left, right, steps) in
+            [([sizes[0], sizes[1]], [sizes[1], sizes[2]], [1, 0]), ([sizes[1], sizes[0]], [sizes[2], sizes[1]], [0, 1])]
+        {
+            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+            for element in ["f32", "bf16", "f64", "s8"] {
+                let (left, right) = ((element, left.as_slice()), (element, right.as_slice()));
+                let product = Product { left, right, result: element, batch: [&[], &[]], steps };
+                contracts(THIN, &product.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn all_types() {
+    for (left, right, result) in TYPES {
+        for steps in [[1, 0], [0, 1]] {
+            let dims = |step: i64, lines: i64| if step == 0 { [40, lines] } else { [lines, 40] };
+            let (lhs, rhs) = (dims(steps[0], 37), dims(steps[1], 70));
+            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+            let product = Product { left: (left, &lhs), right: (right, &rhs), result, batch: [&[], &[]], steps };
+            contracts(TILED, &product.text());
+        }
+    }
+}
+
+#[test]
+fn what_stands_around_is_computed_on_the_way() {
+    for text in AROUND {
+        contracts(TILED, text);
+    }
+}
+
+#[test]
+fn every_element_is_written_once() {
+    for sizes in [[1024, 1024, 1024], [77, 300, 501], [40, 4096, 4096], [4096, 512, 16], [3000, 7, 2], [14, 300, 32]] {
+        for device in [DeviceDescription::simt(), DeviceDescription::sm(80)] {
+            planned(&plain("f32", sizes), &device);
+        }
+    }
+}
+
+#[test]
+fn large_plans_are_proven_without_trying_points() {
+    for sizes in [[8192, 512, 8192], [10000, 512, 7777]] {
+        let plan = planned(&plain("f32", sizes), &DeviceDescription::sm(90));
+        let proof = check_joint_coverage(&plan.outputs[0].maps, &[sizes[0], sizes[2]], Coverage::ExactlyOnce);
+        assert_eq!(proof, Ok(Proof::Structural), "{}", plan.outputs[0].maps[0]);
+    }
+}
+
+/// A loop over the results computes products of little use as fast.
+#[test]
+fn it_comes_first_where_elements_are_used_often() {
+    let all = Compiler::new(emitters()).unwrap();
+    for capability in [80, 90] {
+        for (sizes, is_tiled) in [
+            ([4096, 4096, 4096], true),
+            ([512, 512, 512], true),
+            ([128, 4096, 128], true),
+            ([4, 8, 4], false),
+            ([1000, 1, 1000], false),
+        ] {
+            let ptx = all.ptx(&plain("f32", sizes), capability).unwrap();
+            assert_eq!(ptx.contains("ld.shared"), is_tiled, "{sizes:?} on sm_{capability}");
+        }
+    }
+}
+
+/// As many as on the cpu in a long run, half as many otherwise.
+#[test]
+fn products_that_nobody_wrote() {
+    let (first, count) = (setting("FUSEBOX_PRODUCT_SEED", 1), setting("FUSEBOX_PRODUCTS", 30));
+    let made = (first..first + count).map(|seed| made(TILED, &product(seed)));
+    let taken = made.filter(|made| made.emitters == [TILED]).count();
+    assert!(taken as u64 * 2 > count, "it takes {taken} of {count}");
+}
+
+/// Registers, and that none of them is kept in memory, in the assembler's words.
+#[test]
+fn kernels_do_not_spill() {
+    for element in ["f32", "bf16", "f64", "s8", "s64"] {
+        for (name, left, right, steps) in [
+            (TILED, [4096, 512], [512, 4096], [1, 0]),
+            (TILED, [500, 300], [1000, 500], [0, 1]),
+            (THIN, [4096, 512], [512, 1], [1, 0]),
+            (THIN, [8, 512], [512, 4096], [1, 0]),
+        ] {
+            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+            let (left, right) = ((element, left.as_slice()), (element, right.as_slice()));
+            let text = Product { left, right, result: element, batch: [&[], &[]], steps }.text();
+            for capability in [80, 90] {
+                let ptx = compiler(name).ptx(&text, capability).unwrap();
+                let report = assemble(&ptx, &format!("sm_{capability}")).unwrap();
+                assert!(report.is_none_or(|report| report.contains(" 0 bytes spill stores")), "{text}");
+                // Sixteen bytes at a time.
+                let is_wide =
+                    |space: &str| ["v4.b32", "v2.b64"].iter().any(|wide| ptx.contains(&format!("{space}.{wide}")));
+                assert!(name == THIN || is_wide("ld.shared"), "{text}");
+                assert!(element != "f32" || is_wide("ld.global.nc"), "{text}");
+            }
+        }
+    }
+}
