@@ -1,5 +1,7 @@
 //! What an emitter may know about the machine its kernel runs on.
 
+use crate::ir::MatrixProduct;
+
 /// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
 ///
 /// Sums of floats are regrouped by what a plan says, so `core_count`, `vector_bytes`, `core_cache_bytes`, the registers and the
@@ -33,6 +35,8 @@ pub struct DeviceDescription {
     pub memory_bandwidth: f64,
     /// Single-precision operations per second, for the cost model.
     pub flops: f64,
+    /// Products of matrices that a warp has an instruction for.
+    pub matrix_products: Vec<MatrixProduct>,
 }
 
 impl DeviceDescription {
@@ -52,6 +56,7 @@ impl DeviceDescription {
             core_cache_bytes: 2 << 20,
             memory_bandwidth: 25e9 * f64::from(threads.max(1)),
             flops: 50e9 * f64::from(threads.max(1)),
+            matrix_products: Vec::new(),
         }
     }
 
@@ -77,6 +82,7 @@ impl DeviceDescription {
             core_cache_bytes: if hopper { 256 << 10 } else { 192 << 10 },
             memory_bandwidth: if hopper { 4.0e12 } else { 1.55e12 },
             flops: if hopper { 60e12 } else { 19.5e12 },
+            matrix_products: if capability >= 80 { MatrixProduct::ALL.to_vec() } else { Vec::new() },
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Attribute, FunctionBuilder, OpKind, Scalar, Type, Value};
 use crate::indexing::IndexingMap;
+use crate::ir::MatrixProduct;
 
 impl FunctionBuilder {
     /// `gpu.thread_id x`: the thread in its block; 0 on the cpu.
@@ -102,6 +103,21 @@ impl FunctionBuilder {
         let types = self.types_of(values);
         let attributes = vec![("callee", Attribute::symbol(combiner)), ("max_distance", Attribute::i64(max_distance))];
         self.op(OpKind::ShuffleReduce, values, attributes, &types, Vec::new())
+    }
+
+    /// `xla_gpu.mma`: the sums with a product of matrices that all lanes of a warp make together. Which elements a lane
+    /// has says [`MatrixProduct`].
+    #[track_caller]
+    pub fn matrix_product(
+        &mut self,
+        product: MatrixProduct,
+        left: &[Value],
+        right: &[Value],
+        sums: &[Value],
+    ) -> Vec<Value> {
+        let types = self.types_of(sums);
+        let attributes = vec![("product", Attribute::Str(product.name().into()))];
+        self.op(OpKind::Mma, &[left, right, sums].concat(), attributes, &types, Vec::new())
     }
 
     /// `xla_gpu.atomic_rmw`: replaces the element at these indices by `body(old element)`, atomically.

@@ -192,6 +192,7 @@ macro_rules! table {
             SyncThreads = xla_gpu.sync_threads, Own, Memory;
             ShuffleReduce = xla_gpu.shuffle_reduce, Own, Memory;
             AtomicRmw = xla_gpu.atomic_rmw, Own, Memory;
+            Mma = xla_gpu.mma, Own, Memory;
             // What lowering makes of tensors, and of what threads do together. No emitter writes these.
             Load = xla_gpu.load, Own, Memory;
             Store = xla_gpu.store, Own, Memory;
@@ -255,7 +256,7 @@ impl OpKind {
         use OpKind::*;
         match self {
             Extract | Insert | PredicatedExtract | PredicatedInsert | TransferRead | TransferWrite => true,
-            AtomicRmw | SyncThreads | ShuffleReduce => true,
+            AtomicRmw | SyncThreads | ShuffleReduce | Mma => true,
             _ => false,
         }
     }

@@ -197,6 +197,8 @@ pub struct Device {
     pub register_bytes: u32,
     #[prost(uint32, tag = "17")]
     pub registers: u32,
+    #[prost(string, repeated, tag = "18")]
+    pub matrix_products: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -38,6 +38,7 @@ fusebox_core::emitters! {
     heroes: [Opcode::Dot] => claim::claim,
     "contraction" => Tiled,
     "block-contraction" => gpu::Tiled,
+    "mma-contraction" => gpu::OfMatrices,
     "thin-contraction" => gpu::FewVectors,
 }
 

@@ -46,6 +46,7 @@ pub const ORDER: &[&str] = &[
     "panel-transpose",
     "contraction",
     "block-contraction",
+    "mma-contraction",
     "thin-contraction",
 ];
 

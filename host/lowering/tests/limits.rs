@@ -374,6 +374,7 @@ fn odd_words_are_no_danger() {
         "xla_gpu.sync_threads",
         "xla_gpu.shuffle_reduce",
         "xla_gpu.atomic_rmw",
+        "xla_gpu.mma",
         "builtin.module",
         "builtin.unrealized_conversion_cast",
         "cf.br",

@@ -30,16 +30,20 @@ pub struct Fill {
     /// Lines and steps of a tile.
     pub lines: i64,
     pub steps: i64,
-    /// Elements of a group.
+    /// Elements of a group that lie side by side in memory.
     pub group: i64,
-    /// Whether groups are steps of one line; else they are lines of one step.
+    /// Whether groups are steps of one line; else they are lines, each of so many steps as are packed into a word.
     pub along_steps: bool,
+    /// Steps of a word.
+    pub pack: i64,
+    /// Two threads side by side with groups of the same steps have lines so far apart.
+    pub apart: i64,
     pub threads: i64,
 }
 
 impl Fill {
     fn groups(&self) -> i64 {
-        self.lines * self.steps / self.group
+        self.lines * self.steps / self.group / if self.along_steps { 1 } else { self.pack }
     }
 
     /// Groups of a thread.
@@ -60,11 +64,14 @@ impl Fill {
         match self.along_steps {
             true => {
                 let across = self.steps / self.group;
-                [number.clone().floor_div(across), number.modulo(across) * self.group]
+                let (line, step) = (number.clone().floor_div(across), number.modulo(across) * self.group);
+                let (block, of_block) = (line.clone().floor_div(2 * self.apart), line.modulo(2 * self.apart));
+                let of_block = of_block.clone().modulo(2) * self.apart + of_block.floor_div(2);
+                [block * (2 * self.apart) + of_block, step]
             }
             false => {
                 let across = self.lines / self.group;
-                [number.clone().modulo(across) * self.group, number.floor_div(across)]
+                [number.clone().modulo(across) * self.group, number.floor_div(across) * self.pack]
             }
         }
     }
@@ -106,8 +113,13 @@ pub struct Source<'a> {
     factor: ElementType,
 }
 
-/// Elements of a thread's groups, on their way.
-pub type Loaded = Vec<Vec<Value>>;
+/// Elements of a group, on their way.
+pub enum Loaded {
+    /// In a vector, as they are written.
+    Vector(Value),
+    /// One by one.
+    Elements(Vec<Value>),
+}
 
 /// The number of the parameter that an operand is, if groups of so many lie side by side in it.
 fn in_place(fusion: &Fusion, operand: &Operand, fill: &Fill, size: i64) -> Option<usize> {
@@ -143,15 +155,52 @@ impl<'a> Source<'a> {
     }
 
     /// Reads the thread's groups of a part of the steps. `first` is `(batch, first line, first step)` of the tile.
-    pub fn load(&self, b: &mut FunctionBuilder, thread: Value, first: [Value; 3]) -> Loaded {
+    pub fn load(&self, b: &mut FunctionBuilder, thread: Value, first: [Value; 3]) -> Vec<Loaded> {
         (0..self.fill.per_thread())
             .map(|turn| {
                 let turn = b.index(turn);
                 let at = b.apply_indexing(&self.fill.map(), &[thread, turn]);
                 let (line, step) = (b.addi(first[1], at[0]), b.addi(first[2], at[1]));
-                self.group(b, [first[0], line, step])
+                self.packed(b, [first[0], line, step])
             })
             .collect()
+    }
+
+    /// The elements of a group, of as many steps as are packed into a word.
+    fn packed(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Loaded {
+        let rows = if self.fill.along_steps { 1 } else { self.fill.pack };
+        let points: Vec<[Value; 3]> = (0..rows)
+            .map(|row| {
+                let row = b.index(row);
+                [batch, line, b.addi(step, row)]
+            })
+            .collect();
+        if self.in_place.is_some() && self.operand.element == self.factor {
+            let rows: Vec<Value> = points.iter().filter_map(|&point| self.vector(b, point)).collect();
+            return Loaded::Vector(interleaved(b, &rows));
+        }
+        let rows: Vec<Vec<Value>> = points.iter().map(|&point| self.group(b, point)).collect();
+        let elements = (0..self.fill.group as usize).flat_map(|lane| rows.iter().map(move |row| row[lane]));
+        Loaded::Elements(elements.collect())
+    }
+
+    /// The elements of a group, if they lie side by side in memory.
+    fn vector(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Option<Value> {
+        let Fill { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
+        let (lines, steps) = (self.lines(), self.grid.sizes.steps);
+        let (few_lines, few_steps) = (lines % of_tile != 0, steps % at_once != 0);
+        let (of_line, of_step) = if along_steps { (1, group) } else { (group, 1) };
+        let at = [batch, within(b, line, lines, of_line, few_lines), within(b, step, steps, of_step, few_steps)];
+        let index = b.apply_indexing(&self.operand.at, &at);
+        let elements = b.vector_read(self.in_place?, &index, group);
+        if !few_steps {
+            return Some(elements);
+        }
+        // A group is counted as a whole.
+        let ty = b.type_of(elements).clone();
+        let (zero, steps) = (b.zero(&ty), b.index(steps));
+        let is_step = b.cmpi(IntPredicate::Slt, step, steps);
+        Some(b.select(is_step, elements, zero))
     }
 
     /// The elements of a group from its first on.
@@ -159,6 +208,14 @@ impl<'a> Source<'a> {
         let Fill { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
         let (lines, steps) = (self.lines(), self.grid.sizes.steps);
         let (few_lines, few_steps) = (lines % of_tile != 0, steps % at_once != 0);
+        if let Some(elements) = self.vector(b, [batch, line, step]) {
+            return (0..group)
+                .map(|lane| {
+                    let element = b.vector_extract(elements, lane);
+                    convert(b, self.operand.element, self.factor, element)
+                })
+                .collect();
+        }
         let zero = b.zero(&Scalar::of_element(self.factor).into());
         let counted = |b: &mut FunctionBuilder, step: Value, value: Value| match few_steps {
             true => {
@@ -168,22 +225,6 @@ impl<'a> Source<'a> {
             }
             false => value,
         };
-        if let Some(tensor) = self.in_place {
-            let (line, at) = match along_steps {
-                true => (within(b, line, lines, 1, few_lines), within(b, step, steps, group, few_steps)),
-                false => (within(b, line, lines, group, few_lines), within(b, step, steps, 1, few_steps)),
-            };
-            let index = b.apply_indexing(&self.operand.at, &[batch, line, at]);
-            let elements = b.vector_read(tensor, &index, group);
-            return (0..group)
-                .map(|lane| {
-                    let element = b.vector_extract(elements, lane);
-                    let element = convert(b, self.operand.element, self.factor, element);
-                    // A group is counted as a whole.
-                    counted(b, step, element)
-                })
-                .collect();
-        }
         (0..group)
             .map(|lane| {
                 let lane = b.index(lane);
@@ -203,13 +244,13 @@ impl<'a> Source<'a> {
         b: &mut FunctionBuilder,
         thread: Value,
         buffer: Value,
-        loaded: &Loaded,
+        loaded: &[Loaded],
         tensor: Value,
     ) -> Value {
         let write = |b: &mut FunctionBuilder| {
-            let map = place_map(&self.fill.writes(self.layout));
+            let map = super::ranges_as_dims(&self.fill.writes(self.layout));
             let together = self.fill.along_steps == self.layout.runs_along_steps();
-            loaded.iter().enumerate().fold(tensor, |tensor, (turn, elements)| {
+            loaded.iter().enumerate().fold(tensor, |tensor, (turn, loaded)| {
                 let turn = b.index(turn as i64);
                 let at = |b: &mut FunctionBuilder, element: usize| {
                     let element = b.index(element as i64);
@@ -217,11 +258,19 @@ impl<'a> Source<'a> {
                     [&[buffer], place.as_slice()].concat()
                 };
                 if together {
-                    let (vector, place) = (b.vector_from_elements(elements), at(b, 0));
+                    let vector = match loaded {
+                        Loaded::Vector(vector) => *vector,
+                        Loaded::Elements(elements) => b.vector_from_elements(elements),
+                    };
+                    let place = at(b, 0);
                     return b.vector_write(vector, tensor, &place);
                 }
-                elements.iter().enumerate().fold(tensor, |tensor, (number, &element)| {
-                    let place = at(b, number);
+                (0..self.fill.group).fold(tensor, |tensor, number| {
+                    let element = match loaded {
+                        Loaded::Vector(vector) => b.vector_extract(*vector, number),
+                        Loaded::Elements(elements) => elements[number as usize],
+                    };
+                    let place = at(b, number as usize);
                     b.insert(element, tensor, &place)
                 })
             })
@@ -241,17 +290,18 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The same map with its range variables as dimensions.
-fn place_map(map: &IndexingMap) -> IndexingMap {
-    let dims = map.dims.len() as u32;
-    let ranges: Vec<Expr> = (0..map.ranges.len() as u32).map(|range| Expr::dim(dims + range)).collect();
-    let own: Vec<Expr> = (0..dims).map(Expr::dim).collect();
-    IndexingMap {
-        dims: map.dims.iter().chain(&map.ranges).cloned().collect(),
-        results: map.results.iter().map(|expr| expr.substitute(&own, &ranges, &[])).collect(),
-        ..IndexingMap::default()
+/// Vectors of one length as one: the first elements of all, then the second ones, and so on. There are one, two or four.
+fn interleaved(b: &mut FunctionBuilder, rows: &[Value]) -> Value {
+    if let [row] = rows {
+        return *row;
     }
-    .simplify()
+    let halves = [0, 1].map(|odd| {
+        let half: Vec<Value> = rows.iter().skip(odd).step_by(2).copied().collect();
+        interleaved(b, &half)
+    });
+    let lanes = b.type_of(halves[0]).dims().iter().product::<i64>();
+    let order: Vec<i64> = (0..lanes).flat_map(|lane| [lane, lanes + lane]).collect();
+    b.vector_shuffle(halves[0], halves[1], &order)
 }
 
 /// The position, of one in groups, or that of the last group there is.
@@ -270,18 +320,19 @@ fn within(b: &mut FunctionBuilder, position: Value, size: i64, group: i64, is_ne
     b.muli(number, by)
 }
 
-/// What a tile's operand is read for: `(th, bl)[part, turn, element] -> index`.
+/// What a tile's operand is read for: `(th, bl)[part, turn, row, element] -> index`.
 pub fn visit(grid: &Grid, problem: &Problem, side: usize, fill: &Fill) -> Visit {
     let operand = &problem.operands[side];
     let place = grid.place(&Expr::dim(1));
     let [line, step] = fill.first(Expr::dim(0), Expr::range(1));
-    let element = Expr::range(2);
-    let [line, step] = if fill.along_steps { [line, step + element] } else { [line + element, step] };
+    let (row, element) = (Expr::range(2), Expr::range(3));
+    let [line, step] = if fill.along_steps { [line, step + element] } else { [line + element, step + row] };
     let (line, step) = (place[1 + side].clone() + line, Expr::range(0) * fill.steps + step);
     let point = [place[0].clone(), line.clone(), step.clone()];
     let results = operand.at.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
     let parts = ceil_div(grid.sizes.steps, fill.steps);
-    let ranges = [("part", parts), ("turn", fill.per_thread()), ("element", fill.group)];
+    let rows = if fill.along_steps { 1 } else { fill.pack };
+    let ranges = [("part", parts), ("turn", fill.per_thread()), ("row", rows), ("element", fill.group)];
     let mut map = grid.over(fill.threads, &ranges, results);
     let lines = [grid.sizes.rows, grid.sizes.columns][side];
     if lines % fill.lines != 0 {

@@ -5,22 +5,27 @@
 //! fill.rs      operands -> tiles in shared memory
 //! pipeline.rs  the loop over steps: one part is multiplied while the next is read
 //! tiled.rs     tiles multiplied number by number
+//! matrices.rs  tiles multiplied by instructions for whole matrices
 //! thin.rs      few vectors, from memory to registers
 //! results.rs   sums -> results
 //! ```
 
 mod fill;
 mod grid;
+mod matrices;
 mod pipeline;
 mod results;
 mod thin;
 mod tiled;
 
+pub use matrices::OfMatrices;
 pub use thin::FewVectors;
 pub use tiled::Tiled;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Configuration;
+
+use fusebox_core::indexing::{Expr, IndexingMap};
 
 use self::tiled::Tiles;
 use crate::problem::{Problem, Sizes};
@@ -32,4 +37,17 @@ pub fn claimed(problem: &Problem, device: &DeviceDescription) -> Option<([f64; 2
     let Sizes { batch, rows, columns, steps } = problem.sizes;
     let products = [batch, rows, columns, steps].iter().map(|&size| size as f64).product();
     Some((tiles.grid.reads_per_result(), products))
+}
+
+/// The same map with its range variables as dimensions.
+fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
+    let dims = map.dims.len() as u32;
+    let ranges: Vec<Expr> = (0..map.ranges.len() as u32).map(|range| Expr::dim(dims + range)).collect();
+    let own: Vec<Expr> = (0..dims).map(Expr::dim).collect();
+    IndexingMap {
+        dims: map.dims.iter().chain(&map.ranges).cloned().collect(),
+        results: map.results.iter().map(|expr| expr.substitute(&own, &ranges, &[])).collect(),
+        ..IndexingMap::default()
+    }
+    .simplify()
 }

@@ -14,11 +14,12 @@
 //! Of two tiles one is read while the other one is written, so that one barrier is enough for a part.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Type, Value};
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Decline, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::ceil_div;
 
-use super::fill::{Fill, Layout, Source, visit};
+use super::fill::{Fill, Layout, Loaded, Source, visit};
 use super::grid::Grid;
 use super::results::{Passes, Results};
 use crate::problem::{Problem, Sizes};
@@ -27,6 +28,8 @@ use crate::problem::{Problem, Sizes};
 const MOST_PRODUCTS: i64 = 1 << 48;
 /// As many blocks as there may be, each of which has a result at least.
 const MOST_RESULTS: i64 = (1 << 31) - 1;
+/// Threads of one core that hide what one of them waits for.
+const ENOUGH_THREADS: f64 = 256.0;
 /// Products in all below which a kernel takes as long as its launch.
 const LEAST_PRODUCTS: i64 = 1 << 11;
 /// Products of an element below which a loop over the results reads no more than tiles.
@@ -76,6 +79,14 @@ pub fn check(problem: &Problem) -> Result<(), Decline> {
         }
         _ => Ok(()),
     }
+}
+
+/// What a core does one after the other, in products; a product takes so many instructions.
+pub fn slowness(grid: &Grid, threads: i64, per_product: f64, device: &DeviceDescription) -> f64 {
+    let cores = f64::from(device.core_count.max(1));
+    let blocks = grid.blocks() as f64;
+    let busy = (threads as f64 * (blocks / cores).max(1.0)).min(ENOUGH_THREADS) / ENOUGH_THREADS;
+    (blocks / cores).ceil() * (grid.tile[0] * grid.tile[1]) as f64 * per_product / busy
 }
 
 /// The plan, but for what a form knows alone. A product takes so many additions, an element in shared memory so many bytes.
@@ -129,7 +140,7 @@ fn summed(b: &mut FunctionBuilder, core: &dyn Core, sources: &[Source; 2], [thre
         let step = b.muli(part, by);
         [0, 1].map(|side: usize| sources[side].load(b, thread, [place[0], place[1 + side], step]))
     };
-    let store = |b: &mut FunctionBuilder, buffer: Value, loaded: &[Vec<Vec<Value>>; 2], tiles: [Value; 2]| {
+    let store = |b: &mut FunctionBuilder, buffer: Value, loaded: &[Vec<Loaded>; 2], tiles: [Value; 2]| {
         let tiles = [0, 1].map(|side: usize| sources[side].store(b, thread, buffer, &loaded[side], tiles[side]));
         let tiles = b.sync_threads(&tiles);
         [tiles[0], tiles[1]]

@@ -9,6 +9,9 @@ use super::grid::{Grid, index_of};
 use crate::convert::convert;
 use crate::problem::{Problem, Roots};
 
+/// Rows after which rows begin where the first one does.
+const ROTATED: i64 = 4;
+
 /// Rows of a tile that are written together.
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {
@@ -21,6 +24,9 @@ pub struct Passes {
     pub stride: i64,
     /// Rows of one pass are so far apart, where they lie side by side in shared memory.
     pub apart: i64,
+    /// In shared memory every row begins so many elements further on than the one before, four rows long, and what is too
+    /// much comes first: threads that write to several rows reach different banks.
+    pub rotation: i64,
     pub threads: i64,
 }
 
@@ -38,6 +44,14 @@ impl Passes {
         [self.rows, grid.tile[1]]
     }
 
+    /// Where an element of a pass lies in shared memory.
+    pub fn place(&self, grid: &Grid, row: Expr, column: Expr) -> [Expr; 2] {
+        match self.rotation {
+            0 => [row, column],
+            by => [row.clone(), (column + row.modulo(ROTATED) * by).modulo(grid.tile[1])],
+        }
+    }
+
     /// Elements of a thread in a pass.
     fn turns(&self, grid: &Grid) -> i64 {
         self.rows * grid.tile[1] / self.threads
@@ -49,13 +63,14 @@ impl Passes {
         [number.clone().floor_div(grid.tile[1]), number.modulo(grid.tile[1])]
     }
 
-    /// `(th, bl, pass)[turn] -> (row of the pass, column of the tile, batch, row, column)`
+    /// `(th, bl, pass)[turn] -> (place in shared memory, batch, row, column)`
     fn map(&self, grid: &Grid) -> IndexingMap {
         let place = grid.place(&Expr::dim(1));
         let [of_pass, of_tile] = self.element(grid, Expr::dim(0), Expr::range(0));
         let row = place[1].clone() + self.row(Expr::dim(2), of_pass.clone());
         let column = place[2].clone() + of_tile.clone();
         let constraints = grid.limits(&row, &column);
+        let [of_pass, of_tile] = self.place(grid, of_pass, of_tile);
         let results = vec![of_pass, of_tile, place[0].clone(), row, column];
         let mut map = grid.over(self.threads, &[("turn", self.turns(grid))], results);
         map.dims.push(Variable::named("pass", self.count));

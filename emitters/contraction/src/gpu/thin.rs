@@ -175,6 +175,8 @@ impl Thin {
             steps: self.steps(),
             group,
             along_steps: self.along_steps || !is_matrix,
+            pack: 1,
+            apart: 1,
             threads: self.threads(),
         }
     }

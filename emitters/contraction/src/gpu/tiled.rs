@@ -44,10 +44,10 @@ const MENU: [Form; 10] = [
     Form::new([4, 32], [1, 1]),
     Form::new([4, 8], [1, 1]),
 ];
+/// Instructions of four bytes in the time of one of eight.
+const WIDE: f64 = 2.0;
 /// Instructions in the time that an element takes to shared memory.
 const COPY: f64 = 8.0;
-/// Threads of one core that hide what one of them waits for.
-const ENOUGH_THREADS: f64 = 256.0;
 
 /// A tile in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,26 +139,20 @@ impl Tiles {
             let [m, n] = tiles.grid.tile;
             wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
         };
+        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
         let limit = i64::from(device.shared_bytes_per_block);
         let most_threads = i64::from(device.max_threads_per_block);
         let all = MENU.iter().map(|&form| tiles(form)).filter(is_wanted);
         all.filter(|tiles| tiles.shared_bytes() <= limit && tiles.threads() <= most_threads)
-            .min_by(|a, b| a.slowness(device).total_cmp(&b.slowness(device)))
+            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
             .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
-    }
-
-    /// What a core does one after the other, in products.
-    fn slowness(&self, device: &DeviceDescription) -> f64 {
-        let cores = f64::from(device.core_count.max(1));
-        let blocks = self.grid.blocks() as f64;
-        let busy = (self.threads() as f64 * (blocks / cores).max(1.0)).min(ENOUGH_THREADS) / ENOUGH_THREADS;
-        (blocks / cores).ceil() * (self.grid.tile[0] * self.grid.tile[1]) as f64 * self.per_product() / busy
     }
 
     /// Instructions for a product: the product, copying to shared memory, and reading there what is multiplied.
     fn per_product(&self) -> f64 {
         let share = |sizes: [i64; 2]| sizes.iter().map(|&size| 1.0 / (size as f64)).sum::<f64>();
-        1.0 + share(self.form.thread.map(|chunks| chunks * self.chunk)) + COPY * share(self.grid.tile)
+        let alone = if self.bytes > 4 { WIDE } else { 1.0 };
+        alone + share(self.form.thread.map(|chunks| chunks * self.chunk)) + COPY * share(self.grid.tile)
     }
 
     pub fn threads(&self) -> i64 {
@@ -176,6 +170,8 @@ impl Tiles {
             steps: self.steps,
             group: self.chunk,
             along_steps: self.along_steps[side],
+            pack: 1,
+            apart: 1,
             threads: self.threads(),
         }
     }
@@ -202,6 +198,7 @@ impl Tiles {
             side_by_side: down,
             stride: 0,
             apart: self.chunk,
+            rotation: 0,
             threads: self.threads(),
         }
     }

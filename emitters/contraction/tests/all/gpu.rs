@@ -36,6 +36,7 @@ fn planned(text: &str, device: &DeviceDescription) -> Plan {
 
 const TILED: &str = "block-contraction";
 const THIN: &str = "thin-contraction";
+const MMA: &str = "mma-contraction";
 const TYPES: [(&str, &str, &str); 18] = [
     ("f64", "f64", "f64"),
     ("bf16", "bf16", "bf16"),
@@ -112,6 +113,52 @@ fn operands_in_any_order() {
         let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
         let product = Product { left: ("f32", &left), right: ("f32", &right), result: "f32", batch: [&[], &[]], steps };
         contracts(TILED, &product.text());
+    }
+}
+
+/// Types that there are instructions for, with what PTX calls them.
+const OF_MATRICES: [(&str, &str, &str, &str); 7] = [
+    ("bf16", "bf16", "bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+    ("bf16", "bf16", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+    ("f16", "f16", "f16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+    ("f16", "f8e5m2", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+    ("f8e4m3fn", "f8e5m2", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+    ("s8", "s8", "s32", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"),
+    ("f64", "f64", "f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"),
+];
+
+#[test]
+fn warps_multiply_matrices() {
+    for (left, right, result, _) in OF_MATRICES {
+        for [m, k, n] in [[40, 70, 37], [128, 64, 128], [33, 16, 200], [130, 9, 40]] {
+            for steps in [[1, 0], [0, 1], [1, 1], [0, 0]] {
+                let dims = |step: i64, lines: i64| if step == 0 { [k, lines] } else { [lines, k] };
+                let (lhs, rhs) = (dims(steps[0], m), dims(steps[1], n));
+                let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+                let product = Product { left: (left, &lhs), right: (right, &rhs), result, batch: [&[], &[]], steps };
+                contracts(MMA, &product.text());
+            }
+        }
+    }
+}
+
+/// Instructions for matrices are taken where there are any, and are accepted without spills.
+#[test]
+fn ptx_has_products_of_matrices() {
+    for (left, right, result, instruction) in OF_MATRICES {
+        for steps in [[1, 0], [0, 1]] {
+            let dims = |step: i64, lines: i64| if step == 0 { [1024, lines] } else { [lines, 1024] };
+            let (lhs, rhs) = (dims(steps[0], 2048), dims(steps[1], 4096));
+            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+            let product = Product { left: (left, &lhs), right: (right, &rhs), result, batch: [&[], &[]], steps };
+            for capability in [80, 90] {
+                let ptx = Compiler::new(emitters()).unwrap().ptx(&product.text(), capability).unwrap();
+                assert!(ptx.contains(instruction), "{left} times {right} on sm_{capability}");
+                let report = assemble(&ptx, &format!("sm_{capability}")).unwrap();
+                println!("{left} {right} {capability} {steps:?} {report:?}");
+                assert!(report.is_none_or(|report| report.contains(" 0 bytes spill stores")), "{left} times {right}");
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::ir::Float;
+use fusebox_core::ir::{Float, MatrixProduct};
 
 use crate::Code;
 use crate::error::LoweringError;
@@ -188,6 +188,9 @@ pub(crate) struct Backend {
     pub(crate) features: String,
 }
 
+/// Writes a product of matrices: of words and sums it makes sums.
+pub(crate) type WrittenProduct = fn(&Module, MatrixProduct, &[Val]) -> Vec<Val>;
+
 /// What differs between the kernels of GPUs in LLVM.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GpuCode {
@@ -202,6 +205,8 @@ pub(crate) struct GpuCode {
     pub(crate) barrier: fn(&Module),
     /// A word of 32 bits of the lane so far above this one, where so many lanes take part.
     pub(crate) word_of_lane: fn(&Module, Val, i64, i64) -> Val,
+    /// A warp's product of matrices, of words and sums, where the target has one.
+    pub(crate) matrix_product: Option<WrittenProduct>,
 }
 
 /// What the target does to memory in one instruction that no other thread interrupts.

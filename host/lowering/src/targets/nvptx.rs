@@ -1,12 +1,12 @@
 //! NVIDIA's GPUs, as PTX.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::ir::Float;
+use fusebox_core::ir::{Float, MatrixProduct};
 
 use super::{Atomics, Backend, Family, GpuCode, Runner, TargetInfo, gpu};
 use crate::Code;
 use crate::error::LoweringError;
-use crate::llvm::{Module, Val, backend};
+use crate::llvm::{Module, Op, Val, backend};
 
 /// LLVM's number of the calling convention of kernels.
 const KERNEL: u32 = 71;
@@ -62,6 +62,7 @@ pub(super) fn info(capability: u32) -> TargetInfo {
             thread_id: "llvm.nvvm.read.ptx.sreg.tid.x",
             barrier,
             word_of_lane,
+            matrix_product: Some(matrix_product),
         }),
         ..gpu()
     }
@@ -86,6 +87,29 @@ fn word_of_lane(llvm: &Module, value: Val, distance: i64, lanes: i64) -> Val {
     let mask = if lanes >= 32 { -1 } else { (1 << lanes) - 1 };
     let arguments = [constant(mask), value, constant(distance), constant(31)];
     llvm.call_intrinsic("llvm.nvvm.shfl.sync.down.i32", &[], &arguments)
+}
+
+/// Words are of 32 bits, which some intrinsics take as pairs of `half`; elements of 64 bits stay as they are.
+fn matrix_product(llvm: &Module, product: MatrixProduct, operands: &[Val]) -> Vec<Val> {
+    let name = match product {
+        MatrixProduct::Bf16 => "llvm.nvvm.mma.m16n8k16.row.col.bf16",
+        MatrixProduct::F16 => "llvm.nvvm.mma.m16n8k16.row.col.f32.f32",
+        MatrixProduct::I8 => "llvm.nvvm.mma.m16n8k32.row.col.s8",
+        MatrixProduct::F64 => "llvm.nvvm.mma.m8n8k4.row.col.f64",
+    };
+    let [left, right, sums] = product.words().map(|count| count as usize);
+    let word = match product {
+        MatrixProduct::Bf16 | MatrixProduct::I8 => Some(llvm.int(32)),
+        MatrixProduct::F16 => llvm.float(Float::F16).map(|half| llvm.vector(half, 2)),
+        MatrixProduct::F64 => None,
+    };
+    let as_word = |(number, &value): (usize, &Val)| match word {
+        Some(ty) if number < left + right => llvm.cast(Op::LLVMBitCast, value, ty),
+        _ => value,
+    };
+    let arguments: Vec<Val> = operands.iter().enumerate().map(as_word).collect();
+    let results = llvm.call_intrinsic(name, &[], &arguments);
+    (0..sums).map(|number| llvm.field(results, number)).collect()
 }
 
 /// A version as PTX writes it.

@@ -1,11 +1,12 @@
 //! Loads, stores, and what makes memory.
 
-use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
+use fusebox_core::ir::{Attribute, MatrixProduct, OpKind, Operation, Type, Value};
 
 use super::function::Body;
 use crate::error::Unsupported;
 use crate::llvm::{Op, Val};
 use crate::stages::Done;
+use crate::targets::GpuCode;
 
 /// Where an access goes to.
 pub(super) struct Address {
@@ -107,6 +108,22 @@ impl<'s> Body<'_, '_, 's> {
             Some(gpu) => (gpu.barrier)(self.llvm()),
             None => self.simulated_barrier(op),
         }
+        Ok(())
+    }
+
+    pub(super) fn matrix_product(&mut self, op: &'s Operation) -> Done {
+        let product = match op.attribute("product") {
+            Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
+            _ => None,
+        };
+        let Some(product) = product else { return Unsupported::because("it is none of the known products") };
+        let operands = self.operands(op)?;
+        let results = match &self.translation.target.gpu {
+            Some(GpuCode { matrix_product: Some(written), .. }) => written(self.llvm(), product, &operands),
+            Some(_) => return Unsupported::because("the target has no products of matrices"),
+            None => self.simulated_product(op, product, &operands),
+        };
+        self.bind_all(&op.results, &results);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! grid        blocks, one after the other
 //! simulator     warps and threads, by turns; barriers, shuffles, tiles
 //! fibers          the coroutines they run on
+//! product       what lanes of a warp multiply together
 //! checker       every access: bounds, order, first value        history, fault
 //! ```
 //!
@@ -15,6 +16,7 @@ mod fibers;
 mod grid;
 mod history;
 mod order;
+mod product;
 mod simulator;
 mod trace;
 
@@ -23,6 +25,8 @@ use std::cell::Cell;
 pub use grid::run_grid;
 pub use order::ThreadOrder;
 pub use trace::{LaunchReads, trace_reads};
+
+use fusebox_core::ir::MatrixProduct;
 
 use fault::FaultKind;
 use history::AccessKind;
@@ -43,6 +47,8 @@ pub fn symbol(name: &str) -> Option<*const ()> {
         "fusebox_simt_shared" => fusebox_simt_shared as *const (),
         "fusebox_simt_barrier" => fusebox_simt_barrier as *const (),
         "fusebox_simt_shuffle_down" => fusebox_simt_shuffle_down as *const (),
+        "fusebox_simt_multiply" => fusebox_simt_multiply as *const (),
+        "fusebox_simt_sum" => fusebox_simt_sum as *const (),
         _ => return None,
     })
 }
@@ -112,4 +118,31 @@ extern "C" fn fusebox_simt_barrier(site: i32) {
 /// The word of the lane `distance` above, or the thread's own where there is none.
 extern "C" fn fusebox_simt_shuffle_down(word: u64, distance: i32, site: i32) -> u64 {
     current().map_or(word, |simulator| simulator.shuffle_down(word, distance, site))
+}
+
+/// The lane's words and sums of a product of matrices, the one of this number.
+#[allow(clippy::too_many_arguments, reason = "words are handed over in registers")]
+extern "C" fn fusebox_simt_multiply(
+    number: i32,
+    site: i32,
+    w0: u64,
+    w1: u64,
+    w2: u64,
+    w3: u64,
+    w4: u64,
+    w5: u64,
+    w6: u64,
+    w7: u64,
+    w8: u64,
+    w9: u64,
+) {
+    let product = usize::try_from(number).ok().and_then(|number| MatrixProduct::ALL.get(number));
+    if let (Some(simulator), Some(&product)) = (current(), product) {
+        simulator.multiply(product, [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9], site);
+    }
+}
+
+/// A sum of the last product that the thread took part in.
+extern "C" fn fusebox_simt_sum(number: i32) -> u64 {
+    current().map_or(0, |simulator| simulator.sum(number))
 }

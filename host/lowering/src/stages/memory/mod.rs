@@ -173,6 +173,7 @@ impl<'s> Stage<'s> for Memory<'s, '_> {
             OpKind::SyncThreads => self.sync_threads(op),
             OpKind::AtomicRmw => self.atomic_update(op),
             OpKind::ShuffleReduce => self.shuffle_reduce(op),
+            OpKind::Mma => self.matrix_product(op),
             OpKind::PureCall | OpKind::Call => self.call(op),
             OpKind::Select if matches!(self.rewriter.source.type_of(op.result()), Type::Tensor(..)) => {
                 self.select_tensor(op)

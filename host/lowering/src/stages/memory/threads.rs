@@ -3,7 +3,7 @@
 //! On the cpu a block is one thread: a tile is memory on its stack, barriers are nothing, and a warp is one lane, which
 //! has the result already.
 
-use fusebox_core::ir::{Attribute, OpKind, Operation, Type};
+use fusebox_core::ir::{Attribute, MatrixProduct, OpKind, Operation, PRODUCT_LANES, Type, Value};
 
 use super::{Known, Memory, Reach, Slot, Tensor, sized, static_tensor, tensor_bytes};
 use crate::error::{Required, Unsupported};
@@ -73,6 +73,31 @@ impl<'s> Memory<'s, '_> {
             }
         }
         self.rewriter.bind_all(&op.results, values);
+        Ok(())
+    }
+
+    /// All lanes of a warp take part.
+    pub(super) fn matrix_product(&mut self, op: &'s Operation) -> Done {
+        let product = match op.attribute("product") {
+            Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
+            _ => None,
+        };
+        let product = product.required("it is none of the known products")?;
+        let (device, threads) = (&self.kernel.target.device, i64::from(self.kernel.facts.threads));
+        if !device.matrix_products.contains(&product) {
+            return Unsupported::because(format!("{} has no instruction for {}", device.name, product.name()));
+        }
+        if threads % PRODUCT_LANES != 0 {
+            return Unsupported::because(format!(
+                "a block of {threads} threads is not made of warps of {PRODUCT_LANES}"
+            ));
+        }
+        let operands = op.operands.iter().map(|&operand| self.value(operand)).collect::<Done<Vec<Value>>>()?;
+        let site = ("site".into(), self.site(op));
+        let attributes = op.attributes.iter().cloned().chain([site]).collect();
+        let types = self.rewriter.source_types(&op.results);
+        let results = self.out().push(op.kind, operands, attributes, &types, Vec::new());
+        self.rewriter.bind_all(&op.results, results.into_iter().map(Slot::Value).collect());
         Ok(())
     }
 
