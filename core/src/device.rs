@@ -37,6 +37,8 @@ pub struct DeviceDescription {
     pub flops: f64,
     /// Products of matrices that a warp has an instruction for.
     pub matrix_products: Vec<MatrixProduct>,
+    /// Whether four warps together multiply tiles of `bf16` and `f16` in shared memory.
+    pub multiplies_tiles: bool,
 }
 
 impl DeviceDescription {
@@ -57,6 +59,7 @@ impl DeviceDescription {
             memory_bandwidth: 25e9 * f64::from(threads.max(1)),
             flops: 50e9 * f64::from(threads.max(1)),
             matrix_products: Vec::new(),
+            multiplies_tiles: false,
         }
     }
 
@@ -83,6 +86,7 @@ impl DeviceDescription {
             memory_bandwidth: if hopper { 4.0e12 } else { 1.55e12 },
             flops: if hopper { 60e12 } else { 19.5e12 },
             matrix_products: if capability >= 80 { MatrixProduct::ALL.to_vec() } else { Vec::new() },
+            multiplies_tiles: false,
         }
     }
 

@@ -127,6 +127,25 @@ impl MatrixProduct {
     }
 }
 
+/// Threads that multiply tiles of shared memory together: four warps, the first of which has a number divisible by four.
+pub const GROUP_THREADS: i64 = 128;
+/// Rows of the left tile that a group multiplies.
+pub const GROUP_ROWS: i64 = 64;
+/// Rows, or columns, of the squares that tiles are made of.
+pub const TILE_SQUARE: i64 = 8;
+/// Steps that one instruction of a group takes.
+pub const GROUP_STEPS: i64 = 16;
+/// Most columns of the right tile.
+pub const MOST_GROUP_COLUMNS: i64 = 256;
+
+/// Row and column of a thread's sum of a group's product: a warp has sixteen rows, and squares of it side by side are as
+/// those of [`MatrixProduct`].
+pub fn group_place(thread: i64, sum: i64) -> [i64; 2] {
+    let (warp, lane) = (thread % GROUP_THREADS / PRODUCT_LANES, thread % PRODUCT_LANES);
+    let [row, column] = MatrixProduct::Bf16.place(lane, sum % 4);
+    [warp * 2 * GROUPS + row, sum / 4 * TILE_SQUARE + column]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

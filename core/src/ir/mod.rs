@@ -21,7 +21,9 @@ mod verify;
 
 pub use attribute::{Attribute, Combination, FastMath};
 pub use function::{Function, Operation, Place, Region, Value};
-pub use matrices::{MatrixProduct, PRODUCT_LANES};
+pub use matrices::{
+    GROUP_ROWS, GROUP_STEPS, GROUP_THREADS, MOST_GROUP_COLUMNS, MatrixProduct, PRODUCT_LANES, TILE_SQUARE, group_place,
+};
 pub use operations::{Effect, Form, OpKind};
 pub use parse::{ParseError, parse};
 pub use types::{Float, Scalar, Type};

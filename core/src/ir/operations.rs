@@ -193,6 +193,7 @@ macro_rules! table {
             ShuffleReduce = xla_gpu.shuffle_reduce, Own, Memory;
             AtomicRmw = xla_gpu.atomic_rmw, Own, Memory;
             Mma = xla_gpu.mma, Own, Memory;
+            Wgmma = xla_gpu.wgmma, Own, Memory;
             // What lowering makes of tensors, and of what threads do together. No emitter writes these.
             Load = xla_gpu.load, Own, Memory;
             Store = xla_gpu.store, Own, Memory;
@@ -256,7 +257,7 @@ impl OpKind {
         use OpKind::*;
         match self {
             Extract | Insert | PredicatedExtract | PredicatedInsert | TransferRead | TransferWrite => true,
-            AtomicRmw | SyncThreads | ShuffleReduce | Mma => true,
+            AtomicRmw | SyncThreads | ShuffleReduce | Mma | Wgmma => true,
             _ => false,
         }
     }

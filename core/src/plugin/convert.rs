@@ -71,6 +71,7 @@ impl From<&DeviceDescription> for schema::Device {
             memory_bandwidth: device.memory_bandwidth,
             flops: device.flops,
             matrix_products: device.matrix_products.iter().map(|product| product.name().to_owned()).collect(),
+            multiplies_tiles: device.multiplies_tiles,
         }
     }
 }
@@ -93,6 +94,7 @@ impl From<schema::Device> for DeviceDescription {
             flops: device.flops,
             // Those of a newer host are of no use here.
             matrix_products: device.matrix_products.iter().filter_map(|name| MatrixProduct::of_name(name)).collect(),
+            multiplies_tiles: device.multiplies_tiles,
         }
     }
 }

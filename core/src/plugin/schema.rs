@@ -199,6 +199,8 @@ pub struct Device {
     pub registers: u32,
     #[prost(string, repeated, tag = "18")]
     pub matrix_products: Vec<String>,
+    #[prost(bool, tag = "19")]
+    pub multiplies_tiles: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]

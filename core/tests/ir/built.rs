@@ -188,7 +188,11 @@ fn tensors(b: &mut FunctionBuilder, choices: &mut Choices<'_>, values: &mut Vec<
     let updated = b.atomic_rmw(tensor, &[at, at], |b, old| b.addf(old, element));
     let number = b.float(0.5, Scalar::F64);
     let sums = b.matrix_product(MatrixProduct::F64, &[number], &[number], &[number, number]);
-    values.extend([inserted, written, reduced[1], updated, after[0], sums[1]]);
+    let tiles = [8, 2].map(|lines| b.allocate_shared(&[1, 2, lines, 8, 8], Scalar::Float(Float::BF16)));
+    let (tile, places) = (b.index(0), [at; 4]);
+    let place = [&[tile], places.as_slice()].concat();
+    let of_tiles = b.tile_product(tiles, [&place, &place], [true, choices.next(2) == 1], &[element; 8]);
+    values.extend([inserted, written, reduced[1], updated, after[0], sums[1], of_tiles[7]]);
 }
 
 fn control(b: &mut FunctionBuilder, choices: &mut Choices<'_>, values: &mut Vec<Value>, depth: usize) {

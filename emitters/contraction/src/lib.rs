@@ -39,6 +39,7 @@ fusebox_core::emitters! {
     "contraction" => Tiled,
     "block-contraction" => gpu::Tiled,
     "mma-contraction" => gpu::OfMatrices,
+    "wgmma-contraction" => gpu::OfGroups,
     "thin-contraction" => gpu::FewVectors,
 }
 

@@ -47,6 +47,7 @@ pub const ORDER: &[&str] = &[
     "contraction",
     "block-contraction",
     "mma-contraction",
+    "wgmma-contraction",
     "thin-contraction",
 ];
 

@@ -375,6 +375,7 @@ fn odd_words_are_no_danger() {
         "xla_gpu.shuffle_reduce",
         "xla_gpu.atomic_rmw",
         "xla_gpu.mma",
+        "xla_gpu.wgmma",
         "builtin.module",
         "builtin.unrealized_conversion_cast",
         "cf.br",

@@ -1,11 +1,12 @@
 //! The rule of each operation: its operands, results, attributes and regions.
 
 mod lowered;
+mod matrices;
 mod vectors;
 
 use super::{Verdict, ensure, list};
 use crate::indexing::IndexingMap;
-use crate::ir::{Attribute, Form, MatrixProduct, OpKind, Operation, Scalar, Type, Value};
+use crate::ir::{Attribute, Form, OpKind, Operation, Scalar, Type, Value};
 
 /// Checks one operation, given the types of all values.
 ///
@@ -154,6 +155,7 @@ impl<'f> Rule<'f> {
             }
             OpKind::AtomicRmw => self.atomic_rmw(),
             OpKind::Mma => self.matrix_product(),
+            OpKind::Wgmma => self.tile_product(),
             // What has no form and is none of the above is what lowering makes.
             _ => self.lowered(),
         }
@@ -359,29 +361,6 @@ impl<'f> Rule<'f> {
         };
         let known = |&range: &i64| usize::try_from(range).is_ok_and(|range| range < map.ranges.len());
         ensure(unroll.iter().all(known), || format!("unrolls range variables {unroll:?} of {}", map.ranges.len()))
-    }
-
-    /// Words of both operands, then sums; after lowering narrow floats are their bits.
-    fn matrix_product(&self) -> Verdict {
-        let product = match self.operation.attribute("product") {
-            Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
-            _ => None,
-        };
-        let Some(product) = product else {
-            let names = MatrixProduct::ALL.map(MatrixProduct::name).join(", ");
-            return Err(format!("needs the attribute `product`, one of {names}"));
-        };
-        let [left, right, sums] = product.words().map(|count| count as usize);
-        let word = product.word();
-        let bits = word.with_element(Scalar::Int(word.element().bits()));
-        let sum = Type::from(product.sum());
-        let holds = self.operands.len() == left + right + sums
-            && self.operands[..left + right].iter().all(|&ty| *ty == word || *ty == bits)
-            && self.operands[left + right..] == self.results
-            && self.results.iter().all(|&ty| *ty == sum);
-        let rule =
-            format!("takes {left} and {right} words of type {word}, and takes and gives {sums} sums of type {sum}");
-        self.ensure(holds, &rule)
     }
 
     /// On a tensor; after lowering on bits at a place in memory, which gives nothing.

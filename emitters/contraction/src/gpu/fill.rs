@@ -36,8 +36,9 @@ pub struct Fill {
     pub along_steps: bool,
     /// Steps of a word.
     pub pack: i64,
-    /// Two threads side by side with groups of the same steps have lines so far apart.
-    pub apart: i64,
+    /// Lines of the same steps, or words of steps of the same lines, that threads side by side take before they go on along
+    /// memory.
+    pub across: i64,
     pub threads: i64,
 }
 
@@ -61,19 +62,11 @@ impl Fill {
         let number = turn * self.threads + thread;
         // Threads without a group of their own read that of another one, which is in a cache.
         let number = if self.is_partial() { number.modulo(self.groups()) } else { number };
-        match self.along_steps {
-            true => {
-                let across = self.steps / self.group;
-                let (line, step) = (number.clone().floor_div(across), number.modulo(across) * self.group);
-                let (block, of_block) = (line.clone().floor_div(2 * self.apart), line.modulo(2 * self.apart));
-                let of_block = of_block.clone().modulo(2) * self.apart + of_block.floor_div(2);
-                [block * (2 * self.apart) + of_block, step]
-            }
-            false => {
-                let across = self.lines / self.group;
-                [number.clone().modulo(across) * self.group, number.floor_div(across) * self.pack]
-            }
-        }
+        let along = if self.along_steps { self.steps } else { self.lines } / self.group;
+        let (block, within) = (number.clone().floor_div(self.across * along), number.modulo(self.across * along));
+        let other = block * self.across + within.clone().modulo(self.across);
+        let own = within.floor_div(self.across) * self.group;
+        if self.along_steps { [other, own] } else { [own, other * self.pack] }
     }
 
     /// `(th, turn) -> (line, step)` of a group's first element in the tile.

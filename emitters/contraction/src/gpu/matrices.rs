@@ -215,10 +215,14 @@ impl Tiles {
         let (along_steps, pack, bytes) = (self.along_steps[side], self.product.pack(), self.bytes());
         // As many lines as are copied together when their steps are packed.
         let group = COPY_BYTES / bytes / if along_steps { 1 } else { pack };
-        // Lines of the same steps that threads side by side write fill all banks.
-        let apart = if bytes * pack > 4 { 2 } else { 4 };
+        // What threads side by side write reaches all banks.
+        let across = match along_steps {
+            false => 1,
+            true if bytes * pack > 4 => 4,
+            true => 8,
+        };
         let (lines, steps) = (self.grid.tile[side], LINE_BYTES / bytes);
-        Fill { lines, steps, group, along_steps, pack, apart, threads: self.threads() }
+        Fill { lines, steps, group, along_steps, pack, across, threads: self.threads() }
     }
 
     /// A warp's number along rows or columns.

@@ -6,6 +6,7 @@
 //! pipeline.rs  the loop over steps: one part is multiplied while the next is read
 //! tiled.rs     tiles multiplied number by number
 //! matrices.rs  tiles multiplied by instructions for whole matrices
+//! squares.rs   tiles multiplied by groups of warps
 //! thin.rs      few vectors, from memory to registers
 //! results.rs   sums -> results
 //! ```
@@ -15,10 +16,12 @@ mod grid;
 mod matrices;
 mod pipeline;
 mod results;
+mod squares;
 mod thin;
 mod tiled;
 
 pub use matrices::OfMatrices;
+pub use squares::OfGroups;
 pub use thin::FewVectors;
 pub use tiled::Tiled;
 

@@ -176,7 +176,7 @@ impl Thin {
             group,
             along_steps: self.along_steps || !is_matrix,
             pack: 1,
-            apart: 1,
+            across: 1,
             threads: self.threads(),
         }
     }

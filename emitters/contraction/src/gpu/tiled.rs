@@ -171,7 +171,7 @@ impl Tiles {
             group: self.chunk,
             along_steps: self.along_steps[side],
             pack: 1,
-            apart: 1,
+            across: 1,
             threads: self.threads(),
         }
     }

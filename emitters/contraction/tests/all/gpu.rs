@@ -1,7 +1,7 @@
 //! Products in blocks of many threads: on the simulated GPU against the interpreter, in PTX by NVIDIA's assembler.
 
 use fusebox_conformance::literals::{self, Closeness};
-use fusebox_conformance::{Compiler, Machine, Made, assemble, inputs, named, plans, preferring};
+use fusebox_conformance::{Compiler, Machine, Made, Target, assemble, inputs, named, plans, preferring};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Plan;
 use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
@@ -36,6 +36,7 @@ fn planned(text: &str, device: &DeviceDescription) -> Plan {
 
 const TILED: &str = "block-contraction";
 const THIN: &str = "thin-contraction";
+const GROUPS: &str = "wgmma-contraction";
 const MMA: &str = "mma-contraction";
 const TYPES: [(&str, &str, &str); 18] = [
     ("f64", "f64", "f64"),
@@ -155,9 +156,57 @@ fn ptx_has_products_of_matrices() {
                 let ptx = Compiler::new(emitters()).unwrap().ptx(&product.text(), capability).unwrap();
                 assert!(ptx.contains(instruction), "{left} times {right} on sm_{capability}");
                 let report = assemble(&ptx, &format!("sm_{capability}")).unwrap();
-                println!("{left} {right} {capability} {steps:?} {report:?}");
                 assert!(report.is_none_or(|report| report.contains(" 0 bytes spill stores")), "{left} times {right}");
             }
+        }
+    }
+}
+
+/// A simulated GPU with instructions for tiles.
+fn with_tiles() -> Machine {
+    let device = DeviceDescription { multiplies_tiles: true, ..DeviceDescription::simt() };
+    Machine::new(Target::simt(), device)
+}
+
+#[test]
+fn groups_multiply_tiles() {
+    for element in ["bf16", "f16"] {
+        for [m, k, n] in [[40, 70, 37], [128, 64, 128], [65, 32, 200], [130, 9, 40]] {
+            for steps in [[1, 0], [0, 1]] {
+                let dims = |step: i64, lines: i64| if step == 0 { [k, lines] } else { [lines, k] };
+                let (lhs, rhs) = (dims(steps[0], m), dims(steps[1], n));
+                let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+                let (left, right) = ((element, lhs.as_slice()), (element, rhs.as_slice()));
+                let text = Product { left, right, result: element, batch: [&[], &[]], steps }.text();
+                let inputs = inputs(&text, literals::small_integers).unwrap();
+                let made = compiler(GROUPS).compared(&text, [with_tiles()], &inputs, Closeness::Bits);
+                let [made] = made.unwrap_or_else(|failure| panic!("{failure}"));
+                assert_eq!(made.emitters, [GROUPS], "{text}");
+            }
+        }
+    }
+}
+
+/// Where a target is named exactly, groups of warps multiply; their code is accepted without spills.
+#[test]
+fn ptx_has_products_of_tiles() {
+    let target = Target::named("sm_90a").unwrap();
+    let machine = Machine::new(target.clone(), target.device().clone());
+    for element in ["bf16", "f16"] {
+        for (left, right, steps) in [([2048, 1024], [1024, 4096], [1, 0]), ([1000, 2000], [500, 1000], [0, 1])] {
+            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+            let (left, right) = ((element, left.as_slice()), (element, right.as_slice()));
+            let text = Product { left, right, result: "f32", batch: [&[], &[]], steps }.text();
+            let ptx = Compiler::new(emitters()).unwrap().ptx_for(&text, &machine).unwrap();
+            let (count, name) = (ptx.matches("wgmma.mma_async").count(), format!("k16.f32.{element}.{element}"));
+            assert!(count >= 2 && ptx.contains(&name), "{text}");
+            // What threads write is ready before it is read another way.
+            let order = ["st.shared.v4", "fence.proxy.async.shared::cta", "bar.sync", "wgmma.mma_async"];
+            let places: Vec<_> = order.iter().map(|words| ptx.find(words)).collect();
+            assert!(places.is_sorted() && places[0].is_some(), "{places:?}");
+            let report = assemble(&ptx, "sm_90a").unwrap();
+            let is_well = |report: String| report.contains(" 0 bytes spill stores") && !report.contains("serialized");
+            assert!(report.is_none_or(is_well), "{text}");
         }
     }
 }

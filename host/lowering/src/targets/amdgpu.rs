@@ -44,6 +44,7 @@ fn info(processor: &str) -> TargetInfo {
             barrier,
             word_of_lane,
             matrix_product: None,
+            tiles: None,
         }),
         ..gpu()
     }

@@ -16,10 +16,17 @@ const CAPABILITIES: [u32; 13] = [70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 1
 /// The newest PTX version that LLVM 22 writes.
 const NEWEST_PTX: u32 = 90;
 
-/// Named by compute capability; what LLVM or users append to its digits (`sm_90a`) is overlooked.
+/// The capability that has an instruction for tiles, if it is asked for by the name of exactly this architecture: its code
+/// runs on no other, so that nobody gets it unasked.
+const OF_TILES: (&str, u32) = ("90a", 90);
+
+/// Named by compute capability; what LLVM or users append to its digits is overlooked, but for `sm_90a`.
 pub(super) const FAMILY: Family = Family {
     names: "sm_NN",
-    named: |name| name.strip_prefix("sm_")?.trim_end_matches(char::is_alphabetic).parse().ok().map(info),
+    named: |name| match name.strip_prefix("sm_")? {
+        exact if exact == OF_TILES.0 => Some(with_tiles()),
+        digits => digits.trim_end_matches(char::is_alphabetic).parse().ok().map(info),
+    },
 };
 
 /// What code in PTX is asked for.
@@ -63,9 +70,22 @@ pub(super) fn info(capability: u32) -> TargetInfo {
             barrier,
             word_of_lane,
             matrix_product: Some(matrix_product),
+            tiles: None,
         }),
         ..gpu()
     }
+}
+
+/// With the instructions of exactly one architecture.
+fn with_tiles() -> TargetInfo {
+    let mut info = info(OF_TILES.1);
+    info.device.name = format!("sm_{}", OF_TILES.0);
+    info.device.multiplies_tiles = true;
+    info.backend.processor = info.device.name.clone();
+    if let Some(gpu) = &mut info.gpu {
+        gpu.tiles = Some(super::tiles::CODE);
+    }
+    info
 }
 
 /// The same in a version of PTX, if it is code in PTX.

@@ -97,6 +97,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
             Store | AtomicCombine | AtomicStore | AtomicRmw | Barrier => return self.effect(op),
             ReportAccess | ReportIndex | ReportTurn | ReportDivision => return self.report(op),
             Mma => return self.matrix_product(op),
+            Wgmma => return self.tile_product(op),
             Constant => self.constant(op)?,
             ThreadId | BlockId => self.id(op)?,
             Load => self.load(op)?,

@@ -26,10 +26,11 @@ pub use grid::run_grid;
 pub use order::ThreadOrder;
 pub use trace::{LaunchReads, trace_reads};
 
-use fusebox_core::ir::MatrixProduct;
+use fusebox_core::ir::{Float, MatrixProduct};
 
 use fault::FaultKind;
 use history::AccessKind;
+use product::TileProduct;
 use simulator::{ACCESS_COST, Simulator};
 
 thread_local! {
@@ -49,6 +50,7 @@ pub fn symbol(name: &str) -> Option<*const ()> {
         "fusebox_simt_shuffle_down" => fusebox_simt_shuffle_down as *const (),
         "fusebox_simt_multiply" => fusebox_simt_multiply as *const (),
         "fusebox_simt_sum" => fusebox_simt_sum as *const (),
+        "fusebox_simt_multiply_tiles" => fusebox_simt_multiply_tiles as *const (),
         _ => return None,
     })
 }
@@ -145,4 +147,46 @@ extern "C" fn fusebox_simt_multiply(
 /// A sum of the last product that the thread took part in.
 extern "C" fn fusebox_simt_sum(number: i32) -> u64 {
     current().map_or(0, |simulator| simulator.sum(number))
+}
+
+/// Adds a product of tiles to the running thread's sums, half as many as there are columns.
+#[allow(clippy::too_many_arguments, reason = "a kernel calls it")]
+extern "C" fn fusebox_simt_multiply_tiles(
+    left: *const u8,
+    left_place: *const u8,
+    right: *const u8,
+    right_place: *const u8,
+    sums: *mut f32,
+    columns: i32,
+    steps: i32,
+    left_stride: i32,
+    right_stride: i32,
+    left_along_steps: i32,
+    right_along_steps: i32,
+    is_f16: i32,
+    site: i32,
+) {
+    let Some(simulator) = current() else { return };
+    let product = TileProduct {
+        element: if is_f16 != 0 { Float::F16 } else { Float::BF16 },
+        columns: columns.into(),
+        steps: steps.into(),
+        strides: [left_stride.into(), right_stride.into()],
+        along_steps: [left_along_steps != 0, right_along_steps != 0],
+    };
+    let count = usize::try_from(product.columns / 2).unwrap_or(0);
+    // SAFETY: the kernel made room for so many sums, and nobody else uses it meanwhile.
+    let sums = unsafe { std::slice::from_raw_parts_mut(sums, count) };
+    let tiles = [(left, left_place), (right, right_place)];
+    let read = |side: usize, offset: i64| {
+        let (tensor, place) = tiles[side];
+        let place = place.wrapping_offset(offset as isize);
+        simulator.count(ACCESS_COST);
+        let allowed = simulator.checker.borrow_mut().access(tensor as u64, place as u64, 2, AccessKind::Read, site);
+        // SAFETY: the checker knows that the two bytes are the tile's.
+        allowed.then(|| unsafe { place.cast::<u16>().read_unaligned() })
+    };
+    if product.add(simulator.thread() as i64, sums, read).is_none() {
+        simulator.stop();
+    }
 }

@@ -312,6 +312,11 @@ impl Simulator {
         self.wait(State::Multiply { site, product });
     }
 
+    /// The running thread in its block.
+    pub fn thread(&self) -> usize {
+        self.running.get()
+    }
+
     /// Called by a kernel: a sum of the running thread's last product.
     pub fn sum(&self, number: i32) -> u64 {
         let sums = self.threads[self.running.get()].words.get();
