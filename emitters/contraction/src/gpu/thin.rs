@@ -29,8 +29,8 @@ use crate::problem::{Problem, Roots};
 const THREADS: &str = "threads";
 /// Vectors up to which a thread keeps a sum for each.
 const MOST_VECTORS: i64 = 8;
-/// Sums of a thread.
-const MOST_SUMS: i64 = 32;
+/// Bytes of a thread's sums.
+const MOST_SUM_BYTES: i64 = 128;
 /// Threads of a block, the usual number first.
 const THREADS_OF_BLOCK: [i64; 3] = [256, 128, 512];
 /// Bytes that a thread reads at once.
@@ -77,7 +77,7 @@ impl Layout for Direct {
 
 impl Thin {
     /// # Errors
-    /// If there is no matrix, or the knob has an impossible value.
+    /// If the knob has an impossible value, or the parts of the sums do not fit a block's shared memory.
     fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Thin, EmitError> {
         let wanted = format!("one of {THREADS_OF_BLOCK:?}");
         let threads = knobs.checked_knob(THREADS, || wanted, |value| THREADS_OF_BLOCK.contains(&value))?;
@@ -89,7 +89,8 @@ impl Thin {
         let bytes = matrix.element.byte_size().max(1) as i64;
         // Elements of a read that there are, and sums for all of them.
         let least = |size: i64, most: i64| (size.max(1) as u64).next_power_of_two().min(most as u64) as i64;
-        let most = (READ_BYTES / bytes).clamp(1, MOST_SUMS / vectors.clamp(1, MOST_VECTORS));
+        let sums = MOST_SUM_BYTES / problem.sum.byte_size().max(1) as i64;
+        let most = (READ_BYTES / bytes).clamp(1, (sums / vectors.clamp(1, MOST_VECTORS)).max(1));
         let along_steps = matrix.runs_along_steps;
         let lanes = least(if along_steps { sizes.steps } else { lines }, most);
         let cores = i64::from(device.core_count.max(1));
@@ -111,7 +112,14 @@ impl Thin {
         let reads = least(sizes.steps / at_once, IN_FLIGHT);
         let of_block = across * if along_steps { 1 } else { lanes };
         let tile = if side == 0 { [of_block, vectors] } else { [vectors, of_block] };
-        Ok(Thin { grid: Grid { sizes, tile }, side, along_steps, lanes, reads, sharers, across })
+        let thin = Thin { grid: Grid { sizes, tile }, side, along_steps, lanes, reads, sharers, across };
+        match thin.shared_bytes(problem) {
+            needed if needed > i64::from(device.shared_bytes_per_block) => Err(EmitError::new(format!(
+                "parts of sums take {needed} bytes of shared memory, a block has {}",
+                device.shared_bytes_per_block
+            ))),
+            _ => Ok(thin),
+        }
     }
 
     fn threads(&self) -> i64 {
@@ -203,16 +211,21 @@ impl Thin {
         IndexingMap { results: index_of(roots, &point), ..map }.simplify()
     }
 
-    fn plan(&self, problem: &Problem) -> Plan {
+    fn shared_bytes(&self, problem: &Problem) -> i64 {
+        self.parts()[0] * self.parts()[1] * problem.sum.byte_size() as i64
+    }
+
+    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
         let launch = LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads() as u32 };
         let bytes = problem.sum.byte_size() as i64;
         let own = Configuration::from([(THREADS, self.threads())]);
         let others = THREADS_OF_BLOCK.map(|threads| Configuration::from([(THREADS, threads)]));
+        let fits = |other: &Configuration| Thin::new(problem, device, other).is_ok();
         let parts = self.grid.results() * self.sharers as f64;
         let sides = [0, 1].map(|side| visit(&self.grid, problem, side, &self.fill(side)));
         let note = format!("a matrix times {} vectors, a sum shared by {} threads", self.vectors(), self.sharers);
         Plan {
-            shared_bytes: (self.parts()[0] * self.parts()[1] * bytes) as u32,
+            shared_bytes: self.shared_bytes(problem) as u32,
             visits: sides.into_iter().chain(visits(problem, |roots| self.written_to(roots))).collect(),
             work: Work {
                 additions: self.grid.results() * (self.turns() * self.steps()) as f64 + parts,
@@ -221,7 +234,7 @@ impl Thin {
                 ..Work::default()
             },
             vector_lanes: self.lanes as u32,
-            alternatives: own.others(others),
+            alternatives: own.others(others.into_iter().filter(fits)),
             configuration: own,
             notes: vec![note],
             ..Plan::new(launch, outputs(problem, |roots| self.written_to(roots)))
@@ -354,7 +367,7 @@ impl Strategy for FewVectors {
     }
 
     fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
-        Ok(Thin::new(task.problem, task.device, configuration)?.plan(task.problem))
+        Ok(Thin::new(task.problem, task.device, configuration)?.plan(task.problem, task.device))
     }
 
     fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {

@@ -28,10 +28,19 @@ fn contracts(name: &str, text: &str) {
     assert_eq!(made(name, text).emitters, [name], "{text}");
 }
 
-/// The plan of a product, of which all alternatives were checked too.
-fn planned(text: &str, device: &DeviceDescription) -> Plan {
-    let plan = named(emitters(), TILED).and_then(|emitter| plans::check(emitter, &plans::fusion(text), device));
+/// The plan that an emitter has for a product, of which all alternatives were checked too.
+fn planned(name: &str, element: &str, sizes: [i64; 3], device: &DeviceDescription) -> Plan {
+    let fusion = plans::fusion(&plain(element, sizes));
+    let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, &fusion, device));
     plan.unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// `[m, k]` times `[k, n]`, with the steps in these dimensions of the operands.
+fn product_of((left, right, result): (&str, &str, &str), [m, k, n]: [i64; 3], steps: [i64; 2]) -> String {
+    let dims = |step: i64, lines: i64| if step == 0 { [k, lines] } else { [lines, k] };
+    let (lhs, rhs) = (dims(steps[0], m), dims(steps[1], n));
+    let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+    Product { left: (left, &lhs), right: (right, &rhs), result, batch: [&[], &[]], steps }.text()
 }
 
 const TILED: &str = "block-contraction";
@@ -105,15 +114,10 @@ fn tiles_of_all_remainders() {
 
 #[test]
 fn operands_in_any_order() {
-    for (left, right, steps) in [
-        ([40, 72], [90, 72], [1, 1]),
-        ([72, 40], [72, 92], [0, 0]),
-        ([70, 40], [90, 70], [0, 1]),
-        ([40, 37], [45, 37], [1, 1]),
-    ] {
-        let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
-        let product = Product { left: ("f32", &left), right: ("f32", &right), result: "f32", batch: [&[], &[]], steps };
-        contracts(TILED, &product.text());
+    for (sizes, steps) in
+        [([40, 72, 90], [1, 1]), ([40, 72, 92], [0, 0]), ([70, 40, 90], [0, 1]), ([40, 37, 45], [1, 1])]
+    {
+        contracts(TILED, &product_of(("f32", "f32", "f32"), sizes, steps));
     }
 }
 
@@ -131,14 +135,15 @@ const OF_MATRICES: [(&str, &str, &str, &str); 7] = [
 #[test]
 fn warps_multiply_matrices() {
     for (left, right, result, _) in OF_MATRICES {
-        for [m, k, n] in [[40, 70, 37], [128, 64, 128], [33, 16, 200], [130, 9, 40]] {
-            for steps in [[1, 0], [0, 1], [1, 1], [0, 0]] {
-                let dims = |step: i64, lines: i64| if step == 0 { [k, lines] } else { [lines, k] };
-                let (lhs, rhs) = (dims(steps[0], m), dims(steps[1], n));
-                let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
-                let product = Product { left: (left, &lhs), right: (right, &rhs), result, batch: [&[], &[]], steps };
-                contracts(MMA, &product.text());
-            }
+        for (sizes, steps) in [
+            ([40, 70, 37], [1, 0]),
+            ([128, 64, 128], [0, 1]),
+            ([33, 16, 200], [1, 1]),
+            ([130, 9, 40], [0, 0]),
+            ([64, 64, 64], [1, 0]),
+            ([72, 48, 80], [0, 0]),
+        ] {
+            contracts(MMA, &product_of((left, right, result), sizes, steps));
         }
     }
 }
@@ -147,19 +152,20 @@ fn warps_multiply_matrices() {
 #[test]
 fn ptx_has_products_of_matrices() {
     for (left, right, result, instruction) in OF_MATRICES {
-        for steps in [[1, 0], [0, 1]] {
-            let dims = |step: i64, lines: i64| if step == 0 { [1024, lines] } else { [lines, 1024] };
-            let (lhs, rhs) = (dims(steps[0], 2048), dims(steps[1], 4096));
-            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
-            let product = Product { left: (left, &lhs), right: (right, &rhs), result, batch: [&[], &[]], steps };
-            for capability in [80, 90] {
-                let ptx = Compiler::new(emitters()).unwrap().ptx(&product.text(), capability).unwrap();
-                assert!(ptx.contains(instruction), "{left} times {right} on sm_{capability}");
-                let report = assemble(&ptx, &format!("sm_{capability}")).unwrap();
-                assert!(report.is_none_or(|report| report.contains(" 0 bytes spill stores")), "{left} times {right}");
-            }
+        for (steps, capability) in [([1, 0], 80), ([0, 1], 80), ([1, 0], 90)] {
+            let text = product_of((left, right, result), [2048, 1024, 4096], steps);
+            let ptx = Compiler::new(emitters()).unwrap().ptx(&text, capability).unwrap();
+            assert!(ptx.contains(instruction), "{left} times {right} on sm_{capability}");
+            assembles(&ptx, &format!("sm_{capability}"));
         }
     }
+}
+
+/// The assembler accepts it, and keeps no register in memory.
+fn assembles(ptx: &str, architecture: &str) {
+    let report = assemble(ptx, architecture).unwrap_or_else(|words| panic!("{words}"));
+    let is_well = |report: &String| report.contains(" 0 bytes spill stores") && !report.contains("serialized");
+    assert!(report.as_ref().is_none_or(is_well), "{report:?}");
 }
 
 /// A simulated GPU with instructions for tiles.
@@ -171,18 +177,18 @@ fn with_tiles() -> Machine {
 #[test]
 fn groups_multiply_tiles() {
     for element in ["bf16", "f16"] {
-        for [m, k, n] in [[40, 70, 37], [128, 64, 128], [65, 32, 200], [130, 9, 40]] {
-            for steps in [[1, 0], [0, 1]] {
-                let dims = |step: i64, lines: i64| if step == 0 { [k, lines] } else { [lines, k] };
-                let (lhs, rhs) = (dims(steps[0], m), dims(steps[1], n));
-                let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
-                let (left, right) = ((element, lhs.as_slice()), (element, rhs.as_slice()));
-                let text = Product { left, right, result: element, batch: [&[], &[]], steps }.text();
-                let inputs = inputs(&text, literals::small_integers).unwrap();
-                let made = compiler(GROUPS).compared(&text, [with_tiles()], &inputs, Closeness::Bits);
-                let [made] = made.unwrap_or_else(|failure| panic!("{failure}"));
-                assert_eq!(made.emitters, [GROUPS], "{text}");
-            }
+        for (sizes, steps) in [
+            ([40, 70, 37], [1, 0]),
+            ([128, 64, 128], [0, 1]),
+            ([65, 32, 200], [1, 1]),
+            ([130, 9, 40], [0, 0]),
+            ([64, 96, 64], [1, 0]),
+        ] {
+            let text = product_of((element, element, element), sizes, steps);
+            let inputs = inputs(&text, literals::small_integers).unwrap();
+            let made = compiler(GROUPS).compared(&text, [with_tiles()], &inputs, Closeness::Bits);
+            let [made] = made.unwrap_or_else(|failure| panic!("{failure}"));
+            assert_eq!(made.emitters, [GROUPS], "{text}");
         }
     }
 }
@@ -193,10 +199,8 @@ fn ptx_has_products_of_tiles() {
     let target = Target::named("sm_90a").unwrap();
     let machine = Machine::new(target.clone(), target.device().clone());
     for element in ["bf16", "f16"] {
-        for (left, right, steps) in [([2048, 1024], [1024, 4096], [1, 0]), ([1000, 2000], [500, 1000], [0, 1])] {
-            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
-            let (left, right) = ((element, left.as_slice()), (element, right.as_slice()));
-            let text = Product { left, right, result: "f32", batch: [&[], &[]], steps }.text();
+        for (sizes, steps) in [([2048, 1024, 4096], [1, 0]), ([2000, 1000, 500], [0, 1])] {
+            let text = product_of((element, element, "f32"), sizes, steps);
             let ptx = Compiler::new(emitters()).unwrap().ptx_for(&text, &machine).unwrap();
             let (count, name) = (ptx.matches("wgmma.mma_async").count(), format!("k16.f32.{element}.{element}"));
             assert!(count >= 2 && ptx.contains(&name), "{text}");
@@ -204,9 +208,7 @@ fn ptx_has_products_of_tiles() {
             let order = ["st.shared.v4", "fence.proxy.async.shared::cta", "bar.sync", "wgmma.mma_async"];
             let places: Vec<_> = order.iter().map(|words| ptx.find(words)).collect();
             assert!(places.is_sorted() && places[0].is_some(), "{places:?}");
-            let report = assemble(&ptx, "sm_90a").unwrap();
-            let is_well = |report: String| report.contains(" 0 bytes spill stores") && !report.contains("serialized");
-            assert!(report.is_none_or(is_well), "{text}");
+            assembles(&ptx, "sm_90a");
         }
     }
 }
@@ -214,14 +216,9 @@ fn ptx_has_products_of_tiles() {
 #[test]
 fn few_vectors() {
     for sizes in [[1, 70, 300], [1, 70, 256], [2, 33, 129], [129, 33, 2], [3, 1000, 5], [8, 1000, 3], [600, 64, 1]] {
-        for (left, right, steps) in
-            [([sizes[0], sizes[1]], [sizes[1], sizes[2]], [1, 0]), ([sizes[1], sizes[0]], [sizes[2], sizes[1]], [0, 1])]
-        {
-            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
+        for steps in [[1, 0], [0, 1]] {
             for element in ["f32", "bf16", "f64", "s8"] {
-                let (left, right) = ((element, left.as_slice()), (element, right.as_slice()));
-                let product = Product { left, right, result: element, batch: [&[], &[]], steps };
-                contracts(THIN, &product.text());
+                contracts(THIN, &product_of((element, element, element), sizes, steps));
             }
         }
     }
@@ -229,13 +226,9 @@ fn few_vectors() {
 
 #[test]
 fn all_types() {
-    for (left, right, result) in TYPES {
+    for types in TYPES {
         for steps in [[1, 0], [0, 1]] {
-            let dims = |step: i64, lines: i64| if step == 0 { [40, lines] } else { [lines, 40] };
-            let (lhs, rhs) = (dims(steps[0], 37), dims(steps[1], 70));
-            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
-            let product = Product { left: (left, &lhs), right: (right, &rhs), result, batch: [&[], &[]], steps };
-            contracts(TILED, &product.text());
+            contracts(TILED, &product_of(types, [37, 40, 70], steps));
         }
     }
 }
@@ -249,19 +242,29 @@ fn what_stands_around_is_computed_on_the_way() {
 
 #[test]
 fn every_element_is_written_once() {
-    for sizes in [[1024, 1024, 1024], [77, 300, 501], [40, 4096, 4096], [4096, 512, 16], [3000, 7, 2], [14, 300, 32]] {
-        for device in [DeviceDescription::simt(), DeviceDescription::sm(80)] {
-            planned(&plain("f32", sizes), &device);
+    let device = &with_tiles().device;
+    for sizes in [[512, 1024, 1024], [77, 300, 501], [14, 300, 32]] {
+        for (name, elements) in [(TILED, ["f32", "f64"]), (MMA, ["s8", "f64"]), (GROUPS, ["bf16", "f16"])] {
+            for element in elements {
+                planned(name, element, sizes, device);
+            }
+        }
+    }
+    for sizes in [[3000, 7, 2], [1, 500, 1000], [8, 64, 77]] {
+        for element in ["bf16", "f64"] {
+            planned(THIN, element, sizes, device);
         }
     }
 }
 
 #[test]
 fn large_plans_are_proven_without_trying_points() {
-    for sizes in [[8192, 512, 8192], [10000, 512, 7777]] {
-        let plan = planned(&plain("f32", sizes), &DeviceDescription::sm(90));
-        let proof = check_joint_coverage(&plan.outputs[0].maps, &[sizes[0], sizes[2]], Coverage::ExactlyOnce);
-        assert_eq!(proof, Ok(Proof::Structural), "{}", plan.outputs[0].maps[0]);
+    for name in [TILED, MMA, GROUPS] {
+        for sizes in [[8192, 512, 8192], [10000, 512, 7777]] {
+            let plan = planned(name, "bf16", sizes, &with_tiles().device);
+            let proof = check_joint_coverage(&plan.outputs[0].maps, &[sizes[0], sizes[2]], Coverage::ExactlyOnce);
+            assert_eq!(proof, Ok(Proof::Structural), "{}", plan.outputs[0].maps[0]);
+        }
     }
 }
 
@@ -283,38 +286,43 @@ fn it_comes_first_where_elements_are_used_often() {
     }
 }
 
-/// As many as on the cpu in a long run, half as many otherwise.
+/// As many as on the cpu in a long run, half as many otherwise; each by the form that is made for it, and tiled.
 #[test]
 fn products_that_nobody_wrote() {
     let (first, count) = (setting("FUSEBOX_PRODUCT_SEED", 1), setting("FUSEBOX_PRODUCTS", 30));
-    let made = (first..first + count).map(|seed| made(TILED, &product(seed)));
-    let taken = made.filter(|made| made.emitters == [TILED]).count();
-    assert!(taken as u64 * 2 > count, "it takes {taken} of {count}");
+    let special = Compiler::new(preferring(emitters(), &[GROUPS, MMA, THIN])).unwrap();
+    let tiled = compiler(TILED);
+    let mut makers: Vec<String> = Vec::new();
+    for seed in first..first + count {
+        let text = product(seed);
+        let inputs = inputs(&text, literals::small_integers).unwrap();
+        for compiler in [&special, &tiled] {
+            let made = compiler.compared(&text, [with_tiles()], &inputs, Closeness::Bits);
+            let [made] = made.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+            makers.extend(made.emitters);
+        }
+    }
+    let of = |name: &str| makers.iter().filter(|maker| *maker == name).count();
+    assert!(of(TILED) as u64 * 2 > count && of(MMA) > 0 && of(THIN) > 0, "{makers:?}");
 }
 
-/// Registers, and that none of them is kept in memory, in the assembler's words.
 #[test]
 fn kernels_do_not_spill() {
     for element in ["f32", "bf16", "f64", "s8", "s64"] {
-        for (name, left, right, steps) in [
-            (TILED, [4096, 512], [512, 4096], [1, 0]),
-            (TILED, [500, 300], [1000, 500], [0, 1]),
-            (THIN, [4096, 512], [512, 1], [1, 0]),
-            (THIN, [8, 512], [512, 4096], [1, 0]),
+        for (name, sizes, steps, capability) in [
+            (TILED, [4096, 512, 4096], [1, 0], 80),
+            (TILED, [300, 500, 1000], [0, 1], 90),
+            (THIN, [4096, 512, 1], [1, 0], 80),
+            (THIN, [8, 512, 4096], [1, 0], 90),
         ] {
-            let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
-            let (left, right) = ((element, left.as_slice()), (element, right.as_slice()));
-            let text = Product { left, right, result: element, batch: [&[], &[]], steps }.text();
-            for capability in [80, 90] {
-                let ptx = compiler(name).ptx(&text, capability).unwrap();
-                let report = assemble(&ptx, &format!("sm_{capability}")).unwrap();
-                assert!(report.is_none_or(|report| report.contains(" 0 bytes spill stores")), "{text}");
-                // Sixteen bytes at a time.
-                let is_wide =
-                    |space: &str| ["v4.b32", "v2.b64"].iter().any(|wide| ptx.contains(&format!("{space}.{wide}")));
-                assert!(name == THIN || is_wide("ld.shared"), "{text}");
-                assert!(element != "f32" || is_wide("ld.global.nc"), "{text}");
-            }
+            let text = product_of((element, element, element), sizes, steps);
+            let ptx = compiler(name).ptx(&text, capability).unwrap();
+            assembles(&ptx, &format!("sm_{capability}"));
+            // Sixteen bytes at a time.
+            let is_wide =
+                |space: &str| ["v4.b32", "v2.b64"].iter().any(|wide| ptx.contains(&format!("{space}.{wide}")));
+            assert!(name == THIN || is_wide("ld.shared"), "{text}");
+            assert!(element != "f32" || is_wide("ld.global.nc"), "{text}");
         }
     }
 }
