@@ -37,10 +37,10 @@ fusebox_core::emitters! {
     kind: "contraction",
     heroes: [Opcode::Dot] => claim::claim,
     "contraction" => Tiled,
-    "block-contraction" => gpu::Tiled,
-    "mma-contraction" => gpu::OfMatrices,
-    "wgmma-contraction" => gpu::OfGroups,
-    "thin-contraction" => gpu::FewVectors,
+    "block-contraction" => gpu::By::<gpu::Tiles>::new(),
+    "mma-contraction" => gpu::By::<gpu::Matrices>::new(),
+    "wgmma-contraction" => gpu::By::<gpu::Squares>::new(),
+    "thin-contraction" => gpu::By::<gpu::Thin>::new(),
 }
 
 /// Tiles of the result, each over all steps.

@@ -11,8 +11,8 @@
 
 use fusebox_core::builder::{FunctionBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
-use fusebox_core::hlo::{ElementType, Opcode};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap};
 use fusebox_core::ir::{MatrixProduct, PRODUCT_LANES};
 
@@ -20,7 +20,7 @@ use super::fill::{Fill, Layout};
 use super::grid::Grid;
 use super::pipeline::{self, Core};
 use super::results::Passes;
-use crate::bid;
+use super::way::Way;
 use crate::problem::{Problem, Sizes};
 
 const TILE_M: &str = "tile_m";
@@ -103,7 +103,7 @@ fn cost(product: MatrixProduct) -> f64 {
 
 /// Everything that is chosen.
 #[derive(Clone, Debug)]
-struct Tiles {
+pub struct Tiles {
     grid: Grid,
     form: Form,
     product: MatrixProduct,
@@ -152,36 +152,6 @@ impl Layout for Words {
 }
 
 impl Tiles {
-    /// Chooses what the configuration leaves open.
-    ///
-    /// # Errors
-    /// If a knob has an impossible value, or the tiles do not fit.
-    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
-        let product = product_of(problem).ok_or_else(|| EmitError::new("there is no product of such matrices"))?;
-        let known = |name: &str, side: usize| {
-            let allowed = MENU.map(|form| form.tile(product)[side]);
-            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
-        };
-        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
-        let tiles = |form: Form| Tiles {
-            grid: Grid { sizes: problem.sizes, tile: form.tile(product) },
-            form,
-            product,
-            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
-        };
-        let is_wanted = |tiles: &Tiles| {
-            let [m, n] = tiles.grid.tile;
-            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
-        };
-        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
-        let limit = i64::from(device.shared_bytes_per_block);
-        let most_threads = i64::from(device.max_threads_per_block);
-        let all = MENU.iter().map(|&form| tiles(form)).filter(is_wanted);
-        all.filter(|tiles| tiles.shared_bytes() <= limit && tiles.threads() <= most_threads)
-            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
-            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
-    }
-
     /// Bytes of an operand's element.
     fn bytes(&self) -> i64 {
         self.product.factor().byte_size() as i64
@@ -290,6 +260,44 @@ impl Tiles {
         let tiles = 2 * (count(&self.layout(0).dims()) + count(&self.layout(1).dims()));
         tiles * self.bytes() + count(&self.passes().dims(&self.grid)) * self.product.sum().byte_size() as i64
     }
+}
+
+impl Way for Tiles {
+    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+        match product_of(problem) {
+            None => Err(Decline::new("there is no instruction for matrices of these types")),
+            Some(product) if !device.matrix_products.contains(&product) => {
+                Err(Decline::new(format!("the device has no instruction for {}", product.name())))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        let product = product_of(problem).ok_or_else(|| EmitError::new("there is no product of such matrices"))?;
+        let known = |name: &str, side: usize| {
+            let allowed = MENU.map(|form| form.tile(product)[side]);
+            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
+        };
+        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
+        let tiles = |form: Form| Tiles {
+            grid: Grid { sizes: problem.sizes, tile: form.tile(product) },
+            form,
+            product,
+            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
+        };
+        let is_wanted = |tiles: &Tiles| {
+            let [m, n] = tiles.grid.tile;
+            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
+        };
+        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
+        let limit = i64::from(device.shared_bytes_per_block);
+        let most_threads = i64::from(device.max_threads_per_block);
+        let all = MENU.iter().map(|&form| tiles(form)).filter(is_wanted);
+        all.filter(|tiles| tiles.shared_bytes() <= limit && tiles.threads() <= most_threads)
+            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
+            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
+    }
 
     fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
         let [m, n] = self.grid.tile;
@@ -310,6 +318,10 @@ impl Tiles {
             notes: vec![note],
             ..pipeline::plan(problem, self, self.per_product(), self.bytes())
         }
+    }
+
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        pipeline::emit(fusion, problem, self)
     }
 }
 
@@ -395,45 +407,6 @@ impl Core for Tiles {
             let place = b.apply_indexing(&map, &[thread, number]);
             b.vector_write(pair, tile, &place)
         })
-    }
-}
-
-/// Tiles in shared memory, multiplied as matrices.
-pub struct OfMatrices;
-
-impl Strategy for OfMatrices {
-    type Problem = Problem;
-
-    fn blocks(&self) -> Blocks {
-        Blocks::OfManyThreads
-    }
-
-    fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Dot]
-    }
-
-    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
-        bid::around(candidate).map_or_else(Bid::Decline, |instructions| Bid::Take { instructions })
-    }
-
-    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
-        pipeline::check(task.problem)?;
-        match product_of(task.problem) {
-            None => Err(Decline::new("there is no instruction for matrices of these types")),
-            Some(product) if !task.device.matrix_products.contains(&product) => {
-                Err(Decline::new(format!("the device has no instruction for {}", product.name())))
-            }
-            Some(_) => Ok(()),
-        }
-    }
-
-    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
-        Ok(Tiles::new(task.problem, task.device, configuration)?.plan(task.problem, task.device))
-    }
-
-    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
-        let tiles = Tiles::new(task.problem, task.device, &plan.configuration)?;
-        pipeline::emit(task.fusion, task.problem, &tiles)
     }
 }
 

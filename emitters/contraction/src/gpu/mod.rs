@@ -8,6 +8,7 @@
 //! matrices.rs  tiles multiplied by instructions for whole matrices
 //! squares.rs   tiles multiplied by groups of warps
 //! thin.rs      few vectors, from memory to registers
+//! way.rs       what they have in common as emitters
 //! results.rs   sums -> results
 //! ```
 
@@ -19,23 +20,24 @@ mod results;
 mod squares;
 mod thin;
 mod tiled;
-
-pub use matrices::OfMatrices;
-pub use squares::OfGroups;
-pub use thin::FewVectors;
-pub use tiled::Tiled;
+mod way;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Configuration;
 
 use fusebox_core::indexing::{Expr, IndexingMap};
 
-use self::tiled::Tiles;
+pub use self::matrices::Tiles as Matrices;
+pub use self::squares::Tiles as Squares;
+pub use self::thin::Thin;
+pub use self::tiled::Tiles;
+pub use self::way::By;
+use self::way::Way;
 use crate::problem::{Problem, Sizes};
 
 /// Reads of each operand for an element of the result, and all products.
 pub fn claimed(problem: &Problem, device: &DeviceDescription) -> Option<([f64; 2], f64)> {
-    pipeline::check(problem).ok()?;
+    way::check(problem).ok()?;
     let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
     let Sizes { batch, rows, columns, steps } = problem.sizes;
     let products = [batch, rows, columns, steps].iter().map(|&size| size as f64).product();

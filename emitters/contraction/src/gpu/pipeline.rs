@@ -15,25 +15,17 @@
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Decline, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
+use fusebox_core::emitter::{EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::ceil_div;
 
 use super::fill::{Fill, Layout, Loaded, Source, visit};
 use super::grid::Grid;
 use super::results::{Passes, Results};
-use crate::problem::{Problem, Sizes};
+use crate::problem::Problem;
 
-/// More products than any machine makes; below it, no count overflows.
-const MOST_PRODUCTS: i64 = 1 << 48;
-/// As many blocks as there may be, each of which has a result at least.
-const MOST_RESULTS: i64 = (1 << 31) - 1;
 /// Threads of one core that hide what one of them waits for.
 const ENOUGH_THREADS: f64 = 256.0;
-/// Products in all below which a kernel takes as long as its launch.
-const LEAST_PRODUCTS: i64 = 1 << 11;
-/// Products of an element below which a loop over the results reads no more than tiles.
-const LEAST_STEPS: i64 = 4;
 
 /// How tiles are multiplied.
 pub trait Core {
@@ -60,25 +52,6 @@ pub trait Core {
     ) -> Vec<Value>;
     /// Writes a thread's sums of one pass to shared memory.
     fn put(&self, b: &mut FunctionBuilder, thread: Value, pass: usize, sums: &[Value], tile: Value) -> Value;
-}
-
-/// # Errors
-/// If a loop does as well, or there is too much to be counted.
-pub fn check(problem: &Problem) -> Result<(), Decline> {
-    let Sizes { batch, rows, columns, steps } = problem.sizes;
-    let results = [batch, rows, columns].iter().fold(1i64, |n, &size| n.saturating_mul(size));
-    match () {
-        _ if results.saturating_mul(steps) > MOST_PRODUCTS || results > MOST_RESULTS => {
-            Err(Decline::new("there are more products than any machine computes"))
-        }
-        _ if results.saturating_mul(steps) < LEAST_PRODUCTS => Err(Decline::new(format!(
-            "a loop over the results computes fewer than {LEAST_PRODUCTS} products as fast, and is less code"
-        ))),
-        _ if steps < LEAST_STEPS => {
-            Err(Decline::new(format!("an element is a sum of {steps} products: tiles pay from {LEAST_STEPS} on")))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// What a core does one after the other, in products; a product takes so many instructions.

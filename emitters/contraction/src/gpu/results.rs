@@ -9,7 +9,7 @@ use super::grid::{Grid, index_of};
 use crate::convert::convert;
 use crate::problem::{Problem, Roots};
 
-/// Rows after which rows begin where the first one does.
+/// Every row of this number is not rotated.
 const ROTATED: i64 = 4;
 
 /// Rows of a tile that are written together.
@@ -24,8 +24,8 @@ pub struct Passes {
     pub stride: i64,
     /// Rows of one pass are so far apart, where they lie side by side in shared memory.
     pub apart: i64,
-    /// In shared memory every row begins so many elements further on than the one before, four rows long, and what is too
-    /// much comes first: threads that write to several rows reach different banks.
+    /// In shared memory a row is rotated by so many elements more than the one before, every fourth by none: threads that
+    /// write to several rows reach different banks.
     pub rotation: i64,
     pub threads: i64,
 }

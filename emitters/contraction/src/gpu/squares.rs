@@ -9,8 +9,8 @@
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
-use fusebox_core::hlo::{ElementType, Opcode};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap};
 use fusebox_core::ir::{GROUP_ROWS, GROUP_THREADS, PRODUCT_LANES, TILE_SQUARE};
 
@@ -18,7 +18,7 @@ use super::fill::{Fill, Layout};
 use super::grid::Grid;
 use super::pipeline::{self, Core};
 use super::results::Passes;
-use crate::bid;
+use super::way::Way;
 use crate::problem::{Problem, Sizes};
 
 const TILE_M: &str = "tile_m";
@@ -41,7 +41,7 @@ const MENU: [[i64; 2]; 4] = [[2, 128], [1, 128], [2, 64], [1, 64]];
 
 /// Everything that is chosen.
 #[derive(Clone, Debug)]
-struct Tiles {
+pub struct Tiles {
     grid: Grid,
     groups: i64,
     element: ElementType,
@@ -80,35 +80,6 @@ fn element_of(problem: &Problem) -> Option<ElementType> {
 }
 
 impl Tiles {
-    /// Chooses what the configuration leaves open.
-    ///
-    /// # Errors
-    /// If a knob has an impossible value, or the tiles do not fit.
-    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
-        let element = element_of(problem).ok_or_else(|| EmitError::new("there is no product of such tiles"))?;
-        let known = |name: &str, side: usize| {
-            let allowed = MENU.map(|form| tile_of(form)[side]);
-            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
-        };
-        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
-        let tiles = |form: [i64; 2]| Tiles {
-            grid: Grid { sizes: problem.sizes, tile: tile_of(form) },
-            groups: form[0],
-            element,
-            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
-        };
-        let is_wanted = |tiles: &Tiles| {
-            let [m, n] = tiles.grid.tile;
-            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
-        };
-        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
-        let limit = i64::from(device.shared_bytes_per_block);
-        let all = MENU.into_iter().map(tiles).filter(is_wanted);
-        all.filter(|tiles| tiles.shared_bytes() <= limit)
-            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
-            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
-    }
-
     fn threads(&self) -> i64 {
         self.groups * GROUP_THREADS
     }
@@ -150,6 +121,48 @@ impl Tiles {
         let sums: i64 = self.passes().dims(&self.grid).iter().product();
         tiles + sums * Scalar::F32.byte_size() as i64
     }
+}
+
+/// Rows and columns of a tile.
+fn tile_of([groups, columns]: [i64; 2]) -> [i64; 2] {
+    [groups * GROUP_ROWS, columns]
+}
+
+impl Way for Tiles {
+    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+        match () {
+            () if !device.multiplies_tiles => Err(Decline::new("the device has no instruction for tiles")),
+            () if element_of(problem).is_none() => {
+                Err(Decline::new("there is no instruction for tiles of these types"))
+            }
+            () => Ok(()),
+        }
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        let element = element_of(problem).ok_or_else(|| EmitError::new("there is no product of such tiles"))?;
+        let known = |name: &str, side: usize| {
+            let allowed = MENU.map(|form| tile_of(form)[side]);
+            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
+        };
+        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
+        let tiles = |form: [i64; 2]| Tiles {
+            grid: Grid { sizes: problem.sizes, tile: tile_of(form) },
+            groups: form[0],
+            element,
+            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
+        };
+        let is_wanted = |tiles: &Tiles| {
+            let [m, n] = tiles.grid.tile;
+            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
+        };
+        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
+        let limit = i64::from(device.shared_bytes_per_block);
+        let all = MENU.into_iter().map(tiles).filter(is_wanted);
+        all.filter(|tiles| tiles.shared_bytes() <= limit)
+            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
+            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
+    }
 
     fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
         let configuration = |[m, n]: [i64; 2]| Configuration::from([(TILE_M, m), (TILE_N, n)]);
@@ -166,11 +179,10 @@ impl Tiles {
             ..pipeline::plan(problem, self, self.per_product(), BYTES)
         }
     }
-}
 
-/// Rows and columns of a tile.
-fn tile_of([groups, columns]: [i64; 2]) -> [i64; 2] {
-    [groups * GROUP_ROWS, columns]
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        pipeline::emit(fusion, problem, self)
+    }
 }
 
 impl Core for Tiles {
@@ -247,45 +259,6 @@ impl Core for Tiles {
             vec![tile]
         };
         b.scf_if(is_own, &types, write, |_| vec![tile])[0]
-    }
-}
-
-/// Tiles in shared memory, multiplied by groups of warps.
-pub struct OfGroups;
-
-impl Strategy for OfGroups {
-    type Problem = Problem;
-
-    fn blocks(&self) -> Blocks {
-        Blocks::OfManyThreads
-    }
-
-    fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Dot]
-    }
-
-    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
-        bid::around(candidate).map_or_else(Bid::Decline, |instructions| Bid::Take { instructions })
-    }
-
-    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
-        pipeline::check(task.problem)?;
-        match () {
-            () if !task.device.multiplies_tiles => Err(Decline::new("the device has no instruction for tiles")),
-            () if element_of(task.problem).is_none() => {
-                Err(Decline::new("there is no instruction for tiles of these types"))
-            }
-            () => Ok(()),
-        }
-    }
-
-    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
-        Ok(Tiles::new(task.problem, task.device, configuration)?.plan(task.problem, task.device))
-    }
-
-    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
-        let tiles = Tiles::new(task.problem, task.device, &plan.configuration)?;
-        pipeline::emit(task.fusion, task.problem, &tiles)
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! matrix that runs along steps    a warp reads a line, its threads read steps side by side
-//! matrix that runs along lines    threads read lines side by side; groups of them take every so manieth step
+//! matrix that runs along lines    threads read lines side by side; groups of them take steps in turn
 //! ```
 //!
 //! Either way several threads have parts of one sum. They put them into shared memory, and one thread adds them up in their
@@ -11,18 +11,13 @@
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{
-    Bid, Blocks, Candidate, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Strategy, Task,
-    Work,
-};
-use fusebox_core::hlo::Opcode;
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
 use super::fill::{Fill, Layout, Source, visit};
 use super::grid::{Grid, index_of};
-use super::pipeline;
 use super::results::{Results, outputs, visits};
-use crate::bid;
+use super::way::Way;
 use crate::multiply::add_product;
 use crate::problem::{Problem, Roots};
 
@@ -43,7 +38,7 @@ const WARP: i64 = 32;
 
 /// Everything that is chosen.
 #[derive(Clone, Debug)]
-struct Thin {
+pub struct Thin {
     grid: Grid,
     /// The matrix: 0 for the left operand, 1 for the right one.
     side: usize,
@@ -76,52 +71,6 @@ impl Layout for Direct {
 }
 
 impl Thin {
-    /// # Errors
-    /// If the knob has an impossible value, or the parts of the sums do not fit a block's shared memory.
-    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Thin, EmitError> {
-        let wanted = format!("one of {THREADS_OF_BLOCK:?}");
-        let threads = knobs.checked_knob(THREADS, || wanted, |value| THREADS_OF_BLOCK.contains(&value))?;
-        let threads = threads.unwrap_or(THREADS_OF_BLOCK[0]).min(i64::from(device.max_threads_per_block));
-        let sizes = problem.sizes;
-        let side = usize::from(sizes.columns > sizes.rows);
-        let (lines, vectors) = (sizes.rows.max(sizes.columns), sizes.rows.min(sizes.columns));
-        let matrix = &problem.operands[side];
-        let bytes = matrix.element.byte_size().max(1) as i64;
-        // Elements of a read that there are, and sums for all of them.
-        let least = |size: i64, most: i64| (size.max(1) as u64).next_power_of_two().min(most as u64) as i64;
-        let sums = MOST_SUM_BYTES / problem.sum.byte_size().max(1) as i64;
-        let most = (READ_BYTES / bytes).clamp(1, (sums / vectors.clamp(1, MOST_VECTORS)).max(1));
-        let along_steps = matrix.runs_along_steps;
-        let lanes = least(if along_steps { sizes.steps } else { lines }, most);
-        let cores = i64::from(device.core_count.max(1));
-        let (sharers, across) = match along_steps {
-            true => {
-                let sharers = least(ceil_div(sizes.steps, lanes), WARP);
-                (sharers, threads / sharers)
-            }
-            false => {
-                // As wide as leaves a block for every core.
-                let mut across = least(ceil_div(lines, lanes), WARP);
-                while across > LEAST_SIDE_BY_SIDE && sizes.batch * ceil_div(lines, across * lanes) < cores {
-                    across /= 2;
-                }
-                (threads / across, across)
-            }
-        };
-        let at_once = sharers * if along_steps { lanes } else { 1 };
-        let reads = least(sizes.steps / at_once, IN_FLIGHT);
-        let of_block = across * if along_steps { 1 } else { lanes };
-        let tile = if side == 0 { [of_block, vectors] } else { [vectors, of_block] };
-        let thin = Thin { grid: Grid { sizes, tile }, side, along_steps, lanes, reads, sharers, across };
-        match thin.shared_bytes(problem) {
-            needed if needed > i64::from(device.shared_bytes_per_block) => Err(EmitError::new(format!(
-                "parts of sums take {needed} bytes of shared memory, a block has {}",
-                device.shared_bytes_per_block
-            ))),
-            _ => Ok(thin),
-        }
-    }
-
     fn threads(&self) -> i64 {
         self.sharers * self.across
     }
@@ -215,51 +164,6 @@ impl Thin {
         self.parts()[0] * self.parts()[1] * problem.sum.byte_size() as i64
     }
 
-    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
-        let launch = LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads() as u32 };
-        let bytes = problem.sum.byte_size() as i64;
-        let own = Configuration::from([(THREADS, self.threads())]);
-        let others = THREADS_OF_BLOCK.map(|threads| Configuration::from([(THREADS, threads)]));
-        let fits = |other: &Configuration| Thin::new(problem, device, other).is_ok();
-        let parts = self.grid.results() * self.sharers as f64;
-        let sides = [0, 1].map(|side| visit(&self.grid, problem, side, &self.fill(side)));
-        let note = format!("a matrix times {} vectors, a sum shared by {} threads", self.vectors(), self.sharers);
-        Plan {
-            shared_bytes: self.shared_bytes(problem) as u32,
-            visits: sides.into_iter().chain(visits(problem, |roots| self.written_to(roots))).collect(),
-            work: Work {
-                additions: self.grid.results() * (self.turns() * self.steps()) as f64 + parts,
-                tile_bytes: parts * bytes as f64,
-                waits: 1.0,
-                ..Work::default()
-            },
-            vector_lanes: self.lanes as u32,
-            alternatives: own.others(others.into_iter().filter(fits)),
-            configuration: own,
-            notes: vec![note],
-            ..Plan::new(launch, outputs(problem, |roots| self.written_to(roots)))
-        }
-    }
-
-    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
-        let mut kernel = KernelBuilder::new(fusion);
-        let sources = [0, 1].map(|side| {
-            let way = (self.fill(side), &Direct as &dyn Layout);
-            Source::new(&mut kernel, (fusion, problem), &self.grid, side, way, problem.sum)
-        });
-        let epilogues =
-            problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
-        let at = [kernel.thread(), kernel.block()];
-        let outputs = kernel.outputs().to_vec();
-        let b: &mut FunctionBuilder = &mut kernel;
-        let thread = b.apply_indexing(&self.thread(), &at[..1]);
-        let place = b.apply_indexing(&self.grid.map(), &at[1..]);
-        let sums = self.sums(b, &sources, [thread[0], thread[1]], &place, problem);
-        let results = Results { problem, epilogues };
-        let written = self.write(b, &results, (at, [thread[0], thread[1]]), &sums, &outputs);
-        kernel.finish(&written)
-    }
-
     /// The thread's parts: of each vector, of each line of a read.
     fn sums(
         &self,
@@ -338,27 +242,9 @@ impl Thin {
     }
 }
 
-/// A matrix times few vectors.
-pub struct FewVectors;
-
-impl Strategy for FewVectors {
-    type Problem = Problem;
-
-    fn blocks(&self) -> Blocks {
-        Blocks::OfManyThreads
-    }
-
-    fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Dot]
-    }
-
-    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
-        bid::around(candidate).map_or_else(Bid::Decline, |instructions| Bid::Take { instructions })
-    }
-
-    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
-        pipeline::check(task.problem)?;
-        match task.problem.sizes.rows.min(task.problem.sizes.columns) {
+impl Way for Thin {
+    fn suits(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+        match problem.sizes.rows.min(problem.sizes.columns) {
             vectors if vectors > MOST_VECTORS => {
                 Err(Decline::new(format!("there are {vectors} vectors: up to {MOST_VECTORS} are few")))
             }
@@ -366,11 +252,92 @@ impl Strategy for FewVectors {
         }
     }
 
-    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
-        Ok(Thin::new(task.problem, task.device, configuration)?.plan(task.problem, task.device))
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Thin, EmitError> {
+        let wanted = format!("one of {THREADS_OF_BLOCK:?}");
+        let threads = knobs.checked_knob(THREADS, || wanted, |value| THREADS_OF_BLOCK.contains(&value))?;
+        let threads = threads.unwrap_or(THREADS_OF_BLOCK[0]).min(i64::from(device.max_threads_per_block));
+        let sizes = problem.sizes;
+        let side = usize::from(sizes.columns > sizes.rows);
+        let (lines, vectors) = (sizes.rows.max(sizes.columns), sizes.rows.min(sizes.columns));
+        let matrix = &problem.operands[side];
+        let bytes = matrix.element.byte_size().max(1) as i64;
+        // Elements of a read that there are, and sums for all of them.
+        let least = |size: i64, most: i64| (size.max(1) as u64).next_power_of_two().min(most as u64) as i64;
+        let sums = MOST_SUM_BYTES / problem.sum.byte_size().max(1) as i64;
+        let most = (READ_BYTES / bytes).clamp(1, (sums / vectors.clamp(1, MOST_VECTORS)).max(1));
+        let along_steps = matrix.runs_along_steps;
+        let lanes = least(if along_steps { sizes.steps } else { lines }, most);
+        let cores = i64::from(device.core_count.max(1));
+        let (sharers, across) = match along_steps {
+            true => {
+                let sharers = least(ceil_div(sizes.steps, lanes), WARP);
+                (sharers, threads / sharers)
+            }
+            false => {
+                // As wide as leaves a block for every core.
+                let mut across = least(ceil_div(lines, lanes), WARP);
+                while across > LEAST_SIDE_BY_SIDE && sizes.batch * ceil_div(lines, across * lanes) < cores {
+                    across /= 2;
+                }
+                (threads / across, across)
+            }
+        };
+        let at_once = sharers * if along_steps { lanes } else { 1 };
+        let reads = least(sizes.steps / at_once, IN_FLIGHT);
+        let of_block = across * if along_steps { 1 } else { lanes };
+        let tile = if side == 0 { [of_block, vectors] } else { [vectors, of_block] };
+        let thin = Thin { grid: Grid { sizes, tile }, side, along_steps, lanes, reads, sharers, across };
+        match thin.shared_bytes(problem) {
+            needed if needed > i64::from(device.shared_bytes_per_block) => Err(EmitError::new(format!(
+                "parts of sums take {needed} bytes of shared memory, a block has {}",
+                device.shared_bytes_per_block
+            ))),
+            _ => Ok(thin),
+        }
     }
 
-    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
-        Thin::new(task.problem, task.device, &plan.configuration)?.emit(task.fusion, task.problem)
+    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+        let launch = LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads() as u32 };
+        let bytes = problem.sum.byte_size() as i64;
+        let own = Configuration::from([(THREADS, self.threads())]);
+        let others = THREADS_OF_BLOCK.map(|threads| Configuration::from([(THREADS, threads)]));
+        let fits = |other: &Configuration| Thin::new(problem, device, other).is_ok();
+        let parts = self.grid.results() * self.sharers as f64;
+        let sides = [0, 1].map(|side| visit(&self.grid, problem, side, &self.fill(side)));
+        let note = format!("a matrix times {} vectors, a sum shared by {} threads", self.vectors(), self.sharers);
+        Plan {
+            shared_bytes: self.shared_bytes(problem) as u32,
+            visits: sides.into_iter().chain(visits(problem, |roots| self.written_to(roots))).collect(),
+            work: Work {
+                additions: self.grid.results() * (self.turns() * self.steps()) as f64 + parts,
+                tile_bytes: parts * bytes as f64,
+                waits: 1.0,
+                ..Work::default()
+            },
+            vector_lanes: self.lanes as u32,
+            alternatives: own.others(others.into_iter().filter(fits)),
+            configuration: own,
+            notes: vec![note],
+            ..Plan::new(launch, outputs(problem, |roots| self.written_to(roots)))
+        }
+    }
+
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        let mut kernel = KernelBuilder::new(fusion);
+        let sources = [0, 1].map(|side| {
+            let way = (self.fill(side), &Direct as &dyn Layout);
+            Source::new(&mut kernel, (fusion, problem), &self.grid, side, way, problem.sum)
+        });
+        let epilogues =
+            problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
+        let at = [kernel.thread(), kernel.block()];
+        let outputs = kernel.outputs().to_vec();
+        let b: &mut FunctionBuilder = &mut kernel;
+        let thread = b.apply_indexing(&self.thread(), &at[..1]);
+        let place = b.apply_indexing(&self.grid.map(), &at[1..]);
+        let sums = self.sums(b, &sources, [thread[0], thread[1]], &place, problem);
+        let results = Results { problem, epilogues };
+        let written = self.write(b, &results, (at, [thread[0], thread[1]]), &sums, &outputs);
+        kernel.finish(&written)
     }
 }

@@ -9,15 +9,15 @@
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
-use fusebox_core::hlo::{ElementType, Opcode};
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap};
 
 use super::fill::{Fill, Layout};
 use super::grid::Grid;
 use super::pipeline::{self, Core};
 use super::results::Passes;
-use crate::bid;
+use super::way::Way;
 use crate::multiply::add_product;
 use crate::problem::{Problem, Sizes};
 
@@ -109,45 +109,6 @@ impl Layout for Lines {
 }
 
 impl Tiles {
-    /// Chooses what the configuration leaves open.
-    ///
-    /// # Errors
-    /// If a knob has an impossible value, or the tiles do not fit.
-    pub fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
-        let sizes = problem.sizes;
-        let bytes = problem.sum.byte_size() as i64;
-        let chunk = (CHUNK_BYTES / bytes).max(1);
-        let tile_sizes = |side: usize| MENU.map(|form| form.tile[side] * chunk);
-        let known = |name: &str, side: usize| {
-            let allowed = tile_sizes(side);
-            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
-        };
-        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
-        let steps = knobs.checked_knob(TILE_K, || format!("one of {STEPS:?}"), |value| STEPS.contains(&value))?;
-        let narrow = problem.operands.iter().any(|operand| operand.element.byte_size() < 4);
-        let steps = steps.unwrap_or(STEPS[usize::from(narrow && sizes.steps > STEPS[0])]);
-        let tiles = |form: Form| Tiles {
-            grid: Grid { sizes, tile: form.tile.map(|chunks| chunks * chunk) },
-            form,
-            chunk,
-            steps,
-            bytes,
-            sum: problem.sum,
-            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
-        };
-        let is_wanted = |tiles: &Tiles| {
-            let [m, n] = tiles.grid.tile;
-            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
-        };
-        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
-        let limit = i64::from(device.shared_bytes_per_block);
-        let most_threads = i64::from(device.max_threads_per_block);
-        let all = MENU.iter().map(|&form| tiles(form)).filter(is_wanted);
-        all.filter(|tiles| tiles.shared_bytes() <= limit && tiles.threads() <= most_threads)
-            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
-            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
-    }
-
     /// Instructions for a product: the product, copying to shared memory, and reading there what is multiplied.
     fn per_product(&self) -> f64 {
         let share = |sizes: [i64; 2]| sizes.iter().map(|&size| 1.0 / (size as f64)).sum::<f64>();
@@ -214,6 +175,47 @@ impl Tiles {
         let [m, n] = self.grid.tile;
         Configuration::from([(TILE_M, m), (TILE_N, n), (TILE_K, self.steps)])
     }
+}
+
+impl Way for Tiles {
+    fn suits(_: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+        Ok(())
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        let sizes = problem.sizes;
+        let bytes = problem.sum.byte_size() as i64;
+        let chunk = (CHUNK_BYTES / bytes).max(1);
+        let tile_sizes = |side: usize| MENU.map(|form| form.tile[side] * chunk);
+        let known = |name: &str, side: usize| {
+            let allowed = tile_sizes(side);
+            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
+        };
+        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
+        let steps = knobs.checked_knob(TILE_K, || format!("one of {STEPS:?}"), |value| STEPS.contains(&value))?;
+        let narrow = problem.operands.iter().any(|operand| operand.element.byte_size() < 4);
+        let steps = steps.unwrap_or(STEPS[usize::from(narrow && sizes.steps > STEPS[0])]);
+        let tiles = |form: Form| Tiles {
+            grid: Grid { sizes, tile: form.tile.map(|chunks| chunks * chunk) },
+            form,
+            chunk,
+            steps,
+            bytes,
+            sum: problem.sum,
+            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
+        };
+        let is_wanted = |tiles: &Tiles| {
+            let [m, n] = tiles.grid.tile;
+            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
+        };
+        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
+        let limit = i64::from(device.shared_bytes_per_block);
+        let most_threads = i64::from(device.max_threads_per_block);
+        let all = MENU.iter().map(|&form| tiles(form)).filter(is_wanted);
+        all.filter(|tiles| tiles.shared_bytes() <= limit && tiles.threads() <= most_threads)
+            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
+            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
+    }
 
     fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
         let own = self.configuration();
@@ -232,6 +234,10 @@ impl Tiles {
             notes: vec![note],
             ..pipeline::plan(problem, self, self.per_product(), self.bytes)
         }
+    }
+
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        pipeline::emit(fusion, problem, self)
     }
 }
 
@@ -310,38 +316,6 @@ impl Core for Tiles {
             let column = b.muli(column, by);
             b.vector_write(sum, tile, &[own[0], column])
         })
-    }
-}
-
-/// Tiles in shared memory, multiplied number by number.
-pub struct Tiled;
-
-impl Strategy for Tiled {
-    type Problem = Problem;
-
-    fn blocks(&self) -> Blocks {
-        Blocks::OfManyThreads
-    }
-
-    fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Dot]
-    }
-
-    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
-        bid::around(candidate).map_or_else(Bid::Decline, |instructions| Bid::Take { instructions })
-    }
-
-    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
-        pipeline::check(task.problem)
-    }
-
-    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
-        Ok(Tiles::new(task.problem, task.device, configuration)?.plan(task.problem, task.device))
-    }
-
-    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
-        let tiles = Tiles::new(task.problem, task.device, &plan.configuration)?;
-        pipeline::emit(task.fusion, task.problem, &tiles)
     }
 }
 

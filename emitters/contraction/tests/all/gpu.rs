@@ -122,12 +122,13 @@ fn operands_in_any_order() {
 }
 
 /// Types that there are instructions for, with what PTX calls them.
-const OF_MATRICES: [(&str, &str, &str, &str); 7] = [
+const OF_MATRICES: [(&str, &str, &str, &str); 8] = [
     ("bf16", "bf16", "bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
     ("bf16", "bf16", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
     ("f16", "f16", "f16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
     ("f16", "f8e5m2", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
     ("f8e4m3fn", "f8e5m2", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+    ("s4", "s8", "s32", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"),
     ("s8", "s8", "s32", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"),
     ("f64", "f64", "f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"),
 ];

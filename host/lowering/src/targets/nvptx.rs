@@ -129,6 +129,8 @@ fn matrix_product(llvm: &Module, product: MatrixProduct, operands: &[Val]) -> Ve
     };
     let arguments: Vec<Val> = operands.iter().enumerate().map(as_word).collect();
     let results = llvm.call_intrinsic(name, &[], &arguments);
+    // All lanes come here together: it is not moved to where only some do.
+    llvm.add_call_attribute(results, "convergent");
     (0..sums).map(|number| llvm.field(results, number)).collect()
 }
 

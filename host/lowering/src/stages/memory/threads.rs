@@ -124,6 +124,9 @@ impl<'s> Memory<'s, '_> {
         let right = self.place(op, right_at, 1)?;
         let (right_dims, _) = static_tensor(self.rewriter.source.type_of(op.operands[right_at]))?;
         let sums = op.operands[2 * right_at..].iter().map(|&sum| self.value(sum)).collect::<Done<Vec<Value>>>()?;
+        if [&left, &right].iter().any(|place| place.tensor.known.reach != Reach::Block) {
+            return Unsupported::because("it multiplies tensors that are no tiles of the block");
+        }
         // From squares of steps to the next ones, in elements.
         let strides = [dims, right_dims].map(|dims| dims[2..].iter().product::<i64>());
         let mut operands = sums.clone();

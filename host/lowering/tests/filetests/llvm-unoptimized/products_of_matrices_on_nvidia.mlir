@@ -19,7 +19,7 @@ define ptx_kernel void @k(ptr addrspace(1) %0, ptr addrspace(1) %1) #0 {
   %7 = bitcast <2 x i16> %3 to <2 x half>
   %8 = bitcast <2 x i16> %3 to <2 x half>
   %9 = bitcast <2 x i16> %3 to <2 x half>
-  %10 = call { float, float, float, float } @llvm.nvvm.mma.m16n8k16.row.col.f32.f32(<2 x half> %4, <2 x half> %5, <2 x half> %6, <2 x half> %7, <2 x half> %8, <2 x half> %9, float 0.000000e+00, float 0.000000e+00, float 0.000000e+00, float 0.000000e+00)
+  %10 = call { float, float, float, float } @llvm.nvvm.mma.m16n8k16.row.col.f32.f32(<2 x half> %4, <2 x half> %5, <2 x half> %6, <2 x half> %7, <2 x half> %8, <2 x half> %9, float 0.000000e+00, float 0.000000e+00, float 0.000000e+00, float 0.000000e+00) #2
   %11 = extractvalue { float, float, float, float } %10, 0
   %12 = extractvalue { float, float, float, float } %10, 1
   %13 = extractvalue { float, float, float, float } %10, 2
@@ -30,7 +30,7 @@ define ptx_kernel void @k(ptr addrspace(1) %0, ptr addrspace(1) %1) #0 {
   %18 = bitcast <2 x i16> %3 to i32
   %19 = bitcast <2 x i16> %3 to i32
   %20 = bitcast <2 x i16> %3 to i32
-  %21 = call { float, float, float, float } @llvm.nvvm.mma.m16n8k16.row.col.bf16(i32 %15, i32 %16, i32 %17, i32 %18, i32 %19, i32 %20, float %11, float %12, float %13, float %14)
+  %21 = call { float, float, float, float } @llvm.nvvm.mma.m16n8k16.row.col.bf16(i32 %15, i32 %16, i32 %17, i32 %18, i32 %19, i32 %20, float %11, float %12, float %13, float %14) #2
   %22 = extractvalue { float, float, float, float } %21, 0
   %23 = extractvalue { float, float, float, float } %21, 1
   %24 = extractvalue { float, float, float, float } %21, 2
@@ -47,3 +47,4 @@ declare { float, float, float, float } @llvm.nvvm.mma.m16n8k16.row.col.bf16(i32,
 
 attributes #0 = { nounwind "nvvm.reqntid"="32" }
 attributes #1 = { nocallback nounwind memory(none) }
+attributes #2 = { convergent }
