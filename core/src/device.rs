@@ -1,6 +1,6 @@
 //! What an emitter may know about the machine its kernel runs on.
 
-use crate::ir::{Function, OpKind};
+use crate::ir::{Function, MatrixProduct, OpKind};
 
 /// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
 ///
@@ -37,6 +37,10 @@ pub struct DeviceDescription {
     pub memory_bandwidth: f64,
     /// Single-precision operations per second, for the cost model.
     pub flops: f64,
+    /// Products of matrices that a warp has an instruction for.
+    pub matrix_products: Vec<MatrixProduct>,
+    /// Whether four warps together multiply tiles of `bf16` and `f16` in shared memory.
+    pub multiplies_tiles: bool,
 }
 
 /// Products of small matrices in registers of their own (AMX), by the type of the factors.
@@ -86,6 +90,8 @@ impl DeviceDescription {
             core_cache_bytes: 2 << 20,
             memory_bandwidth: 25e9 * f64::from(threads.max(1)),
             flops: 50e9 * f64::from(threads.max(1)),
+            matrix_products: Vec::new(),
+            multiplies_tiles: false,
         }
     }
 
@@ -112,6 +118,8 @@ impl DeviceDescription {
             core_cache_bytes: if hopper { 256 << 10 } else { 192 << 10 },
             memory_bandwidth: if hopper { 4.0e12 } else { 1.55e12 },
             flops: if hopper { 60e12 } else { 19.5e12 },
+            matrix_products: if capability >= 80 { MatrixProduct::ALL.to_vec() } else { Vec::new() },
+            multiplies_tiles: false,
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Attribute, FunctionBuilder, OpKind, Scalar, Type, Value};
 use crate::indexing::IndexingMap;
+use crate::ir::MatrixProduct;
 
 impl FunctionBuilder {
     /// `gpu.thread_id x`: the thread in its block; 0 on the cpu.
@@ -102,6 +103,39 @@ impl FunctionBuilder {
         let types = self.types_of(values);
         let attributes = vec![("callee", Attribute::symbol(combiner)), ("max_distance", Attribute::i64(max_distance))];
         self.op(OpKind::ShuffleReduce, values, attributes, &types, Vec::new())
+    }
+
+    /// `xla_gpu.mma`: the sums with a product of matrices that all lanes of a warp make together. Which elements a lane
+    /// has says [`MatrixProduct`].
+    #[track_caller]
+    pub fn matrix_product(
+        &mut self,
+        product: MatrixProduct,
+        left: &[Value],
+        right: &[Value],
+        sums: &[Value],
+    ) -> Vec<Value> {
+        let types = self.types_of(sums);
+        let attributes = vec![("product", Attribute::Str(product.name().into()))];
+        self.op(OpKind::Mma, &[left, right, sums].concat(), attributes, &types, Vec::new())
+    }
+
+    /// `xla_gpu.wgmma`: the sums with a product of tiles in shared memory that four warps make together: of all steps, of 64
+    /// rows from the left tile's indices on, of all columns. Tiles are made of squares, `[tiles, steps / 8, lines / 8, 8, 8]`:
+    /// of lines whose steps lie side by side, where `along_steps` says so, or of steps whose lines do. Which sums a thread has
+    /// says [`group_place`](crate::ir::group_place).
+    #[track_caller]
+    pub fn tile_product(
+        &mut self,
+        tiles: [Value; 2],
+        indices: [&[Value]; 2],
+        along_steps: [bool; 2],
+        sums: &[Value],
+    ) -> Vec<Value> {
+        let types = self.types_of(sums);
+        let attributes = vec![("along_steps", Attribute::I64Array(along_steps.map(i64::from).to_vec()))];
+        let operands = [&[tiles[0]], indices[0], &[tiles[1]], indices[1], sums].concat();
+        self.op(OpKind::Wgmma, &operands, attributes, &types, Vec::new())
     }
 
     /// `xla_gpu.atomic_rmw`: replaces the element at these indices by `body(old element)`, atomically.

@@ -12,6 +12,7 @@
 
 mod attribute;
 mod function;
+mod matrices;
 pub mod operations;
 mod parse;
 mod print;
@@ -20,6 +21,9 @@ mod verify;
 
 pub use attribute::{Attribute, Combination, FastMath};
 pub use function::{Function, Operation, Place, Region, Value};
+pub use matrices::{
+    GROUP_ROWS, GROUP_STEPS, GROUP_THREADS, MOST_GROUP_COLUMNS, MatrixProduct, PRODUCT_LANES, TILE_SQUARE, group_place,
+};
 pub use operations::{Effect, Form, OpKind};
 pub use parse::{ParseError, parse};
 pub use types::{Float, Scalar, Type};

@@ -198,6 +198,8 @@ macro_rules! table {
             SyncThreads = xla_gpu.sync_threads, Own, Memory;
             ShuffleReduce = xla_gpu.shuffle_reduce, Own, Memory;
             AtomicRmw = xla_gpu.atomic_rmw, Own, Memory;
+            Mma = xla_gpu.mma, Own, Memory;
+            Wgmma = xla_gpu.wgmma, Own, Memory;
             // What lowering makes of tensors, and of what threads do together. No emitter writes these.
             Load = xla_gpu.load, Own, Memory;
             Store = xla_gpu.store, Own, Memory;
@@ -261,7 +263,7 @@ impl OpKind {
         use OpKind::*;
         match self {
             Extract | Insert | PredicatedExtract | PredicatedInsert | TransferRead | TransferWrite => true,
-            ReadTile | WriteTile | AtomicRmw | SyncThreads | ShuffleReduce => true,
+            ReadTile | WriteTile | AtomicRmw | SyncThreads | ShuffleReduce | Mma | Wgmma => true,
             _ => false,
         }
     }

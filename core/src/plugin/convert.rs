@@ -11,6 +11,7 @@ use crate::emitter::{
     LaunchDimensions, OutputPlan, Pass, Plan, SubgraphCall, SubgraphKind, Verdict, Visit, Work, WriteMode,
 };
 use crate::hlo::{InstrId, Opcode, PrintOptions, parse_module, print_module_with};
+use crate::ir::MatrixProduct;
 
 /// A message that does not mean anything.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,6 +72,8 @@ impl From<&DeviceDescription> for schema::Device {
             core_cache_bytes: device.core_cache_bytes,
             memory_bandwidth: device.memory_bandwidth,
             flops: device.flops,
+            matrix_products: device.matrix_products.iter().map(|product| product.name().to_owned()).collect(),
+            multiplies_tiles: device.multiplies_tiles,
         }
     }
 }
@@ -92,6 +95,9 @@ impl From<schema::Device> for DeviceDescription {
             core_cache_bytes: device.core_cache_bytes,
             memory_bandwidth: device.memory_bandwidth,
             flops: device.flops,
+            // Those of a newer host are of no use here.
+            matrix_products: device.matrix_products.iter().filter_map(|name| MatrixProduct::of_name(name)).collect(),
+            multiplies_tiles: device.multiplies_tiles,
         }
     }
 }

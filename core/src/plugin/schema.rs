@@ -201,6 +201,10 @@ pub struct Device {
     pub tile_products_bf16: bool,
     #[prost(bool, tag = "19")]
     pub tile_products_int8: bool,
+    #[prost(string, repeated, tag = "20")]
+    pub matrix_products: Vec<String>,
+    #[prost(bool, tag = "21")]
+    pub multiplies_tiles: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -4,7 +4,7 @@ use fusebox_core::builder::{
     Attribute, Combination, FastMath, Float, FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Type, Value,
 };
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
-use fusebox_core::ir::{Form, Function, OpKind};
+use fusebox_core::ir::{Form, Function, MatrixProduct, OpKind};
 
 /// Numbers that say what comes next.
 pub struct Choices<'a>(pub &'a [u32]);
@@ -186,7 +186,13 @@ fn tensors(b: &mut FunctionBuilder, choices: &mut Choices<'_>, values: &mut Vec<
     let after = b.sync_threads(&[shared, empty]);
     let reduced = b.shuffle_reduce("f.combiner", &[element, read], 16);
     let updated = b.atomic_rmw(tensor, &[at, at], |b, old| b.addf(old, element));
-    values.extend([inserted, written, reduced[1], updated, after[0]]);
+    let number = b.float(0.5, Scalar::F64);
+    let sums = b.matrix_product(MatrixProduct::F64, &[number], &[number], &[number, number]);
+    let tiles = [8, 2].map(|lines| b.allocate_shared(&[1, 2, lines, 8, 8], Scalar::Float(Float::BF16)));
+    let (tile, places) = (b.index(0), [at; 4]);
+    let place = [&[tile], places.as_slice()].concat();
+    let of_tiles = b.tile_product(tiles, [&place, &place], [true, choices.next(2) == 1], &[element; 8]);
+    values.extend([inserted, written, reduced[1], updated, after[0], sums[1], of_tiles[7]]);
 }
 
 fn control(b: &mut FunctionBuilder, choices: &mut Choices<'_>, values: &mut Vec<Value>, depth: usize) {

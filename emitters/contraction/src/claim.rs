@@ -3,6 +3,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Configuration, HeroPlace};
 
+use crate::gpu;
 use crate::library::Plain;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
@@ -10,7 +11,7 @@ use crate::tiles::Tiles;
 /// Elsewhere than in a kernel of its own, each of its elements is a sum one product after another. Operands are read as
 /// often as tiles pack them.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
-    tiled(hero, device).or_else(|| of_library(hero))
+    tiled(hero, device).or_else(|| of_library(hero).filter(|_| device.is_single_threaded_block()))
 }
 
 /// A dot that only the library computes fast stands alone.
@@ -25,13 +26,17 @@ fn of_library(hero: &Candidate) -> Option<Claim> {
 fn tiled(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let found = hero.region.analysis::<Problem>();
     let problem = found.as_ref().as_ref().ok()?;
-    problem.check().ok()?;
-    let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
+    let (mut reads, lost) = match device.is_single_threaded_block() {
+        true => {
+            problem.check().ok()?;
+            let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
+            (tiles.reads_per_result(), tiles.products() as f64)
+        }
+        false => gpu::claimed(problem, device)?,
+    };
     let operands = &hero.region.computation().instruction(hero.anchor).operands;
-    let mut reads = tiles.reads_per_result();
     if problem.operands[0].instruction != operands[0] {
         reads.reverse();
     }
-    let lost = tiles.products() as f64;
     Some(Claim { lost_inside: lost, lost_beside: lost, reads: reads.to_vec(), ..Claim::default() })
 }

@@ -11,6 +11,7 @@
 //! pack.rs      copies of the operands in the order in which they are multiplied
 //! turn.rs      rows in memory become columns
 //! multiply.rs  the loop in registers
+//! gpu          the same in blocks of many threads
 //! micro.rs     which registers multiply
 //! amx.rs       packing for tile registers, and their loop
 //! library.rs   the same products by a library of the host
@@ -23,6 +24,7 @@ mod bid;
 mod claim;
 mod convert;
 mod emit;
+mod gpu;
 mod library;
 mod micro;
 mod multiply;
@@ -44,6 +46,10 @@ fusebox_core::emitters! {
     kind: "contraction",
     heroes: [Opcode::Dot] => claim::claim,
     "contraction" => Tiled,
+    "block-contraction" => gpu::By::<gpu::Tiles>::new(),
+    "mma-contraction" => gpu::By::<gpu::Matrices>::new(),
+    "wgmma-contraction" => gpu::By::<gpu::Squares>::new(),
+    "thin-contraction" => gpu::By::<gpu::Thin>::new(),
     "library-product" => Library,
 }
 

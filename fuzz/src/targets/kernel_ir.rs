@@ -23,7 +23,7 @@ const TEXT_OF_WORDS: &str = r#"
     "tensor.empty" "tensor.generate" "scf.for" "scf.if" "scf.while" "scf.condition" "scf.yield" "scf.index_switch"
     "scf.execute_region" "vector.broadcast" "vector.shuffle" "vector.extract" "vector.reduction"
     "vector.transfer_read" "vector.from_elements" "gpu.thread_id" "gpu.block_id" "gpu.barrier" "func.func" "func.call"
-    "func.return" "xla_gpu.loop" "xla_gpu.pure_call" "xla_gpu.yield" "xla_gpu.atomic_rmw" "xla_gpu.shuffle_reduce"
+    "func.return" "xla_gpu.loop" "xla_gpu.pure_call" "xla_gpu.yield" "xla_gpu.atomic_rmw" "xla_gpu.shuffle_reduce" "xla_gpu.mma" "xla_gpu.wgmma"
     "xla_gpu.allocate_shared" "xla_gpu.sync_threads" "xla_gpu.predicated_insert" i1 i4 i8 i32 i64 i65 si8 f32 f64 bf16
     f8E4M3FN index complex tensor vector 4x8xf32 ?xf32 memref none dense array affine_map loc floordiv mod %0
 "#;

@@ -47,6 +47,10 @@ pub const ORDER: &[&str] = &[
     "panel-transpose",
     "contraction",
     "library-product",
+    "block-contraction",
+    "mma-contraction",
+    "wgmma-contraction",
+    "thin-contraction",
     "line-scan",
     "column-scan",
 ];

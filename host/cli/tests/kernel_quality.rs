@@ -87,11 +87,33 @@ ENTRY main {
 }
 ";
 
+/// Products of all types that instructions differ for, with what stands around them.
+const PRODUCTS: &str = "HloModule products
+ENTRY main {
+  x = f32[512,300] parameter(0)
+  y = f32[300,1000] parameter(1)
+  bias = f32[1000] parameter(2)
+  u = bf16[700,256] parameter(3)
+  v = bf16[256,640] parameter(4)
+  s = s8[256,640] parameter(5)
+  d = f32[512,1000] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[512,1000] broadcast(bias), dimensions={1}
+  sum = f32[512,1000] add(d, b)
+  activated = f32[512,1000] tanh(sum)
+  e = f32[700,640] dot(u, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  w = bf16[256,640] convert(s)
+  f = bf16[700,640] dot(u, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  row = bf16[1,256] slice(u), slice={[0:1], [0:256]}
+  g = f32[1,640] dot(row, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT all = (f32[512,1000], f32[700,640], bf16[700,640], f32[1,640]) tuple(activated, e, f, g)
+}
+";
+
 #[test]
 fn kernels_do_not_spill() {
     let Some(assembler) = assembler() else { return };
     let place = Workplace::new();
-    for module in [shared_chain(), OVERLAPPING_WINDOWS.into()] {
+    for module in [shared_chain(), OVERLAPPING_WINDOWS.into(), PRODUCTS.into()] {
         place.write("m.hlo", module.as_bytes());
         assert_eq!(spilling(&place, &assembler, "m.hlo"), [""; 0]);
     }

@@ -89,15 +89,8 @@ fn lowered(name: &str, text: &str, from: Stage, to: Stage) -> Result<String, Low
 
 fn target(name: &str, text: &str) -> Target {
     let said = text.lines().find_map(|line| line.strip_prefix("// target: "));
-    match said.unwrap_or_else(|| panic!("{name} does not say its target")) {
-        "cpu" => Target::cpu(),
-        "simt" => Target::simt(),
-        "gfx942" => Target::named("gfx942").unwrap(),
-        other => match other.strip_prefix("sm_").and_then(|capability| capability.parse().ok()) {
-            Some(capability) => Target::nvptx(capability),
-            None => panic!("{name}: there is no target {other}"),
-        },
-    }
+    let said = said.unwrap_or_else(|| panic!("{name} does not say its target"));
+    Target::named(said).unwrap_or_else(|| panic!("{name}: there is no target {said}"))
 }
 
 /// The LLVM IR without what describes this machine.

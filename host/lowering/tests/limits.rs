@@ -374,6 +374,8 @@ fn odd_words_are_no_danger() {
         "xla_gpu.sync_threads",
         "xla_gpu.shuffle_reduce",
         "xla_gpu.atomic_rmw",
+        "xla_gpu.mma",
+        "xla_gpu.wgmma",
         "builtin.module",
         "builtin.unrealized_conversion_cast",
         "cf.br",

@@ -159,8 +159,15 @@ impl Compiler {
     /// # Errors
     /// If the module cannot be compiled.
     pub fn ptx(&self, text: &str, capability: u32) -> Result<String, Failure> {
-        let machine = Machine::new(Target::nvptx(capability), DeviceDescription::sm(capability));
-        let made = self.compile(text, &machine, Phase::Code)?;
+        self.ptx_for(text, &Machine::new(Target::nvptx(capability), DeviceDescription::sm(capability)))
+    }
+
+    /// PTX of a module's kernels for a machine whose code it is.
+    ///
+    /// # Errors
+    /// If the module cannot be compiled.
+    pub fn ptx_for(&self, text: &str, machine: &Machine) -> Result<String, Failure> {
+        let made = self.compile(text, machine, Phase::Code)?;
         let ptx = made.lowered.code.iter().filter_map(|code| match code {
             Code::Ptx(text) => Some(text.as_str()),
             _ => None,

@@ -1,6 +1,7 @@
 //! The rule of each operation: its operands, results, attributes and regions.
 
 mod lowered;
+mod matrices;
 mod tiles;
 mod vectors;
 
@@ -161,6 +162,8 @@ impl<'f> Rule<'f> {
                 self.ensure(holds, "takes values and gives values of the same types")
             }
             OpKind::AtomicRmw => self.atomic_rmw(),
+            OpKind::Mma => self.matrix_product(),
+            OpKind::Wgmma => self.product_of_warps(),
             // What has no form and is none of the above is what lowering makes.
             _ => self.lowered(),
         }

@@ -3,6 +3,7 @@
 
 mod bids;
 mod fusions;
+mod gpu;
 mod library;
 mod of_plans;
 mod products;

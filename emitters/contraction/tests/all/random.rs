@@ -61,7 +61,7 @@ fn followed(chance: &mut Chance, text: &mut String, value: &str, shape: &str, is
     last
 }
 
-fn product(seed: u64) -> String {
+pub fn product(seed: u64) -> String {
     let chance = &mut Chance::new(seed);
     let most = chance.pick(&[[3, 200, 40, 60], [1, 40, 300, 70], [40, 12, 12, 20], [2, 3, 400, 300], [2, 300, 600, 3]]);
     let [batch, rows, steps, columns] = most.map(|most| dims(chance, most));
@@ -102,7 +102,7 @@ rhs_contracting_dims={{{}}}\n  r = {shape} parameter(2)\n  e = {shape} add(d, r)
     format!("fusion {{\n{text}  ROOT root = {shape} copy({last})\n}}\n")
 }
 
-fn setting(name: &str, otherwise: u64) -> u64 {
+pub fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_uint;
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMOpcode, LLVMRealPredicate};
+use llvm_sys::{LLVMInlineAsmDialect, LLVMOpcode, LLVMRealPredicate};
 
 pub(crate) use llvm_sys::LLVMIntPredicate as IntPredicate;
 
@@ -205,6 +205,29 @@ impl Module {
     pub(crate) fn call_intrinsic(&self, name: &str, types: &[Ty], arguments: &[Val]) -> Val {
         let (function, signature) = self.intrinsic(name, types);
         self.call(signature, function, arguments)
+    }
+
+    /// Calls assembly of the target, which all threads run together and which is neither moved nor left out.
+    pub(crate) fn call_assembly(&self, text: &str, constraints: &str, result: Ty, arguments: &[Val]) -> Val {
+        let parameters: Vec<Ty> = arguments.iter().map(|&argument| self.type_of(argument)).collect();
+        let signature = self.signature(result, &parameters);
+        let assembly = unsafe {
+            let (text, constraints) = (text.as_bytes(), constraints.as_bytes());
+            Val(LLVMGetInlineAsm(
+                signature.0,
+                text.as_ptr().cast(),
+                text.len(),
+                constraints.as_ptr().cast(),
+                constraints.len(),
+                1,
+                0,
+                LLVMInlineAsmDialect::LLVMInlineAsmDialectATT,
+                0,
+            ))
+        };
+        let call = self.call(signature, assembly, arguments);
+        self.add_call_attribute(call, "convergent");
+        call
     }
 
     pub(crate) fn return_value(&self, value: Option<Val>) {

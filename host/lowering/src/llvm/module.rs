@@ -216,6 +216,17 @@ impl Module {
         }
     }
 
+    /// A flag on a call.
+    pub(crate) fn add_call_attribute(&self, call: Val, name: &str) {
+        // SAFETY: the name is looked up first; LLVM knows it as a flag.
+        unsafe {
+            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            debug_assert_ne!(kind, 0, "unknown attribute {name}");
+            let attribute = LLVMCreateEnumAttribute(self.context, kind, 0);
+            LLVMAddCallSiteAttribute(call.0, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+        }
+    }
+
     /// Says that a call's integer result is below `end` and not negative.
     pub(crate) fn set_result_range(&self, call: Val, end: u64) {
         let kind = "range";

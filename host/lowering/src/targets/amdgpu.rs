@@ -15,7 +15,12 @@ pub(super) const FAMILY: Family = Family { names: "gfxNNN", named: |name| name.s
 
 fn info(processor: &str) -> TargetInfo {
     TargetInfo {
-        device: DeviceDescription { name: processor.into(), warp_size: 64, ..DeviceDescription::sm(90) },
+        device: DeviceDescription {
+            name: processor.into(),
+            warp_size: 64,
+            matrix_products: Vec::new(),
+            ..DeviceDescription::sm(90)
+        },
         backend: Backend {
             check: |_| Ok(()),
             assembled: Some(|_, text| Ok(Code::Assembly(text))),
@@ -38,6 +43,8 @@ fn info(processor: &str) -> TargetInfo {
             thread_id: "llvm.amdgcn.workitem.id.x",
             barrier,
             word_of_lane,
+            matrix_product: None,
+            tiles: None,
         }),
         ..gpu()
     }

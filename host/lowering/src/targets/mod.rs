@@ -4,12 +4,13 @@ mod amdgpu;
 mod cpu;
 mod nvptx;
 mod simt;
+mod tiles;
 
 use std::fmt;
 use std::sync::Arc;
 
 use fusebox_core::device::{DeviceDescription, TileProducts};
-use fusebox_core::ir::Float;
+use fusebox_core::ir::{Float, MatrixProduct};
 
 use crate::Code;
 use crate::error::LoweringError;
@@ -195,6 +196,30 @@ pub(crate) struct Backend {
     pub(crate) features: String,
 }
 
+/// Writes a product of matrices: of words and sums it makes sums.
+pub(crate) type WrittenProduct = fn(&Module, MatrixProduct, &[Val]) -> Vec<Val>;
+
+/// How tiles of shared memory are multiplied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TileCode {
+    /// Has what this thread wrote ready for products after the next barrier.
+    pub(crate) ready: fn(&Module),
+    /// Of places and sums it makes sums.
+    pub(crate) product: fn(&Module, &TileProduct, [Val; 2], &[Val]) -> Vec<Val>,
+}
+
+/// A product of tiles in shared memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TileProduct {
+    pub(crate) element: Float,
+    pub(crate) columns: i64,
+    pub(crate) steps: i64,
+    /// Bytes from squares of steps to the next ones.
+    pub(crate) strides: [i64; 2],
+    /// Whether steps lie side by side; else lines do.
+    pub(crate) along_steps: [bool; 2],
+}
+
 /// What differs between the kernels of GPUs in LLVM.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GpuCode {
@@ -209,6 +234,10 @@ pub(crate) struct GpuCode {
     pub(crate) barrier: fn(&Module),
     /// A word of 32 bits of the lane so far above this one, where so many lanes take part.
     pub(crate) word_of_lane: fn(&Module, Val, i64, i64) -> Val,
+    /// A warp's product of matrices, of words and sums, where the target has one.
+    pub(crate) matrix_product: Option<WrittenProduct>,
+    /// Products of tiles in shared memory, where the target has them.
+    pub(crate) tiles: Option<TileCode>,
 }
 
 /// What the target does to memory in one instruction that no other thread interrupts.

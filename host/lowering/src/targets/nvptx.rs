@@ -1,12 +1,12 @@
 //! NVIDIA's GPUs, as PTX.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::ir::Float;
+use fusebox_core::ir::{Float, MatrixProduct};
 
 use super::{Atomics, Backend, Family, GpuCode, Runner, TargetInfo, gpu};
 use crate::Code;
 use crate::error::LoweringError;
-use crate::llvm::{Module, Val, backend};
+use crate::llvm::{Module, Op, Val, backend};
 
 /// LLVM's number of the calling convention of kernels.
 const KERNEL: u32 = 71;
@@ -16,10 +16,17 @@ const CAPABILITIES: [u32; 13] = [70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 1
 /// The newest PTX version that LLVM 22 writes.
 const NEWEST_PTX: u32 = 90;
 
-/// Named by compute capability; what LLVM or users append to its digits (`sm_90a`) is overlooked.
+/// The capability that has an instruction for tiles, if it is asked for by the name of exactly this architecture: its code
+/// runs on no other, so that nobody gets it unasked.
+const OF_TILES: (&str, u32) = ("90a", 90);
+
+/// Named by compute capability; what LLVM or users append to its digits is overlooked, but for `sm_90a`.
 pub(super) const FAMILY: Family = Family {
     names: "sm_NN",
-    named: |name| name.strip_prefix("sm_")?.trim_end_matches(char::is_alphabetic).parse().ok().map(info),
+    named: |name| match name.strip_prefix("sm_")? {
+        exact if exact == OF_TILES.0 => Some(with_tiles()),
+        digits => digits.trim_end_matches(char::is_alphabetic).parse().ok().map(info),
+    },
 };
 
 /// What code in PTX is asked for.
@@ -62,9 +69,23 @@ pub(super) fn info(capability: u32) -> TargetInfo {
             thread_id: "llvm.nvvm.read.ptx.sreg.tid.x",
             barrier,
             word_of_lane,
+            matrix_product: Some(matrix_product),
+            tiles: None,
         }),
         ..gpu()
     }
+}
+
+/// With the instructions of exactly one architecture.
+fn with_tiles() -> TargetInfo {
+    let mut info = info(OF_TILES.1);
+    info.device.name = format!("sm_{}", OF_TILES.0);
+    info.device.multiplies_tiles = true;
+    info.backend.processor = info.device.name.clone();
+    if let Some(gpu) = &mut info.gpu {
+        gpu.tiles = Some(super::tiles::CODE);
+    }
+    info
 }
 
 /// The same in a version of PTX, if it is code in PTX.
@@ -86,6 +107,31 @@ fn word_of_lane(llvm: &Module, value: Val, distance: i64, lanes: i64) -> Val {
     let mask = if lanes >= 32 { -1 } else { (1 << lanes) - 1 };
     let arguments = [constant(mask), value, constant(distance), constant(31)];
     llvm.call_intrinsic("llvm.nvvm.shfl.sync.down.i32", &[], &arguments)
+}
+
+/// Words are of 32 bits, which some intrinsics take as pairs of `half`; elements of 64 bits stay as they are.
+fn matrix_product(llvm: &Module, product: MatrixProduct, operands: &[Val]) -> Vec<Val> {
+    let name = match product {
+        MatrixProduct::Bf16 => "llvm.nvvm.mma.m16n8k16.row.col.bf16",
+        MatrixProduct::F16 => "llvm.nvvm.mma.m16n8k16.row.col.f32.f32",
+        MatrixProduct::I8 => "llvm.nvvm.mma.m16n8k32.row.col.s8",
+        MatrixProduct::F64 => "llvm.nvvm.mma.m8n8k4.row.col.f64",
+    };
+    let [left, right, sums] = product.words().map(|count| count as usize);
+    let word = match product {
+        MatrixProduct::Bf16 | MatrixProduct::I8 => Some(llvm.int(32)),
+        MatrixProduct::F16 => llvm.float(Float::F16).map(|half| llvm.vector(half, 2)),
+        MatrixProduct::F64 => None,
+    };
+    let as_word = |(number, &value): (usize, &Val)| match word {
+        Some(ty) if number < left + right => llvm.cast(Op::LLVMBitCast, value, ty),
+        _ => value,
+    };
+    let arguments: Vec<Val> = operands.iter().enumerate().map(as_word).collect();
+    let results = llvm.call_intrinsic(name, &[], &arguments);
+    // All lanes come here together: it is not moved to where only some do.
+    llvm.add_call_attribute(results, "convergent");
+    (0..sums).map(|number| llvm.field(results, number)).collect()
 }
 
 /// A version as PTX writes it.

@@ -96,6 +96,8 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
             Call | PureCall => return self.call(op),
             Store | AtomicCombine | AtomicStore | AtomicRmw | Barrier => return self.effect(op),
             ReportAccess | ReportIndex | ReportTurn | ReportDivision => return self.report(op),
+            Mma => return self.matrix_product(op),
+            Wgmma => return self.tile_product(op),
             Constant => self.constant(op)?,
             ThreadId | BlockId => self.id(op)?,
             Load if self.source.type_of(op.result()).as_tile().is_some() => self.load_tile(op)?,

@@ -1,11 +1,12 @@
 //! Loads, stores, and what makes memory.
 
-use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
+use fusebox_core::ir::{Attribute, MatrixProduct, OpKind, Operation, Scalar, Type, Value};
 
 use super::function::Body;
 use crate::error::Unsupported;
 use crate::llvm::{Op, Val};
 use crate::stages::Done;
+use crate::targets::{GpuCode, TileProduct};
 
 /// Where an access goes to.
 pub(super) struct Address {
@@ -105,9 +106,60 @@ impl<'s> Body<'_, '_, 's> {
 
     fn barrier(&mut self, op: &'s Operation) -> Done {
         match &self.translation.target.gpu {
-            Some(gpu) => (gpu.barrier)(self.llvm()),
+            Some(gpu) => {
+                if let (Some(tiles), true) = (gpu.tiles, op.attribute("readies_tiles").is_some()) {
+                    (tiles.ready)(self.llvm());
+                }
+                (gpu.barrier)(self.llvm());
+            }
             None => self.simulated_barrier(op),
         }
+        Ok(())
+    }
+
+    pub(super) fn matrix_product(&mut self, op: &'s Operation) -> Done {
+        let product = match op.attribute("product") {
+            Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
+            _ => None,
+        };
+        let Some(product) = product else { return Unsupported::because("it is none of the known products") };
+        let operands = self.operands(op)?;
+        let results = match &self.translation.target.gpu {
+            Some(GpuCode { matrix_product: Some(written), .. }) => written(self.llvm(), product, &operands),
+            Some(_) => return Unsupported::because("the target has no products of matrices"),
+            None => self.simulated_product(op, product, &operands),
+        };
+        self.bind_all(&op.results, &results);
+        Ok(())
+    }
+
+    pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
+        let sums = op.results.len();
+        let Some(Attribute::Type(Type::Scalar(Scalar::Float(element)))) = op.attribute("element") else {
+            return Unsupported::because("its elements are unknown");
+        };
+        let (Some(&[a, b]), Some(&[left_along, right_along])) = (op.integers("strides"), op.integers("along_steps"))
+        else {
+            return Unsupported::because("it does not say how tiles lie");
+        };
+        let bytes = i64::from(element.bytes());
+        let product = TileProduct {
+            element: *element,
+            columns: op.integer("columns").unwrap_or(0),
+            steps: op.integer("steps").unwrap_or(0),
+            strides: [a, b].map(|stride| stride.saturating_mul(bytes)),
+            along_steps: [left_along, right_along].map(|along| along != 0),
+        };
+        let ty = self.llvm().int(8 * element.bytes());
+        let left = self.address_of(op, sums, ty)?.pointer;
+        let right = self.address_of(op, sums + 2, ty)?.pointer;
+        let values = op.operands[..sums].iter().map(|&sum| self.value(sum)).collect::<Done<Vec<Val>>>()?;
+        let results = match &self.translation.target.gpu {
+            Some(GpuCode { tiles: Some(tiles), .. }) => (tiles.product)(self.llvm(), &product, [left, right], &values),
+            Some(_) => return Unsupported::because("the target has no products of tiles"),
+            None => self.simulated_tile_product(op, &product, [left, right], &values)?,
+        };
+        self.bind_all(&op.results, &results);
         Ok(())
     }
 

@@ -5,6 +5,9 @@
 //! | `ptr fusebox_simt_shared(i64 offset, i64 bytes, i32 element_bytes)` | the memory of a tile |
 //! | `void fusebox_simt_barrier(i32 site)` | waits for all threads of the block |
 //! | `i64 fusebox_simt_shuffle_down(i64 word, i32 distance, i32 site)` | the word of the lane so far above |
+//! | `void fusebox_simt_multiply(i32 product, i32 site, i64 words…)` | a warp's product of matrices: the lane's words and sums |
+//! | `i64 fusebox_simt_sum(i32 number)` | a sum of it |
+//! | `void fusebox_simt_multiply_tiles(ptr left, ptr its place, ptr right, ptr its place, ptr sums, i32 columns, i32 steps, i32 strides…, i32 along steps…, i32 is f16, i32 site)` | adds a product of tiles to the thread's sums |
 //! | `void fusebox_simt_access(ptr tensor, ptr place, i32 bytes, i32 kind, i32 site)` | before an access |
 //! | `void fusebox_simt_turn(i32 site)` | a turn of a loop begins |
 //! | `void fusebox_simt_division(i32 site)` | a division has no result |
@@ -12,12 +15,17 @@
 //!
 //! `site` numbers the operation in the list that comes with the code.
 
-use fusebox_core::ir::{Attribute, OpKind, Operation};
+use fusebox_core::ir::{Attribute, Float, MatrixProduct, OpKind, Operation};
 
 use super::Declared;
 use super::function::Body;
-use crate::llvm::{Ty, Val};
+use crate::error::Unsupported;
+use crate::llvm::{Op, Ty, Val};
 use crate::stages::Done;
+use crate::targets::TileProduct;
+
+/// Words that a lane hands over for a product of matrices, used or not.
+const MOST_PRODUCT_WORDS: usize = 10;
 
 impl<'s> Body<'_, '_, 's> {
     pub(super) fn report(&mut self, op: &'s Operation) -> Done {
@@ -68,6 +76,78 @@ impl<'s> Body<'_, '_, 's> {
         let (int, long) = (llvm.int(32), llvm.int(64));
         let arguments = [word, llvm.const_int(int, distance), site];
         self.call_simulator("fusebox_simt_shuffle_down", &[long, int, int], &arguments, Some(long))
+    }
+
+    /// The sums with what the lanes of the warp multiply: all words go over, then each sum comes back.
+    pub(super) fn simulated_product(
+        &mut self,
+        op: &'s Operation,
+        product: MatrixProduct,
+        operands: &[Val],
+    ) -> Vec<Val> {
+        let site = self.site(op);
+        let llvm = self.llvm();
+        let (int, long) = (llvm.int(32), llvm.int(64));
+        let [left, right, sums] = product.words().map(|count| count as usize);
+        let word_bits = 8 * product.pack() as u32 * product.factor().byte_size() as u32;
+        let sum_bits = product.sum().bits();
+        let as_word = |(number, &value): (usize, &Val)| {
+            let bits = llvm.int(if number < left + right { word_bits } else { sum_bits });
+            llvm.cast(Op::LLVMZExt, llvm.cast(Op::LLVMBitCast, value, bits), long)
+        };
+        let mut arguments = vec![llvm.const_int(int, product.number()), site];
+        arguments.extend(operands.iter().enumerate().map(as_word));
+        arguments.resize(2 + MOST_PRODUCT_WORDS, llvm.const_int(long, 0));
+        let parameters = [vec![int; 2], vec![long; MOST_PRODUCT_WORDS]].concat();
+        self.call_simulator("fusebox_simt_multiply", &parameters, &arguments, None);
+        let first = operands.len() - sums;
+        (0..sums)
+            .map(|number| {
+                let (number_of_sum, own) = (self.llvm().const_int(int, number as i64), operands[first + number]);
+                let word = self.call_simulator("fusebox_simt_sum", &[int], &[number_of_sum], Some(long));
+                let llvm = self.llvm();
+                let bits = llvm.cast(Op::LLVMTrunc, word, llvm.int(sum_bits));
+                llvm.cast(Op::LLVMBitCast, bits, llvm.type_of(own))
+            })
+            .collect()
+    }
+
+    /// The thread's sums with a product of tiles: they go over in memory of the thread's own.
+    pub(super) fn simulated_tile_product(
+        &mut self,
+        op: &'s Operation,
+        product: &TileProduct,
+        places: [Val; 2],
+        sums: &[Val],
+    ) -> Done<Vec<Val>> {
+        let (site, count) = (self.site(op), sums.len());
+        let Some(&room) = op.operands.get(count + 4) else { return Unsupported::because("it has no room for sums") };
+        let (room, left, right) =
+            (self.value(room)?, self.value(op.operands[count])?, self.value(op.operands[count + 2])?);
+        let llvm = self.llvm();
+        let (pointer, int, long) = (llvm.pointer(0), llvm.int(32), llvm.int(64));
+        let place = |number: usize| llvm.element_pointer(int, room, llvm.const_int(long, number as i64));
+        for (number, &sum) in sums.iter().enumerate() {
+            llvm.store(sum, place(number), 4);
+        }
+        let places_of_sums: Vec<Val> = (0..count).map(place).collect();
+        let types: Vec<Ty> = sums.iter().map(|&sum| llvm.type_of(sum)).collect();
+        let numbers = [
+            product.columns,
+            product.steps,
+            product.strides[0],
+            product.strides[1],
+            i64::from(product.along_steps[0]),
+            i64::from(product.along_steps[1]),
+            i64::from(product.element == Float::F16),
+        ];
+        let mut arguments = vec![left, places[0], right, places[1], room];
+        arguments.extend(numbers.map(|number| llvm.const_int(int, number)));
+        arguments.push(site);
+        let parameters = [vec![pointer; 5], vec![int; numbers.len() + 1]].concat();
+        self.call_simulator("fusebox_simt_multiply_tiles", &parameters, &arguments, None);
+        let llvm = self.llvm();
+        Ok(places_of_sums.into_iter().zip(types).map(|(place, ty)| llvm.load(ty, place, 4)).collect())
     }
 
     /// The number of an operation's place in the list of places.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use fusebox_core::ir::MatrixProduct;
+
 use super::history::{AccessKind, Event};
 
 /// Kinds of fault after which a report says "and more".
@@ -84,6 +86,11 @@ pub enum FaultKind {
     /// A shuffle that not all lanes of the warp take part in.
     Shuffle {
         distance: i32,
+        other: Elsewhere,
+    },
+    /// A product of matrices that not all lanes of the warp take part in.
+    Product {
+        product: MatrixProduct,
         other: Elsewhere,
     },
 }
@@ -185,6 +192,9 @@ impl Fault {
             FaultKind::Barrier(other) => format!("divergent barrier: waited for by {who}; {}", other.describe(site)),
             FaultKind::Shuffle { distance, other } => {
                 format!("divergent shuffle over {distance} lanes, by {who}; {}", other.describe(site))
+            }
+            FaultKind::Product { product, other } => {
+                format!("divergent product {}, by {who}; {}", product.name(), other.describe(site))
             }
         }
     }

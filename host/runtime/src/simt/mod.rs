@@ -4,6 +4,7 @@
 //! grid        blocks, one after the other
 //! simulator     warps and threads, by turns; barriers, shuffles, tiles
 //! fibers          the coroutines they run on
+//! product       what lanes of a warp multiply together
 //! checker       every access: bounds, order, first value        history, fault
 //! ```
 //!
@@ -15,6 +16,7 @@ mod fibers;
 mod grid;
 mod history;
 mod order;
+mod product;
 mod simulator;
 mod trace;
 
@@ -24,8 +26,11 @@ pub use grid::run_grid;
 pub use order::ThreadOrder;
 pub use trace::{LaunchReads, trace_reads};
 
+use fusebox_core::ir::{Float, MatrixProduct};
+
 use fault::FaultKind;
 use history::AccessKind;
+use product::TileProduct;
 use simulator::{ACCESS_COST, Simulator};
 
 thread_local! {
@@ -43,6 +48,9 @@ pub fn symbol(name: &str) -> Option<*const ()> {
         "fusebox_simt_shared" => fusebox_simt_shared as *const (),
         "fusebox_simt_barrier" => fusebox_simt_barrier as *const (),
         "fusebox_simt_shuffle_down" => fusebox_simt_shuffle_down as *const (),
+        "fusebox_simt_multiply" => fusebox_simt_multiply as *const (),
+        "fusebox_simt_sum" => fusebox_simt_sum as *const (),
+        "fusebox_simt_multiply_tiles" => fusebox_simt_multiply_tiles as *const (),
         _ => return None,
     })
 }
@@ -112,4 +120,73 @@ extern "C" fn fusebox_simt_barrier(site: i32) {
 /// The word of the lane `distance` above, or the thread's own where there is none.
 extern "C" fn fusebox_simt_shuffle_down(word: u64, distance: i32, site: i32) -> u64 {
     current().map_or(word, |simulator| simulator.shuffle_down(word, distance, site))
+}
+
+/// The lane's words and sums of a product of matrices, the one of this number.
+#[allow(clippy::too_many_arguments, reason = "words are handed over in registers")]
+extern "C" fn fusebox_simt_multiply(
+    number: i32,
+    site: i32,
+    w0: u64,
+    w1: u64,
+    w2: u64,
+    w3: u64,
+    w4: u64,
+    w5: u64,
+    w6: u64,
+    w7: u64,
+    w8: u64,
+    w9: u64,
+) {
+    let product = usize::try_from(number).ok().and_then(|number| MatrixProduct::ALL.get(number));
+    if let (Some(simulator), Some(&product)) = (current(), product) {
+        simulator.multiply(product, [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9], site);
+    }
+}
+
+/// A sum of the last product that the thread took part in.
+extern "C" fn fusebox_simt_sum(number: i32) -> u64 {
+    current().map_or(0, |simulator| simulator.sum(number))
+}
+
+/// Adds a product of tiles to the running thread's sums, half as many as there are columns.
+#[allow(clippy::too_many_arguments, reason = "a kernel calls it")]
+extern "C" fn fusebox_simt_multiply_tiles(
+    left: *const u8,
+    left_place: *const u8,
+    right: *const u8,
+    right_place: *const u8,
+    sums: *mut f32,
+    columns: i32,
+    steps: i32,
+    left_stride: i32,
+    right_stride: i32,
+    left_along_steps: i32,
+    right_along_steps: i32,
+    is_f16: i32,
+    site: i32,
+) {
+    let Some(simulator) = current() else { return };
+    let product = TileProduct {
+        element: if is_f16 != 0 { Float::F16 } else { Float::BF16 },
+        columns: columns.into(),
+        steps: steps.into(),
+        strides: [left_stride.into(), right_stride.into()],
+        along_steps: [left_along_steps != 0, right_along_steps != 0],
+    };
+    let count = usize::try_from(product.columns / 2).unwrap_or(0);
+    // SAFETY: the kernel made room for so many sums, and nobody else uses it meanwhile.
+    let sums = unsafe { std::slice::from_raw_parts_mut(sums, count) };
+    let tiles = [(left, left_place), (right, right_place)];
+    let read = |side: usize, offset: i64| {
+        let (tensor, place) = tiles[side];
+        let place = place.wrapping_offset(offset as isize);
+        simulator.count(ACCESS_COST);
+        let allowed = simulator.checker.borrow_mut().access(tensor as u64, place as u64, 2, AccessKind::Read, site);
+        // SAFETY: the checker knows that the two bytes are the tile's.
+        allowed.then(|| unsafe { place.cast::<u16>().read_unaligned() })
+    };
+    if product.add(simulator.thread() as i64, sums, read).is_none() {
+        simulator.stop();
+    }
 }

@@ -6,10 +6,13 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 
+use fusebox_core::ir::MatrixProduct;
+
 use super::checker::Checker;
 use super::fault::{Elsewhere, FaultKind};
 use super::fibers::{Fibers, Yielder};
 use super::order::ThreadOrder;
+use super::product::{MOST_WORDS, Words, multiplied};
 use crate::kernel::{LoadedKernel, SimtFunction};
 use crate::memory::Buffer;
 
@@ -47,6 +50,8 @@ struct Thread {
     state: Cell<State>,
     /// What it sends to or has received from another lane.
     word: Cell<u64>,
+    /// What it hands over for a product of matrices, then the sums.
+    words: Cell<Words>,
     /// What it has done in this block, in turns of an empty loop.
     turns: Cell<u64>,
     fiber: Cell<usize>,
@@ -59,6 +64,7 @@ enum State {
     Ready,
     Barrier { site: i32 },
     Shuffle { site: i32, distance: i32 },
+    Multiply { site: i32, product: MatrixProduct },
     Finished,
 }
 
@@ -76,6 +82,7 @@ impl Simulator {
         let thread = |_| Thread {
             state: Cell::new(State::Unstarted),
             word: Cell::new(0),
+            words: Cell::new([0; MOST_WORDS]),
             turns: Cell::new(0),
             fiber: Cell::new(0),
             yielder: Cell::new(std::ptr::null()),
@@ -203,17 +210,30 @@ impl Simulator {
         Ok(true)
     }
 
-    /// If a thread of the warp waits in a shuffle, all must: gives each its word. `false` if none does.
+    /// If a thread of the warp waits in a shuffle or a product, all must: gives each its word, or its sums. `false` if none does.
     fn exchange(&self) -> Result<bool, Stop> {
         let warp = &self.warps[self.warp.get()];
-        let shuffles = |thread: &&usize| matches!(self.threads[**thread].state.get(), State::Shuffle { .. });
-        let Some(&first) = warp.iter().find(shuffles) else { return Ok(false) };
+        let exchanges = |thread: &&usize| {
+            matches!(self.threads[**thread].state.get(), State::Shuffle { .. } | State::Multiply { .. })
+        };
+        let Some(&first) = warp.iter().find(exchanges) else { return Ok(false) };
         let state = self.threads[first].state.get();
         if let Some(&other) = warp.iter().find(|&&thread| self.threads[thread].state.get() != state) {
             return Err(self.diverged(first, other));
         }
-        let State::Shuffle { distance, .. } = state else { return Ok(false) };
-        let (lane_0, far) = (first / WARP * WARP, usize::try_from(distance).unwrap_or(WARP));
+        let lane_0 = first / WARP * WARP;
+        let distance = match state {
+            State::Shuffle { distance, .. } => distance,
+            State::Multiply { product, .. } => {
+                let lanes = &self.threads[lane_0..lane_0 + warp.len()];
+                let words: Vec<Words> = lanes.iter().map(|thread| thread.words.get()).collect();
+                lanes.iter().zip(multiplied(product, &words)).for_each(|(thread, sums)| thread.words.set(sums));
+                warp.iter().for_each(|&thread| self.threads[thread].state.set(State::Ready));
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        };
+        let far = usize::try_from(distance).unwrap_or(WARP);
         // Upwards: a word is read before it is replaced. Lanes without another above keep their own.
         for lane in 0..warp.len().saturating_sub(far) {
             let word = self.threads[lane_0 + lane + far].word.get();
@@ -229,10 +249,12 @@ impl Simulator {
         let elsewhere = match self.threads[other].state.get() {
             State::Barrier { site } => Elsewhere::Waiting { thread, what: "barrier", site },
             State::Shuffle { site, .. } => Elsewhere::Waiting { thread, what: "shuffle", site },
+            State::Multiply { site, .. } => Elsewhere::Waiting { thread, what: "product of matrices", site },
             _ => Elsewhere::Finished(thread),
         };
         let (kind, site) = match self.threads[waiting].state.get() {
             State::Shuffle { site, distance, .. } => (FaultKind::Shuffle { distance, other: elsewhere }, site),
+            State::Multiply { site, product } => (FaultKind::Product { product, other: elsewhere }, site),
             State::Barrier { site } => (FaultKind::Barrier(elsewhere), site),
             _ => (FaultKind::Barrier(elsewhere), -1),
         };
@@ -282,6 +304,23 @@ impl Simulator {
         thread.word.set(word);
         self.wait(State::Shuffle { site, distance });
         thread.word.get()
+    }
+
+    /// Called by a kernel: what a lane hands over for a product of matrices.
+    pub fn multiply(&self, product: MatrixProduct, words: Words, site: i32) {
+        self.threads[self.running.get()].words.set(words);
+        self.wait(State::Multiply { site, product });
+    }
+
+    /// The running thread in its block.
+    pub fn thread(&self) -> usize {
+        self.running.get()
+    }
+
+    /// Called by a kernel: a sum of the running thread's last product.
+    pub fn sum(&self, number: i32) -> u64 {
+        let sums = self.threads[self.running.get()].words.get();
+        usize::try_from(number).ok().and_then(|number| sums.get(number).copied()).unwrap_or(0)
     }
 
     /// Called by a kernel that has done what it must not: never goes on.

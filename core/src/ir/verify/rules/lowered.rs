@@ -100,7 +100,7 @@ impl Rule<'_> {
         self.ensure(holds, "takes nothing and gives a pointer")
     }
 
-    fn number(&self, name: &str, fits: impl Fn(i64) -> bool) -> Verdict {
+    pub(super) fn number(&self, name: &str, fits: impl Fn(i64) -> bool) -> Verdict {
         ensure(self.operation.integer(name).is_some_and(fits), || {
             format!("needs the attribute `{name}`, a number that fits")
         })

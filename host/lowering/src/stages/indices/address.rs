@@ -18,6 +18,24 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
+    /// An operation with two places, whose positions are written as they are.
+    pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
+        let mut operands = Vec::with_capacity(op.operands.len());
+        for &operand in &op.operands {
+            operands.push(match *self.rewriter.source.type_of(operand) == Type::INDEX {
+                true => {
+                    let position = self.index(operand)?;
+                    self.index_value(position, 64)
+                }
+                false => self.value(operand)?,
+            });
+        }
+        let types = self.rewriter.source_types(&op.results);
+        let results = self.out().push(op.kind, operands, op.attributes.clone(), &types, Vec::new());
+        self.rewriter.bind_all(&op.results, results.into_iter().map(Slot::Value).collect());
+        Ok(())
+    }
+
     /// The operands and attributes of an access: `offset` is a constant number of elements beyond the index.
     pub(super) fn address(&mut self, op: &'s Operation) -> Done<(Vec<Value>, Attributes)> {
         let (&position, others) = op.operands.split_last().required("it has no address")?;

@@ -125,6 +125,7 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
                 let (operands, attributes) = self.address(op)?;
                 super::copy_atomic(self, op, operands, attributes)
             }
+            OpKind::Wgmma => self.tile_product(op),
             OpKind::ReportIndex => self.report_index(op),
             OpKind::For => self.for_loop(op),
             OpKind::If => self.if_else(op),

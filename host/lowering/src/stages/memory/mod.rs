@@ -78,6 +78,8 @@ struct Kernel<'s> {
     names: HashMap<Variant, String>,
     /// Those not yet written.
     pending: Vec<(&'s Function, Variant)>,
+    /// Whether tiles are read by another way than loads, for which a barrier has to have them ready.
+    multiplies_tiles: bool,
     /// Shared memory that tiles take, in bytes.
     shared_taken: u64,
     /// Bytes of tensors on the stack of a thread.
@@ -102,6 +104,7 @@ pub(super) fn lower(
         functions,
         names: HashMap::new(),
         pending: Vec::new(),
+        multiplies_tiles: false,
         shared_taken: 0,
         stack_taken: 0,
     };
@@ -175,6 +178,8 @@ impl<'s> Stage<'s> for Memory<'s, '_> {
             OpKind::SyncThreads => self.sync_threads(op),
             OpKind::AtomicRmw => self.atomic_update(op),
             OpKind::ShuffleReduce => self.shuffle_reduce(op),
+            OpKind::Mma => self.matrix_product(op),
+            OpKind::Wgmma => self.tile_product(op),
             OpKind::PureCall | OpKind::Call => self.call(op),
             OpKind::Select if matches!(self.rewriter.source.type_of(op.result()), Type::Tensor(..)) => {
                 self.select_tensor(op)
@@ -213,6 +218,7 @@ impl<'s> Memory<'s, '_> {
         let alone = target.is_cpu() && facts.blocks <= 1;
         let reach = if alone { Reach::Thread } else { Reach::Kernel };
         let mut synchronises = false;
+        source.body.walk(&mut |op| self.kernel.multiplies_tiles |= op.kind == OpKind::Wgmma);
         source.body.walk(&mut |op| synchronises |= op.kind == OpKind::SyncThreads && !target.is_cpu());
         for (number, (&value, argument)) in source.body.arguments.iter().zip(facts.arguments).enumerate() {
             // What other threads write comes to be seen at a barrier, which LLVM does not expect of such memory.
@@ -338,7 +344,7 @@ impl<'s> Memory<'s, '_> {
     }
 
     /// Memory of this thread's own.
-    fn stack_tensor(&mut self, bytes: u64) -> Done<Tensor> {
+    pub(super) fn stack_tensor(&mut self, bytes: u64) -> Done<Tensor> {
         self.kernel.stack_taken = self.kernel.stack_taken.saturating_add(bytes);
         let most = if self.kernel.target.reports_accesses { MOST_SIMULATED_STACK_BYTES } else { MOST_STACK_BYTES };
         if self.kernel.stack_taken > most {

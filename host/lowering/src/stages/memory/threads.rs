@@ -3,7 +3,9 @@
 //! On the cpu a block is one thread: a tile is memory on its stack, barriers are nothing, and a warp is one lane, which
 //! has the result already.
 
-use fusebox_core::ir::{Attribute, OpKind, Operation, Type};
+use fusebox_core::ir::{
+    Attribute, GROUP_THREADS, MatrixProduct, OpKind, Operation, PRODUCT_LANES, TILE_SQUARE, Type, Value,
+};
 
 use super::{Known, Memory, Reach, Slot, Tensor, sized, static_tensor, tensor_bytes};
 use crate::error::{Required, Unsupported};
@@ -51,8 +53,11 @@ impl<'s> Memory<'s, '_> {
 
     pub(super) fn sync_threads(&mut self, op: &'s Operation) -> Done {
         if !self.is_single_thread()? {
-            let site = vec![("site".into(), self.site(op))];
-            self.out().act(OpKind::Barrier, &[], site);
+            let mut attributes = vec![("site".into(), self.site(op))];
+            if self.kernel.multiplies_tiles {
+                attributes.push(("readies_tiles".into(), Attribute::Unit));
+            }
+            self.out().act(OpKind::Barrier, &[], attributes);
         }
         for (&result, &tensor) in op.results.iter().zip(&op.operands) {
             let tensor = self.tensor(tensor)?;
@@ -73,6 +78,76 @@ impl<'s> Memory<'s, '_> {
             }
         }
         self.rewriter.bind_all(&op.results, values);
+        Ok(())
+    }
+
+    /// All lanes of a warp take part.
+    pub(super) fn matrix_product(&mut self, op: &'s Operation) -> Done {
+        let product = match op.attribute("product") {
+            Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
+            _ => None,
+        };
+        let product = product.required("it is none of the known products")?;
+        let (device, threads) = (&self.kernel.target.device, i64::from(self.kernel.facts.threads));
+        if !device.matrix_products.contains(&product) {
+            return Unsupported::because(format!("{} has no instruction for {}", device.name, product.name()));
+        }
+        if threads % PRODUCT_LANES != 0 {
+            return Unsupported::because(format!(
+                "a block of {threads} threads is not made of warps of {PRODUCT_LANES}"
+            ));
+        }
+        let operands = op.operands.iter().map(|&operand| self.value(operand)).collect::<Done<Vec<Value>>>()?;
+        let site = ("site".into(), self.site(op));
+        let attributes = op.attributes.iter().cloned().chain([site]).collect();
+        let types = self.rewriter.source_types(&op.results);
+        let results = self.out().push(op.kind, operands, attributes, &types, Vec::new());
+        self.rewriter.bind_all(&op.results, results.into_iter().map(Slot::Value).collect());
+        Ok(())
+    }
+
+    /// All threads of a block take part, in groups of four warps.
+    pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
+        let (target, threads) = (self.kernel.target, i64::from(self.kernel.facts.threads));
+        let has_instruction = target.gpu.is_some_and(|gpu| gpu.tiles.is_some());
+        if !has_instruction && !target.reports_accesses {
+            return Unsupported::because(format!("{} has no instruction for tiles", target.device.name));
+        }
+        if threads % GROUP_THREADS != 0 {
+            return Unsupported::because(format!(
+                "a block of {threads} threads is not made of groups of {GROUP_THREADS}"
+            ));
+        }
+        let left = self.place(op, 0, 1)?;
+        let (dims, _) = static_tensor(self.rewriter.source.type_of(op.operands[0]))?;
+        let right_at = 1 + dims.len();
+        let right = self.place(op, right_at, 1)?;
+        let (right_dims, _) = static_tensor(self.rewriter.source.type_of(op.operands[right_at]))?;
+        let sums = op.operands[2 * right_at..].iter().map(|&sum| self.value(sum)).collect::<Done<Vec<Value>>>()?;
+        if [&left, &right].iter().any(|place| place.tensor.known.reach != Reach::Block) {
+            return Unsupported::because("it multiplies tensors that are no tiles of the block");
+        }
+        // From squares of steps to the next ones, in elements.
+        let strides = [dims, right_dims].map(|dims| dims[2..].iter().product::<i64>());
+        let mut operands = sums.clone();
+        for place in [&left, &right] {
+            operands.extend([place.tensor.pointer, place.position]);
+        }
+        if target.reports_accesses {
+            let bytes = sums.len() as u64 * 4;
+            operands.push(self.stack_tensor(bytes)?.pointer);
+        }
+        let mut attributes = op.attributes.clone();
+        attributes.extend([
+            ("columns".into(), Attribute::i64(right_dims[2] * TILE_SQUARE)),
+            ("steps".into(), Attribute::i64(dims[1] * TILE_SQUARE)),
+            ("strides".into(), Attribute::I64Array(strides.to_vec())),
+            ("element".into(), Attribute::Type(Type::from(left.element))),
+            ("site".into(), self.site(op)),
+        ]);
+        let types = self.rewriter.source_types(&op.results);
+        let results = self.out().push(op.kind, operands, attributes, &types, Vec::new());
+        self.rewriter.bind_all(&op.results, results.into_iter().map(Slot::Value).collect());
         Ok(())
     }
 

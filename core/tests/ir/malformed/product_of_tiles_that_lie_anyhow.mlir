@@ -1,0 +1,5 @@
+"func.func"() ({
+^bb0(%x: f32, %i: index, %n: i32, %c: i1, %t: tensor<4xf32>, %v: vector<4xf32>, %z: complex<f32>):
+  %r = "xla_gpu.wgmma"(%t, %i, %x) {along_steps = array<i64: 1, 2>} : (tensor<4xf32>, index, f32) -> f32
+  "func.return"() : () -> ()
+}) {sym_name = "f", function_type = (f32, index, i32, i1, tensor<4xf32>, vector<4xf32>, complex<f32>) -> ()} : () -> ()

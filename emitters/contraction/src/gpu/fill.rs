@@ -1,0 +1,338 @@
+//! An operand's part of a tile goes from memory to shared memory, by way of registers, so that what comes next is on its way
+//! while the part before is multiplied.
+//!
+//! Each thread takes groups of elements that lie side by side in memory. Lines and steps that the tile has too many are
+//! read from the last ones there are: nobody branches. Steps too many count as zero, lines too many are never written.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Subgraph, Value};
+use fusebox_core::emitter::{Fusion, Visit};
+use fusebox_core::hlo::{ElementType, Op};
+use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, ceil_div};
+
+use super::grid::Grid;
+use crate::convert::convert;
+use crate::operand::Operand;
+use crate::problem::Problem;
+
+/// Where an element of a tile lies in shared memory.
+pub trait Layout {
+    /// Dimensions of one tile.
+    fn dims(&self) -> Vec<i64>;
+    /// The index of an element.
+    fn place(&self, line: Expr, step: Expr) -> Vec<Expr>;
+    /// Whether neighbours are steps of one line; else they are lines of one step.
+    fn runs_along_steps(&self) -> bool;
+}
+
+/// How threads share the copying of a tile.
+#[derive(Clone, Copy, Debug)]
+pub struct Fill {
+    /// Lines and steps of a tile.
+    pub lines: i64,
+    pub steps: i64,
+    /// Elements of a group that lie side by side in memory.
+    pub group: i64,
+    /// Whether groups are steps of one line; else they are lines, each of so many steps as are packed into a word.
+    pub along_steps: bool,
+    /// Steps of a word.
+    pub pack: i64,
+    /// Lines of the same steps, or words of steps of the same lines, that threads side by side take before they go on along
+    /// memory.
+    pub across: i64,
+    pub threads: i64,
+}
+
+impl Fill {
+    fn groups(&self) -> i64 {
+        self.lines * self.steps / self.group / if self.along_steps { 1 } else { self.pack }
+    }
+
+    /// Groups of a thread.
+    pub fn per_thread(&self) -> i64 {
+        ceil_div(self.groups(), self.threads)
+    }
+
+    /// Whether there are fewer groups than threads would take.
+    fn is_partial(&self) -> bool {
+        self.groups() % self.threads != 0
+    }
+
+    /// Line and step of the tile where a thread's group begins.
+    fn first(&self, thread: Expr, turn: Expr) -> [Expr; 2] {
+        let number = turn * self.threads + thread;
+        // Threads without a group of their own read that of another one, which is in a cache.
+        let number = if self.is_partial() { number.modulo(self.groups()) } else { number };
+        let along = if self.along_steps { self.steps } else { self.lines } / self.group;
+        let (block, within) = (number.clone().floor_div(self.across * along), number.modulo(self.across * along));
+        let other = block * self.across + within.clone().modulo(self.across);
+        let own = within.floor_div(self.across) * self.group;
+        if self.along_steps { [other, own] } else { [own, other * self.pack] }
+    }
+
+    /// `(th, turn) -> (line, step)` of a group's first element in the tile.
+    fn map(&self) -> IndexingMap {
+        let results = self.first(Expr::dim(0), Expr::dim(1)).to_vec();
+        IndexingMap::from_tensor_sizes(results, &[self.threads, self.per_thread()], &[]).simplify()
+    }
+
+    /// `(th)[turn, element] -> place in shared memory`: elements are written one after another unless both memories run the
+    /// same way.
+    pub fn writes(&self, layout: &dyn Layout) -> IndexingMap {
+        let together = self.along_steps == layout.runs_along_steps();
+        let [line, step] = self.first(Expr::dim(0), Expr::range(0));
+        let elements = if together { 1 } else { self.group };
+        let element = Expr::range(1);
+        let [line, step] = if self.along_steps { [line, step + element] } else { [line + element, step] };
+        IndexingMap::from_tensor_sizes(
+            layout.place(line, step),
+            &[self.threads.min(self.groups())],
+            &[self.per_thread(), elements],
+        )
+    }
+}
+
+/// One operand's way to shared memory.
+pub struct Source<'a> {
+    grid: &'a Grid,
+    operand: &'a Operand,
+    /// 0 for the left operand, whose lines are rows, 1 for the right one.
+    side: usize,
+    fill: Fill,
+    layout: &'a dyn Layout,
+    function: Subgraph,
+    /// The operand, where it is a parameter and groups lie side by side in it.
+    in_place: Option<Value>,
+    /// What its elements become.
+    factor: ElementType,
+}
+
+/// Elements of a group, on their way.
+pub enum Loaded {
+    /// In a vector, as they are written.
+    Vector(Value),
+    /// One by one.
+    Elements(Vec<Value>),
+}
+
+/// The number of the parameter that an operand is, if groups of so many lie side by side in it.
+fn in_place(fusion: &Fusion, operand: &Operand, fill: &Fill, size: i64) -> Option<usize> {
+    let computation = fusion.computation();
+    let Op::Parameter { .. } = computation.instruction(operand.instruction).op else { return None };
+    let last = operand.at.results.last()?;
+    let run = Expr::dim(if fill.along_steps { 2 } else { 1 });
+    let is_run = *last == run
+        || matches!(last.kind(), ExprKind::Mod(whole, by) if *whole == run
+            && by.as_constant().is_some_and(|by| by % fill.group == 0));
+    let number = computation.parameters().iter().position(|&parameter| parameter == operand.instruction);
+    number.filter(|_| is_run && size % fill.group == 0)
+}
+
+impl<'a> Source<'a> {
+    pub fn new(
+        kernel: &mut fusebox_core::builder::KernelBuilder,
+        (fusion, problem): (&Fusion, &'a Problem),
+        grid: &'a Grid,
+        side: usize,
+        (fill, layout): (Fill, &'a dyn Layout),
+        factor: ElementType,
+    ) -> Source<'a> {
+        let operand = &problem.operands[side];
+        let size = if fill.along_steps { grid.sizes.steps } else { [grid.sizes.rows, grid.sizes.columns][side] };
+        let in_place = in_place(fusion, operand, &fill, size).map(|number| kernel.parameters()[number]);
+        let function = kernel.values(&[operand.instruction]);
+        Source { grid, operand, side, fill, layout, function, in_place, factor }
+    }
+
+    fn lines(&self) -> i64 {
+        [self.grid.sizes.rows, self.grid.sizes.columns][self.side]
+    }
+
+    /// Reads the thread's groups of a part of the steps. `first` is `(batch, first line, first step)` of the tile.
+    pub fn load(&self, b: &mut FunctionBuilder, thread: Value, first: [Value; 3]) -> Vec<Loaded> {
+        (0..self.fill.per_thread())
+            .map(|turn| {
+                let turn = b.index(turn);
+                let at = b.apply_indexing(&self.fill.map(), &[thread, turn]);
+                let (line, step) = (b.addi(first[1], at[0]), b.addi(first[2], at[1]));
+                self.packed(b, [first[0], line, step])
+            })
+            .collect()
+    }
+
+    /// The elements of a group, of as many steps as are packed into a word.
+    fn packed(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Loaded {
+        let rows = if self.fill.along_steps { 1 } else { self.fill.pack };
+        let points: Vec<[Value; 3]> = (0..rows)
+            .map(|row| {
+                let row = b.index(row);
+                [batch, line, b.addi(step, row)]
+            })
+            .collect();
+        if self.in_place.is_some() && self.operand.element == self.factor {
+            let rows: Vec<Value> = points.iter().filter_map(|&point| self.vector(b, point)).collect();
+            return Loaded::Vector(interleaved(b, &rows));
+        }
+        let rows: Vec<Vec<Value>> = points.iter().map(|&point| self.group(b, point)).collect();
+        let elements = (0..self.fill.group as usize).flat_map(|lane| rows.iter().map(move |row| row[lane]));
+        Loaded::Elements(elements.collect())
+    }
+
+    /// The elements of a group, if they lie side by side in memory.
+    fn vector(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Option<Value> {
+        let Fill { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
+        let (lines, steps) = (self.lines(), self.grid.sizes.steps);
+        let (few_lines, few_steps) = (lines % of_tile != 0, steps % at_once != 0);
+        let (of_line, of_step) = if along_steps { (1, group) } else { (group, 1) };
+        let at = [batch, within(b, line, lines, of_line, few_lines), within(b, step, steps, of_step, few_steps)];
+        let index = b.apply_indexing(&self.operand.at, &at);
+        let elements = b.vector_read(self.in_place?, &index, group);
+        if !few_steps {
+            return Some(elements);
+        }
+        // A group is counted as a whole.
+        let ty = b.type_of(elements).clone();
+        let (zero, steps) = (b.zero(&ty), b.index(steps));
+        let is_step = b.cmpi(IntPredicate::Slt, step, steps);
+        Some(b.select(is_step, elements, zero))
+    }
+
+    /// The elements of a group from its first on.
+    pub fn group(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Vec<Value> {
+        let Fill { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
+        let (lines, steps) = (self.lines(), self.grid.sizes.steps);
+        let (few_lines, few_steps) = (lines % of_tile != 0, steps % at_once != 0);
+        if let Some(elements) = self.vector(b, [batch, line, step]) {
+            return (0..group)
+                .map(|lane| {
+                    let element = b.vector_extract(elements, lane);
+                    convert(b, self.operand.element, self.factor, element)
+                })
+                .collect();
+        }
+        let zero = b.zero(&Scalar::of_element(self.factor).into());
+        let counted = |b: &mut FunctionBuilder, step: Value, value: Value| match few_steps {
+            true => {
+                let steps = b.index(steps);
+                let is_step = b.cmpi(IntPredicate::Slt, step, steps);
+                b.select(is_step, value, zero)
+            }
+            false => value,
+        };
+        (0..group)
+            .map(|lane| {
+                let lane = b.index(lane);
+                let (line, step) = if along_steps { (line, b.addi(step, lane)) } else { (b.addi(line, lane), step) };
+                let at = [batch, within(b, line, lines, 1, few_lines), within(b, step, steps, 1, few_steps)];
+                let index = b.apply_indexing(&self.operand.at, &at);
+                let element = b.call_subgraph(&self.function, &index, &[])[0];
+                let element = convert(b, self.operand.element, self.factor, element);
+                counted(b, step, element)
+            })
+            .collect()
+    }
+
+    /// Writes what was loaded to a tile: that of this number, of two.
+    pub fn store(
+        &self,
+        b: &mut FunctionBuilder,
+        thread: Value,
+        buffer: Value,
+        loaded: &[Loaded],
+        tensor: Value,
+    ) -> Value {
+        let write = |b: &mut FunctionBuilder| {
+            let map = super::ranges_as_dims(&self.fill.writes(self.layout));
+            let together = self.fill.along_steps == self.layout.runs_along_steps();
+            loaded.iter().enumerate().fold(tensor, |tensor, (turn, loaded)| {
+                let turn = b.index(turn as i64);
+                let at = |b: &mut FunctionBuilder, element: usize| {
+                    let element = b.index(element as i64);
+                    let place = b.apply_indexing(&map, &[thread, turn, element]);
+                    [&[buffer], place.as_slice()].concat()
+                };
+                if together {
+                    let vector = match loaded {
+                        Loaded::Vector(vector) => *vector,
+                        Loaded::Elements(elements) => b.vector_from_elements(elements),
+                    };
+                    let place = at(b, 0);
+                    return b.vector_write(vector, tensor, &place);
+                }
+                (0..self.fill.group).fold(tensor, |tensor, number| {
+                    let element = match loaded {
+                        Loaded::Vector(vector) => b.vector_extract(*vector, number),
+                        Loaded::Elements(elements) => elements[number as usize],
+                    };
+                    let place = at(b, number as usize);
+                    b.insert(element, tensor, &place)
+                })
+            })
+        };
+        if !self.fill.is_partial() {
+            return write(b);
+        }
+        let groups = b.index(self.fill.groups());
+        let has_group = b.cmpi(IntPredicate::Slt, thread, groups);
+        let types = b.types_of(&[tensor]);
+        b.scf_if(has_group, &types, |b| vec![write(b)], |_| vec![tensor])[0]
+    }
+
+    /// Dimensions of two tiles.
+    pub fn dims(&self) -> Vec<i64> {
+        [vec![2], self.layout.dims()].concat()
+    }
+}
+
+/// Vectors of one length as one: the first elements of all, then the second ones, and so on. There are one, two or four.
+fn interleaved(b: &mut FunctionBuilder, rows: &[Value]) -> Value {
+    if let [row] = rows {
+        return *row;
+    }
+    let halves = [0, 1].map(|odd| {
+        let half: Vec<Value> = rows.iter().skip(odd).step_by(2).copied().collect();
+        interleaved(b, &half)
+    });
+    let lanes = b.type_of(halves[0]).dims().iter().product::<i64>();
+    let order: Vec<i64> = (0..lanes).flat_map(|lane| [lane, lanes + lane]).collect();
+    b.vector_shuffle(halves[0], halves[1], &order)
+}
+
+/// The position, of one in groups, or that of the last group there is.
+fn within(b: &mut FunctionBuilder, position: Value, size: i64, group: i64, is_needed: bool) -> Value {
+    if !is_needed {
+        return position;
+    }
+    let last = b.index(size / group - 1);
+    if group == 1 {
+        return b.minsi(position, last);
+    }
+    // By number of the group, so that its alignment is seen.
+    let by = b.index(group);
+    let number = b.floordivsi(position, by);
+    let number = b.minsi(number, last);
+    b.muli(number, by)
+}
+
+/// What a tile's operand is read for: `(th, bl)[part, turn, row, element] -> index`.
+pub fn visit(grid: &Grid, problem: &Problem, side: usize, fill: &Fill) -> Visit {
+    let operand = &problem.operands[side];
+    let place = grid.place(&Expr::dim(1));
+    let [line, step] = fill.first(Expr::dim(0), Expr::range(1));
+    let (row, element) = (Expr::range(2), Expr::range(3));
+    let [line, step] = if fill.along_steps { [line, step + element] } else { [line + element, step + row] };
+    let (line, step) = (place[1 + side].clone() + line, Expr::range(0) * fill.steps + step);
+    let point = [place[0].clone(), line.clone(), step.clone()];
+    let results = operand.at.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
+    let parts = ceil_div(grid.sizes.steps, fill.steps);
+    let rows = if fill.along_steps { 1 } else { fill.pack };
+    let ranges = [("part", parts), ("turn", fill.per_thread()), ("row", rows), ("element", fill.group)];
+    let mut map = grid.over(fill.threads, &ranges, results);
+    let lines = [grid.sizes.rows, grid.sizes.columns][side];
+    if lines % fill.lines != 0 {
+        map.constraints.push(Constraint::new(line, Interval::from_size(lines)));
+    }
+    if grid.sizes.steps % fill.steps != 0 {
+        map.constraints.push(Constraint::new(step, Interval::from_size(grid.sizes.steps)));
+    }
+    Visit { map, values: vec![operand.instruction], given: Vec::new() }
+}

@@ -1,0 +1,83 @@
+//! Which tile of the results is whose: one for each block, all of whose threads work on it.
+
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
+
+use crate::problem::{Roots, Sizes};
+
+/// Tiles of the results.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    pub sizes: Sizes,
+    /// Rows and columns of a tile.
+    pub tile: [i64; 2],
+}
+
+impl Grid {
+    /// Tiles of a batch, along rows and along columns.
+    fn counts(&self) -> [i64; 2] {
+        let Sizes { rows, columns, .. } = self.sizes;
+        [ceil_div(rows, self.tile[0]), ceil_div(columns, self.tile[1])]
+    }
+
+    /// One for each tile.
+    pub fn blocks(&self) -> i64 {
+        self.sizes.batch * self.counts()[0] * self.counts()[1]
+    }
+
+    /// Results that are summed, those included that stick out.
+    pub fn results(&self) -> f64 {
+        self.blocks() as f64 * self.tile[0] as f64 * self.tile[1] as f64
+    }
+
+    /// Whether tiles stick out of the results, along rows and along columns.
+    pub fn sticks_out(&self) -> [bool; 2] {
+        [self.sizes.rows % self.tile[0] != 0, self.sizes.columns % self.tile[1] != 0]
+    }
+
+    /// Batch, first row and first column of a block's tile.
+    pub fn place(&self, block: &Expr) -> [Expr; 3] {
+        let [down, across] = self.counts();
+        [
+            block.clone().floor_div(down * across),
+            block.clone().floor_div(across).modulo(down) * self.tile[0],
+            block.clone().modulo(across) * self.tile[1],
+        ]
+    }
+
+    /// `(block) -> (batch, first row, first column)`
+    pub fn map(&self) -> IndexingMap {
+        IndexingMap::from_tensor_sizes(self.place(&Expr::dim(0)).to_vec(), &[self.blocks()], &[]).simplify()
+    }
+
+    /// `(th, bl)[ranges] -> index`, for what is read or written at such a `(batch, row, column)` of the results.
+    pub fn over(&self, threads: i64, ranges: &[(&str, i64)], results: Vec<Expr>) -> IndexingMap {
+        IndexingMap {
+            dims: vec![Variable::named("th", threads), Variable::named("bl", self.blocks())],
+            ranges: ranges.iter().map(|&(name, size)| Variable::named(name, size)).collect(),
+            results,
+            ..IndexingMap::default()
+        }
+    }
+
+    /// What keeps a row and a column within the results, where tiles stick out.
+    pub fn limits(&self, row: &Expr, column: &Expr) -> Vec<Constraint> {
+        let sizes = [self.sizes.rows, self.sizes.columns];
+        let limits = self.sticks_out().into_iter().zip([row, column].into_iter().zip(sizes));
+        limits
+            .filter(|(sticks_out, _)| *sticks_out)
+            .map(|(_, (expr, size))| Constraint::new(expr.clone(), Interval::from_size(size)))
+            .collect()
+    }
+
+    /// Reads per element of the result of the left and of the right operand.
+    pub fn reads_per_result(&self) -> [f64; 2] {
+        let Sizes { rows, columns, steps, .. } = self.sizes;
+        let [down, across] = self.counts().map(|tiles| tiles as f64);
+        [steps as f64 * across / columns as f64, steps as f64 * down / rows as f64]
+    }
+}
+
+/// The index of results at a point `(batch, row, column)`.
+pub fn index_of(roots: &Roots, point: &[Expr; 3]) -> Vec<Expr> {
+    roots.at.results.iter().map(|expr| expr.substitute(point, &[], &[])).collect()
+}

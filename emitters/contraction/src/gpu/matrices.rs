@@ -1,0 +1,465 @@
+//! Tiles in shared memory that warps multiply, in instructions for whole matrices.
+//!
+//! ```text
+//! block            a tile of the results, over all steps, `tile_k` of them at a time
+//! warp             some products of the instruction beside and below each other
+//! shared memory    operand that runs along steps    [line][steps]
+//!                  operand that runs along lines    [words of steps][lines, steps of a word]
+//! ```
+//!
+//! Lanes read words of neighbouring steps: all lanes of a warp from different banks.
+
+use fusebox_core::builder::{FunctionBuilder, Type, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::hlo::ElementType;
+use fusebox_core::indexing::{Expr, IndexingMap};
+use fusebox_core::ir::{MatrixProduct, PRODUCT_LANES};
+
+use super::fill::{Fill, Layout};
+use super::grid::Grid;
+use super::pipeline::{self, Core};
+use super::results::Passes;
+use super::way::Way;
+use crate::problem::{Problem, Sizes};
+
+const TILE_M: &str = "tile_m";
+const TILE_N: &str = "tile_n";
+/// Lanes that have the words of a row, and rows, or columns, that all lanes have one each.
+const PLACES: i64 = 4;
+const GROUPS: i64 = 8;
+/// Bytes of a line's steps in a tile.
+const LINE_BYTES: i64 = 64;
+/// Bytes that a thread copies at once.
+const COPY_BYTES: i64 = 16;
+/// Bytes behind a row of words in shared memory, so that the next one begins in another bank.
+const SKEW_BYTES: i64 = 32;
+/// Elements by which rows of sums are rotated in shared memory: those that a group's lanes write.
+const ROTATION: i64 = 8;
+/// Warps along rows and columns, with products of the instruction that a warp has each way.
+const MENU: [Form; 7] = [
+    Form::new([2, 4], [4, 4]),
+    Form::new([2, 2], [4, 4]),
+    Form::new([1, 4], [4, 4]),
+    Form::new([2, 2], [2, 4]),
+    Form::new([2, 2], [1, 4]),
+    Form::new([2, 2], [1, 2]),
+    Form::new([1, 4], [2, 2]),
+];
+
+/// A tile in warps, and what is a warp's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Form {
+    warps: [i64; 2],
+    products: [i64; 2],
+}
+
+impl Form {
+    const fn new(warps: [i64; 2], products: [i64; 2]) -> Form {
+        Form { warps, products }
+    }
+
+    /// Rows and columns of a tile.
+    fn tile(&self, product: MatrixProduct) -> [i64; 2] {
+        let shape = product.shape();
+        [0, 1].map(|side| self.warps[side] * self.products[side] * shape[side])
+    }
+}
+
+/// The product that has a fusion's operands and sums.
+fn product_of(problem: &Problem) -> Option<MatrixProduct> {
+    use ElementType::{BF16, F16, F32, F64, S32};
+    let elements = [0, 1].map(|side: usize| problem.operands[side].element);
+    let all = |fits: &dyn Fn(ElementType) -> bool| elements.iter().all(|&element| fits(element));
+    // Floats of eight bits with a fraction are floats of sixteen.
+    let is_small = |element| matches!(element, ElementType::F8E4M3FN | ElementType::F8E5M2);
+    match problem.sum {
+        F32 if all(&|element| element == BF16 || is_small(element)) => Some(MatrixProduct::Bf16),
+        F32 if all(&|element| element == F16 || is_small(element)) => Some(MatrixProduct::F16),
+        F64 if all(&|element| element == F64) => Some(MatrixProduct::F64),
+        S32 if all(&|element| element.is_signed_integer() && element.bits() <= 8) => Some(MatrixProduct::I8),
+        _ => None,
+    }
+}
+
+/// What an operand's elements become.
+fn factor(product: MatrixProduct) -> ElementType {
+    match product {
+        MatrixProduct::Bf16 => ElementType::BF16,
+        MatrixProduct::F16 => ElementType::F16,
+        MatrixProduct::I8 => ElementType::S8,
+        MatrixProduct::F64 => ElementType::F64,
+    }
+}
+
+/// Instructions of a thread, each a product of single numbers, in the time that one of a matrix takes.
+fn cost(product: MatrixProduct) -> f64 {
+    match product {
+        MatrixProduct::Bf16 | MatrixProduct::F16 => 1.0 / 16.0,
+        MatrixProduct::I8 => 1.0 / 32.0,
+        MatrixProduct::F64 => 1.0,
+    }
+}
+
+/// Everything that is chosen.
+#[derive(Clone, Debug)]
+pub struct Tiles {
+    grid: Grid,
+    form: Form,
+    product: MatrixProduct,
+    /// Whether operands lie in memory step by step.
+    along_steps: [bool; 2],
+}
+
+/// A tile of one operand in shared memory.
+#[derive(Clone, Copy, Debug)]
+struct Words {
+    lines: i64,
+    steps: i64,
+    /// Steps of a word.
+    pack: i64,
+    /// Bytes of an element.
+    bytes: i64,
+    along_steps: bool,
+}
+
+impl Words {
+    fn word_bytes(&self) -> i64 {
+        self.pack * self.bytes
+    }
+}
+
+impl Layout for Words {
+    fn dims(&self) -> Vec<i64> {
+        // Four words of four bytes behind a line make eight lines reach all banks, of eight bytes twice as many.
+        let behind_line = PLACES * self.word_bytes() / self.bytes;
+        match self.along_steps {
+            true => vec![self.lines, self.steps + behind_line],
+            false => vec![self.steps / self.pack, self.lines * self.pack + SKEW_BYTES / self.bytes],
+        }
+    }
+
+    fn place(&self, line: Expr, step: Expr) -> Vec<Expr> {
+        match self.along_steps {
+            true => vec![line, step],
+            false => vec![step.clone().floor_div(self.pack), line * self.pack + step.modulo(self.pack)],
+        }
+    }
+
+    fn runs_along_steps(&self) -> bool {
+        self.along_steps
+    }
+}
+
+impl Tiles {
+    /// Bytes of an operand's element.
+    fn bytes(&self) -> i64 {
+        self.product.factor().byte_size() as i64
+    }
+
+    /// Instructions for a product of two numbers: the product, reading its words, and copying to shared memory.
+    fn per_product(&self) -> f64 {
+        let [down, across] = self.form.products;
+        let [left, right, _] = self.product.words();
+        let products: i64 = self.product.shape().iter().product::<i64>() * down * across;
+        let reads = (PRODUCT_LANES * (down * left + across * right)) as f64 / products as f64;
+        let copied: f64 = self.grid.tile.iter().map(|&size| 1.0 / size as f64).sum();
+        cost(self.product) + reads + copied
+    }
+
+    fn threads(&self) -> i64 {
+        self.form.warps[0] * self.form.warps[1] * PRODUCT_LANES
+    }
+
+    fn layout(&self, side: usize) -> Words {
+        Words {
+            lines: self.grid.tile[side],
+            steps: LINE_BYTES / self.bytes(),
+            pack: self.product.pack(),
+            bytes: self.bytes(),
+            along_steps: self.along_steps[side],
+        }
+    }
+
+    fn fill(&self, side: usize) -> Fill {
+        let (along_steps, pack, bytes) = (self.along_steps[side], self.product.pack(), self.bytes());
+        // As many lines as are copied together when their steps are packed.
+        let group = COPY_BYTES / bytes / if along_steps { 1 } else { pack };
+        // What threads side by side write reaches all banks.
+        let across = match along_steps {
+            false => 1,
+            true if bytes * pack > 4 => 4,
+            true => 8,
+        };
+        let (lines, steps) = (self.grid.tile[side], LINE_BYTES / bytes);
+        Fill { lines, steps, group, along_steps, pack, across, threads: self.threads() }
+    }
+
+    /// A warp's number along rows or columns.
+    fn warp(&self, side: usize, thread: &Expr) -> Expr {
+        let warp = thread.clone().floor_div(PRODUCT_LANES);
+        let across = self.form.warps[1];
+        if side == 0 { warp.floor_div(across) } else { warp.modulo(across) }
+    }
+
+    /// Line and first step in the tile of a thread's word, of so many products down or across and along the steps.
+    fn word(&self, side: usize, thread: &Expr, [number, along, word]: [Expr; 3]) -> [Expr; 2] {
+        let shape = self.product.shape();
+        let lane = thread.clone().modulo(PRODUCT_LANES);
+        let (group, place) = (lane.clone().floor_div(PLACES), lane.modulo(PLACES));
+        let first = (self.warp(side, thread) * self.form.products[side] + number) * shape[side];
+        let halves = shape[side] / GROUPS;
+        let line = first + group + word.clone().modulo(halves) * GROUPS;
+        let step = along * shape[2] + (place + word.floor_div(halves) * PLACES) * self.product.pack();
+        [line, step]
+    }
+
+    /// `(th)[along the steps, number, word] -> place in shared memory`
+    fn reads(&self, side: usize) -> IndexingMap {
+        let [line, step] = self.word(side, &Expr::dim(0), [Expr::range(1), Expr::range(0), Expr::range(2)]);
+        let sizes = [self.along(), self.form.products[side], self.product.words()[side]];
+        IndexingMap::from_tensor_sizes(self.layout(side).place(line, step), &[self.threads()], &sizes)
+    }
+
+    /// Products of the instruction along the steps of a tile.
+    fn along(&self) -> i64 {
+        LINE_BYTES / self.bytes() / self.product.shape()[2]
+    }
+
+    /// Rows of a product in groups.
+    fn halves(&self) -> i64 {
+        self.product.shape()[0] / GROUPS
+    }
+
+    fn passes(&self) -> Passes {
+        Passes {
+            count: self.form.products[0] * self.halves(),
+            rows: self.form.warps[0] * GROUPS,
+            side_by_side: GROUPS,
+            stride: self.form.products[0] * self.product.shape()[0],
+            apart: 1,
+            rotation: ROTATION,
+            threads: self.threads(),
+        }
+    }
+
+    /// `(th)[number across] -> place in shared memory` of the two sums side by side that a thread has of a pass.
+    fn puts(&self) -> IndexingMap {
+        let thread = Expr::dim(0);
+        let lane = thread.clone().modulo(PRODUCT_LANES);
+        let row = self.warp(0, &thread) * GROUPS + lane.clone().floor_div(PLACES);
+        let product = self.warp(1, &thread) * self.form.products[1] + Expr::range(0);
+        let column = product * self.product.shape()[1] + lane.modulo(PLACES) * 2;
+        let place = self.passes().place(&self.grid, row, column);
+        IndexingMap::from_tensor_sizes(place.to_vec(), &[self.threads()], &[self.form.products[1]])
+    }
+
+    /// Bytes of both operands' tiles, twice, and of a pass's sums.
+    fn shared_bytes(&self) -> i64 {
+        let count = |dims: &[i64]| dims.iter().product::<i64>();
+        let tiles = 2 * (count(&self.layout(0).dims()) + count(&self.layout(1).dims()));
+        tiles * self.bytes() + count(&self.passes().dims(&self.grid)) * self.product.sum().byte_size() as i64
+    }
+}
+
+impl Way for Tiles {
+    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+        match product_of(problem) {
+            None => Err(Decline::new("there is no instruction for matrices of these types")),
+            Some(product) if !device.matrix_products.contains(&product) => {
+                Err(Decline::new(format!("the device has no instruction for {}", product.name())))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        let product = product_of(problem).ok_or_else(|| EmitError::new("there is no product of such matrices"))?;
+        let known = |name: &str, side: usize| {
+            let allowed = MENU.map(|form| form.tile(product)[side]);
+            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
+        };
+        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
+        let tiles = |form: Form| Tiles {
+            grid: Grid { sizes: problem.sizes, tile: form.tile(product) },
+            form,
+            product,
+            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
+        };
+        let is_wanted = |tiles: &Tiles| {
+            let [m, n] = tiles.grid.tile;
+            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
+        };
+        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
+        let limit = i64::from(device.shared_bytes_per_block);
+        let most_threads = i64::from(device.max_threads_per_block);
+        let all = MENU.iter().map(|&form| tiles(form)).filter(is_wanted);
+        all.filter(|tiles| tiles.shared_bytes() <= limit && tiles.threads() <= most_threads)
+            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
+            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
+    }
+
+    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+        let [m, n] = self.grid.tile;
+        let own = Configuration::from([(TILE_M, m), (TILE_N, n)]);
+        let others = MENU.iter().map(|form| {
+            let [m, n] = form.tile(self.product);
+            Configuration::from([(TILE_M, m), (TILE_N, n)])
+        });
+        let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();
+        let Sizes { batch, rows, columns, steps } = self.grid.sizes;
+        let [down, across] = self.form.products;
+        let name = self.product.name();
+        let note = format!("{batch} products of {rows} by {steps} by {columns}, {down} by {across} {name} of a warp");
+        Plan {
+            shared_bytes: self.shared_bytes() as u32,
+            alternatives: own.others(others.filter(fits)),
+            configuration: own,
+            notes: vec![note],
+            ..pipeline::plan(problem, self, self.per_product(), self.bytes())
+        }
+    }
+
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        pipeline::emit(fusion, problem, self)
+    }
+}
+
+impl Core for Tiles {
+    fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    fn steps(&self) -> i64 {
+        LINE_BYTES / self.bytes()
+    }
+
+    fn fill(&self, side: usize) -> Fill {
+        Tiles::fill(self, side)
+    }
+
+    fn layout(&self, side: usize) -> Box<dyn Layout> {
+        Box::new(Tiles::layout(self, side))
+    }
+
+    fn factor(&self) -> ElementType {
+        factor(self.product)
+    }
+
+    fn passes(&self) -> Passes {
+        Tiles::passes(self)
+    }
+
+    fn sums(&self) -> Vec<Type> {
+        let [down, across] = self.form.products;
+        vec![self.product.sum().into(); (down * across * self.product.words()[2]) as usize]
+    }
+
+    fn multiply(
+        &self,
+        b: &mut FunctionBuilder,
+        thread: Value,
+        buffer: Value,
+        tiles: [Value; 2],
+        sums: &[Value],
+    ) -> Vec<Value> {
+        let mut sums = sums.to_vec();
+        let pack = self.product.pack();
+        for along in 0..self.along() {
+            let [left, right] = [0, 1].map(|side: usize| {
+                let map = super::ranges_as_dims(&self.reads(side));
+                let words = self.product.words()[side];
+                let product = |b: &mut FunctionBuilder, number: i64| -> Vec<Value> {
+                    (0..words)
+                        .map(|word| {
+                            let at = [along, number, word].map(|value| b.index(value));
+                            let place = b.apply_indexing(&map, &[&[thread], at.as_slice()].concat());
+                            let place = [&[buffer], place.as_slice()].concat();
+                            match pack {
+                                1 => b.extract(tiles[side], &place),
+                                _ => b.vector_read(tiles[side], &place, pack),
+                            }
+                        })
+                        .collect()
+                };
+                let all: Vec<Vec<Value>> = (0..self.form.products[side]).map(|number| product(b, number)).collect();
+                all
+            });
+            let of_product = self.product.words()[2] as usize;
+            for (number, sums) in sums.chunks_mut(of_product).enumerate() {
+                let (down, across) = (number / right.len(), number % right.len());
+                let made = b.matrix_product(self.product, &left[down], &right[across], sums);
+                sums.copy_from_slice(&made);
+            }
+        }
+        sums
+    }
+
+    fn put(&self, b: &mut FunctionBuilder, thread: Value, pass: usize, sums: &[Value], tile: Value) -> Value {
+        let map = super::ranges_as_dims(&self.puts());
+        let (halves, of_product) = (self.halves() as usize, self.product.words()[2] as usize);
+        let (down, half) = (pass / halves, pass % halves);
+        let across = self.form.products[1] as usize;
+        (0..across).fold(tile, |tile, number| {
+            let first = (down * across + number) * of_product + 2 * half;
+            let pair = b.vector_from_elements(&sums[first..first + 2]);
+            let number = b.index(number as i64);
+            let place = b.apply_indexing(&map, &[thread, number]);
+            b.vector_write(pair, tile, &place)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::analysis::{TileAccess, bank_conflicts};
+
+    use super::*;
+
+    /// Turns of the worst access to shared memory: reading words, writing what was read, and sums.
+    #[test]
+    fn threads_of_a_warp_reach_different_banks() {
+        for product in MatrixProduct::ALL {
+            for form in MENU {
+                for along_steps in [true, false] {
+                    let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
+                    let grid = Grid { sizes, tile: form.tile(product) };
+                    let tiles = Tiles { grid, form, product, along_steps: [along_steps; 2] };
+                    let element_bytes = tiles.bytes() as u32;
+                    for side in 0..2 {
+                        let dims = tiles.layout(side).dims();
+                        let word = TileAccess { element_bytes, lanes: product.pack() as u32 };
+                        let turns = bank_conflicts(&tiles.reads(side), &dims, word, 32);
+                        assert_eq!(turns, 1, "{product:?}, {form:?} reads, along steps: {along_steps}");
+                        let writes = tiles.fill(side).writes(&tiles.layout(side));
+                        let copied = TileAccess { element_bytes, lanes: COPY_BYTES as u32 / element_bytes };
+                        let turns = bank_conflicts(&writes, &dims, copied, 32);
+                        assert_eq!(turns, 1, "{product:?}, {form:?} writes, along steps: {along_steps}");
+                    }
+                    let pair = TileAccess { element_bytes: product.sum().byte_size() as u32, lanes: 2 };
+                    let dims = tiles.passes().dims(&grid);
+                    assert_eq!(bank_conflicts(&tiles.puts(), &dims, pair, 32), 1, "{product:?}, {form:?} sums");
+                }
+            }
+        }
+    }
+
+    /// The maps say of lanes what the instruction's description does.
+    #[test]
+    fn words_are_where_the_instruction_has_them() {
+        for product in MatrixProduct::ALL {
+            let form = MENU[0];
+            let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
+            let grid = Grid { sizes, tile: form.tile(product) };
+            let tiles = Tiles { grid, form, product, along_steps: [true; 2] };
+            for lane in 0..PRODUCT_LANES {
+                for (side, of_lane) in [(0, MatrixProduct::left as fn(_, _, _) -> _), (1, MatrixProduct::right)] {
+                    for word in 0..product.words()[side] {
+                        let found = tiles.reads(side).evaluate(&[lane], &[0, 0, word], &[]);
+                        assert_eq!(found, of_lane(product, lane, word), "{product:?}");
+                    }
+                }
+            }
+        }
+    }
+}

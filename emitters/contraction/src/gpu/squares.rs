@@ -1,0 +1,291 @@
+//! Tiles in shared memory that groups of four warps multiply, in instructions that read both operands there.
+//!
+//! ```text
+//! block            a tile of the results, over all steps, a part of them at a time
+//! group            64 rows of the tile, all of its columns
+//! shared memory    squares of 8 lines by 8 steps, one after another along lines, then along steps; in a square, what lies
+//!                  side by side in memory does so too
+//! ```
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::hlo::ElementType;
+use fusebox_core::indexing::{Expr, IndexingMap};
+use fusebox_core::ir::{GROUP_ROWS, GROUP_THREADS, PRODUCT_LANES, TILE_SQUARE};
+
+use super::fill::{Fill, Layout};
+use super::grid::Grid;
+use super::pipeline::{self, Core};
+use super::results::Passes;
+use super::way::Way;
+use crate::problem::{Problem, Sizes};
+
+const TILE_M: &str = "tile_m";
+const TILE_N: &str = "tile_n";
+/// Bytes of an element.
+const BYTES: i64 = 2;
+/// Steps of a tile: 64 bytes of each line.
+const STEPS: i64 = 32;
+/// Lanes that have sums of a row, two each.
+const PLACES: i64 = 4;
+/// Warps of a group, and rows of a warp's sums in eights.
+const WARPS: i64 = GROUP_THREADS / PRODUCT_LANES;
+const HALVES: i64 = GROUP_ROWS / WARPS / TILE_SQUARE;
+/// Elements by which rows of sums are rotated in shared memory.
+const ROTATION: i64 = 8;
+/// Instructions of a thread, each a product of single numbers, in the time that one of a tile takes.
+const COST: f64 = 1.0 / 16.0;
+/// Groups of a block, and columns of its tile.
+const MENU: [[i64; 2]; 4] = [[2, 128], [1, 128], [2, 64], [1, 64]];
+
+/// Everything that is chosen.
+#[derive(Clone, Debug)]
+pub struct Tiles {
+    grid: Grid,
+    groups: i64,
+    element: ElementType,
+    /// Whether operands lie in memory step by step.
+    along_steps: [bool; 2],
+}
+
+/// A tile of one operand in shared memory.
+#[derive(Clone, Copy, Debug)]
+struct Squares {
+    lines: i64,
+    along_steps: bool,
+}
+
+impl Layout for Squares {
+    fn dims(&self) -> Vec<i64> {
+        vec![STEPS / TILE_SQUARE, self.lines / TILE_SQUARE, TILE_SQUARE, TILE_SQUARE]
+    }
+
+    fn place(&self, line: Expr, step: Expr) -> Vec<Expr> {
+        let split = |position: Expr| [position.clone().floor_div(TILE_SQUARE), position.modulo(TILE_SQUARE)];
+        let ([lines, of_line], [steps, of_step]) = (split(line), split(step));
+        if self.along_steps { vec![steps, lines, of_line, of_step] } else { vec![steps, lines, of_step, of_line] }
+    }
+
+    fn runs_along_steps(&self) -> bool {
+        self.along_steps
+    }
+}
+
+/// The type of the operands' elements in shared memory.
+fn element_of(problem: &Problem) -> Option<ElementType> {
+    let [left, right] = [0, 1].map(|side: usize| problem.operands[side].element);
+    let is_known = left == right && matches!(left, ElementType::BF16 | ElementType::F16);
+    (is_known && problem.sum == ElementType::F32).then_some(left)
+}
+
+impl Tiles {
+    fn threads(&self) -> i64 {
+        self.groups * GROUP_THREADS
+    }
+
+    /// Instructions for a product of two numbers: the product, and copying to shared memory.
+    fn per_product(&self) -> f64 {
+        COST + self.grid.tile.iter().map(|&size| 1.0 / size as f64).sum::<f64>()
+    }
+
+    fn layout(&self, side: usize) -> Squares {
+        Squares { lines: self.grid.tile[side], along_steps: self.along_steps[side] }
+    }
+
+    fn passes(&self) -> Passes {
+        Passes {
+            count: WARPS * HALVES,
+            rows: self.groups * TILE_SQUARE,
+            side_by_side: TILE_SQUARE,
+            stride: GROUP_ROWS,
+            apart: 1,
+            rotation: ROTATION,
+            threads: self.threads(),
+        }
+    }
+
+    /// `(th)[square] -> place in shared memory` of the two sums side by side that a thread has of a pass.
+    fn puts(&self) -> IndexingMap {
+        let thread = Expr::dim(0);
+        let lane = thread.clone().modulo(PRODUCT_LANES);
+        let row = thread.floor_div(GROUP_THREADS) * TILE_SQUARE + lane.clone().floor_div(PLACES);
+        let column = Expr::range(0) * TILE_SQUARE + lane.modulo(PLACES) * 2;
+        let place = self.passes().place(&self.grid, row, column);
+        IndexingMap::from_tensor_sizes(place.to_vec(), &[self.threads()], &[self.grid.tile[1] / TILE_SQUARE])
+    }
+
+    /// Bytes of both operands' tiles, twice, and of a pass's sums.
+    fn shared_bytes(&self) -> i64 {
+        let tiles: i64 = self.grid.tile.iter().map(|lines| 2 * lines * STEPS * BYTES).sum();
+        let sums: i64 = self.passes().dims(&self.grid).iter().product();
+        tiles + sums * Scalar::F32.byte_size() as i64
+    }
+}
+
+/// Rows and columns of a tile.
+fn tile_of([groups, columns]: [i64; 2]) -> [i64; 2] {
+    [groups * GROUP_ROWS, columns]
+}
+
+impl Way for Tiles {
+    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+        match () {
+            () if !device.multiplies_tiles => Err(Decline::new("the device has no instruction for tiles")),
+            () if element_of(problem).is_none() => {
+                Err(Decline::new("there is no instruction for tiles of these types"))
+            }
+            () => Ok(()),
+        }
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        let element = element_of(problem).ok_or_else(|| EmitError::new("there is no product of such tiles"))?;
+        let known = |name: &str, side: usize| {
+            let allowed = MENU.map(|form| tile_of(form)[side]);
+            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
+        };
+        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
+        let tiles = |form: [i64; 2]| Tiles {
+            grid: Grid { sizes: problem.sizes, tile: tile_of(form) },
+            groups: form[0],
+            element,
+            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
+        };
+        let is_wanted = |tiles: &Tiles| {
+            let [m, n] = tiles.grid.tile;
+            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
+        };
+        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
+        let limit = i64::from(device.shared_bytes_per_block);
+        let all = MENU.into_iter().map(tiles).filter(is_wanted);
+        all.filter(|tiles| tiles.shared_bytes() <= limit)
+            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
+            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
+    }
+
+    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+        let configuration = |[m, n]: [i64; 2]| Configuration::from([(TILE_M, m), (TILE_N, n)]);
+        let own = configuration(self.grid.tile);
+        let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();
+        let others = MENU.into_iter().map(|form| configuration(tile_of(form))).filter(fits);
+        let Sizes { batch, rows, columns, steps } = self.grid.sizes;
+        let note = format!("{batch} products of {rows} by {steps} by {columns}, {} groups of warps", self.groups);
+        Plan {
+            shared_bytes: self.shared_bytes() as u32,
+            alternatives: own.others(others),
+            configuration: own,
+            notes: vec![note],
+            ..pipeline::plan(problem, self, self.per_product(), BYTES)
+        }
+    }
+
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        pipeline::emit(fusion, problem, self)
+    }
+}
+
+impl Core for Tiles {
+    fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    fn steps(&self) -> i64 {
+        STEPS
+    }
+
+    fn fill(&self, side: usize) -> Fill {
+        Fill {
+            lines: self.grid.tile[side],
+            steps: STEPS,
+            group: TILE_SQUARE,
+            along_steps: self.along_steps[side],
+            pack: 1,
+            // Threads side by side fill a square.
+            across: TILE_SQUARE,
+            threads: self.threads(),
+        }
+    }
+
+    fn layout(&self, side: usize) -> Box<dyn Layout> {
+        Box::new(Tiles::layout(self, side))
+    }
+
+    fn factor(&self) -> ElementType {
+        self.element
+    }
+
+    fn passes(&self) -> Passes {
+        Tiles::passes(self)
+    }
+
+    fn sums(&self) -> Vec<Type> {
+        vec![Scalar::F32.into(); self.grid.tile[1] as usize / 2]
+    }
+
+    fn multiply(
+        &self,
+        b: &mut FunctionBuilder,
+        thread: Value,
+        buffer: Value,
+        tiles: [Value; 2],
+        sums: &[Value],
+    ) -> Vec<Value> {
+        let zero = b.index(0);
+        let (threads, squares) = (b.index(GROUP_THREADS), b.index(GROUP_ROWS / TILE_SQUARE));
+        let group = b.floordivsi(thread, threads);
+        let first = b.muli(group, squares);
+        let indices: [&[Value]; 2] = [&[buffer, zero, first, zero, zero], &[buffer, zero, zero, zero, zero]];
+        b.tile_product(tiles, indices, self.along_steps, sums)
+    }
+
+    fn put(&self, b: &mut FunctionBuilder, thread: Value, pass: usize, sums: &[Value], tile: Value) -> Value {
+        let map = super::ranges_as_dims(&self.puts());
+        let (lanes, warps) = (b.index(PRODUCT_LANES), b.index(WARPS));
+        let warp = b.floordivsi(thread, lanes);
+        let warp = b.remsi(warp, warps);
+        let own = b.index(pass as i64 / HALVES);
+        let is_own = b.cmpi(IntPredicate::Eq, warp, own);
+        let half = pass % HALVES as usize;
+        let types = b.types_of(&[tile]);
+        let write = |b: &mut FunctionBuilder| {
+            let squares = sums.chunks(4).enumerate();
+            let tile = squares.fold(tile, |tile, (number, sums)| {
+                let pair = b.vector_from_elements(&sums[2 * half..2 * half + 2]);
+                let number = b.index(number as i64);
+                let place = b.apply_indexing(&map, &[thread, number]);
+                b.vector_write(pair, tile, &place)
+            });
+            vec![tile]
+        };
+        b.scf_if(is_own, &types, write, |_| vec![tile])[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::analysis::{TileAccess, bank_conflicts};
+
+    use super::*;
+
+    /// Turns of the worst access to shared memory: writing what was read, and sums.
+    #[test]
+    fn threads_of_a_warp_reach_different_banks() {
+        for form in MENU {
+            for along_steps in [true, false] {
+                let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
+                let grid = Grid { sizes, tile: tile_of(form) };
+                let tiles = Tiles { grid, groups: form[0], element: ElementType::BF16, along_steps: [along_steps; 2] };
+                for side in 0..2 {
+                    let layout = Tiles::layout(&tiles, side);
+                    let copied = TileAccess { element_bytes: 2, lanes: 8 };
+                    let writes = tiles.fill(side).writes(&layout);
+                    assert_eq!(bank_conflicts(&writes, &layout.dims(), copied, 32), 1, "{form:?}, {along_steps}");
+                }
+                let pair = TileAccess { element_bytes: 4, lanes: 2 };
+                let dims = Tiles::passes(&tiles).dims(&grid);
+                assert_eq!(bank_conflicts(&tiles.puts(), &dims, pair, 32), 1, "{form:?} sums");
+            }
+        }
+    }
+}

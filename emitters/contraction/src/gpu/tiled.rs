@@ -1,0 +1,360 @@
+//! Tiles in shared memory that all threads of a block multiply, each some rows by some columns of the results in registers.
+//!
+//! ```text
+//! block            a tile of the results, over all steps, `tile_k` of them at a time
+//! thread           CHUNK rows by CHUNK columns, once or twice each way
+//! shared memory    [groups of CHUNK steps][steps of a group, lines]: threads that write steps and threads that write lines
+//!                  reach different banks, and lines that a thread reads lie side by side
+//! ```
+
+use fusebox_core::builder::{FunctionBuilder, Scalar, Type, Value};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::hlo::ElementType;
+use fusebox_core::indexing::{Expr, IndexingMap};
+
+use super::fill::{Fill, Layout};
+use super::grid::Grid;
+use super::pipeline::{self, Core};
+use super::results::Passes;
+use super::way::Way;
+use crate::multiply::add_product;
+use crate::problem::{Problem, Sizes};
+
+const TILE_M: &str = "tile_m";
+const TILE_N: &str = "tile_n";
+const TILE_K: &str = "tile_k";
+/// Bytes that a thread reads from shared memory at once.
+const CHUNK_BYTES: i64 = 16;
+/// Bytes that all banks of shared memory give at a time.
+const BANK_BYTES: i64 = 128;
+/// Steps of a tile, of elements of four bytes and of smaller ones.
+const STEPS: [i64; 2] = [8, 16];
+/// Tiles in chunks of rows and columns, with those of a thread: large ones read less memory, small ones are enough for more
+/// blocks.
+const MENU: [Form; 10] = [
+    Form::new([32, 32], [2, 2]),
+    Form::new([32, 16], [2, 2]),
+    Form::new([16, 32], [2, 2]),
+    Form::new([16, 16], [2, 1]),
+    Form::new([16, 8], [1, 1]),
+    Form::new([8, 16], [1, 1]),
+    Form::new([8, 8], [1, 1]),
+    Form::new([32, 4], [1, 1]),
+    Form::new([4, 32], [1, 1]),
+    Form::new([4, 8], [1, 1]),
+];
+/// Instructions of four bytes in the time of one of eight.
+const WIDE: f64 = 2.0;
+/// Instructions in the time that an element takes to shared memory.
+const COPY: f64 = 8.0;
+
+/// A tile in chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Form {
+    tile: [i64; 2],
+    thread: [i64; 2],
+}
+
+impl Form {
+    const fn new(tile: [i64; 2], thread: [i64; 2]) -> Form {
+        Form { tile, thread }
+    }
+
+    /// Threads along rows and along columns.
+    fn threads(&self) -> [i64; 2] {
+        [0, 1].map(|side| self.tile[side] / self.thread[side])
+    }
+}
+
+/// Everything that is chosen.
+#[derive(Clone, Debug)]
+pub struct Tiles {
+    pub grid: Grid,
+    form: Form,
+    /// Elements that a thread reads from shared memory at once.
+    chunk: i64,
+    pub steps: i64,
+    /// Bytes of a sum.
+    bytes: i64,
+    sum: ElementType,
+    /// Whether operands lie in memory step by step.
+    along_steps: [bool; 2],
+}
+
+/// A tile of one operand in shared memory.
+#[derive(Clone, Copy, Debug)]
+struct Lines {
+    lines: i64,
+    steps: i64,
+    group: i64,
+    bytes: i64,
+}
+
+impl Layout for Lines {
+    fn dims(&self) -> Vec<i64> {
+        let groups = self.steps / self.group;
+        // Threads of a warp that write a step each of several groups reach banks side by side.
+        let skew = (BANK_BYTES / self.bytes / groups).max(self.group);
+        vec![groups, self.group * self.lines + skew]
+    }
+
+    fn place(&self, line: Expr, step: Expr) -> Vec<Expr> {
+        vec![step.clone().floor_div(self.group), step.modulo(self.group) * self.lines + line]
+    }
+
+    fn runs_along_steps(&self) -> bool {
+        false
+    }
+}
+
+impl Tiles {
+    /// Instructions for a product: the product, copying to shared memory, and reading there what is multiplied.
+    fn per_product(&self) -> f64 {
+        let share = |sizes: [i64; 2]| sizes.iter().map(|&size| 1.0 / (size as f64)).sum::<f64>();
+        let alone = if self.bytes > 4 { WIDE } else { 1.0 };
+        alone + share(self.form.thread.map(|chunks| chunks * self.chunk)) + COPY * share(self.grid.tile)
+    }
+
+    pub fn threads(&self) -> i64 {
+        let [down, across] = self.form.threads();
+        down * across
+    }
+
+    fn layout(&self, side: usize) -> Lines {
+        Lines { lines: self.grid.tile[side], steps: self.steps, group: self.chunk, bytes: self.bytes }
+    }
+
+    fn fill(&self, side: usize) -> Fill {
+        Fill {
+            lines: self.grid.tile[side],
+            steps: self.steps,
+            group: self.chunk,
+            along_steps: self.along_steps[side],
+            pack: 1,
+            across: 1,
+            threads: self.threads(),
+        }
+    }
+
+    /// `(th) -> (thread's row, its column)`, in chunks: a warp has eight threads side by side.
+    fn thread(&self, thread: Expr) -> [Expr; 2] {
+        let [_, across] = self.form.threads();
+        let (warp, lane) = (thread.clone().floor_div(32), thread.modulo(32));
+        let warps = across / 8;
+        [warp.clone().floor_div(warps) * 4 + lane.clone().floor_div(8), warp.modulo(warps) * 8 + lane.modulo(8)]
+    }
+
+    fn lines_of(&self, side: usize, thread: Expr, step: Expr, chunk: Expr) -> Vec<Expr> {
+        let own = self.thread(thread)[side].clone();
+        let line = (chunk * self.form.threads()[side] + own) * self.chunk;
+        self.layout(side).place(line, step)
+    }
+
+    fn passes(&self) -> Passes {
+        let [down, _] = self.form.threads();
+        Passes {
+            count: self.form.thread[0] * self.chunk,
+            rows: down,
+            side_by_side: down,
+            stride: 0,
+            apart: self.chunk,
+            rotation: 0,
+            threads: self.threads(),
+        }
+    }
+
+    /// Bytes of both operands' tiles, twice, and of a pass's sums.
+    fn shared_bytes(&self) -> i64 {
+        let count = |dims: &[i64]| dims.iter().product::<i64>();
+        let tiles = 2 * (count(&self.layout(0).dims()) + count(&self.layout(1).dims()));
+        (tiles + count(&self.passes().dims(&self.grid))) * self.bytes
+    }
+
+    fn configuration(&self) -> Configuration {
+        let [m, n] = self.grid.tile;
+        Configuration::from([(TILE_M, m), (TILE_N, n), (TILE_K, self.steps)])
+    }
+}
+
+impl Way for Tiles {
+    fn suits(_: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+        Ok(())
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        let sizes = problem.sizes;
+        let bytes = problem.sum.byte_size() as i64;
+        let chunk = (CHUNK_BYTES / bytes).max(1);
+        let tile_sizes = |side: usize| MENU.map(|form| form.tile[side] * chunk);
+        let known = |name: &str, side: usize| {
+            let allowed = tile_sizes(side);
+            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
+        };
+        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
+        let steps = knobs.checked_knob(TILE_K, || format!("one of {STEPS:?}"), |value| STEPS.contains(&value))?;
+        let narrow = problem.operands.iter().any(|operand| operand.element.byte_size() < 4);
+        let steps = steps.unwrap_or(STEPS[usize::from(narrow && sizes.steps > STEPS[0])]);
+        let tiles = |form: Form| Tiles {
+            grid: Grid { sizes, tile: form.tile.map(|chunks| chunks * chunk) },
+            form,
+            chunk,
+            steps,
+            bytes,
+            sum: problem.sum,
+            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
+        };
+        let is_wanted = |tiles: &Tiles| {
+            let [m, n] = tiles.grid.tile;
+            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
+        };
+        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
+        let limit = i64::from(device.shared_bytes_per_block);
+        let most_threads = i64::from(device.max_threads_per_block);
+        let all = MENU.iter().map(|&form| tiles(form)).filter(is_wanted);
+        all.filter(|tiles| tiles.shared_bytes() <= limit && tiles.threads() <= most_threads)
+            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
+            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
+    }
+
+    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+        let own = self.configuration();
+        let others = MENU.iter().flat_map(|form| {
+            let [m, n] = form.tile.map(|chunks| chunks * self.chunk);
+            STEPS.map(|steps| Configuration::from([(TILE_M, m), (TILE_N, n), (TILE_K, steps)]))
+        });
+        let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();
+        let Sizes { batch, rows, columns, steps } = self.grid.sizes;
+        let [height, width] = self.form.thread.map(|chunks| chunks * self.chunk);
+        let note = format!("{batch} products of {rows} by {steps} by {columns}, {height} by {width} sums of a thread");
+        Plan {
+            shared_bytes: self.shared_bytes() as u32,
+            configuration: own.clone(),
+            alternatives: own.others(others.filter(fits)),
+            notes: vec![note],
+            ..pipeline::plan(problem, self, self.per_product(), self.bytes)
+        }
+    }
+
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        pipeline::emit(fusion, problem, self)
+    }
+}
+
+impl Core for Tiles {
+    fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    fn steps(&self) -> i64 {
+        self.steps
+    }
+
+    fn fill(&self, side: usize) -> Fill {
+        Tiles::fill(self, side)
+    }
+
+    fn layout(&self, side: usize) -> Box<dyn Layout> {
+        Box::new(Tiles::layout(self, side))
+    }
+
+    fn factor(&self) -> ElementType {
+        self.sum
+    }
+
+    fn passes(&self) -> Passes {
+        Tiles::passes(self)
+    }
+
+    fn sums(&self) -> Vec<Type> {
+        let [down, across] = self.form.thread;
+        let vector = Type::vector(&[self.chunk], Scalar::of_element(self.sum));
+        vec![vector; (down * self.chunk * across) as usize]
+    }
+
+    fn multiply(
+        &self,
+        b: &mut FunctionBuilder,
+        thread: Value,
+        buffer: Value,
+        tiles: [Value; 2],
+        sums: &[Value],
+    ) -> Vec<Value> {
+        let mut sums = sums.to_vec();
+        for step in 0..self.steps {
+            let step = b.index(step);
+            let [left, right] = [0, 1].map(|side| {
+                let chunks: Vec<Value> = (0..self.form.thread[side])
+                    .map(|chunk| {
+                        let place = self.lines_of(side, Expr::dim(0), Expr::dim(1), Expr::constant(chunk));
+                        let map = IndexingMap::from_tensor_sizes(place, &[self.threads(), self.steps], &[]).simplify();
+                        let place = b.apply_indexing(&map, &[thread, step]);
+                        b.vector_read(tiles[side], &[&[buffer], place.as_slice()].concat(), self.chunk)
+                    })
+                    .collect();
+                chunks
+            });
+            let across = right.len();
+            for (number, sum) in sums.iter_mut().enumerate() {
+                let (row, column) = (number / across, number % across);
+                let element = b.vector_extract(left[row / self.chunk as usize], row as i64 % self.chunk);
+                let element = b.vector_broadcast(element, self.chunk);
+                *sum = add_product(b, element, right[column], *sum);
+            }
+        }
+        sums
+    }
+
+    fn put(&self, b: &mut FunctionBuilder, thread: Value, pass: usize, sums: &[Value], tile: Value) -> Value {
+        let across = self.form.thread[1] as usize;
+        let place = self.thread(Expr::dim(0));
+        let place = IndexingMap::from_tensor_sizes(place.to_vec(), &[self.threads()], &[]).simplify();
+        let own = b.apply_indexing(&place, &[thread]);
+        sums[pass * across..(pass + 1) * across].iter().enumerate().fold(tile, |tile, (chunk, &sum)| {
+            let first = b.index(chunk as i64 * self.form.threads()[1]);
+            let (column, by) = (b.addi(own[1], first), b.index(self.chunk));
+            let column = b.muli(column, by);
+            b.vector_write(sum, tile, &[own[0], column])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::analysis::{TileAccess, bank_conflicts};
+
+    use super::*;
+
+    fn tiles(form: Form, element: ElementType, steps: i64, along_steps: bool) -> Tiles {
+        let bytes = element.byte_size() as i64;
+        let chunk = CHUNK_BYTES / bytes;
+        let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
+        let grid = Grid { sizes, tile: form.tile.map(|chunks| chunks * chunk) };
+        Tiles { grid, form, chunk, steps, bytes, sum: element, along_steps: [along_steps; 2] }
+    }
+
+    /// Turns of the worst access to shared memory: reading what is multiplied, writing what was read.
+    #[test]
+    fn threads_of_a_warp_reach_different_banks() {
+        for element in [ElementType::F32, ElementType::F64, ElementType::S32] {
+            for form in MENU {
+                for (steps, along_steps) in [(8, true), (8, false), (16, true), (16, false)] {
+                    let tiles = tiles(form, element, steps, along_steps);
+                    for side in 0..2 {
+                        let layout = tiles.layout(side);
+                        let place = tiles.lines_of(side, Expr::dim(0), Expr::range(0), Expr::range(1));
+                        let ranges = [steps, form.thread[side]];
+                        let reads = IndexingMap::from_tensor_sizes(place, &[tiles.threads()], &ranges);
+                        let element_bytes = element.byte_size() as u32;
+                        let chunk = TileAccess { element_bytes, lanes: tiles.chunk as u32 };
+                        assert_eq!(bank_conflicts(&reads, &layout.dims(), chunk, 32), 1, "{form:?} reads {element}");
+                        let lanes = if along_steps { 1 } else { tiles.chunk as u32 };
+                        let writes = tiles.fill(side).writes(&layout);
+                        let turns = bank_conflicts(&writes, &layout.dims(), TileAccess { element_bytes, lanes }, 32);
+                        assert_eq!(turns, 1, "{form:?} of {element} writes {steps} steps, along steps: {along_steps}");
+                    }
+                }
+            }
+        }
+    }
+}

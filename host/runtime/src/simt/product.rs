@@ -1,0 +1,125 @@
+//! Products of matrices. Of those that the lanes of a warp make together each lane hands over its words and sums, and gets its
+//! sums back; of those of tiles in shared memory each thread makes its own sums from what it reads there.
+//!
+//! Sums are added to one product after another, in the order of the steps. A GPU may add in another order, and round later.
+
+use std::collections::HashMap;
+
+use fusebox_core::ir::{Float, MatrixProduct, PRODUCT_LANES, Scalar, TILE_SQUARE, group_place};
+
+/// Words that a lane hands over, used or not.
+pub const MOST_WORDS: usize = 10;
+/// The words and sums of a lane, each from its lowest bit on.
+pub type Words = [u64; MOST_WORDS];
+
+/// The sums of all lanes, of what each has handed over.
+pub fn multiplied(product: MatrixProduct, lanes: &[Words]) -> Vec<Words> {
+    let [rows, columns, steps] = product.shape();
+    let [of_left, of_right, of_sums] = product.words();
+    let (mut left, mut right) = (vec![0; (rows * steps) as usize], vec![0; (columns * steps) as usize]);
+    for (lane, words) in (0..PRODUCT_LANES).zip(lanes) {
+        for word in 0..of_left {
+            scatter(product, words[word as usize], product.left(lane, word), &mut left);
+        }
+        for word in 0..of_right {
+            scatter(product, words[(of_left + word) as usize], product.right(lane, word), &mut right);
+        }
+    }
+    let line = |elements: &[u64], number: i64| {
+        let first = (number * steps) as usize;
+        elements[first..first + steps as usize].to_vec()
+    };
+    (0..PRODUCT_LANES)
+        .zip(lanes)
+        .map(|(lane, words)| {
+            let mut result = [0; MOST_WORDS];
+            for sum in 0..of_sums {
+                let [row, column] = product.place(lane, sum);
+                let before = words[(of_left + of_right + sum) as usize];
+                result[sum as usize] = added(product, before, &line(&left, row), &line(&right, column));
+            }
+            result
+        })
+        .collect()
+}
+
+/// Takes a word apart: its elements are steps side by side of a line.
+fn scatter(product: MatrixProduct, word: u64, [line, step]: [i64; 2], elements: &mut [u64]) {
+    let bits = product.factor().bits();
+    let mask = u64::MAX >> (64 - bits);
+    for number in 0..product.pack() {
+        let at = line * product.shape()[2] + step + number;
+        elements[at as usize] = word >> (number as u32 * bits) & mask;
+    }
+}
+
+/// A sum with the products of two lines.
+fn added(product: MatrixProduct, before: u64, left: &[u64], right: &[u64]) -> u64 {
+    let pairs = left.iter().zip(right);
+    match product {
+        MatrixProduct::I8 => {
+            let product = |(&a, &b): (&u64, &u64)| i32::from(a as i8).wrapping_mul(i32::from(b as i8));
+            u64::from(pairs.map(product).fold(before as i32, i32::wrapping_add) as u32)
+        }
+        MatrixProduct::F64 => {
+            let add = |sum: f64, (&a, &b): (&u64, &u64)| f64::from_bits(a).mul_add(f64::from_bits(b), sum);
+            pairs.fold(f64::from_bits(before), add).to_bits()
+        }
+        MatrixProduct::Bf16 | MatrixProduct::F16 => {
+            let value = |bits: u64| match product.factor() {
+                Scalar::Float(float) => decoded(float, bits),
+                _ => 0.0,
+            };
+            let add = |sum: f32, (&a, &b): (&u64, &u64)| value(a).mul_add(value(b), sum);
+            u64::from(pairs.fold(f32::from_bits(before as u32), add).to_bits())
+        }
+    }
+}
+
+/// A narrow float as a wide one.
+fn decoded(float: Float, bits: u64) -> f32 {
+    float.format().map_or(0.0, |format| format.decode(bits)) as f32
+}
+
+/// A product of tiles: how they lie.
+pub struct TileProduct {
+    pub element: Float,
+    pub columns: i64,
+    pub steps: i64,
+    /// Bytes from squares of steps to the next ones.
+    pub strides: [i64; 2],
+    /// Whether steps lie side by side; else lines do.
+    pub along_steps: [bool; 2],
+}
+
+impl TileProduct {
+    /// Bytes from a tile's beginning to an element.
+    fn offset(&self, side: usize, line: i64, step: i64) -> i64 {
+        let (of_line, of_step) = (line % TILE_SQUARE, step % TILE_SQUARE);
+        let within = match self.along_steps[side] {
+            true => of_line * TILE_SQUARE + of_step,
+            false => of_step * TILE_SQUARE + of_line,
+        };
+        let square = line / TILE_SQUARE * TILE_SQUARE * TILE_SQUARE;
+        step / TILE_SQUARE * self.strides[side] + (square + within) * i64::from(self.element.bytes())
+    }
+
+    /// Adds to a thread's sums. `read` gives the bits of an element of a tile, so many bytes from its beginning; nothing
+    /// is added if it must not be read.
+    pub fn add(&self, thread: i64, sums: &mut [f32], mut read: impl FnMut(usize, i64) -> Option<u16>) -> Option<()> {
+        let mut lines: HashMap<(usize, i64), Vec<f32>> = HashMap::new();
+        for (number, sum) in sums.iter_mut().enumerate() {
+            for (side, line) in group_place(thread, number as i64).into_iter().enumerate() {
+                if let std::collections::hash_map::Entry::Vacant(vacant) = lines.entry((side, line)) {
+                    let elements = (0..self.steps).map(|step| read(side, self.offset(side, line, step)));
+                    let decode = |bits: Option<u16>| bits.map(|bits| decoded(self.element, bits.into()));
+                    vacant.insert(elements.map(decode).collect::<Option<Vec<f32>>>()?);
+                }
+            }
+            let [row, column] = group_place(thread, number as i64);
+            let pairs = lines.get(&(0, row))?.iter().zip(lines.get(&(1, column))?);
+            *sum = pairs.fold(*sum, |sum, (a, b)| a.mul_add(*b, sum));
+        }
+        Some(())
+    }
+}
