@@ -86,7 +86,8 @@ pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel,
     let [left, right] = [0, 1].map(|side| {
         let operand = &problem.operands[side];
         let lines = [problem.sizes.rows, problem.sizes.columns][side];
-        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor: problem.factor }
+        let grain = tiles.grain(side == 1);
+        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor: problem.factor, grain }
     });
     let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
     let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);

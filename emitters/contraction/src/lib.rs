@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! problem.rs   fusion -> [batch, rows, steps] times [batch, steps, columns], and what is read and written
+//! convolution.rs   the same of a convolution
 //! operand.rs   one side of it: which element is read, and along which dimension memory runs
 //! convert.rs   element types in and out of the one that sums are kept in
 //! bid.rs       which instructions around a dot one kernel computes
@@ -9,6 +10,7 @@
 //! tiles.rs     sizes of tiles, blocks, knobs -> plan
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
+//! runs.rs      copies of operands whose elements are elsewhere than their lines and steps, or not there
 //! multiply.rs  the loop in registers
 //! ```
 
@@ -17,11 +19,13 @@
 mod bid;
 mod claim;
 mod convert;
+mod convolution;
 mod emit;
 mod multiply;
 mod operand;
 mod pack;
 mod problem;
+mod runs;
 mod tiles;
 
 use fusebox_core::device::DeviceDescription;
@@ -33,7 +37,7 @@ use crate::tiles::Tiles;
 
 fusebox_core::emitters! {
     kind: "contraction",
-    heroes: [Opcode::Dot] => claim::claim,
+    heroes: [Opcode::Dot, Opcode::Convolution] => claim::claim,
     "contraction" => Tiled,
 }
 
@@ -48,7 +52,7 @@ impl Strategy for Tiled {
     }
 
     fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Dot]
+        vec![Opcode::Dot, Opcode::Convolution]
     }
 
     fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {

@@ -11,6 +11,7 @@ use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPl
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::problem::{Problem, Roots, Sizes};
+use crate::runs::common_divisor;
 
 const TILE_M: &str = "tile_m";
 const TILE_N: &str = "tile_n";
@@ -95,10 +96,13 @@ impl Tiles {
         let line = if tiles.is_unpacked { UNPACKED_STEPS } else { (LINE_BYTES / tiles.bytes).max(1) };
         let chunks = ceil_div(steps, line);
         let wanted_k = knobs.knob(TILE_K, 1..=problem.most_together())?;
-        tiles.tile_k = wanted_k.unwrap_or(ceil_div(steps, chunks));
+        let mut runs = problem.operands.iter().filter_map(|operand| operand.runs.as_ref()).filter(|it| it.are_steps);
+        let even = runs.next().map_or(ceil_div(steps, chunks), |runs| runs.even_steps(steps, line));
+        tiles.tile_k = wanted_k.unwrap_or(even.clamp(1, problem.most_together()));
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.stays = tiles.stays_packed(limit);
-        if tiles.stays && tiles.left == LeftForm::Lines && columns <= width {
+        let is_scattered = problem.operands[0].runs.is_some();
+        if tiles.stays && tiles.left == LeftForm::Lines && columns <= width && !is_scattered {
             tiles.left = LeftForm::InPlace;
             tiles.tile_k = wanted_k.unwrap_or(problem.most_together());
         }
@@ -249,6 +253,11 @@ impl Tiles {
         self.lanes * self.vectors
     }
 
+    /// Steps of an operand are packed from multiples of this to multiples of this.
+    pub fn grain(&self, is_right: bool) -> i64 {
+        if is_right && self.stays { self.sizes.steps } else { common_divisor(self.sizes.steps, self.tile_k) }
+    }
+
     /// Steps of a tile are taken in so many parts.
     pub fn chunks(&self) -> i64 {
         ceil_div(self.sizes.steps, self.tile_k)
@@ -357,13 +366,14 @@ impl Tiles {
         let sides = [[1, 0], [0, 1]].into_iter().zip(&problem.operands).map(|([down, across], operand)| {
             // What runs along memory is the innermost loop.
             let (line, step) = if operand.runs_along_steps { (1, 2) } else { (2, 1) };
-            let mut map = self.over_tiles(|[batch, row, column]| {
-                let first = row * down + column * across;
-                let point = [batch, first + Expr::range(line), Expr::range(step)];
-                operand.at.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect()
-            });
+            let [batch, row, column] = self.place_of(Self::tile_of_block(self.share));
+            let point = [batch, row * down + column * across + Expr::range(line), Expr::range(step)];
+            let of_point = |expr: &Expr| expr.substitute(&point, &[], &[]);
+            let mut map = self.over_tiles(|_| operand.at.results.iter().map(of_point).collect());
             let Sizes { rows, columns, .. } = self.sizes;
             let lines = if down == 1 { self.tile_m.min(rows) } else { self.tile_n.min(columns) };
+            let constraints = operand.at.constraints.iter();
+            map.constraints.extend(constraints.map(|it| Constraint::new(of_point(&it.expr), it.bounds)));
             map.ranges.push(Variable::named("line", lines));
             map.ranges.insert(step as usize, steps.clone());
             Visit { map, values: vec![operand.instruction], given: Vec::new() }

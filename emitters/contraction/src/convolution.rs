@@ -1,0 +1,333 @@
+//! A convolution as a product: lines of the input are output positions, those of the kernel output features, and steps are
+//! places of the window with input features. Groups are batches.
+
+use fusebox_core::emitter::{Decline, Fusion};
+use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, delinearize};
+
+use crate::operand::{Operand, distances, rows_of};
+use crate::problem::{Form, Side};
+use crate::runs::{Along, Condition, Runs};
+
+/// Extents, strides, dilations and paddings up to which no place overflows.
+const MOST_EXTENT: i64 = 1 << 31;
+/// Positions of an image from which each is worth a product of its own.
+const POSITIONS_OF_IMAGE: i64 = 16;
+
+/// Coordinates of a product, as numbers of variables.
+const GROUP: usize = 0;
+const IMAGE: usize = 1;
+const FEATURE: usize = 2;
+const CHANNEL: usize = 3;
+const fn out(dim: usize) -> usize {
+    4 + 2 * dim
+}
+const fn place(dim: usize) -> usize {
+    5 + 2 * dim
+}
+
+fn variable(coordinate: usize) -> Expr {
+    Expr::dim(coordinate as u32)
+}
+
+/// A place of the input, from the coordinates: `out * stride + place * dilation - padding`.
+struct Place {
+    at: Expr,
+    out: usize,
+    stride: i64,
+    window: usize,
+    window_dilation: i64,
+    extent: i64,
+    base_dilation: i64,
+}
+
+/// Sizes of the coordinates, and where they lead.
+struct Geometry {
+    sizes: Vec<i64>,
+    /// Indices of input, kernel and result.
+    input: Vec<Expr>,
+    kernel: Vec<Expr>,
+    result: Vec<Expr>,
+    /// Places that are not always in the input.
+    places: Vec<Place>,
+}
+
+/// What an operand's batches, lines and steps stand for, outermost first, and how far apart neighbours are in memory.
+struct Layout<'a> {
+    batch: &'a [usize],
+    lines: &'a [usize],
+    steps: &'a [usize],
+    distance: &'a [f64],
+}
+
+/// The product.
+///
+/// # Errors
+/// If numbers of the window are too large.
+pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Result<Form, Decline> {
+    let computation = fusion.computation();
+    let instruction = computation.instruction(id);
+    let geometry = Geometry::new(fusion, instruction, attributes)?;
+    if geometry.sizes[GROUP] > 1 && geometry.sizes[FEATURE] == 1 {
+        return Err(Decline::at(
+            instruction,
+            "each group has one output feature: nothing that is packed is used twice",
+        ));
+    }
+    let [input, kernel] = [instruction.operands[0], instruction.operands[1]];
+    let distance = geometry.distances(fusion, input, &geometry.input)?;
+    let mut lines: Vec<usize> = (0..attributes.window.dims.len()).map(out).collect();
+    let mut steps: Vec<usize> = (0..attributes.window.dims.len()).map(place).collect();
+    lines.insert(0, IMAGE);
+    steps.push(CHANNEL);
+    // Steps and lines are counted as they lie in the input, of which there is more than of the kernel.
+    for list in [&mut lines, &mut steps] {
+        list.retain(|&coordinate| geometry.sizes[coordinate] != 1);
+        list.sort_by(|&a, &b| distance[b].total_cmp(&distance[a]));
+    }
+    let mut batch = vec![GROUP];
+    let positions = lines.iter().filter(|&&it| it != IMAGE).map(|&it| geometry.sizes[it]);
+    if lines.first() == Some(&IMAGE)
+        && is_written_by_positions(instruction, attributes)
+        && positions.fold(1, i64::saturating_mul) >= POSITIONS_OF_IMAGE
+    {
+        batch.push(lines.remove(0));
+    }
+    let layout = Layout { batch: &batch, lines: &lines, steps: &steps, distance: &distance };
+    let left = geometry.side(fusion, input, &geometry.input, &geometry.places, &layout)?;
+    let distance = geometry.distances(fusion, kernel, &geometry.kernel)?;
+    let layout = Layout { lines: &[FEATURE], distance: &distance, ..layout };
+    let right = geometry.side(fusion, kernel, &geometry.kernel, &[], &layout)?;
+    let ([batches, rows, _], [_, columns, _]) = (left.1, right.1);
+    let mut point = geometry.constants();
+    geometry.place(&mut point, &batch, 0);
+    geometry.place(&mut point, &lines, 1);
+    geometry.place(&mut point, &[FEATURE], 2);
+    let result = geometry.result.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
+    let result = IndexingMap::from_tensor_sizes(result, &[batches, rows, columns], &[]).simplify();
+    Ok(Form { sides: [left, right], result })
+}
+
+/// Whether output positions lie side by side in the result, not output features.
+fn is_written_by_positions(instruction: &Instruction, attributes: &ConvolutionAttrs) -> bool {
+    let Some(result) = instruction.shape.as_array() else { return false };
+    let last = (0..result.rank()).rev().find(|&dim| result.dims[dim] > 1);
+    last.is_some_and(|dim| attributes.dims.output_spatial.contains(&(dim as i64)))
+}
+
+impl Geometry {
+    fn new(fusion: &Fusion, instruction: &Instruction, attributes: &ConvolutionAttrs) -> Result<Geometry, Decline> {
+        let computation = fusion.computation();
+        let array = |shape: Option<&ArrayShape>| {
+            shape.cloned().ok_or_else(|| Decline::at(instruction, "it is not made of arrays"))
+        };
+        let operand = |number: usize| array(computation.instruction(instruction.operands[number]).shape.as_array());
+        let (input, kernel, result) = (operand(0)?, operand(1)?, array(instruction.shape.as_array())?);
+        let dims = &attributes.dims;
+        let at = |array: &ArrayShape, dim: i64| array.dims[dim as usize];
+        let groups = attributes.feature_group_count.max(attributes.batch_group_count).max(1);
+        let features = at(&result, dims.output_feature) / groups;
+        let (images, channels) = (at(&result, dims.output_batch), at(&kernel, dims.kernel_input_feature));
+        let mut sizes = vec![groups, images, features, channels];
+        let mut geometry = Geometry {
+            input: vec![Expr::constant(0); input.rank()],
+            kernel: vec![Expr::constant(0); kernel.rank()],
+            result: vec![Expr::constant(0); result.rank()],
+            places: Vec::new(),
+            sizes: Vec::new(),
+        };
+        for (number, window) in attributes.window.dims.iter().enumerate() {
+            let (size, outputs) = (at(&input, dims.input_spatial[number]), at(&result, dims.output_spatial[number]));
+            sizes.extend([outputs, window.size]);
+            let numbers = [size, outputs, window.size, window.stride, window.padding_low.saturating_abs()];
+            let numbers = [numbers.as_slice(), &[window.window_dilation, window.base_dilation]].concat();
+            let extent = (size - 1).saturating_mul(window.base_dilation).saturating_add(1).max(0);
+            let reached = |count: i64, by: i64| (count - 1).max(0).saturating_mul(by);
+            let last = reached(outputs, window.stride).saturating_add(reached(window.size, window.window_dilation));
+            if numbers.iter().chain([&extent, &last]).any(|&number| number > MOST_EXTENT) {
+                return Err(Decline::at(instruction, "its window reaches farther than places are counted"));
+            }
+            let position = variable(out(number)) * window.stride + variable(place(number)) * window.window_dilation
+                - window.padding_low;
+            geometry.input[dims.input_spatial[number] as usize] = position.clone().floor_div(window.base_dilation);
+            let at_place = variable(place(number));
+            let at_place = if window.reversal { Expr::constant(window.size - 1) - at_place } else { at_place };
+            geometry.kernel[dims.kernel_spatial[number] as usize] = at_place;
+            geometry.result[dims.output_spatial[number] as usize] = variable(out(number));
+            let is_always_there =
+                window.padding_low <= 0 && last - window.padding_low < extent && window.base_dilation == 1;
+            if !is_always_there {
+                geometry.places.push(Place {
+                    at: position,
+                    out: out(number),
+                    stride: window.stride,
+                    window: place(number),
+                    window_dilation: window.window_dilation,
+                    extent,
+                    base_dilation: window.base_dilation,
+                });
+            }
+        }
+        let of_group = |size: i64, inside: usize| variable(GROUP) * size + variable(inside);
+        let is_by_batch = attributes.batch_group_count > 1;
+        let (batch, feature) = match is_by_batch {
+            true => (of_group(images, IMAGE), variable(CHANNEL)),
+            false => (variable(IMAGE), of_group(channels, CHANNEL)),
+        };
+        geometry.input[dims.input_batch as usize] = batch;
+        geometry.input[dims.input_feature as usize] = feature;
+        geometry.kernel[dims.kernel_input_feature as usize] = variable(CHANNEL);
+        geometry.kernel[dims.kernel_output_feature as usize] = of_group(features, FEATURE);
+        geometry.result[dims.output_batch as usize] = variable(IMAGE);
+        geometry.result[dims.output_feature as usize] = of_group(features, FEATURE);
+        geometry.sizes = sizes;
+        Ok(geometry)
+    }
+
+    /// How far apart in memory elements are that are one apart in each coordinate.
+    fn distances(&self, fusion: &Fusion, operand: InstrId, index: &[Expr]) -> Result<Vec<f64>, Decline> {
+        let instruction = fusion.computation().instruction(operand);
+        let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
+        let mut strides = Vec::new();
+        for (dim, &size) in array.dims.iter().enumerate() {
+            let mut at = vec![Expr::constant(0); array.rank()];
+            at[dim] = Expr::dim(1);
+            let map = IndexingMap::from_tensor_sizes(at, &[1, size.max(1), 1], &[]);
+            strides.push(distances(fusion, operand, &map)[0] as f64);
+        }
+        let origin = vec![0i64; self.sizes.len()];
+        // A multiple of all dilations, so that a quotient is what it is on average.
+        let dilation = self.places.iter().fold(1i64, |all, place| all.saturating_mul(place.base_dilation)).min(1 << 20);
+        let moved = |coordinate: usize| {
+            let mut to = origin.clone();
+            to[coordinate] = dilation;
+            let ways = index.iter().zip(&strides).map(|(expr, stride)| {
+                let way = expr.eval(&to, &[], &[]).saturating_sub(expr.eval(&origin, &[], &[]));
+                way as f64 / dilation as f64 * stride
+            });
+            ways.sum()
+        };
+        Ok((0..self.sizes.len()).map(moved).collect())
+    }
+
+    /// Coordinates without any variable.
+    fn constants(&self) -> Vec<Expr> {
+        vec![Expr::constant(0); self.sizes.len()]
+    }
+
+    fn sizes_of(&self, coordinates: &[usize]) -> Vec<i64> {
+        coordinates.iter().map(|&coordinate| self.sizes[coordinate]).collect()
+    }
+
+    /// Sets coordinates to those of the position that a variable is.
+    fn place(&self, point: &mut [Expr], coordinates: &[usize], number: usize) {
+        let parts = delinearize(&variable(number), &self.sizes_of(coordinates));
+        for (&coordinate, part) in coordinates.iter().zip(parts) {
+            point[coordinate] = part;
+        }
+    }
+
+    fn side(
+        &self,
+        fusion: &Fusion,
+        instruction: InstrId,
+        index: &[Expr],
+        places: &[Place],
+        layout: &Layout,
+    ) -> Result<Side, Decline> {
+        let of = fusion.computation().instruction(instruction);
+        let array = of.shape.as_array().ok_or_else(|| Decline::at(of, "it is no array"))?;
+        let roles = [layout.batch, layout.lines, layout.steps];
+        let sizes = roles.map(|role| self.sizes_of(role).into_iter().fold(1, i64::saturating_mul));
+        let mut point = self.constants();
+        for (number, role) in roles.into_iter().enumerate() {
+            self.place(&mut point, role, number);
+        }
+        let results = index.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
+        let mut at = IndexingMap::from_tensor_sizes(results, &sizes, &[]);
+        for place in places {
+            let position = place.at.substitute(&point, &[], &[]);
+            at.constraints.push(Constraint::new(position.clone(), Interval::from_size(place.extent)));
+            if place.base_dilation > 1 {
+                at.constraints.push(Constraint::new(position.modulo(place.base_dilation), Interval::point(0)));
+            }
+        }
+        let [of_lines, of_steps] = [layout.lines, layout.steps].map(|list| self.run(list, places, layout.distance));
+        let are_steps = of_steps.worth >= of_lines.worth;
+        let first = if are_steps { of_steps.first } else { of_lines.first };
+        let is_plain = places.is_empty() && first == 0;
+        let at = at.simplify();
+        let is_empty = sizes.iter().any(|&size| size < 1);
+        let runs = (!is_plain && !is_empty).then(|| self.runs(index, places, layout, are_steps, first));
+        let operand = Operand {
+            instruction,
+            element: array.element_type,
+            runs_along_steps: are_steps,
+            steps_are_adjacent: is_plain && distances(fusion, instruction, &at)[1] == 1,
+            rows_of: rows_of(fusion, instruction, &at).filter(|_| places.is_empty()),
+            at,
+            runs,
+        };
+        Ok((operand, sizes))
+    }
+
+    /// The last coordinates of a list that lie side by side in memory, one after another.
+    fn run(&self, list: &[usize], places: &[Place], distance: &[f64]) -> RunOf {
+        let Some(&last) = list.last() else { return RunOf { first: 0, worth: 0.0 } };
+        let place_of = |coordinate: usize| places.iter().find(|it| it.out == coordinate || it.window == coordinate);
+        let (mut first, mut size) = (list.len() - 1, self.sizes[last]);
+        while first > 0
+            && place_of(list[first]).is_none()
+            && place_of(list[first - 1]).is_none_or(|place| place.base_dilation == 1)
+            && distance[list[first - 1]] == distance[last] * size as f64
+            && distance[last] > 0.0
+        {
+            first -= 1;
+            size = size.saturating_mul(self.sizes[list[first]]);
+        }
+        let worth = if distance[last] == 0.0 { 0.0 } else { size as f64 / distance[last].abs() };
+        RunOf { first, worth }
+    }
+
+    /// Lines and steps by coordinates, of which the last ones from `first` on make runs.
+    fn runs(&self, index: &[Expr], places: &[Place], layout: &Layout, are_steps: bool, first: usize) -> Runs {
+        let mut point = self.constants();
+        self.place(&mut point, layout.batch, 0);
+        let mut sizes = vec![self.sizes_of(layout.batch).into_iter().product()];
+        let mut list = |list: &[usize], is_run: bool| {
+            let first = if is_run { first } else { list.len() };
+            let start = sizes.len();
+            for &coordinate in &list[..first] {
+                point[coordinate] = variable(sizes.len());
+                sizes.push(self.sizes[coordinate]);
+            }
+            if is_run {
+                self.place(&mut point, &list[first..], sizes.len());
+                sizes.push(self.sizes_of(&list[first..]).into_iter().product());
+            }
+            sizes[start..].to_vec()
+        };
+        let (lines, steps) = (list(layout.lines, !are_steps), list(layout.steps, are_steps));
+        let over = |results: Vec<Expr>| IndexingMap::from_tensor_sizes(results, &sizes, &[]).simplify();
+        let run = &(if are_steps { layout.steps } else { layout.lines })[first..];
+        let condition = |place: &Place| {
+            let moves = [(place.out, place.stride), (place.window, place.window_dilation)];
+            // Only the outermost coordinate of a run may be one of a place.
+            let along = moves.into_iter().find(|(coordinate, _)| run.first() == Some(coordinate)).map(|(_, by)| {
+                let after = self.sizes_of(&run[1..]).into_iter().product();
+                Along { by, after }
+            });
+            let at = over(vec![place.at.substitute(&point, &[], &[])]);
+            Condition { place: at, extent: place.extent, dilation: place.base_dilation, along }
+        };
+        let conditions = places.iter().map(condition).collect();
+        let at = over(index.iter().map(|expr| expr.substitute(&point, &[], &[])).collect());
+        Runs { lines, steps, are_steps, at, conditions }
+    }
+}
+
+/// Which coordinates of a list make a run, and how much is copied together.
+struct RunOf {
+    first: usize,
+    worth: f64,
+}
