@@ -3,7 +3,7 @@
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction};
-use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, delinearize};
+use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
 use crate::operand::{Operand, distances, rows_of};
 use crate::problem::{Form, Side};
@@ -15,41 +15,47 @@ const MOST_EXTENT: i64 = 1 << 31;
 const POSITIONS_OF_IMAGE: i64 = 16;
 
 /// Coordinates of a product, as numbers of variables.
-const GROUP: usize = 0;
-const IMAGE: usize = 1;
-const FEATURE: usize = 2;
-const CHANNEL: usize = 3;
-const fn out(dim: usize) -> usize {
+pub const GROUP: usize = 0;
+pub const IMAGE: usize = 1;
+pub const FEATURE: usize = 2;
+pub const CHANNEL: usize = 3;
+pub const fn out(dim: usize) -> usize {
     4 + 2 * dim
 }
-const fn place(dim: usize) -> usize {
+pub const fn place(dim: usize) -> usize {
     5 + 2 * dim
 }
 
-fn variable(coordinate: usize) -> Expr {
+pub fn variable(coordinate: usize) -> Expr {
     Expr::dim(coordinate as u32)
 }
 
-/// A place of the input, from the coordinates: `out * stride + place * dilation - padding`.
-struct Place {
-    at: Expr,
-    out: usize,
-    stride: i64,
-    window: usize,
-    window_dilation: i64,
-    extent: i64,
-    base_dilation: i64,
+/// A place of the input, from the coordinates: `out * stride + window * dilation - padding`.
+#[derive(Debug)]
+pub struct Place {
+    pub at: Expr,
+    /// The input's dimension.
+    pub input: usize,
+    pub out: usize,
+    pub stride: i64,
+    pub window: usize,
+    pub window_dilation: i64,
+    pub extent: i64,
+    pub base_dilation: i64,
+    /// Whether it is in the input, whatever the coordinates.
+    pub is_always_there: bool,
 }
 
 /// Sizes of the coordinates, and where they lead.
-struct Geometry {
-    sizes: Vec<i64>,
+#[derive(Debug)]
+pub struct Geometry {
+    pub sizes: Vec<i64>,
     /// Indices of input, kernel and result.
-    input: Vec<Expr>,
-    kernel: Vec<Expr>,
-    result: Vec<Expr>,
-    /// Places that are not always in the input.
-    places: Vec<Place>,
+    pub input: Vec<Expr>,
+    pub kernel: Vec<Expr>,
+    pub result: Vec<Expr>,
+    /// One for each dimension of the window.
+    pub places: Vec<Place>,
 }
 
 /// What an operand's batches, lines and steps stand for, outermost first, and how far apart neighbours are in memory.
@@ -94,29 +100,30 @@ pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Resu
         batch.push(lines.remove(0));
     }
     let layout = Layout { batch: &batch, lines: &lines, steps: &steps, distance: &distance };
-    let left = geometry.side(fusion, input, &geometry.input, &geometry.places, &layout)?;
+    let places: Vec<&Place> = geometry.places.iter().filter(|place| !place.is_always_there).collect();
+    let left = geometry.side(fusion, input, &geometry.input, &places, &layout)?;
     let distance = geometry.distances(fusion, kernel, &geometry.kernel)?;
     let layout = Layout { lines: &[FEATURE], distance: &distance, ..layout };
     let right = geometry.side(fusion, kernel, &geometry.kernel, &[], &layout)?;
     let ([batches, rows, _], [_, columns, _]) = (left.1, right.1);
     let mut point = geometry.constants();
-    geometry.place(&mut point, &batch, 0);
-    geometry.place(&mut point, &lines, 1);
-    geometry.place(&mut point, &[FEATURE], 2);
+    geometry.set(&mut point, &batch, 0);
+    geometry.set(&mut point, &lines, 1);
+    geometry.set(&mut point, &[FEATURE], 2);
     let result = geometry.result.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
     let result = IndexingMap::from_tensor_sizes(result, &[batches, rows, columns], &[]).simplify();
     Ok(Form { sides: [left, right], result })
 }
 
 /// Whether output positions lie side by side in the result, not output features.
-fn is_written_by_positions(instruction: &Instruction, attributes: &ConvolutionAttrs) -> bool {
+pub fn is_written_by_positions(instruction: &Instruction, attributes: &ConvolutionAttrs) -> bool {
     let Some(result) = instruction.shape.as_array() else { return false };
     let last = (0..result.rank()).rev().find(|&dim| result.dims[dim] > 1);
     last.is_some_and(|dim| attributes.dims.output_spatial.contains(&(dim as i64)))
 }
 
 impl Geometry {
-    fn new(fusion: &Fusion, instruction: &Instruction, attributes: &ConvolutionAttrs) -> Result<Geometry, Decline> {
+    pub fn new(fusion: &Fusion, instruction: &Instruction, attributes: &ConvolutionAttrs) -> Result<Geometry, Decline> {
         let computation = fusion.computation();
         let array = |shape: Option<&ArrayShape>| {
             shape.cloned().ok_or_else(|| Decline::at(instruction, "it is not made of arrays"))
@@ -149,24 +156,25 @@ impl Geometry {
             }
             let position = variable(out(number)) * window.stride + variable(place(number)) * window.window_dilation
                 - window.padding_low;
-            geometry.input[dims.input_spatial[number] as usize] = position.clone().floor_div(window.base_dilation);
+            let input = dims.input_spatial[number] as usize;
+            geometry.input[input] = position.clone().floor_div(window.base_dilation);
             let at_place = variable(place(number));
             let at_place = if window.reversal { Expr::constant(window.size - 1) - at_place } else { at_place };
             geometry.kernel[dims.kernel_spatial[number] as usize] = at_place;
             geometry.result[dims.output_spatial[number] as usize] = variable(out(number));
             let is_always_there =
                 window.padding_low <= 0 && last - window.padding_low < extent && window.base_dilation == 1;
-            if !is_always_there {
-                geometry.places.push(Place {
-                    at: position,
-                    out: out(number),
-                    stride: window.stride,
-                    window: place(number),
-                    window_dilation: window.window_dilation,
-                    extent,
-                    base_dilation: window.base_dilation,
-                });
-            }
+            geometry.places.push(Place {
+                at: position,
+                input,
+                out: out(number),
+                stride: window.stride,
+                window: place(number),
+                window_dilation: window.window_dilation,
+                extent,
+                base_dilation: window.base_dilation,
+                is_always_there,
+            });
         }
         let of_group = |size: i64, inside: usize| variable(GROUP) * size + variable(inside);
         let is_by_batch = attributes.batch_group_count > 1;
@@ -185,7 +193,7 @@ impl Geometry {
     }
 
     /// How far apart in memory elements are that are one apart in each coordinate.
-    fn distances(&self, fusion: &Fusion, operand: InstrId, index: &[Expr]) -> Result<Vec<f64>, Decline> {
+    pub fn distances(&self, fusion: &Fusion, operand: InstrId, index: &[Expr]) -> Result<Vec<f64>, Decline> {
         let instruction = fusion.computation().instruction(operand);
         let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
         let mut strides = Vec::new();
@@ -197,7 +205,7 @@ impl Geometry {
         }
         let origin = vec![0i64; self.sizes.len()];
         // A multiple of all dilations, so that a quotient is what it is on average.
-        let dilation = self.places.iter().fold(1i64, |all, place| all.saturating_mul(place.base_dilation)).min(1 << 20);
+        let dilation = self.places.iter().fold(1i64, |all, place| all.saturating_mul(place.base_dilation)).min(1 << 30);
         let moved = |coordinate: usize| {
             let mut to = origin.clone();
             to[coordinate] = dilation;
@@ -211,16 +219,16 @@ impl Geometry {
     }
 
     /// Coordinates without any variable.
-    fn constants(&self) -> Vec<Expr> {
+    pub fn constants(&self) -> Vec<Expr> {
         vec![Expr::constant(0); self.sizes.len()]
     }
 
-    fn sizes_of(&self, coordinates: &[usize]) -> Vec<i64> {
+    pub fn sizes_of(&self, coordinates: &[usize]) -> Vec<i64> {
         coordinates.iter().map(|&coordinate| self.sizes[coordinate]).collect()
     }
 
     /// Sets coordinates to those of the position that a variable is.
-    fn place(&self, point: &mut [Expr], coordinates: &[usize], number: usize) {
+    pub fn set(&self, point: &mut [Expr], coordinates: &[usize], number: usize) {
         let parts = delinearize(&variable(number), &self.sizes_of(coordinates));
         for (&coordinate, part) in coordinates.iter().zip(parts) {
             point[coordinate] = part;
@@ -232,33 +240,19 @@ impl Geometry {
         fusion: &Fusion,
         instruction: InstrId,
         index: &[Expr],
-        places: &[Place],
+        places: &[&Place],
         layout: &Layout,
     ) -> Result<Side, Decline> {
         let of = fusion.computation().instruction(instruction);
         let array = of.shape.as_array().ok_or_else(|| Decline::at(of, "it is no array"))?;
         let roles = [layout.batch, layout.lines, layout.steps];
         let sizes = roles.map(|role| self.sizes_of(role).into_iter().fold(1, i64::saturating_mul));
-        let mut point = self.constants();
-        for (number, role) in roles.into_iter().enumerate() {
-            self.place(&mut point, role, number);
-        }
-        let results = index.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
-        let mut at = IndexingMap::from_tensor_sizes(results, &sizes, &[]);
-        for place in places {
-            let position = place.at.substitute(&point, &[], &[]);
-            at.constraints.push(Constraint::new(position.clone(), Interval::from_size(place.extent)));
-            if place.base_dilation > 1 {
-                at.constraints.push(Constraint::new(position.modulo(place.base_dilation), Interval::point(0)));
-            }
-        }
         let [of_lines, of_steps] = [layout.lines, layout.steps].map(|list| self.run(list, places, layout.distance));
         let are_steps = of_steps.worth >= of_lines.worth;
         let first = if are_steps { of_steps.first } else { of_lines.first };
         let is_plain = places.is_empty() && first == 0;
-        let at = at.simplify();
-        let is_empty = sizes.iter().any(|&size| size < 1);
-        let runs = (!is_plain && !is_empty).then(|| self.runs(index, places, layout, are_steps, first));
+        let runs = self.runs(index, places, layout, are_steps, first);
+        let at = runs.over_lines_and_steps();
         let operand = Operand {
             instruction,
             element: array.element_type,
@@ -266,13 +260,13 @@ impl Geometry {
             steps_are_adjacent: is_plain && distances(fusion, instruction, &at)[1] == 1,
             rows_of: rows_of(fusion, instruction, &at).filter(|_| places.is_empty()),
             at,
-            runs,
+            runs: (!is_plain).then_some(runs),
         };
         Ok((operand, sizes))
     }
 
     /// The last coordinates of a list that lie side by side in memory, one after another.
-    fn run(&self, list: &[usize], places: &[Place], distance: &[f64]) -> RunOf {
+    fn run(&self, list: &[usize], places: &[&Place], distance: &[f64]) -> RunOf {
         let Some(&last) = list.last() else { return RunOf { first: 0, worth: 0.0 } };
         let place_of = |coordinate: usize| places.iter().find(|it| it.out == coordinate || it.window == coordinate);
         let (mut first, mut size) = (list.len() - 1, self.sizes[last]);
@@ -290,9 +284,9 @@ impl Geometry {
     }
 
     /// Lines and steps by coordinates, of which the last ones from `first` on make runs.
-    fn runs(&self, index: &[Expr], places: &[Place], layout: &Layout, are_steps: bool, first: usize) -> Runs {
+    fn runs(&self, index: &[Expr], places: &[&Place], layout: &Layout, are_steps: bool, first: usize) -> Runs {
         let mut point = self.constants();
-        self.place(&mut point, layout.batch, 0);
+        self.set(&mut point, layout.batch, 0);
         let mut sizes = vec![self.sizes_of(layout.batch).into_iter().product()];
         let mut list = |list: &[usize], is_run: bool| {
             let first = if is_run { first } else { list.len() };
@@ -302,7 +296,7 @@ impl Geometry {
                 sizes.push(self.sizes[coordinate]);
             }
             if is_run {
-                self.place(&mut point, &list[first..], sizes.len());
+                self.set(&mut point, &list[first..], sizes.len());
                 sizes.push(self.sizes_of(&list[first..]).into_iter().product());
             }
             sizes[start..].to_vec()
@@ -310,7 +304,7 @@ impl Geometry {
         let (lines, steps) = (list(layout.lines, !are_steps), list(layout.steps, are_steps));
         let over = |results: Vec<Expr>| IndexingMap::from_tensor_sizes(results, &sizes, &[]).simplify();
         let run = &(if are_steps { layout.steps } else { layout.lines })[first..];
-        let condition = |place: &Place| {
+        let condition = |place: &&Place| {
             let moves = [(place.out, place.stride), (place.window, place.window_dilation)];
             // Only the outermost coordinate of a run may be one of a place.
             let along = moves.into_iter().find(|(coordinate, _)| run.first() == Some(coordinate)).map(|(_, by)| {

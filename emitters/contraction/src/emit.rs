@@ -383,7 +383,7 @@ impl Block<'_> {
 }
 
 /// Every element of a tensor one value.
-fn filled(b: &mut FunctionBuilder, tensor: Value, value: Value) -> Value {
+pub fn filled(b: &mut FunctionBuilder, tensor: Value, value: Value) -> Value {
     let dims = b.type_of(tensor).dims().to_vec();
     let outer: i64 = dims[..dims.len() - 1].iter().product();
     let map = IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), &dims[..dims.len() - 1]), &[outer], &[]);

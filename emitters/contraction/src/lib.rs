@@ -12,6 +12,7 @@
 //! pack.rs      copies of the operands in the order in which they are multiplied
 //! runs.rs      copies of operands whose elements are elsewhere than their lines and steps, or not there
 //! multiply.rs  the loop in registers
+//! depthwise    convolutions whose groups have few features: sums of products of neighbours, without packing
 //! ```
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ mod bid;
 mod claim;
 mod convert;
 mod convolution;
+mod depthwise;
 mod emit;
 mod multiply;
 mod operand;
@@ -32,6 +34,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 use fusebox_core::hlo::Opcode;
 
+use crate::depthwise::Depthwise;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
 
@@ -39,6 +42,7 @@ fusebox_core::emitters! {
     kind: "contraction",
     heroes: [Opcode::Dot, Opcode::Convolution] => claim::claim,
     "contraction" => Tiled,
+    "depthwise" => Depthwise,
 }
 
 /// Tiles of the result, each over all steps.

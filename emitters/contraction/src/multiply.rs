@@ -90,7 +90,7 @@ pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, sums:
 }
 
 /// `a * b + sum`, rounded once where it is rounded.
-fn add_product(b: &mut FunctionBuilder, left: Value, right: Value, sum: Value) -> Value {
+pub fn add_product(b: &mut FunctionBuilder, left: Value, right: Value, sum: Value) -> Value {
     match b.type_of(sum).element() {
         Scalar::Float(_) => b.fma(left, right, sum),
         _ => {

@@ -58,7 +58,14 @@ impl Source<'_> {
     }
 
     /// Steps of one line of the part, to `tensor[place…, step]`.
-    fn copy_line(&self, b: &mut FunctionBuilder, part: &Part, line: Value, tensor: Value, place: &[Value]) -> Value {
+    pub fn copy_line(
+        &self,
+        b: &mut FunctionBuilder,
+        part: &Part,
+        line: Value,
+        tensor: Value,
+        place: &[Value],
+    ) -> Value {
         if let Some(runs) = &self.operand.runs {
             let line = b.addi(part.line, line);
             return self.copy_runs_of_steps(b, runs, part, line, tensor, place);

@@ -9,9 +9,9 @@ use crate::operand::{Operand, Roles, distances, distances_in, rows_of};
 use crate::{convert, convolution};
 
 /// More points than any processor visits; below it, no count overflows.
-const MOST_POINTS: i64 = 1 << 48;
+pub const MOST_POINTS: i64 = 1 << 48;
 /// Products in all below which a loop over the elements of the result takes as long.
-const LEAST_PRODUCTS: i64 = 1 << 11;
+pub const LEAST_PRODUCTS: i64 = 1 << 11;
 /// Products of an element below which packing costs more than it saves.
 const LEAST_STEPS: i64 = 4;
 
@@ -108,19 +108,7 @@ impl Analysis for Problem {
         let [(left, [batch, rows, steps]), (right, [_, columns, _])] =
             if is_turned { [right, left] } else { [left, right] };
         let sizes = Sizes { batch, rows, columns, steps };
-        let result = element_type(computation, dot)?;
-        let sum = match accumulation_type(left.element, right.element, result) {
-            // Sums of narrow integers are those of wide ones, cut off.
-            narrow if narrow.is_integer() && narrow.bits() < 32 => ElementType::S32,
-            sum => sum,
-        };
-        let ways = [(left.element, sum), (right.element, sum), (sum, result)];
-        if let Some((from, to)) = ways.into_iter().find(|&(from, to)| !convert::is_possible(from, to)) {
-            return Err(Decline::at(instruction, format!("{from} as {to} is not converted while packing")));
-        }
-        if sum == ElementType::Pred || sum.is_complex() {
-            return Err(Decline::at(instruction, format!("products of {sum} are not multiplied as vectors")));
-        }
+        let (sum, result, _) = sum_type(computation, dot)?;
         let roots = roots(outputs, &of_dot)?;
         let is_byte = |operand: &Operand| operand.element.is_integer() && operand.element.bits() <= 8;
         let factor = match is_byte(&left) && is_byte(&right) && sum == ElementType::S32 {
@@ -131,8 +119,35 @@ impl Analysis for Problem {
     }
 }
 
+/// The type in which products are made and summed, the result's, and the operands'.
+///
+/// # Errors
+/// If an operand is not converted to it, or it is not multiplied as vectors.
+pub fn sum_type(
+    computation: &Computation,
+    dot: InstrId,
+) -> Result<(ElementType, ElementType, [ElementType; 2]), Decline> {
+    let instruction = computation.instruction(dot);
+    let result = element_type(computation, dot)?;
+    let left = element_type(computation, instruction.operands[0])?;
+    let right = element_type(computation, instruction.operands[1])?;
+    let sum = match accumulation_type(left, right, result) {
+        // Sums of narrow integers are those of wide ones, cut off.
+        narrow if narrow.is_integer() && narrow.bits() < 32 => ElementType::S32,
+        sum => sum,
+    };
+    let ways = [(left, sum), (right, sum), (sum, result)];
+    if let Some((from, to)) = ways.into_iter().find(|&(from, to)| !convert::is_possible(from, to)) {
+        return Err(Decline::at(instruction, format!("{from} as {to} is not converted while packing")));
+    }
+    if sum == ElementType::Pred || sum.is_complex() {
+        return Err(Decline::at(instruction, format!("products of {sum} are not multiplied as vectors")));
+    }
+    Ok((sum, result, [left, right]))
+}
+
 /// The only dot or convolution.
-fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
+pub fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
     let is_product = |id: &InstrId| matches!(computation.instruction(*id).op, Op::Dot(_) | Op::Convolution(_));
     let mut products = computation.ids().filter(is_product);
     let first = products.next().ok_or_else(|| Decline::new("there is no dot and no convolution"))?;
@@ -143,7 +158,7 @@ fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
 }
 
 /// Operands are computed for every tile that reads them, and the rest of the epilogue once for every element.
-fn check_prologue(computation: &Computation, dot: InstrId) -> Result<(), Decline> {
+pub fn check_prologue(computation: &Computation, dot: InstrId) -> Result<(), Decline> {
     let others = computation.ids().filter(|&id| id != dot);
     match others.map(|id| computation.instruction(id)).find(|instruction| is_heavy(&instruction.op)) {
         Some(other) => Err(Decline::at(other, "it would be computed again for every element that needs it")),
@@ -200,14 +215,14 @@ fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<Form, Decl
 }
 
 /// A result of the fusion: its dimensions, and from the dot's index to its own.
-struct Output {
+pub struct Output {
     instruction: InstrId,
     dims: Vec<i64>,
     of_dot: IndexingMap,
 }
 
 /// The results, each of whose elements comes from one of the dot's, and the other way round.
-fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
+pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
     let computation = fusion.computation();
     let output = |&root: &InstrId| {
         let instruction = computation.instruction(root);
@@ -251,7 +266,7 @@ fn is_turned(result: &IndexingMap, outputs: &[Output]) -> bool {
 }
 
 /// The results by dimensions and places.
-fn roots(outputs: Vec<Output>, of_dot: &IndexingMap) -> Result<Vec<Roots>, Decline> {
+pub fn roots(outputs: Vec<Output>, of_dot: &IndexingMap) -> Result<Vec<Roots>, Decline> {
     let mut groups: Vec<(Vec<i64>, Roots)> = Vec::new();
     for (number, output) in outputs.into_iter().enumerate() {
         let at =

@@ -3,7 +3,7 @@
 //! or from where to where, is decided once for a run.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type, Value};
-use fusebox_core::indexing::{Expr, IndexingMap, ceil_div, delinearize};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div, delinearize};
 
 use crate::pack::{Part, Source, each};
 
@@ -50,6 +50,26 @@ struct Stretch {
 }
 
 impl Runs {
+    /// `(batch, line, step)` to the operand's index, constrained to where there are elements.
+    pub fn over_lines_and_steps(&self) -> IndexingMap {
+        let point =
+            [vec![Expr::dim(0)], delinearize(&Expr::dim(1), &self.lines), delinearize(&Expr::dim(2), &self.steps)]
+                .concat();
+        let of_point = |expr: &Expr| expr.substitute(&point, &[], &[]);
+        let count = |sizes: &[i64]| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
+        let batches = self.at.dims.first().map_or(1, |batch| batch.bounds.size() as i64);
+        let sizes = [batches, count(&self.lines), count(&self.steps)];
+        let mut map = IndexingMap::from_tensor_sizes(self.at.results.iter().map(of_point).collect(), &sizes, &[]);
+        for condition in &self.conditions {
+            let place = condition.place.results.first().map_or_else(|| Expr::constant(0), of_point);
+            map.constraints.push(Constraint::new(place.clone(), Interval::from_size(condition.extent)));
+            if condition.dilation > 1 {
+                map.constraints.push(Constraint::new(place.modulo(condition.dilation), Interval::point(0)));
+            }
+        }
+        map.simplify()
+    }
+
     fn run_size(&self) -> i64 {
         let sizes = if self.are_steps { &self.steps } else { &self.lines };
         sizes.last().copied().unwrap_or(1)

@@ -387,10 +387,15 @@ impl Tiles {
 
     /// Products, as many in a vector as the type of the sums allows and two vectors at a time; packing.
     fn work(&self) -> Work {
+        let Sizes { batch, rows, columns, steps } = self.sizes;
+        // Register tiles that stick out are multiplied too.
+        let multiplied = (batch * steps) as f64
+            * (ceil_div(rows, self.height) * self.height) as f64
+            * (ceil_div(columns, self.width()) * self.width()) as f64;
         let packed = self.tiles() as f64 * (self.tile_m + self.tile_n) as f64 * self.sizes.steps as f64;
         let unpacked = self.left == LeftForm::InPlace || self.is_unpacked;
         Work {
-            additions: self.products() as f64 / self.lanes as f64 / 2.0,
+            additions: multiplied / self.lanes as f64 / 2.0,
             tile_bytes: if unpacked { 0.0 } else { packed * self.bytes as f64 },
             ..Work::default()
         }

@@ -293,6 +293,70 @@ fn convolutions_that_nobody_wrote() {
     let first = setting("FUSEBOX_CONVOLUTION_SEED", 1);
     let count = setting("FUSEBOX_CONVOLUTIONS", 60);
     let made = (first..first + count).map(|seed| exact(&random(seed)));
-    let taken = made.filter(|made| made[0].emitters == ["contraction"]).count();
+    let taken = made.filter(|made| made[0].emitters != ["loop"]).count();
     assert!(taken as u64 * 3 > count, "it takes {taken} of {count}");
+}
+
+#[test]
+fn depthwise() {
+    for (input, kernel, result, attributes) in [
+        // Channels last and first, with a stride, of several features each, of several channels; gradients; longer than a row.
+        (
+            "f32[2,9,14,20]",
+            "f32[3,3,1,20]",
+            "f32[2,9,14,20]",
+            "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=20",
+        ),
+        (
+            "f32[2,20,9,14]",
+            "f32[20,1,3,3]",
+            "f32[2,20,9,14]",
+            "window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, feature_group_count=20",
+        ),
+        (
+            "f32[2,9,14,20]",
+            "f32[3,3,1,20]",
+            "f32[2,5,7,20]",
+            "window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=20",
+        ),
+        (
+            "f32[2,20,9,14]",
+            "f32[20,1,3,3]",
+            "f32[2,20,5,7]",
+            "window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, feature_group_count=20",
+        ),
+        (
+            "f32[2,9,14,20]",
+            "f32[3,3,1,40]",
+            "f32[2,9,14,40]",
+            "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=20",
+        ),
+        (
+            "f32[2,9,7,20]",
+            "f32[3,3,1,20]",
+            "f32[2,18,14,20]",
+            "window={size=3x3 pad=1_2x1_2 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01io->b01f, feature_group_count=20",
+        ),
+        (
+            "f32[2,9,14,20]",
+            "f32[2,9,14,20]",
+            "f32[3,3,1,20]",
+            "window={size=9x14 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf, batch_group_count=20",
+        ),
+        (
+            "f32[2,3000,7]",
+            "f32[4,1,7]",
+            "f32[2,3000,7]",
+            "window={size=4 pad=3_0}, dim_labels=b0f_0io->b0f, feature_group_count=7",
+        ),
+        (
+            "bf16[1,60,70,1]",
+            "f32[5,5,1,1]",
+            "f32[1,60,70,1]",
+            "window={size=5x5 pad=2_2x2_2}, dim_labels=b01f_01io->b01f",
+        ),
+    ] {
+        let text = convolution(input, kernel, result, attributes);
+        assert_eq!(makers(&exact(&text)), ["depthwise", "depthwise"], "{text}");
+    }
 }
