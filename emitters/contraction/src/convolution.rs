@@ -59,11 +59,11 @@ pub struct Geometry {
 }
 
 /// What an operand's batches, lines and steps stand for, outermost first, and how far apart neighbours are in memory.
-struct Layout<'a> {
-    batch: &'a [usize],
-    lines: &'a [usize],
-    steps: &'a [usize],
-    distance: &'a [f64],
+pub struct Layout<'a> {
+    pub batch: &'a [usize],
+    pub lines: &'a [usize],
+    pub steps: &'a [usize],
+    pub distance: &'a [f64],
 }
 
 /// The product.
@@ -235,7 +235,7 @@ impl Geometry {
         }
     }
 
-    fn side(
+    pub fn side(
         &self,
         fusion: &Fusion,
         instruction: InstrId,

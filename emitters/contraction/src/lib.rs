@@ -12,6 +12,8 @@
 //! pack.rs      copies of the operands in the order in which they are multiplied
 //! runs.rs      copies of operands whose elements are elsewhere than their lines and steps, or not there
 //! multiply.rs  the loop in registers
+//! strip.rs     rows of a convolution's input, where elements under the window are read as they are
+//! direct       convolutions multiplied straight from such rows
 //! depthwise    convolutions whose groups have few features: sums of products of neighbours, without packing
 //! ```
 
@@ -22,12 +24,14 @@ mod claim;
 mod convert;
 mod convolution;
 mod depthwise;
+mod direct;
 mod emit;
 mod multiply;
 mod operand;
 mod pack;
 mod problem;
 mod runs;
+mod strip;
 mod tiles;
 
 use fusebox_core::device::DeviceDescription;
@@ -35,6 +39,7 @@ use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, Emit
 use fusebox_core::hlo::Opcode;
 
 use crate::depthwise::Depthwise;
+use crate::direct::Direct;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
 
@@ -42,6 +47,7 @@ fusebox_core::emitters! {
     kind: "contraction",
     heroes: [Opcode::Dot, Opcode::Convolution] => claim::claim,
     "contraction" => Tiled,
+    "direct-convolution" => Direct,
     "depthwise" => Depthwise,
 }
 

@@ -13,7 +13,7 @@ pub const MOST_POINTS: i64 = 1 << 48;
 /// Products in all below which a loop over the elements of the result takes as long.
 pub const LEAST_PRODUCTS: i64 = 1 << 11;
 /// Products of an element below which packing costs more than it saves.
-const LEAST_STEPS: i64 = 4;
+pub const LEAST_STEPS: i64 = 4;
 
 /// 256 times 255 times 255 is less than 2 to the 24.
 const EXACT_PRODUCTS: i64 = 256;

@@ -7,6 +7,13 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div, 
 
 use crate::pack::{Part, Source, each};
 
+/// Elements of a run that are copied together where not all of it is there.
+const TOGETHER: i64 = 16;
+
+/// [Additions](fusebox_core::cost) in the time that a run takes to be begun, and a piece of one.
+const PER_RUN: f64 = 40.0;
+const PER_PIECE: f64 = 8.0;
+
 /// What lines and steps of an operand stand for.
 #[derive(Debug)]
 pub struct Runs {
@@ -73,6 +80,14 @@ impl Runs {
     fn run_size(&self) -> i64 {
         let sizes = if self.are_steps { &self.steps } else { &self.lines };
         sizes.last().copied().unwrap_or(1)
+    }
+
+    /// [Additions](fusebox_core::cost) in the time that copying so many elements takes beside the elements themselves, where so
+    /// many lie side by side in what is copied to.
+    pub fn overhead(&self, elements: f64, together: i64) -> f64 {
+        let run = self.run_size();
+        let pieces = if self.are_steps { 0.0 } else { elements / common_divisor(together, run) as f64 };
+        elements / run as f64 * PER_RUN + pieces * PER_PIECE
     }
 
     /// The largest number of steps up to `most` that cuts no run into uneven pieces; `most` if there is none to speak of.
@@ -205,12 +220,30 @@ impl Source<'_> {
             let low = b.minsi(low, end);
             let high = b.minsi(high, end);
             let high = b.maxsi(high, low);
-            [(begin, low, false), (low, high, true), (high, end, false)].into_iter().fold(tensor, |tensor, part| {
-                let (from, to, is_there) = part;
+            let one_by_one = |b: &mut FunctionBuilder, from: Value, to: Value, is_there: bool, tensor: Value| {
                 b.scf_for(from, to, one, &[tensor], |b, position, tensor| {
                     vec![copy(b, [position, zero], is_there, tensor[0])]
                 })[0]
-            })
+            };
+            let tensor = one_by_one(b, begin, low, false, tensor);
+            let together = b.index(TOGETHER);
+            let last = b.subi(high, together);
+            let is_long = b.cmpi(IntPredicate::Sge, last, low);
+            // The last ones end where all of them do: some are copied twice, but none by itself.
+            let tensor = b.scf_if(
+                is_long,
+                &types,
+                |b| {
+                    let some = |b: &mut FunctionBuilder, from: Value, tensor: Value| {
+                        each(b, together, tensor, |b, i, tensor| copy(b, [from, i], true, tensor))
+                    };
+                    let copied =
+                        b.scf_for(low, last, together, &[tensor], |b, from, tensor| vec![some(b, from, tensor[0])]);
+                    vec![some(b, last, copied[0])]
+                },
+                |b| vec![one_by_one(b, low, high, true, tensor)],
+            )[0];
+            one_by_one(b, high, end, false, tensor)
         };
         let is_within = |b: &mut FunctionBuilder, begin: Value, end: Value| {
             let is_before = b.cmpi(IntPredicate::Sle, low, begin);

@@ -348,7 +348,7 @@ impl Tiles {
         Plan {
             shared_bytes: self.shared_bytes() as u32,
             visits: self.visits(problem),
-            work: self.work(),
+            work: self.work(problem),
             configuration: self.configuration(),
             alternatives: self.alternatives(problem, device),
             notes: vec![format!(
@@ -386,7 +386,7 @@ impl Tiles {
     }
 
     /// Products, as many in a vector as the type of the sums allows and two vectors at a time; packing.
-    fn work(&self) -> Work {
+    fn work(&self, problem: &Problem) -> Work {
         let Sizes { batch, rows, columns, steps } = self.sizes;
         // Register tiles that stick out are multiplied too.
         let multiplied = (batch * steps) as f64
@@ -394,8 +394,13 @@ impl Tiles {
             * (ceil_div(columns, self.width()) * self.width()) as f64;
         let packed = self.tiles() as f64 * (self.tile_m + self.tile_n) as f64 * self.sizes.steps as f64;
         let unpacked = self.left == LeftForm::InPlace || self.is_unpacked;
+        let sides = problem.operands.iter().zip([(self.tile_m, self.height), (self.tile_n, self.width())]);
+        let runs = sides.filter_map(|(operand, (lines, together))| {
+            let copied = self.tiles() as f64 * lines as f64 * steps as f64;
+            operand.runs.as_ref().map(|runs| runs.overhead(copied, together))
+        });
         Work {
-            additions: multiplied / self.lanes as f64 / 2.0,
+            additions: multiplied / self.lanes as f64 / 2.0 + runs.sum::<f64>(),
             tile_bytes: if unpacked { 0.0 } else { packed * self.bytes as f64 },
             ..Work::default()
         }

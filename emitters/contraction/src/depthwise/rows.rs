@@ -11,10 +11,10 @@ use fusebox_core::emitter::{Decline, LaunchDimensions, OutputPlan, Plan, Visit, 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
-use crate::convolution::{FEATURE, GROUP, out, place, variable};
+use crate::convolution::{FEATURE, GROUP, place};
 use crate::operand::Operand;
 use crate::problem::Roots;
-use crate::runs::{Along, Condition, Runs};
+use crate::strip::{Row, Strip};
 
 /// Bytes of the input's rows, which are read once for each place of the window: they stay in a near cache.
 const ROW_BYTES: i64 = 16 << 10;
@@ -105,66 +105,34 @@ impl Rows {
     pub fn input(&self, problem: &Problem) -> Operand {
         let (geometry, distance) = (&problem.geometry, &problem.distance);
         let axis = &geometry.places[problem.axis];
-        let mut point = geometry.constants();
-        let mut sizes = vec![1];
-        let next = |size: i64, sizes: &mut Vec<i64>| {
-            sizes.push(size);
-            variable(sizes.len() - 1)
-        };
-        for (&coordinate, &size) in problem.of_row.iter().zip(&self.tasks) {
-            point[coordinate] = next(size, &mut sizes);
-        }
+        let mut strip = Strip::new(geometry, problem.axis, 1);
+        problem.of_row.iter().for_each(|&coordinate| strip.set(coordinate));
         let [stretches, parts] = [self.tasks[problem.of_row.len()], self.tasks[problem.of_row.len() + 1]];
-        let (stretch, part) = (next(stretches, &mut sizes), next(parts, &mut sizes));
-        let lines = sizes[1..].to_vec();
-        for &coordinate in &problem.outer_steps {
-            point[coordinate] = next(geometry.sizes[coordinate], &mut sizes);
-        }
+        let (stretch, part) = (strip.variable(stretches), strip.variable(parts));
+        strip.begin_steps();
+        problem.outer_steps.iter().for_each(|&coordinate| strip.set(coordinate));
         // Places and features lie side by side where features do and every feature has a channel of its own.
         let apart = distance[place(problem.axis)] / axis.window_dilation as f64;
-        let of_feature = distance[GROUP];
         let is_one = self.features == 1
             || geometry.sizes[FEATURE] == 1
-                && of_feature > 0.0
-                && apart == of_feature * self.features as f64
+                && distance[GROUP] > 0.0
+                && apart == distance[GROUP] * self.features as f64
                 && axis.base_dilation == 1;
         let (at, feature) = match is_one {
             true => {
-                let run = next(self.places * self.features, &mut sizes);
+                let run = strip.variable(self.row_size());
                 (run.clone().floor_div(self.features), run.modulo(self.features))
             }
-            false => (next(self.places, &mut sizes), next(self.features, &mut sizes)),
+            false => (strip.variable(self.places), strip.variable(self.features)),
         };
-        let steps = sizes[1 + lines.len()..].to_vec();
-        problem.with_feature(&mut point, &(part * self.features + feature));
-        point[out(problem.axis)] = stretch * self.positions;
-        let mut index: Vec<Expr> = geometry.input.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
-        let over = |results: Vec<Expr>| IndexingMap::from_tensor_sizes(results, &sizes, &[]).simplify();
-        let mut conditions = Vec::new();
-        for (number, it) in geometry.places.iter().enumerate() {
-            let is_axis = number == problem.axis;
-            let mut position = it.at.substitute(&point, &[], &[]);
-            if is_axis {
-                position = position + at.clone();
-                index[it.input] = position.clone().floor_div(it.base_dilation);
-            }
-            if it.is_always_there && !(is_axis && stretches * self.positions > problem.positions()) {
-                continue;
-            }
-            let along = (is_axis && is_one).then_some(Along { by: 1, after: self.features });
-            let place = over(vec![position]);
-            conditions.push(Condition { place, extent: it.extent, dilation: it.base_dilation, along });
-        }
-        let runs = Runs { lines, steps, are_steps: true, at: over(index), conditions };
-        Operand {
-            instruction: problem.operands[0],
-            element: problem.elements[0],
-            at: runs.over_lines_and_steps(),
-            runs_along_steps: true,
-            steps_are_adjacent: false,
-            rows_of: None,
-            runs: Some(runs),
-        }
+        problem.with_feature(&mut strip.point, &(part * self.features + feature));
+        let row = Row {
+            first: stretch * self.positions,
+            place: at,
+            inner: is_one.then_some(self.features),
+            may_stick_out: stretches * self.positions > problem.positions(),
+        };
+        strip.finish(&row, problem.operands[0], problem.elements[0])
     }
 
     /// All tasks.
@@ -250,8 +218,9 @@ impl Rows {
         // Neighbours that are not side by side are read one by one.
         let reads = if problem.along_features || stride == 1 { 1.0 } else { self.lanes as f64 };
         let copied = (self.count() * problem.rows() * self.row_size()) as f64;
+        let begun = self.input(problem).runs.map_or(0.0, |runs| runs.overhead(copied, 1));
         Work {
-            additions: self.count() as f64 * down * across * steps * reads / self.lanes as f64,
+            additions: begun + self.count() as f64 * down * across * steps * reads / self.lanes as f64,
             tile_bytes: copied * self.bytes as f64,
             ..Work::default()
         }
