@@ -2,13 +2,15 @@
 //! places of the window with input features. Groups are batches.
 
 use fusebox_core::emitter::{Decline, Fusion};
-use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction};
-use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
+use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction, WindowDim};
+use fusebox_core::indexing::{Expr, IndexingMap, ceil_div, delinearize};
 
 use crate::operand::{Operand, distances, rows_of};
 use crate::problem::{Form, Side};
 use crate::runs::{Along, Condition, Runs};
 
+/// Dilations of the input up to which output positions are told apart by what elements they meet.
+const MOST_PHASES: i64 = 16;
 /// Extents, strides, dilations and paddings up to which no place overflows.
 const MOST_EXTENT: i64 = 1 << 31;
 /// Positions of an image from which each is worth a product of its own.
@@ -24,6 +26,11 @@ pub const fn out(dim: usize) -> usize {
 }
 pub const fn place(dim: usize) -> usize {
     5 + 2 * dim
+}
+
+/// Where an output position is between dilated elements of the input, in a window of so many dimensions.
+const fn phase(rank: usize, dim: usize) -> usize {
+    4 + 2 * rank + dim
 }
 
 pub fn variable(coordinate: usize) -> Expr {
@@ -56,6 +63,10 @@ pub struct Geometry {
     pub result: Vec<Expr>,
     /// One for each dimension of the window.
     pub places: Vec<Place>,
+    /// Groups and phases: coordinates that kernel and result depend on, and that are not summed over.
+    pub batch: Vec<usize>,
+    /// Places of the kernel that are not always in it, as phases need different numbers of them.
+    pub kernel_places: Vec<Place>,
 }
 
 /// What an operand's batches, lines and steps stand for, outermost first, and how far apart neighbours are in memory.
@@ -73,7 +84,7 @@ pub struct Layout<'a> {
 pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Result<Form, Decline> {
     let computation = fusion.computation();
     let instruction = computation.instruction(id);
-    let geometry = Geometry::new(fusion, instruction, attributes)?;
+    let geometry = Geometry::new(fusion, instruction, attributes, true)?;
     if geometry.sizes[GROUP] > 1 && geometry.sizes[FEATURE] == 1 {
         return Err(Decline::at(
             instruction,
@@ -91,7 +102,7 @@ pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Resu
         list.retain(|&coordinate| geometry.sizes[coordinate] != 1);
         list.sort_by(|&a, &b| distance[b].total_cmp(&distance[a]));
     }
-    let mut batch = vec![GROUP];
+    let mut batch = geometry.batch.clone();
     let positions = lines.iter().filter(|&&it| it != IMAGE).map(|&it| geometry.sizes[it]);
     if lines.first() == Some(&IMAGE)
         && is_written_by_positions(instruction, attributes)
@@ -104,7 +115,8 @@ pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Resu
     let left = geometry.side(fusion, input, &geometry.input, &places, &layout)?;
     let distance = geometry.distances(fusion, kernel, &geometry.kernel)?;
     let layout = Layout { lines: &[FEATURE], distance: &distance, ..layout };
-    let right = geometry.side(fusion, kernel, &geometry.kernel, &[], &layout)?;
+    let places: Vec<&Place> = geometry.kernel_places.iter().collect();
+    let right = geometry.side(fusion, kernel, &geometry.kernel, &places, &layout)?;
     let ([batches, rows, _], [_, columns, _]) = (left.1, right.1);
     let mut point = geometry.constants();
     geometry.set(&mut point, &batch, 0);
@@ -122,8 +134,45 @@ pub fn is_written_by_positions(instruction: &Instruction, attributes: &Convoluti
     last.is_some_and(|dim| attributes.dims.output_spatial.contains(&(dim as i64)))
 }
 
+/// What becomes of a dimension whose elements are far apart: output positions of one phase meet them at every so many places
+/// of the window, so that they are a convolution of their own without dilation.
+struct Phases {
+    /// Their number.
+    count: i64,
+    padding: i64,
+}
+
+impl Phases {
+    /// Of windows that move by one, if each phase has as many output positions.
+    fn of(window: &WindowDim, outputs: i64) -> Option<Phases> {
+        let count = window.base_dilation;
+        let is_plain = window.stride == 1 && window.window_dilation == 1 && window.size >= count;
+        let is_even = (2..=MOST_PHASES).contains(&count) && outputs % count == 0;
+        (is_plain && is_even).then_some(Phases { count, padding: window.padding_low })
+    }
+
+    /// The first place of the window at which a phase meets an element.
+    fn first(&self, phase: Expr) -> Expr {
+        (-phase + self.padding).modulo(self.count)
+    }
+
+    /// Which element that is, of the first output position.
+    fn element(&self, phase: Expr) -> Expr {
+        (phase.clone() + self.first(phase) - self.padding).floor_div(self.count)
+    }
+}
+
 impl Geometry {
-    pub fn new(fusion: &Fusion, instruction: &Instruction, attributes: &ConvolutionAttrs) -> Result<Geometry, Decline> {
+    /// With `is_by_phases`, dilated dimensions of the input are taken apart where they can be.
+    ///
+    /// # Errors
+    /// If numbers of the window are too large.
+    pub fn new(
+        fusion: &Fusion,
+        instruction: &Instruction,
+        attributes: &ConvolutionAttrs,
+        is_by_phases: bool,
+    ) -> Result<Geometry, Decline> {
         let computation = fusion.computation();
         let array = |shape: Option<&ArrayShape>| {
             shape.cloned().ok_or_else(|| Decline::at(instruction, "it is not made of arrays"))
@@ -142,10 +191,13 @@ impl Geometry {
             result: vec![Expr::constant(0); result.rank()],
             places: Vec::new(),
             sizes: Vec::new(),
+            batch: vec![GROUP],
+            kernel_places: Vec::new(),
         };
+        let rank = attributes.window.dims.len();
+        let mut phases = vec![1; rank];
         for (number, window) in attributes.window.dims.iter().enumerate() {
             let (size, outputs) = (at(&input, dims.input_spatial[number]), at(&result, dims.output_spatial[number]));
-            sizes.extend([outputs, window.size]);
             let numbers = [size, outputs, window.size, window.stride, window.padding_low.saturating_abs()];
             let numbers = [numbers.as_slice(), &[window.window_dilation, window.base_dilation]].concat();
             let extent = (size - 1).saturating_mul(window.base_dilation).saturating_add(1).max(0);
@@ -154,14 +206,43 @@ impl Geometry {
             if numbers.iter().chain([&extent, &last]).any(|&number| number > MOST_EXTENT) {
                 return Err(Decline::at(instruction, "its window reaches farther than places are counted"));
             }
+            let input = dims.input_spatial[number] as usize;
+            let (kernel, result) = (dims.kernel_spatial[number] as usize, dims.output_spatial[number] as usize);
+            let of_kernel = |at: Expr| if window.reversal { Expr::constant(window.size - 1) - at } else { at };
+            if let Some(by_phase) = Phases::of(window, outputs).filter(|_| is_by_phases) {
+                let (count, own) = (by_phase.count, variable(phase(rank, number)));
+                phases[number] = count;
+                geometry.batch.push(phase(rank, number));
+                let places = ceil_div(window.size, count);
+                sizes.extend([outputs / count, places]);
+                let at = variable(out(number)) + variable(place(number)) + by_phase.element(own.clone());
+                geometry.input[input] = at.clone();
+                let in_kernel = by_phase.first(own.clone()) + variable(place(number)) * count;
+                geometry.kernel[kernel] = of_kernel(in_kernel.clone());
+                geometry.result[result] = variable(out(number)) * count + own;
+                let plain = |at: Expr, input: usize, window_dilation: i64, extent: i64| Place {
+                    at,
+                    input,
+                    out: out(number),
+                    stride: 1,
+                    window: place(number),
+                    window_dilation,
+                    extent,
+                    base_dilation: 1,
+                    is_always_there: false,
+                };
+                geometry.places.push(plain(at, input, 1, size));
+                if window.size % count != 0 {
+                    geometry.kernel_places.push(plain(in_kernel, kernel, count, window.size));
+                }
+                continue;
+            }
+            sizes.extend([outputs, window.size]);
             let position = variable(out(number)) * window.stride + variable(place(number)) * window.window_dilation
                 - window.padding_low;
-            let input = dims.input_spatial[number] as usize;
             geometry.input[input] = position.clone().floor_div(window.base_dilation);
-            let at_place = variable(place(number));
-            let at_place = if window.reversal { Expr::constant(window.size - 1) - at_place } else { at_place };
-            geometry.kernel[dims.kernel_spatial[number] as usize] = at_place;
-            geometry.result[dims.output_spatial[number] as usize] = variable(out(number));
+            geometry.kernel[kernel] = of_kernel(variable(place(number)));
+            geometry.result[result] = variable(out(number));
             let is_always_there =
                 window.padding_low <= 0 && last - window.padding_low < extent && window.base_dilation == 1;
             geometry.places.push(Place {
@@ -188,6 +269,7 @@ impl Geometry {
         geometry.kernel[dims.kernel_output_feature as usize] = of_group(features, FEATURE);
         geometry.result[dims.output_batch as usize] = variable(IMAGE);
         geometry.result[dims.output_feature as usize] = of_group(features, FEATURE);
+        sizes.extend(phases);
         geometry.sizes = sizes;
         Ok(geometry)
     }

@@ -123,7 +123,7 @@ impl Analysis for Problem {
             return Err(Decline::at(instruction, "it is no convolution"));
         };
         check_prologue(computation, convolution)?;
-        let geometry = Geometry::new(fusion, instruction, attributes)?;
+        let geometry = Geometry::new(fusion, instruction, attributes, false)?;
         let operands = [instruction.operands[0], instruction.operands[1]];
         let distance = geometry.distances(fusion, operands[0], &geometry.input)?;
         let spatial = 0..attributes.window.dims.len();

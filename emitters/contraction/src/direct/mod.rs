@@ -19,7 +19,7 @@ use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
 use crate::bid;
 use crate::convolution::{
-    CHANNEL, FEATURE, GROUP, Geometry, IMAGE, Layout, is_written_by_positions, out, place, variable,
+    CHANNEL, FEATURE, GROUP, Geometry, IMAGE, Layout, Place, is_written_by_positions, out, place, variable,
 };
 use crate::operand::Operand;
 use crate::problem::{
@@ -40,7 +40,7 @@ pub struct Problem {
     /// The type of sums and products.
     pub sum: ElementType,
     pub result: ElementType,
-    /// By group, coordinates of the row, position, output feature of the group.
+    /// By batch, coordinates of the row, position, output feature of the group.
     pub roots: Vec<Roots>,
     /// The dimension of the window along which a row of the input lies.
     pub axis: usize,
@@ -56,7 +56,7 @@ pub struct Problem {
     pub inner_steps: Vec<usize>,
     /// How far apart in memory elements are that are one apart in each coordinate.
     pub distance: Vec<f64>,
-    /// `(group, output feature, step)` to the kernel's elements.
+    /// `(batch, output feature of the group, step)` to the kernel's elements.
     pub kernel: Operand,
     /// Whether neighbours in the result are positions, not features.
     pub by_positions: bool,
@@ -67,8 +67,9 @@ impl Problem {
         self.geometry.sizes_of(coordinates).into_iter().fold(1, i64::saturating_mul)
     }
 
-    pub fn groups(&self) -> i64 {
-        self.geometry.sizes[GROUP]
+    /// Groups, and phases of dilated dimensions.
+    pub fn batches(&self) -> i64 {
+        self.count(&self.geometry.batch)
     }
 
     /// Output features of a group.
@@ -154,18 +155,18 @@ impl Problem {
             _ if steps < LEAST_STEPS => Err(Decline::new(format!(
                 "an element is a sum of {steps} products: packing pays from {LEAST_STEPS} on"
             ))),
-            _ if self.features() == 1 && self.groups() > 1 => {
+            _ if self.features() == 1 && self.geometry.sizes[GROUP] > 1 => {
                 Err(Decline::new("each group has one output feature: nothing that is packed is used twice"))
             }
             _ => Ok(()),
         }
     }
 
-    /// `(group, coordinates of the row…, position in it, output feature)` to the index of the result.
+    /// `(batch, coordinates of the row…, position in it, output feature)` to the index of the result.
     fn result_at(&self) -> IndexingMap {
         let mut point = self.geometry.constants();
-        let mut sizes = vec![self.groups()];
-        point[GROUP] = variable(0);
+        let mut sizes = vec![self.batches()];
+        self.geometry.set(&mut point, &self.geometry.batch, 0);
         for &coordinate in &self.of_row {
             point[coordinate] = variable(sizes.len());
             sizes.push(self.geometry.sizes[coordinate]);
@@ -187,7 +188,7 @@ impl Analysis for Problem {
             return Err(Decline::at(instruction, "it is no convolution"));
         };
         check_prologue(computation, convolution)?;
-        let geometry = Geometry::new(fusion, instruction, attributes)?;
+        let geometry = Geometry::new(fusion, instruction, attributes, true)?;
         let [input, kernel] = [instruction.operands[0], instruction.operands[1]];
         let distance = geometry.distances(fusion, input, &geometry.input)?;
         let spatial = 0..attributes.window.dims.len();
@@ -220,8 +221,9 @@ impl Analysis for Problem {
         }
         let of_kernel = geometry.distances(fusion, kernel, &geometry.kernel)?;
         let steps = [outer_steps.as_slice(), &inner_steps].concat();
-        let layout = Layout { batch: &[GROUP], lines: &[FEATURE], steps: &steps, distance: &of_kernel };
-        let (kernel, _) = geometry.side(fusion, kernel, &geometry.kernel, &[], &layout)?;
+        let layout = Layout { batch: &geometry.batch, lines: &[FEATURE], steps: &steps, distance: &of_kernel };
+        let places: Vec<&Place> = geometry.kernel_places.iter().collect();
+        let (kernel, _) = geometry.side(fusion, kernel, &geometry.kernel, &places, &layout)?;
         let mut problem = Problem {
             convolution,
             input,

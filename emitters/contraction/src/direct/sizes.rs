@@ -20,6 +20,8 @@ use crate::strip::{Row, Strip};
 /// happens again for the next neighbours.
 const INPUT_BYTES: i64 = 64 << 10;
 const NEAR_INPUT_BYTES: i64 = 32 << 10;
+/// Cycles in which an element of the kernel is packed whose neighbours in memory are steps.
+const TURNED: f64 = 4.0;
 /// Most registers of a register tile's row.
 const MOST_VECTORS: i64 = 4;
 /// Blocks per core, so that an unlucky one does not matter.
@@ -78,7 +80,7 @@ impl Sizes {
         let is_read_across = problem.along_row.len() > 1;
         let most = if by_positions || is_read_across { NEAR_INPUT_BYTES } else { INPUT_BYTES };
         let outer = (most / row_bytes.max(1)).clamp(1, problem.outer());
-        let sizes = Sizes {
+        let mut sizes = Sizes {
             lanes,
             height,
             vectors,
@@ -86,15 +88,22 @@ impl Sizes {
             rows: problem.rows(),
             features: problem.features(),
             outer: ceil_div(problem.outer(), ceil_div(problem.outer(), outer)),
-            grid: [problem.groups(), 1, 1],
+            grid: [problem.batches(), 1, 1],
             bytes,
         };
-        let sizes = sizes.spread(problem, device);
+        let limit = i64::from(device.shared_bytes_per_block);
+        let sizes = loop {
+            let spread = sizes.spread(problem, device);
+            // Fewer rows of the input at a time take less room for kernels.
+            match sizes.outer {
+                2.. if spread.bytes_of(problem) > limit => sizes.outer = ceil_div(sizes.outer, 2),
+                _ => break spread,
+            }
+        };
         match sizes.bytes_of(problem) {
-            needed if needed > i64::from(device.shared_bytes_per_block) => Err(Decline::new(format!(
-                "rows of {} elements take {needed} bytes, a block has {}",
-                row_bytes / bytes,
-                device.shared_bytes_per_block
+            needed if needed > limit => Err(Decline::new(format!(
+                "rows of {} elements take {needed} bytes, a block has {limit}",
+                row_bytes / bytes
             ))),
             _ => Ok(sizes),
         }
@@ -114,7 +123,7 @@ impl Sizes {
         let parted = candidates(rows).flat_map(|across| candidates(panels).map(move |along| (across, along)));
         let sizes = parted.map(|(across, along)| {
             let (rows, features) = (ceil_div(rows, across), ceil_div(panels, along) * self.unit());
-            let grid = [problem.groups(), ceil_div(problem.rows(), rows), ceil_div(problem.features(), features)];
+            let grid = [problem.batches(), ceil_div(problem.rows(), rows), ceil_div(problem.features(), features)];
             Sizes { rows, features, grid, ..self.clone() }
         });
         let fitting = sizes.filter(|sizes| sizes.bytes_of(problem) <= limit);
@@ -131,7 +140,8 @@ impl Sizes {
         // An element that comes from a far cache takes a cycle, one from a near one much less.
         let copied = (self.rows * problem.outer() * self.row_size(problem)) as f64;
         let of_input = copied.min(problem.input_size() as f64) + 2.0 * copied / self.lanes as f64;
-        let of_kernel = self.features as f64 * steps;
+        let each = if problem.kernel.runs_along_steps { TURNED } else { 1.0 };
+        let of_kernel = self.features as f64 * steps * each;
         let turns = ceil_div(self.blocks(), cores) as f64;
         // With few blocks for each core, one that is late is waited for.
         (products + of_input + of_kernel) * turns * (1.0 + 0.25 / turns)
@@ -202,8 +212,8 @@ impl Sizes {
     pub fn input(&self, problem: &Problem) -> Operand {
         let (geometry, distance) = (&problem.geometry, &problem.distance);
         let axis = &geometry.places[problem.axis];
-        let mut strip = Strip::new(geometry, problem.axis, problem.groups());
-        strip.point[crate::convolution::GROUP] = Expr::dim(0);
+        let mut strip = Strip::new(geometry, problem.axis, problem.batches());
+        geometry.set(&mut strip.point, &geometry.batch, 0);
         problem.of_row.iter().for_each(|&coordinate| strip.set(coordinate));
         strip.begin_steps();
         problem.outer_steps.iter().for_each(|&coordinate| strip.set(coordinate));
@@ -290,7 +300,7 @@ impl Sizes {
     /// copying.
     fn work(&self, problem: &Problem) -> Work {
         let [_, long, wide] = self.sum_dims(problem);
-        let rows = (problem.groups() * problem.rows() * self.grid[2]) as f64;
+        let rows = (problem.batches() * problem.rows() * self.grid[2]) as f64;
         let steps = (problem.outer() * problem.steps()) as f64;
         let slow = of_step(self.height, self.vectors) as f64 / (self.height * self.vectors) as f64;
         let copied =

@@ -11,7 +11,7 @@ use crate::random::{followed, list, setting};
 use crate::{compiler, exact, machines, makers};
 
 /// `input` by `kernel`, with the result's dimensions, and what stands behind the operands.
-fn convolution(input: &str, kernel: &str, result: &str, attributes: &str) -> String {
+pub fn convolution(input: &str, kernel: &str, result: &str, attributes: &str) -> String {
     format!(
         "fusion {{
   x = {input} parameter(0)

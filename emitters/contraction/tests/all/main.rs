@@ -4,6 +4,7 @@
 mod bids;
 mod convolutions;
 mod fusions;
+mod of_convolutions;
 mod of_plans;
 mod products;
 mod random;
