@@ -3,6 +3,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Configuration};
 
+use crate::depthwise;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
 
@@ -10,8 +11,9 @@ use crate::tiles::Tiles;
 /// often as tiles pack them.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let found = hero.region.analysis::<Problem>();
-    let problem = found.as_ref().as_ref().ok()?;
-    problem.check().ok()?;
+    let Some(problem) = found.as_ref().as_ref().ok().filter(|problem| problem.check().is_ok()) else {
+        return of_depthwise(hero);
+    };
     let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
     let operands = &hero.region.computation().instruction(hero.anchor).operands;
     let mut reads = tiles.reads_per_result();
@@ -20,4 +22,13 @@ pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     }
     let lost = tiles.products() as f64;
     Some(Claim { lost_inside: lost, lost_beside: lost, reads: reads.to_vec(), ..Claim::default() })
+}
+
+/// The same of a convolution that is no product: each element of the input is read once for each place of the window.
+fn of_depthwise(hero: &Candidate) -> Option<Claim> {
+    let found = hero.region.analysis::<depthwise::Problem>();
+    let problem = found.as_ref().as_ref().ok()?;
+    problem.check().ok()?;
+    let lost = problem.products() as f64;
+    Some(Claim { lost_inside: lost, lost_beside: lost, reads: problem.reads_per_result().to_vec(), ..Claim::default() })
 }

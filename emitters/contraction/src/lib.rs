@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! problem.rs   fusion -> [batch, rows, steps] times [batch, steps, columns], and what is read and written
+//! convolution.rs   the same of a convolution
 //! operand.rs   one side of it: which element is read, and along which dimension memory runs
 //! convert.rs   element types in and out of the one that sums are kept in
 //! bid.rs       which instructions around a dot one kernel computes
@@ -9,10 +10,14 @@
 //! tiles.rs     sizes of tiles, blocks, knobs -> plan
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
+//! runs.rs      copies of operands whose elements are elsewhere than their lines and steps, or not there
 //! turn.rs      rows in memory become columns
 //! multiply.rs  the loop in registers
 //! micro.rs     which registers multiply
 //! amx.rs       packing for tile registers, and their loop
+//! strip.rs     rows of a convolution's input, where elements under the window are read as they are
+//! direct       convolutions multiplied straight from such rows
+//! depthwise    convolutions whose groups have few features: sums of products of neighbours, without packing
 //! ```
 
 #![forbid(unsafe_code)]
@@ -21,12 +26,17 @@ mod amx;
 mod bid;
 mod claim;
 mod convert;
+mod convolution;
+mod depthwise;
+mod direct;
 mod emit;
 mod micro;
 mod multiply;
 mod operand;
 mod pack;
 mod problem;
+mod runs;
+mod strip;
 mod tiles;
 mod turn;
 
@@ -34,13 +44,17 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 use fusebox_core::hlo::Opcode;
 
+use crate::depthwise::Depthwise;
+use crate::direct::Direct;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
 
 fusebox_core::emitters! {
     kind: "contraction",
-    heroes: [Opcode::Dot] => claim::claim,
+    heroes: [Opcode::Dot, Opcode::Convolution] => claim::claim,
     "contraction" => Tiled,
+    "direct-convolution" => Direct,
+    "depthwise" => Depthwise,
 }
 
 /// Tiles of the result, each over all steps.
@@ -54,7 +68,7 @@ impl Strategy for Tiled {
     }
 
     fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Dot]
+        vec![Opcode::Dot, Opcode::Convolution]
     }
 
     fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {

@@ -142,7 +142,7 @@ fn add_complex_products(b: &mut FunctionBuilder, [re, im]: [Value; 2], row: &[Va
 }
 
 /// `a * b + sum`, rounded once where it is rounded.
-fn add_product(b: &mut FunctionBuilder, left: Value, right: Value, sum: Value) -> Value {
+pub fn add_product(b: &mut FunctionBuilder, left: Value, right: Value, sum: Value) -> Value {
     match b.type_of(sum).element() {
         Scalar::Float(_) => b.fma(left, right, sum),
         _ => {

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bids;
+mod convolutions;
 mod fusions;
+mod of_convolutions;
 mod of_plans;
 mod products;
 mod random;
