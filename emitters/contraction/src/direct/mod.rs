@@ -108,6 +108,20 @@ impl Problem {
         self.count(&self.inner)
     }
 
+    /// How often elements of a row of the input are no neighbours in memory: once, or at each place.
+    pub fn runs_of_row(&self) -> i64 {
+        let axis = &self.geometry.places[self.axis];
+        let mut apart = self.inner.last().map_or(0.0, |&last| self.distance[last]);
+        let mut are_neighbours = true;
+        for &coordinate in self.inner.iter().rev() {
+            are_neighbours &= self.distance[coordinate] == apart;
+            apart *= self.geometry.sizes[coordinate] as f64;
+        }
+        let of_place = self.distance[place(self.axis)];
+        are_neighbours &= axis.base_dilation == 1 && of_place == apart * axis.window_dilation as f64;
+        if self.inner.is_empty() || are_neighbours { 1 } else { self.places() }
+    }
+
     /// Places of a row of the input that all positions take.
     pub fn places(&self) -> i64 {
         let axis = &self.geometry.places[self.axis];

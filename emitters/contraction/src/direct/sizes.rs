@@ -11,7 +11,6 @@ use fusebox_core::emitter::{Decline, LaunchDimensions, OutputPlan, Plan, Visit, 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
-use crate::convolution::place;
 use crate::operand::Operand;
 use crate::problem::Roots;
 use crate::strip::{Row, Strip};
@@ -22,6 +21,8 @@ const INPUT_BYTES: i64 = 64 << 10;
 const NEAR_INPUT_BYTES: i64 = 32 << 10;
 /// Cycles in which an element of the kernel is packed whose neighbours in memory are steps.
 const TURNED: f64 = 4.0;
+/// Cycles in which a run of the input is begun.
+const OF_RUN: f64 = 60.0;
 /// Most registers of a register tile's row.
 const MOST_VECTORS: i64 = 4;
 /// Blocks per core, so that an unlucky one does not matter.
@@ -139,7 +140,8 @@ impl Sizes {
         let products = tiles * steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0;
         // An element that comes from a far cache takes a cycle, one from a near one much less.
         let copied = (self.rows * problem.outer() * self.row_size(problem)) as f64;
-        let of_input = copied.min(problem.input_size() as f64) + 2.0 * copied / self.lanes as f64;
+        let runs = (self.rows * problem.outer()) as f64 * problem.runs_of_row() as f64;
+        let of_input = copied.min(problem.input_size() as f64) + 2.0 * copied / self.lanes as f64 + runs * OF_RUN;
         let each = if problem.kernel.runs_along_steps { TURNED } else { 1.0 };
         let of_kernel = self.features as f64 * steps * each;
         let turns = ceil_div(self.blocks(), cores) as f64;
@@ -210,24 +212,14 @@ impl Sizes {
 
     /// The input, `(group, row of the result, [row of the input, place, what lies there])` as batch, line and step.
     pub fn input(&self, problem: &Problem) -> Operand {
-        let (geometry, distance) = (&problem.geometry, &problem.distance);
-        let axis = &geometry.places[problem.axis];
+        let geometry = &problem.geometry;
         let mut strip = Strip::new(geometry, problem.axis, problem.batches());
         geometry.set(&mut strip.point, &geometry.batch, 0);
         problem.of_row.iter().for_each(|&coordinate| strip.set(coordinate));
         strip.begin_steps();
         problem.outer_steps.iter().for_each(|&coordinate| strip.set(coordinate));
-        let inner = problem.inner_size();
-        let sizes = geometry.sizes_of(&problem.inner);
-        // Whether what lies at a place lies side by side, and places too.
-        let mut apart = problem.inner.last().map_or(0.0, |&last| distance[last]);
-        let mut is_one = true;
-        for (&coordinate, &size) in problem.inner.iter().zip(&sizes).rev() {
-            is_one &= distance[coordinate] == apart;
-            apart *= size as f64;
-        }
-        is_one &= problem.inner.is_empty()
-            || axis.base_dilation == 1 && distance[place(problem.axis)] == apart * axis.window_dilation as f64;
+        let (inner, sizes) = (problem.inner_size(), geometry.sizes_of(&problem.inner));
+        let is_one = problem.runs_of_row() == 1;
         let (at, position) = match is_one {
             true => {
                 let run = strip.variable(self.row_size(problem));
