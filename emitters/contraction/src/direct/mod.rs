@@ -64,7 +64,7 @@ pub struct Problem {
 
 impl Problem {
     fn count(&self, coordinates: &[usize]) -> i64 {
-        self.geometry.sizes_of(coordinates).into_iter().fold(1, i64::saturating_mul)
+        coordinates.iter().fold(1, |n, &coordinate| n.saturating_mul(self.geometry.sizes[coordinate]))
     }
 
     /// Groups, and phases of dilated dimensions.

@@ -27,6 +27,10 @@ const OF_RUN: f64 = 60.0;
 const MOST_VECTORS: i64 = 4;
 /// Blocks per core, so that an unlucky one does not matter.
 const BLOCKS_PER_CORE: i64 = 8;
+/// Into how many parts rows and features are cut at least to see which is best; beyond, each time twice as many.
+const FEW_PARTS: i64 = 8;
+/// How often the number of rows of the input is halved for that.
+const MOST_HALVINGS: usize = 6;
 /// Products from which every core is worth waking.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
 
@@ -81,7 +85,7 @@ impl Sizes {
         let is_read_across = problem.along_row.len() > 1;
         let most = if by_positions || is_read_across { NEAR_INPUT_BYTES } else { INPUT_BYTES };
         let outer = (most / row_bytes.max(1)).clamp(1, problem.outer());
-        let mut sizes = Sizes {
+        let sizes = Sizes {
             lanes,
             height,
             vectors,
@@ -93,14 +97,17 @@ impl Sizes {
             bytes,
         };
         let limit = i64::from(device.shared_bytes_per_block);
-        let sizes = loop {
-            let spread = sizes.spread(problem, device);
-            // Fewer rows of the input at a time take less room for kernels.
-            match sizes.outer {
-                2.. if spread.bytes_of(problem) > limit => sizes.outer = ceil_div(sizes.outer, 2),
-                _ => break spread,
-            }
+        let cores = if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) };
+        // Fewer rows of the input at a time take less room for kernels.
+        let fewer = |sizes: &Sizes| {
+            let outer = ceil_div(sizes.outer, 2);
+            (outer < sizes.outer).then(|| Sizes { outer, ..sizes.clone() })
         };
+        let all = std::iter::successors(Some(sizes.clone()), fewer).take(MOST_HALVINGS);
+        let fitting =
+            all.flat_map(|sizes| sizes.parted(problem, cores)).filter(|sizes| sizes.bytes_of(problem) <= limit);
+        let least = fitting.map(|sizes| (sizes.time(problem, cores), sizes)).min_by(|a, b| a.0.total_cmp(&b.0));
+        let sizes = least.map_or(sizes, |(_, sizes)| sizes);
         match sizes.bytes_of(problem) {
             needed if needed > limit => Err(Decline::new(format!(
                 "rows of {} elements take {needed} bytes, a block has {limit}",
@@ -110,26 +117,21 @@ impl Sizes {
         }
     }
 
-    /// Rows and features of a block: those with which the cores are done first.
-    fn spread(&self, problem: &Problem, device: &DeviceDescription) -> Sizes {
-        let limit = i64::from(device.shared_bytes_per_block);
-        let cores = if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) };
+    /// With rows and features of a block in some ways.
+    fn parted(&self, problem: &Problem, cores: i64) -> Vec<Sizes> {
         let (rows, panels) = (problem.rows(), ceil_div(problem.features(), self.unit()));
         let candidates = |all: i64| {
             let most = all.min(cores * BLOCKS_PER_CORE);
-            (1..=most)
-                .chain((1..32).map(|power| 1 << power).filter(move |&parts| parts > most && parts < all))
-                .chain([all])
+            let doubled = (0..62).map(|power| 1i64 << power).filter(move |&parts| parts > FEW_PARTS && parts < all);
+            (1..=most.min(FEW_PARTS)).chain(doubled).chain([most, all])
         };
-        let parted = candidates(rows).flat_map(|across| candidates(panels).map(move |along| (across, along)));
-        let sizes = parted.map(|(across, along)| {
+        let parts = candidates(rows).flat_map(|across| candidates(panels).map(move |along| (across, along)));
+        let sized = parts.map(|(across, along)| {
             let (rows, features) = (ceil_div(rows, across), ceil_div(panels, along) * self.unit());
             let grid = [problem.batches(), ceil_div(problem.rows(), rows), ceil_div(problem.features(), features)];
             Sizes { rows, features, grid, ..self.clone() }
         });
-        let fitting = sizes.filter(|sizes| sizes.bytes_of(problem) <= limit);
-        let least = fitting.map(|sizes| (sizes.time(problem, cores), sizes)).min_by(|a, b| a.0.total_cmp(&b.0));
-        least.map_or_else(|| self.clone(), |(_, sizes)| sizes)
+        sized.collect()
     }
 
     /// Cycles until all cores are done.
@@ -137,7 +139,10 @@ impl Sizes {
         let steps = (problem.outer() * problem.steps()) as f64;
         let [_, long, wide] = Sizes { outer: problem.outer(), ..self.clone() }.sum_dims(problem);
         let tiles = (long / self.height * (wide / self.width()) * self.rows) as f64;
-        let products = tiles * steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0;
+        // Sums are read and written where they are not added up at once.
+        let kept = if self.keeps_sums(problem) { ceil_div(problem.outer(), self.outer) as f64 } else { 0.0 };
+        let of_sums = 2.0 * kept * (self.height * self.vectors) as f64;
+        let products = tiles * (steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0 + of_sums);
         // An element that comes from a far cache takes a cycle, one from a near one much less.
         let copied = (self.rows * problem.outer() * self.row_size(problem)) as f64;
         let runs = (self.rows * problem.outer()) as f64 * problem.runs_of_row() as f64;
