@@ -22,9 +22,7 @@ use crate::convolution::{
     CHANNEL, FEATURE, GROUP, Geometry, IMAGE, Layout, Place, is_written_by_positions, out, place, variable,
 };
 use crate::operand::Operand;
-use crate::problem::{
-    LEAST_PRODUCTS, LEAST_STEPS, MOST_POINTS, Roots, check_prologue, outputs, roots, sum_type, the_dot,
-};
+use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, Roots, check_prologue, outputs, roots, sum_type, the_dot};
 use sizes::Sizes;
 
 /// Rows of the input, times the packed kernel.
@@ -160,9 +158,6 @@ impl Problem {
         let steps = self.outer().saturating_mul(self.steps());
         match self.products() {
             0 => Err(Decline::new("the convolution has no elements or no steps")),
-            products if products > MOST_POINTS => {
-                Err(Decline::new("there are more products than any machine computes"))
-            }
             products if products < LEAST_PRODUCTS => Err(Decline::new(format!(
                 "{products} products are too few to be packed: a loop computes fewer than {LEAST_PRODUCTS} as fast"
             ))),

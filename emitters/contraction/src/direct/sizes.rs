@@ -81,10 +81,18 @@ impl Sizes {
             ceil_div(long, height) * ceil_div(wide, vectors * lanes) * (of_step(height, vectors) + 1)
         };
         let (height, vectors) = all.filter(fits).min_by_key(cost).unwrap_or((1, 1));
+        let limit = i64::from(device.shared_bytes_per_block);
         let row_bytes = problem.places().saturating_mul(problem.inner_size()).saturating_mul(bytes);
+        let too_large = || {
+            let elements = row_bytes / bytes;
+            Decline::new(format!("rows of {elements} elements and what they need do not fit a block's {limit} bytes"))
+        };
+        if row_bytes > limit {
+            return Err(too_large());
+        }
         let is_read_across = problem.along_row.len() > 1;
         let most = if by_positions || is_read_across { NEAR_INPUT_BYTES } else { INPUT_BYTES };
-        let outer = (most / row_bytes.max(1)).clamp(1, problem.outer());
+        let outer = (most / row_bytes.max(1)).clamp(1, problem.outer().max(1));
         let sizes = Sizes {
             lanes,
             height,
@@ -96,25 +104,17 @@ impl Sizes {
             grid: [problem.batches(), 1, 1],
             bytes,
         };
-        let limit = i64::from(device.shared_bytes_per_block);
         let cores = if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) };
         // Fewer rows of the input at a time take less room for kernels.
         let fewer = |sizes: &Sizes| {
             let outer = ceil_div(sizes.outer, 2);
             (outer < sizes.outer).then(|| Sizes { outer, ..sizes.clone() })
         };
-        let all = std::iter::successors(Some(sizes.clone()), fewer).take(MOST_HALVINGS);
+        let all = std::iter::successors(Some(sizes), fewer).take(MOST_HALVINGS);
         let fitting =
             all.flat_map(|sizes| sizes.parted(problem, cores)).filter(|sizes| sizes.bytes_of(problem) <= limit);
         let least = fitting.map(|sizes| (sizes.time(problem, cores), sizes)).min_by(|a, b| a.0.total_cmp(&b.0));
-        let sizes = least.map_or(sizes, |(_, sizes)| sizes);
-        match sizes.bytes_of(problem) {
-            needed if needed > limit => Err(Decline::new(format!(
-                "rows of {} elements take {needed} bytes, a block has {limit}",
-                row_bytes / bytes
-            ))),
-            _ => Ok(sizes),
-        }
+        least.map(|(_, sizes)| sizes).ok_or_else(too_large)
     }
 
     /// With rows and features of a block in some ways.
