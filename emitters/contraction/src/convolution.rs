@@ -6,7 +6,7 @@ use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction, Wind
 use fusebox_core::indexing::{Expr, IndexingMap, ceil_div, delinearize};
 
 use crate::operand::{Operand, distances, rows_of};
-use crate::problem::{Form, Side};
+use crate::problem::{Form, MOST_POINTS, Side};
 use crate::runs::{Along, Condition, Runs};
 
 /// Dilations of the input up to which output positions are told apart by what elements they meet.
@@ -270,6 +270,10 @@ impl Geometry {
         geometry.result[dims.output_batch as usize] = variable(IMAGE);
         geometry.result[dims.output_feature as usize] = of_group(features, FEATURE);
         sizes.extend(phases);
+        // Not of none, so that no count overflows where there is nothing to be computed.
+        if sizes.iter().fold(1i64, |n, &size| n.saturating_mul(size.max(1))) > MOST_POINTS {
+            return Err(Decline::at(instruction, "there are more products than any machine computes"));
+        }
         geometry.sizes = sizes;
         Ok(geometry)
     }

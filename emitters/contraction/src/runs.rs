@@ -9,6 +9,8 @@ use crate::pack::{Part, Source, each};
 
 /// Elements of a run that are copied together where not all of it is there.
 const TOGETHER: i64 = 16;
+/// Elements of a run from which it makes no difference whether all of it is there.
+const LONG: i64 = 48;
 
 /// [Additions](fusebox_core::cost) in the time that a run takes to be begun, and a piece of one.
 const PER_RUN: f64 = 40.0;
@@ -250,6 +252,10 @@ impl Source<'_> {
             let is_behind = b.cmpi(IntPredicate::Sge, high, end);
             b.andi(is_before, is_behind)
         };
+        // Long ones are copied as well in parts.
+        if runs.are_steps && stretch.piece >= LONG {
+            return parted(b, stretch.begin, stretch.end, tensor);
+        }
         let is_whole = is_within(b, stretch.begin, stretch.end);
         b.scf_if(
             is_whole,

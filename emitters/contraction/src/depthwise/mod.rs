@@ -19,8 +19,8 @@ use fusebox_core::indexing::{Expr, IndexingMap};
 
 use crate::bid;
 use crate::convolution::{CHANNEL, FEATURE, GROUP, Geometry, IMAGE, is_written_by_positions, out, place, variable};
-use crate::operand::{Operand, rows_of};
-use crate::problem::{LEAST_PRODUCTS, MOST_POINTS, Roots, check_prologue, outputs, roots, sum_type, the_dot};
+use crate::operand::Operand;
+use crate::problem::{LEAST_PRODUCTS, Roots, check_prologue, outputs, roots, sum_type, the_dot};
 use rows::Rows;
 
 /// Output features of a group up to which it may be no use to pack the input.
@@ -99,9 +99,6 @@ impl Problem {
     pub fn check(&self) -> Result<(), Decline> {
         match self.products() {
             0 => Err(Decline::new("the convolution has no elements or no steps")),
-            products if products > MOST_POINTS => {
-                Err(Decline::new("there are more products than any machine computes"))
-            }
             _ if self.geometry.sizes[FEATURE] > MOST_FEATURES => Err(Decline::new(format!(
                 "each element of the input is multiplied for {} features: it is worth packing for more than {MOST_FEATURES}",
                 self.geometry.sizes[FEATURE]
@@ -161,7 +158,6 @@ impl Analysis for Problem {
             geometry,
         };
         problem.kernel.at = problem.kernel_at();
-        problem.kernel.rows_of = rows_of(fusion, operands[1], &problem.kernel.at);
         if problem.products() > 0 {
             problem.roots = roots(outputs(fusion, convolution)?, &problem.result_at())?;
         }

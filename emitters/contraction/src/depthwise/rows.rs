@@ -67,7 +67,7 @@ impl Rows {
         let stretches = ceil_div(problem.positions(), most.max(lanes.max(MOST_HEIGHT)));
         let positions = ceil_div(problem.positions(), stretches);
         let places = (positions - 1) * axis.stride + window;
-        let fit = (ROW_BYTES / bytes / places / features).clamp(1, problem.rows());
+        let fit = (ROW_BYTES / bytes / places / features).clamp(1, problem.rows().max(1));
         let height = match problem.along_features {
             true => height(positions),
             false => ceil_div(positions, lanes).min(MOST_HEIGHT),

@@ -22,9 +22,7 @@ use crate::convolution::{
     CHANNEL, FEATURE, GROUP, Geometry, IMAGE, Layout, Place, is_written_by_positions, out, place, variable,
 };
 use crate::operand::Operand;
-use crate::problem::{
-    LEAST_PRODUCTS, LEAST_STEPS, MOST_POINTS, Roots, check_prologue, outputs, roots, sum_type, the_dot,
-};
+use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, Roots, check_prologue, outputs, roots, sum_type, the_dot};
 use sizes::Sizes;
 
 /// Rows of the input, times the packed kernel.
@@ -64,7 +62,7 @@ pub struct Problem {
 
 impl Problem {
     fn count(&self, coordinates: &[usize]) -> i64 {
-        self.geometry.sizes_of(coordinates).into_iter().fold(1, i64::saturating_mul)
+        coordinates.iter().fold(1, |n, &coordinate| n.saturating_mul(self.geometry.sizes[coordinate]))
     }
 
     /// Groups, and phases of dilated dimensions.
@@ -108,6 +106,20 @@ impl Problem {
         self.count(&self.inner)
     }
 
+    /// How often elements of a row of the input are no neighbours in memory: once, or at each place.
+    pub fn runs_of_row(&self) -> i64 {
+        let axis = &self.geometry.places[self.axis];
+        let mut apart = self.inner.last().map_or(0.0, |&last| self.distance[last]);
+        let mut are_neighbours = true;
+        for &coordinate in self.inner.iter().rev() {
+            are_neighbours &= self.distance[coordinate] == apart;
+            apart *= self.geometry.sizes[coordinate] as f64;
+        }
+        let of_place = self.distance[place(self.axis)];
+        are_neighbours &= axis.base_dilation == 1 && of_place == apart * axis.window_dilation as f64;
+        if self.inner.is_empty() || are_neighbours { 1 } else { self.places() }
+    }
+
     /// Places of a row of the input that all positions take.
     pub fn places(&self) -> i64 {
         let axis = &self.geometry.places[self.axis];
@@ -146,9 +158,6 @@ impl Problem {
         let steps = self.outer().saturating_mul(self.steps());
         match self.products() {
             0 => Err(Decline::new("the convolution has no elements or no steps")),
-            products if products > MOST_POINTS => {
-                Err(Decline::new("there are more products than any machine computes"))
-            }
             products if products < LEAST_PRODUCTS => Err(Decline::new(format!(
                 "{products} products are too few to be packed: a loop computes fewer than {LEAST_PRODUCTS} as fast"
             ))),

@@ -11,7 +11,6 @@ use fusebox_core::emitter::{Decline, LaunchDimensions, OutputPlan, Plan, Visit, 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
-use crate::convolution::place;
 use crate::operand::Operand;
 use crate::problem::Roots;
 use crate::strip::{Row, Strip};
@@ -22,10 +21,16 @@ const INPUT_BYTES: i64 = 64 << 10;
 const NEAR_INPUT_BYTES: i64 = 32 << 10;
 /// Cycles in which an element of the kernel is packed whose neighbours in memory are steps.
 const TURNED: f64 = 4.0;
+/// Cycles in which a run of the input is begun.
+const OF_RUN: f64 = 60.0;
 /// Most registers of a register tile's row.
 const MOST_VECTORS: i64 = 4;
 /// Blocks per core, so that an unlucky one does not matter.
 const BLOCKS_PER_CORE: i64 = 8;
+/// Into how many parts rows and features are cut at least to see which is best; beyond, each time twice as many.
+const FEW_PARTS: i64 = 8;
+/// How often the number of rows of the input is halved for that.
+const MOST_HALVINGS: usize = 6;
 /// Products from which every core is worth waking.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
 
@@ -76,11 +81,19 @@ impl Sizes {
             ceil_div(long, height) * ceil_div(wide, vectors * lanes) * (of_step(height, vectors) + 1)
         };
         let (height, vectors) = all.filter(fits).min_by_key(cost).unwrap_or((1, 1));
+        let limit = i64::from(device.shared_bytes_per_block);
         let row_bytes = problem.places().saturating_mul(problem.inner_size()).saturating_mul(bytes);
+        let too_large = || {
+            let elements = row_bytes / bytes;
+            Decline::new(format!("rows of {elements} elements and what they need do not fit a block's {limit} bytes"))
+        };
+        if row_bytes > limit {
+            return Err(too_large());
+        }
         let is_read_across = problem.along_row.len() > 1;
         let most = if by_positions || is_read_across { NEAR_INPUT_BYTES } else { INPUT_BYTES };
-        let outer = (most / row_bytes.max(1)).clamp(1, problem.outer());
-        let mut sizes = Sizes {
+        let outer = (most / row_bytes.max(1)).clamp(1, problem.outer().max(1));
+        let sizes = Sizes {
             lanes,
             height,
             vectors,
@@ -91,44 +104,34 @@ impl Sizes {
             grid: [problem.batches(), 1, 1],
             bytes,
         };
-        let limit = i64::from(device.shared_bytes_per_block);
-        let sizes = loop {
-            let spread = sizes.spread(problem, device);
-            // Fewer rows of the input at a time take less room for kernels.
-            match sizes.outer {
-                2.. if spread.bytes_of(problem) > limit => sizes.outer = ceil_div(sizes.outer, 2),
-                _ => break spread,
-            }
+        let cores = if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) };
+        // Fewer rows of the input at a time take less room for kernels.
+        let fewer = |sizes: &Sizes| {
+            let outer = ceil_div(sizes.outer, 2);
+            (outer < sizes.outer).then(|| Sizes { outer, ..sizes.clone() })
         };
-        match sizes.bytes_of(problem) {
-            needed if needed > limit => Err(Decline::new(format!(
-                "rows of {} elements take {needed} bytes, a block has {limit}",
-                row_bytes / bytes
-            ))),
-            _ => Ok(sizes),
-        }
+        let all = std::iter::successors(Some(sizes), fewer).take(MOST_HALVINGS);
+        let fitting =
+            all.flat_map(|sizes| sizes.parted(problem, cores)).filter(|sizes| sizes.bytes_of(problem) <= limit);
+        let least = fitting.map(|sizes| (sizes.time(problem, cores), sizes)).min_by(|a, b| a.0.total_cmp(&b.0));
+        least.map(|(_, sizes)| sizes).ok_or_else(too_large)
     }
 
-    /// Rows and features of a block: those with which the cores are done first.
-    fn spread(&self, problem: &Problem, device: &DeviceDescription) -> Sizes {
-        let limit = i64::from(device.shared_bytes_per_block);
-        let cores = if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) };
+    /// With rows and features of a block in some ways.
+    fn parted(&self, problem: &Problem, cores: i64) -> Vec<Sizes> {
         let (rows, panels) = (problem.rows(), ceil_div(problem.features(), self.unit()));
         let candidates = |all: i64| {
             let most = all.min(cores * BLOCKS_PER_CORE);
-            (1..=most)
-                .chain((1..32).map(|power| 1 << power).filter(move |&parts| parts > most && parts < all))
-                .chain([all])
+            let doubled = (0..62).map(|power| 1i64 << power).filter(move |&parts| parts > FEW_PARTS && parts < all);
+            (1..=most.min(FEW_PARTS)).chain(doubled).chain([most, all])
         };
-        let parted = candidates(rows).flat_map(|across| candidates(panels).map(move |along| (across, along)));
-        let sizes = parted.map(|(across, along)| {
+        let parts = candidates(rows).flat_map(|across| candidates(panels).map(move |along| (across, along)));
+        let sized = parts.map(|(across, along)| {
             let (rows, features) = (ceil_div(rows, across), ceil_div(panels, along) * self.unit());
             let grid = [problem.batches(), ceil_div(problem.rows(), rows), ceil_div(problem.features(), features)];
             Sizes { rows, features, grid, ..self.clone() }
         });
-        let fitting = sizes.filter(|sizes| sizes.bytes_of(problem) <= limit);
-        let least = fitting.map(|sizes| (sizes.time(problem, cores), sizes)).min_by(|a, b| a.0.total_cmp(&b.0));
-        least.map_or_else(|| self.clone(), |(_, sizes)| sizes)
+        sized.collect()
     }
 
     /// Cycles until all cores are done.
@@ -136,10 +139,14 @@ impl Sizes {
         let steps = (problem.outer() * problem.steps()) as f64;
         let [_, long, wide] = Sizes { outer: problem.outer(), ..self.clone() }.sum_dims(problem);
         let tiles = (long / self.height * (wide / self.width()) * self.rows) as f64;
-        let products = tiles * steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0;
+        // Sums are read and written where they are not added up at once.
+        let kept = if self.keeps_sums(problem) { ceil_div(problem.outer(), self.outer) as f64 } else { 0.0 };
+        let of_sums = 2.0 * kept * (self.height * self.vectors) as f64;
+        let products = tiles * (steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0 + of_sums);
         // An element that comes from a far cache takes a cycle, one from a near one much less.
         let copied = (self.rows * problem.outer() * self.row_size(problem)) as f64;
-        let of_input = copied.min(problem.input_size() as f64) + 2.0 * copied / self.lanes as f64;
+        let runs = (self.rows * problem.outer()) as f64 * problem.runs_of_row() as f64;
+        let of_input = copied.min(problem.input_size() as f64) + 2.0 * copied / self.lanes as f64 + runs * OF_RUN;
         let each = if problem.kernel.runs_along_steps { TURNED } else { 1.0 };
         let of_kernel = self.features as f64 * steps * each;
         let turns = ceil_div(self.blocks(), cores) as f64;
@@ -210,24 +217,14 @@ impl Sizes {
 
     /// The input, `(group, row of the result, [row of the input, place, what lies there])` as batch, line and step.
     pub fn input(&self, problem: &Problem) -> Operand {
-        let (geometry, distance) = (&problem.geometry, &problem.distance);
-        let axis = &geometry.places[problem.axis];
+        let geometry = &problem.geometry;
         let mut strip = Strip::new(geometry, problem.axis, problem.batches());
         geometry.set(&mut strip.point, &geometry.batch, 0);
         problem.of_row.iter().for_each(|&coordinate| strip.set(coordinate));
         strip.begin_steps();
         problem.outer_steps.iter().for_each(|&coordinate| strip.set(coordinate));
-        let inner = problem.inner_size();
-        let sizes = geometry.sizes_of(&problem.inner);
-        // Whether what lies at a place lies side by side, and places too.
-        let mut apart = problem.inner.last().map_or(0.0, |&last| distance[last]);
-        let mut is_one = true;
-        for (&coordinate, &size) in problem.inner.iter().zip(&sizes).rev() {
-            is_one &= distance[coordinate] == apart;
-            apart *= size as f64;
-        }
-        is_one &= problem.inner.is_empty()
-            || axis.base_dilation == 1 && distance[place(problem.axis)] == apart * axis.window_dilation as f64;
+        let (inner, sizes) = (problem.inner_size(), geometry.sizes_of(&problem.inner));
+        let is_one = problem.runs_of_row() == 1;
         let (at, position) = match is_one {
             true => {
                 let run = strip.variable(self.row_size(problem));

@@ -163,6 +163,25 @@ fn reasons_are_given() {
         "window={size=1x1}, dim_labels=b01f_01io->b01f",
     );
     assert_eq!(declined("direct-convolution", &product), "its windows share nothing");
+    let long = convolution(
+        "f32[2,3000,80]",
+        "f32[3,80,96]",
+        "f32[2,3000,96]",
+        "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f",
+    );
+    assert_eq!(
+        declined("direct-convolution", &long),
+        "rows of 240160 elements and what they need do not fit a block's 589824 bytes"
+    );
+    let huge = convolution(
+        "f32[1125899906842624,9,9,0]",
+        "f32[3,3,0,40]",
+        "f32[1125899906842624,7,7,40]",
+        "window={size=3x3}, dim_labels=b01f_01io->b01f",
+    );
+    for name in EMITTERS {
+        assert_eq!(declined(name, &huge), "there are more products than any machine computes");
+    }
     let far = convolution(
         "f32[2,9,9,20]",
         "f32[3,3,20,40]",
