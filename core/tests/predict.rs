@@ -185,3 +185,23 @@ fn visits_must_be_of_the_launch_and_of_the_fusion() {
     let other = ROWS.replace("bl in [0, 31]", "bl in [0, 7]");
     assert!(fault(Visit { map: other.parse().unwrap(), ..good }).contains("the launch says"));
 }
+
+/// A plugin's visits may say anything: a prediction of them takes no long time and does not overflow.
+#[test]
+fn loops_longer_than_numbers_are_predicted_too() {
+    let fusion = fusion("x = f32[1024] parameter(0)\n ROOT y = f32[1024] negate(x)");
+    for (threads, device) in [(1, cpu()), (32, DeviceDescription::sm(90))] {
+        for size in [i64::MAX / 2, i64::MAX - 1] {
+            let last = threads - 1;
+            let mut plan = plan(&format!(
+                "(th, bl)[i] -> (i * {threads} + th), domain: th in [0, {last}], bl in [0, 0], i in [0, {}]",
+                1024 / threads - 1
+            ));
+            let longest = format!(
+                "(th, bl)[a, b] -> (a), domain: th in [0, {last}], bl in [0, 0], a in [0, {size}], b in [0, 3]"
+            );
+            plan.visits = vec![visit(&fusion, &longest, "y", &[])];
+            assert!(time(&plan, &fusion, &device) > 1e9, "{size} {}", device.name);
+        }
+    }
+}

@@ -11,6 +11,7 @@
 
 mod banks;
 mod chain;
+mod cumulative;
 mod epilogue;
 mod hero;
 mod reduction;
@@ -19,6 +20,7 @@ mod transpose;
 
 pub use banks::{TileAccess, bank_conflicts};
 pub use chain::{ChainRoot, RowChain, RowPlace, RowSpace, row_space};
+pub use cumulative::{Direction, cumulative};
 pub use epilogue::{hero_to_root, keeps_positions};
 pub use hero::{Hero, hero_of, nearest};
 pub use reduction::{

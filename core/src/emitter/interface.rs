@@ -191,6 +191,10 @@ pub enum KernelCode {
     Function(ir::Function),
     /// Generic MLIR text of one `func.func` operation, by whatever means it was written.
     Text(String),
+    /// None: the fusion is one operation on its parameters, in order, which a routine of the host executes. For emitters that
+    /// come with the host, which know what routines it has. The plan says how long it takes, its maps nothing but which elements
+    /// there are.
+    Routine,
 }
 
 impl fmt::Display for KernelCode {
@@ -198,6 +202,7 @@ impl fmt::Display for KernelCode {
         match self {
             KernelCode::Function(function) => function.fmt(f),
             KernelCode::Text(text) => f.write_str(text),
+            KernelCode::Routine => f.write_str("// a routine of the host\n"),
         }
     }
 }

@@ -1,15 +1,29 @@
 //! What dots ask for.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Candidate, Claim, Configuration};
+use fusebox_core::emitter::{Candidate, Claim, Configuration, HeroPlace};
 
 use crate::depthwise;
+use crate::library::Plain;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
 
 /// Elsewhere than in a kernel of its own, each of its elements is a sum one product after another. Operands are read as
 /// often as tiles pack them.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
+    tiled(hero, device).or_else(|| of_library(hero))
+}
+
+/// A dot that only the library computes fast stands alone.
+fn of_library(hero: &Candidate) -> Option<Claim> {
+    let found = hero.region.analysis::<Plain>();
+    let lost = found.as_ref().as_ref().ok()?.products;
+    let operands = hero.region.computation().instruction(hero.anchor).operands.len();
+    let place = HeroPlace::Root;
+    Some(Claim { place, lost_inside: lost, lost_beside: lost, reads: vec![lost; operands], ..Claim::default() })
+}
+
+fn tiled(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let found = hero.region.analysis::<Problem>();
     let Some(problem) = found.as_ref().as_ref().ok().filter(|problem| problem.check().is_ok()) else {
         return of_depthwise(hero);

@@ -18,6 +18,7 @@
 //! strip.rs     rows of a convolution's input, where elements under the window are read as they are
 //! direct       convolutions multiplied straight from such rows
 //! depthwise    convolutions whose groups have few features: sums of products of neighbours, without packing
+//! library.rs   the same products by a library of the host
 //! ```
 
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@ mod convolution;
 mod depthwise;
 mod direct;
 mod emit;
+mod library;
 mod micro;
 mod multiply;
 mod operand;
@@ -46,6 +48,7 @@ use fusebox_core::hlo::Opcode;
 
 use crate::depthwise::Depthwise;
 use crate::direct::Direct;
+use crate::library::Library;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
 
@@ -55,6 +58,7 @@ fusebox_core::emitters! {
     "contraction" => Tiled,
     "direct-convolution" => Direct,
     "depthwise" => Depthwise,
+    "library-product" => Library,
 }
 
 /// Tiles of the result, each over all steps.

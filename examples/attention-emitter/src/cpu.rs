@@ -22,9 +22,6 @@ use crate::form::{Attention, Sizes};
 use crate::parts::{Of, Parts, larger, subtracted};
 use crate::plan::Tiles;
 
-/// Keys, or features, whose sums are in registers at once: twelve of sixteen, or six of thirty-two twice as wide.
-const AT_ONCE: i64 = 6;
-
 struct Block<'a> {
     parts: Parts<'a>,
     sizes: Sizes,
@@ -213,7 +210,7 @@ impl Block<'_> {
 
     /// Products of all queries of a strip and several keys at once. Behind the last key it is repeated.
     fn products(&self, b: &mut FunctionBuilder, queries: Value, strip: Value, count: Value, state: State) -> State {
-        let at_once = AT_ONCE.min(self.tiles.keys);
+        let at_once = self.tiles.sums.min(self.tiles.keys);
         let (zero, one, step, depth) = (b.index(0), b.index(1), b.index(at_once), b.index(self.sizes.depth));
         let last = b.subi(count, one);
         let nothing = self.splat(b, 0.0);
@@ -318,11 +315,11 @@ impl Block<'_> {
 
     /// Totals of all queries of a strip, several features at once.
     fn add_values(&self, b: &mut FunctionBuilder, strip: Value, count: Value, state: State) -> State {
-        let features = self.sizes.features;
-        let whole = features / AT_ONCE * AT_ONCE;
-        let (zero, end, step) = (b.index(0), b.index(whole), b.index(AT_ONCE));
+        let (features, at_once) = (self.sizes.features, self.tiles.sums);
+        let whole = features / at_once * at_once;
+        let (zero, end, step) = (b.index(0), b.index(whole), b.index(at_once));
         let mut totals = b.scf_for(zero, end, step, &[state.totals], |b, first, totals| {
-            vec![self.add_features(b, strip, count, first, AT_ONCE, State { totals: totals[0], ..state })]
+            vec![self.add_features(b, strip, count, first, at_once, State { totals: totals[0], ..state })]
         })[0];
         if whole < features {
             totals = self.add_features(b, strip, count, end, features - whole, State { totals, ..state });

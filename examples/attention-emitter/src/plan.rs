@@ -24,6 +24,9 @@ const THREADS: i64 = 128;
 /// Memory of a block of one thread, in bytes; it is on the stack.
 const MOST_BYTES: i64 = 512 << 10;
 
+/// Most vectors of sums at once: so many that none waits for its last addition, and a tile's keys are a multiple of it.
+const MOST_SUMS: i64 = 8;
+
 /// Additions in the time that an exponential takes.
 const EXPONENTIAL: f64 = 20.0;
 
@@ -42,8 +45,10 @@ pub struct Tiles {
     pub keys: i64,
     /// Threads of a block.
     pub threads: i64,
-    /// Queries side by side in a vector where a block is one thread; else 1.
+    /// Queries side by side in a vector of two registers where a block is one thread; else 1.
     pub lanes: i64,
+    /// Keys, or features, whose sums are in registers at once.
+    pub sums: i64,
     /// Memory of a block, in bytes.
     pub bytes: i64,
 }
@@ -56,14 +61,14 @@ impl Tiles {
     pub fn new(attention: &Attention, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
         let is_single = device.is_single_threaded_block();
         let element = i64::from(attention.computed_in.bits() / 8);
-        // Vectors of two registers: long enough for one that is wider than the device says.
-        let lanes = if is_single { (2 * i64::from(device.vector_bytes) / element).max(1) } else { 1 };
+        let lanes = if is_single { (2 * i64::from(device.register_bytes) / element).max(1) } else { 1 };
+        let sums = (i64::from(device.registers) / 2 - 2).clamp(1, MOST_SUMS);
         let threads = if is_single { 1 } else { THREADS };
         let most = if is_single { MOST_BYTES } else { i64::from(device.shared_bytes_per_block) };
         let (queries, keys) = (knobs.knob(QUERIES, 1..=MOST)?, knobs.knob(KEYS, 1..=MOST)?);
         let largest = if is_single { (128, 64) } else { (16, 32) };
         let tiles = |(queries, keys)| {
-            let tiles = Tiles { queries, keys, threads, lanes, bytes: 0 };
+            let tiles = Tiles { queries, keys, threads, lanes, sums, bytes: 0 };
             Tiles { bytes: tiles.bytes(attention), ..tiles }
         };
         let others = |queries| sizes(keys, largest.1).into_iter().map(move |keys| (queries, keys));

@@ -11,6 +11,7 @@ use fusebox_emitter_dynamic_update_slice as _;
 use fusebox_emitter_input_slices as _;
 use fusebox_emitter_loop as _;
 use fusebox_emitter_reduce as _;
+use fusebox_emitter_scan as _;
 use fusebox_emitter_scatter as _;
 use fusebox_emitter_transpose as _;
 
@@ -45,6 +46,9 @@ pub const ORDER: &[&str] = &[
     "line-transpose",
     "panel-transpose",
     "contraction",
+    "library-product",
+    "line-scan",
+    "column-scan",
 ];
 
 /// Makes the bundled emitters, in [`ORDER`].

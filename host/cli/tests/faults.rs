@@ -112,3 +112,18 @@ fn a_gpu_that_is_not_there_is_said_plainly() {
     place.run(&["compile", "m.hlo", "--target", "sm_90", "--emit", "executable", "-o", "m.fusebox"]).succeeded();
     place.run(&["run", "m.fusebox"]).failed(1, &["no CUDA driver"]);
 }
+
+#[test]
+fn what_nothing_executes_is_named_with_its_place() {
+    let call = "HloModule m
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[4] sine(x)
+  ROOT c = f32[4] custom-call(y), custom_call_target=\"somebody_elses\"
+}
+";
+    let place = Workplace::with_module(call);
+    for command in [&["run", "m.hlo"][..], &["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox"]] {
+        place.run(command).failed(1, &["m.hlo:5:", "custom-call", "\"somebody_elses\"", "[in c]"]);
+    }
+}

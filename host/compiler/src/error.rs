@@ -70,6 +70,14 @@ pub enum EmitterError {
         /// Why not.
         source: Box<LoweringError>,
     },
+    /// It leaves the fusion to a routine that there is not.
+    #[error("emitter {emitter}: no routine does this: {reason}")]
+    Routine {
+        /// Name, version and origin.
+        emitter: String,
+        /// What no routine does.
+        reason: fusebox_routines::Unsupported,
+    },
     /// All that accept it failed.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     All(Vec<EmitterError>),

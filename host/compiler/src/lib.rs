@@ -20,12 +20,14 @@ mod roles;
 mod passes;
 
 mod fuse;
+mod host_operations;
 
 mod kernels;
 mod select;
 
 mod lower;
 
+mod comparators;
 mod schedule;
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const LEAST_PER_BATCH: usize = 2;
 pub struct Lowered {
     /// One per batch.
     pub code: Vec<Code>,
-    /// One per kernel.
+    /// One per kernel that is no routine.
     pub images: Vec<KernelImage>,
     /// The texts asked for; one per batch.
     pub texts: BTreeMap<Stage, Vec<String>>,
@@ -61,18 +61,34 @@ pub fn lower(
         texts.into_iter().for_each(|(stage, text)| lowered.texts.entry(stage).or_default().push(text));
     }
     let batch_of = |index: &usize| batches.iter().position(|batch| batch.contains(index)).unwrap_or(0);
-    lowered.images = (0..kernels.len()).map(|index| image(&kernels[index], batch_of(&index))).collect();
+    lowered.images = compiled(kernels).map(|index| image(&kernels[index], batch_of(&index))).collect();
     Ok(Ok(lowered))
+}
+
+/// Numbers of those that are no routines.
+fn compiled(kernels: &[Selected]) -> impl Iterator<Item = usize> {
+    (0..kernels.len()).filter(|&index| !kernels[index].is_routine())
+}
+
+/// Compiles one kernel for arguments that stand anywhere in memory.
+pub fn lower_on_elements(kernel: &Selected, target: &Target) -> Result<Code, CompileError> {
+    let mut texts = Texts { wanted: Vec::new(), all: false, texts: BTreeMap::new() };
+    let mut source = source(kernel, target);
+    source.arguments.iter_mut().for_each(|argument| argument.alignment = 1);
+    fusebox_lowering::compile(&[source], target, &mut texts).map_err(|source| match source {
+        LoweringError::Unsupported { .. } => CompileError::Choice(source.to_string()),
+        _ => internal(&source),
+    })
 }
 
 /// Numbers of kernels, in batches of about equal work: the largest kernels first, each to the batch that
 /// has least.
 fn batches(kernels: &[Selected], threads: usize) -> Vec<Vec<usize>> {
-    if kernels.is_empty() {
+    let mut by_size: Vec<usize> = compiled(kernels).collect();
+    if by_size.is_empty() {
         return Vec::new();
     }
-    let count = (kernels.len() / LEAST_PER_BATCH).clamp(1, threads.max(1));
-    let mut by_size: Vec<usize> = (0..kernels.len()).collect();
+    let count = (by_size.len() / LEAST_PER_BATCH).clamp(1, threads.max(1));
     let work = |index: usize| kernels[index].functions.iter().map(Function::size).sum::<usize>();
     by_size.sort_by_key(|&index| std::cmp::Reverse(work(index)));
     let mut batches = vec![(0, Vec::new()); count];
@@ -208,8 +224,6 @@ fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Res
 
 /// Invalid or unsupported IR is its emitter's fault; what LLVM refuses is fusebox's own.
 fn refused(source: LoweringError, kernels: &[Selected]) -> Result<Refused, CompileError> {
-    let internal =
-        |error: &LoweringError| CompileError::Internal { phase: Phase::Lower.name(), message: error.to_string() };
     match &source {
         LoweringError::Invalid { kernel, .. } | LoweringError::Unsupported { kernel, .. } => {
             match kernels.iter().position(|it| it.unit.fusion.name == *kernel) {
@@ -220,4 +234,8 @@ fn refused(source: LoweringError, kernels: &[Selected]) -> Result<Refused, Compi
         LoweringError::Target { .. } => Err(CompileError::Choice(source.to_string())),
         _ => Err(internal(&source)),
     }
+}
+
+fn internal(error: &LoweringError) -> CompileError {
+    CompileError::Internal { phase: Phase::Lower.name(), message: error.to_string() }
 }

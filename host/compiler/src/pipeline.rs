@@ -3,17 +3,16 @@
 use std::time::{Duration, Instant};
 
 use fusebox_core::device::{DeviceDescription, TileProducts};
-use fusebox_core::emitter::Plan;
 use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with, verify};
 use fusebox_lowering::{Code, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable, Extension};
 
-use crate::fuse::BidRecord;
+use crate::fuse::{BidRecord, Claims};
 use crate::lower::{Lowered, Refused, lower};
-use crate::schedule::{Schedule, schedule};
+use crate::schedule::{Made, Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
-use crate::{CompileError, Dump, Phase, fuse, kernels, passes, report};
+use crate::{CompileError, Dump, Phase, comparators, fuse, host_operations, kernels, passes, report};
 
 /// Constants of more elements are left out where the same module is written after every pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
@@ -84,8 +83,9 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
 
 fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileError> {
     let mut before = if options.dump.is_active() { shortened_hlo(&module) } else { Vec::new() };
+    let mut claims = Claims::new(&options.device, &options.emitters);
     for (number, (name, pass)) in passes::PASSES.iter().enumerate() {
-        pass(&mut module, &options.device)?;
+        pass(&mut module, &mut claims)?;
         check(&module, Phase::Passes, name)?;
         if !options.dump.is_active() {
             continue;
@@ -104,6 +104,7 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
 fn fused(mut module: Module, options: &Options, made: &mut Compilation) -> Result<Module, CompileError> {
     (made.bids, made.warnings) = fuse::run(&mut module, &options.device, &options.emitters);
     check(&module, Phase::Fuse, "fuse")?;
+    host_operations::check(&module)?;
     dump_hlo(options, Phase::Fuse, &module)?;
     Ok(module)
 }
@@ -145,9 +146,17 @@ fn lowered(made: &mut Compilation, options: &Options) -> Result<Lowered, Compile
 
 fn assemble(made: &Compilation, options: &Options) -> Result<Executable, CompileError> {
     let kernels = kernels::collect(&made.fused);
-    let plans: Vec<&Plan> = made.kernels.iter().map(|kernel| &kernel.plan).collect();
-    let Schedule { thunks, allocations, host_ops, parameters, result } =
-        schedule(&made.fused, &kernels, &plans, options.target.buffer_alignment())?;
+    let mut numbers = 0..;
+    let units = made
+        .kernels
+        .iter()
+        .map(|kernel| Made { plan: &kernel.plan, kernel: if kernel.is_routine() { None } else { numbers.next() } });
+    let units: Vec<Made> = units.collect();
+    let Schedule { thunks, allocations, mut host_ops, comparators, parameters, result } =
+        schedule(&made.fused, &kernels, &units, options.target.buffer_alignment())?;
+    for (number, module, comparator) in comparators {
+        host_ops[number].comparator = Some(comparators::compile(&module, comparator, options)?);
+    }
     let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let name = made.fused.name.clone();
     let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());

@@ -4,12 +4,13 @@ use std::fmt::Write;
 
 use fusebox_core::analysis::Hero;
 use fusebox_core::emitter::{KernelKind, OutputPlan, Prediction};
-use fusebox_core::hlo::Module;
+use fusebox_core::hlo::{Instruction, Module};
 use fusebox_plugins::Outcome;
+use fusebox_routines::Unsupported;
 use fusebox_runtime::{Executable, Thunk};
 
-use crate::fuse::{BidRecord, Executor, executor};
-use crate::roles::{Role, in_role};
+use crate::fuse::BidRecord;
+use crate::host_operations;
 use crate::select::Selected;
 
 /// Who was chosen and why the others were not.
@@ -73,12 +74,11 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)]) -> Str
 
 /// One line per operation that no kernel executes.
 pub fn host_operations(module: &Module) -> Vec<String> {
-    let sequences = in_role(module, Role::Sequence);
-    let instructions = sequences.into_iter().flat_map(|id| &module.computation(id).instructions);
-    instructions
-        .filter(|instruction| executor(instruction) == Executor::Host)
-        .map(|i| format!("{}: {} is executed by a host routine", i.name, i.opcode()))
-        .collect()
+    let line = |(instruction, described): (&Instruction, Result<String, Unsupported>)| {
+        let how = described.unwrap_or_else(|none| none.to_string());
+        format!("{}: {} is executed by a host routine: {how}", instruction.name, instruction.opcode())
+    };
+    host_operations::of(module).into_iter().map(line).collect()
 }
 
 /// One line per instruction that an emitter was asked about because it anchors on such: what it would take, or why not.

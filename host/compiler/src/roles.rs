@@ -41,10 +41,23 @@ pub fn in_role(module: &Module, role: Role) -> Vec<ComputationId> {
     (0..roles.len()).filter(|&i| roles[i] == role).map(|i| ComputationId(i as u32)).collect()
 }
 
+/// The computation that an operation means as a whole. XLA wraps calls of composites and of host computations in custom calls.
+pub fn called_as_a_whole(op: &Op) -> Option<ComputationId> {
+    match op {
+        Op::Call { to_apply } => Some(*to_apply),
+        Op::CustomCall(call) if ["xla.call", "Call"].contains(&call.target.as_str()) => match call.called[..] {
+            [callee] => Some(callee),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn called_as(op: &Op, caller: Role) -> Role {
     match op {
-        Op::While { .. } | Op::Conditional { .. } | Op::Call { .. } => caller,
+        Op::While { .. } | Op::Conditional { .. } => caller,
         Op::Fusion { .. } => Role::Fused,
+        op if called_as_a_whole(op).is_some() => caller,
         _ => Role::Applied,
     }
 }

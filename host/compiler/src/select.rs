@@ -76,10 +76,17 @@ pub struct Selected {
     pub plan: Plan,
     /// What the plan is predicted to take.
     pub prediction: Prediction,
-    /// The entry function and its subgraph functions.
+    /// The entry function and its subgraph functions; none if a routine of the host executes the fusion.
     pub functions: Vec<Function>,
     /// Why emitters that come before it were passed over.
     pub failures: Vec<EmitterError>,
+}
+
+impl Selected {
+    /// Whether a routine of the host executes the fusion, and there is no kernel.
+    pub fn is_routine(&self) -> bool {
+        self.functions.is_empty()
+    }
 }
 
 fn text(functions: &[Function]) -> String {
@@ -237,6 +244,12 @@ fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result
     let mut functions = match &kernel.code {
         KernelCode::Function(function) => vec![function.clone()],
         KernelCode::Text(text) => fusebox_lowering::parse(&fusion.name, text).map_err(refused)?,
+        KernelCode::Routine => {
+            let made = fusebox_routines::routine_for(&fusion.module);
+            return made
+                .map(|_| Vec::new())
+                .map_err(|reason| EmitterError::Routine { emitter: emitter.identity(), reason });
+        }
     };
     functions.extend(subgraphs);
     if *emitter.origin() != Origin::Linked {

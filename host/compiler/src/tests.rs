@@ -17,10 +17,11 @@ const SEPARATOR: &str = "\n// -----\n";
 
 #[test]
 fn passes() {
+    let emitters = Emitters::bundled();
     check("passes", |module, device, text| {
         let pass = said(text, "pass");
         let (_, run) = PASSES.iter().find(|(name, _)| *name == pass).unwrap_or_else(|| panic!("no pass {pass}"));
-        run(module, device).map_err(|error| error.to_string())
+        run(module, &mut fuse::Claims::new(device, &emitters)).map_err(|error| error.to_string())
     });
 }
 

@@ -75,7 +75,8 @@ impl Executable {
             Thunk::HostOp { op, arguments, results } => {
                 in_range("host operation", *op, self.host_ops.len())?;
                 arguments.iter().try_for_each(|s| self.check_slice(s))?;
-                results.iter().try_for_each(|s| self.check_written(s))
+                results.iter().try_for_each(|s| self.check_written(s))?;
+                check_apart(arguments, results)
             }
             Thunk::While { name, predicate, .. } => {
                 self.check_slice(predicate)?;
@@ -143,6 +144,23 @@ impl Executable {
 
     fn kind(&self, slice: &Slice) -> Option<&AllocationKind> {
         self.allocations.get(slice.allocation as usize).map(|allocation| &allocation.kind)
+    }
+}
+
+/// A routine writes its results while it reads its arguments.
+fn check_apart(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
+    let start = |slice: &Slice| (slice.allocation, slice.offset);
+    let mut written: Vec<&Slice> = results.iter().filter(|slice| slice.bytes > 0).collect();
+    written.sort_by_key(|slice| start(slice));
+    // Of those that start before the argument ends only the last can reach into it, as they are apart themselves.
+    let is_written = |argument: &Slice| {
+        let end = (argument.allocation, argument.offset + argument.bytes);
+        let before = written.partition_point(|slice| start(slice) < end);
+        argument.bytes > 0 && before > 0 && written[before - 1].overlaps(argument)
+    };
+    match written.windows(2).any(|pair| pair[0].overlaps(pair[1])) || arguments.iter().any(is_written) {
+        true => Err("a result of a host operation shares memory with an operand or another result".into()),
+        false => Ok(()),
     }
 }
 

@@ -72,7 +72,7 @@ pub enum RunError {
     HostOp {
         /// Name of the instruction.
         name: String,
-        /// What the interpreter says.
+        /// What the routine says.
         reason: String,
     },
     /// Memory for a value cannot be had.

@@ -125,8 +125,22 @@ pub struct HostOp {
     pub name: String,
     /// Its opcode.
     pub opcode: String,
-    /// A module whose entry takes the operands' leaves as parameters and whose root is the operation.
+    /// A module whose entry takes the operands as parameters and whose root is the operation.
     pub hlo: String,
+    /// The comparator of a sort, where no routine knows what it compares.
+    pub comparator: Option<HostKernel>,
+}
+
+/// A kernel on scalars for the processor, whatever the target is: the parameters' places, then the results', none of them
+/// aligned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostKernel {
+    /// A relocatable x86-64 ELF object.
+    pub object: Vec<u8>,
+    /// Name of the function in it.
+    pub symbol: String,
+    /// Name and version of the emitter that wrote it, for people.
+    pub emitter: String,
 }
 
 /// Memory of the program.

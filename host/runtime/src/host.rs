@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fusebox_routines::{Alone, Context, Workers};
+
 use crate::host_op::LoadedHostOp;
 use crate::kernel::LoadedKernel;
 use crate::loader::LoadedObject;
@@ -103,8 +105,23 @@ impl Machine for Host {
         Ok(())
     }
 
-    fn host_ops(&self) -> &[LoadedHostOp] {
-        &self.host_ops
+    fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
+        // SAFETY: slices lie within their allocations, and no result overlaps an argument or another result (checked
+        // at load). The machine is borrowed exclusively, so nobody else has the buffers.
+        let arguments: Vec<&[u8]> = arguments
+            .iter()
+            .map(|slice| unsafe { std::slice::from_raw_parts(self.address(slice), slice.bytes as usize) })
+            .collect();
+        // SAFETY: as above.
+        let mut results: Vec<&mut [u8]> = results
+            .iter()
+            .map(|slice| unsafe { std::slice::from_raw_parts_mut(self.address(slice), slice.bytes as usize) })
+            .collect();
+        let workers: &dyn Workers = match &self.pool {
+            Some(pool) => pool,
+            None => &Alone,
+        };
+        self.host_ops[op as usize].execute(&arguments, &mut results, &Context { workers })
     }
 }
 

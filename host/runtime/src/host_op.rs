@@ -1,28 +1,55 @@
-//! Operations executed by the reference interpreter.
+//! Operations executed by the host's routines.
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use fusebox_core::hlo::{ArrayLiteral, Bytes, Diagnostic, ElementType, Literal, Module, Shape, parse_module, verify};
+use fusebox_routines::{
+    Companions, Comparator, Context, Routine, RoutineError, SharedGenerator, comparator_to_compile,
+    is_left_to_the_interpreter, routine_with,
+};
 
+use crate::comparator::CompiledComparator;
 use crate::{HostOp, LoadError, RunError, Slice, Thunk};
 
 /// A host operation ready to be executed.
 #[derive(Debug)]
 pub struct LoadedHostOp {
     name: String,
-    module: Module,
     parameters: Vec<Shape>,
     result: Shape,
+    executor: Executor,
+}
+
+/// Who executes an operation.
+#[derive(Debug)]
+enum Executor {
+    Routine(Box<dyn Routine>),
+    /// The reference interpreter, for what has no routine yet.
+    Interpreter(Box<Module>),
 }
 
 impl LoadedHostOp {
-    /// Reads the operation's HLO. Fails if it cannot be read.
-    pub fn new(op: &HostOp) -> Result<LoadedHostOp, LoadError> {
+    /// Makes the operation's routine. Fails if the operation cannot be read, or its comparator is not there.
+    pub fn new(op: &HostOp, generator: &SharedGenerator) -> Result<LoadedHostOp, LoadError> {
         let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
         let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
         verify(&module).map_err(|faults| fail(first(&faults)))?;
         let entry = module.entry_computation().ok_or_else(|| fail("it has no computation".into()))?;
-        let parameters = entry.parameters().iter().map(|&id| entry.instruction(id).shape.clone()).collect();
+        let parameters: Vec<Shape> = entry.parameters().iter().map(|&id| entry.instruction(id).shape.clone()).collect();
         let result = entry.root_instruction().shape.clone();
-        Ok(LoadedHostOp { name: op.name.clone(), module, parameters, result })
+        let comparator = match (comparator_to_compile(&module), &op.comparator) {
+            (Some(_), None) => return Err(fail("its comparator is missing".into())),
+            (None, Some(_)) => return Err(fail("it has a comparator that it does not need".into())),
+            (_, kernel) => kernel.as_ref().map(|kernel| CompiledComparator::load(kernel, &parameters)).transpose()?,
+        };
+        let comparator = comparator.map(|comparator| Arc::new(comparator) as Arc<dyn Comparator>);
+        let executor = match routine_with(&module, &Companions { comparator, generator: generator.clone() }) {
+            Ok(routine) => Executor::Routine(routine),
+            Err(_) if is_left_to_the_interpreter(&module) => Executor::Interpreter(Box::new(module)),
+            Err(error) => return Err(fail(error.to_string())),
+        };
+        Ok(LoadedHostOp { name: op.name.clone(), parameters, result, executor })
     }
 
     /// Whether a step hands over as many bytes as the operation reads and writes.
@@ -42,15 +69,37 @@ impl LoadedHostOp {
         }
     }
 
-    /// Executes it on the bytes of the operands' leaves; gives the bytes of the result's leaves. Fails if the
-    /// interpreter refuses.
-    pub fn execute(&self, arguments: &[&[u8]]) -> Result<Vec<ArrayLiteral>, RunError> {
-        let mut leaves = arguments.iter();
-        let inputs = self.parameters.iter().map(|shape| assemble(shape, &mut leaves));
-        let inputs = inputs.collect::<Result<Vec<Literal>, RunError>>()?;
-        let result = fusebox_interpreter::evaluate(&self.module, &inputs)
-            .map_err(|e| RunError::HostOp { name: self.name.clone(), reason: e.to_string() })?;
-        Ok(result.leaves().into_iter().filter_map(|leaf| leaf.as_array().cloned()).collect())
+    /// Executes it on the bytes of the operands' leaves, and writes those of the result's leaves. Fails if memory is short
+    /// or the operation is not defined on these values.
+    pub fn execute(
+        &self,
+        arguments: &[&[u8]],
+        results: &mut [&mut [u8]],
+        context: &Context<'_>,
+    ) -> Result<(), RunError> {
+        match &self.executor {
+            Executor::Routine(routine) => {
+                let leaves = self.parameters.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
+                let arguments = leaves.zip(arguments).map(|(leaf, bytes)| canonical(leaf.element_type, bytes));
+                let arguments = arguments.collect::<Result<Vec<Cow<[u8]>>, RunError>>()?;
+                let arguments: Vec<&[u8]> = arguments.iter().map(AsRef::as_ref).collect();
+                routine.run(&arguments, results, context).map_err(|error| self.failed(error))
+            }
+            Executor::Interpreter(module) => {
+                let mut leaves = arguments.iter();
+                let inputs = self.parameters.iter().map(|shape| assemble(shape, &mut leaves));
+                let inputs = inputs.collect::<Result<Vec<Literal>, RunError>>()?;
+                let result = fusebox_interpreter::evaluate(module, &inputs)
+                    .map_err(|e| RunError::HostOp { name: self.name.clone(), reason: e.to_string() })?;
+                let leaves = result.leaves().into_iter().filter_map(|leaf| leaf.as_array());
+                results.iter_mut().zip(leaves).for_each(|(result, leaf)| result.copy_from_slice(&leaf.data));
+                Ok(())
+            }
+        }
+    }
+
+    fn failed(&self, error: RoutineError) -> RunError {
+        RunError::HostOp { name: self.name.clone(), reason: error.to_string() }
     }
 }
 
@@ -67,19 +116,25 @@ pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadErr
     })
 }
 
-/// The bytes of a literal. Kernels leave open what stands above the bits of a narrow integer.
-fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Bytes, RunError> {
-    let mut literal = Vec::new();
-    literal.try_reserve_exact(bytes.len()).map_err(|_| RunError::Memory { bytes: bytes.len() as u64 })?;
-    literal.extend_from_slice(bytes);
-    if ty.is_integer() && ty.bits() < 8 {
-        let unused = 8 - ty.bits();
-        match ty.is_signed_integer() {
-            true => literal.iter_mut().for_each(|byte| *byte = ((*byte << unused) as i8 >> unused) as u8),
-            false => literal.iter_mut().for_each(|byte| *byte = *byte << unused >> unused),
-        }
+/// The elements as literals hold them. Kernels leave open what stands above the bits of a narrow integer.
+fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Cow<'_, [u8]>, RunError> {
+    if !ty.is_integer() || ty.bits() >= 8 {
+        return Ok(Cow::Borrowed(bytes));
     }
-    Ok(literal.into())
+    let mut extended = copy(bytes)?;
+    let unused = 8 - ty.bits();
+    match ty.is_signed_integer() {
+        true => extended.iter_mut().for_each(|byte| *byte = ((*byte << unused) as i8 >> unused) as u8),
+        false => extended.iter_mut().for_each(|byte| *byte = *byte << unused >> unused),
+    }
+    Ok(Cow::Owned(extended))
+}
+
+fn copy(bytes: &[u8]) -> Result<Vec<u8>, RunError> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len()).map_err(|_| RunError::Memory { bytes: bytes.len() as u64 })?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
 }
 
 /// A value of that shape from the bytes of its array leaves. Fails if memory is short.
@@ -89,7 +144,10 @@ pub fn assemble<'a>(shape: &Shape, leaves: &mut impl Iterator<Item = &'a &'a [u8
             element_type: array.element_type,
             dims: array.dims.clone(),
             data: match leaves.next() {
-                Some(bytes) => canonical(array.element_type, bytes)?,
+                Some(bytes) => match canonical(array.element_type, bytes)? {
+                    Cow::Owned(bytes) => bytes.into(),
+                    Cow::Borrowed(bytes) => copy(bytes)?.into(),
+                },
                 None => Bytes::default(),
             },
         }),

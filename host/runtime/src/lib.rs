@@ -19,6 +19,7 @@ mod loader;
 mod memory;
 mod pool;
 
+mod comparator;
 mod host_op;
 mod kernel;
 mod simt;
@@ -37,8 +38,8 @@ pub mod npz;
 pub use cuda::describe_gpu;
 pub use error::{LoadError, RunError};
 pub use executable::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, Extension, HostOp, KernelArgument, KernelImage,
-    Slice, Thunk,
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, Extension, HostKernel, HostOp, KernelArgument,
+    KernelImage, Slice, Thunk,
 };
 pub use format::FormatError;
 pub use measure::{Effort, Timing, measure};

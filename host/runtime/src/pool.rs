@@ -1,17 +1,25 @@
 //! A persistent pool of threads that shares out the blocks of a kernel.
 //!
-//! The caller takes part, so a pool of one thread has no workers and costs nothing. A worker that wakes
-//! late simply finds the job gone; nobody waits for it.
+//! The caller takes part, so a pool of one thread has no workers and costs nothing. Whoever is free claims the next blocks: a
+//! worker that wakes late finds the job gone, and nobody waits for it.
+//!
+//! The pool is not alone on its machine. Who waits, for a job or for the last blocks of others, spins for as long as waking up
+//! would take, and then sleeps. A core on which somebody sleeps is free for a worker that another program has pushed off its own.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use fusebox_routines::Workers;
 
 /// Claims per thread: enough to even out uneven blocks, few enough to keep each claim long.
 const CLAIMS_PER_THREAD: u64 = 8;
-/// Turns a worker waits in a loop for the next job before it sleeps.
-const SPINS: u32 = 2000;
+/// How long a thread waits in a loop before it sleeps: some times as long as waking up takes.
+const SPIN: Duration = Duration::from_micros(60);
+/// Turns of that loop between two looks at the clock.
+const TURNS: u32 = 32;
 
 #[derive(Debug)]
 pub struct Pool {
@@ -21,12 +29,25 @@ pub struct Pool {
 
 #[derive(Debug, Default)]
 struct Shared {
-    job: Mutex<Option<Job>>,
+    state: Mutex<State>,
+    /// There is a job, or the pool ends.
     wake: Condvar,
+    /// Nobody works on the job any more.
+    done: Condvar,
     /// Counts jobs, so that a worker takes each at most once.
     generation: AtomicU64,
+    /// Workers that work on the job.
     active: AtomicUsize,
+    /// Whether the caller sleeps until nobody does.
+    is_awaited: AtomicBool,
     stop: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    job: Option<Job>,
+    /// Workers that sleep.
+    sleeping: usize,
 }
 
 /// A task and the blocks nobody has claimed yet. Points into the stack of [`Pool::run`], which does not
@@ -95,26 +116,58 @@ impl Pool {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Option<Job>> {
-        self.job.lock().unwrap_or_else(PoisonError::into_inner)
+impl Workers for Pool {
+    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+        self.run(parts as u64, &|parts| parts.for_each(|part| task(part as usize)));
     }
+}
 
-    fn publish(&self, job: Job) {
-        let mut current = self.lock();
-        *current = Some(job);
-        self.generation.fetch_add(1, Ordering::Release);
-        drop(current);
-        self.wake.notify_all();
-    }
-
-    fn withdraw(&self) {
-        *self.lock() = None;
-        let mut spins = 0;
-        while self.active.load(Ordering::Acquire) > 0 {
-            spins += 1;
-            if spins < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
+/// Waits in a loop, but not for long; says whether what it waits for has come.
+fn spin_until(has_come: impl Fn() -> bool) -> bool {
+    let mut begin = None;
+    loop {
+        for _ in 0..TURNS {
+            if has_come() {
+                return true;
+            }
+            std::hint::spin_loop();
         }
+        if begin.get_or_insert_with(Instant::now).elapsed() >= SPIN {
+            return false;
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Offers a job; wakes as many as may find blocks beside the caller.
+    fn publish(&self, job: Job) {
+        let mut state = self.lock();
+        state.job = Some(job);
+        self.generation.fetch_add(1, Ordering::Release);
+        let useful = job.blocks.div_ceil(job.grain) - 1;
+        let asleep = state.sleeping.min(usize::try_from(useful).unwrap_or(usize::MAX));
+        drop(state);
+        (0..asleep).for_each(|_| self.wake.notify_one());
+    }
+
+    /// Takes the job back, and waits for those who work on it.
+    fn withdraw(&self) {
+        self.lock().job = None;
+        let is_done = || self.active.load(Ordering::SeqCst) == 0;
+        if spin_until(is_done) {
+            return;
+        }
+        let mut state = self.lock();
+        // Either this thread sees that the last worker has left, or that worker sees that it is awaited.
+        self.is_awaited.store(true, Ordering::SeqCst);
+        while !is_done() {
+            state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.is_awaited.store(false, Ordering::SeqCst);
     }
 
     fn serve(&self) {
@@ -122,31 +175,34 @@ impl Shared {
         while let Some(job) = self.take(&mut seen) {
             // SAFETY: `take` counted this worker as active under the lock, and `withdraw` waits for it.
             unsafe { job.work() };
-            self.active.fetch_sub(1, Ordering::Release);
+            let was_last = self.active.fetch_sub(1, Ordering::SeqCst) == 1;
+            if was_last && self.is_awaited.load(Ordering::SeqCst) {
+                // The caller holds the lock until it sleeps.
+                drop(self.lock());
+                self.done.notify_one();
+            }
         }
     }
 
     /// Waits for a job not taken before; `None` when the pool ends.
     fn take(&self, seen: &mut u64) -> Option<Job> {
-        for _ in 0..SPINS {
-            if self.generation.load(Ordering::Acquire) != *seen || self.stop.load(Ordering::Relaxed) {
-                break;
-            }
-            std::hint::spin_loop();
-        }
-        let mut current = self.lock();
+        let is_stopped = || self.stop.load(Ordering::Relaxed);
+        spin_until(|| self.generation.load(Ordering::Acquire) != *seen || is_stopped());
+        let mut state = self.lock();
         loop {
-            if self.stop.load(Ordering::Relaxed) {
+            if is_stopped() {
                 return None;
             }
             let generation = self.generation.load(Ordering::Acquire);
-            if let (true, Some(job)) = (generation != *seen, *current) {
+            if let (true, Some(job)) = (generation != *seen, state.job) {
                 *seen = generation;
-                self.active.fetch_add(1, Ordering::Acquire);
+                self.active.fetch_add(1, Ordering::SeqCst);
                 return Some(job);
             }
             *seen = generation;
-            current = self.wake.wait(current).unwrap_or_else(PoisonError::into_inner);
+            state.sleeping += 1;
+            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleeping -= 1;
         }
     }
 }
@@ -194,5 +250,24 @@ mod tests {
             });
         }
         assert_eq!(sum.load(Ordering::Relaxed), 2000 * 6);
+    }
+
+    /// The caller sleeps while the last block takes long, and is woken.
+    #[test]
+    fn the_caller_waits_for_blocks_of_others_without_work() {
+        let pool = Pool::new(2).unwrap();
+        let done = AtomicU64::new(0);
+        for _ in 0..20 {
+            let caller = std::thread::current().id();
+            pool.run(2, &|range| {
+                if std::thread::current().id() != caller {
+                    std::thread::sleep(20 * SPIN);
+                }
+                // Long enough for a sleeping worker to come.
+                std::thread::sleep(3 * SPIN);
+                done.fetch_add(range.end - range.start, Ordering::Relaxed);
+            });
+        }
+        assert_eq!(done.load(Ordering::Relaxed), 40);
     }
 }

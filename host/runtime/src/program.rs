@@ -1,8 +1,10 @@
 //! A loaded executable: code linked, buffers allocated, ready to run any number of times.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
+use fusebox_routines::{Generator, SharedGenerator};
 
 use crate::cuda::Cuda;
 use crate::host::Host;
@@ -26,6 +28,8 @@ pub struct Options {
 pub struct Program {
     executable: Executable,
     machine: Box<dyn Machine>,
+    /// Where random numbers come from; each execution begins with a new one.
+    generator: SharedGenerator,
 }
 
 impl Program {
@@ -36,14 +40,16 @@ impl Program {
     pub fn load(executable: Executable, options: &Options) -> Result<Program, LoadError> {
         executable.check().map_err(LoadError::Object)?;
         processor::check(&executable)?;
-        let host_ops = executable.host_ops.iter().map(LoadedHostOp::new).collect::<Result<Vec<_>, _>>()?;
+        let generator = SharedGenerator::default();
+        let host_ops = executable.host_ops.iter().map(|op| LoadedHostOp::new(op, &generator));
+        let host_ops = host_ops.collect::<Result<Vec<_>, _>>()?;
         check_steps(&executable.thunks, &host_ops)?;
         let machine: Box<dyn Machine> = match executable.target {
             Target::Cpu => Box::new(Host::load(&executable, host_ops, Some(Host::pool(options)?), options.order)?),
             Target::Simt => Box::new(Host::load(&executable, host_ops, None, options.order)?),
             Target::Cuda(capability) => Box::new(Cuda::load(&executable, capability, host_ops)?),
         };
-        Ok(Program { executable, machine })
+        Ok(Program { executable, machine, generator })
     }
 
     /// What was loaded.
@@ -82,6 +88,7 @@ impl Program {
     /// # Errors
     /// If a host operation or a GPU fails or the simulator finds a fault.
     pub fn execute(&mut self) -> Result<Duration, RunError> {
+        *self.generator.lock().unwrap_or_else(PoisonError::into_inner) = Generator::default();
         self.machine.execute(&self.executable.thunks)
     }
 

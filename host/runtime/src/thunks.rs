@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use crate::host_op::LoadedHostOp;
 use crate::{RunError, Slice, Thunk};
 
 /// A loaded program in some memory. Slices lie in their allocations; those of a copy have equal sizes and do not overlap.
@@ -22,18 +21,14 @@ pub trait Machine: Debug + Send + Sync {
     /// Puts bytes in place, as many as the slice has.
     fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError>;
 
-    fn host_ops(&self) -> &[LoadedHostOp];
+    /// Executes an operation on the host. No result shares memory with an argument or another result.
+    fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError>;
 
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         thunks.iter().try_for_each(|thunk| match thunk {
             Thunk::Kernel { kernel, arguments } => self.launch(*kernel, arguments),
             Thunk::Copy { from, to } => self.copy(from, to),
-            Thunk::HostOp { op, arguments, results } => {
-                let inputs = arguments.iter().map(|slice| self.read(slice)).collect::<Result<Vec<_>, _>>()?;
-                let inputs: Vec<&[u8]> = inputs.iter().map(AsRef::as_ref).collect();
-                let values = self.host_ops()[*op as usize].execute(&inputs)?;
-                results.iter().zip(values).try_for_each(|(slice, value)| self.write(slice, &value.data))
-            }
+            Thunk::HostOp { op, arguments, results } => self.host_op(*op, arguments, results),
             Thunk::While { condition, predicate, body, .. } => loop {
                 self.run(condition)?;
                 if self.read(predicate)?[0] == 0 {

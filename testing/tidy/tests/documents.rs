@@ -142,6 +142,12 @@ const KINDS: &[Kind] = &[
         most: 4,
     },
     Kind { section: "A thunk", words: &["Thunk::Copy"], path: "does not matter", most: 6 },
+    Kind {
+        section: "A routine",
+        words: &["mod random_bits;", "random_bits::make"],
+        path: "routines/src/random_bits",
+        most: 3,
+    },
     Kind { section: "A target", words: &["Amdgpu", "amdgpu", "starts_with(\"gfx\")"], path: "amdgpu", most: 2 },
 ];
 

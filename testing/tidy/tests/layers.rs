@@ -42,9 +42,9 @@ fn members() -> BTreeMap<String, (PathBuf, BTreeSet<String>)> {
 fn allowed(name: &str) -> &'static [&'static str] {
     match name {
         "fusebox-core" | "fusebox-files" | "fusebox-tidy" => &[],
-        "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" => &["fusebox-core"],
+        "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" | "fusebox-routines" => &["fusebox-core"],
         "fusebox-plugins" => &["fusebox-core", "fusebox-files"],
-        "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-interpreter"],
+        "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-interpreter", "fusebox-routines"],
         "fusebox-run" => &["fusebox-core", "fusebox-files", "fusebox-runtime"],
         "fusebox-compiler" => &[
             "fusebox-core",
@@ -53,6 +53,7 @@ fn allowed(name: &str) -> &'static [&'static str] {
             "fusebox-emission",
             "fusebox-lowering",
             "fusebox-plugins",
+            "fusebox-routines",
             "fusebox-runtime",
         ],
         _ => &["fusebox-core"],

@@ -11,7 +11,7 @@ use super::reached::{Reached, WHERE};
 use crate::cost::CACHED_BYTES;
 use crate::device::DeviceDescription;
 use crate::hlo::ArrayShape;
-use crate::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Program};
+use crate::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Program, Variable};
 
 /// Pieces of a line that a GPU's memory delivers one by one.
 const PIECES: i64 = 4;
@@ -196,7 +196,9 @@ impl At {
 /// What reading or writing an array at a place touches.
 pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, device: &DeviceDescription) -> Touched {
     let mut positions = Positions::new(extent, reached, place, array);
-    let ranges = extent.map.ranges.iter().enumerate().map(|(n, range)| (Loop::Range(n), range.bounds.size() as i64));
+    // As large as a plan says, which nobody may have meant.
+    let turns_of = |range: &Variable| i64::try_from(range.bounds.size()).unwrap_or(i64::MAX);
+    let ranges = extent.map.ranges.iter().enumerate().map(|(n, range)| (Loop::Range(n), turns_of(range)));
     let inner = reached.places[place].loops.iter().enumerate().map(|(n, &size)| (Loop::Inner(n), size));
     let mut loops: Vec<(Loop, i64)> = ranges.chain(inner).filter(|&(_, size)| size > 1).collect();
     let base = At {
@@ -219,7 +221,7 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     };
     // What a thread takes at once.
     let mut group: Vec<(Loop, i64)> = Vec::new();
-    let mut inner_turns = 1;
+    let mut inner_turns = 1i64;
     if is_cpu {
         if let Some((variable, size)) = loops.pop() {
             group.push((variable, size.min(per_line)));
@@ -227,7 +229,7 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
         }
     } else {
         while let Some(&(variable @ Loop::Range(_), size)) = loops.last()
-            && inner_turns * size <= MOST_LANES
+            && inner_turns.saturating_mul(size) <= MOST_LANES
         {
             group.push((variable, size));
             inner_turns *= size;
@@ -235,7 +237,7 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
         }
     }
     let count: i64 = group.iter().map(|&(_, size)| size).product();
-    let threads = if is_cpu { 1 } else { (extent.dims[0].size() as i64).min(i64::from(device.warp_size)) };
+    let threads = if is_cpu { 1 } else { extent.dims[0].size().min(device.warp_size.into()) as i64 };
     let (next, turns) = match loops.last() {
         Some(&(next, size)) => (Some(next), size.min(if is_cpu { per_line } else { WARP_GROUPS })),
         None => (None, 1),

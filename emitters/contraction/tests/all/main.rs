@@ -4,15 +4,15 @@
 mod bids;
 mod convolutions;
 mod fusions;
+mod library;
 mod of_convolutions;
 mod of_plans;
 mod products;
 mod random;
 
 use fusebox_conformance::literals::Closeness;
-use fusebox_conformance::{Compiler, Machine, Made, Target, inputs, literals};
+use fusebox_conformance::{Compiler, Machine, Made, Registry, Target, inputs, literals};
 use fusebox_core::device::DeviceDescription;
-use fusebox_emitter_contraction::emitters;
 
 /// Registers of 64 bytes, and tile registers where this machine has them.
 fn wide() -> DeviceDescription {
@@ -25,8 +25,11 @@ fn machines() -> [Machine; 2] {
     [Machine::cpu(), Machine::new(Target::cpu(), wide())]
 }
 
+/// Without the library, which would take some of the products.
 fn compiler() -> Compiler {
-    Compiler::new(emitters()).unwrap_or_else(|failure| panic!("{failure}"))
+    let all = fusebox_bundle::emitters().into_iter();
+    let others = all.filter(|emitter| emitter.descriptor().name != "library-product").collect();
+    Compiler::of(Registry::new(others).unwrap(), Vec::new())
 }
 
 /// Small integers give the interpreter's bits on all processors; what was made.

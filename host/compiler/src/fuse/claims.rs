@@ -9,7 +9,7 @@ use std::rc::Rc;
 use fusebox_core::analysis::{self, hero_of};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Fusion, HeroPlace, KernelKind};
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Opcode, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Opcode, Shape};
 
 use super::executor::{Executor, executor};
 use crate::host_module;
@@ -44,6 +44,11 @@ impl<'a> Claims<'a> {
         Claims { device, emitters, claimants: HashMap::new(), answers: HashMap::new(), warnings: Vec::new() }
     }
 
+    /// The device that emitters are asked about.
+    pub fn device(&self) -> &'a DeviceDescription {
+        self.device
+    }
+
     /// What is asked for in a computation.
     pub fn of(&mut self, module: &Module, id: ComputationId) -> Heroes {
         let computation = module.computation(id);
@@ -53,6 +58,17 @@ impl<'a> Claims<'a> {
 
     fn hero(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Option<Rc<Hero>> {
         let instruction = computation.instruction(id);
+        let shapes: Vec<Shape> =
+            instruction.operands.iter().map(|&operand| computation.instruction(operand).shape.clone()).collect();
+        self.hero_alone(module, instruction, &shapes)
+    }
+
+    /// Whether an emitter would make a kernel of an instruction of the module, which may not stand there yet.
+    pub fn is_claimed(&mut self, module: &Module, instruction: &Instruction, operands: &[Shape]) -> bool {
+        self.hero_alone(module, instruction, operands).is_some()
+    }
+
+    fn hero_alone(&mut self, module: &Module, instruction: &Instruction, shapes: &[Shape]) -> Option<Rc<Hero>> {
         let emitters = self.emitters;
         let opcode = instruction.opcode();
         let claimants = self.claimants.entry(opcode).or_insert_with(|| emitters.claimants(opcode).into()).clone();
@@ -60,15 +76,13 @@ impl<'a> Claims<'a> {
             return None;
         }
         let arrays = |shape: &Shape| shape.leaves().iter().all(|leaf| leaf.as_array().is_some());
-        let shapes: Vec<Shape> =
-            instruction.operands.iter().map(|&operand| computation.instruction(operand).shape.clone()).collect();
         let may_be_kernel = matches!(executor(instruction), Executor::Kernel | Executor::Host)
             && arrays(&instruction.shape)
             && shapes.iter().all(|shape| shape.as_array().is_some());
         if !may_be_kernel {
             return None;
         }
-        let alone = host_module::of(module, instruction, &shapes);
+        let alone = host_module::of(module, instruction, shapes);
         let form = identity(&alone);
         if let Some(known) = self.answers.get(&form) {
             return known.clone();

@@ -35,13 +35,11 @@ mod claim_tests;
 mod tests;
 
 pub use bids::BidRecord;
-pub use claims::heroes;
+pub use claims::{Claims, heroes};
 pub use executor::{Executor, executor};
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::Module;
-
-use claims::Claims;
 
 use crate::roles::{Role, in_role};
 use crate::select::Emitters;

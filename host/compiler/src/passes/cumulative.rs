@@ -1,5 +1,5 @@
-//! Cumulative reductions (a `reduce-window` whose window reaches to the edge), in blocks: linear instead of quadratic
-//! work.
+//! Cumulative reductions (a `reduce-window` whose window reaches to the edge) that no emitter asks for, in blocks: linear
+//! instead of quadratic work. Blocks are as long as an emitter asks for, if one does.
 //!
 //! ```text
 //! x[n]  =>  s[m, b] = the same over blocks of b elements
@@ -10,7 +10,7 @@
 //! Blelloch, "Prefix sums and their applications" (1990). As in XLA, an initial value that is not known to be
 //! the combiner's identity takes part more than once, which HLO leaves open.
 
-use fusebox_core::device::DeviceDescription;
+use fusebox_core::analysis::{Direction, cumulative};
 use fusebox_core::hlo::{
     ArrayShape, Computation, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, PaddingDim, Shape,
     SliceDim, Window, WindowDim,
@@ -18,40 +18,52 @@ use fusebox_core::hlo::{
 
 use super::identity::identity_of;
 use crate::CompileError;
+use crate::fuse::Claims;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Elements of a block, each of which reads up to as many.
 const BLOCK: i64 = 16;
+/// Elements of a block that an emitter computes in one pass.
+const LONG_BLOCK: i64 = 1024;
 /// Windows up to this size are left as they are.
 const SHORT: i64 = 2 * BLOCK;
 
 /// Rewrites the long cumulative reductions of everything that thunks execute.
-pub fn run(module: &mut Module, _: &DeviceDescription) -> Result<(), CompileError> {
+pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
     for sequence in in_role(module, Role::Sequence) {
         let old = module.computation(sequence);
         if !old.instructions.iter().any(|i| matches!(i.op, Op::ReduceWindow { .. })) {
             continue;
         }
         let new = Rebuild::each(old, |rebuild, _, instruction| {
-            Ok::<_, CompileError>(rewrite(rebuild, module, old, instruction))
+            Ok::<_, CompileError>(rewrite(rebuild, claims, module, old, instruction))
         })?;
         module.computations[sequence.index()] = new;
     }
     Ok(())
 }
 
-fn rewrite(rebuild: &mut Rebuild, module: &Module, old: &Computation, instruction: &Instruction) -> Option<InstrId> {
+fn rewrite(
+    rebuild: &mut Rebuild,
+    claims: &mut Claims,
+    module: &Module,
+    old: &Computation,
+    instruction: &Instruction,
+) -> Option<InstrId> {
     let Op::ReduceWindow { window, to_apply } = &instruction.op else { return None };
     let [operand, initial] = instruction.operands[..] else { return None };
     let shape = old.instruction(operand).shape.as_array()?;
-    let (dimension, direction) = cumulative(window, shape)?;
-    if shape.dims[dimension] <= SHORT {
+    let (dimension, direction) = cumulative(window, &shape.dims)?;
+    let shapes = [operand, initial].map(|id| old.instruction(id).shape.clone());
+    if shape.dims[dimension] <= SHORT || claims.is_claimed(module, instruction, &shapes) {
         return None;
     }
     let (value, initial) = (rebuild.mapped(operand), rebuild.mapped(initial));
     let identity = identity_of(module.computation(*to_apply));
-    let mut scan = Scan { rebuild, origin: instruction, to_apply: *to_apply, dimension, direction, neutral: initial };
+    let to_apply = *to_apply;
+    let mut scan =
+        Scan { rebuild, claims, module, origin: instruction, to_apply, dimension, direction, neutral: initial };
     let Some(identity) = identity else { return Some(scan.inclusive(value)) };
     let element = Shape::array(identity.element_type, Vec::new());
     scan.neutral = scan.add(Op::Constant(Literal::Array(identity)), element, Vec::new());
@@ -59,34 +71,11 @@ fn rewrite(rebuild: &mut Rebuild, module: &Module, old: &Computation, instructio
     Some(scan.with_initial_value(scanned, initial))
 }
 
-/// From where a cumulative reduction begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    /// From the first element.
-    Forward,
-    /// From the last.
-    Backward,
-}
-
-/// The dimension along which a window is cumulative, if it is no other window.
-fn cumulative(window: &Window, shape: &ArrayShape) -> Option<(usize, Direction)> {
-    let trivial = WindowDim::default();
-    let mut wide = (0..window.dims.len()).filter(|&d| window.dims[d] != trivial);
-    let (Some(dimension), None) = (wide.next(), wide.next()) else { return None };
-    let found = &window.dims[dimension];
-    let size = shape.dims[dimension];
-    let is_plain = found.size == size && found.stride == 1 && found.window_dilation == 1 && found.base_dilation == 1;
-    let direction = match (found.padding_low, found.padding_high) {
-        (low, 0) if low == size - 1 => Direction::Forward,
-        (0, high) if high == size - 1 => Direction::Backward,
-        _ => return None,
-    };
-    (is_plain && !found.reversal).then_some((dimension, direction))
-}
-
 /// A scan in the making.
-struct Scan<'r, 'o, 'i> {
+struct Scan<'r, 'o, 'i, 'c> {
     rebuild: &'r mut Rebuild<'o>,
+    claims: &'r mut Claims<'c>,
+    module: &'i Module,
     origin: &'i Instruction,
     to_apply: ComputationId,
     dimension: usize,
@@ -95,34 +84,46 @@ struct Scan<'r, 'o, 'i> {
     neutral: InstrId,
 }
 
-impl Scan<'_, '_, '_> {
+impl Scan<'_, '_, '_, '_> {
     /// Element k of the result combines the elements up to and with k (or from k on).
     fn inclusive(&mut self, value: InstrId) -> InstrId {
         let (element_type, dims) = self.shape_of(value);
         let size = dims[self.dimension];
-        if size <= SHORT {
+        if size <= SHORT || self.is_claimed(element_type, &dims, self.dimension) {
             return self.windows(value, self.dimension, size);
         }
-        let blocks = (size + BLOCK - 1) / BLOCK;
-        let filled = self.padded(value, 0, blocks * BLOCK - size);
-        let blocked = self.reshape(filled, element_type, self.with_dims(&dims, &[blocks, BLOCK]));
-        let within = self.windows(blocked, self.dimension + 1, BLOCK);
-        let before = self.before_each_block(within, element_type, &dims, blocks);
-        let spread = self.with_dims(&dims, &[blocks, BLOCK]);
+        let in_blocks = |block: i64| self.with_dims(&dims, &[(size + block - 1) / block, block]);
+        let is_long = size > LONG_BLOCK && {
+            let blocked = in_blocks(LONG_BLOCK);
+            self.is_claimed(element_type, &blocked, self.dimension + 1)
+        };
+        let block = if is_long { LONG_BLOCK } else { BLOCK };
+        let blocks = (size + block - 1) / block;
+        let filled = self.padded(value, 0, blocks * block - size);
+        let spread = self.with_dims(&dims, &[blocks, block]);
+        let blocked = self.reshape(filled, element_type, spread.clone());
+        let within = self.windows(blocked, self.dimension + 1, block);
+        let before = self.before_each_block(within, element_type, &dims, [blocks, block]);
         let dimensions = (0..spread.len() as i64).filter(|&d| d != self.dimension as i64 + 1).collect();
         let before = self.add(Op::Broadcast { dimensions }, Shape::array(element_type, spread.clone()), vec![before]);
         let combined = self.combine(before, within, Shape::array(element_type, spread));
-        let joined = self.reshape(combined, element_type, self.with_dims(&dims, &[blocks * BLOCK]));
+        let joined = self.reshape(combined, element_type, self.with_dims(&dims, &[blocks * block]));
         self.first(joined, element_type, &dims)
     }
 
     /// For each block, what the blocks before it (behind it, when going backward) combine to.
-    fn before_each_block(&mut self, within: InstrId, ty: ElementType, dims: &[i64], blocks: i64) -> InstrId {
+    fn before_each_block(
+        &mut self,
+        within: InstrId,
+        ty: ElementType,
+        dims: &[i64],
+        [blocks, block]: [i64; 2],
+    ) -> InstrId {
         let total = match self.direction {
-            Direction::Forward => BLOCK - 1,
+            Direction::Forward => block - 1,
             Direction::Backward => 0,
         };
-        let whole = self.with_dims(dims, &[blocks, BLOCK]);
+        let whole = self.with_dims(dims, &[blocks, block]);
         let mut slices: Vec<SliceDim> = whole.iter().map(|&limit| SliceDim { start: 0, limit, stride: 1 }).collect();
         slices[self.dimension + 1] = SliceDim { start: total, limit: total + 1, stride: 1 };
         let totals = Shape::array(ty, self.with_dims(dims, &[blocks, 1]));
@@ -140,13 +141,25 @@ impl Scan<'_, '_, '_> {
     fn windows(&mut self, value: InstrId, dimension: usize, size: i64) -> InstrId {
         let shape = self.rebuild.instruction(value).shape.clone();
         let dims = self.shape_of(value).1;
-        let mut window = Window { dims: vec![WindowDim::default(); dims.len()] };
+        self.add(self.window(dims.len(), dimension, size), shape, vec![value, self.neutral])
+    }
+
+    fn window(&self, rank: usize, dimension: usize, size: i64) -> Op {
+        let mut window = Window { dims: vec![WindowDim::default(); rank] };
         let (padding_low, padding_high) = match self.direction {
             Direction::Forward => (size - 1, 0),
             Direction::Backward => (0, size - 1),
         };
         window.dims[dimension] = WindowDim { size, padding_low, padding_high, ..WindowDim::default() };
-        self.add(Op::ReduceWindow { window, to_apply: self.to_apply }, shape, vec![value, self.neutral])
+        Op::ReduceWindow { window, to_apply: self.to_apply }
+    }
+
+    /// Whether an emitter asks for the cumulative reduction of an array along a dimension.
+    fn is_claimed(&mut self, element_type: ElementType, dims: &[i64], dimension: usize) -> bool {
+        let op = self.window(dims.len(), dimension, dims[dimension]);
+        let shapes = [Shape::array(element_type, dims.to_vec()), Shape::array(element_type, Vec::new())];
+        let instruction = Instruction::new(self.origin.name.clone(), shapes[0].clone(), op, Vec::new());
+        self.claims.is_claimed(self.module, &instruction, &shapes)
     }
 
     fn combine(&mut self, before: InstrId, value: InstrId, shape: Shape) -> InstrId {

@@ -4,7 +4,7 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module
 
 use crate::CompileError;
 use crate::rebuild::Rebuild;
-use crate::roles::{Role, roles};
+use crate::roles::{Role, called_as_a_whole, roles};
 
 /// Most instructions a computation may grow to: calls of calls can double at each level.
 const MOST_INSTRUCTIONS: usize = 300_000;
@@ -23,9 +23,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 /// The computation an instruction is to be replaced by.
 fn inlined_callee(op: &Op, caller: Role) -> Option<ComputationId> {
     match op {
-        Op::Call { to_apply } => Some(*to_apply),
         Op::Fusion { calls, .. } if caller != Role::Sequence => Some(*calls),
-        _ => None,
+        op => called_as_a_whole(op),
     }
 }
 
@@ -34,6 +33,10 @@ fn inline(module: &Module, caller: &Computation, role: Role) -> Result<Computati
     Rebuild::each(caller, |rebuild, _, instruction| {
         let Some(callee) = inlined_callee(&instruction.op, role) else { return Ok(None) };
         let callee = module.computation(callee);
+        if matches!(instruction.op, Op::CustomCall(_)) && !fits(caller, instruction, callee) {
+            let message = "a custom call of a computation with other parameters or another result";
+            return Err(CompileError::at(module, instruction, message));
+        }
         size += callee.instructions.len();
         if size > MOST_INSTRUCTIONS {
             return Err(CompileError::at(
@@ -44,6 +47,17 @@ fn inline(module: &Module, caller: &Computation, role: Role) -> Result<Computati
         }
         Ok(Some(splice(rebuild, callee, instruction)))
     })
+}
+
+/// Whether a call has the shapes of what it calls. Of custom calls nobody has looked at that.
+fn fits(caller: &Computation, call: &Instruction, callee: &Computation) -> bool {
+    let parameters = callee.parameters();
+    let is_same = |(&operand, &parameter): (&InstrId, &InstrId)| {
+        caller.instruction(operand).shape.same_structure(&callee.instruction(parameter).shape)
+    };
+    parameters.len() == call.operands.len()
+        && call.operands.iter().zip(&parameters).all(is_same)
+        && callee.root_instruction().shape.same_structure(&call.shape)
 }
 
 /// Copies the callee's instructions; its parameters become the call's operands.

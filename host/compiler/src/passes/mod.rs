@@ -1,5 +1,6 @@
 //! HLO to simpler HLO. One pass a file; afterwards the module is in the form fusion expects:
 //!
+//! * no `ragged-dot`, `scaled-dot`, `scan`
 //! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
 //! * every array row-major, no layouts, no dynamic sizes
 //! * no instruction without elements except constants
@@ -13,6 +14,7 @@ mod constant_folding;
 mod cumulative;
 mod dead_code;
 mod empty_arrays;
+mod expansions;
 mod four_bit_integers;
 mod identity;
 mod inline_calls;
@@ -20,6 +22,7 @@ mod movements;
 mod row_major;
 mod split_reductions;
 mod supported;
+mod top_k;
 mod tuples;
 mod wide_sums;
 
@@ -29,17 +32,18 @@ mod tests;
 pub use dead_code::renumber;
 pub use inline_calls::splice;
 
-use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::Module;
 
 use crate::CompileError;
+use crate::fuse::Claims;
 
-/// What a pass does.
-pub type Run = fn(&mut Module, &DeviceDescription) -> Result<(), CompileError>;
+/// What a pass does. It may ask what emitters claim, and which device they do it for.
+pub type Run = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
 
 /// All passes in order, with their names in dumps.
 pub const PASSES: &[(&str, Run)] = &[
     ("supported", |module, _| supported::check(module)),
+    ("expansions", |module, _| expansions::run(module)),
     ("inline-calls", |module, _| inline_calls::run(module)),
     ("row-major", |module, _| row_major::run(module)),
     ("batch-norm", |module, _| batch_norm::run(module)),
@@ -47,11 +51,12 @@ pub const PASSES: &[(&str, Run)] = &[
     ("four-bit-integers", |module, _| four_bit_integers::run(module)),
     ("tuples", |module, _| tuples::run(module)),
     ("movements", |module, _| movements::run(module)),
+    ("top-k", |module, _| top_k::run(module)),
     ("empty-arrays", |module, _| empty_arrays::run(module)),
     ("wide-sums", |module, _| wide_sums::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),
     ("cumulative", cumulative::run),
-    ("split-reductions", split_reductions::run),
+    ("split-reductions", |module, claims| split_reductions::run(module, claims.device())),
     ("common-subexpressions", |module, _| common_subexpressions::run(module)),
     ("dead-code", |module, _| dead_code::run(module)),
 ];

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The conversions go into the reduction's kernel; if it is split, the parts are kept in `f32`, too. Maxima and minima stay
-//! as they are: they do not round.
+//! as they are: they do not round. Windows likewise.
 
 use fusebox_core::hlo::{
     BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape, Span,
@@ -89,9 +89,9 @@ fn combiner(module: &Module, name: &str, op: BinaryOp) -> Computation {
     }
 }
 
-/// The operation of a reduction that rounds at every step.
+/// The operation of a reduction, of all elements or of windows, that rounds at every step.
 fn operation(module: &Module, computation: &Computation, instruction: &Instruction) -> Option<BinaryOp> {
-    let Op::Reduce { to_apply, .. } = instruction.op else { return None };
+    let (Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }) = instruction.op else { return None };
     let element = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
     let result = instruction.shape.as_array()?.element_type;
     let is_narrow = result.is_float() && result.bits() < WIDE.bits() && result != ElementType::F8E8M0FNU;
@@ -122,11 +122,13 @@ fn widened(
     combiners: Combiners,
 ) -> Option<InstrId> {
     let op = operation(module, old, instruction)?;
-    let Op::Reduce { dimensions, .. } = &instruction.op else { return None };
-    let to_apply = if op == BinaryOp::Multiply { combiners.product } else { combiners.sum };
+    let combiner = if op == BinaryOp::Multiply { combiners.product } else { combiners.sum };
     let operands: Vec<InstrId> =
         rebuild.operands(instruction).into_iter().map(|operand| convert(rebuild, instruction, operand)).collect();
-    let reduce = Op::Reduce { dimensions: dimensions.clone(), to_apply };
+    let mut reduce = instruction.op.clone();
+    if let Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } = &mut reduce {
+        *to_apply = combiner;
+    }
     let wide = rebuild.add(instruction, reduce, with_type(&instruction.shape), operands);
     Some(rebuild.add(instruction, Op::Convert, instruction.shape.clone(), vec![wide]))
 }

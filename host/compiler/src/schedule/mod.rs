@@ -28,26 +28,37 @@ use sequence::Arguments;
 /// What running a program takes, kernels' code aside.
 #[derive(Debug)]
 pub struct Schedule {
-    /// The steps; kernel numbers are those of [`Kernels::units`].
+    /// The steps; kernel numbers are those of [`Made::kernel`].
     pub thunks: Vec<Thunk>,
     /// The memory.
     pub allocations: Vec<Allocation>,
     /// Operations executed by the host.
     pub host_ops: Vec<HostOp>,
+    /// Those whose comparator has to be compiled: which one, and the comparator.
+    pub comparators: Vec<(usize, Module, ComputationId)>,
     /// The entry's parameters.
     pub parameters: Vec<Binding>,
     /// The entry's result.
     pub result: Binding,
 }
 
+/// What became of a fusion.
+#[derive(Clone, Copy, Debug)]
+pub struct Made<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The number of its kernel; `None` if a routine executes it.
+    pub kernel: Option<u32>,
+}
+
 /// Makes the steps of the entry computation and places all buffers.
 ///
-/// `plans`: the plan of each of `kernels`' units.
-pub fn schedule(module: &Module, kernels: &Kernels, plans: &[&Plan], alignment: u64) -> Result<Schedule, CompileError> {
+/// `made`: what became of each of `kernels`' units.
+pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u64) -> Result<Schedule, CompileError> {
     let Some(entry) = module.entry else {
         return Err(CompileError::Internal { phase: "schedule", message: "the module has no entry".into() });
     };
-    let mut scheduler = Scheduler::new(module, kernels, plans, alignment);
+    let mut scheduler = Scheduler::new(module, kernels, made, alignment);
     let (parameters, values) = scheduler.bind_parameters(entry);
     let arguments = Arguments { values, ..Arguments::default() };
     let mut thunks = Vec::new();
@@ -61,20 +72,22 @@ pub fn schedule(module: &Module, kernels: &Kernels, plans: &[&Plan], alignment: 
 struct Scheduler<'a> {
     module: &'a Module,
     kernels: &'a Kernels,
-    plans: &'a [&'a Plan],
+    made: &'a [Made<'a>],
     buffers: Buffers,
     host_ops: Vec<HostOp>,
+    comparators: Vec<(usize, Module, ComputationId)>,
     constants: HashMap<Vec<u8>, Slice>,
 }
 
 impl<'a> Scheduler<'a> {
-    fn new(module: &'a Module, kernels: &'a Kernels, plans: &'a [&'a Plan], alignment: u64) -> Self {
+    fn new(module: &'a Module, kernels: &'a Kernels, made: &'a [Made<'a>], alignment: u64) -> Self {
         Scheduler {
             module,
             kernels,
-            plans,
+            made,
             buffers: Buffers::new(alignment),
             host_ops: Vec::new(),
+            comparators: Vec::new(),
             constants: HashMap::new(),
         }
     }
@@ -99,7 +112,8 @@ impl<'a> Scheduler<'a> {
         let placed = self.buffers.place();
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
-        Schedule { thunks, allocations: placed.allocations, host_ops: self.host_ops, parameters, result }
+        let Scheduler { host_ops, comparators, .. } = self;
+        Schedule { thunks, allocations: placed.allocations, host_ops, comparators, parameters, result }
     }
 }
 

@@ -3,7 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_core::hlo::print_module;
-use fusebox_core::hlo::{ArrayLiteral, Computation, ComputationId, InstrId, Instruction, Literal, Op, Shape};
+use fusebox_core::hlo::{
+    ArrayLiteral, Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, Opcode, Shape,
+};
+use fusebox_routines::comparator_to_compile;
 use fusebox_runtime::{HostOp, Slice, Thunk};
 
 use super::uses::{Leaf, Uses};
@@ -169,10 +172,16 @@ impl Scheduler<'_> {
         let mut results = self.results(frame, id, &instruction.shape);
         let mut arguments = frame.operands(instruction);
         self.start_outputs(frame, id, unit, &arguments, &mut results, thunks);
+        let Some(kernel) = self.made.get(unit).and_then(|made| made.kernel) else {
+            let fusion = &self.kernels.units[unit].fusion;
+            let opcode = fusion.computation().root_instruction().opcode();
+            self.routine(&instruction.name, opcode, &fusion.module, (arguments, results.clone()), thunks);
+            return Ok(results);
+        };
         arguments.extend(&results);
         self.buffers.step();
         self.buffers.touch(&arguments);
-        thunks.push(Thunk::Kernel { kernel: unit as u32, arguments });
+        thunks.push(Thunk::Kernel { kernel, arguments });
         Ok(results)
     }
 
@@ -186,8 +195,8 @@ impl Scheduler<'_> {
         results: &mut [Slice],
         thunks: &mut Vec<Thunk>,
     ) {
-        let Some(plan) = self.plans.get(unit) else { return };
-        for (number, output) in plan.outputs.iter().enumerate().take(results.len()) {
+        let Some(made) = self.made.get(unit) else { return };
+        for (number, output) in made.plan.outputs.iter().enumerate().take(results.len()) {
             let Some(&parameter) = output.initial.and_then(|number| parameters.get(number as usize)) else { continue };
             let is_taken = results.iter().any(|result| result.overlaps(&parameter));
             if !is_taken && self.may_take(frame, id, &parameter, parameters) {
@@ -203,17 +212,29 @@ impl Scheduler<'_> {
         let shapes: Vec<Shape> =
             instruction.operands.iter().map(|&o| computation.instruction(o).shape.clone()).collect();
         let module = host_module::of(self.module, instruction, &shapes);
-        let op = self.host_ops.len() as u32;
-        self.host_ops.push(HostOp {
-            name: instruction.name.clone(),
-            opcode: instruction.opcode().name().into(),
-            hlo: print_module(&module),
-        });
         let (arguments, results) = (frame.operands(instruction), self.results(frame, id, &instruction.shape));
+        self.routine(&instruction.name, instruction.opcode(), &module, (arguments, results.clone()), thunks);
+        results
+    }
+
+    /// Appends a step that the host executes.
+    fn routine(
+        &mut self,
+        name: &str,
+        opcode: Opcode,
+        module: &Module,
+        (arguments, results): (Value, Value),
+        thunks: &mut Vec<Thunk>,
+    ) {
+        let op = self.host_ops.len() as u32;
+        if let Some(comparator) = comparator_to_compile(module) {
+            self.comparators.push((op as usize, module.clone(), comparator));
+        }
+        let (name, opcode, hlo) = (name.into(), opcode.name().into(), print_module(module));
+        self.host_ops.push(HostOp { name, opcode, hlo, comparator: None });
         self.buffers.step();
         self.buffers.touch(arguments.iter().chain(&results));
-        thunks.push(Thunk::HostOp { op, arguments, results: results.clone() });
-        results
+        thunks.push(Thunk::HostOp { op, arguments, results });
     }
 
     /// Fresh buffers for a value of that shape.

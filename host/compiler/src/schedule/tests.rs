@@ -8,7 +8,7 @@ use fusebox_core::hlo::{
 use fusebox_core::indexing::IndexingMap;
 use fusebox_runtime::{AllocationKind, Slice, Thunk};
 
-use super::{Schedule, schedule};
+use super::{Made, Schedule, schedule};
 use crate::kernels::{self, Kernels};
 
 struct Compiled {
@@ -24,7 +24,8 @@ fn compiled(text: &str) -> Compiled {
     crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled());
     let kernels = kernels::collect(&module);
     let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
-    let schedule = schedule(&module, &kernels, &plans.iter().collect::<Vec<_>>(), 64).unwrap();
+    let made = plans.iter().enumerate().map(|(number, plan)| Made { plan, kernel: Some(number as u32) });
+    let schedule = schedule(&module, &kernels, &made.collect::<Vec<_>>(), 64).unwrap();
     Compiled { module, kernels, plans, schedule }
 }
 

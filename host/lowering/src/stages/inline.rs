@@ -1,4 +1,4 @@
-//! Inlining of subgraph functions: those called once, and small ones.
+//! Inlining of subgraph functions: those called once, small ones, and those of which all copies together are small.
 //!
 //! Works from callees to callers, so each function is looked at once, and its size is known when its callers are.
 //! What stays a function is called once per use; LLVM's own inliner may still take it.
@@ -9,7 +9,9 @@ use fusebox_core::ir::{Function, OpKind, Operation, Region, Value, callees_first
 
 /// Functions of at most so many operations are copied into every caller.
 pub(crate) const SMALL: usize = 40;
-/// The same for GPUs, where a call saves registers to memory and hides what could be computed meanwhile.
+/// Functions whose further copies together have at most so many are copied too: a loop with a call is not made of vectors.
+const SMALL_COPIES: usize = 2 * SMALL;
+/// The same as `SMALL` for GPUs, where a call saves registers to memory and hides what could be computed meanwhile.
 pub(crate) const SMALL_ON_GPU: usize = 400;
 /// No function grows beyond so many operations by copying.
 const LARGEST: usize = 4000;
@@ -76,7 +78,8 @@ impl Graph {
     /// Whether a call is replaced by the callee's body, which is counted then.
     fn takes(&mut self, caller: usize, callee: usize) -> bool {
         let (size, once) = (self.sizes[callee], self.uses[callee] == 1);
-        let is_small = size <= self.small && self.sizes[caller] + size <= LARGEST;
+        let copies = size * self.uses[callee].saturating_sub(1);
+        let is_small = (size <= self.small || copies <= SMALL_COPIES) && self.sizes[caller] + size <= LARGEST;
         if !once && !is_small {
             return false;
         }

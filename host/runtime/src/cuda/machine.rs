@@ -8,10 +8,13 @@ use std::time::Duration;
 use cudarc::driver::sys::{self, CUdeviceptr};
 use cudarc::driver::{CudaSlice, DevicePtr, result};
 
+use fusebox_routines::{Alone, Context};
+
 use super::device::Device;
 use super::module::{LoadedFunction, LoadedModule};
 use super::{load_error, run_error};
 use crate::host_op::LoadedHostOp;
+use crate::memory::Buffer;
 use crate::thunks::Machine;
 use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunError, Slice, Thunk};
 
@@ -42,6 +45,23 @@ impl Cuda {
         let buffer = &self.buffers[slice.allocation as usize];
         let (start, _) = buffer.device_ptr(&self.device.stream);
         start + slice.offset
+    }
+
+    /// The bytes of a slice in the host's memory, aligned as routines want them.
+    fn fetched(&self, slice: &Slice) -> Result<Buffer, RunError> {
+        let mut bytes = buffer(slice)?;
+        self.fetch(slice, bytes.as_mut_slice())?;
+        Ok(bytes)
+    }
+
+    fn fetch(&self, slice: &Slice, bytes: &mut [u8]) -> Result<(), RunError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: as in `write`.
+        unsafe { result::memcpy_dtoh_async(bytes, self.address(slice), self.device.stream.cu_stream()) }
+            .and_then(|()| self.device.stream.synchronize())
+            .map_err(|e| run_error("copying from the GPU", e))
     }
 }
 
@@ -95,12 +115,7 @@ impl Machine for Cuda {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(slice.bytes as usize).map_err(|_| RunError::Memory { bytes: slice.bytes })?;
         bytes.resize(slice.bytes as usize, 0);
-        if !bytes.is_empty() {
-            // SAFETY: as in `write`.
-            unsafe { result::memcpy_dtoh_async(&mut bytes, self.address(slice), self.device.stream.cu_stream()) }
-                .and_then(|()| self.device.stream.synchronize())
-                .map_err(|e| run_error("copying from the GPU", e))?;
-        }
+        self.fetch(slice, &mut bytes)?;
         Ok(Cow::Owned(bytes))
     }
 
@@ -113,9 +128,20 @@ impl Machine for Cuda {
             .map_err(|e| run_error("copying to the GPU", e))
     }
 
-    fn host_ops(&self) -> &[LoadedHostOp] {
-        &self.host_ops
+    fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
+        let inputs = arguments.iter().map(|slice| self.fetched(slice)).collect::<Result<Vec<_>, _>>()?;
+        let inputs: Vec<&[u8]> = inputs.iter().map(Buffer::as_slice).collect();
+        let mut outputs = results.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
+        let mut written: Vec<&mut [u8]> = outputs.iter_mut().map(Buffer::as_mut_slice).collect();
+        self.host_ops[op as usize].execute(&inputs, &mut written, &Context { workers: &Alone })?;
+        results.iter().zip(&outputs).try_for_each(|(slice, output)| self.write(slice, output.as_slice()))
     }
+}
+
+/// Memory of the host for what a slice holds.
+fn buffer(slice: &Slice) -> Result<Buffer, RunError> {
+    let bytes = usize::try_from(slice.bytes).ok();
+    bytes.and_then(Buffer::zeroed).ok_or(RunError::Memory { bytes: slice.bytes })
 }
 
 /// Code for an older card of the same kind runs, code for a newer one does not.

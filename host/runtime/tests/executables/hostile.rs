@@ -3,8 +3,8 @@
 
 use super::assembler::*;
 use fusebox_runtime::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, FormatError, HostOp, KernelArgument,
-    KernelImage, Options, Program, Slice, Target, Thunk, ValueShape,
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, FormatError, HostKernel, HostOp,
+    KernelArgument, KernelImage, Options, Program, Slice, Target, Thunk, ValueShape,
 };
 use object::elf;
 use sha2::{Digest, Sha256};
@@ -18,8 +18,8 @@ fn harmless() -> Executable {
     let predicate = Slice { allocation: 2, offset: 0, bytes: 1 };
     let argument = |access| KernelArgument { name: "it".into(), bytes: 16, element_bytes: 4, access };
     let four = ValueShape::Array("s32".into(), vec![4]);
-    let reverse =
-        "HloModule r\nENTRY main {\n  p = s32[4] parameter(0)\n  ROOT r = s32[4] reverse(p), dimensions={0}\n}\n";
+    let annotation = "HloModule r\nENTRY main {\n  p = s32[4] parameter(0)\n  ROOT r = s32[4] custom-call(p), \
+                      custom_call_target=\"Sharding\"\n}\n";
     Executable {
         name: "harmless".into(),
         target: Target::Cpu,
@@ -34,7 +34,12 @@ fn harmless() -> Executable {
             shared_bytes: 0,
             arguments: vec![argument(Access::Read), argument(Access::WriteOnce)],
         }],
-        host_ops: vec![HostOp { name: "r".into(), opcode: "reverse".into(), hlo: reverse.into() }],
+        host_ops: vec![HostOp {
+            name: "r".into(),
+            opcode: "custom-call".into(),
+            hlo: annotation.into(),
+            comparator: None,
+        }],
         allocations: vec![
             Allocation { bytes: 16, kind: AllocationKind::Parameter },
             Allocation { bytes: 16, kind: AllocationKind::Temporary },
@@ -141,10 +146,18 @@ fn steps_that_do_not_fit_are_refused() {
     });
     is_refused("size", "argument of the wrong size", |e| e.kernels[0].arguments[1].bytes = 12);
     is_refused("operation", "arguments of other sizes", |e| {
-        e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![Slice { bytes: 8, ..WHOLE }], results: vec![WHOLE] });
+        let half = Slice { allocation: 0, bytes: 8, ..WHOLE };
+        e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![half], results: vec![WHOLE] });
     });
     is_refused("operation", "results of other sizes", |e| {
         e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![WHOLE], results: vec![] });
+    });
+    is_refused("apart", "shares memory", |e| {
+        let input = Slice { allocation: 0, ..WHOLE };
+        e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![input], results: vec![WHOLE, WHOLE] });
+    });
+    is_refused("apart", "shares memory", |e| {
+        e.thunks.push(Thunk::HostOp { op: 0, arguments: vec![WHOLE], results: vec![WHOLE] });
     });
 }
 
@@ -167,6 +180,25 @@ fn interfaces_and_kernels_that_do_not_fit_are_refused() {
     is_refused("symbol", "is not in its object", |e| e.kernels[0].symbol = "missing".into());
     is_refused("code", "cannot be loaded", |e| e.code[0] = CodeImage::Ptx(String::new()));
     is_refused("program", "host operation r", |e| e.host_ops[0].hlo = "HloModule r\n".into());
+    is_refused("routine", "the operation reverse", |e| {
+        e.host_ops[0].hlo =
+            e.host_ops[0].hlo.replace("custom-call(p), custom_call_target=\"Sharding\"", "reverse(p), dimensions={0}");
+    });
+    let kernel =
+        |symbol: &str| HostKernel { object: object(&[COPY_16]), symbol: symbol.into(), emitter: "test 1.0.0".into() };
+    is_refused("needless", "it does not need", |e| e.host_ops[0].comparator = Some(kernel("copy_16")));
+    let sort = "less {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT r = pred[] compare(a, b), \
+                direction=LE\n}\nENTRY e {\n  p = s32[4] parameter(0)\n  ROOT s = s32[4] sort(p), dimensions={0}, \
+                to_apply=less\n}\n";
+    is_refused("comparator", "its comparator is missing", |e| e.host_ops[0].hlo = sort.into());
+    is_refused("symbol", "missing is not in its object", |e| {
+        e.host_ops[0].hlo = sort.into();
+        e.host_ops[0].comparator = Some(kernel("missing"));
+    });
+    is_refused("object", "cannot be loaded", |e| {
+        e.host_ops[0].hlo = sort.into();
+        e.host_ops[0].comparator = Some(HostKernel { object: vec![1, 2, 3], ..kernel("copy_16") });
+    });
 }
 
 #[test]

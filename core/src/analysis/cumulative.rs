@@ -1,0 +1,29 @@
+//! Windows that reach from an element to the edge of the array: running sums, products and maxima.
+
+use crate::hlo::{Window, WindowDim};
+
+/// From where a cumulative reduction begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first element.
+    Forward,
+    /// From the last.
+    Backward,
+}
+
+/// The dimension along which a window over an array of these dimensions is cumulative, if it is no other window: element k of
+/// the result combines the elements up to and with k (or from k on).
+pub fn cumulative(window: &Window, dims: &[i64]) -> Option<(usize, Direction)> {
+    let trivial = WindowDim::default();
+    let mut wide = (0..window.dims.len()).filter(|&d| window.dims[d] != trivial);
+    let (Some(dimension), None) = (wide.next(), wide.next()) else { return None };
+    let found = &window.dims[dimension];
+    let size = *dims.get(dimension)?;
+    let is_plain = found.size == size && found.stride == 1 && found.window_dilation == 1 && found.base_dilation == 1;
+    let direction = match (found.padding_low, found.padding_high) {
+        (low, 0) if low == size - 1 => Direction::Forward,
+        (0, high) if high == size - 1 => Direction::Backward,
+        _ => return None,
+    };
+    (is_plain && !found.reversal).then_some((dimension, direction))
+}

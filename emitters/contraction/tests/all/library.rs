@@ -1,0 +1,49 @@
+//! Products that are left to a library: right, and only those that nothing stands around.
+
+use fusebox_conformance::literals::{Closeness, small_integers};
+use fusebox_conformance::{Compiler, inputs, named, plans};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Emitter, Verdict};
+use fusebox_emitter_contraction::emitters;
+
+use crate::machines;
+use crate::products::plain;
+
+fn library() -> &'static dyn Emitter {
+    named(emitters(), "library-product").unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+#[test]
+fn complex_products_are_right() {
+    let text = "HloModule m\nENTRY e { a = c64[33,40] parameter(0)\n b = c64[40,50] parameter(1)\n \
+                d = c64[33,50] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n ROOT n = c64[33,50] negate(d) }";
+    let inputs = inputs(text, small_integers).unwrap();
+    let compiler = Compiler::new(emitters()).unwrap_or_else(|failure| panic!("{failure}"));
+    let made =
+        compiler.compared(text, machines(), &inputs, Closeness::Numbers).unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(made[0].emitters, ["library-product", "loop"]);
+}
+
+#[test]
+fn plans_hold_for_all_forms() {
+    for sizes in [[64, 32, 33], [77, 300, 501], [4096, 512, 64]] {
+        for threads in [1, 3, 8] {
+            let device = DeviceDescription::cpu(threads);
+            let made = plans::check(library(), &plans::fusion(&plain("f64", sizes)), &device);
+            made.unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+#[test]
+fn what_it_does_not_have_is_declined_in_words() {
+    let reason = |text: &str| match library().consider(&plans::fusion(text), &DeviceDescription::cpu(2)) {
+        Verdict::Decline(decline) => decline.reason,
+        other => panic!("{other:?}"),
+    };
+    assert!(reason(&plain("bf16", [64, 64, 64])).contains("f32, f64, c64 and c128"));
+    assert!(reason(&plain("f32", [1, 64, 64])).contains("at least 32"));
+    let text = "fusion { a = f32[64,64] parameter(0)\n b = f32[64,64] parameter(1)\n n = f32[64,64] negate(a)\n \
+                ROOT d = f32[64,64] dot(n, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
+    assert!(reason(text).contains("something else"));
+}

@@ -1,0 +1,119 @@
+//! What is computed, whatever the order of the loops.
+//!
+//! ```text
+//! before = the initial value
+//! for chunk of the steps
+//!   for step of the chunk
+//!     within = the element, from the second step on within combined with it
+//!     result = before combined with within
+//!   before = the last result
+//! ```
+
+use fusebox_core::analysis::Direction;
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Subgraph, Value};
+use fusebox_core::emitter::{EmitError, Kernel, Task};
+
+use crate::plan::CHUNK;
+use crate::problem::Scan;
+
+/// Everything declared.
+pub struct Body<'a> {
+    pub scan: &'a Scan,
+    /// The type of what is combined.
+    pub element_type: Scalar,
+    operand: Subgraph,
+    initial: Subgraph,
+    combiner: Subgraph,
+    /// One for each group of roots.
+    epilogues: Vec<Subgraph>,
+}
+
+/// Where an element is: `[outer, step, inner]`.
+pub type Point = [Value; 3];
+
+impl<'a> Body<'a> {
+    /// The kernel with these loops for a block, which gives the outputs as they are after them.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn kernel(
+        task: &'a Task<Scan>,
+        loops: impl FnOnce(&Body<'a>, &mut FunctionBuilder, Value, &[Value]) -> Vec<Value>,
+    ) -> Result<Kernel, EmitError> {
+        let scan = task.problem;
+        let mut kernel = KernelBuilder::new(task.fusion);
+        let body = Body {
+            scan,
+            element_type: Scalar::of_element(scan.element),
+            operand: kernel.values(&[scan.operand]),
+            initial: kernel.values(&[scan.initial]),
+            combiner: kernel.combiner(scan.hero),
+            epilogues: scan.roots.iter().map(|it| kernel.epilogue(&it.instructions, &[scan.hero])).collect(),
+        };
+        let (block, outputs) = (kernel.block(), kernel.outputs().to_vec());
+        let written = loops(&body, &mut kernel, block, &outputs);
+        kernel.finish(&written)
+    }
+
+    /// The value that every line begins with.
+    pub fn initial(&self, b: &mut FunctionBuilder) -> Value {
+        b.call_subgraph(&self.initial, &[], &[])[0]
+    }
+
+    pub fn element(&self, b: &mut FunctionBuilder, point: Point) -> Value {
+        let index = b.apply_indexing(&self.scan.at, &point);
+        b.call_subgraph(&self.operand, &index, &[])[0]
+    }
+
+    /// What comes first in the scan is the left operand where it comes first in memory.
+    pub fn combined(&self, b: &mut FunctionBuilder, earlier: Value, later: Value) -> Value {
+        let operands = match self.scan.direction {
+            Direction::Forward => [earlier, later],
+            Direction::Backward => [later, earlier],
+        };
+        b.call_subgraph(&self.combiner, &[], &operands)[0]
+    }
+
+    /// What a chunk comes to with the element at a point, and the result there.
+    pub fn combinations(
+        &self,
+        b: &mut FunctionBuilder,
+        point: Point,
+        is_first: Value,
+        before: Value,
+        within: Value,
+    ) -> [Value; 2] {
+        let element = self.element(b, point);
+        let next = self.combined(b, within, element);
+        let within = b.select(is_first, element, next);
+        [within, self.combined(b, before, within)]
+    }
+
+    /// Writes what becomes of the scan's element.
+    pub fn write(&self, b: &mut FunctionBuilder, point: Point, value: Value, outputs: &[Value]) -> Vec<Value> {
+        let mut outputs = outputs.to_vec();
+        for (roots, epilogue) in self.scan.roots.iter().zip(&self.epilogues) {
+            let index = b.apply_indexing(&roots.at, &point);
+            let results = b.call_subgraph(epilogue, &index, &[value]);
+            for (&output, result) in roots.outputs.iter().zip(results) {
+                outputs[output] = b.insert(result, outputs[output], &index);
+            }
+        }
+        outputs
+    }
+
+    /// All chunks, each with its first step and the one behind its last.
+    pub fn chunks(
+        &self,
+        b: &mut FunctionBuilder,
+        state: &[Value],
+        body: impl FnOnce(&mut FunctionBuilder, [Value; 2], &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let (zero, steps, chunk) = (b.index(0), b.index(self.scan.sizes.steps), b.index(CHUNK));
+        b.scf_for(zero, steps, chunk, state, |b, first, state| {
+            let end = b.addi(first, chunk);
+            let end = if self.scan.sizes.steps % CHUNK == 0 { end } else { b.minsi(end, steps) };
+            body(b, [first, end], state)
+        })
+    }
+}

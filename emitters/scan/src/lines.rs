@@ -1,0 +1,71 @@
+//! The loops of a block of whole lines: a few lines side by side, each with its sums in registers.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
+use fusebox_core::indexing::{Expr, IndexingMap};
+
+use crate::body::Body;
+use crate::plan::{LINES, LinePlan};
+
+impl Body<'_> {
+    pub fn lines(&self, b: &mut FunctionBuilder, cut: &LinePlan, block: Value, outputs: &[Value]) -> Vec<Value> {
+        let (share, all) = (b.index(cut.lines), b.index(self.scan.lines()));
+        let first = b.muli(block, share);
+        let end = b.addi(first, share);
+        let end = if self.scan.lines() % cut.lines == 0 { end } else { b.minsi(end, all) };
+        let count = b.subi(end, first);
+        let (one, at_once) = (b.index(1), b.index(LINES));
+        let rest = b.remui(count, at_once);
+        let whole = b.subi(end, rest);
+        let outputs = b.scf_for(first, whole, at_once, outputs, |b, line, outputs| self.some(b, line, LINES, outputs));
+        b.scf_for(whole, end, one, &outputs, |b, line, outputs| self.some(b, line, 1, outputs))
+    }
+
+    /// So many lines, from one on.
+    fn some(&self, b: &mut FunctionBuilder, first: Value, count: i64, outputs: &[Value]) -> Vec<Value> {
+        let inner = self.scan.sizes.inner;
+        let place = vec![Expr::dim(0).floor_div(inner), Expr::dim(0).modulo(inner)];
+        let place = IndexingMap::from_tensor_sizes(place, &[self.scan.lines()], &[]);
+        let places: Vec<Vec<Value>> = (0..count)
+            .map(|number| {
+                let number = b.index(number);
+                let line = b.addi(first, number);
+                b.apply_indexing(&place, &[line])
+            })
+            .collect();
+        let initial = self.initial(b);
+        let before = vec![initial; places.len()];
+        let mut state = self.chunks(b, &[before.as_slice(), outputs].concat(), |b, [first, end], state| {
+            let (before, outputs) = state.split_at(places.len());
+            let one = b.index(1);
+            // Within the chunk, results, outputs.
+            let mut state = b.scf_for(first, end, one, &[before, before, outputs].concat(), |b, step, state| {
+                let (within, outputs) = (&state[..places.len()], &state[2 * places.len()..]);
+                let is_first = b.cmpi(IntPredicate::Eq, step, first);
+                self.step_of_lines(b, &places, (step, is_first), before, within, outputs)
+            });
+            state.split_off(places.len())
+        });
+        state.split_off(places.len())
+    }
+
+    /// One step of all lines.
+    fn step_of_lines(
+        &self,
+        b: &mut FunctionBuilder,
+        places: &[Vec<Value>],
+        (step, is_first): (Value, Value),
+        before: &[Value],
+        within: &[Value],
+        outputs: &[Value],
+    ) -> Vec<Value> {
+        let (mut all_within, mut results, mut outputs) = (Vec::new(), Vec::new(), outputs.to_vec());
+        for (at, (&before, &within)) in places.iter().zip(before.iter().zip(within)) {
+            let point = [at[0], step, at[1]];
+            let [within, result] = self.combinations(b, point, is_first, before, within);
+            outputs = self.write(b, point, result, &outputs);
+            all_within.push(within);
+            results.push(result);
+        }
+        [all_within, results, outputs].concat()
+    }
+}

@@ -1,0 +1,163 @@
+//! How the lines are dealt to blocks.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Task, Visit, Work};
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
+
+use crate::problem::{Scan, Sizes};
+
+/// Steps that are combined by themselves, before what all steps before make is added: rounding errors of sums grow with the
+/// number of such parts and with their length, not with the number of steps.
+pub const CHUNK: i64 = 32;
+/// Lines at once where steps lie side by side: as many as one addition takes cycles. More, read and written, would be more
+/// than a set of the nearest cache holds, if lines are a power of two long.
+pub const LINES: i64 = 4;
+/// Fewest lines at once, one step of each after the other.
+pub const LEAST_COLUMNS: i64 = 64;
+/// Most of them: the tiles stay in the nearest cache.
+const MOST_COLUMNS: i64 = 1024;
+/// Blocks per core that keep all cores busy until the end.
+const BLOCKS_PER_CORE: i64 = 8;
+/// Additions in the time of one that waits for the one before, with `LINES` such lines side by side.
+const WAITING: f64 = 1.0;
+/// Knob: lines of a block.
+const LINES_KNOB: &str = "lines";
+/// Knob: lines of a block, a step of each at a time.
+const COLUMNS_KNOB: &str = "columns";
+
+/// Blocks of whole lines.
+pub struct LinePlan {
+    /// Lines of a block.
+    pub lines: i64,
+    blocks: i64,
+}
+
+/// Blocks of many lines, of which one step after another is taken. Lines that lie side by side are a group; where these are
+/// too few, all lines are one.
+pub struct ColumnPlan {
+    /// Lines of a block.
+    pub columns: i64,
+    /// Blocks that share a group.
+    pub cuts: i64,
+    /// Lines of a group.
+    pub width: i64,
+    /// `(group, line of it)` to outer and inner.
+    pub place: IndexingMap,
+    blocks: i64,
+}
+
+fn wanted_blocks(device: &DeviceDescription) -> i64 {
+    i64::from(device.core_count).saturating_mul(BLOCKS_PER_CORE)
+}
+
+impl LinePlan {
+    /// # Errors
+    /// If a knob's value is impossible.
+    pub fn new(task: &Task<Scan>, knobs: &Configuration) -> Result<Self, EmitError> {
+        let lines = task.problem.lines();
+        let chosen = ceil_div(ceil_div(lines, wanted_blocks(task.device)), LINES) * LINES;
+        let share = knobs.knob(LINES_KNOB, 1..=lines.max(LINES))?.unwrap_or(chosen);
+        Ok(LinePlan { lines: share, blocks: ceil_div(lines, share) })
+    }
+
+    pub fn plan(&self, task: &Task<Scan>) -> Plan {
+        let scan = task.problem;
+        let Sizes { steps, inner, .. } = scan.sizes;
+        let line = Expr::dim(1) * self.lines + Expr::range(0);
+        let point = [line.clone().floor_div(inner), Expr::range(1), line.clone().modulo(inner)];
+        let ranges = vec![Variable::named("line", self.lines), Variable::named("step", steps)];
+        let limits = [(line, scan.lines(), self.blocks * self.lines)];
+        let work = scan.elements() as f64 * 2.0 * scan.combination.max(WAITING);
+        let knobs = Configuration::from([(LINES_KNOB, self.lines)]);
+        let others =
+            [self.lines / 2, self.lines * 2].into_iter().filter(|&lines| (LINES..=scan.lines()).contains(&lines));
+        let others = knobs.others(others.map(|lines| knobs.with(LINES_KNOB, lines)));
+        let launch = LaunchDimensions { blocks: self.blocks as u64, threads_per_block: 1 };
+        let notes = vec![format!("{} lines of {steps} steps, {LINES} at once", scan.lines())];
+        Plan { alternatives: others, configuration: knobs, notes, ..plan(scan, launch, ranges, &point, limits, work) }
+    }
+}
+
+impl ColumnPlan {
+    /// # Errors
+    /// If a knob's value is impossible.
+    pub fn new(task: &Task<Scan>, knobs: &Configuration) -> Result<Self, EmitError> {
+        let Sizes { outer, inner, .. } = task.problem.sizes;
+        let (groups, width) = if inner < LEAST_COLUMNS { (1, outer * inner) } else { (outer, inner) };
+        let cuts = ceil_div(wanted_blocks(task.device), groups);
+        let chosen = ceil_div(ceil_div(width, cuts), LEAST_COLUMNS) * LEAST_COLUMNS;
+        let chosen = chosen.clamp(LEAST_COLUMNS, MOST_COLUMNS).min(width);
+        let columns = knobs.knob(COLUMNS_KNOB, 1..=MOST_COLUMNS)?.unwrap_or(chosen);
+        let cuts = ceil_div(width, columns);
+        let line = Expr::dim(0) * width + Expr::dim(1);
+        let place = vec![line.clone().floor_div(inner), line.modulo(inner)];
+        let place = IndexingMap::from_tensor_sizes(place, &[groups, width], &[]).simplify();
+        Ok(ColumnPlan { columns, cuts, width, place, blocks: groups * cuts })
+    }
+
+    pub fn plan(&self, task: &Task<Scan>) -> Plan {
+        let scan = task.problem;
+        let steps = scan.sizes.steps;
+        let column = Expr::dim(1).modulo(self.cuts) * self.columns + Expr::range(1);
+        let place = [Expr::dim(1).floor_div(self.cuts), column.clone()];
+        let [outer, inner] = [0, 1].map(|result| self.place.results[result].substitute(&place, &[], &[]));
+        let point = [outer, Expr::range(0), inner];
+        let ranges = vec![Variable::named("step", steps), Variable::named("column", self.columns)];
+        let limits = [(column, self.width, self.cuts * self.columns)];
+        let bytes = scan.element.byte_size() as i64;
+        let lanes = (i64::from(task.device.register_bytes) / bytes.max(1)).max(1);
+        let work = scan.elements() as f64 * 2.0 * scan.combination / lanes as f64;
+        let knobs = Configuration::from([(COLUMNS_KNOB, self.columns)]);
+        let fits = |columns: &i64| (LEAST_COLUMNS..=self.width.min(MOST_COLUMNS)).contains(columns);
+        let others = [self.columns / 2, self.columns * 2].into_iter().filter(fits);
+        let others = knobs.others(others.map(|columns| knobs.with(COLUMNS_KNOB, columns)));
+        let launch = LaunchDimensions { blocks: self.blocks as u64, threads_per_block: 1 };
+        Plan {
+            shared_bytes: (3 * self.columns * bytes) as u32,
+            alternatives: others,
+            configuration: knobs,
+            notes: vec![format!("{} lines of {steps} steps, {} at once", scan.lines(), self.columns)],
+            ..plan(scan, launch, ranges, &point, limits, work)
+        }
+    }
+}
+
+/// Every element is read once, at the point at which it is written. Limits are an expression, its size, and what loops make
+/// of it.
+fn plan(
+    scan: &Scan,
+    launch: LaunchDimensions,
+    ranges: Vec<Variable>,
+    point: &[Expr],
+    limits: [(Expr, i64, i64); 1],
+    additions: f64,
+) -> Plan {
+    let at = |map: &IndexingMap| {
+        let of_block = IndexingMap {
+            dims: vec![Variable::named("th", 1), Variable::named("bl", launch.blocks as i64)],
+            ranges: ranges.clone(),
+            results: map.results.iter().map(|expr| expr.substitute(point, &[], &[])).collect(),
+            ..IndexingMap::default()
+        };
+        let needed = limits.iter().filter(|(_, size, made)| made > size);
+        needed
+            .fold(of_block, |map, (expr, size, _)| map.with_constraint(expr.clone(), Interval::from_size(*size)))
+            .simplify()
+    };
+    let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+    for roots in &scan.roots {
+        outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(at(&roots.at)))));
+    }
+    outputs.sort_by_key(|(output, _)| *output);
+    let operand = Visit { map: at(&scan.at), values: vec![scan.operand], given: Vec::new() };
+    let results = scan.roots.iter().map(|roots| Visit {
+        map: at(&roots.at),
+        values: roots.instructions.clone(),
+        given: vec![scan.hero],
+    });
+    Plan {
+        visits: std::iter::once(operand).chain(results).collect(),
+        work: Work { additions, ..Work::default() },
+        ..Plan::new(launch, outputs.into_iter().map(|(_, output)| output).collect())
+    }
+}

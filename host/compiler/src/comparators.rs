@@ -1,0 +1,44 @@
+//! Comparators of sorts that no routine recognises, as kernels for the processor.
+//!
+//! Sorts are host operations, so their comparators run on the host whatever the target is.
+
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{ComputationId, Module};
+use fusebox_lowering::{Code, Target};
+use fusebox_runtime::HostKernel;
+
+use crate::host_module::with_callees;
+use crate::kernels::Unit;
+use crate::lower::lower_on_elements;
+use crate::select::select;
+use crate::{CompileError, Options, Phase};
+
+/// Name of the function.
+const SYMBOL: &str = "comparator";
+
+/// The kernel of a comparator: an ordinary fusion, of scalars.
+///
+/// # Errors
+/// If no emitter makes a kernel of it.
+pub fn compile(module: &Module, comparator: ComputationId, options: &Options) -> Result<HostKernel, CompileError> {
+    let computation = module.computation(comparator);
+    let target = Target::cpu();
+    let device = target.device().clone();
+    let options = Options { target, device, ..options.clone() };
+    let alone = with_callees(module, computation.clone(), SYMBOL);
+    let no_kernel = || {
+        let message = "a comparator that no kernel computes: it is to take numbers, and no tuples".to_owned();
+        CompileError::at_computation(module, computation, message)
+    };
+    let fusion = Fusion::new(SYMBOL, alone).ok_or_else(no_kernel)?;
+    let selected = select(&Unit { fusion, uses: vec![computation.name.clone()] }, &options)?;
+    if selected.plan.launch.blocks != 1 {
+        let message = format!("a comparator is launched with {} blocks", selected.plan.launch.blocks);
+        return Err(CompileError::Internal { phase: Phase::Plan.name(), message });
+    }
+    let emitter = format!("{} {}", selected.emitter.name, selected.emitter.version);
+    match lower_on_elements(&selected, &options.target)? {
+        Code::Object { bytes, .. } => Ok(HostKernel { object: bytes, symbol: SYMBOL.into(), emitter }),
+        _ => Err(CompileError::Internal { phase: Phase::Code.name(), message: "a comparator is no object".into() }),
+    }
+}

@@ -1,0 +1,44 @@
+//! What the host's routines execute.
+
+use fusebox_core::hlo::{Diagnostic, Instruction, Module};
+use fusebox_routines::{Unsupported, describe, is_left_to_the_interpreter};
+
+use crate::fuse::{Executor, executor};
+use crate::roles::{Role, in_role};
+use crate::{CompileError, host_module};
+
+/// Every instruction that a routine executes, and how, or why there is no such routine.
+pub fn of(module: &Module) -> Vec<(&Instruction, Result<String, Unsupported>)> {
+    let sequences = in_role(module, Role::Sequence).into_iter().map(|id| module.computation(id));
+    let described = sequences.flat_map(|computation| {
+        let on_host = computation.instructions.iter().filter(|it| executor(it) == Executor::Host);
+        on_host.map(|instruction| {
+            let shape = |&id| computation.instruction(id).shape.clone();
+            let shapes: Vec<_> = instruction.operands.iter().map(shape).collect();
+            let alone = host_module::of(module, instruction, &shapes);
+            let described = match is_left_to_the_interpreter(&alone) {
+                true => Ok("the reference interpreter".into()),
+                false => describe(&alone),
+            };
+            (instruction, described)
+        })
+    });
+    described.collect()
+}
+
+/// Reports every instruction that neither a kernel nor a routine executes.
+pub fn check(module: &Module) -> Result<(), CompileError> {
+    let diagnostic = |(instruction, described): (&Instruction, Result<String, Unsupported>)| {
+        let message =
+            format!("{}: fusebox has neither kernel nor routine for {}", instruction.opcode(), described.err()?);
+        Some(Diagnostic {
+            file: module.source_file.clone(),
+            span: instruction.span,
+            subject: Some(instruction.name.clone()),
+            message,
+            source_line: String::new(),
+        })
+    };
+    let faults: Vec<Diagnostic> = of(module).into_iter().filter_map(diagnostic).collect();
+    if faults.is_empty() { Ok(()) } else { Err(CompileError::Module(faults)) }
+}

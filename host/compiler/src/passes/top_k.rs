@@ -1,0 +1,158 @@
+//! A sort of which only the first elements are used is a `topk`, which looks at most elements once.
+//!
+//! ```text
+//! sort(x, iota) by x0 > x1, then [0:k] of both  =>  topk(x), k=k
+//! ```
+
+use fusebox_core::hlo::{
+    ArrayShape, Comparison, ComparisonType, Computation, ElementType, InstrId, Instruction, Module, Op, Shape,
+};
+
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+
+/// Rewrites the sorts of everything that thunks execute.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    for sequence in in_role(module, Role::Sequence) {
+        let old = module.computation(sequence);
+        let users = old.users();
+        let found: Vec<(InstrId, First)> =
+            old.ids().filter_map(|id| Some((id, first_elements(module, old, &users, id)?))).collect();
+        if found.is_empty() {
+            continue;
+        }
+        let new = Rebuild::each(old, |rebuild, id, instruction| {
+            Ok::<_, CompileError>(rewrite(rebuild, old, &found, id, instruction))
+        })?;
+        module.computations[sequence.index()] = new;
+    }
+    Ok(())
+}
+
+/// How much of a sort is used.
+struct First {
+    k: i64,
+    largest: bool,
+    is_stable: bool,
+}
+
+fn rewrite(
+    rebuild: &mut Rebuild,
+    old: &Computation,
+    found: &[(InstrId, First)],
+    id: InstrId,
+    instruction: &Instruction,
+) -> Option<InstrId> {
+    let of = |id: InstrId| found.iter().find(|(sort, _)| *sort == id).map(|(_, first)| first);
+    if let Some(&First { k, largest, is_stable }) = of(id) {
+        let operand = rebuild.mapped(*instruction.operands.first()?);
+        let values = first(old.instruction(*instruction.operands.first()?).shape.as_array()?, k);
+        let places = ArrayShape::new(ElementType::S32, values.dims.clone());
+        let shape = Shape::Tuple(vec![Shape::Array(values), Shape::Array(places)]);
+        return Some(rebuild.add(instruction, Op::Topk { k, largest, is_stable }, shape, vec![operand]));
+    }
+    match instruction.op {
+        Op::GetTupleElement { index } => {
+            let tuple = *instruction.operands.first()?;
+            let shape = first(instruction.shape.as_array()?, of(tuple)?.k);
+            let place = Shape::array(ElementType::S32, shape.dims.clone());
+            let made = if index == 0 { Shape::Array(shape.clone()) } else { place.clone() };
+            let element = rebuild.add(instruction, Op::GetTupleElement { index }, made, vec![rebuild.mapped(tuple)]);
+            match index == 0 || shape.element_type == ElementType::S32 {
+                true => Some(element),
+                false => Some(rebuild.add(instruction, Op::Convert, Shape::Array(shape), vec![element])),
+            }
+        }
+        Op::Slice { .. } => {
+            let element = *instruction.operands.first()?;
+            let tuple = match old.instruction(element) {
+                Instruction { op: Op::GetTupleElement { .. }, operands, .. } => *operands.first()?,
+                _ => return None,
+            };
+            of(tuple).map(|_| rebuild.mapped(element))
+        }
+        _ => None,
+    }
+}
+
+fn first(shape: &ArrayShape, k: i64) -> ArrayShape {
+    let outer = &shape.dims[..shape.rank().saturating_sub(1)];
+    ArrayShape::new(shape.element_type, [outer, &[k]].concat())
+}
+
+/// Whether an instruction is such a sort.
+fn first_elements(module: &Module, computation: &Computation, users: &[Vec<InstrId>], id: InstrId) -> Option<First> {
+    let instruction = computation.instruction(id);
+    let Op::Sort { dimension, is_stable, to_apply } = instruction.op else { return None };
+    let &[values, places] = &instruction.operands[..] else { return None };
+    let shape = computation.instruction(values).shape.as_array()?;
+    let last = shape.rank().checked_sub(1)?;
+    if dimension != last as i64 || !is_position(computation, places, last) || computation.root == id {
+        return None;
+    }
+    let largest = is_descending(module.computation(to_apply), shape.element_type, is_stable)?;
+    let elements = &users[id.index()];
+    let is_element = |id: &InstrId| matches!(computation.instruction(*id).op, Op::GetTupleElement { .. });
+    if !elements.iter().all(|id| is_element(id) && computation.root != *id) {
+        return None;
+    }
+    let mut lengths =
+        elements.iter().flat_map(|id| &users[id.index()]).map(|&id| length_of_first(computation, id, last));
+    let k = lengths.next()??;
+    lengths.all(|length| length == Some(k)).then_some(First { k, largest, is_stable })
+}
+
+/// Whether an array holds at each place its index along the last dimension, and its type any of these.
+fn is_position(computation: &Computation, id: InstrId, last: usize) -> bool {
+    let instruction = computation.instruction(id);
+    let holds = |array: &ArrayShape| {
+        let (ty, length) = (array.element_type, array.dims.get(last).copied().unwrap_or(i64::MAX));
+        ty.is_integer() && (ty.bits() >= 32 || length >> (ty.bits() - 1) == 0)
+    };
+    if !instruction.shape.as_array().is_some_and(holds) {
+        return false;
+    }
+    match (&instruction.op, instruction.operands.first()) {
+        (Op::Iota { dimension }, _) => *dimension == last as i64,
+        (Op::Broadcast { dimensions }, Some(&operand)) => {
+            matches!(computation.instruction(operand).op, Op::Iota { dimension: 0 }) && dimensions[..] == [last as i64]
+        }
+        _ => false,
+    }
+}
+
+/// The size of the last dimension if the instruction is a slice that takes its first elements and all of the others.
+fn length_of_first(computation: &Computation, id: InstrId, last: usize) -> Option<i64> {
+    let instruction = computation.instruction(id);
+    let Op::Slice { dims } = &instruction.op else { return None };
+    let whole = &computation.instruction(*instruction.operands.first()?).shape.as_array()?.dims;
+    let is_whole = |(dim, size): (usize, &i64)| dim == last || dims[dim].limit == *size;
+    let from_start = dims.iter().all(|dim| dim.start == 0 && dim.stride == 1);
+    (from_start && whole.iter().enumerate().all(is_whole)).then(|| dims[last].limit)
+}
+
+/// Whether the largest of the first operand's elements come first, or the smallest; `None` if the order is another than that
+/// of `topk`. By IEEE's order zeros tie, which only a sort that need not be stable leaves open.
+fn is_descending(comparator: &Computation, ty: ElementType, is_stable: bool) -> Option<bool> {
+    let root = comparator.root_instruction();
+    let &Op::Compare { direction, order } = &root.op else { return None };
+    let number = |id: &InstrId| match comparator.instruction(*id).op {
+        Op::Parameter { number } => Some(number),
+        _ => None,
+    };
+    let is_swapped = match root.operands.iter().map(number).collect::<Option<Vec<_>>>()?[..] {
+        [0, 1] => false,
+        [1, 0] => true,
+        _ => return None,
+    };
+    let is_same_order = !ty.is_float() || order == Some(ComparisonType::TotalOrder) || !is_stable;
+    if ty.is_complex() || !is_same_order {
+        return None;
+    }
+    match direction {
+        Comparison::Gt => Some(!is_swapped),
+        Comparison::Lt => Some(is_swapped),
+        _ => None,
+    }
+}

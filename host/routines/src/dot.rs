@@ -1,0 +1,330 @@
+//! Products of matrices by the crate `gemm`: what the contraction emitters are held against.
+//!
+//! The result is cut in bands of rows, as many as its size says; each band is one call on one thread.
+
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+use bytemuck::{AnyBitPattern, NoUninit};
+use fusebox_core::hlo::{ArrayShape, ElementType, Op};
+use gemm::{Parallelism, c32, c64, gemm};
+
+use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, for_each};
+
+/// Fewest products of a band: below, several threads are not worth their start.
+const LEAST_PRODUCTS: usize = 1 << 22;
+/// Most bands of a product: each packs the right operand anew.
+const MOST_BANDS: usize = 8;
+
+/// Strides of one batch of a matrix, in elements.
+#[derive(Clone, Copy, Debug)]
+struct Strides {
+    row: isize,
+    column: isize,
+}
+
+/// `[batch, rows, steps]` times `[batch, steps, columns]`.
+#[derive(Debug)]
+struct Form {
+    rows: usize,
+    steps: usize,
+    columns: usize,
+    /// Rows of a band.
+    band: usize,
+    left: Strides,
+    right: Strides,
+    /// Dimensions of batches: how many, and how far apart they are in the operands.
+    batch: Vec<(usize, [usize; 2])>,
+}
+
+/// Elements as they are in memory.
+trait Element: AnyBitPattern + NoUninit + Send + Sync + Debug {
+    /// As the crate takes them: the same bytes.
+    type Number: Copy + 'static;
+    const ZERO: Self::Number;
+    const ONE: Self::Number;
+}
+
+macro_rules! elements {
+    ($($element:ty => $number:ty, $zero:expr, $one:expr;)*) => {$(
+        impl Element for $element {
+            type Number = $number;
+            const ZERO: $number = $zero;
+            const ONE: $number = $one;
+        }
+    )*};
+}
+
+elements! {
+    f32 => f32, 0.0, 1.0;
+    f64 => f64, 0.0, 1.0;
+    [f32; 2] => c32, c32::new(0.0, 0.0), c32::new(1.0, 0.0);
+    [f64; 2] => c64, c64::new(0.0, 0.0), c64::new(1.0, 0.0);
+}
+
+/// The product of arrays of such elements.
+#[derive(Debug)]
+struct Product<T> {
+    form: Form,
+    element: PhantomData<T>,
+}
+
+impl<T> Product<T> {
+    fn of(form: Form) -> Box<Self> {
+        Box::new(Product { form, element: PhantomData })
+    }
+}
+
+/// Makes the routine of a `dot` of floats or complex numbers of one type.
+pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let (left, right, result) = (operation.argument(0)?, operation.argument(1)?, operation.result(0)?);
+    let element = left.element_type;
+    if right.element_type != element || result.element_type != element {
+        return Err(Unsupported::new("a product of arrays of several element types"));
+    }
+    let form = form(operation, left, right)?;
+    Ok(match element {
+        ElementType::F32 => Product::<f32>::of(form),
+        ElementType::F64 => Product::<f64>::of(form),
+        ElementType::C64 => Product::<[f32; 2]>::of(form),
+        ElementType::C128 => Product::<[f64; 2]>::of(form),
+        other => return Err(Unsupported::new(format!("a product of arrays of {other}"))),
+    })
+}
+
+/// At most one dimension of each operand is of steps, and one of lines.
+fn form(operation: &Operation, left: &ArrayShape, right: &ArrayShape) -> Result<Form, Unsupported> {
+    let Op::Dot(dims) = &operation.instruction.op else {
+        return Err(Unsupported::new("a product that is no dot"));
+    };
+    let side = |array: &ArrayShape, batch: &[i64], steps: &[i64]| {
+        let is_line = |dim: &i64| !batch.contains(dim) && !steps.contains(dim);
+        let lines: Vec<i64> = (0..array.dims.len() as i64).filter(is_line).collect();
+        let one = |of: &[i64]| match *of {
+            [] => Ok((1, 0)),
+            [dim] => Ok((array.dims[dim as usize] as usize, stride(array, dim) as isize)),
+            _ => Err(Unsupported::new("a product over several dimensions, or with several of one operand")),
+        };
+        Ok::<_, Unsupported>((one(&lines)?, one(steps)?))
+    };
+    let ((rows, row), (steps, left_step)) = side(left, &dims.lhs_batch, &dims.lhs_contracting)?;
+    let ((columns, column), (_, right_step)) = side(right, &dims.rhs_batch, &dims.rhs_contracting)?;
+    let batch = dims.lhs_batch.iter().zip(&dims.rhs_batch);
+    let batch = batch.map(|(&in_left, &in_right)| {
+        (left.dims[in_left as usize] as usize, [stride(left, in_left), stride(right, in_right)])
+    });
+    let batch = batch.collect();
+    let products = rows.saturating_mul(columns).saturating_mul(steps);
+    let band = rows.div_ceil((products / LEAST_PRODUCTS).clamp(1, MOST_BANDS)).next_multiple_of(8);
+    let (left, right) = (Strides { row, column: left_step }, Strides { row: right_step, column });
+    Ok(Form { rows, steps, columns, band, left, right, batch })
+}
+
+/// Elements from one index of a dimension to the next.
+fn stride(array: &ArrayShape, dim: i64) -> usize {
+    array.dims[dim as usize + 1..].iter().product::<i64>() as usize
+}
+
+impl Form {
+    /// The last element of either operand that is read.
+    fn last(&self) -> [usize; 2] {
+        let reach = |lines: usize, by: usize| lines.saturating_sub(1).saturating_mul(by);
+        let of = |side: usize, ways: [(usize, isize); 2]| {
+            let batch = self.batch.iter().map(|(size, strides)| reach(*size, strides[side]));
+            let within = ways.into_iter().map(|(lines, by)| reach(lines, by.unsigned_abs()));
+            batch.chain(within).fold(0, usize::saturating_add)
+        };
+        [
+            of(0, [(self.rows, self.left.row), (self.steps, self.left.column)]),
+            of(1, [(self.steps, self.right.row), (self.columns, self.right.column)]),
+        ]
+    }
+
+    /// Where a batch begins in the operands.
+    fn begin(&self, batch: usize) -> [usize; 2] {
+        let (mut rest, mut begin) = (batch, [0, 0]);
+        for (size, strides) in self.batch.iter().rev() {
+            let index = rest % size;
+            rest /= size;
+            (0..2).for_each(|side| begin[side] += index * strides[side]);
+        }
+        begin
+    }
+
+    /// One band. Operands have an element at the place that [`Form::last`] says.
+    #[allow(unsafe_code, reason = "the crate takes pointers and strides")]
+    fn multiply<T: Element>(&self, left: &[T], right: &[T], ([in_left, in_right], first, band): Band<'_, T>) {
+        let rows = band.len() / self.columns;
+        let left = &left[in_left + first * self.left.row.unsigned_abs()..];
+        let right = &right[in_right..];
+        // SAFETY: the band has `rows * columns` elements, written by this call alone. What is read of the operands lies between
+        // their first elements here and the last one of the form, which were checked to be theirs; strides are not negative.
+        // A number has the bytes of an element.
+        unsafe {
+            gemm(
+                rows,
+                self.columns,
+                self.steps,
+                band.as_mut_ptr().cast::<T::Number>(),
+                1,
+                self.columns as isize,
+                false,
+                left.as_ptr().cast::<T::Number>(),
+                self.left.column,
+                self.left.row,
+                right.as_ptr().cast::<T::Number>(),
+                self.right.column,
+                self.right.row,
+                T::ZERO,
+                T::ONE,
+                false,
+                false,
+                false,
+                Parallelism::None,
+            );
+        }
+    }
+}
+
+/// A band of the result: where its batch begins in the operands, its first row, and its elements.
+type Band<'r, T> = ([usize; 2], usize, &'r mut [T]);
+
+impl<T: Element + 'static> Routine for Product<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
+        let form = &self.form;
+        let [left, right] = arguments else { return Err(RoutineError::Buffer) };
+        let [result] = results else { return Err(RoutineError::Buffer) };
+        let (left, right): (&[T], &[T]) = (elements(left)?, elements(right)?);
+        let result: &mut [T] = elements_mut(result)?;
+        let batches = form.batch.iter().map(|(size, _)| *size);
+        let expected = batches.chain([form.rows, form.columns]).fold(1, usize::saturating_mul);
+        if result.len() != expected {
+            return Err(RoutineError::Buffer);
+        }
+        if result.is_empty() {
+            return Ok(());
+        }
+        let size = form.rows * form.columns;
+        if form.steps == 0 {
+            result.fill(bytemuck::Zeroable::zeroed());
+            return Ok(());
+        }
+        let [last_left, last_right] = form.last();
+        if last_left >= left.len() || last_right >= right.len() {
+            return Err(RoutineError::Buffer);
+        }
+        let bands = result.chunks_mut(size).enumerate().flat_map(|(number, of_batch)| {
+            let begin = form.begin(number);
+            let bands = of_batch.chunks_mut(form.band * form.columns).enumerate();
+            bands.map(move |(number, band)| (begin, number * form.band, band))
+        });
+        for_each(context.workers, bands.collect(), |band| form.multiply(left, right, band));
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "the library gemm".into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, parse_module};
+
+    use crate::{Alone, Context, Workers, routine_for};
+
+    /// Several threads, each with a part of its own.
+    struct Threads;
+
+    impl Workers for Threads {
+        fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+            std::thread::scope(|scope| {
+                for part in 0..parts {
+                    scope.spawn(move || task(part));
+                }
+            });
+        }
+    }
+
+    fn filled(element: ElementType, count: usize) -> Vec<u8> {
+        let number = |i: usize| (i * 7919 % 13) as f64 - 6.0;
+        let parts = if element.is_complex() { 2 * count } else { count };
+        let single = |i: usize| match element.byte_size() * count / parts.max(1) {
+            4 => (number(i) as f32).to_le_bytes().to_vec(),
+            _ => number(i).to_le_bytes().to_vec(),
+        };
+        (0..parts).flat_map(single).collect()
+    }
+
+    /// Small whole numbers: sums are exact, whatever their order.
+    fn check(element: &str, left: &[i64], right: &[i64], result: &[i64], roles: &str) {
+        let list = |dims: &[i64]| dims.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        let text = format!(
+            "ENTRY e {{\n  a = {element}[{}] parameter(0)\n  b = {element}[{}] parameter(1)\n  ROOT r = {element}[{}] dot(a, b), {roles}\n}}\n",
+            list(left),
+            list(right),
+            list(result)
+        );
+        let module = parse_module(&text, "m").unwrap();
+        let ty = module.entry_computation().unwrap().root_instruction().shape.as_array().unwrap().element_type;
+        let operands = [left, right].map(|dims| filled(ty, dims.iter().product::<i64>() as usize));
+        let literal = |dims: &[i64], data: &[u8]| {
+            Literal::Array(ArrayLiteral { element_type: ty, dims: dims.to_vec(), data: data.to_vec().into() })
+        };
+        let inputs = [literal(left, &operands[0]), literal(right, &operands[1])];
+        let expected = fusebox_interpreter::evaluate(&module, &inputs).unwrap();
+        let routine = routine_for(&module).unwrap();
+        for workers in [&Alone as &dyn Workers, &Threads] {
+            let mut found = vec![0xaa; result.iter().product::<i64>() as usize * ty.byte_size()];
+            // Buffers begin at multiples of 64, vectors of bytes need not.
+            let aligned: Vec<Vec<u64>> = operands.iter().map(|bytes| words(bytes)).collect();
+            let arguments: Vec<&[u8]> = aligned
+                .iter()
+                .zip(&operands)
+                .map(|(words, bytes)| &bytemuck::cast_slice(words)[..bytes.len()])
+                .collect();
+            let mut place = words(&found);
+            let length = found.len();
+            routine
+                .run(&arguments, &mut [&mut bytemuck::cast_slice_mut(&mut place)[..length]], &Context { workers })
+                .unwrap();
+            found.copy_from_slice(&bytemuck::cast_slice(&place)[..length]);
+            assert_eq!(literal(result, &found), expected, "{text}");
+        }
+    }
+
+    fn words(bytes: &[u8]) -> Vec<u64> {
+        bytes.chunks(8).map(|chunk| u64::from_le_bytes(std::array::from_fn(|i| *chunk.get(i).unwrap_or(&0)))).collect()
+    }
+
+    #[test]
+    fn products_of_all_forms_and_types() {
+        for element in ["f32", "f64", "c64", "c128"] {
+            check(element, &[33, 70], &[70, 41], &[33, 41], "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+            check(element, &[70, 33], &[41, 70], &[33, 41], "lhs_contracting_dims={0}, rhs_contracting_dims={1}");
+            check(element, &[70], &[41, 70], &[41], "lhs_contracting_dims={0}, rhs_contracting_dims={1}");
+            check(element, &[5, 0], &[0, 4], &[5, 4], "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+            check(element, &[0, 5], &[5, 4], &[0, 4], "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+            check(
+                element,
+                &[2, 7, 3, 9],
+                &[3, 9, 5, 2],
+                &[2, 3, 7, 5],
+                "lhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_batch_dims={3,0}, rhs_contracting_dims={1}",
+            );
+        }
+    }
+
+    #[test]
+    fn bands_of_rows_are_shared_out() {
+        check("f32", &[301, 300], &[300, 129], &[301, 129], "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+    }
+
+    #[test]
+    fn other_products_are_refused_in_words() {
+        let text = "ENTRY e {\n  a = f32[2,3,4] parameter(0)\n  b = f32[3,4,5] parameter(1)\n  \
+                    ROOT r = f32[2,5] dot(a, b), lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}\n}\n";
+        let refused = routine_for(&parse_module(text, "m").unwrap()).unwrap_err();
+        assert!(refused.to_string().contains("over several dimensions"), "{refused}");
+    }
+}

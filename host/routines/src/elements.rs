@@ -1,0 +1,33 @@
+//! Bytes as elements, and memory for intermediate values.
+
+use bytemuck::{AnyBitPattern, NoUninit, Zeroable};
+
+use crate::RoutineError;
+
+/// The elements of an argument.
+///
+/// # Errors
+/// If the bytes are no array of them, which their alignment may be the reason for.
+pub fn elements<T: AnyBitPattern>(bytes: &[u8]) -> Result<&[T], RoutineError> {
+    bytemuck::try_cast_slice(bytes).map_err(|_| RoutineError::Buffer)
+}
+
+/// The elements of a result.
+///
+/// # Errors
+/// As [`elements`].
+pub fn elements_mut<T: AnyBitPattern + NoUninit>(bytes: &mut [u8]) -> Result<&mut [T], RoutineError> {
+    bytemuck::try_cast_slice_mut(bytes).map_err(|_| RoutineError::Buffer)
+}
+
+/// Zeros for intermediate values.
+///
+/// # Errors
+/// If memory is short.
+pub fn scratch<T: Zeroable>(count: usize) -> Result<Vec<T>, RoutineError> {
+    let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| RoutineError::Memory { bytes })?;
+    values.resize_with(count, T::zeroed);
+    Ok(values)
+}

@@ -1,0 +1,175 @@
+//! Transforms of one line, each planned once.
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use num_complex::Complex;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
+
+use crate::{RoutineError, scratch as reserve};
+
+/// A real type that is transformed.
+pub(super) trait Real: FftNum + Pod {
+    fn reciprocal(length: usize) -> Self;
+}
+
+impl Real for f32 {
+    fn reciprocal(length: usize) -> Self {
+        (1.0 / length as f64) as f32
+    }
+}
+
+impl Real for f64 {
+    fn reciprocal(length: usize) -> Self {
+        1.0 / length as f64
+    }
+}
+
+/// What is done to a line of elements.
+pub(super) trait Line: Sync {
+    type Input: Pod + Send + Sync;
+    type Output: Pod + Send + Sync;
+    type Scratch: Send;
+
+    /// Elements read and written.
+    fn lengths(&self) -> (usize, usize);
+
+    /// Memory that a transform uses and leaves undefined.
+    fn scratch(&self) -> Result<Self::Scratch, RoutineError>;
+
+    fn transform(&self, input: &[Self::Input], output: &mut [Self::Output], scratch: &mut Self::Scratch);
+}
+
+/// Complex to complex.
+pub(super) struct ComplexLine<T> {
+    plan: Arc<dyn Fft<T>>,
+    scale: Option<T>,
+}
+
+impl<T: Real> ComplexLine<T> {
+    /// Plans it. The inverse is divided by the length.
+    pub fn new(length: usize, inverse: bool) -> Self {
+        let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
+        let plan = FftPlanner::new().plan_fft(length, direction);
+        ComplexLine { plan, scale: inverse.then(|| T::reciprocal(length)) }
+    }
+
+    pub fn length(&self) -> usize {
+        self.plan.len()
+    }
+}
+
+impl<T: Real> Line for ComplexLine<T> {
+    type Input = Complex<T>;
+    type Output = Complex<T>;
+    type Scratch = Vec<Complex<T>>;
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.plan.len(), self.plan.len())
+    }
+
+    fn scratch(&self) -> Result<Self::Scratch, RoutineError> {
+        reserve(self.plan.get_immutable_scratch_len())
+    }
+
+    fn transform(&self, input: &[Complex<T>], output: &mut [Complex<T>], scratch: &mut Self::Scratch) {
+        self.plan.process_immutable_with_scratch(input, output, scratch);
+        if let Some(scale) = self.scale {
+            output.iter_mut().for_each(|z| *z = z.scale(scale));
+        }
+    }
+}
+
+/// Real to the first half of the complex result, the middle included.
+pub(super) struct FromRealLine<T> {
+    plan: Arc<dyn RealToComplex<T>>,
+}
+
+impl<T: Real> FromRealLine<T> {
+    pub fn new(length: usize) -> Self {
+        FromRealLine { plan: RealFftPlanner::new().plan_fft_forward(length) }
+    }
+}
+
+impl<T: Real> Line for FromRealLine<T> {
+    type Input = T;
+    type Output = Complex<T>;
+    type Scratch = (Vec<T>, Vec<Complex<T>>);
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.plan.len(), self.plan.complex_len())
+    }
+
+    fn scratch(&self) -> Result<Self::Scratch, RoutineError> {
+        Ok((reserve(self.plan.len())?, reserve(self.plan.get_scratch_len())?))
+    }
+
+    fn transform(&self, input: &[T], output: &mut [Complex<T>], (line, scratch): &mut Self::Scratch) {
+        line.copy_from_slice(input);
+        let transformed = self.plan.process_with_scratch(line, output, scratch);
+        debug_assert!(transformed.is_ok());
+    }
+}
+
+/// Half a line of complex numbers, which stands for a line whose other half are the conjugates, to real; divided by the
+/// length. What can only be real in such a line is read as real: the first element, and of an even length the middle.
+pub(super) struct ToRealLine<T> {
+    plan: Arc<dyn ComplexToReal<T>>,
+    scale: T,
+}
+
+impl<T: Real> ToRealLine<T> {
+    pub fn new(length: usize) -> Self {
+        ToRealLine { plan: RealFftPlanner::new().plan_fft_inverse(length), scale: T::reciprocal(length) }
+    }
+}
+
+impl<T: Real> Line for ToRealLine<T> {
+    type Input = Complex<T>;
+    type Output = T;
+    type Scratch = (Vec<Complex<T>>, Vec<Complex<T>>);
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.plan.complex_len(), self.plan.len())
+    }
+
+    fn scratch(&self) -> Result<Self::Scratch, RoutineError> {
+        Ok((reserve(self.plan.complex_len())?, reserve(self.plan.get_scratch_len())?))
+    }
+
+    fn transform(&self, input: &[Complex<T>], output: &mut [T], (line, scratch): &mut Self::Scratch) {
+        line.copy_from_slice(input);
+        line[0].im = T::zero();
+        if output.len().is_multiple_of(2) {
+            line[output.len() / 2].im = T::zero();
+        }
+        let transformed = self.plan.process_with_scratch(line, output, scratch);
+        debug_assert!(transformed.is_ok());
+        output.iter_mut().for_each(|x| *x = *x * self.scale);
+    }
+}
+
+/// A line as it is.
+pub(super) struct CopiedLine<T> {
+    pub length: usize,
+    pub element: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: Pod + Send + Sync> Line for CopiedLine<T> {
+    type Input = T;
+    type Output = T;
+    type Scratch = ();
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.length, self.length)
+    }
+
+    fn scratch(&self) -> Result<(), RoutineError> {
+        Ok(())
+    }
+
+    fn transform(&self, input: &[T], output: &mut [T], (): &mut ()) {
+        output.copy_from_slice(input);
+    }
+}

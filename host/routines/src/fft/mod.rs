@@ -1,0 +1,186 @@
+//! Fourier transforms of the last one to three dimensions of an array.
+//!
+//! Lines are transformed by the crates `rustfft` and `realfft`. Which lines a part has follows from the shape, and no
+//! line's result depends on another's, so the bits of a result do not depend on the number of threads.
+
+mod lines;
+mod pass;
+
+use std::fmt::{self, Debug, Formatter};
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use fusebox_core::hlo::{ElementType, FftType, Op};
+use num_complex::Complex;
+
+use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, scratch};
+use lines::{ComplexLine, CopiedLine, FromRealLine, Real, ToRealLine};
+use pass::rotate;
+
+/// The routine of `fft`.
+pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let Op::Fft { kind, length } = &operation.instruction.op else {
+        return Err(Unsupported::new("a Fourier transform without its attributes"));
+    };
+    let (operand, result) = (operation.argument(0)?, operation.result(0)?);
+    let lengths = length.iter().map(|&n| usize::try_from(n)).collect::<Result<Vec<usize>, _>>();
+    let lengths = lengths.map_err(|_| Unsupported::new("fft_length beyond the host's memory"))?;
+    // Plans are as large as the lengths: nothing is planned for arrays without elements.
+    let lengths = if result.element_count() == 0 { vec![0] } else { lengths };
+    Ok(match operand.element_type {
+        ElementType::F32 | ElementType::C64 => Box::new(Plan::<f32>::new(*kind, lengths)),
+        ElementType::F64 | ElementType::C128 => Box::new(Plan::<f64>::new(*kind, lengths)),
+        ty => return Err(Unsupported::new(format!("Fourier transforms of {ty}"))),
+    })
+}
+
+/// A transform of arrays of one shape.
+struct Plan<T> {
+    kind: FftType,
+    lengths: Vec<usize>,
+    passes: Passes<T>,
+    /// Memory of earlier runs: what comes between passes.
+    between: Mutex<[Vec<Complex<T>>; 2]>,
+}
+
+/// What the passes do to their lines.
+enum Passes<T> {
+    /// A dimension is of length zero: there is nothing to transform.
+    None,
+    Complex(Vec<ComplexLine<T>>),
+    FromReal {
+        last: FromRealLine<T>,
+        others: Vec<ComplexLine<T>>,
+        half: usize,
+    },
+    ToReal {
+        others: Vec<ComplexLine<T>>,
+        last: ToRealLine<T>,
+        half: usize,
+    },
+}
+
+impl<T: Real> Plan<T> {
+    fn new(kind: FftType, lengths: Vec<usize>) -> Self {
+        Plan { kind, passes: Passes::new(kind, &lengths), lengths, between: Mutex::default() }
+    }
+}
+
+impl<T> Debug for Plan<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {:?}", self.kind, self.lengths)
+    }
+}
+
+impl<T: Real> Routine for Plan<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
+        let ([input], [output]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let keep = || self.between.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut between = std::mem::take(&mut *keep());
+        let done = self.passes.run(input, output, &mut between, context.workers);
+        *keep() = between;
+        done
+    }
+
+    fn describe(&self) -> String {
+        "fast Fourier transforms, line by line".into()
+    }
+}
+
+impl<T: Real> Passes<T> {
+    fn new(kind: FftType, lengths: &[usize]) -> Self {
+        let (Some((&last, others)), false) = (lengths.split_last(), lengths.contains(&0)) else {
+            return Passes::None;
+        };
+        let complex = |lengths: &[usize], inverse| lengths.iter().map(|&n| ComplexLine::new(n, inverse)).collect();
+        let half = last / 2 + 1;
+        match kind {
+            FftType::Fft => Passes::Complex(complex(lengths, false)),
+            FftType::Ifft => Passes::Complex(complex(lengths, true)),
+            FftType::Rfft => Passes::FromReal { last: FromRealLine::new(last), others: complex(others, false), half },
+            FftType::Irfft => Passes::ToReal { others: complex(others, true), last: ToRealLine::new(last), half },
+        }
+    }
+
+    fn run(
+        &self,
+        input: &[u8],
+        output: &mut [u8],
+        [first, second]: &mut [Vec<Complex<T>>; 2],
+        workers: &dyn Workers,
+    ) -> Result<(), RoutineError> {
+        match self {
+            Passes::None => Ok(()),
+            Passes::Complex(lines) => {
+                let input = elements::<Complex<T>>(input)?;
+                let between = if lines.len() > 1 { sized(first, input.len())? } else { &mut [] };
+                rotations(lines, 1, input, elements_mut(output)?, between, workers)
+            }
+            Passes::FromReal { last, others, half } => {
+                let input = elements::<T>(input)?;
+                let output = elements_mut::<Complex<T>>(output)?;
+                if others.is_empty() {
+                    return rotate(last, 1, input, output, workers);
+                }
+                let rows = sized(first, output.len())?;
+                rotate(last, 1, input, rows, workers)?;
+                let rotated = sized(second, output.len())?;
+                rotations(others, *half, rows, rotated, output, workers)?;
+                // The last dimension comes first now.
+                let back = CopiedLine { length: *half, element: PhantomData };
+                rotate(&back, product(others), rotated, output, workers)
+            }
+            Passes::ToReal { others, last, half } => {
+                let input = elements::<Complex<T>>(input)?;
+                let output = elements_mut::<T>(output)?;
+                if others.is_empty() {
+                    return rotate(last, 1, input, output, workers);
+                }
+                let rotated = sized(first, input.len())?;
+                let between = if others.len() > 1 { sized(second, input.len())? } else { &mut [] };
+                rotations(others, *half, input, rotated, between, workers)?;
+                rotate(last, product(others), rotated, output, workers)
+            }
+        }
+    }
+}
+
+/// Memory for so many elements, with anything in it.
+fn sized<T: Real>(memory: &mut Vec<Complex<T>>, count: usize) -> Result<&mut [Complex<T>], RoutineError> {
+    if memory.len() != count {
+        *memory = scratch(count)?;
+    }
+    Ok(memory)
+}
+
+/// The number of elements of the dimensions that are transformed.
+fn product<T: Real>(lines: &[ComplexLine<T>]) -> usize {
+    lines.iter().map(ComplexLine::length).product()
+}
+
+/// Transforms the dimensions of arrays `(batch, lines…, inner)`, which become `(batch, inner, lines…)`.
+/// `between` is as long as the output if there is more than one dimension.
+fn rotations<T: Real>(
+    lines: &[ComplexLine<T>],
+    inner: usize,
+    input: &[Complex<T>],
+    output: &mut [Complex<T>],
+    between: &mut [Complex<T>],
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    let whole = product(lines) * inner;
+    for (index, line) in lines.iter().enumerate() {
+        // The last pass ends in the output, those before it alternate.
+        let into_output = (lines.len() - index) % 2 == 1;
+        let (from, to): (&[Complex<T>], &mut [Complex<T>]) = match (index, into_output) {
+            (0, true) => (input, &mut *output),
+            (0, false) => (input, &mut *between),
+            (_, true) => (&*between, &mut *output),
+            (_, false) => (&*output, &mut *between),
+        };
+        rotate(line, whole / line.length(), from, to, workers)?;
+    }
+    Ok(())
+}

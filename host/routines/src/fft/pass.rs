@@ -1,0 +1,101 @@
+//! One pass over an array: the first of its dimensions (batches aside) is transformed and becomes the last.
+//!
+//! After as many passes as there are dimensions, each is transformed and in its place again, and every pass reads and
+//! writes memory once.
+
+use super::lines::Line;
+use crate::spare::Spare;
+use crate::{RoutineError, Workers, scratch, try_for_each};
+
+/// Elements that a part has at least, so that handing it over costs little.
+const PART: usize = 1 << 13;
+/// Lines that are gathered together: two cache lines of the narrowest elements.
+const BLOCK: usize = 16;
+
+/// Transforms `(outer, length, inner)` to `(outer, inner, length)`, the lengths being the line's.
+pub(super) fn rotate<L: Line>(
+    line: &L,
+    inner: usize,
+    input: &[L::Input],
+    output: &mut [L::Output],
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    if output.is_empty() {
+        return Ok(());
+    }
+    match inner {
+        1 => rows(line, input, output, workers),
+        _ => columns(line, inner, input, output, workers),
+    }
+}
+
+/// Transforms lines that stand one after the other.
+fn rows<L: Line>(
+    line: &L,
+    input: &[L::Input],
+    output: &mut [L::Output],
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    let (read, written) = line.lengths();
+    let lines = (PART / written).max(1);
+    let parts = input.chunks(lines * read).zip(output.chunks_mut(lines * written));
+    let spare = Spare::new(|| line.scratch());
+    try_for_each(workers, parts.collect(), |(input, output)| {
+        spare.with(|scratch| {
+            let lines = input.chunks_exact(read).zip(output.chunks_exact_mut(written));
+            lines.for_each(|(input, output)| line.transform(input, output, scratch));
+        })
+    })
+}
+
+/// Gathers lines of which one element each stands beside the other, and transforms them.
+fn columns<L: Line>(
+    line: &L,
+    inner: usize,
+    input: &[L::Input],
+    output: &mut [L::Output],
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    let (read, written) = line.lengths();
+    let count = (PART / written).next_multiple_of(BLOCK).max(BLOCK);
+    // Lines whose distance is a power of two would share few places in the caches.
+    let distance = read + 8;
+    let slabs = input.chunks(read * inner).zip(output.chunks_mut(inner * written));
+    let parts = slabs.flat_map(|(input, output)| {
+        let part = move |(part, output)| (input, part * count, output);
+        output.chunks_mut(count * written).enumerate().map(part)
+    });
+    let spare = Spare::new(|| Ok((scratch::<L::Input>(BLOCK * distance)?, line.scratch()?)));
+    try_for_each(workers, parts.collect(), |(input, first, output)| {
+        spare.with(|(gathered, scratch)| {
+            for (block, output) in output.chunks_mut(BLOCK * written).enumerate() {
+                let first = first + block * BLOCK;
+                let lines = output.len() / written;
+                gather(input, inner, first..first + lines, gathered, distance);
+                for (input, output) in gathered.chunks(distance).zip(output.chunks_exact_mut(written)) {
+                    line.transform(&input[..read], output, scratch);
+                }
+            }
+        })
+    })
+}
+
+/// Copies `columns` of an array whose rows have `width` elements to rows that begin `distance` apart.
+fn gather<T: Copy>(input: &[T], width: usize, columns: std::ops::Range<usize>, output: &mut [T], distance: usize) {
+    const ROWS: usize = 8;
+    for (block, rows) in input.chunks(ROWS * width).enumerate() {
+        let at = block * ROWS;
+        if rows.len() == ROWS * width && columns.len() == BLOCK {
+            let row: [&[T]; ROWS] = std::array::from_fn(|r| &rows[r * width + columns.start..][..BLOCK]);
+            for c in 0..BLOCK {
+                let line = &mut output[c * distance + at..][..ROWS];
+                (0..ROWS).for_each(|r| line[r] = row[r][c]);
+            }
+            continue;
+        }
+        for (r, row) in rows.chunks_exact(width).enumerate() {
+            let row = &row[columns.clone()];
+            row.iter().enumerate().for_each(|(c, element)| output[c * distance + at + r] = *element);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Values as integers that are ordered as unsigned ones.
+
+use bytemuck::Pod;
+use fusebox_core::hlo::{ElementType, FloatFormat, Specials};
+
+/// How values of a type are ordered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Width of a value in bytes: 1, 2, 4 or 8.
+    pub bytes: u32,
+    code: Code,
+    /// Whether NaNs are in no order with anything, which is no matter of codes.
+    pub is_partial: bool,
+}
+
+/// What is merged with what before values are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Zeros of both signs count as these bits.
+    pub zero: Option<u64>,
+    /// All NaNs count as these bits.
+    pub nan: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Code {
+    /// Of values of one byte.
+    Table(Box<Tables>),
+    /// The bits, some of them flipped.
+    Integer { flip: u64 },
+    /// Sign and magnitude made one number, some bits of that flipped.
+    Float { flip: u64, infinity: u64, merged: Merged },
+}
+
+/// Both ways between the bits of a value of one byte and its code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Tables {
+    codes: [u8; 256],
+    /// One value of each code.
+    values: [u8; 256],
+    is_nan: [bool; 256],
+}
+
+impl Order {
+    /// Unsigned integers as they are.
+    const BYTES: [u32; 4] = [1, 2, 4, 8];
+
+    /// The order of a real type's values; floats in total order after merging, or, if the order is partial, as IEEE 754 has
+    /// it. `None` for other types.
+    pub fn new(ty: ElementType, merged: Merged, is_partial: bool, is_descending: bool) -> Option<Order> {
+        let bytes = ty.byte_size() as u32;
+        if ty.is_complex() || !Order::BYTES.contains(&bytes) {
+            return None;
+        }
+        let format = FloatFormat::of(ty);
+        let merged = if is_partial { Merged { zero: Some(0), ..merged } } else { merged };
+        // NaNs that count as a number are in order.
+        let are_nans_left = |format: FloatFormat| merged.nan.is_none_or(|bits| format.is_nan(bits));
+        let is_partial = is_partial && format.is_some_and(are_nans_left);
+        let all = u64::MAX >> (64 - 8 * bytes);
+        let descending = if is_descending { all } else { 0 };
+        let sign = 1 << (8 * bytes - 1);
+        let code = match format {
+            _ if bytes == 1 => Code::Table(Box::new(Tables::new(ty, merged, is_descending))),
+            Some(format) => Code::Float { flip: descending, infinity: format.infinity_bits(), merged },
+            None if ty.is_signed_integer() => Code::Integer { flip: descending ^ sign },
+            None => Code::Integer { flip: descending },
+        };
+        Some(Order { bytes, code, is_partial })
+    }
+
+    /// Codes that stand for values of several bit patterns.
+    pub fn shared_codes(&self) -> Vec<u64> {
+        match &self.code {
+            Code::Integer { .. } => Vec::new(),
+            Code::Float { flip, merged, .. } => {
+                let code = |bits: u64| match self.bytes {
+                    2 => u64::from((bits as u16).ordered()) ^ flip,
+                    4 => u64::from((bits as u32).ordered()) ^ flip,
+                    _ => bits.ordered() ^ flip,
+                };
+                merged.zero.into_iter().chain(merged.nan).map(code).collect()
+            }
+            Code::Table(tables) => {
+                let mut counts = [0u32; 256];
+                tables.codes.iter().for_each(|&code| counts[usize::from(code)] += 1);
+                (0..256).filter(|&code| counts[code as usize] > 1).collect()
+            }
+        }
+    }
+
+    /// The code of one value.
+    pub fn encode_one<B: Bits>(&self, value: B) -> B {
+        let mut code = B::ZERO;
+        self.encode(&[value], |_, it| code = it);
+        code
+    }
+
+    /// Hands over the code of each value. Gives whether any code is that of other bits.
+    #[inline]
+    pub fn encode<B: Bits>(&self, values: &[B], mut put: impl FnMut(usize, B)) -> bool {
+        match &self.code {
+            Code::Table(tables) => {
+                let mut changed = false;
+                for (at, value) in values.iter().enumerate() {
+                    let code = tables.codes[value.low_byte()];
+                    changed |= usize::from(tables.values[usize::from(code)]) != value.low_byte();
+                    put(at, B::of(code.into()));
+                }
+                changed
+            }
+            Code::Integer { flip } => {
+                let flip = B::of(*flip);
+                values.iter().enumerate().for_each(|(at, &value)| put(at, value ^ flip));
+                false
+            }
+            Code::Float { flip, infinity, merged } => {
+                let (flip, infinity) = (B::of(*flip), B::of(*infinity));
+                match merged {
+                    Merged { zero: None, nan: None } => {
+                        values.iter().enumerate().for_each(|(at, &value)| put(at, value.ordered() ^ flip));
+                        false
+                    }
+                    _ => {
+                        let (zero, nan) = (merged.zero.map(B::of), merged.nan.map(B::of));
+                        let mut changed = B::ZERO;
+                        for (at, &value) in values.iter().enumerate() {
+                            let merged = value.merged(infinity, zero, nan);
+                            changed = changed | (merged ^ value);
+                            put(at, merged.ordered() ^ flip);
+                        }
+                        changed != B::ZERO
+                    }
+                }
+            }
+        }
+    }
+
+    /// A value of that code.
+    #[inline]
+    pub fn decode<B: Bits>(&self, codes: impl Iterator<Item = B>, values: &mut [B]) {
+        let pairs = values.iter_mut().zip(codes);
+        match &self.code {
+            Code::Table(tables) => {
+                pairs.for_each(|(value, code)| *value = B::of(tables.values[code.low_byte()].into()))
+            }
+            Code::Integer { flip } => pairs.for_each(|(value, code)| *value = code ^ B::of(*flip)),
+            Code::Float { flip, .. } => pairs.for_each(|(value, code)| *value = (code ^ B::of(*flip)).unordered()),
+        }
+    }
+
+    /// Whether the bits are a NaN.
+    pub fn is_nan<B: Bits>(&self, value: B) -> bool {
+        match &self.code {
+            Code::Table(tables) => tables.is_nan[value.low_byte()],
+            Code::Integer { .. } => false,
+            Code::Float { infinity, .. } => value.magnitude() > B::of(*infinity),
+        }
+    }
+}
+
+impl Tables {
+    fn new(ty: ElementType, merged: Merged, is_descending: bool) -> Tables {
+        let mut tables = Tables { codes: [0; 256], values: [0; 256], is_nan: [false; 256] };
+        for bits in (0..=255u8).rev() {
+            let at = usize::from(bits);
+            let (code, is_nan) = match FloatFormat::of(ty) {
+                None if ty.is_signed_integer() => (bits ^ 0x80, false),
+                None => (bits, false),
+                Some(format) => {
+                    let is_nan = format.is_nan(bits.into());
+                    let is_zero = format.decode(bits.into()) == 0.0;
+                    let merged = match (is_nan, is_zero) {
+                        (true, _) => merged.nan,
+                        (_, true) => merged.zero,
+                        _ => None,
+                    };
+                    (ordered_byte(format, merged.map_or(bits, |bits| bits as u8)), is_nan)
+                }
+            };
+            let code = if is_descending { !code } else { code };
+            (tables.codes[at], tables.values[usize::from(code)], tables.is_nan[at]) = (code, bits, is_nan);
+        }
+        tables
+    }
+}
+
+/// A float of at most eight bits in total order. The one NaN that some types have in place of negative zero is the least.
+fn ordered_byte(format: FloatFormat, bits: u8) -> u8 {
+    let sign = format.sign_bit() as u8;
+    let magnitude = bits & sign.wrapping_sub(1);
+    match bits & sign != 0 {
+        _ if !format.signed => bits,
+        false => 0x80 + magnitude,
+        true if format.specials != Specials::NanNegativeZero => 0x7f - magnitude,
+        true if magnitude == 0 => 0,
+        true => 0x80 - magnitude,
+    }
+}
+
+/// The bits of a value.
+pub trait Bits:
+    Pod
+    + Ord
+    + Into<u64>
+    + Send
+    + Sync
+    + std::ops::BitXor<Output = Self>
+    + std::ops::BitOr<Output = Self>
+    + std::ops::BitAnd<Output = Self>
+    + std::ops::Not<Output = Self>
+{
+    /// No bit.
+    const ZERO: Self;
+    /// The highest bit alone.
+    const SIGN: Self;
+
+    /// The low bits of a number.
+    fn of(bits: u64) -> Self;
+
+    /// All bits if the highest is set, else none.
+    fn sign_mask(self) -> Self;
+
+    /// As a number of a table's entry.
+    fn low_byte(self) -> usize;
+
+    /// All but the highest bit.
+    #[inline]
+    fn magnitude(self) -> Self {
+        self & !Self::SIGN
+    }
+
+    /// Sign and magnitude as one number.
+    #[inline]
+    fn ordered(self) -> Self {
+        self ^ (self.sign_mask() | Self::SIGN)
+    }
+
+    /// From [`Bits::ordered`] back.
+    #[inline]
+    fn unordered(self) -> Self {
+        self ^ (!self.sign_mask() | Self::SIGN)
+    }
+
+    /// The bits that a float counts as.
+    #[inline]
+    fn merged(self, infinity: Self, zero: Option<Self>, nan: Option<Self>) -> Self {
+        let merged = if self.magnitude() == Self::ZERO { zero.unwrap_or(self) } else { self };
+        if self.magnitude() > infinity { nan.unwrap_or(merged) } else { merged }
+    }
+}
+
+macro_rules! bits {
+    ($($type:ty, $signed:ty;)*) => { $(
+        impl Bits for $type {
+            const ZERO: Self = 0;
+            const SIGN: Self = 1 << (<$type>::BITS - 1);
+
+            #[inline]
+            fn of(bits: u64) -> Self {
+                bits as $type
+            }
+
+            #[inline]
+            fn sign_mask(self) -> Self {
+                (self as $signed >> (<$type>::BITS - 1)) as $type
+            }
+
+            #[inline]
+            fn low_byte(self) -> usize {
+                self as usize & 0xff
+            }
+        }
+    )* };
+}
+
+bits! {
+    u8, i8;
+    u16, i16;
+    u32, i32;
+    u64, i64;
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::{ElementType, FloatFormat};
+
+    use super::{Merged, Order};
+
+    /// All values of a type of at most 16 bits are ordered as their numbers are.
+    #[test]
+    fn codes_are_in_the_order_of_values() {
+        for &ty in ElementType::ALL.iter().filter(|ty| ty.is_float() && ty.bits() <= 16) {
+            let format = FloatFormat::of(ty).unwrap();
+            let mut values: Vec<u16> = (0..1u32 << ty.bits()).map(|bits| bits as u16).collect();
+            values.retain(|&bits| !format.is_nan(bits.into()));
+            let order = Order::new(ty, Merged { zero: Some(0), nan: None }, false, false).unwrap();
+            let code = |bits: u16| match ty.byte_size() {
+                1 => order.encode_one(bits as u8).into(),
+                _ => order.encode_one(bits),
+            };
+            let number = |bits: u16| format.decode(bits.into());
+            values.sort_by(|&a, &b| number(a).total_cmp(&number(b)));
+            for pair in values.windows(2) {
+                let expected = number(pair[0]).partial_cmp(&number(pair[1])).unwrap();
+                assert_eq!(code(pair[0]).cmp(&code(pair[1])), expected, "{ty}: {pair:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_code_gives_its_value_back() {
+        for (ty, is_descending) in [ElementType::F16, ElementType::S16, ElementType::U16, ElementType::BF16]
+            .into_iter()
+            .flat_map(|ty| [(ty, false), (ty, true)])
+        {
+            let order = Order::new(ty, Merged::default(), false, is_descending).unwrap();
+            let values: Vec<u16> = (0..=u16::MAX).collect();
+            let (mut codes, mut decoded) = (vec![0; values.len()], vec![0; values.len()]);
+            assert!(!order.encode(&values, |at, code| codes[at] = code), "{ty}");
+            order.decode(codes.iter().copied(), &mut decoded);
+            assert_eq!(decoded, values, "{ty}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What calls do with their buffers.
+
+use bytemuck::Pod;
+
+use crate::{RoutineError, elements_mut};
+
+/// Writes a status, or any other integer: LAPACK's are of 32 bits.
+pub(super) fn write_status(result: &mut [u8], status: usize) -> Result<(), RoutineError> {
+    write(result, &[i32::try_from(status).unwrap_or(i32::MAX)])
+}
+
+/// Writes a whole result.
+pub(super) fn write<T: Pod>(result: &mut [u8], values: &[T]) -> Result<(), RoutineError> {
+    let result = elements_mut::<T>(result)?;
+    if result.len() != values.len() {
+        return Err(RoutineError::Buffer);
+    }
+    result.copy_from_slice(values);
+    Ok(())
+}
+
+/// Fills a result.
+pub(super) fn fill<T: Pod>(result: &mut [u8], value: T) -> Result<(), RoutineError> {
+    elements_mut::<T>(result)?.fill(value);
+    Ok(())
+}

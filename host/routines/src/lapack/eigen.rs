@@ -1,0 +1,273 @@
+//! Eigenvalues, singular values, Schur form.
+//!
+//! Where there is no result (the matrix is not finite, or an iteration does not converge) all is NaN and the status says
+//! so.
+
+use std::marker::PhantomData;
+
+use fusebox_core::hlo::ElementType;
+
+use super::attributes::Asked;
+use super::call::{fill, write, write_status};
+use super::form::Form;
+use super::solve::Of;
+use crate::linalg::batch::PerMatrix;
+use crate::linalg::general::{self, General};
+use crate::linalg::matrix::Matrix;
+use crate::linalg::scalar::{Scalar, real};
+use crate::linalg::singular::{self, Vectors};
+use crate::linalg::symmetric;
+use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
+
+/// Eigenvectors, eigenvalues ascending, status.
+#[derive(Debug)]
+struct Symmetric<T> {
+    n: usize,
+    lower: bool,
+    vectors: bool,
+    of: Of<T>,
+}
+
+impl<T: Scalar> PerMatrix for Symmetric<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], _: &dyn Workers) -> Result<(), RoutineError> {
+        let ([input], [vectors, values, status]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let input = elements::<T>(input)?;
+        let mut a = match self.lower {
+            true => Matrix::from_rows(input, self.n, self.n)?,
+            false => Matrix::adjoint_from_rows(input, self.n, self.n)?,
+        };
+        let Some(eigen) = symmetric::eigen(&mut a, self.vectors)? else {
+            fill(vectors, T::not_a_number())?;
+            fill(values, real::<T::Real>(f64::NAN))?;
+            return write_status(status, self.n.max(1));
+        };
+        match eigen.vectors {
+            Some(columns) => columns.write_rows(elements_mut(vectors)?)?,
+            None => fill(vectors, T::nothing())?,
+        }
+        write(values, &eigen.values)?;
+        write_status(status, 0)
+    }
+
+    fn cost(&self) -> usize {
+        self.n.saturating_pow(3).saturating_mul(9)
+    }
+
+    fn describe(&self) -> &'static str {
+        "eigenvalues by tridiagonal form, implicit QR or divide and conquer"
+    }
+}
+
+pub(super) fn syevd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let n = form.square(0)?;
+    let ty = form.element_type();
+    form.expect(&[(ty, &[n, n]), (ty.real_part(), &[n]), (ElementType::S32, &[])])?;
+    let attributes = Asked::of(operation);
+    let (lower, vectors) = (attributes.is_first("uplo", ['L', 'U'])?, attributes.is_first("mode", ['V', 'N'])?);
+    form.routine(Symmetric::<T> { n, lower, vectors, of: PhantomData })
+}
+
+/// What is left of the matrix, singular values descending, left vectors, the adjoint of the right ones, status.
+#[derive(Debug)]
+struct SingularValues<T> {
+    rows: usize,
+    columns: usize,
+    vectors: Vectors,
+    of: Of<T>,
+}
+
+impl<T: Scalar> PerMatrix for SingularValues<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], _: &dyn Workers) -> Result<(), RoutineError> {
+        let ([input], [rest, values, left, right, status]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let mut a = Matrix::from_rows(elements::<T>(input)?, self.rows, self.columns)?;
+        fill(rest, T::nothing())?;
+        let Some(found) = singular::decompose(&mut a, self.vectors)? else {
+            fill(values, real::<T::Real>(f64::NAN))?;
+            fill(left, T::not_a_number())?;
+            fill(right, T::not_a_number())?;
+            return write_status(status, 1);
+        };
+        match found.vectors {
+            Some((u, v)) => {
+                u.write_rows(elements_mut(left)?)?;
+                v.write_rows_of_adjoint(elements_mut(right)?)?;
+            }
+            None => {
+                fill(left, T::nothing())?;
+                fill(right, T::nothing())?;
+            }
+        }
+        write(values, &found.values)?;
+        write_status(status, 0)
+    }
+
+    fn cost(&self) -> usize {
+        self.rows.saturating_mul(self.columns).saturating_mul(self.rows.min(self.columns)).saturating_mul(12)
+    }
+
+    fn describe(&self) -> &'static str {
+        "singular values by bidiagonal form, implicit QR or divide and conquer"
+    }
+}
+
+pub(super) fn gesdd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let [rows, columns] = form.matrix(0)?;
+    let (ty, size) = (form.element_type(), rows.min(columns));
+    let vectors = match Asked::of(operation).letter("mode")? {
+        'A' => Vectors::Full,
+        'S' => Vectors::Thin,
+        'N' => Vectors::None,
+        letter => return Err(Unsupported::new(format!("`mode = '{letter}'` in a LAPACK call: A, S or N is wanted"))),
+    };
+    let (left, right) = (form.result_matrix(2, ty)?, form.result_matrix(3, ty)?);
+    let fits = match vectors {
+        // Nobody looks at them.
+        Vectors::None => true,
+        Vectors::Thin => (left, right) == ([rows, size], [size, columns]),
+        Vectors::Full => (left, right) == ([rows, rows], [columns, columns]),
+    };
+    if !fits {
+        return Err(Unsupported::new("singular vectors of another shape than the mode asks for"));
+    }
+    let status = ElementType::S32;
+    form.expect(&[(ty, &[rows, columns]), (ty.real_part(), &[size]), (ty, &left), (ty, &right), (status, &[])])?;
+    form.routine(SingularValues::<T> { rows, columns, vectors, of: PhantomData })
+}
+
+/// Schur form, its unitary matrix, eigenvalues (of real matrices real and imaginary parts apart), how many were sorted
+/// (none), status.
+#[derive(Debug)]
+struct Schur<T> {
+    n: usize,
+    of: Of<T>,
+}
+
+impl<T: General> PerMatrix for Schur<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
+        let ([input], [form, unitary, values @ .., sorted, status]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let a = Matrix::from_rows(elements::<T>(input)?, self.n, self.n)?;
+        write_status(sorted, 0)?;
+        let found = match general::schur(a, workers)? {
+            Ok(found) => found,
+            Err(failed) => {
+                fill(form, T::not_a_number())?;
+                fill(unitary, T::not_a_number())?;
+                write_values::<T>(values, &vec![T::Eigen::not_a_number(); self.n])?;
+                return write_status(status, failed.max(1));
+            }
+        };
+        found.form.write_rows(elements_mut(form)?)?;
+        found.unitary.write_rows(elements_mut(unitary)?)?;
+        write_values::<T>(values, &found.values)?;
+        write_status(status, 0)
+    }
+
+    fn cost(&self) -> usize {
+        self.n.saturating_pow(3).saturating_mul(25)
+    }
+
+    fn describe(&self) -> &'static str {
+        "Schur form by QR iteration"
+    }
+}
+
+/// Writes eigenvalues: of real matrices in two results, real and imaginary parts.
+fn write_values<T: General>(results: &mut [&mut [u8]], values: &[T::Eigen]) -> Result<(), RoutineError> {
+    match results {
+        [both] => write(both, values),
+        [re, im] => {
+            write(re, &values.iter().map(|z| z.re()).collect::<Vec<_>>())?;
+            write(im, &values.iter().map(|z| z.im()).collect::<Vec<_>>())
+        }
+        _ => Err(RoutineError::Buffer),
+    }
+}
+
+/// The types of the results that eigenvalues of a matrix of `ty` are given in.
+fn types_of_values(ty: ElementType) -> Vec<ElementType> {
+    if ty.is_complex() { vec![ty] } else { vec![ty, ty] }
+}
+
+pub(super) fn gees<T: General>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let n = form.square(0)?;
+    let ty = form.element_type();
+    let (matrix, vector, status): (&[usize], &[usize], _) = (&[n, n], &[n], (ElementType::S32, &[][..]));
+    let values = types_of_values(ty).into_iter().map(|ty| (ty, vector));
+    let results: Vec<_> = [(ty, matrix); 2].into_iter().chain(values).chain([status; 2]).collect();
+    form.expect(&results)?;
+    if Asked::of(operation).letter("sort")? != 'N' {
+        return Err(Unsupported::new("a sorted Schur form"));
+    }
+    form.routine(Schur::<T> { n, of: PhantomData })
+}
+
+/// Eigenvalues (of real matrices real and imaginary parts apart), left and right eigenvectors, status.
+#[derive(Debug)]
+struct Eigen<T> {
+    n: usize,
+    left: bool,
+    right: bool,
+    of: Of<T>,
+}
+
+impl<T: General> PerMatrix for Eigen<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
+        let ([input], [values @ .., left, right, status]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let a = Matrix::from_rows(elements::<T>(input)?, self.n, self.n)?;
+        let nan = T::Eigen::not_a_number();
+        let found = match general::eigen(a, self.left, self.right, workers)? {
+            Ok(found) => found,
+            Err(failed) => {
+                write_values::<T>(values, &vec![nan; self.n])?;
+                fill(left, nan)?;
+                fill(right, nan)?;
+                return write_status(status, failed.max(1));
+            }
+        };
+        for (vectors, result) in [(found.left, left), (found.right, right)] {
+            match vectors {
+                Some(vectors) => vectors.write_rows(elements_mut(result)?)?,
+                None => fill(result, T::Eigen::nothing())?,
+            }
+        }
+        write_values::<T>(values, &found.values)?;
+        write_status(status, 0)
+    }
+
+    fn cost(&self) -> usize {
+        self.n.saturating_pow(3).saturating_mul(25)
+    }
+
+    fn describe(&self) -> &'static str {
+        "eigenvalues by QR iteration"
+    }
+}
+
+pub(super) fn geev<T: General>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let n = form.square(0)?;
+    let ty = form.element_type();
+    let complex = match ty {
+        ElementType::F32 => ElementType::C64,
+        ElementType::F64 => ElementType::C128,
+        complex => complex,
+    };
+    let (matrix, vector): (&[usize], &[usize]) = (&[n, n], &[n]);
+    let values = types_of_values(ty).into_iter().map(|ty| (ty, vector));
+    let results: Vec<_> = values.chain([(complex, matrix); 2]).chain([(ElementType::S32, &[][..])]).collect();
+    form.expect(&results)?;
+    let attributes = Asked::of(operation);
+    let wanted = |name| attributes.is_first(name, ['V', 'N']);
+    form.routine(Eigen::<T> { n, left: wanted("compute_left")?, right: wanted("compute_right")?, of: PhantomData })
+}

@@ -1,0 +1,74 @@
+//! LAPACK's functions as JAX calls them on processors: `lapack_dgetrf_ffi` and the like.
+//!
+//! Operands and results have the batch's dimensions in front. The results are LAPACK's: packed factors, pivots from 1,
+//! reflectors with their taus, and last a status, zero if all went well.
+
+mod attributes;
+mod call;
+mod condensed;
+mod eigen;
+mod form;
+mod orthogonal;
+mod solve;
+
+use fusebox_core::hlo::{ElementType, Op};
+
+use crate::{Operation, Routine, Unsupported};
+pub use solve::{make_cholesky, make_triangular_solve};
+
+/// Makes the routine of a call for one type of elements.
+macro_rules! for_type {
+    ($ty:expr, $make:ident($($argument:expr),*)) => {
+        match $ty {
+            ElementType::F32 => $make::<f32>($($argument),*),
+            ElementType::F64 => $make::<f64>($($argument),*),
+            ElementType::C64 => $make::<num_complex::Complex<f32>>($($argument),*),
+            ElementType::C128 => $make::<num_complex::Complex<f64>>($($argument),*),
+            ty => Err(Unsupported::new(format!("LAPACK on elements of {ty}"))),
+        }
+    };
+}
+use for_type;
+
+/// The routine of a call whose target is `lapack_…_ffi`.
+pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let Op::CustomCall(call) = &operation.instruction.op else {
+        return Err(Unsupported::new("a LAPACK function that is not called"));
+    };
+    let unknown = || Unsupported::new(format!("the custom-call target \"{}\"", call.target));
+    let name = call.target.strip_prefix("lapack_").and_then(|name| name.strip_suffix("_ffi")).ok_or_else(unknown)?;
+    let (prefix, function) = name.split_at_checked(1).ok_or_else(unknown)?;
+    let ty = operation.argument(0)?.element_type;
+    let letter = match ty {
+        ElementType::F32 => "s",
+        ElementType::F64 => "d",
+        ElementType::C64 => "c",
+        ElementType::C128 => "z",
+        _ => "",
+    };
+    if prefix != letter {
+        return Err(Unsupported::new(format!("{} on elements of {ty}", call.target)));
+    }
+    match function {
+        "potrf" => for_type!(ty, potrf(operation)),
+        "getrf" => for_type!(ty, getrf(operation)),
+        "trsm" => for_type!(ty, trsm(operation)),
+        "gtsv" => for_type!(ty, gtsv(operation)),
+        "geqrf" => for_type!(ty, geqrf(operation)),
+        "geqp3" => for_type!(ty, geqp3(operation)),
+        "orgqr" | "ungqr" => for_type!(ty, orgqr(operation)),
+        "ormqr" | "unmqr" => for_type!(ty, ormqr(operation)),
+        "gehrd" => for_type!(ty, gehrd(operation)),
+        "sytrd" | "hetrd" => for_type!(ty, sytrd(operation)),
+        "syevd" | "heevd" => for_type!(ty, syevd(operation)),
+        "gesdd" | "gesvd" => for_type!(ty, gesdd(operation)),
+        "gees" => for_type!(ty, gees(operation)),
+        "geev" => for_type!(ty, geev(operation)),
+        _ => Err(unknown()),
+    }
+}
+
+use condensed::{gehrd, sytrd};
+use eigen::{gees, geev, gesdd, syevd};
+use orthogonal::{geqp3, geqrf, orgqr, ormqr};
+use solve::{getrf, gtsv, potrf, trsm};

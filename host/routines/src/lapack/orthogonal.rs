@@ -1,0 +1,171 @@
+//! QR factors, and products with the unitary matrices that reflectors make.
+
+use std::marker::PhantomData;
+
+use fusebox_core::hlo::ElementType;
+
+use super::attributes::Asked;
+use super::call::write;
+use super::form::Form;
+use super::solve::Of;
+use crate::linalg::batch::PerMatrix;
+use crate::linalg::matrix::Matrix;
+use crate::linalg::qr;
+use crate::linalg::scalar::Scalar;
+use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
+
+/// Packed factors and taus; with pivoting also the columns' order.
+#[derive(Debug)]
+struct Qr<T> {
+    rows: usize,
+    columns: usize,
+    pivoted: bool,
+    of: Of<T>,
+}
+
+impl<T: Scalar> PerMatrix for Qr<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
+        match (arguments, results) {
+            ([input], [packed, taus]) if !self.pivoted => {
+                let mut a = Matrix::from_rows(elements::<T>(input)?, self.rows, self.columns)?;
+                let found = qr::factorise(&mut a, workers)?;
+                a.write_rows(elements_mut(packed)?)?;
+                write(taus, &found)
+            }
+            ([input, fixed], [packed, order, taus]) => {
+                let mut a = Matrix::from_rows(elements::<T>(input)?, self.rows, self.columns)?;
+                let fixed = elements::<i32>(fixed)?;
+                let found = qr::factorise_pivoted(&mut a, |c| fixed.get(c).is_some_and(|&x| x != 0));
+                a.write_rows(elements_mut(packed)?)?;
+                let from_one = found.order.iter().map(|&column| i32::try_from(column + 1).unwrap_or(i32::MAX));
+                write(order, &from_one.collect::<Vec<i32>>())?;
+                write(taus, &found.taus)
+            }
+            _ => Err(RoutineError::Buffer),
+        }
+    }
+
+    fn cost(&self) -> usize {
+        self.rows.saturating_mul(self.columns).saturating_mul(self.rows.min(self.columns)).saturating_mul(2)
+    }
+
+    fn describe(&self) -> &'static str {
+        match self.pivoted {
+            false => "QR factorisation by blocks of reflectors",
+            true => "QR factorisation with column pivoting",
+        }
+    }
+}
+
+pub(super) fn geqrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let [rows, columns] = form.matrix(0)?;
+    let ty = form.element_type();
+    form.expect(&[(ty, &[rows, columns]), (ty, &[rows.min(columns)])])?;
+    form.routine(Qr::<T> { rows, columns, pivoted: false, of: PhantomData })
+}
+
+pub(super) fn geqp3<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let [rows, columns] = form.matrix(0)?;
+    let (ty, size) = (form.element_type(), rows.min(columns));
+    if form.vector(1, ElementType::S32)? != columns {
+        return Err(Unsupported::new("geqp3 with an order of other than all columns"));
+    }
+    form.expect(&[(ty, &[rows, columns]), (ElementType::S32, &[columns]), (ty, &[size])])?;
+    form.routine(Qr::<T> { rows, columns, pivoted: true, of: PhantomData })
+}
+
+/// The first columns of a product of reflectors.
+#[derive(Debug)]
+struct Unitary<T> {
+    rows: usize,
+    columns: usize,
+    reflectors: usize,
+    of: Of<T>,
+}
+
+impl<T: Scalar> PerMatrix for Unitary<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
+        let ([packed, taus], [result]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let packed = Matrix::from_rows(elements::<T>(packed)?, self.rows, self.columns)?;
+        let q = qr::unitary(&packed, elements::<T>(taus)?, workers)?;
+        q.write_rows(elements_mut(result)?)
+    }
+
+    fn cost(&self) -> usize {
+        self.rows.saturating_mul(self.columns).saturating_mul(self.reflectors).saturating_mul(2)
+    }
+
+    fn describe(&self) -> &'static str {
+        "a product of reflectors"
+    }
+}
+
+pub(super) fn orgqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let [rows, columns] = form.matrix(0)?;
+    let ty = form.element_type();
+    let reflectors = form.vector(1, ty)?;
+    if reflectors > columns || columns > rows {
+        return Err(Unsupported::new("orgqr of more columns than rows, or of more reflectors than columns"));
+    }
+    form.expect(&[(ty, &[rows, columns])])?;
+    form.routine(Unitary::<T> { rows, columns, reflectors, of: PhantomData })
+}
+
+/// A matrix times a product of reflectors, or its adjoint, from the left or the right.
+#[derive(Debug)]
+struct TimesUnitary<T> {
+    /// Rows and columns of the packed reflectors, and of the matrix.
+    packed: [usize; 2],
+    matrix: [usize; 2],
+    left: bool,
+    adjoint: bool,
+    of: Of<T>,
+}
+
+impl<T: Scalar> PerMatrix for TimesUnitary<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
+        let ([packed, taus, input], [result]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let packed = Matrix::from_rows(elements::<T>(packed)?, self.packed[0], self.packed[1])?;
+        let (taus, input, result) = (elements::<T>(taus)?, elements::<T>(input)?, elements_mut::<T>(result)?);
+        let [rows, columns] = self.matrix;
+        if self.left {
+            let mut c = Matrix::from_rows(input, rows, columns)?;
+            qr::apply_unitary(&packed, taus, self.adjoint, &mut c, workers)?;
+            return c.write_rows(result);
+        }
+        // C Q is the adjoint of Qᴴ Cᴴ.
+        let mut c = Matrix::adjoint_from_rows(input, columns, rows)?;
+        qr::apply_unitary(&packed, taus, !self.adjoint, &mut c, workers)?;
+        c.write_rows_of_adjoint(result)
+    }
+
+    fn cost(&self) -> usize {
+        self.matrix[0].saturating_mul(self.matrix[1]).saturating_mul(self.packed[1]).saturating_mul(4)
+    }
+
+    fn describe(&self) -> &'static str {
+        "a product with reflectors"
+    }
+}
+
+pub(super) fn ormqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let (packed, matrix) = (form.matrix(0)?, form.matrix(2)?);
+    let ty = form.element_type();
+    let attributes = Asked::of(operation);
+    let (left, adjoint) = (attributes.flag("left")?, attributes.flag("transpose")?);
+    let reflectors = form.vector(1, ty)?;
+    let size = if left { matrix[0] } else { matrix[1] };
+    if packed[0] != size || reflectors > packed[1] || reflectors > size {
+        return Err(Unsupported::new("ormqr of reflectors that do not fit the matrix"));
+    }
+    form.expect(&[(ty, &matrix)])?;
+    form.routine(TimesUnitary::<T> { packed, matrix, left, adjoint, of: PhantomData })
+}

@@ -1,0 +1,283 @@
+//! Systems of equations: Cholesky and LU factors, triangular and tridiagonal systems.
+
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+use faer::MatRef;
+use fusebox_core::hlo::{ElementType, Op, Transpose};
+
+use super::attributes::Asked;
+use super::call::{write, write_status};
+use super::for_type;
+use super::form::Form;
+use crate::linalg::batch::PerMatrix;
+use crate::linalg::matrix::Matrix;
+use crate::linalg::product::{Triangle, solve_triangle};
+use crate::linalg::scalar::Scalar;
+use crate::linalg::tridiagonal::System;
+use crate::linalg::{cholesky, lu};
+use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
+
+/// The type of elements that a computation is for.
+pub(super) type Of<T> = PhantomData<fn() -> T>;
+
+/// Cholesky factor of a matrix of side `n`.
+#[derive(Debug)]
+struct Cholesky<T> {
+    n: usize,
+    lower: bool,
+    /// Whether the other triangle is to be zero, and all NaN if there is no factor. Else it is as it was, and there is a
+    /// status.
+    clean: bool,
+    of: Of<T>,
+}
+
+impl<T: Scalar> PerMatrix for Cholesky<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
+        let ([input], [result, status @ ..]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let input = elements::<T>(input)?;
+        // U of A is the adjoint of L of the adjoint.
+        let mut a = match self.lower {
+            true => Matrix::from_rows(input, self.n, self.n)?,
+            false => Matrix::adjoint_from_rows(input, self.n, self.n)?,
+        };
+        let failed = cholesky::factorise(&mut a, workers)?;
+        if self.clean {
+            match failed {
+                Some(_) => a.elements_mut().fill(T::not_a_number()),
+                None => (0..self.n).for_each(|j| a.column_mut(j)[..j].fill(T::nothing())),
+            }
+        }
+        let result = elements_mut::<T>(result)?;
+        match self.lower {
+            true => a.write_rows(result)?,
+            false => a.write_rows_of_adjoint(result)?,
+        }
+        status.iter_mut().try_for_each(|status| write_status(status, failed.unwrap_or(0)))
+    }
+
+    fn cost(&self) -> usize {
+        self.n.saturating_pow(3) / 3
+    }
+
+    fn describe(&self) -> &'static str {
+        "Cholesky factorisation"
+    }
+}
+
+pub(super) fn potrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let n = form.square(0)?;
+    form.expect(&[(form.element_type(), &[n, n]), (ElementType::S32, &[])])?;
+    let lower = Asked::of(operation).is_first("uplo", ['L', 'U'])?;
+    form.routine(Cholesky::<T> { n, lower, clean: false, of: PhantomData })
+}
+
+/// The routine of `cholesky`.
+pub fn make_cholesky(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let Op::Cholesky { lower } = operation.instruction.op else {
+        return Err(Unsupported::new("a Cholesky factorisation without its attributes"));
+    };
+    fn typed<T: Scalar>(form: &Form, n: usize, lower: bool) -> Result<Box<dyn Routine>, Unsupported> {
+        form.routine(Cholesky::<T> { n, lower, clean: true, of: PhantomData })
+    }
+    let form = Form::new(operation, 2)?;
+    let n = form.square(0)?;
+    form.expect(&[(form.element_type(), &[n, n])])?;
+    for_type!(form.element_type(), typed(&form, n, lower))
+}
+
+/// LU factors of a matrix, pivots, status.
+#[derive(Debug)]
+struct Lu<T> {
+    rows: usize,
+    columns: usize,
+    of: Of<T>,
+}
+
+impl<T: Scalar> PerMatrix for Lu<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
+        let ([input], [factors, pivots, status]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let mut a = Matrix::from_rows(elements::<T>(input)?, self.rows, self.columns)?;
+        let found = lu::factorise(&mut a, workers)?;
+        a.write_rows(elements_mut(factors)?)?;
+        let from_one: Vec<i32> = found.rows.iter().map(|&row| i32::try_from(row + 1).unwrap_or(i32::MAX)).collect();
+        write(pivots, &from_one)?;
+        write_status(status, found.singular)
+    }
+
+    fn cost(&self) -> usize {
+        self.rows.saturating_mul(self.columns).saturating_mul(self.rows.min(self.columns))
+    }
+
+    fn describe(&self) -> &'static str {
+        "LU factorisation with partial pivoting"
+    }
+}
+
+pub(super) fn getrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 2)?;
+    let [rows, columns] = form.matrix(0)?;
+    let size = rows.min(columns);
+    form.expect(&[(form.element_type(), &[rows, columns]), (ElementType::S32, &[size]), (ElementType::S32, &[])])?;
+    form.routine(Lu::<T> { rows, columns, of: PhantomData })
+}
+
+/// A triangular system: `op(a) x = b`, or `x op(a) = b`.
+#[derive(Debug)]
+struct TriangularSolve<T> {
+    /// The side of the triangle.
+    n: usize,
+    /// Columns of `b` where the triangle stands on the left, else its rows.
+    count: usize,
+    left: bool,
+    lower: bool,
+    unit: bool,
+    transpose: Transpose,
+    of: Of<T>,
+}
+
+impl<T: Scalar> PerMatrix for TriangularSolve<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
+        let ([a, b], [x]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let (a, b, x) = (elements::<T>(a)?, elements::<T>(b)?, elements_mut::<T>(x)?);
+        if a.len() != self.n * self.n || b.len() != self.n * self.count || x.len() != b.len() {
+            return Err(RoutineError::Buffer);
+        }
+        // x op(a) = b is op(a)ᵀ xᵀ = bᵀ, and the rows of b are the columns of bᵀ.
+        let transposed = (self.transpose == Transpose::None) != self.left;
+        let a = MatRef::from_row_major_slice(a, self.n, self.n);
+        let a = if transposed { a.transpose() } else { a };
+        let conjugate = self.transpose == Transpose::Adjoint;
+        let form = Triangle { lower: self.lower != transposed, unit: self.unit, conjugate };
+        if !self.left {
+            x.copy_from_slice(b);
+            return solve_triangle(a, form, x, workers);
+        }
+        let mut right = Matrix::from_rows(b, self.n, self.count)?;
+        solve_triangle(a, form, right.elements_mut(), workers)?;
+        right.write_rows(x)
+    }
+
+    fn cost(&self) -> usize {
+        self.n.saturating_mul(self.n).saturating_mul(self.count)
+    }
+
+    fn describe(&self) -> &'static str {
+        "a triangular system by substitution"
+    }
+}
+
+impl<T: Scalar> TriangularSolve<T> {
+    /// The routine, by the operands' shapes.
+    fn routine(
+        form: &Form,
+        left: bool,
+        lower: bool,
+        unit: bool,
+        transpose: Transpose,
+    ) -> Result<Box<dyn Routine>, Unsupported> {
+        let n = form.square(0)?;
+        let [rows, columns] = form.matrix(1)?;
+        let (size, count) = if left { (rows, columns) } else { (columns, rows) };
+        if size != n {
+            return Err(Unsupported::new("a triangular system whose right-hand side has another size"));
+        }
+        form.expect(&[(form.element_type(), &[rows, columns])])?;
+        form.routine(TriangularSolve::<T> { n, count, left, lower, unit, transpose, of: PhantomData })
+    }
+}
+
+pub(super) fn trsm<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let attributes = Asked::of(operation);
+    let transpose = match attributes.letter("trans_x")? {
+        'N' => Transpose::None,
+        'T' => Transpose::Transpose,
+        'C' => Transpose::Adjoint,
+        letter => {
+            return Err(Unsupported::new(format!("`trans_x = '{letter}'` in a LAPACK call: N, T or C is wanted")));
+        }
+    };
+    TriangularSolve::<T>::routine(
+        &Form::new(operation, 2)?,
+        attributes.is_first("side", ['L', 'R'])?,
+        attributes.is_first("uplo", ['L', 'U'])?,
+        attributes.is_first("diag", ['U', 'N'])?,
+        transpose,
+    )
+}
+
+/// The routine of `triangular-solve`.
+pub fn make_triangular_solve(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let Op::TriangularSolve { left_side, lower, unit_diagonal, transpose_a } = operation.instruction.op else {
+        return Err(Unsupported::new("a triangular system without its attributes"));
+    };
+    fn typed<T: Scalar>(
+        form: &Form,
+        left: bool,
+        lower: bool,
+        unit: bool,
+        transpose: Transpose,
+    ) -> Result<Box<dyn Routine>, Unsupported> {
+        TriangularSolve::<T>::routine(form, left, lower, unit, transpose)
+    }
+    let form = Form::new(operation, 2)?;
+    for_type!(form.element_type(), typed(&form, left_side, lower, unit_diagonal, transpose_a))
+}
+
+/// A tridiagonal system of `n` rows for `count` right-hand sides.
+#[derive(Debug)]
+struct TridiagonalSolve<T> {
+    n: usize,
+    count: usize,
+    of: Of<T>,
+}
+
+impl<T: Scalar> PerMatrix for TridiagonalSolve<T> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], _: &dyn Workers) -> Result<(), RoutineError> {
+        let ([lower, main, upper, b], [lower_left, main_left, upper_left, x, status]) = (arguments, results) else {
+            return Err(RoutineError::Buffer);
+        };
+        let line = |bytes| Ok::<_, RoutineError>(elements::<T>(bytes)?.to_vec());
+        let mut system = System { lower: line(lower)?, diagonal: line(main)?, upper: line(upper)? };
+        // All diagonals are as long as the main one; the lower one begins at its second element.
+        if [&system.lower, &system.diagonal, &system.upper].iter().any(|line| line.len() != self.n) {
+            return Err(RoutineError::Buffer);
+        }
+        system.lower.rotate_left(1.min(self.n));
+        let mut right = Matrix::from_rows(elements::<T>(b)?, self.n, self.count)?;
+        let singular = system.solve(&mut right);
+        system.lower.rotate_right(1.min(self.n));
+        write(lower_left, &system.lower)?;
+        write(main_left, &system.diagonal)?;
+        write(upper_left, &system.upper)?;
+        right.write_rows(elements_mut(x)?)?;
+        write_status(status, singular)
+    }
+
+    fn cost(&self) -> usize {
+        self.n.saturating_mul(self.count + 1).saturating_mul(8)
+    }
+
+    fn describe(&self) -> &'static str {
+        "a tridiagonal system by elimination"
+    }
+}
+
+pub(super) fn gtsv<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = Form::new(operation, 1)?;
+    let ty = form.element_type();
+    let n = form.vector(0, ty)?;
+    let [rows, count] = form.matrix(3)?;
+    if form.vector(1, ty)? != n || form.vector(2, ty)? != n || rows != n {
+        return Err(Unsupported::new("a tridiagonal system whose diagonals differ in length"));
+    }
+    form.expect(&[(ty, &[n]), (ty, &[n]), (ty, &[n]), (ty, &[n, count]), (ElementType::S32, &[])])?;
+    form.routine(TridiagonalSolve::<T> { n, count, of: PhantomData })
+}

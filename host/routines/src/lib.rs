@@ -1,0 +1,54 @@
+//! Operations that no kernel computes, executed on the host's processors.
+//!
+//! A routine is made once of an operation and the shapes of its operands, when an executable is loaded. It is then
+//! executed any number of times on borrowed bytes, and writes the results where they belong.
+//!
+//! ```text
+//! routine      what a routine is, what it is given, what can go wrong
+//! operation    the operation that a routine is made of
+//! table        opcode or custom-call target -> routine
+//! parts        work that several threads share
+//! elements     bytes as elements, scratch memory
+//! lines        arrays as lines along a dimension
+//! key          values as integers in their order
+//! spare        scratch memory that parts share
+//! fft          Fourier transforms
+//! linalg       matrices and their factorisations
+//! lapack       LAPACK's functions, `cholesky`, `triangular-solve`
+//! identity …   the routines, one file each
+//! ```
+//!
+//! How work is cut into parts follows from shapes alone, never from the number of threads: results must not depend
+//! on it.
+
+#![deny(unsafe_code)]
+#![deny(missing_docs)]
+
+mod attributes;
+#[cfg(test)]
+mod check;
+mod elements;
+mod key;
+mod lines;
+mod operation;
+mod parts;
+mod routine;
+mod spare;
+mod table;
+
+mod dot;
+mod fft;
+mod identity;
+mod lapack;
+mod linalg;
+mod random;
+mod random_bits;
+mod sort;
+mod top_k;
+
+pub use elements::{elements, elements_mut, scratch};
+pub use operation::Operation;
+pub use parts::{Alone, Workers, for_each, try_for_each};
+pub use random::{Generator, SharedGenerator};
+pub use routine::{ALIGNMENT, Companions, Comparator, Context, Routine, RoutineError, Unsupported};
+pub use table::{comparator_to_compile, describe, is_left_to_the_interpreter, routine_for, routine_with};

@@ -1,0 +1,60 @@
+//! One computation on every matrix of a batch.
+
+use std::fmt::Debug;
+
+use crate::{Alone, Context, Routine, RoutineError, Workers, try_for_each};
+
+/// What is computed of the operands' matrices (or vectors) at one position of the batch.
+pub(crate) trait PerMatrix: Debug + Send + Sync {
+    /// `arguments` and `results` as for a routine, without the batch. Sharing the work must not change a bit.
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError>;
+
+    /// Roughly how many operations on numbers that takes.
+    fn cost(&self) -> usize;
+
+    /// In a few words, without the batch.
+    fn describe(&self) -> &'static str;
+}
+
+/// Computes the same on every matrix of a batch.
+#[derive(Debug)]
+pub(crate) struct Batched<F> {
+    pub batch: usize,
+    pub each: F,
+}
+
+/// Operations that a part has at least, so that handing it over costs little.
+const PART: usize = 1 << 15;
+
+impl<F: PerMatrix> Routine for Batched<F> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
+        match self.batch {
+            0 => return Ok(()),
+            1 => return self.each.run(arguments, results, context.workers),
+            _ => {}
+        }
+        let together = (PART / self.each.cost().max(1)).clamp(1, self.batch);
+        let sizes: Vec<usize> = results.iter().map(|result| result.len() / self.batch).collect();
+        let mut rest: Vec<&mut [u8]> = results.iter_mut().map(|result| &mut **result).collect();
+        let part = |start: usize| {
+            let count = together.min(self.batch - start);
+            let mine = rest.iter_mut().zip(&sizes).map(|(rest, size)| rest.split_off_mut(..count * size));
+            (start..start + count, mine.map(Option::unwrap_or_default).collect::<Vec<_>>())
+        };
+        let parts: Vec<_> = (0..self.batch).step_by(together).map(part).collect();
+        try_for_each(context.workers, parts, |(matrices, mut results)| {
+            let first = matrices.start;
+            matrices.into_iter().try_for_each(|b| {
+                let size = |all: &[u8]| all.len() / self.batch;
+                let arguments: Vec<&[u8]> = arguments.iter().map(|all| &all[b * size(all)..][..size(all)]).collect();
+                let mut results: Vec<&mut [u8]> =
+                    results.iter_mut().zip(&sizes).map(|(all, &size)| &mut all[(b - first) * size..][..size]).collect();
+                self.each.run(&arguments, &mut results, &Alone)
+            })
+        })
+    }
+
+    fn describe(&self) -> String {
+        self.each.describe().into()
+    }
+}

@@ -1,0 +1,98 @@
+//! Cholesky factorisation.
+
+use num_traits::Float;
+
+use super::matrix::Matrix;
+use super::product::{Triangle, solve_triangle, subtract_product_below};
+use super::scalar::{Scalar, real};
+use super::vectors::{subtract_multiple, wide};
+use crate::{RoutineError, Workers};
+
+/// Columns that are factorised one by one.
+const NARROW: usize = 16;
+/// Columns that are factorised before the rest of the matrix is updated.
+const BLOCK: usize = 128;
+
+/// Replaces the lower triangle of a Hermitian matrix by its factor; the upper one stays.
+///
+/// If the matrix is not positive definite, gives the order, from 1, of the first leading minor that is not positive; nothing
+/// holds then of the triangle.
+pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Option<usize>, RoutineError> {
+    let n = a.rows();
+    for start in (0..n).step_by(BLOCK) {
+        let end = (start + BLOCK).min(n);
+        if let Some(order) = block(a, start, end, workers)? {
+            return Ok(Some(order));
+        }
+        update(a, start, end, n, workers)?;
+    }
+    Ok(None)
+}
+
+/// Factorises what stands in rows and columns `start..end`: first one half, then the other.
+fn block<T: Scalar>(
+    a: &mut Matrix<T>,
+    start: usize,
+    end: usize,
+    workers: &dyn Workers,
+) -> Result<Option<usize>, RoutineError> {
+    if end - start <= NARROW {
+        return Ok(wide(
+            #[inline(always)]
+            || narrow(a, start, end),
+        ));
+    }
+    let middle = start + ((end - start) / 2).next_multiple_of(NARROW).min(end - start - 1);
+    if let Some(order) = block(a, start, middle, workers)? {
+        return Ok(Some(order));
+    }
+    update(a, start, middle, end, workers)?;
+    block(a, middle, end, workers)
+}
+
+/// Brings rows `middle..end` up to date with the factorised columns `start..middle`.
+fn update<T: Scalar>(
+    a: &mut Matrix<T>,
+    start: usize,
+    middle: usize,
+    end: usize,
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    if middle == end {
+        return Ok(());
+    }
+    let mut panel = Matrix::zeros(middle - start, end - middle)?;
+    for j in start..middle {
+        let column = &a.column(j)[middle..end];
+        column.iter().enumerate().for_each(|(i, z)| panel[(j - start, i)] = z.conjugate());
+    }
+    let factor = a.part(start..middle, start..middle);
+    solve_triangle(factor, Triangle::LOWER, panel.elements_mut(), workers)?;
+    for j in start..middle {
+        let column = &mut a.column_mut(j)[middle..end];
+        column.iter_mut().enumerate().for_each(|(i, z)| *z = panel[(j - start, i)].conjugate());
+    }
+    subtract_product_below(a, middle..end, start..middle, workers)
+}
+
+#[inline(always)]
+fn narrow<T: Scalar>(a: &mut Matrix<T>, start: usize, end: usize) -> Option<usize> {
+    let height = a.rows();
+    for j in start..end {
+        let pivot = a[(j, j)].re();
+        // So that what is not a number is no pivot either.
+        let positive = pivot > real(0.0) && pivot <= Float::max_value();
+        if !positive {
+            return Some(j + 1);
+        }
+        let root = Float::sqrt(pivot);
+        a[(j, j)] = T::of_real(root);
+        a.column_mut(j)[j + 1..end].iter_mut().for_each(|z| *z = T::of_parts(z.re() / root, z.im() / root));
+        let (left, right) = a.split_at_column(j + 1);
+        let column = &left[j * height..][..end];
+        for (c, rest) in (j + 1..end).zip(right.chunks_exact_mut(height)) {
+            subtract_multiple(&mut rest[c..end], column[c].conjugate(), &column[c..]);
+        }
+    }
+    None
+}

@@ -1,0 +1,199 @@
+//! Eigenvectors of Schur forms.
+//!
+//! Equations are solved from the eigenvalue's row on. Where numbers would grow beyond what their type has, which they do
+//! for matrices that lack eigenvectors, the vector is made smaller meanwhile: only its direction matters.
+
+use std::ops::Range;
+
+use num_traits::Float;
+
+use super::matrix::Matrix;
+use super::scalar::{Scalar, precision, real, smallest};
+use super::vectors::wide;
+
+/// How elements of a Schur form become the numbers of its eigenvectors: real ones stay real for real eigenvalues.
+pub(crate) trait Embed<E>: Scalar {
+    fn embed(element: E) -> Self;
+}
+
+impl<T: Scalar> Embed<T> for T {
+    #[inline(always)]
+    fn embed(element: T) -> T {
+        element
+    }
+}
+
+impl Embed<f32> for num_complex::Complex<f32> {
+    #[inline(always)]
+    fn embed(element: f32) -> Self {
+        element.into()
+    }
+}
+
+impl Embed<f64> for num_complex::Complex<f64> {
+    #[inline(always)]
+    fn embed(element: f64) -> Self {
+        element.into()
+    }
+}
+
+/// A quasi-triangular matrix: blocks of two rows have an element below the diagonal.
+pub(crate) struct SchurForm<'a, E: Scalar> {
+    t: &'a Matrix<E>,
+    /// What a pivot is at least.
+    least: E::Real,
+}
+
+impl<'a, E: Scalar> SchurForm<'a, E> {
+    pub fn new(t: &'a Matrix<E>) -> Self {
+        let n = t.rows();
+        let column = |j: usize| t.column(j)[..(j + 2).min(n)].iter().map(|z| z.parts_sum());
+        let largest = (0..n).flat_map(column).fold(real::<E::Real>(0.0), Float::max);
+        let least = Float::max(largest * precision::<E::Real>(), smallest::<E::Real>() / precision::<E::Real>());
+        SchurForm { t, least }
+    }
+
+    /// Whether rows `i` and `i + 1` are a block.
+    #[inline(always)]
+    pub fn is_block(&self, i: usize) -> bool {
+        i + 1 < self.t.rows() && self.t[(i + 1, i)] != E::nothing()
+    }
+
+    /// Completes a right eigenvector: of `x` the elements of the eigenvalue's own rows, from `end` on, are given.
+    pub fn complete_right<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], end: usize) {
+        wide(
+            #[inline(always)]
+            || {
+                for (j, factor) in (end..x.len()).map(|j| (j, x[j])).collect::<Vec<_>>() {
+                    self.subtract_column(j, end, factor, x);
+                }
+                let mut rest = end;
+                while rest > 0 {
+                    let block = rest >= 2 && self.is_block(rest - 2);
+                    let first = if block { rest - 2 } else { rest - 1 };
+                    if block {
+                        self.solve_block(first, value, x, false);
+                    } else {
+                        x[first] = self.divide(x[first], S::embed(self.t[(first, first)]) - value);
+                    }
+                    shrink(x, first, rest);
+                    for j in first..rest {
+                        let factor = x[j];
+                        self.subtract_column(j, first, factor, x);
+                    }
+                    rest = first;
+                }
+            },
+        );
+    }
+
+    /// Completes a left eigenvector, of which the elements in `given` are given and those before are zero.
+    pub fn complete_left<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], given: Range<usize>) {
+        wide(
+            #[inline(always)]
+            || {
+                let value = value.conjugate();
+                let mut done = given.end;
+                while done < x.len() {
+                    let block = self.is_block(done);
+                    let next = if block { done + 2 } else { done + 1 };
+                    for j in done..next {
+                        x[j] = -product(&self.t.column(j)[given.start..done], &x[given.start..done]);
+                    }
+                    if block {
+                        self.solve_block(done, value, x, true);
+                    } else {
+                        x[done] = self.divide(x[done], S::embed(self.t[(done, done)]).conjugate() - value);
+                    }
+                    shrink(x, done, next);
+                    done = next;
+                }
+            },
+        );
+    }
+
+    #[inline(always)]
+    fn subtract_column<S: Embed<E>>(&self, j: usize, end: usize, factor: S, x: &mut [S]) {
+        x[..end].iter_mut().zip(self.t.column(j)).for_each(|(x, t)| *x -= S::embed(*t) * factor);
+    }
+
+    #[inline(always)]
+    fn divide<S: Scalar<Real = E::Real>>(&self, x: S, pivot: S) -> S {
+        let pivot = if pivot.parts_sum() < self.least { S::of_real(self.least) } else { pivot };
+        x.divided_by(pivot)
+    }
+
+    /// Solves the equations of the block of rows `i` and `i + 1`, or of its transpose, with complete pivoting.
+    #[inline(always)]
+    fn solve_block<S>(&self, i: usize, value: S, x: &mut [S], transpose: bool)
+    where
+        S: Embed<E> + Scalar<Real = E::Real>,
+    {
+        let element = |r: usize, c: usize| S::embed(self.t[(i + r, i + c)]);
+        let (a, d) = (element(0, 0) - value, element(1, 1) - value);
+        let (b, c) = if transpose { (element(1, 0), element(0, 1)) } else { (element(0, 1), element(1, 0)) };
+        let sizes = [a.parts_sum(), b.parts_sum(), c.parts_sum(), d.parts_sum()];
+        let largest = (1..4).fold(0, |best, k| if sizes[k] > sizes[best] { k } else { best });
+        // The largest element becomes the first one.
+        let (swap_rows, swap_columns) = (largest >= 2, largest % 2 == 1);
+        let [[a, b], [c, d]] = match (swap_rows, swap_columns) {
+            (false, false) => [[a, b], [c, d]],
+            (false, true) => [[b, a], [d, c]],
+            (true, false) => [[c, d], [a, b]],
+            (true, true) => [[d, c], [b, a]],
+        };
+        let (u, v) = if swap_rows { (x[i + 1], x[i]) } else { (x[i], x[i + 1]) };
+        let a = if a.parts_sum() < self.least { S::of_real(self.least) } else { a };
+        let factor = c.divided_by(a);
+        let second = self.divide(v - factor * u, d - factor * b);
+        let first = (u - b * second).divided_by(a);
+        (x[i], x[i + 1]) = if swap_columns { (second, first) } else { (first, second) };
+    }
+}
+
+/// The sum of the products of a column's conjugates with a vector's elements.
+#[inline(always)]
+fn product<E: Scalar, S: Embed<E>>(column: &[E], x: &[S]) -> S {
+    const LANES: usize = 8;
+    let mut sums = [S::nothing(); LANES];
+    let (columns, column_rest) = column.as_chunks::<LANES>();
+    let (x, x_rest) = x.as_chunks::<LANES>();
+    for (t, x) in columns.iter().zip(x) {
+        (0..LANES).for_each(|k| sums[k] += S::embed(t[k].conjugate()) * x[k]);
+    }
+    for (sum, (t, x)) in sums.iter_mut().zip(column_rest.iter().zip(x_rest)) {
+        *sum += S::embed(t.conjugate()) * *x;
+    }
+    sums.into_iter().fold(S::nothing(), |all, sum| all + sum)
+}
+
+/// Makes a vector smaller if its new elements are large.
+#[inline(always)]
+fn shrink<S: Scalar>(x: &mut [S], from: usize, to: usize) {
+    let largest = x[from..to].iter().map(|z| z.parts_sum()).fold(real::<S::Real>(0.0), Float::max);
+    if largest > real::<S::Real>(1.0) / precision::<S::Real>() {
+        let factor = real::<S::Real>(1.0) / largest;
+        x.iter_mut().for_each(|z| *z = z.times_real(factor));
+    }
+}
+
+/// Gives complex columns length one and makes the largest component of each real.
+pub(crate) fn normalise<S: Scalar>(vectors: &mut Matrix<S>) {
+    for j in 0..vectors.columns() {
+        let column = vectors.column_mut(j);
+        let length = super::reflector::norm(column);
+        if length == real(0.0) {
+            continue;
+        }
+        let inverse = real::<S::Real>(1.0) / length;
+        column.iter_mut().for_each(|z| *z = z.times_real(inverse));
+        let size = |z: &S| z.modulus_squared();
+        let largest =
+            (0..column.len()).fold(0, |best, i| if size(&column[i]) > size(&column[best]) { i } else { best });
+        let turn = column[largest].conjugate().times_real(real::<S::Real>(1.0) / column[largest].modulus());
+        if column[largest].im() != real(0.0) {
+            column.iter_mut().for_each(|z| *z *= turn);
+        }
+        column[largest] = S::of_real(column[largest].re());
+    }
+}

@@ -1,0 +1,243 @@
+//! Schur form, eigenvalues and eigenvectors of square matrices of any kind.
+
+use num_complex::Complex;
+use num_traits::Float;
+
+use super::eigenvectors::{Embed, SchurForm, normalise};
+use super::hessenberg;
+use super::matrix::Matrix;
+use super::product::add_product;
+use super::scalar::{Real, Scalar, real};
+use super::{schur_complex, schur_real};
+use crate::{RoutineError, Workers, scratch};
+
+/// Numbers whose matrices have a Schur form.
+pub(crate) trait General: Scalar {
+    /// What eigenvalues and eigenvectors are made of.
+    type Eigen: Scalar<Real = Self::Real>;
+
+    /// Turns a Hessenberg matrix into its Schur form and gives the eigenvalues. The error is the last row, from 1, that is
+    /// not done.
+    fn iterate(h: &mut Matrix<Self>, q: &mut Matrix<Self>) -> Result<Vec<Self::Eigen>, usize>;
+
+    /// Eigenvectors as columns, not yet normalised, of the matrix whose Schur form is `t` by `q`.
+    fn vectors(
+        t: &Matrix<Self>,
+        q: &Matrix<Self>,
+        values: &[Self::Eigen],
+        side: Side,
+        workers: &dyn Workers,
+    ) -> Result<Matrix<Self::Eigen>, RoutineError>;
+}
+
+/// Which eigenvectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// A Schur form.
+#[derive(Debug)]
+pub(crate) struct Schur<T: General> {
+    pub form: Matrix<T>,
+    pub unitary: Matrix<T>,
+    pub values: Vec<T::Eigen>,
+}
+
+/// The Schur form of a matrix. In place of one, LAPACK's status: the last row, from 1, that is not done.
+pub(crate) fn schur<T: General>(
+    mut a: Matrix<T>,
+    workers: &dyn Workers,
+) -> Result<Result<Schur<T>, usize>, RoutineError> {
+    if !a.is_finite() {
+        return Ok(Err(a.rows()));
+    }
+    let undo = a.scale_to_unit();
+    let size = a.rows();
+    let taus = hessenberg::reduce(&mut a, 0, size)?;
+    let mut unitary = hessenberg::expand(&mut a, &taus, workers)?;
+    Ok(T::iterate(&mut a, &mut unitary).map(|mut values| {
+        if undo != real(1.0) {
+            values.iter_mut().for_each(|z| *z = z.times_real(undo));
+            a.elements_mut().iter_mut().for_each(|z| *z = z.times_real(undo));
+        }
+        Schur { form: a, unitary, values }
+    }))
+}
+
+/// Eigenvalues and eigenvectors of length one, the largest component of each being real.
+#[derive(Debug)]
+pub(crate) struct Eigen<T: General> {
+    pub values: Vec<T::Eigen>,
+    pub left: Option<Matrix<T::Eigen>>,
+    pub right: Option<Matrix<T::Eigen>>,
+}
+
+/// In place of eigenvalues, LAPACK's status, as for [`schur`].
+pub(crate) fn eigen<T: General>(
+    mut a: Matrix<T>,
+    left: bool,
+    right: bool,
+    workers: &dyn Workers,
+) -> Result<Result<Eigen<T>, usize>, RoutineError> {
+    let undo = if a.is_finite() { a.scale_to_unit() } else { real(1.0) };
+    let Schur { form, unitary, mut values } = match schur(a, workers)? {
+        Ok(schur) => schur,
+        Err(status) => return Ok(Err(status)),
+    };
+    let vectors = |wanted: bool, side: Side| {
+        if !wanted {
+            return Ok(None);
+        }
+        let mut vectors = T::vectors(&form, &unitary, &values, side, workers)?;
+        normalise(&mut vectors);
+        Ok::<_, RoutineError>(Some(vectors))
+    };
+    let (left, right) = (vectors(left, Side::Left)?, vectors(right, Side::Right)?);
+    values.iter_mut().for_each(|z| *z = z.times_real(undo));
+    Ok(Ok(Eigen { values, left, right }))
+}
+
+/// Of a triangular form whose elements are the numbers that eigenvectors have.
+fn triangular_vectors<T: Scalar>(
+    t: &Matrix<T>,
+    q: &Matrix<T>,
+    values: &[T],
+    side: Side,
+    workers: &dyn Workers,
+) -> Result<Matrix<T>, RoutineError> {
+    let n = t.rows();
+    let form = SchurForm::new(t);
+    let mut x = Matrix::zeros(n, n)?;
+    for (j, value) in values.iter().enumerate() {
+        let column = x.column_mut(j);
+        column[j] = T::unit();
+        match side {
+            Side::Right => form.complete_right(*value, &mut column[..=j], j),
+            Side::Left => form.complete_left(*value, column, j..j + 1),
+        }
+    }
+    times(q, &x, workers)
+}
+
+/// Of a quasi-triangular form.
+fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
+    t: &Matrix<R>,
+    q: &Matrix<R>,
+    values: &[C],
+    side: Side,
+    workers: &dyn Workers,
+) -> Result<Matrix<C>, RoutineError> {
+    let n = t.rows();
+    let form = SchurForm::new(t);
+    // Of a conjugate pair the real parts stand in the first column, the imaginary parts in the second.
+    let mut x = Matrix::<R>::zeros(n, n)?;
+    let mut pair = scratch::<C>(n)?;
+    let mut j = 0;
+    while j < n {
+        if !form.is_block(j) {
+            let column = x.column_mut(j);
+            column[j] = R::unit();
+            match side {
+                Side::Right => form.complete_right(values[j].re(), &mut column[..=j], j),
+                Side::Left => form.complete_left(values[j].re(), column, j..j + 1),
+            }
+            j += 1;
+            continue;
+        }
+        pair.fill(C::nothing());
+        (pair[j], pair[j + 1]) = first_elements(t[(j, j + 1)], t[(j + 1, j)], values[j].im(), side);
+        match side {
+            Side::Right => form.complete_right(values[j], &mut pair[..j + 2], j),
+            Side::Left => form.complete_left(values[j], &mut pair, j..j + 2),
+        }
+        for (i, z) in pair.iter().enumerate() {
+            (x[(i, j)], x[(i, j + 1)]) = (z.re(), z.im());
+        }
+        j += 2;
+    }
+    let x = times(q, &x, workers)?;
+    let mut vectors = Matrix::zeros(n, n)?;
+    let mut j = 0;
+    while j < n {
+        let block = form.is_block(j);
+        for i in 0..n {
+            match block {
+                false => vectors[(i, j)] = C::of_real(x[(i, j)]),
+                true => {
+                    let z = C::of_parts(x[(i, j)], x[(i, j + 1)]);
+                    (vectors[(i, j)], vectors[(i, j + 1)]) = (z, z.conjugate());
+                }
+            }
+        }
+        j += if block { 2 } else { 1 };
+    }
+    Ok(vectors)
+}
+
+/// The elements of an eigenvector in the rows of its own block, whose other diagonal has `above` and `below`, for the
+/// eigenvalue of positive imaginary part.
+fn first_elements<C: Scalar>(above: C::Real, below: C::Real, imaginary: C::Real, side: Side) -> (C, C) {
+    let zero = real::<C::Real>(0.0);
+    let one = real::<C::Real>(1.0);
+    let large_above = Float::abs(above) >= Float::abs(below);
+    match (side, large_above) {
+        (Side::Right, true) => (C::unit(), C::of_parts(zero, imaginary / above)),
+        (Side::Right, false) => (C::of_real(-imaginary / below), C::of_parts(zero, one)),
+        (Side::Left, true) => (C::of_real(imaginary / above), C::of_parts(zero, one)),
+        (Side::Left, false) => (C::unit(), C::of_parts(zero, -imaginary / below)),
+    }
+}
+
+fn times<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>, workers: &dyn Workers) -> Result<Matrix<T>, RoutineError> {
+    let mut product = Matrix::zeros(a.rows(), b.columns())?;
+    let height = a.rows();
+    add_product(product.elements_mut(), height, 0..height, T::unit(), a.view(), b.view(), workers)?;
+    Ok(product)
+}
+
+macro_rules! general {
+    ($real:ty) => {
+        impl General for $real {
+            type Eigen = Complex<$real>;
+
+            fn iterate(h: &mut Matrix<Self>, q: &mut Matrix<Self>) -> Result<Vec<Self::Eigen>, usize> {
+                let (re, im) = schur_real::iterate(h, q)?;
+                Ok(re.into_iter().zip(im).map(|(re, im)| Complex { re, im }).collect())
+            }
+
+            fn vectors(
+                t: &Matrix<Self>,
+                q: &Matrix<Self>,
+                values: &[Self::Eigen],
+                side: Side,
+                workers: &dyn Workers,
+            ) -> Result<Matrix<Self::Eigen>, RoutineError> {
+                quasi_triangular_vectors(t, q, values, side, workers)
+            }
+        }
+
+        impl General for Complex<$real> {
+            type Eigen = Complex<$real>;
+
+            fn iterate(h: &mut Matrix<Self>, q: &mut Matrix<Self>) -> Result<Vec<Self::Eigen>, usize> {
+                schur_complex::iterate(h, q)?;
+                Ok((0..h.rows()).map(|i| h[(i, i)]).collect())
+            }
+
+            fn vectors(
+                t: &Matrix<Self>,
+                q: &Matrix<Self>,
+                values: &[Self::Eigen],
+                side: Side,
+                workers: &dyn Workers,
+            ) -> Result<Matrix<Self::Eigen>, RoutineError> {
+                triangular_vectors(t, q, values, side, workers)
+            }
+        }
+    };
+}
+
+general!(f32);
+general!(f64);

@@ -1,0 +1,10 @@
+//! Memory that the crate faer works in.
+
+use faer::dyn_stack::{MemBuffer, StackReq};
+
+use crate::RoutineError;
+
+/// Fails if memory is short.
+pub(super) fn allocate(need: StackReq) -> Result<MemBuffer, RoutineError> {
+    MemBuffer::try_new(need).map_err(|_| RoutineError::Memory { bytes: need.size_bytes() as u64 })
+}

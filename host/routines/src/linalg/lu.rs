@@ -1,0 +1,124 @@
+//! LU factorisation with partial pivoting.
+
+use faer::MatRef;
+
+use super::matrix::Matrix;
+use super::product::{Triangle, add_product, solve_triangle};
+use super::scalar::{Scalar, real};
+use super::vectors::{subtract_multiple, wide};
+use crate::{RoutineError, Workers};
+
+/// Columns that are factorised one by one.
+const NARROW: usize = 8;
+
+/// What a factorisation gives besides the factors.
+#[derive(Debug)]
+pub(crate) struct Pivots {
+    /// The row exchanged with row `i` before column `i` is eliminated, from 0.
+    pub rows: Vec<usize>,
+    /// The first column, from 1, whose pivot is zero; 0 if there is none.
+    pub singular: usize,
+}
+
+/// Replaces a matrix by its factors: L, whose diagonal is one, below the diagonal, U on it and above.
+pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Pivots, RoutineError> {
+    let size = a.rows().min(a.columns());
+    let mut pivots = Pivots { rows: (0..size).collect(), singular: 0 };
+    columns(a, 0, size, &mut pivots, workers)?;
+    exchange(a, &pivots.rows, 0, size, size..a.columns());
+    if a.columns() > size {
+        update(a, 0, size, a.columns(), workers)?;
+    }
+    Ok(pivots)
+}
+
+/// Factorises columns `start..end`, from row `start` on: first one half, then the other.
+fn columns<T: Scalar>(
+    a: &mut Matrix<T>,
+    start: usize,
+    end: usize,
+    pivots: &mut Pivots,
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    if end - start <= NARROW {
+        wide(
+            #[inline(always)]
+            || narrow(a, start, end, pivots),
+        );
+        return Ok(());
+    }
+    let middle = start + ((end - start) / 2).next_multiple_of(NARROW).min(end - start - 1);
+    columns(a, start, middle, pivots, workers)?;
+    exchange(a, &pivots.rows, start, middle, middle..end);
+    update(a, start, middle, end, workers)?;
+    columns(a, middle, end, pivots, workers)?;
+    exchange(a, &pivots.rows, middle, end, start..middle);
+    Ok(())
+}
+
+/// Brings columns `middle..end` up to date with the factorised columns `start..middle`.
+fn update<T: Scalar>(
+    a: &mut Matrix<T>,
+    start: usize,
+    middle: usize,
+    end: usize,
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    let (height, size) = (a.rows(), middle - start);
+    if height == 0 {
+        return Ok(());
+    }
+    let (left, right) = a.split_at_column(middle);
+    let right = &mut right[..(end - middle) * height];
+    let factor = MatRef::from_column_major_slice(&left[start * height..], height, size);
+    let mut above = Matrix::zeros(size, end - middle)?;
+    for (j, column) in right.chunks_exact(height).enumerate() {
+        above.column_mut(j).copy_from_slice(&column[start..middle]);
+    }
+    solve_triangle(factor.subrows(start, size), Triangle::UNIT_LOWER, above.elements_mut(), workers)?;
+    for (j, column) in right.chunks_exact_mut(height).enumerate() {
+        column[start..middle].copy_from_slice(above.column(j));
+    }
+    let below = factor.subrows(middle, height - middle);
+    add_product(right, height, middle..height, -T::unit(), below, above.view(), workers)
+}
+
+/// Exchanges rows of the columns `columns` as columns `start..end` were pivoted.
+fn exchange<T: Scalar>(a: &mut Matrix<T>, pivots: &[usize], start: usize, end: usize, columns: std::ops::Range<usize>) {
+    for j in columns {
+        let column = a.column_mut(j);
+        (start..end).for_each(|i| column.swap(i, pivots[i]));
+    }
+}
+
+#[inline(always)]
+fn narrow<T: Scalar>(a: &mut Matrix<T>, start: usize, end: usize, pivots: &mut Pivots) {
+    for j in start..end {
+        let column = a.column(j);
+        // LAPACK compares the sums of the parts' absolute values; the first of equal ones is the pivot.
+        let (mut pivot, mut largest) = (j, column[j].parts_sum());
+        for (i, z) in column.iter().enumerate().skip(j + 1) {
+            let size = z.parts_sum();
+            if size > largest {
+                (pivot, largest) = (i, size);
+            }
+        }
+        pivots.rows[j] = pivot;
+        if largest == real(0.0) {
+            if pivots.singular == 0 {
+                pivots.singular = j + 1;
+            }
+            continue;
+        }
+        (start..end).for_each(|c| a.column_mut(c).swap(j, pivot));
+        let head = a[(j, j)];
+        a.column_mut(j)[j + 1..].iter_mut().for_each(|z| *z = z.divided_by(head));
+        let (left, right) = a.split_at_column(j + 1);
+        let height = left.len() / (j + 1);
+        let factors = &left[j * height..][j + 1..];
+        for column in right[..(end - j - 1) * height].chunks_exact_mut(height) {
+            let head = column[j];
+            subtract_multiple(&mut column[j + 1..], head, factors);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Dense matrices, column after column.
+
+use std::ops::{Index, IndexMut, Range};
+
+use faer::{MatMut, MatRef};
+use num_traits::Float;
+
+use super::scalar::{Real, Scalar, real};
+use crate::{RoutineError, scratch};
+
+/// A dense matrix; each column is contiguous.
+#[derive(Debug)]
+pub(crate) struct Matrix<T> {
+    rows: usize,
+    columns: usize,
+    elements: Vec<T>,
+}
+
+impl<T: Scalar> Matrix<T> {
+    /// Fails if memory is short, as all that make a matrix do.
+    pub fn zeros(rows: usize, columns: usize) -> Result<Self, RoutineError> {
+        Ok(Matrix { rows, columns, elements: scratch(rows.saturating_mul(columns))? })
+    }
+
+    pub fn identity(size: usize) -> Result<Self, RoutineError> {
+        let mut identity = Matrix::zeros(size, size)?;
+        (0..size).for_each(|i| identity[(i, i)] = T::unit());
+        Ok(identity)
+    }
+
+    pub fn copy(&self) -> Result<Self, RoutineError> {
+        let mut copy = Matrix::zeros(self.rows, self.columns)?;
+        copy.elements.copy_from_slice(&self.elements);
+        Ok(copy)
+    }
+
+    /// A matrix whose rows stand one after the other in `elements`.
+    pub fn from_rows(elements: &[T], rows: usize, columns: usize) -> Result<Self, RoutineError> {
+        let mut matrix = Matrix::zeros(rows, columns)?;
+        if elements.len() != matrix.elements.len() {
+            return Err(RoutineError::Buffer);
+        }
+        transpose(elements, columns, &mut matrix.elements, rows);
+        Ok(matrix)
+    }
+
+    /// The adjoint, of so many rows and columns, of a matrix whose rows stand one after the other in `elements`.
+    pub fn adjoint_from_rows(elements: &[T], rows: usize, columns: usize) -> Result<Self, RoutineError> {
+        let mut matrix = Matrix::zeros(rows, columns)?;
+        if elements.len() != matrix.elements.len() {
+            return Err(RoutineError::Buffer);
+        }
+        matrix.elements.iter_mut().zip(elements).for_each(|(to, from)| *to = from.conjugate());
+        Ok(matrix)
+    }
+
+    /// Writes the rows one after the other.
+    pub fn write_rows(&self, result: &mut [T]) -> Result<(), RoutineError> {
+        if result.len() != self.elements.len() {
+            return Err(RoutineError::Buffer);
+        }
+        transpose(&self.elements, self.rows, result, self.columns);
+        Ok(())
+    }
+
+    /// Writes the rows of the adjoint one after the other.
+    pub fn write_rows_of_adjoint(&self, result: &mut [T]) -> Result<(), RoutineError> {
+        if result.len() != self.elements.len() {
+            return Err(RoutineError::Buffer);
+        }
+        result.iter_mut().zip(&self.elements).for_each(|(to, from)| *to = from.conjugate());
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    #[inline(always)]
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    pub fn elements_mut(&mut self) -> &mut [T] {
+        &mut self.elements
+    }
+
+    #[inline(always)]
+    pub fn column(&self, j: usize) -> &[T] {
+        &self.elements[j * self.rows..][..self.rows]
+    }
+
+    #[inline(always)]
+    pub fn column_mut(&mut self, j: usize) -> &mut [T] {
+        &mut self.elements[j * self.rows..][..self.rows]
+    }
+
+    /// Columns before `j`, and those from it on, each as one slice.
+    #[inline(always)]
+    pub fn split_at_column(&mut self, j: usize) -> (&mut [T], &mut [T]) {
+        self.elements.split_at_mut(j * self.rows)
+    }
+
+    /// Some neighbouring columns.
+    #[inline(always)]
+    pub fn neighbours<const N: usize>(&mut self, j: usize) -> [&mut [T]; N] {
+        let mut columns = self.elements[j * self.rows..].chunks_exact_mut(self.rows.max(1));
+        std::array::from_fn(|_| columns.next().unwrap_or_default())
+    }
+
+    pub fn swap_columns(&mut self, i: usize, j: usize) {
+        if i != j {
+            let (left, right) = self.elements.split_at_mut(i.max(j) * self.rows);
+            left[i.min(j) * self.rows..][..self.rows].swap_with_slice(&mut right[..self.rows]);
+        }
+    }
+
+    pub fn view(&self) -> MatRef<'_, T> {
+        MatRef::from_column_major_slice(&self.elements, self.rows, self.columns)
+    }
+
+    pub fn view_mut(&mut self) -> MatMut<'_, T> {
+        MatMut::from_column_major_slice_mut(&mut self.elements, self.rows, self.columns)
+    }
+
+    pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> MatRef<'_, T> {
+        self.view().submatrix(rows.start, columns.start, rows.len(), columns.len())
+    }
+
+    /// The elements from the last to the first: rows and columns change their order.
+    pub fn reverse(&mut self) {
+        self.elements.reverse();
+    }
+
+    pub fn is_finite(&self) -> bool {
+        !self.elements.iter().any(|z| z.has_nan_or_infinity())
+    }
+
+    /// Multiplies by a power of two that brings the largest element near one, if it is so large or so small that squares
+    /// would overflow or vanish. Gives what undoes it.
+    pub fn scale_to_unit(&mut self) -> T::Real {
+        let largest = self.elements.iter().map(|z| z.parts_sum()).fold(real::<T::Real>(0.0), Float::max);
+        let (low, high) = safe_range::<T::Real>();
+        if largest == real(0.0) || (low..=high).contains(&largest) {
+            return real(1.0);
+        }
+        let exponent = Float::floor(Float::log2(largest));
+        // Half of it at a time: the whole may be beyond the largest number.
+        let half = Float::trunc(exponent / real::<T::Real>(2.0));
+        let factors = [Float::exp2(-half), Float::exp2(half - exponent)];
+        self.elements.iter_mut().for_each(|z| *z = z.times_real(factors[0]).times_real(factors[1]));
+        Float::exp2(half) * Float::exp2(exponent - half)
+    }
+}
+
+/// Sizes of which squares and products with the precision stay normal numbers.
+fn safe_range<R: Real>() -> (R, R) {
+    let high = Float::exp2(Float::floor(Float::log2(<R as Float>::max_value()) / real::<R>(4.0)));
+    (real::<R>(1.0) / high, high)
+}
+
+impl<T: Scalar> Index<(usize, usize)> for Matrix<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, (row, column): (usize, usize)) -> &T {
+        &self.elements[column * self.rows + row]
+    }
+}
+
+impl<T: Scalar> IndexMut<(usize, usize)> for Matrix<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, (row, column): (usize, usize)) -> &mut T {
+        &mut self.elements[column * self.rows + row]
+    }
+}
+
+/// Writes the transpose of rows of `width` elements, as rows of `height`.
+fn transpose<T: Copy>(from: &[T], width: usize, to: &mut [T], height: usize) {
+    const BLOCK: usize = 16;
+    for top in (0..height).step_by(BLOCK) {
+        let rows = BLOCK.min(height - top);
+        for left in (0..width).step_by(BLOCK) {
+            for column in left..width.min(left + BLOCK) {
+                let line = &mut to[column * height + top..][..rows];
+                line.iter_mut().enumerate().for_each(|(row, to)| *to = from[(top + row) * width + column]);
+            }
+        }
+    }
+}

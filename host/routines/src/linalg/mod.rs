@@ -1,0 +1,37 @@
+//! Linear algebra on matrices in memory.
+//!
+//! Factorisations follow LAPACK's conventions where a program can see them. Large products are the crate faer's, and so
+//! are eigenvalues of Hermitian matrices and singular values; what it does not have, or has otherwise than LAPACK, is
+//! here. How work is cut follows from shapes alone.
+//!
+//! ```text
+//! scalar, matrix, vectors   numbers, matrices, loops over vectors
+//! library                   memory for faer
+//! batch                     one computation on every matrix of a batch
+//! product                   products, triangular systems
+//! cholesky, lu              factorisations of square systems
+//! reflector, qr             Householder reflectors, QR factorisation
+//! hessenberg, tridiagonal   condensed forms; tridiagonal systems
+//! schur_real, schur_complex  Schur forms by QR iteration
+//! eigenvectors, general     eigenvalues and eigenvectors of any square matrix
+//! symmetric, singular       eigenvalues of Hermitian matrices, singular values
+//! ```
+
+pub(crate) mod batch;
+pub(crate) mod cholesky;
+pub(crate) mod eigenvectors;
+pub(crate) mod general;
+pub(crate) mod hessenberg;
+pub(crate) mod library;
+pub(crate) mod lu;
+pub(crate) mod matrix;
+pub(crate) mod product;
+pub(crate) mod qr;
+pub(crate) mod reflector;
+pub(crate) mod scalar;
+pub(crate) mod schur_complex;
+pub(crate) mod schur_real;
+pub(crate) mod singular;
+pub(crate) mod symmetric;
+pub(crate) mod tridiagonal;
+pub(crate) mod vectors;

@@ -1,0 +1,124 @@
+//! Products of matrices and triangular systems, on several threads where they are large.
+//!
+//! Columns are cut in pieces whose width follows from the shapes alone.
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place_with_conj, solve_unit_lower_triangular_in_place_with_conj,
+    solve_unit_upper_triangular_in_place_with_conj, solve_upper_triangular_in_place_with_conj,
+};
+use faer::{Accum, Conj, MatMut, MatRef, Par};
+
+use super::matrix::Matrix;
+use super::scalar::Scalar;
+use crate::{RoutineError, Workers, try_for_each};
+
+/// Products of two numbers that a piece has at least.
+const PIECE: usize = 1 << 20;
+
+/// Columns of a piece when each costs so much.
+fn width(columns: usize, cost: usize) -> usize {
+    let least = PIECE / cost.max(1) + 1;
+    least.next_multiple_of(16).min(columns.max(1))
+}
+
+/// Which triangle a matrix is, and how it enters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Triangle {
+    pub lower: bool,
+    /// The diagonal counts as ones and is not read.
+    pub unit: bool,
+    pub conjugate: bool,
+}
+
+impl Triangle {
+    pub const LOWER: Triangle = Triangle { lower: true, unit: false, conjugate: false };
+    pub const UNIT_LOWER: Triangle = Triangle { lower: true, unit: true, conjugate: false };
+}
+
+/// Replaces the columns of `right`, each as long as the triangle, by the solutions.
+pub(crate) fn solve_triangle<T: Scalar>(
+    triangle: MatRef<'_, T>,
+    form: Triangle,
+    right: &mut [T],
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    let n = triangle.nrows();
+    if n == 0 || right.is_empty() {
+        return Ok(());
+    }
+    let width = width(right.len() / n, n * n / 2);
+    try_for_each(workers, right.chunks_mut(width * n).collect(), |piece| {
+        let columns = piece.len() / n;
+        let piece = MatMut::from_column_major_slice_mut(piece, n, columns);
+        let conjugate = if form.conjugate { Conj::Yes } else { Conj::No };
+        match (form.lower, form.unit) {
+            (true, false) => solve_lower_triangular_in_place_with_conj(triangle, conjugate, piece, Par::Seq),
+            (true, true) => solve_unit_lower_triangular_in_place_with_conj(triangle, conjugate, piece, Par::Seq),
+            (false, false) => solve_upper_triangular_in_place_with_conj(triangle, conjugate, piece, Par::Seq),
+            (false, true) => solve_unit_upper_triangular_in_place_with_conj(triangle, conjugate, piece, Par::Seq),
+        }
+        Ok(())
+    })
+}
+
+/// Adds `factor` times the product of two matrices to rows `rows` of the matrix in `sum`, whose columns are `height` long.
+pub(crate) fn add_product<T: Scalar>(
+    sum: &mut [T],
+    height: usize,
+    rows: Range<usize>,
+    factor: T,
+    left: MatRef<'_, T>,
+    right: MatRef<'_, T>,
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    if sum.is_empty() || rows.is_empty() || left.ncols() == 0 {
+        return Ok(());
+    }
+    let width = width(sum.len() / height, rows.len() * left.ncols());
+    let pieces = sum.chunks_mut(width * height).enumerate().collect();
+    try_for_each(workers, pieces, |(number, piece)| {
+        let columns = piece.len() / height;
+        let piece = MatMut::from_column_major_slice_mut(piece, height, columns);
+        let piece = piece.submatrix_mut(rows.start, 0, rows.len(), columns);
+        matmul(piece, Accum::Add, left, right.subcols(number * width, columns), factor, Par::Seq);
+        Ok(())
+    })
+}
+
+/// Subtracts from the lower triangle of `rows`, and the columns of the same numbers, the product of the columns `by` with
+/// their adjoint.
+pub(crate) fn subtract_product_below<T: Scalar>(
+    a: &mut Matrix<T>,
+    rows: Range<usize>,
+    by: Range<usize>,
+    workers: &dyn Workers,
+) -> Result<(), RoutineError> {
+    let (n, count) = (a.rows(), by.len());
+    let (left, rest) = a.split_at_column(rows.start);
+    let factor = MatRef::from_column_major_slice(&left[by.start * n..], n, rows.start - by.start).subcols(0, count);
+    let width = width(rows.len(), rows.len() * count);
+    let pieces = rest[..rows.len() * n].chunks_mut(width * n).enumerate().collect();
+    try_for_each(workers, pieces, |(number, piece)| {
+        let (top, columns) = (rows.start + number * width, piece.len() / n);
+        let piece = MatMut::from_column_major_slice_mut(piece, n, columns);
+        let (diagonal, below) = piece.subrows_mut(top, rows.end - top).split_at_row_mut(columns);
+        let (beside_diagonal, beside_below) = factor.subrows(top, rows.end - top).split_at_row(columns);
+        triangular::matmul(
+            diagonal,
+            BlockStructure::TriangularLower,
+            Accum::Add,
+            beside_diagonal,
+            BlockStructure::Rectangular,
+            beside_diagonal.adjoint(),
+            BlockStructure::Rectangular,
+            -T::unit(),
+            Par::Seq,
+        );
+        matmul(below, Accum::Add, beside_below, beside_diagonal.adjoint(), -T::unit(), Par::Seq);
+        Ok(())
+    })
+}

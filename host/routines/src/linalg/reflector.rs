@@ -1,0 +1,71 @@
+//! Householder reflectors as LAPACK has them: `H = I - tau v vᴴ`, `v` begins with one, and `Hᴴ x` is real.
+
+use num_traits::Float;
+
+use super::scalar::{Real, Scalar, precision, real, smallest};
+use super::vectors::{inner_product, subtract_multiple};
+
+/// Makes of a vector (`head`, `tail`) the reflector that maps it to a real multiple of the first unit vector. `head`
+/// becomes that multiple, `tail` the rest of `v`. Gives tau; zero if the vector is such a multiple already.
+#[inline(always)]
+pub(crate) fn reflect<T: Scalar>(head: &mut T, tail: &mut [T]) -> T {
+    let zero = real::<T::Real>(0.0);
+    let mut length = norm(tail);
+    if length == zero && head.im() == zero {
+        return T::nothing();
+    }
+    let smallest = smallest::<T::Real>() / precision::<T::Real>();
+    let mut beta = -signed(Float::hypot(head.modulus(), length), head.re());
+    // A vector so short that its direction is lost in rounding is enlarged meanwhile.
+    let mut enlarged = 0;
+    while Float::abs(beta) < smallest && enlarged < 20 {
+        let factor = real::<T::Real>(1.0) / smallest;
+        tail.iter_mut().for_each(|x| *x = x.times_real(factor));
+        *head = head.times_real(factor);
+        length = norm(tail);
+        beta = -signed(Float::hypot(head.modulus(), length), head.re());
+        enlarged += 1;
+    }
+    let tau = T::of_parts((beta - head.re()) / beta, -head.im() / beta);
+    let scale = T::unit().divided_by(*head - T::of_real(beta));
+    tail.iter_mut().for_each(|x| *x *= scale);
+    (0..enlarged).for_each(|_| beta *= smallest);
+    *head = T::of_real(beta);
+    tau
+}
+
+/// `size` with the sign of `sign`.
+#[inline(always)]
+pub(crate) fn signed<R: Real>(size: R, sign: R) -> R {
+    if sign < real(0.0) || (sign == real(0.0) && Float::is_sign_negative(sign)) { -size } else { size }
+}
+
+/// The length of a vector, without overflow on the way.
+#[inline(always)]
+pub(crate) fn norm<T: Scalar>(x: &[T]) -> T::Real {
+    let square = inner_product(x, x).re();
+    let low = smallest::<T::Real>() / (precision::<T::Real>() * precision::<T::Real>());
+    if Float::is_nan(square) || (square > low && square < Float::max_value()) {
+        return Float::sqrt(square);
+    }
+    let largest = x.iter().map(|z| z.parts_sum()).fold(real::<T::Real>(0.0), |a, b| if a >= b { a } else { b });
+    if largest == real(0.0) || !Float::is_finite(largest) {
+        return largest;
+    }
+    let squares = x.iter().map(|z| {
+        let (re, im) = (z.re() / largest, z.im() / largest);
+        re * re + im * im
+    });
+    largest * Float::sqrt(squares.fold(real::<T::Real>(0.0), |a, b| a + b))
+}
+
+/// Applies `I - factor v vᴴ`, `v = (1, tail)`, to a vector of which the first element is `head`.
+#[inline(always)]
+pub(crate) fn apply<T: Scalar>(factor: T, tail: &[T], vector: &mut [T]) {
+    let Some((head, rest)) = vector.split_first_mut() else {
+        return;
+    };
+    let product = factor * (*head + inner_product(tail, rest));
+    *head -= product;
+    subtract_multiple(rest, product, tail);
+}

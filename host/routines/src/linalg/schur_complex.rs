@@ -1,0 +1,137 @@
+//! Complex Schur form: single-shift QR iteration on a Hessenberg matrix.
+
+use num_traits::Float;
+
+use super::matrix::Matrix;
+use super::scalar::{Scalar, precision, real, smallest};
+use super::vectors::wide;
+
+/// Turns a Hessenberg matrix into its Schur form, upper triangular; `q` is multiplied by what does it.
+///
+/// If the iteration does not converge, the error is the last row, from 1, that is not done; nothing holds of `h` then.
+pub(crate) fn iterate<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>) -> Result<(), usize> {
+    wide(
+        #[inline(always)]
+        || all_rows(h, q),
+    )
+}
+
+#[inline(always)]
+fn all_rows<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>) -> Result<(), usize> {
+    let n = h.rows();
+    let limit = 30 * n.max(10);
+    let (mut end, mut rounds) = (n, 0);
+    while end > 1 {
+        let last = end - 1;
+        let start = first_of_block(h, last);
+        if start > 0 {
+            h[(start, start - 1)] = T::nothing();
+        }
+        if start == last {
+            (end, rounds) = (last, 0);
+            continue;
+        }
+        rounds += 1;
+        if rounds > limit {
+            return Err(end);
+        }
+        let shift = match rounds {
+            _ if rounds % 20 == 0 => {
+                h[(start, start)] + T::of_real(real::<T::Real>(0.75) * h[(start + 1, start)].parts_sum())
+            }
+            _ if rounds % 10 == 0 => {
+                h[(last, last)] + T::of_real(real::<T::Real>(0.75) * h[(last, last - 1)].parts_sum())
+            }
+            _ => wilkinson(h, last),
+        };
+        sweep(h, q, start, last, shift);
+    }
+    Ok(())
+}
+
+/// The first row of the block that ends with row `last`: the subdiagonal element before it is negligible.
+#[inline(always)]
+fn first_of_block<T: Scalar>(h: &Matrix<T>, last: usize) -> usize {
+    let n = h.rows();
+    let ulp = precision::<T::Real>();
+    let tiny = smallest::<T::Real>() * (real::<T::Real>(n as f64) / ulp);
+    let size = |i: usize, j: usize| h[(i, j)].parts_sum();
+    for k in (1..=last).rev() {
+        let below = size(k, k - 1);
+        if below <= tiny {
+            return k;
+        }
+        let mut around = size(k - 1, k - 1) + size(k, k);
+        if around == real(0.0) {
+            around += if k >= 2 { size(k - 1, k - 2) } else { real(0.0) };
+            around += if k + 1 < n { size(k + 1, k) } else { real(0.0) };
+        }
+        if below <= ulp * around {
+            // The sharper criterion of Ahues and Tisseur.
+            let above = size(k - 1, k);
+            let difference = (h[(k - 1, k - 1)] - h[(k, k)]).parts_sum();
+            let (large, small) = (Float::max(below, above), Float::min(below, above));
+            let (outer, inner) = (Float::max(size(k, k), difference), Float::min(size(k, k), difference));
+            let sum = outer + large;
+            if small * (large / sum) <= Float::max(tiny, ulp * (inner * (outer / sum))) {
+                return k;
+            }
+        }
+    }
+    0
+}
+
+/// The eigenvalue of the last two rows' block that is nearer to the last element.
+#[inline(always)]
+fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
+    let (a, b) = (h[(last - 1, last - 1)], h[(last - 1, last)]);
+    let (c, d) = (h[(last, last - 1)], h[(last, last)]);
+    let size = b.parts_sum() + c.parts_sum() + (a - d).parts_sum();
+    if size == real(0.0) {
+        return d;
+    }
+    let scale = real::<T::Real>(1.0) / size;
+    let half = (a - d).times_real(scale * real::<T::Real>(0.5));
+    let product = b.times_real(scale) * c.times_real(scale);
+    let root = T::sqrt_impl(&(half * half + product));
+    let (plus, minus) = (half + root, half - root);
+    let larger = if plus.parts_sum() >= minus.parts_sum() { plus } else { minus };
+    // The smaller root by the product of both, which loses nothing.
+    let change = if larger.parts_sum() == real(0.0) { T::nothing() } else { product.divided_by(larger) };
+    d - change.times_real(size)
+}
+
+/// One sweep of rotations from row `start` to row `last`.
+#[inline(always)]
+fn sweep<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>, start: usize, last: usize, shift: T) {
+    for k in start..last {
+        let (x, y) = match k == start {
+            true => (h[(k, k)] - shift, h[(k + 1, k)]),
+            false => (h[(k, k - 1)], h[(k + 1, k - 1)]),
+        };
+        let length = Float::hypot(x.modulus(), y.modulus());
+        if length == real(0.0) {
+            continue;
+        }
+        let scale = real::<T::Real>(1.0) / length;
+        let (c, s) = (x.times_real(scale), y.times_real(scale));
+        if k > start {
+            h[(k, k - 1)] = T::of_real(length);
+            h[(k + 1, k - 1)] = T::nothing();
+        }
+        for j in k..h.columns() {
+            if let [x, y] = &mut h.column_mut(j)[k..k + 2] {
+                (*x, *y) = (c.conjugate() * *x + s.conjugate() * *y, c * *y - s * *x);
+            }
+        }
+        let turn = |m: &mut Matrix<T>, end: usize| {
+            let [x, y] = m.neighbours::<2>(k);
+            for (x, y) in x[..end].iter_mut().zip(&mut y[..end]) {
+                (*x, *y) = (c * *x + s * *y, c.conjugate() * *y - s.conjugate() * *x);
+            }
+        };
+        turn(h, (k + 3).min(last + 1));
+        let all = q.rows();
+        turn(q, all);
+    }
+}

@@ -1,0 +1,63 @@
+//! Singular values and vectors.
+
+use faer::Par;
+use faer::diag::DiagMut;
+use faer::dyn_stack::MemStack;
+use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
+use faer::prelude::default;
+
+use super::library::allocate;
+use super::matrix::Matrix;
+use super::scalar::Scalar;
+use crate::{RoutineError, scratch};
+
+/// Which singular vectors are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vectors {
+    None,
+    /// As many as there are singular values.
+    Thin,
+    /// A basis of the whole space.
+    Full,
+}
+
+/// Singular values, descending, and vectors as columns.
+#[derive(Debug)]
+pub(crate) struct Singular<T: Scalar> {
+    pub values: Vec<T::Real>,
+    /// Left and right vectors.
+    pub vectors: Option<(Matrix<T>, Matrix<T>)>,
+}
+
+/// Nothing if the matrix is not finite or the iteration does not converge.
+pub(crate) fn decompose<T: Scalar>(a: &mut Matrix<T>, vectors: Vectors) -> Result<Option<Singular<T>>, RoutineError> {
+    if !a.is_finite() {
+        return Ok(None);
+    }
+    let undo = a.scale_to_unit();
+    let (rows, columns) = (a.rows(), a.columns());
+    let size = rows.min(columns);
+    let mut values = scratch::<T>(size)?;
+    let (wanted, left, right) = match vectors {
+        Vectors::None => (ComputeSvdVectors::No, 0, 0),
+        Vectors::Thin => (ComputeSvdVectors::Thin, size, size),
+        Vectors::Full => (ComputeSvdVectors::Full, rows, columns),
+    };
+    let (mut left, mut right) = (Matrix::zeros(rows, left)?, Matrix::zeros(columns, right)?);
+    let mut memory = allocate(svd_scratch::<T>(rows, columns, wanted, wanted, Par::Seq, default()))?;
+    let some = vectors != Vectors::None;
+    let done = svd(
+        a.view(),
+        DiagMut::from_slice_mut(&mut values),
+        some.then(|| left.view_mut()),
+        some.then(|| right.view_mut()),
+        Par::Seq,
+        MemStack::new(&mut memory),
+        default(),
+    );
+    if done.is_err() {
+        return Ok(None);
+    }
+    let values = values.iter().map(|z| z.re() * undo).collect();
+    Ok(Some(Singular { values, vectors: some.then_some((left, right)) }))
+}

@@ -1,0 +1,138 @@
+//! Tridiagonal form of Hermitian matrices, and tridiagonal systems.
+
+use super::matrix::Matrix;
+use super::reflector::reflect;
+use super::scalar::{Scalar, real};
+use super::vectors::{add_multiple, inner_product, subtract_multiple, wide};
+use crate::{RoutineError, scratch};
+
+/// A Hermitian matrix reduced to a real tridiagonal one.
+#[derive(Debug)]
+pub(crate) struct Form<T: Scalar> {
+    pub diagonal: Vec<T::Real>,
+    pub off_diagonal: Vec<T::Real>,
+    pub taus: Vec<T>,
+}
+
+/// Reduces the Hermitian matrix in the lower triangle of `a`. There the diagonals and the reflectors' tails come to stand;
+/// the upper triangle stays.
+pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>) -> Result<Form<T>, RoutineError> {
+    let n = a.rows();
+    let mut full = a.copy()?;
+    for j in 0..n {
+        full[(j, j)] = T::of_real(full[(j, j)].re());
+        (j + 1..n).for_each(|i| full[(j, i)] = full[(i, j)].conjugate());
+    }
+    let mut taus = scratch(n.saturating_sub(1))?;
+    let mut products = scratch(n)?;
+    wide(
+        #[inline(always)]
+        || (0..n.saturating_sub(1)).for_each(|j| taus[j] = step(a, &mut full, j, &mut products)),
+    );
+    (0..n).for_each(|j| a[(j, j)] = full[(j, j)]);
+    let off_diagonal = (1..n).map(|j| a[(j, j - 1)].re()).collect();
+    Ok(Form { diagonal: (0..n).map(|j| full[(j, j)].re()).collect(), off_diagonal, taus })
+}
+
+/// Reflects column `j` of `full`, whose both triangles are kept, and the rest of it from both sides.
+#[inline(always)]
+fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: &mut [T]) -> T {
+    let below = &mut a.column_mut(j)[j + 1..];
+    below.copy_from_slice(&full.column(j)[j + 1..]);
+    let Some((head, tail)) = below.split_first_mut() else {
+        return T::nothing();
+    };
+    let tau = reflect(head, tail);
+    let v = |i: usize| if i == 0 { T::unit() } else { tail[i - 1] };
+    let products = &mut products[j + 1..];
+    products.fill(T::nothing());
+    for i in 0..=tail.len() {
+        add_multiple(products, tau * v(i), &full.column(j + 1 + i)[j + 1..]);
+    }
+    // The correction that makes both sides one update of rank two.
+    let along = products[0].conjugate() + inner_product(&products[1..], tail);
+    let half = -(tau * along).times_real(real(0.5));
+    products[0] += half;
+    add_multiple(&mut products[1..], half, tail);
+    for i in 0..=tail.len() {
+        let column = &mut full.column_mut(j + 1 + i)[j + 1..];
+        let (by_v, by_w) = (products[i].conjugate(), v(i).conjugate());
+        column[0] -= by_v;
+        subtract_multiple(&mut column[1..], by_v, tail);
+        subtract_multiple(column, by_w, products);
+        column[i] = T::of_real(column[i].re());
+    }
+    tau
+}
+
+/// A tridiagonal matrix; elimination leaves LAPACK's factors in it.
+#[derive(Debug)]
+pub(crate) struct System<T> {
+    /// Element `i` is of row `i + 1`, column `i`.
+    pub lower: Vec<T>,
+    pub diagonal: Vec<T>,
+    /// Element `i` is of row `i`, column `i + 1`.
+    pub upper: Vec<T>,
+}
+
+impl<T: Scalar> System<T> {
+    /// Replaces the columns of `right` by the solutions, with partial pivoting. Gives the first row, from 1, whose pivot
+    /// is zero; 0 if there is none.
+    pub fn solve(&mut self, right: &mut Matrix<T>) -> usize {
+        let n = self.diagonal.len();
+        let zero = T::nothing();
+        for k in 0..n.saturating_sub(1) {
+            if self.lower[k] == zero {
+                if self.diagonal[k] == zero {
+                    return k + 1;
+                }
+            } else if self.diagonal[k].parts_sum() >= self.lower[k].parts_sum() {
+                let factor = self.lower[k].divided_by(self.diagonal[k]);
+                let above = self.upper[k];
+                self.diagonal[k + 1] -= factor * above;
+                for c in 0..right.columns() {
+                    let above = right[(k, c)];
+                    right[(k + 1, c)] -= factor * above;
+                }
+                self.lower[k] = zero;
+            } else {
+                self.exchange(k, right);
+            }
+        }
+        if n == 0 {
+            return 0;
+        }
+        if self.diagonal[n - 1] == zero {
+            return n;
+        }
+        for c in 0..right.columns() {
+            let column = right.column_mut(c);
+            for k in (0..n).rev() {
+                let next = if k + 1 < n { self.upper[k] * column[k + 1] } else { zero };
+                // What pivoting filled in, two above the diagonal, stands in the lower one.
+                let after = if k + 2 < n { self.lower[k] * column[k + 2] } else { zero };
+                column[k] = (column[k] - next - after).divided_by(self.diagonal[k]);
+            }
+        }
+        0
+    }
+
+    /// Exchanges rows `k` and `k + 1` and eliminates.
+    fn exchange(&mut self, k: usize, right: &mut Matrix<T>) {
+        let factor = self.diagonal[k].divided_by(self.lower[k]);
+        self.diagonal[k] = self.lower[k];
+        let below = self.diagonal[k + 1];
+        self.diagonal[k + 1] = self.upper[k] - factor * below;
+        self.lower[k] = T::nothing();
+        if k + 2 < self.diagonal.len() {
+            self.lower[k] = self.upper[k + 1];
+            self.upper[k + 1] = -(factor * self.lower[k]);
+        }
+        self.upper[k] = below;
+        for c in 0..right.columns() {
+            let (above, below) = (right[(k, c)], right[(k + 1, c)]);
+            right[(k, c)] = below;
+            right[(k + 1, c)] = above - factor * below;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The operation that a routine is made of.
+
+use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Shape};
+
+use crate::Unsupported;
+
+/// An operation on parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation<'a> {
+    /// A module whose entry consists of parameters and the operation on them, in order.
+    pub module: &'a Module,
+    /// The operation.
+    pub instruction: &'a Instruction,
+}
+
+impl<'a> Operation<'a> {
+    /// The root of the module's entry.
+    ///
+    /// # Errors
+    /// If the entry is something else than one operation on its parameters.
+    pub fn of(module: &'a Module) -> Result<Operation<'a>, Unsupported> {
+        let entry = module.entry_computation().ok_or_else(|| Unsupported::new("a module without an entry"))?;
+        let instruction = entry.root_instruction();
+        let number = |id| match entry.instruction(id).op {
+            Op::Parameter { number } => Some(number),
+            _ => None,
+        };
+        let in_order =
+            instruction.operands.iter().copied().map(number).eq((0..).map(Some).take(entry.parameters().len()));
+        match in_order && entry.instructions.len() == instruction.operands.len() + 1 {
+            true => Ok(Operation { module, instruction }),
+            false => Err(Unsupported::new("a module of more than one operation on its parameters")),
+        }
+    }
+
+    /// Shapes of the operands.
+    pub fn operands(&self) -> Vec<&'a Shape> {
+        let entry = self.module.entry_computation();
+        let shape = |&id| entry.map(|entry| &entry.instruction(id).shape);
+        self.instruction.operands.iter().filter_map(shape).collect()
+    }
+
+    /// The operands' array leaves, in the order of a routine's arguments.
+    pub fn arguments(&self) -> Vec<&'a ArrayShape> {
+        self.operands().into_iter().flat_map(Shape::leaves).filter_map(Shape::as_array).collect()
+    }
+
+    /// The result's array leaves, in the order of a routine's results.
+    pub fn results(&self) -> Vec<&'a ArrayShape> {
+        self.instruction.shape.leaves().into_iter().filter_map(Shape::as_array).collect()
+    }
+
+    /// Argument `number`.
+    ///
+    /// # Errors
+    /// If there are fewer.
+    pub fn argument(&self, number: usize) -> Result<&'a ArrayShape, Unsupported> {
+        let missing = || Unsupported::new(format!("{} without operand {number}", self.instruction.opcode()));
+        self.arguments().get(number).copied().ok_or_else(missing)
+    }
+
+    /// Result `number`.
+    ///
+    /// # Errors
+    /// If there are fewer.
+    pub fn result(&self, number: usize) -> Result<&'a ArrayShape, Unsupported> {
+        let missing = || Unsupported::new(format!("{} without result {number}", self.instruction.opcode()));
+        self.results().get(number).copied().ok_or_else(missing)
+    }
+
+    /// The text of `backend_config`; empty if there is none.
+    pub fn backend_config(&self) -> &'a str {
+        self.instruction.extra.as_ref().and_then(|extra| extra.backend_config.as_deref()).unwrap_or("")
+    }
+}

@@ -1,0 +1,44 @@
+//! Work that several threads share.
+
+use std::sync::{Mutex, PoisonError};
+
+/// Threads that take parts of a routine's work.
+pub trait Workers: Sync {
+    /// Calls `task` once with each number below `parts`, in any order, several at a time. Returns when all are done.
+    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync));
+}
+
+/// The calling thread alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+impl Workers for Alone {
+    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+        (0..parts).for_each(task);
+    }
+}
+
+/// Calls `work` with each item, several at a time. Items are what one thread needs for its part: pieces of the results to
+/// write to, and what they are made of.
+pub fn for_each<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl Fn(T) + Sync) {
+    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    workers.share(items.len(), &|number| {
+        let item = items[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+        item.into_iter().for_each(&work);
+    });
+}
+
+/// As [`for_each`], for work that can fail.
+///
+/// # Errors
+/// The error of the first item that has one, whichever thread was first.
+pub fn try_for_each<T: Send, E: Send>(
+    workers: &dyn Workers,
+    items: Vec<T>,
+    work: impl Fn(T) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let mut outcomes: Vec<Result<(), E>> = items.iter().map(|_| Ok(())).collect();
+    let items = items.into_iter().zip(&mut outcomes).collect();
+    for_each(workers, items, |(item, outcome)| *outcome = work(item));
+    outcomes.into_iter().collect()
+}

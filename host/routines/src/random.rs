@@ -1,0 +1,212 @@
+//! `rng` and `rng-get-and-update-state`: numbers from a generator of our own, which all such operations of a program share.
+
+use std::f64::consts::TAU;
+use std::sync::{Mutex, PoisonError};
+
+use fusebox_core::hlo::{ElementType, FloatFormat, Op, RandomDistribution};
+use fusebox_core::random::SplitMix64;
+
+use crate::{Companions, Context, Operation, Routine, RoutineError, Unsupported};
+
+/// Where random numbers come from. A new one gives the same numbers every time.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    random: SplitMix64,
+    /// What `rng-get-and-update-state` gives next.
+    counter: u128,
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Generator { random: SplitMix64(0x5eed_f00d_cafe_0001), counter: 0x7012_9543_2a3f_0c51 }
+    }
+}
+
+/// The generator of a program.
+pub type SharedGenerator = std::sync::Arc<Mutex<Generator>>;
+
+/// Numbers of one distribution.
+#[derive(Debug)]
+struct Numbers {
+    ty: ElementType,
+    distribution: RandomDistribution,
+    generator: SharedGenerator,
+}
+
+/// State that grows by some steps each time.
+#[derive(Debug)]
+struct State {
+    delta: i64,
+    generator: SharedGenerator,
+}
+
+/// `rng`: uniform from the first operand up to but without the second, or normal with that mean and deviation.
+pub fn numbers(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
+    let Op::Rng { distribution } = operation.instruction.op else {
+        return Err(Unsupported::new("an rng that is none"));
+    };
+    let ty = operation.result(0)?.element_type;
+    let is_known = match distribution {
+        RandomDistribution::Uniform => ty.is_float() || ty.is_integer() || ty == ElementType::Pred,
+        RandomDistribution::Normal => ty.is_float(),
+    };
+    let bounds = [operation.argument(0)?, operation.argument(1)?];
+    if !is_known || bounds.iter().any(|bound| bound.element_type != ty || !bound.dims.is_empty()) {
+        return Err(Unsupported::new(format!("the distribution {distribution} of {ty}")));
+    }
+    Ok(Box::new(Numbers { ty, distribution, generator: companions.generator.clone() }))
+}
+
+/// `rng-get-and-update-state`.
+pub fn state(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
+    let Op::RngGetAndUpdateState { delta } = operation.instruction.op else {
+        return Err(Unsupported::new("a state that is none"));
+    };
+    let shape = operation.result(0)?;
+    if shape.element_type != ElementType::U64 || shape.dims != [2] {
+        return Err(Unsupported::new("a state of random numbers other than u64[2]"));
+    }
+    Ok(Box::new(State { delta, generator: companions.generator.clone() }))
+}
+
+impl Routine for State {
+    fn run(&self, _: &[&[u8]], results: &mut [&mut [u8]], _: &Context<'_>) -> Result<(), RoutineError> {
+        let [result] = results else { return Err(RoutineError::Buffer) };
+        let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = generator.counter;
+        generator.counter = state.wrapping_add_signed(i128::from(self.delta));
+        if result.len() != size_of::<u128>() {
+            return Err(RoutineError::Buffer);
+        }
+        result.copy_from_slice(&state.to_le_bytes());
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "the program's counter of random numbers".into()
+    }
+}
+
+impl Routine for Numbers {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], _: &Context<'_>) -> Result<(), RoutineError> {
+        let ([first, second], [result]) = (arguments, results) else { return Err(RoutineError::Buffer) };
+        let bytes = self.ty.byte_size();
+        if [first.len(), second.len()] != [bytes; 2] {
+            return Err(RoutineError::Buffer);
+        }
+        let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut put = |mut bits: Box<dyn FnMut(&mut SplitMix64) -> u64>| {
+            for element in result.chunks_exact_mut(bytes) {
+                element.copy_from_slice(&bits(&mut generator.random).to_le_bytes()[..bytes]);
+            }
+        };
+        match FloatFormat::of(self.ty) {
+            Some(format) => {
+                let (first, second) = (format.decode(word(first)), format.decode(word(second)));
+                match self.distribution {
+                    RandomDistribution::Uniform => put(Box::new(move |random| uniform(random, format, first, second))),
+                    RandomDistribution::Normal => {
+                        put(Box::new(move |random| format.encode(first + second * normal(random))));
+                    }
+                }
+            }
+            None if self.ty == ElementType::Pred => put(Box::new(|random| random.bits() & 1)),
+            None => {
+                let ty = self.ty;
+                let (first, second) = (extended(ty, word(first)), extended(ty, word(second)));
+                put(Box::new(move |random| extended(ty, uniform_integer(random, first, second))));
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        format!("{} numbers of the program's generator", self.distribution)
+    }
+}
+
+/// The bits of a scalar.
+fn word(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    u64::from_le_bytes(word)
+}
+
+/// An integer's low bits, extended as its type says.
+fn extended(ty: ElementType, bits: u64) -> u64 {
+    let unused = 64 - ty.bits();
+    match ty.is_signed_integer() {
+        true => ((bits << unused) as i64 >> unused) as u64,
+        false => bits << unused >> unused,
+    }
+}
+
+fn uniform_integer(random: &mut SplitMix64, first: u64, end: u64) -> u64 {
+    match end.wrapping_sub(first) {
+        0 => first,
+        range => first.wrapping_add(random.bits() % range),
+    }
+}
+
+fn uniform(random: &mut SplitMix64, format: FloatFormat, first: f64, end: f64) -> u64 {
+    // Rounding may reach the excluded end; then the draw is repeated, a bounded number of times.
+    let mut draws = std::iter::repeat_with(|| format.encode(first + random.unit() * (end - first))).take(64);
+    draws.find(|&bits| format.decode(bits) < end).unwrap_or(format.encode(first))
+}
+
+fn normal(random: &mut SplitMix64) -> f64 {
+    let (u, v) = (1.0 - random.unit(), random.unit());
+    (-2.0 * u.ln()).sqrt() * (TAU * v).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
+
+    use crate::check::{expected, module};
+    use crate::{Alone, Companions, Context, routine_for, routine_with};
+
+    fn run(text: &str, inputs: &[ArrayLiteral], bytes: usize) -> Vec<u8> {
+        let arguments: Vec<&[u8]> = inputs.iter().map(|input| &input.data[..]).collect();
+        let mut result = vec![0; bytes];
+        routine_for(&module(text)).unwrap().run(&arguments, &mut [&mut result], &Context { workers: &Alone }).unwrap();
+        result
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_interpreter() {
+        for ty in ElementType::ALL.iter().copied().filter(|ty| !ty.is_complex()) {
+            let scalar = |value: f64| {
+                let bits = match FloatFormat::of(ty) {
+                    Some(format) => format.encode(value),
+                    None => value as u64 & (u64::MAX >> (64 - ty.bits().min(7))),
+                };
+                ArrayLiteral::new(ty, Vec::new(), bits.to_le_bytes()[..ty.byte_size()].to_vec()).unwrap()
+            };
+            let inputs = [scalar(0.0), scalar(1.0)];
+            let distributions: &[&str] = if ty.is_float() { &["rng_uniform", "rng_normal"] } else { &["rng_uniform"] };
+            for distribution in distributions {
+                let text = format!(
+                    "ENTRY e {{\n  a = {ty}[] parameter(0)\n  b = {ty}[] parameter(1)\n  ROOT r = {ty}[50] rng(a, b), distribution={distribution}\n}}\n"
+                );
+                let expected = expected(&module(&text), &inputs);
+                assert_eq!(run(&text, &inputs, 50 * ty.byte_size()), expected[0], "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn operations_of_a_program_draw_on() {
+        let text = "ENTRY e {\n  ROOT s = u64[2] rng-get-and-update-state(), delta=3\n}\n";
+        assert_eq!(run(text, &[], 16), expected(&module(text), &[])[0]);
+        let companions = Companions::default();
+        let [a, b] = [(); 2].map(|()| routine_with(&module(text), &companions).unwrap());
+        let run = |routine: &dyn crate::Routine| {
+            let mut result = [0; 16];
+            routine.run(&[], &mut [&mut result], &Context { workers: &Alone }).unwrap();
+            u128::from_le_bytes(result)
+        };
+        let first = run(&*a);
+        assert_eq!([run(&*b), run(&*a)], [first + 3, first + 6]);
+    }
+}

@@ -1,0 +1,411 @@
+//! `rng-bit-generator`: bits of Threefry and Philox, as XLA deals them out. `rng_default` is Philox.
+//!
+//! J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+
+use bytemuck::Pod;
+use fusebox_core::hlo::{ElementType, Op, RandomAlgorithm};
+use pulp::{Arch, NullaryFnOnce};
+
+use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, for_each};
+
+/// Elements that a thread makes at a time.
+const PART: usize = 1 << 14;
+
+#[derive(Debug)]
+struct RandomBits {
+    algorithm: RandomAlgorithm,
+    /// Bytes of an element.
+    bytes: usize,
+    dims: Vec<usize>,
+    state_words: usize,
+}
+
+/// The new state, and random integers.
+pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let Op::RngBitGenerator { algorithm } = operation.instruction.op else {
+        return Err(Unsupported::new("an rng-bit-generator that is none"));
+    };
+    let (state, bits) = (operation.argument(0)?, operation.result(1)?);
+    let ty = bits.element_type;
+    if !ty.is_integer() || ty.bits() < 8 {
+        return Err(Unsupported::new(format!("random bits as {ty}")));
+    }
+    let words = if state.element_type == ElementType::U64 { state.element_count() } else { 0 };
+    if !matches!((algorithm, words), (_, 2) | (RandomAlgorithm::Philox | RandomAlgorithm::Default, 3)) {
+        return Err(Unsupported::new(format!("{algorithm} with a state of {state:?}")));
+    }
+    if !operation.result(0)?.same_type_and_dims(state) {
+        return Err(Unsupported::new("a new state that is not like the old one"));
+    }
+    let dims = bits.dims.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX)).collect();
+    Ok(Box::new(RandomBits { algorithm, bytes: ty.byte_size(), dims, state_words: words as usize }))
+}
+
+impl Routine for RandomBits {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
+        let ([old], [new, bits]) = (arguments, results) else { return Err(RoutineError::Buffer) };
+        let (old, new) = (elements::<u64>(old)?, elements_mut::<u64>(new)?);
+        if [old.len(), new.len()] != [self.state_words; 2]
+            || bits.len() != self.dims.iter().product::<usize>() * self.bytes
+        {
+            return Err(RoutineError::Buffer);
+        }
+        let workers = context.workers;
+        let is_threefry = self.algorithm == RandomAlgorithm::ThreeFry;
+        match self.bytes {
+            1 if is_threefry => self.threefry::<u8>(old, new, elements_mut(bits)?, workers),
+            2 if is_threefry => self.threefry::<u16>(old, new, elements_mut(bits)?, workers),
+            4 if is_threefry => self.threefry::<u32>(old, new, elements_mut(bits)?, workers),
+            _ if is_threefry => threefry_words(old, new, elements_mut(bits)?, workers),
+            1 => philox_bits::<u8>(old, new, elements_mut(bits)?, workers),
+            2 => philox_bits::<u16>(old, new, elements_mut(bits)?, workers),
+            4 => philox_bits::<u32>(old, new, elements_mut(bits)?, workers),
+            _ => philox_bits::<u64>(old, new, elements_mut(bits)?, workers),
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let name = if self.algorithm == RandomAlgorithm::ThreeFry { "Threefry 2x32" } else { "Philox 4x32" };
+        format!("{name} in lanes of vectors")
+    }
+}
+
+fn halves(x: u64) -> [u32; 2] {
+    [x as u32, (x >> 32) as u32]
+}
+
+#[inline(always)]
+fn joined(low: u32, high: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// Blocks that are made at a time, one in each lane of vectors.
+const LANES: usize = 16;
+
+/// Threefry 2x32 with 20 rounds: both words of the blocks from a counter on.
+#[inline(always)]
+fn threefry(key: u64, first: u64) -> [[u32; LANES]; 2] {
+    const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
+    let [k0, k1] = halves(key);
+    let keys = [k0, k1, k0 ^ k1 ^ 0x1bd1_1bda];
+    let [mut x, mut y] = [[0u32; LANES]; 2];
+    for (lane, (x, y)) in x.iter_mut().zip(&mut y).enumerate() {
+        let [low, high] = halves(first.wrapping_add(lane as u64));
+        (*x, *y) = (low.wrapping_add(k0), high.wrapping_add(k1));
+    }
+    for group in 0..5u32 {
+        for rotation in ROTATIONS[group as usize % 2] {
+            for (x, y) in x.iter_mut().zip(&mut y) {
+                *x = x.wrapping_add(*y);
+                *y = y.rotate_left(rotation) ^ *x;
+            }
+        }
+        let next = (group + 1) as usize;
+        let (a, b) = (keys[next % 3], keys[(next + 1) % 3].wrapping_add(group + 1));
+        for (x, y) in x.iter_mut().zip(&mut y) {
+            (*x, *y) = (x.wrapping_add(a), y.wrapping_add(b));
+        }
+    }
+    [x, y]
+}
+
+/// The counter of the first block of each group of lanes.
+#[inline(always)]
+fn of_group(first: u64, group: usize) -> u64 {
+    first.wrapping_add((group * LANES) as u64)
+}
+
+/// Elements of 64 bits: one block each.
+fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn Workers) {
+    let (key, counter) = (old[0], old[1]);
+    new.copy_from_slice(&[key, counter.wrapping_add(bits.len() as u64)]);
+    for_each(workers, bits.chunks_mut(PART).enumerate().collect(), |(part, bits): (usize, &mut [u64])| {
+        let first = counter.wrapping_add((part * PART) as u64);
+        Arch::new().dispatch(Joined { key, first, bits });
+    });
+}
+
+/// Both words of each block as one. Like its siblings below it is compiled for each width of vectors, as a whole: it has to
+/// be inlined for that.
+struct Joined<'a> {
+    key: u64,
+    first: u64,
+    bits: &'a mut [u64],
+}
+
+impl NullaryFnOnce for Joined<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (group, words) in self.bits.chunks_mut(LANES).enumerate() {
+            let [low, high] = threefry(self.key, of_group(self.first, group));
+            for (word, (low, high)) in words.iter_mut().zip(low.into_iter().zip(high)) {
+                *word = joined(low, high);
+            }
+        }
+    }
+}
+
+/// Rows of elements that share blocks: the first words, and the second ones where there is such a row.
+struct Pair<'a, T> {
+    key: u64,
+    /// The counter of the first block.
+    first: u64,
+    low: &'a mut [T],
+    high: &'a mut [T],
+}
+
+impl RandomBits {
+    /// For elements of at most 32 bits a dimension is halved, and the two words of a block go to neighbours along it.
+    fn threefry<T: Word>(&self, old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
+        let (key, counter) = (old[0], old[1]);
+        let split = split_dimension(&self.dims);
+        let length = split.map_or(1, |at| self.dims[at]);
+        let inner: usize = split.map_or(1, |at| self.dims[at + 1..].iter().product());
+        let half = length.div_ceil(2);
+        let outer = bits.len().checked_div(length * inner).unwrap_or(0);
+        new.copy_from_slice(&[key, counter.wrapping_add((outer * half * inner) as u64)]);
+        if bits.is_empty() {
+            return;
+        }
+        if inner == 1 {
+            // Each array's pairs stand side by side; the last may lack its second word.
+            let parts = bits.chunks_mut(length).enumerate().flat_map(|(number, bits)| {
+                let first = counter.wrapping_add((number * half) as u64);
+                bits.chunks_mut(2 * PART)
+                    .enumerate()
+                    .map(move |(part, bits)| (first.wrapping_add((part * PART) as u64), bits))
+            });
+            for_each(workers, parts.collect(), |(first, bits)| {
+                Arch::new().dispatch(SideBySide { key, first, bits });
+            });
+            return;
+        }
+        let pairs = bits.chunks_mut(length * inner).flat_map(|bits| bits.chunks_mut(2 * inner)).enumerate();
+        let parts = pairs.flat_map(|(number, pair)| {
+            let first = counter.wrapping_add((number * inner) as u64);
+            let (low, high) = pair.split_at_mut(inner);
+            let mut high = high.chunks_mut(PART);
+            low.chunks_mut(PART)
+                .enumerate()
+                .map(move |(part, low)| {
+                    let first = first.wrapping_add((part * PART) as u64);
+                    Pair { key, first, low, high: high.next().unwrap_or_default() }
+                })
+                .collect::<Vec<_>>()
+        });
+        let parts: Vec<Pair<T>> = parts.collect();
+        for_each(workers, together(parts, inner), |pairs| {
+            pairs.into_iter().for_each(|pair| Arch::new().dispatch(pair));
+        });
+    }
+}
+
+/// As many short pairs as make a part.
+fn together<T>(pairs: Vec<Pair<T>>, inner: usize) -> Vec<Vec<Pair<T>>> {
+    let count = (PART / inner).max(1);
+    let mut pairs = pairs.into_iter().peekable();
+    let mut parts = Vec::new();
+    while pairs.peek().is_some() {
+        parts.push(pairs.by_ref().take(count).collect());
+    }
+    parts
+}
+
+/// Both words of each block one after the other.
+struct SideBySide<'a, T> {
+    key: u64,
+    first: u64,
+    bits: &'a mut [T],
+}
+
+impl<T: Word> NullaryFnOnce for SideBySide<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (group, bits) in self.bits.chunks_mut(2 * LANES).enumerate() {
+            let [low, high] = threefry(self.key, of_group(self.first, group));
+            let (pairs, rest) = bits.as_chunks_mut::<2>();
+            for (pair, (&low, &high)) in pairs.iter_mut().zip(low.iter().zip(&high)) {
+                *pair = [T::of(low), T::of(high)];
+            }
+            for (word, low) in rest.iter_mut().zip(&low[pairs.len() % LANES..]) {
+                *word = T::of(*low);
+            }
+        }
+    }
+}
+
+impl<T: Word> NullaryFnOnce for Pair<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut high = self.high.chunks_mut(LANES);
+        for (group, low) in self.low.chunks_mut(LANES).enumerate() {
+            let [first, second] = threefry(self.key, of_group(self.first, group));
+            for (word, first) in low.iter_mut().zip(first) {
+                *word = T::of(first);
+            }
+            if let Some(high) = high.next() {
+                for (word, second) in high.iter_mut().zip(second) {
+                    *word = T::of(second);
+                }
+            }
+        }
+    }
+}
+
+/// The first even dimension, else the first of the largest.
+fn split_dimension(dims: &[usize]) -> Option<usize> {
+    let largest = dims.iter().max()?;
+    dims.iter().position(|size| size.is_multiple_of(2)).or_else(|| dims.iter().position(|size| size == largest))
+}
+
+/// Philox 4x32 with 10 rounds.
+#[inline(always)]
+fn philox(key: u64, low: u64, high: u64) -> [u32; 4] {
+    let mut key = halves(key);
+    let ([a, b], [c, d]) = (halves(low), halves(high));
+    let mut x = [a, b, c, d];
+    for _ in 0..10 {
+        let first = u64::from(x[0]) * 0xd251_1f53;
+        let second = u64::from(x[2]) * 0xcd9e_8d57;
+        let ([low0, high0], [low1, high1]) = (halves(first), halves(second));
+        x = [high1 ^ x[1] ^ key[0], low1, high0 ^ x[3] ^ key[1], low0];
+        key = [key[0].wrapping_add(0x9e37_79b9), key[1].wrapping_add(0xbb67_ae85)];
+    }
+    x
+}
+
+/// The state is the key and a counter of one or two words, whose higher one is the key if it is not given. A block makes
+/// four elements, or two of 64 bits.
+fn philox_bits<T: Word>(old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
+    let key = old[0];
+    let counter = u128::from(old[1]) | u128::from(old.get(2).copied().unwrap_or(key)) << 64;
+    let per_block = T::PER_BLOCK;
+    let end = counter.wrapping_add(bits.len().div_ceil(per_block) as u128);
+    new.iter_mut().zip([key, end as u64, (end >> 64) as u64]).for_each(|(to, from)| *to = from);
+    for_each(workers, bits.chunks_mut(PART).enumerate().collect(), |(part, bits): (usize, &mut [T])| {
+        let first = counter.wrapping_add((part * PART / per_block) as u128);
+        let (low, high) = (first as u64, (first >> 64) as u64);
+        Arch::new().dispatch(Philox { key, low, high, bits });
+    });
+}
+
+/// The elements of blocks from a counter on.
+struct Philox<'a, T> {
+    key: u64,
+    low: u64,
+    high: u64,
+    bits: &'a mut [T],
+}
+
+impl<T: Word> NullaryFnOnce for Philox<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (at, elements) in self.bits.chunks_mut(T::PER_BLOCK).enumerate() {
+            let counter = self.low.wrapping_add(at as u64);
+            let block = philox(self.key, counter, self.high.wrapping_add(u64::from(counter < self.low)));
+            T::deal(block, elements);
+        }
+    }
+}
+
+/// An element of random bits.
+trait Word: Pod + Send {
+    /// Elements that a block of four words makes.
+    const PER_BLOCK: usize;
+
+    /// The low bits of a word.
+    fn of(word: u32) -> Self;
+
+    /// The elements that a block makes, as many as there is room for.
+    #[inline(always)]
+    fn deal(block: [u32; 4], elements: &mut [Self]) {
+        elements.iter_mut().zip(block).for_each(|(element, word)| *element = Self::of(word));
+    }
+}
+
+macro_rules! words {
+    ($($type:ty),*) => { $(
+        impl Word for $type {
+            const PER_BLOCK: usize = 4;
+
+            #[inline(always)]
+            fn of(word: u32) -> Self {
+                word as $type
+            }
+        }
+    )* };
+}
+
+words!(u8, u16, u32);
+
+impl Word for u64 {
+    const PER_BLOCK: usize = 2;
+
+    #[inline(always)]
+    fn of(word: u32) -> Self {
+        word.into()
+    }
+
+    #[inline(always)]
+    fn deal([a, b, c, d]: [u32; 4], elements: &mut [u64]) {
+        elements.iter_mut().zip([joined(a, b), joined(c, d)]).for_each(|(element, word)| *element = word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::{ArrayLiteral, ElementType};
+
+    use crate::check::{expected, module, run};
+
+    fn text(algorithm: &str, words: usize, ty: &str, dims: &str) -> String {
+        format!(
+            "ENTRY e {{\n  s = u64[{words}] parameter(0)\n  ROOT r = (u64[{words}], {ty}[{dims}]) rng-bit-generator(s), algorithm={algorithm}\n}}\n"
+        )
+    }
+
+    fn state(words: &[u64]) -> ArrayLiteral {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        ArrayLiteral::new(ElementType::U64, vec![words.len() as i64], bytes).unwrap()
+    }
+
+    #[test]
+    fn bits_are_those_of_the_interpreter() {
+        for dims in ["", "1", "7", "8", "3,5", "3,6,5", "2,40000", "0", "5,0", "40001", "1,3,3", "9,20001"] {
+            for ty in ["u8", "s16", "u32", "s64"] {
+                for (algorithm, words) in
+                    [("rng_three_fry", 2), ("rng_philox", 2), ("rng_philox", 3), ("rng_default", 3)]
+                {
+                    let text = text(algorithm, words, ty, dims);
+                    let input = state(&[0x0123_4567_89ab_cdef, u64::MAX - 3, u64::MAX][..words]);
+                    assert!(
+                        run(&module(&text), std::slice::from_ref(&input)) == expected(&module(&text), &[input]),
+                        "{text}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// From the known answers of Random123: key and counter zero, and all ones.
+    #[test]
+    fn known_answers() {
+        let threefry = run(&module(&text("rng_three_fry", 2, "u32", "2")), &[state(&[0, 0])]);
+        assert_eq!(threefry[1], [0x6b20_0159u32, 0x99ba_4efe].map(u32::to_le_bytes).concat());
+        let philox = run(&module(&text("rng_philox", 3, "u32", "4")), &[state(&[0, 0, 0])]);
+        let expected = [0x6627_e8d5u32, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8];
+        assert_eq!(philox[1], expected.map(u32::to_le_bytes).concat());
+        let ones = run(&module(&text("rng_philox", 3, "u32", "4")), &[state(&[u64::MAX; 3])]);
+        let expected = [0x408f_276du32, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd];
+        assert_eq!(ones[1], expected.map(u32::to_le_bytes).concat());
+    }
+}

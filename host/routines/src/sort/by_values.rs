@@ -1,0 +1,235 @@
+//! Sorting of one array whose keys say everything: only keys are sorted, and values are made of them.
+//!
+//! Values of several bit patterns that tie (zeros of both signs, NaNs) are put in place of what their code gives, in the
+//! order in which they stood.
+
+use std::ops::Range;
+
+use super::comparator::Key;
+use super::merge;
+use super::network::{self, Lane};
+use super::radix::{self, LONG, Word};
+use crate::key::{Bits, Order};
+use crate::{RoutineError, Workers, elements, elements_mut, for_each, scratch};
+
+/// Lines that are sorted together.
+const LANES: usize = 32;
+
+#[derive(Debug)]
+pub struct ByValues {
+    order: Order,
+    shared_codes: Vec<u64>,
+}
+
+/// Which words hold the codes of values.
+trait Coded: Bits {
+    type Word: Word + Lane;
+    fn word(self) -> Self::Word;
+    fn of_word(word: Self::Word) -> Self;
+}
+
+macro_rules! coded {
+    ($($bits:ty: $word:ty),*) => { $(
+        impl Coded for $bits {
+            type Word = $word;
+
+            #[inline]
+            fn word(self) -> $word {
+                self.into()
+            }
+
+            #[inline]
+            fn of_word(word: $word) -> $bits {
+                word as $bits
+            }
+        }
+    )* };
+}
+
+coded!(u8: u32, u16: u32, u32: u32, u64: u64);
+
+/// What sorting a line takes, kept from line to line.
+struct Memory<W> {
+    words: Vec<W>,
+    spare: Vec<W>,
+    /// Words of several lines, one in each lane.
+    rows: Vec<[W; LANES]>,
+}
+
+impl<W: Word> Memory<W> {
+    fn new(length: usize) -> Result<Memory<W>, RoutineError> {
+        Ok(Memory { words: scratch(length)?, spare: scratch(length)?, rows: Vec::new() })
+    }
+}
+
+impl ByValues {
+    pub fn new(key: Key) -> ByValues {
+        ByValues { shared_codes: key.order.shared_codes(), order: key.order }
+    }
+
+    pub fn describe(&self) -> String {
+        format!("radix sort of {}-bit values", 8 * self.order.bytes)
+    }
+
+    fn digits(&self) -> Range<u32> {
+        0..self.order.bytes
+    }
+
+    /// Sorts lines of so many elements.
+    pub fn lines(&self, arrays: &[&[u8]], results: &mut [&mut [u8]], length: usize) -> Result<(), RoutineError> {
+        match self.order.bytes {
+            1 => self.lines_of::<u8>(arrays, results, length),
+            2 => self.lines_of::<u16>(arrays, results, length),
+            4 => self.lines_of::<u32>(arrays, results, length),
+            _ => self.lines_of::<u64>(arrays, results, length),
+        }
+    }
+
+    /// Sorts one long line by all threads.
+    pub fn long_line(
+        &self,
+        arrays: &[&[u8]],
+        results: &mut [&mut [u8]],
+        workers: &dyn Workers,
+    ) -> Result<(), RoutineError> {
+        match self.order.bytes {
+            1 => self.long_line_of::<u8>(arrays, results, workers),
+            2 => self.long_line_of::<u16>(arrays, results, workers),
+            4 => self.long_line_of::<u32>(arrays, results, workers),
+            _ => self.long_line_of::<u64>(arrays, results, workers),
+        }
+    }
+
+    fn lines_of<B: Coded>(
+        &self,
+        arrays: &[&[u8]],
+        results: &mut [&mut [u8]],
+        length: usize,
+    ) -> Result<(), RoutineError> {
+        let ([array], [result]) = (arrays, results) else { return Err(RoutineError::Buffer) };
+        let (array, result) = (elements::<B>(array)?, elements_mut::<B>(result)?);
+        let mut memory = Memory::new(length)?;
+        let together = LANES * length;
+        for (lines, sorted) in array.chunks(together).zip(result.chunks_mut(together)) {
+            if length <= network::LONGEST && lines.len() >= network::LEAST_LINES * length {
+                self.lines_together(lines, sorted, length, &mut memory)?;
+            } else {
+                let lines = lines.chunks_exact(length).zip(sorted.chunks_exact_mut(length));
+                lines.into_iter().try_for_each(|(line, sorted)| self.line(line, sorted, &mut memory))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line<B: Coded>(&self, line: &[B], sorted: &mut [B], memory: &mut Memory<B::Word>) -> Result<(), RoutineError> {
+        if self.is_unordered(line) {
+            return self.contradictory(line, sorted);
+        }
+        let Memory { words, spare, .. } = memory;
+        let shared = self.encode(line, words);
+        radix::sort(words, spare, self.digits());
+        self.order.decode(words.iter().map(|&word| B::of_word(word)), sorted);
+        if shared {
+            self.refill(line, words, sorted);
+        }
+        Ok(())
+    }
+
+    /// Sorts lines in the lanes of vectors. Elements change places in squares, which stay in the nearest cache.
+    fn lines_together<B: Coded>(
+        &self,
+        lines: &[B],
+        sorted: &mut [B],
+        length: usize,
+        memory: &mut Memory<B::Word>,
+    ) -> Result<(), RoutineError> {
+        if memory.rows.is_empty() {
+            memory.rows = scratch(length)?;
+        }
+        let mut shared = [false; LANES];
+        for (square, rows) in memory.rows.chunks_mut(LANES).enumerate() {
+            let first = square * LANES;
+            for (lane, (line, shared)) in lines.chunks_exact(length).zip(&mut shared).enumerate() {
+                let part = &line[first..first + rows.len()];
+                *shared |= self.order.encode(part, |at, code| rows[at][lane] = code.word());
+            }
+        }
+        network::sort(&mut memory.rows);
+        for (square, rows) in memory.rows.chunks(LANES).enumerate() {
+            let first = square * LANES;
+            for (lane, sorted) in sorted.chunks_exact_mut(length).enumerate() {
+                let codes = rows.iter().map(|row| B::of_word(row[lane]));
+                self.order.decode(codes, &mut sorted[first..first + rows.len()]);
+            }
+        }
+        let lines = lines.chunks_exact(length).zip(sorted.chunks_exact_mut(length)).zip(shared).enumerate();
+        for (lane, ((line, sorted), shared)) in lines {
+            if self.is_unordered(line) {
+                self.contradictory(line, sorted)?;
+            } else if shared {
+                memory.words.iter_mut().zip(&memory.rows).for_each(|(word, row)| *word = row[lane]);
+                self.refill(line, &memory.words, sorted);
+            }
+        }
+        Ok(())
+    }
+
+    fn long_line_of<B: Coded>(
+        &self,
+        arrays: &[&[u8]],
+        results: &mut [&mut [u8]],
+        workers: &dyn Workers,
+    ) -> Result<(), RoutineError> {
+        let ([array], [result]) = (arrays, results) else { return Err(RoutineError::Buffer) };
+        let (line, sorted) = (elements::<B>(array)?, elements_mut::<B>(result)?);
+        if self.is_unordered(line) {
+            return self.contradictory(line, sorted);
+        }
+        let mut words = scratch::<B::Word>(line.len())?;
+        let mut shared = vec![false; line.len().div_ceil(LONG)];
+        let parts = line.chunks(LONG).zip(words.chunks_mut(LONG)).zip(&mut shared).collect();
+        for_each(workers, parts, |((line, words), shared): ((&[B], &mut [B::Word]), &mut bool)| {
+            *shared = self.encode(line, words);
+        });
+        radix::sort_shared(&mut words, self.digits(), workers)?;
+        let parts = words.chunks(LONG).zip(sorted.chunks_mut(LONG)).collect();
+        for_each(workers, parts, |(words, sorted): (&[B::Word], &mut [B])| {
+            self.order.decode(words.iter().map(|&word| B::of_word(word)), sorted);
+        });
+        if shared.contains(&true) {
+            self.refill(line, &words, sorted);
+        }
+        Ok(())
+    }
+
+    /// Gives whether the code of any value is that of other bits too.
+    fn encode<B: Coded>(&self, line: &[B], words: &mut [B::Word]) -> bool {
+        let words = &mut words[..line.len()];
+        self.order.encode(line, |at, code| words[at] = code.word())
+    }
+
+    /// Values that share a code go where that code stands, in their order.
+    fn refill<B: Coded>(&self, line: &[B], words: &[B::Word], sorted: &mut [B]) {
+        for &code in &self.shared_codes {
+            let code = B::of(code);
+            let start = words.partition_point(|&word| word < code.word());
+            let same = line.iter().filter(|&&value| self.order.encode_one(value) == code);
+            sorted[start..].iter_mut().zip(same).for_each(|(place, value)| *place = *value);
+        }
+    }
+
+    fn is_unordered<B: Coded>(&self, line: &[B]) -> bool {
+        self.order.is_partial && line.iter().fold(false, |any, &value| any | self.order.is_nan(value))
+    }
+
+    /// A line with NaNs that are in no order with anything.
+    fn contradictory<B: Coded>(&self, line: &[B], sorted: &mut [B]) -> Result<(), RoutineError> {
+        let count = u32::try_from(line.len()).map_err(|_| RoutineError::Buffer)?;
+        let order = merge::order(count, |a, b| {
+            let is_ordered = !self.order.is_nan(line[a]) && !self.order.is_nan(line[b]);
+            is_ordered && self.order.encode_one(line[a]) < self.order.encode_one(line[b])
+        })?;
+        sorted.iter_mut().zip(order).for_each(|(place, from)| *place = line[from as usize]);
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! What a comparator's computation compares.
+//!
+//! Recognised are comparators that compare one value of each side after the other, as frameworks write them: the first that
+//! differ decide. Before values are compared, all NaNs may be made one, and zeros of both signs.
+
+use fusebox_core::hlo::{
+    ArrayShape, BinaryOp, Comparison, ComparisonType, Computation, ElementType, InstrId, Literal, Op, UnaryOp,
+};
+
+use crate::key::{Merged, Order};
+
+/// One of the values that decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Number of the operand.
+    pub operand: usize,
+    /// Values per element of the operand: two if it is complex.
+    pub stride: usize,
+    /// Which of these it is.
+    pub offset: usize,
+    /// How the values are ordered.
+    pub order: Order,
+}
+
+/// The values that a comparator of operands of these shapes decides by, those first that come first. `None` if it does
+/// something else.
+pub fn keys(comparator: &Computation, operands: &[&ArrayShape]) -> Option<Vec<Key>> {
+    let reader = Reader { comparator, operands };
+    let mut keys = Vec::new();
+    let mut rest = comparator.root;
+    // Each turn goes on with an operand, which stands before its user.
+    loop {
+        if let Some(decision) = reader.decision(rest) {
+            keys.push(reader.key(&decision)?);
+            return Some(keys);
+        }
+        let (decision, next) = reader.first_of_several(rest)?;
+        keys.push(reader.key(&decision)?);
+        rest = next;
+    }
+}
+
+struct Reader<'a> {
+    comparator: &'a Computation,
+    operands: &'a [&'a ArrayShape],
+}
+
+/// A value that comes of one parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Side {
+    parameter: usize,
+    part: usize,
+    ty: ElementType,
+    merged: Merged,
+}
+
+impl Side {
+    /// The same of the other tuple.
+    fn of_other(self) -> Side {
+        Side { parameter: self.parameter ^ 1, ..self }
+    }
+
+    fn is_same_value(self, other: Side) -> bool {
+        (self.parameter, self.part, self.ty) == (other.parameter, other.part, other.ty)
+    }
+}
+
+/// Whether the value of the first tuple comes before that of the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Decision {
+    /// The value of the first tuple.
+    side: Side,
+    is_partial: bool,
+    is_descending: bool,
+}
+
+impl Reader<'_> {
+    fn operands_of(&self, id: InstrId) -> (&Op, &[InstrId]) {
+        let instruction = self.comparator.instruction(id);
+        (&instruction.op, &instruction.operands)
+    }
+
+    fn key(&self, decision: &Decision) -> Option<Key> {
+        let Side { parameter, part, ty, merged } = decision.side;
+        let operand = parameter / 2;
+        let stride = if self.operands.get(operand)?.element_type.is_complex() { 2 } else { 1 };
+        let order = Order::new(ty, merged, decision.is_partial, decision.is_descending)?;
+        Some(Key { operand, stride, offset: part, order })
+    }
+
+    /// A comparison of the same value of both tuples by which one comes first.
+    fn decision(&self, id: InstrId) -> Option<Decision> {
+        let (direction, is_partial, first, second) = self.comparison(id)?;
+        let is_less = match direction {
+            Comparison::Lt => true,
+            Comparison::Gt => false,
+            _ => return None,
+        };
+        let is_swapped = first.parameter % 2 == 1;
+        Some(Decision {
+            side: if is_swapped { second } else { first },
+            is_partial,
+            is_descending: is_less == is_swapped,
+        })
+    }
+
+    /// `before or (equal and rest)`, or a choice that means the same.
+    fn first_of_several(&self, id: InstrId) -> Option<(Decision, InstrId)> {
+        let either_way = |a: InstrId, b: InstrId| [(a, b), (b, a)];
+        match self.operands_of(id) {
+            (Op::Binary(BinaryOp::Or), &[a, b]) => either_way(a, b).into_iter().find_map(|(before, both)| {
+                let decision = self.decision(before)?;
+                let (Op::Binary(BinaryOp::And), &[c, d]) = self.operands_of(both) else { return None };
+                let mut rests = either_way(c, d).into_iter();
+                rests.find_map(|(equal, rest)| self.is_tie(equal, Comparison::Eq, decision).then_some((decision, rest)))
+            }),
+            (Op::Select, &[condition, a, b]) => {
+                let forms = [(Comparison::Eq, b, a), (Comparison::Ne, a, b)];
+                forms.into_iter().find_map(|(direction, before, rest)| {
+                    let decision = self.decision(before)?;
+                    self.is_tie(condition, direction, decision).then_some((decision, rest))
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn is_tie(&self, id: InstrId, wanted: Comparison, decision: Decision) -> bool {
+        self.comparison(id).is_some_and(|(direction, is_partial, first, second)| {
+            direction == wanted && is_partial == decision.is_partial && [first, second].contains(&decision.side)
+        })
+    }
+
+    /// Direction, whether NaNs are in no order, and the sides: the same value of both tuples.
+    fn comparison(&self, id: InstrId) -> Option<(Comparison, bool, Side, Side)> {
+        let (&Op::Compare { direction, order }, &[first, second]) = self.operands_of(id) else { return None };
+        let (first, second) = (self.side(first)?, self.side(second)?);
+        let is_partial = first.ty.is_float() && order != Some(ComparisonType::TotalOrder);
+        (first.of_other() == second).then_some((direction, is_partial, first, second))
+    }
+
+    fn side(&self, id: InstrId) -> Option<Side> {
+        let mut merged = Merged::default();
+        let mut conditions = Vec::new();
+        let mut at = id;
+        while let (Op::Select, &[condition, on_true, on_false]) = self.operands_of(at) {
+            let bits = self.constant(on_true)?;
+            conditions.push((condition, bits));
+            at = on_false;
+        }
+        let plain = self.plain(at)?;
+        // The outermost choice counts.
+        for &(condition, bits) in conditions.iter().rev() {
+            match self.is_zero_or_nan(condition, plain)? {
+                Special::Zero if !is_zero(plain.ty, bits) => return None,
+                Special::Zero => merged.zero = Some(bits),
+                Special::Nan => merged.nan = Some(bits),
+            }
+        }
+        Some(Side { merged, ..plain })
+    }
+
+    /// A parameter or a part of a complex one.
+    fn plain(&self, id: InstrId) -> Option<Side> {
+        let parameter = |id: InstrId| match self.comparator.instruction(id).op {
+            Op::Parameter { number } => usize::try_from(number).ok(),
+            _ => None,
+        };
+        let ty = self.comparator.instruction(id).shape.as_array()?.element_type;
+        let (parameter, part) = match self.operands_of(id) {
+            (Op::Unary(UnaryOp::Real), &[operand]) => (parameter(operand)?, 0),
+            (Op::Unary(UnaryOp::Imag), &[operand]) => (parameter(operand)?, 1),
+            _ => (parameter(id)?, 0),
+        };
+        let whole = self.operands.get(parameter / 2)?.element_type;
+        (whole.real_part() == ty).then_some(Side { parameter, part, ty, merged: Merged::default() })
+    }
+
+    /// Which values of `plain` a condition selects, if it is a test for zero or for NaN. A choice made between these
+    /// before, of whichever of them, does not change the answer.
+    fn is_zero_or_nan(&self, condition: InstrId, plain: Side) -> Option<Special> {
+        let (&Op::Compare { direction, order }, &[a, b]) = self.operands_of(condition) else { return None };
+        if order == Some(ComparisonType::TotalOrder) || !plain.ty.is_float() {
+            return None;
+        }
+        let is_value = |id: InstrId| self.plain(id).is_some_and(|it| it.is_same_value(plain));
+        let is_zero = |id: InstrId| self.constant(id).is_some_and(|bits| is_zero(plain.ty, bits));
+        match direction {
+            Comparison::Eq if is_value(a) && is_zero(b) || is_zero(a) && is_value(b) => Some(Special::Zero),
+            Comparison::Ne if is_value(a) && is_value(b) => Some(Special::Nan),
+            _ => None,
+        }
+    }
+
+    /// The bits of a float constant.
+    fn constant(&self, id: InstrId) -> Option<u64> {
+        let (Op::Constant(Literal::Array(array)), _) = self.operands_of(id) else { return None };
+        let mut bits = [0; 8];
+        bits.get_mut(..array.data.len())?.copy_from_slice(&array.data);
+        array.element_type.is_float().then_some(u64::from_le_bytes(bits))
+    }
+}
+
+fn is_zero(ty: ElementType, bits: u64) -> bool {
+    ty.float_format().is_some_and(|format| format.decode(bits) == 0.0)
+}
+
+enum Special {
+    Zero,
+    Nan,
+}

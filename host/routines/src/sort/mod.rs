@@ -1,0 +1,165 @@
+//! `sort`: lines of several arrays together, by a comparator.
+//!
+//! ```text
+//! comparator   what the comparator compares: keys
+//! by_values    one array whose keys say everything: keys are sorted, values made of them
+//! by_index     keys and positions are sorted, then everything follows the positions
+//! radix        words by their bytes
+//! network      words of several lines at a time
+//! merge        any comparator
+//! ```
+//!
+//! Stable whether asked for or not: results must not depend on how a sort is done.
+
+mod by_index;
+mod by_values;
+mod comparator;
+mod merge;
+mod network;
+mod radix;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use fusebox_core::hlo::{ArrayShape, Computation, ComputationId, Op};
+
+use crate::lines::{Lines, Memory, for_each_part, transpose};
+use crate::{Companions, Comparator, Context, Operation, Routine, RoutineError, Unsupported, Workers};
+
+use by_index::ByIndex;
+use by_values::ByValues;
+
+/// Elements that a thread sorts at a time, if lines are shorter.
+const PART: usize = 1 << 15;
+
+#[derive(Debug)]
+struct Sort {
+    lines: Lines,
+    /// Of the elements of each array.
+    element_bytes: Vec<usize>,
+    by: By,
+}
+
+#[derive(Debug)]
+enum By {
+    Values(ByValues),
+    Index(ByIndex),
+}
+
+/// The comparator's computation if it has to be compiled: it is none that compares keys.
+pub fn comparator_to_compile(operation: &Operation) -> Option<ComputationId> {
+    let Op::Sort { to_apply, .. } = operation.instruction.op else { return None };
+    let comparator = operation.module.computation(to_apply);
+    comparator::keys(comparator, &operation.arguments()).is_none().then_some(to_apply)
+}
+
+/// A sort by the operation's own comparator, or by the compiled one if that is not recognised.
+pub fn make(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
+    let Op::Sort { dimension, to_apply, .. } = operation.instruction.op else {
+        return Err(Unsupported::new("a sort that is none"));
+    };
+    let arrays = operation.arguments();
+    let first = operation.argument(0)?;
+    if arrays.iter().any(|array| array.dims != first.dims) {
+        return Err(Unsupported::new("sorting arrays of different sizes together"));
+    }
+    let lines = Lines::of(first, dimension)?;
+    if u32::try_from(lines.length).is_err() {
+        return Err(Unsupported::new("sorting lines of more than 2^32 elements"));
+    }
+    let by = by(operation.module.computation(to_apply), &arrays, companions.comparator.clone())?;
+    let element_bytes = arrays.iter().map(|array| array.element_type.byte_size()).collect();
+    Ok(Box::new(Sort { lines, element_bytes, by }))
+}
+
+fn by(
+    comparator: &Computation,
+    arrays: &[&ArrayShape],
+    compiled: Option<Arc<dyn Comparator>>,
+) -> Result<By, Unsupported> {
+    let wanted = || Unsupported::new("sort by a comparator that is not compiled");
+    Ok(match comparator::keys(comparator, arrays) {
+        None => By::Index(ByIndex::compiled(compiled.ok_or_else(wanted)?)),
+        Some(keys) => match (&keys[..], arrays) {
+            ([key], [_]) if key.stride == 1 => By::Values(ByValues::new(key.clone())),
+            _ => By::Index(ByIndex::keys(keys)),
+        },
+    })
+}
+
+impl Routine for Sort {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
+        let workers = context.workers;
+        let Lines { length, inner, .. } = self.lines;
+        let fits = arguments.iter().zip(results.iter()).all(|(argument, result)| argument.len() == result.len());
+        if !fits || [arguments.len(), results.len()] != [self.element_bytes.len(); 2] {
+            return Err(RoutineError::Buffer);
+        }
+        if self.lines.are_trivial() {
+            results.iter_mut().zip(arguments).for_each(|(result, argument)| result.copy_from_slice(argument));
+            return Ok(());
+        }
+        if inner == 1 {
+            return self.last_dimension(arguments, results, workers);
+        }
+        let memory = |bytes: &[u8]| Memory::zeroed(bytes.len());
+        let mut lines = arguments.iter().map(|bytes| memory(bytes)).collect::<Result<Vec<_>, _>>()?;
+        let mut sorted = arguments.iter().map(|bytes| memory(bytes)).collect::<Result<Vec<_>, _>>()?;
+        for ((lines, argument), &bytes) in lines.iter_mut().zip(arguments).zip(&self.element_bytes) {
+            transpose(argument, lines.bytes_mut(), (length, inner), bytes, workers)?;
+        }
+        let arrays: Vec<&[u8]> = lines.iter().map(Memory::bytes).collect();
+        self.last_dimension(&arrays, &mut sorted.iter_mut().map(Memory::bytes_mut).collect::<Vec<_>>(), workers)?;
+        for ((result, sorted), &bytes) in results.iter_mut().zip(&sorted).zip(&self.element_bytes) {
+            transpose(sorted.bytes(), result, (inner, length), bytes, workers)?;
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        match &self.by {
+            By::Values(by) => by.describe(),
+            By::Index(by) => by.describe(),
+        }
+    }
+}
+
+impl Sort {
+    fn last_dimension(
+        &self,
+        arrays: &[&[u8]],
+        results: &mut [&mut [u8]],
+        workers: &dyn Workers,
+    ) -> Result<(), RoutineError> {
+        let Lines { length, .. } = self.lines;
+        if length >= radix::LONG {
+            return self.long_lines(arrays, results, workers);
+        }
+        for_each_part(workers, self.lines, PART, arrays, results, |arrays, results| match &self.by {
+            By::Values(by) => by.lines(arrays, results, length),
+            By::Index(by) => by.lines(arrays, results, length, &self.element_bytes),
+        })
+    }
+
+    fn long_lines(
+        &self,
+        arrays: &[&[u8]],
+        results: &mut [&mut [u8]],
+        workers: &dyn Workers,
+    ) -> Result<(), RoutineError> {
+        let Lines { length, .. } = self.lines;
+        for line in 0..self.lines.count() {
+            let part = |bytes: usize| line * length * bytes..(line + 1) * length * bytes;
+            let sizes = self.element_bytes.iter();
+            let arrays: Vec<&[u8]> = arrays.iter().zip(sizes.clone()).map(|(array, &b)| &array[part(b)]).collect();
+            let mut results: Vec<&mut [u8]> =
+                results.iter_mut().zip(sizes).map(|(result, &b)| &mut result[part(b)]).collect();
+            match &self.by {
+                By::Values(by) => by.long_line(&arrays, &mut results, workers)?,
+                By::Index(by) => by.long_line(&arrays, &mut results, &self.element_bytes, workers)?,
+            }
+        }
+        Ok(())
+    }
+}

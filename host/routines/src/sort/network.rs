@@ -1,0 +1,139 @@
+//! Sorting of several lines at a time, one in each lane of vectors: which elements are compared does not depend on their
+//! values.
+//!
+//! Batcher's merge exchange: Knuth, "The art of computer programming", volume 3, 5.2.2, algorithm M.
+
+use pulp::{Arch, Simd, WithSimd};
+
+/// Fewer lines are sorted one by one.
+pub const LEAST_LINES: usize = 6;
+/// In longer lines, counting is quicker than comparing.
+pub const LONGEST: usize = 4096;
+
+/// Elements of each line that the nearest cache holds: what stays among them is done first.
+const BLOCK: usize = 256;
+
+/// What vectors are made of.
+pub trait Lane: Copy {
+    /// As many as fit.
+    type Vector<S: Simd>: Copy;
+
+    /// The words as vectors. What is left over is left out.
+    fn vectors<S: Simd>(words: &mut [Self]) -> &mut [Self::Vector<S>];
+
+    /// The smaller ones and the larger ones.
+    fn ordered<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> [Self::Vector<S>; 2];
+}
+
+impl Lane for u32 {
+    type Vector<S: Simd> = S::u32s;
+
+    #[inline(always)]
+    fn vectors<S: Simd>(words: &mut [u32]) -> &mut [S::u32s] {
+        S::as_mut_simd_u32s(words).0
+    }
+
+    #[inline(always)]
+    fn ordered<S: Simd>(simd: S, a: S::u32s, b: S::u32s) -> [S::u32s; 2] {
+        let less = simd.less_than_u32s(a, b);
+        [simd.select_u32s(less, a, b), simd.select_u32s(less, b, a)]
+    }
+}
+
+impl Lane for u64 {
+    type Vector<S: Simd> = S::u64s;
+
+    #[inline(always)]
+    fn vectors<S: Simd>(words: &mut [u64]) -> &mut [S::u64s] {
+        S::as_mut_simd_u64s(words).0
+    }
+
+    #[inline(always)]
+    fn ordered<S: Simd>(simd: S, a: S::u64s, b: S::u64s) -> [S::u64s; 2] {
+        let less = simd.less_than_u64s(a, b);
+        [simd.select_u64s(less, a, b), simd.select_u64s(less, b, a)]
+    }
+}
+
+/// Sorts each column. `LANES` is a multiple of what a vector holds: 16 `u32` or 8 `u64` at most.
+pub fn sort<W: Lane, const LANES: usize>(rows: &mut [[W; LANES]]) {
+    Arch::new().dispatch(Sort(rows));
+}
+
+struct Sort<'a, W, const LANES: usize>(&'a mut [[W; LANES]]);
+
+impl<W: Lane, const LANES: usize> WithSimd for Sort<'_, W, LANES> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let count = self.0.len();
+        let vectors = W::vectors::<S>(self.0.as_flattened_mut());
+        let Some(per_row) = vectors.len().checked_div(count) else { return };
+        for block in vectors.chunks_mut(BLOCK * per_row) {
+            let mut run = 1;
+            while run < BLOCK && run < block.len() / per_row {
+                merge::<S, W>(simd, block, per_row, run);
+                run *= 2;
+            }
+        }
+        let mut run = BLOCK;
+        while run < count {
+            merge::<S, W>(simd, vectors, per_row, run);
+            run *= 2;
+        }
+    }
+}
+
+/// Merges sorted runs of so many rows in pairs.
+#[inline(always)]
+fn merge<S: Simd, W: Lane>(simd: S, vectors: &mut [W::Vector<S>], per_row: usize, run: usize) {
+    let count = vectors.len() / per_row;
+    let mut distance = run;
+    while distance > 0 {
+        let mut start = distance % run;
+        while start + distance < count {
+            // Both ends belong to the same pair of runs.
+            if start / (2 * run) == (start + distance) / (2 * run) {
+                let end = (start + 2 * distance).min(count);
+                let (low, high) = vectors[start * per_row..end * per_row].split_at_mut(distance * per_row);
+                for (low, high) in low.iter_mut().zip(high) {
+                    [*low, *high] = W::ordered(simd, *low, *high);
+                }
+            }
+            start += 2 * distance;
+        }
+        distance /= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::random::SplitMix64;
+
+    use super::{Lane, sort};
+
+    fn check<W: Lane + Ord + std::fmt::Debug, const LANES: usize>(word: impl Fn(u64) -> W) {
+        let mut random = SplitMix64(3);
+        for count in (0..70).chain([255, 256, 257, 511, 700, 1024, 1500]) {
+            let few = random.bits() % 9 + 1;
+            let mut row = || [(); LANES].map(|()| word(random.bits() % few * 0x1357_9bdf_2468_ace1));
+            let rows: Vec<[W; LANES]> = (0..count).map(|_| row()).collect();
+            let mut sorted = rows.clone();
+            sort(&mut sorted);
+            for lane in 0..LANES {
+                let mut expected: Vec<W> = rows.iter().map(|row| row[lane]).collect();
+                expected.sort_unstable();
+                assert!(sorted.iter().map(|row| row[lane]).eq(expected), "{count} rows");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_of_every_length_are_sorted() {
+        check::<u32, 32>(|bits| bits as u32);
+        check::<u32, 16>(|bits| bits as u32);
+        check::<u64, 32>(|bits| bits);
+        check::<u64, 16>(|bits| bits);
+    }
+}

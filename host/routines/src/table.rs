@@ -1,0 +1,124 @@
+//! Which routine executes what: one line per opcode and per custom-call target.
+
+use std::sync::Arc;
+
+use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
+
+use crate::{
+    Companions, Comparator, Operation, Routine, Unsupported, dot, fft, identity, lapack, random, random_bits, sort,
+    top_k,
+};
+
+/// Makes the routine of an operation.
+type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
+
+/// As [`Make`], with what the program has made for it.
+type MakeWith = fn(&Operation, &Companions) -> Result<Box<dyn Routine>, Unsupported>;
+
+/// Routines of operations other than custom calls.
+const OPERATIONS: &[(Opcode, Make)] = &[
+    (Opcode::Cholesky, lapack::make_cholesky),
+    (Opcode::Dot, dot::make),
+    (Opcode::Fft, fft::make),
+    (Opcode::RngBitGenerator, random_bits::make),
+    (Opcode::Topk, top_k::operation),
+    (Opcode::TriangularSolve, lapack::make_triangular_solve),
+];
+
+/// Routines of operations that take more than operands.
+const ACCOMPANIED: &[(Opcode, MakeWith)] =
+    &[(Opcode::Rng, random::numbers), (Opcode::RngGetAndUpdateState, random::state), (Opcode::Sort, sort::make)];
+
+/// Routines of custom calls by target; one that ends in `*` stands for all that begin so.
+const CUSTOM_CALLS: &[(&str, Make)] = &[
+    // Annotations for passes that one device does not need.
+    ("Sharding", identity::make),
+    ("SPMDFullToShardShape", identity::make),
+    ("SPMDShardToFullShape", identity::make),
+    ("annotate_device_placement", identity::make),
+    ("MoveToHost", identity::make),
+    ("MoveToDevice", identity::make),
+    ("LayoutConstraint", identity::make),
+    ("PinToDevice", identity::make),
+    ("PinToHost", identity::make),
+    ("ResizeHint", identity::make),
+    ("xla.sdy.*", identity::make),
+    ("lapack_*", lapack::make),
+    ("TopK", top_k::custom_call),
+];
+
+/// The routine of a module's only operation, which stands in its entry and takes the entry's parameters in order.
+///
+/// # Errors
+/// If nothing here does what the operation wants, or its comparator has to be compiled.
+pub fn routine_for(module: &Module) -> Result<Box<dyn Routine>, Unsupported> {
+    routine_with(module, &Companions::default())
+}
+
+fn unaccompanied(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let make = match &operation.instruction.op {
+        Op::CustomCall(call) => for_target(&call.target)
+            .ok_or_else(|| Unsupported::new(format!("the custom-call target \"{}\"", call.target)))?,
+        op => for_opcode(op.opcode()).ok_or_else(|| Unsupported::new(format!("the operation {}", op.opcode())))?,
+    };
+    make(operation)
+}
+
+/// The comparator of a module's only operation, if it has one that has to be compiled.
+pub fn comparator_to_compile(module: &Module) -> Option<ComputationId> {
+    sort::comparator_to_compile(&Operation::of(module).ok()?)
+}
+
+/// As [`routine_for`], with what the program has made for the operation.
+///
+/// # Errors
+/// As [`routine_for`].
+pub fn routine_with(module: &Module, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
+    let operation = Operation::of(module)?;
+    let opcode = operation.instruction.opcode();
+    match ACCOMPANIED.iter().find(|(known, _)| *known == opcode) {
+        Some((_, make)) => make(&operation, companions),
+        None => unaccompanied(&operation),
+    }
+}
+
+/// How the routine of a module's only operation works, in words.
+///
+/// # Errors
+/// If nothing here does what the operation wants.
+pub fn describe(module: &Module) -> Result<String, Unsupported> {
+    /// Stands for a comparator that is not compiled yet.
+    #[derive(Debug)]
+    struct Promised;
+
+    impl Comparator for Promised {
+        fn on<'a>(&'a self, _: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a> {
+            Box::new(|_, _| false)
+        }
+    }
+
+    let companions = Companions { comparator: Some(Arc::new(Promised)), ..Companions::default() };
+    Ok(routine_with(module, &companions)?.describe())
+}
+
+/// Whether a module's only operation has no routine yet and is left to the reference interpreter: transforms and
+/// factorisations.
+pub fn is_left_to_the_interpreter(module: &Module) -> bool {
+    Operation::of(module).is_ok_and(|operation| match &operation.instruction.op {
+        Op::Fft { .. } | Op::Cholesky { .. } | Op::TriangularSolve { .. } => true,
+        Op::CustomCall(call) => call.target.starts_with("lapack_"),
+        _ => false,
+    }) && routine_for(module).is_err()
+}
+
+fn for_opcode(opcode: Opcode) -> Option<Make> {
+    OPERATIONS.iter().find(|(known, _)| *known == opcode).map(|(_, make)| *make)
+}
+
+fn for_target(target: &str) -> Option<Make> {
+    let is_meant = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(start) => target.starts_with(start),
+        None => target == pattern,
+    };
+    CUSTOM_CALLS.iter().find(|(pattern, _)| is_meant(pattern)).map(|(_, make)| *make)
+}

@@ -1,0 +1,188 @@
+//! `topk` and the custom call `TopK`: the largest or smallest elements of each line along the last dimension, in order, and
+//! where they stood. Floats are in total order; of equal elements the one that stands first comes first.
+//!
+//! Most elements are passed over: of the maxima of a line's blocks, the `k`-th largest is a bound that `k` elements reach,
+//! so only elements that reach it are looked at.
+
+use fusebox_core::hlo::{ArrayShape, ElementType, Op};
+
+use crate::attributes::Attributes;
+use crate::key::{Bits, Merged, Order};
+use crate::lines::{Lines, for_each_part};
+use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, scratch};
+
+/// Elements whose maximum is taken: one load of cache lines each, and few maxima.
+const BLOCK: usize = 32;
+/// Blocks per element wanted from which on a bound is worth finding.
+const BLOCKS_PER_RESULT: usize = 4;
+/// Elements that a thread takes at a time, if lines are shorter.
+const PART: usize = 1 << 15;
+
+#[derive(Debug)]
+struct TopK {
+    lines: Lines,
+    k: usize,
+    order: Order,
+}
+
+/// `topk`, as its attributes say.
+pub fn operation(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    match operation.instruction.op {
+        Op::Topk { k, largest, .. } => make(operation, k, largest),
+        _ => Err(Unsupported::new("a top-k that is none")),
+    }
+}
+
+/// The custom call: as many elements as the result has, the largest unless `backend_config` says otherwise.
+pub fn custom_call(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let k = operation.result(0)?.dims.last().copied().unwrap_or(0);
+    let largest = Attributes::new(operation.backend_config()).flag("largest").unwrap_or(true);
+    make(operation, k, largest)
+}
+
+fn make(operation: &Operation, k: i64, largest: bool) -> Result<Box<dyn Routine>, Unsupported> {
+    let array = operation.argument(0)?;
+    let lines = Lines::of(array, array.rank() as i64 - 1)?;
+    let wrong = || Unsupported::new(format!("the first {k} of {} elements", lines.length));
+    let k = usize::try_from(k).ok().filter(|&k| k <= lines.length).ok_or_else(wrong)?;
+    let is_result = |shape: &ArrayShape, ty: ElementType| {
+        let (outer, last) = (&array.dims[..array.rank() - 1], k as i64);
+        shape.element_type == ty && shape.dims.split_last() == Some((&last, outer))
+    };
+    if !is_result(operation.result(0)?, array.element_type) || !is_result(operation.result(1)?, ElementType::S32) {
+        return Err(Unsupported::new("a top-k whose results are not values and s32 positions"));
+    }
+    if i32::try_from(lines.length).is_err() {
+        return Err(Unsupported::new("a top-k of lines of more than 2^31 elements"));
+    }
+    let order = Order::new(array.element_type, Merged::default(), false, !largest);
+    let order = order.ok_or_else(|| Unsupported::new(format!("a top-k of {}", array.element_type)))?;
+    Ok(Box::new(TopK { lines, k, order }))
+}
+
+impl Routine for TopK {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
+        if self.k == 0 {
+            return Ok(());
+        }
+        for_each_part(context.workers, self.lines, PART, arguments, results, |arrays, results| {
+            let ([array], [values, places]) = (arrays, results) else { return Err(RoutineError::Buffer) };
+            let places = elements_mut::<i32>(places)?;
+            match self.order.bytes {
+                1 => self.lines_of::<u8>(elements(array)?, elements_mut(values)?, places),
+                2 => self.lines_of::<u16>(elements(array)?, elements_mut(values)?, places),
+                4 => self.lines_of::<u32>(elements(array)?, elements_mut(values)?, places),
+                _ => self.lines_of::<u64>(elements(array)?, elements_mut(values)?, places),
+            }
+        })
+    }
+
+    fn describe(&self) -> String {
+        match self.is_bound_worth_finding() {
+            true => format!("top {} by the maxima of blocks of {BLOCK}", self.k),
+            false => format!("top {} by selection", self.k),
+        }
+    }
+}
+
+/// The code of an element, and its position such that what stands first is the largest.
+type Candidate<B> = (B, u32);
+
+impl TopK {
+    fn is_bound_worth_finding(&self) -> bool {
+        self.lines.length / BLOCK >= self.k.saturating_mul(BLOCKS_PER_RESULT)
+    }
+
+    fn lines_of<B: Bits>(&self, array: &[B], values: &mut [B], places: &mut [i32]) -> Result<(), RoutineError> {
+        let length = self.lines.length;
+        let mut maxima: Vec<B> = scratch(length.div_ceil(BLOCK))?;
+        let mut sorted: Vec<B> = scratch(maxima.len())?;
+        let mut candidates: Vec<Candidate<B>> = Vec::new();
+        let memory = RoutineError::Memory { bytes: (length * size_of::<Candidate<B>>()) as u64 };
+        candidates.try_reserve(length).map_err(|_| memory)?;
+        let lines =
+            array.chunks_exact(length).zip(values.chunks_exact_mut(self.k)).zip(places.chunks_exact_mut(self.k));
+        for ((line, values), places) in lines {
+            candidates.clear();
+            if self.is_bound_worth_finding() {
+                self.above_bound(line, &mut maxima, &mut sorted, &mut candidates);
+            } else {
+                self.order.encode(line, |at, code| candidates.push((code, !(at as u32))));
+            }
+            let last = self.k - 1;
+            if candidates.len() > self.k {
+                candidates.select_nth_unstable_by(last, |a, b| b.cmp(a));
+                candidates.truncate(self.k);
+            }
+            candidates.sort_unstable_by(|a, b| b.cmp(a));
+            for ((value, place), &(_, position)) in values.iter_mut().zip(places).zip(&candidates) {
+                (*value, *place) = (line[!position as usize], !position as i32);
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements that reach the `k`-th largest of the blocks' maxima.
+    fn above_bound<B: Bits>(&self, line: &[B], maxima: &mut [B], sorted: &mut [B], candidates: &mut Vec<Candidate<B>>) {
+        for (block, maximum) in line.chunks(BLOCK).zip(maxima.iter_mut()) {
+            *maximum = self.maximum(block);
+        }
+        sorted.copy_from_slice(maxima);
+        let (_, &mut bound, _) = sorted.select_nth_unstable_by(self.k - 1, |a, b| b.cmp(a));
+        for (number, (block, _)) in
+            line.chunks(BLOCK).zip(maxima.iter()).enumerate().filter(|(_, (_, max))| **max >= bound)
+        {
+            self.order.encode(block, |at, code| {
+                if code >= bound {
+                    candidates.push((code, !((number * BLOCK + at) as u32)));
+                }
+            });
+        }
+    }
+
+    fn maximum<B: Bits>(&self, block: &[B]) -> B {
+        let mut maximum = B::ZERO;
+        self.order.encode(block, |_, code| maximum = maximum.max(code));
+        maximum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::{ArrayLiteral, ElementType};
+    use fusebox_core::random::SplitMix64;
+
+    use crate::check::{elements, expected, module, run};
+
+    fn check(random: &mut SplitMix64, ty: ElementType, dims: &[i64], k: i64, largest: bool, is_call: bool) {
+        let (&length, outer) = dims.split_last().unwrap();
+        let list = |last: i64| [outer, &[last]].concat().iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        let (array, first) = (list(length), list(k));
+        let call = match is_call {
+            true => format!("custom-call(p), custom_call_target=\"TopK\", backend_config=\"{{largest = {largest}}}\""),
+            false => format!("topk(p), k={k}, largest={largest}"),
+        };
+        let text = format!(
+            "ENTRY e {{\n  p = {ty}[{array}] parameter(0)\n  ROOT t = ({ty}[{first}], s32[{first}]) {call}\n}}\n"
+        );
+        let module = module(&text);
+        let count = dims.iter().product::<i64>() as usize;
+        let input = ArrayLiteral::new(ty, dims.to_vec(), elements(random, ty, count)).unwrap();
+        assert!(run(&module, std::slice::from_ref(&input)) == expected(&module, &[input]), "{text}");
+    }
+
+    #[test]
+    fn a_thousand_are_those_of_the_interpreter() {
+        let mut random = SplitMix64(0x70);
+        let types: Vec<ElementType> = ElementType::ALL.iter().copied().filter(|ty| !ty.is_complex()).collect();
+        for number in 0..1000 {
+            let mut below = |limit: u64| random.bits() % limit;
+            let ty = types[below(types.len() as u64) as usize];
+            let length = [1, 2, 31, 32, 33, 200, 700, 3000][below(8) as usize];
+            let k = [0, 1, 2, 5, 16, length][below(6) as usize].min(length);
+            let outer = [1, 3, 0][below(3) as usize];
+            let largest = below(2) == 0;
+            check(&mut random, ty, &[outer, length], k, largest, number % 3 == 0);
+        }
+    }
+}

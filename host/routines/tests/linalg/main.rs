@@ -1,0 +1,51 @@
+//! Factorisations, judged by what they leave and by how orthogonal their factors are.
+//!
+//! Bounds are what LAPACK itself (OpenBLAS 0.3, through SciPy) needs for the same kinds of matrices, with a little room.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod condensed;
+mod eigen;
+mod judge;
+mod matrices;
+mod orthogonal;
+mod solve;
+#[path = "../support/mod.rs"]
+mod support;
+
+use matrices::{Case, FAMILIES, TYPES};
+use support::Random;
+
+/// Cases per type.
+const CASES: usize = 130;
+
+/// Goes through matrices of all types and families, `CASES` of each type: of up to about 70 rows, and a few of 200.
+/// `shape` makes rows and columns of a size.
+pub fn for_each_case(seed: u64, shape: impl Fn(&mut Random, usize) -> (usize, usize), mut work: impl FnMut(Case)) {
+    let mut random = Random(seed);
+    for (ty, _) in TYPES {
+        for number in 0..CASES {
+            let size = match number {
+                n if n < 8 => n / 2,
+                n if n >= CASES - 2 => 200,
+                _ => 1 + random.below(70),
+            };
+            let (rows, columns) = shape(&mut random, size);
+            work(Case::new(&mut random, ty, number % FAMILIES.len(), rows, columns));
+        }
+    }
+}
+
+/// Square matrices.
+pub fn square(_: &mut Random, size: usize) -> (usize, usize) {
+    (size, size)
+}
+
+/// Matrices of any shape.
+pub fn oblong(random: &mut Random, size: usize) -> (usize, usize) {
+    let other = random.below(size + 1);
+    match random.below(3) {
+        0 => (size, size),
+        1 => (size, other),
+        _ => (other, size),
+    }
+}
