@@ -3,6 +3,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Configuration, HeroPlace};
 
+use crate::depthwise;
 use crate::gpu;
 use crate::library::Plain;
 use crate::problem::Problem;
@@ -25,18 +26,30 @@ fn of_library(hero: &Candidate) -> Option<Claim> {
 
 fn tiled(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let found = hero.region.analysis::<Problem>();
-    let problem = found.as_ref().as_ref().ok()?;
+    let problem = found.as_ref().as_ref();
     let (mut reads, lost) = match device.is_single_threaded_block() {
         true => {
-            problem.check().ok()?;
+            let Some(problem) = problem.ok().filter(|problem| problem.check().is_ok()) else {
+                return of_depthwise(hero);
+            };
             let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
             (tiles.reads_per_result(), tiles.products() as f64)
         }
-        false => gpu::claimed(problem, device)?,
+        false => gpu::claimed(problem.ok()?, device)?,
     };
+    let problem = problem.ok()?;
     let operands = &hero.region.computation().instruction(hero.anchor).operands;
     if problem.operands[0].instruction != operands[0] {
         reads.reverse();
     }
     Some(Claim { lost_inside: lost, lost_beside: lost, reads: reads.to_vec(), ..Claim::default() })
+}
+
+/// The same of a convolution that is no product: each element of the input is read once for each place of the window.
+fn of_depthwise(hero: &Candidate) -> Option<Claim> {
+    let found = hero.region.analysis::<depthwise::Problem>();
+    let problem = found.as_ref().as_ref().ok()?;
+    problem.check().ok()?;
+    let lost = problem.products() as f64;
+    Some(Claim { lost_inside: lost, lost_beside: lost, reads: problem.reads_per_result().to_vec(), ..Claim::default() })
 }

@@ -96,7 +96,8 @@ pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel,
     let [left, right] = [0, 1].map(|side| {
         let operand = &problem.operands[side];
         let lines = [problem.sizes.rows, problem.sizes.columns][side];
-        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor: tiles.micro.factors[side] }
+        let (grain, factor) = (tiles.grain(side == 1), tiles.micro.factors[side]);
+        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor, grain }
     });
     let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
     let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);
@@ -455,7 +456,7 @@ impl Block<'_> {
 }
 
 /// Every element of a tensor one value.
-fn filled(b: &mut FunctionBuilder, tensor: Value, value: Value) -> Value {
+pub fn filled(b: &mut FunctionBuilder, tensor: Value, value: Value) -> Value {
     let dims = b.type_of(tensor).dims().to_vec();
     let outer: i64 = dims[..dims.len() - 1].iter().product();
     let map = IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), &dims[..dims.len() - 1]), &[outer], &[]);

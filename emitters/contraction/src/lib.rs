@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! problem.rs   fusion -> [batch, rows, steps] times [batch, steps, columns], and what is read and written
+//! convolution.rs   the same of a convolution
 //! operand.rs   one side of it: which element is read, and along which dimension memory runs
 //! convert.rs   element types in and out of the one that sums are kept in
 //! bid.rs       which instructions around a dot one kernel computes
@@ -9,11 +10,15 @@
 //! tiles.rs     sizes of tiles, blocks, knobs -> plan
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
+//! runs.rs      copies of operands whose elements are elsewhere than their lines and steps, or not there
 //! turn.rs      rows in memory become columns
 //! multiply.rs  the loop in registers
 //! gpu          the same in blocks of many threads
 //! micro.rs     which registers multiply
 //! amx.rs       packing for tile registers, and their loop
+//! strip.rs     rows of a convolution's input, where elements under the window are read as they are
+//! direct       convolutions multiplied straight from such rows
+//! depthwise    convolutions whose groups have few features: sums of products of neighbours, without packing
 //! library.rs   the same products by a library of the host
 //! ```
 
@@ -23,6 +28,9 @@ mod amx;
 mod bid;
 mod claim;
 mod convert;
+mod convolution;
+mod depthwise;
+mod direct;
 mod emit;
 mod gpu;
 mod library;
@@ -31,6 +39,8 @@ mod multiply;
 mod operand;
 mod pack;
 mod problem;
+mod runs;
+mod strip;
 mod tiles;
 mod turn;
 
@@ -38,18 +48,22 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 use fusebox_core::hlo::Opcode;
 
+use crate::depthwise::Depthwise;
+use crate::direct::Direct;
 use crate::library::Library;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
 
 fusebox_core::emitters! {
     kind: "contraction",
-    heroes: [Opcode::Dot] => claim::claim,
+    heroes: [Opcode::Dot, Opcode::Convolution] => claim::claim,
     "contraction" => Tiled,
     "block-contraction" => gpu::By::<gpu::Tiles>::new(),
     "mma-contraction" => gpu::By::<gpu::Matrices>::new(),
     "wgmma-contraction" => gpu::By::<gpu::Squares>::new(),
     "thin-contraction" => gpu::By::<gpu::Thin>::new(),
+    "direct-convolution" => Direct,
+    "depthwise" => Depthwise,
     "library-product" => Library,
 }
 
@@ -64,7 +78,7 @@ impl Strategy for Tiled {
     }
 
     fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Dot]
+        vec![Opcode::Dot, Opcode::Convolution]
     }
 
     fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {

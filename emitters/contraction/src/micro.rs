@@ -69,6 +69,10 @@ impl Micro {
 /// What the elements become in tile registers, if these hold them exactly.
 fn in_tiles(problem: &Problem, device: &DeviceDescription) -> Option<[ElementType; 2]> {
     let [left, right] = [0, 1].map(|side| problem.operands[side].element);
+    // Runs are copied as lines of steps; those of lines would have to be put into groups.
+    if problem.operands.iter().any(|operand| operand.runs.is_some() && !operand.runs_along_steps) {
+        return None;
+    }
     match problem.sum {
         ElementType::F32 if device.tile_products.bf16 => {
             (is_exact_in_bf16(left) && is_exact_in_bf16(right)).then_some([ElementType::BF16; 2])

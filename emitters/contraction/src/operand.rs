@@ -4,7 +4,9 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ElementType, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap, Reading, delinearize, maps_from};
 
-/// An operand of the dot.
+use crate::runs::Runs;
+
+/// An operand of the dot or convolution.
 #[derive(Debug)]
 pub struct Operand {
     /// Whose values are multiplied.
@@ -19,6 +21,8 @@ pub struct Operand {
     pub steps_are_adjacent: bool,
     /// The fusion's parameter that it is, whose neighbours in memory are lines.
     pub rows_of: Option<usize>,
+    /// How it is copied, if lines or steps do not follow each other in memory, or not all of them are there.
+    pub runs: Option<Runs>,
 }
 
 /// Which of an operand's dimensions stand for what, each list in the order in which positions are counted.

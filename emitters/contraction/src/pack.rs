@@ -4,6 +4,7 @@
 
 use fusebox_core::builder::{FunctionBuilder, Subgraph, Value};
 use fusebox_core::hlo::ElementType;
+use fusebox_core::indexing::IndexingMap;
 
 use crate::convert::convert;
 use crate::operand::Operand;
@@ -17,6 +18,8 @@ pub struct Source<'a> {
     pub lines: i64,
     /// What its elements become.
     pub factor: ElementType,
+    /// Steps are copied from multiples of this to multiples of this.
+    pub grain: i64,
 }
 
 /// Elements to be copied: so many lines from a line on, and so many steps from a step on.
@@ -32,7 +35,12 @@ pub struct Part {
 impl Source<'_> {
     /// The element at `(batch, line, step)`.
     pub fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
-        let index = b.apply_indexing(&self.operand.at, &point);
+        self.element_at(b, &self.operand.at, &point)
+    }
+
+    /// The element at what a map makes of a point.
+    pub fn element_at(&self, b: &mut FunctionBuilder, at: &IndexingMap, point: &[Value]) -> Value {
+        let index = b.apply_indexing(at, point);
         let value = b.call_subgraph(&self.function, &index, &[])[0];
         if self.operand.element.is_complex() { value } else { convert(b, self.operand.element, self.factor, value) }
     }
@@ -59,11 +67,25 @@ impl Source<'_> {
     /// Lines `[0, line, step]`, as their steps lie side by side.
     pub fn copy_lines(&self, b: &mut FunctionBuilder, part: &Part, tensor: Value) -> Value {
         let zero = b.index(0);
-        each(b, part.lines, tensor, |b, line, tensor| {
-            each(b, part.steps, tensor, |b, step, tensor| {
-                let element = self.element_of(b, part, line, step);
-                self.insert(b, element, tensor, &[zero, line, step])
-            })
+        each(b, part.lines, tensor, |b, line, tensor| self.copy_line(b, part, line, tensor, &[zero, line]))
+    }
+
+    /// Steps of one line of the part, to `tensor[place…, step]`.
+    pub fn copy_line(
+        &self,
+        b: &mut FunctionBuilder,
+        part: &Part,
+        line: Value,
+        tensor: Value,
+        place: &[Value],
+    ) -> Value {
+        if let Some(runs) = &self.operand.runs {
+            let line = b.addi(part.line, line);
+            return self.copy_runs_of_steps(b, runs, part, line, tensor, place);
+        }
+        each(b, part.steps, tensor, |b, step, tensor| {
+            let element = self.element_of(b, part, line, step);
+            self.insert(b, element, tensor, &[place, &[step]].concat())
         })
     }
 
@@ -92,6 +114,9 @@ impl Source<'_> {
     /// Panels `[panel, step, line]` of so many lines, of so many that the operand has: all lines of a step, then those of the
     /// next, so that memory is read in runs as long as the part has lines.
     pub fn copy_panels(&self, b: &mut FunctionBuilder, part: &Part, [width, all]: [i64; 2], tensor: Value) -> Value {
+        if let Some(runs) = &self.operand.runs {
+            return self.copy_runs_of_lines(b, runs, part, width, tensor);
+        }
         let is_even = all % width == 0;
         let width = b.index(width);
         let (full, over) = (b.floordivsi(part.lines, width), b.remsi(part.lines, width));

@@ -5,24 +5,24 @@ use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, DotDims, ElementType, InstrId, Instruction, Op, accumulation_type};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Reading, delinearize, maps_to};
 
-use crate::convert;
 use crate::operand::{Operand, Roles, distances, distances_in, rows_of};
+use crate::{convert, convolution};
 
 /// More points than any processor visits; below it, no count overflows.
-const MOST_POINTS: i64 = 1 << 48;
+pub const MOST_POINTS: i64 = 1 << 48;
 /// Products in all below which a loop over the elements of the result takes as long.
-const LEAST_PRODUCTS: i64 = 1 << 11;
+pub const LEAST_PRODUCTS: i64 = 1 << 11;
 /// Products of an element below which packing costs more than it saves.
-const LEAST_STEPS: i64 = 4;
+pub const LEAST_STEPS: i64 = 4;
 
 /// 256 times 255 times 255 is less than 2 to the 24.
 const EXACT_PRODUCTS: i64 = 256;
 
-/// A fusion around a dot: `[batch, rows, steps]` times `[batch, steps, columns]`, the dot's own operands or, where its
-/// result is written transposed, these the other way round.
+/// A fusion around a dot or a convolution: `[batch, rows, steps]` times `[batch, steps, columns]`, its own operands or, where
+/// its result is written transposed, these the other way round.
 #[derive(Debug)]
 pub struct Problem {
-    /// The dot.
+    /// The dot or convolution.
     pub dot: InstrId,
     /// The one whose lines are rows, and the one whose lines are columns.
     pub operands: [Operand; 2],
@@ -94,27 +94,22 @@ impl Analysis for Problem {
         let computation = fusion.computation();
         let dot = the_dot(computation)?;
         let instruction = computation.instruction(dot);
-        let Op::Dot(dims) = &instruction.op else { return Err(Decline::at(instruction, "it is no dot")) };
         check_prologue(computation, dot)?;
-        let [left, right] = sides(fusion, instruction, dims)?;
-        let outputs = outputs(fusion, dot)?;
-        let is_turned = is_turned(instruction, &left, &right, &outputs);
-        let (of_dot, [(left, [batch, rows, steps]), (right, [_, columns, _])]) =
-            (of_dot(instruction, &left, &right, is_turned), if is_turned { [right, left] } else { [left, right] });
-        let sizes = Sizes { batch, rows, columns, steps };
-        let result = element_type(computation, dot)?;
-        let sum = match accumulation_type(left.element, right.element, result) {
-            // Sums of narrow integers are those of wide ones, cut off.
-            narrow if narrow.is_integer() && narrow.bits() < 32 => ElementType::S32,
-            sum => sum,
+        let Form { sides: [left, right], result } = match &instruction.op {
+            Op::Dot(dims) => form(fusion, instruction, dims)?,
+            Op::Convolution(attributes) => convolution::form(fusion, dot, attributes)?,
+            _ => return Err(Decline::at(instruction, "it is no product")),
         };
-        let ways = [(left.element, sum), (right.element, sum), (sum, result)];
-        if let Some((from, to)) = ways.into_iter().find(|&(from, to)| !convert::is_possible(from, to)) {
-            return Err(Decline::at(instruction, format!("{from} as {to} is not converted while packing")));
+        if [left.1, right.1].iter().any(|[batch, lines, _]| batch.min(lines) < &1) {
+            return Err(Decline::at(instruction, "the product has no elements"));
         }
-        if sum == ElementType::Pred {
-            return Err(Decline::at(instruction, "products of pred are not multiplied as vectors"));
-        }
+        let outputs = outputs(fusion, dot)?;
+        let is_turned = is_turned(&result, &outputs);
+        let of_dot = if is_turned { turned(&result) } else { result };
+        let [(left, [batch, rows, steps]), (right, [_, columns, _])] =
+            if is_turned { [right, left] } else { [left, right] };
+        let sizes = Sizes { batch, rows, columns, steps };
+        let (sum, result, _) = sum_type(computation, dot)?;
         let roots = roots(outputs, &of_dot)?;
         let is_byte = |operand: &Operand| operand.element.is_integer() && operand.element.bits() <= 8;
         let factor = match is_byte(&left) && is_byte(&right) && sum == ElementType::S32 {
@@ -125,18 +120,47 @@ impl Analysis for Problem {
     }
 }
 
-/// The only dot.
-fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
-    let mut dots = computation.ids().filter(|&id| matches!(computation.instruction(id).op, Op::Dot(_)));
-    let first = dots.next().ok_or_else(|| Decline::new("there is no dot"))?;
-    match dots.next() {
+/// The type in which products are made and summed, the result's, and the operands'.
+///
+/// # Errors
+/// If an operand is not converted to it, or it is not multiplied as vectors.
+pub fn sum_type(
+    computation: &Computation,
+    dot: InstrId,
+) -> Result<(ElementType, ElementType, [ElementType; 2]), Decline> {
+    let instruction = computation.instruction(dot);
+    let result = element_type(computation, dot)?;
+    let left = element_type(computation, instruction.operands[0])?;
+    let right = element_type(computation, instruction.operands[1])?;
+    let sum = match accumulation_type(left, right, result) {
+        // Sums of narrow integers are those of wide ones, cut off.
+        narrow if narrow.is_integer() && narrow.bits() < 32 => ElementType::S32,
+        sum => sum,
+    };
+    let ways = [(left, sum), (right, sum), (sum, result)];
+    if let Some((from, to)) = ways.into_iter().find(|&(from, to)| !convert::is_possible(from, to)) {
+        return Err(Decline::at(instruction, format!("{from} as {to} is not converted while packing")));
+    }
+    let is_dot = matches!(instruction.op, Op::Dot(_));
+    if sum == ElementType::Pred || sum.is_complex() && !is_dot {
+        return Err(Decline::at(instruction, format!("products of {sum} are not multiplied as vectors")));
+    }
+    Ok((sum, result, [left, right]))
+}
+
+/// The only dot or convolution.
+pub fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
+    let is_product = |id: &InstrId| matches!(computation.instruction(*id).op, Op::Dot(_) | Op::Convolution(_));
+    let mut products = computation.ids().filter(is_product);
+    let first = products.next().ok_or_else(|| Decline::new("there is no dot and no convolution"))?;
+    match products.next() {
         None => Ok(first),
-        Some(other) => Err(Decline::at(computation.instruction(other), "there is more than one dot")),
+        Some(other) => Err(Decline::at(computation.instruction(other), "there is more than one dot or convolution")),
     }
 }
 
 /// Operands are computed for every tile that reads them, and the rest of the epilogue once for every element.
-fn check_prologue(computation: &Computation, dot: InstrId) -> Result<(), Decline> {
+pub fn check_prologue(computation: &Computation, dot: InstrId) -> Result<(), Decline> {
     let others = computation.ids().filter(|&id| id != dot);
     match others.map(|id| computation.instruction(id)).find(|instruction| is_heavy(&instruction.op)) {
         Some(other) => Err(Decline::at(other, "it would be computed again for every element that needs it")),
@@ -151,10 +175,17 @@ fn element_type(computation: &Computation, id: InstrId) -> Result<ElementType, D
 }
 
 /// An operand with its numbers of batches, lines and steps.
-type Side = (Operand, [i64; 3]);
+pub type Side = (Operand, [i64; 3]);
 
-/// Both operands.
-fn sides(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<[Side; 2], Decline> {
+/// A dot or convolution as a product.
+pub struct Form {
+    pub sides: [Side; 2],
+    /// `(batch, left line, right line)` to the index of the result.
+    pub result: IndexingMap,
+}
+
+/// A dot.
+fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<Form, Decline> {
     let computation = fusion.computation();
     let side = |number: usize, batch: &[i64], steps: &[i64]| {
         let instruction = dot.operands[number];
@@ -172,25 +203,28 @@ fn sides(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<[Side; 2]
             steps_are_adjacent: step == 1,
             rows_of: rows_of(fusion, instruction, &at),
             at,
+            runs: None,
         };
         Ok((operand, roles.sizes(&array.dims)))
     };
     let sides = [side(0, &dims.lhs_batch, &dims.lhs_contracting)?, side(1, &dims.rhs_batch, &dims.rhs_contracting)?];
-    match sides.iter().any(|(_, [batch, lines, _])| batch.min(lines) < &1) {
-        true => Err(Decline::at(dot, "the product has no elements")),
-        false => Ok(sides),
-    }
+    // Batches, the left operand's lines and the right one's stand in this order.
+    let [[batch, left, _], [_, right, _]] = [sides[0].1, sides[1].1];
+    let position = (Expr::dim(0) * left + Expr::dim(1)) * right + Expr::dim(2);
+    let of_dot = dot.shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
+    let result = IndexingMap::from_tensor_sizes(delinearize(&position, &of_dot), &[batch, left, right], &[]).simplify();
+    Ok(Form { sides, result })
 }
 
 /// A result of the fusion: its dimensions, and from the dot's index to its own.
-struct Output {
+pub struct Output {
     instruction: InstrId,
     dims: Vec<i64>,
     of_dot: IndexingMap,
 }
 
 /// The results, each of whose elements comes from one of the dot's, and the other way round.
-fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
+pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
     let computation = fusion.computation();
     let output = |&root: &InstrId| {
         let instruction = computation.instruction(root);
@@ -215,24 +249,18 @@ fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
     fusion.roots.iter().map(output).collect()
 }
 
-/// `(batch, row, column)` to the index of the dot. Its batches, the left operand's lines and the right one's stand in this
-/// order; rows are the left one's, or, where the product is turned, the right one's.
-fn of_dot(dot: &Instruction, left: &Side, right: &Side, is_turned: bool) -> IndexingMap {
-    let ([batch, left, _], [_, right, _]) = (left.1, right.1);
-    let dims = dot.shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
-    let (rows, columns, left_line, right_line) = match is_turned {
-        false => (left, right, Expr::dim(1), Expr::dim(2)),
-        true => (right, left, Expr::dim(2), Expr::dim(1)),
-    };
-    let position = (Expr::dim(0) * left + left_line) * right + right_line;
-    IndexingMap::from_tensor_sizes(delinearize(&position, &dims), &[batch, rows, columns], &[]).simplify()
+/// With the operands the other way round.
+fn turned(result: &IndexingMap) -> IndexingMap {
+    let point = [Expr::dim(0), Expr::dim(2), Expr::dim(1)];
+    let results = result.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
+    let [batch, left, right] = [0, 1, 2].map(|dim: usize| result.dims[dim].clone());
+    IndexingMap { dims: vec![batch, right, left], results, ..result.clone() }
 }
 
 /// Whether lines of the left operand lie side by side in the first result, and those of the right one do not: then the
 /// product is turned, so that columns are written along memory.
-fn is_turned(dot: &Instruction, left: &Side, right: &Side, outputs: &[Output]) -> bool {
-    let first =
-        outputs.first().and_then(|output| Some((of_dot(dot, left, right, false).then(&output.of_dot)?, output)));
+fn is_turned(result: &IndexingMap, outputs: &[Output]) -> bool {
+    let first = outputs.first().and_then(|output| Some((result.then(&output.of_dot)?, output)));
     first.is_some_and(|(at, output)| {
         let [row, column] = distances_in(&at, &Reading::whole(&output.dims), &output.dims);
         row == 1 && column > 1
@@ -240,7 +268,7 @@ fn is_turned(dot: &Instruction, left: &Side, right: &Side, outputs: &[Output]) -
 }
 
 /// The results by dimensions and places.
-fn roots(outputs: Vec<Output>, of_dot: &IndexingMap) -> Result<Vec<Roots>, Decline> {
+pub fn roots(outputs: Vec<Output>, of_dot: &IndexingMap) -> Result<Vec<Roots>, Decline> {
     let mut groups: Vec<(Vec<i64>, Roots)> = Vec::new();
     for (number, output) in outputs.into_iter().enumerate() {
         let at =

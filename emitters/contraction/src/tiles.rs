@@ -12,6 +12,7 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 
 use crate::micro::{Micro, MicroKernel, TILE_LINES};
 use crate::problem::{Problem, Roots, Sizes};
+use crate::runs::common_divisor;
 use crate::turn::Squares;
 
 const TILE_M: &str = "tile_m";
@@ -86,6 +87,8 @@ pub struct Tiles {
     pub left: LeftForm,
     /// Whether the right operand is turned while it is packed.
     turns: bool,
+    /// Whether that takes all packed steps at once, as its runs are not cut.
+    is_turned_whole: bool,
     /// Whether the right operand is multiplied from where it is.
     pub is_unpacked: bool,
     /// Whether the right operand's columns of the tile are packed for all steps at once, before any row.
@@ -118,11 +121,14 @@ impl Tiles {
         };
         let chunks = ceil_div(steps, line);
         let wanted_k = knobs.knob(TILE_K, 1..=tiles.whole_steps(tiles.most_together(problem)))?;
-        tiles.tile_k = tiles.whole_steps(wanted_k.unwrap_or(ceil_div(steps, chunks)));
+        let mut runs = problem.operands.iter().filter_map(|operand| operand.runs.as_ref()).filter(|it| it.are_steps);
+        let even = runs.next().map_or(ceil_div(steps, chunks), |runs| runs.even_steps(steps, line));
+        tiles.tile_k = tiles.whole_steps(wanted_k.unwrap_or(even.clamp(1, tiles.most_together(problem))));
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.stays = tiles.stays_packed(limit);
         let is_once = micro.kernel == MicroKernel::Vectors && micro.planes == 1 && columns <= width;
-        if tiles.stays && tiles.left == LeftForm::Lines && is_once {
+        let is_scattered = problem.operands[0].runs.is_some();
+        if tiles.stays && tiles.left == LeftForm::Lines && is_once && !is_scattered {
             tiles.left = LeftForm::InPlace;
             tiles.tile_k = wanted_k.unwrap_or(problem.most_together());
         }
@@ -216,6 +222,7 @@ impl Tiles {
             bytes,
             left: form,
             turns,
+            is_turned_whole: right.runs.is_some(),
             is_unpacked,
             stays: false,
         }
@@ -240,6 +247,7 @@ impl Tiles {
             bytes: problem.sum.byte_size() as i64,
             left: if problem.operands[0].runs_along_steps { LeftForm::Lines } else { LeftForm::Groups },
             turns: problem.operands[1].runs_along_steps,
+            is_turned_whole: problem.operands[1].runs.is_some(),
             is_unpacked: false,
             stays: false,
         }
@@ -332,6 +340,11 @@ impl Tiles {
         self.lanes * self.vectors
     }
 
+    /// Steps of an operand are packed from multiples of this to multiples of this.
+    pub fn grain(&self, is_right: bool) -> i64 {
+        if is_right && self.stays { self.sizes.steps } else { common_divisor(self.sizes.steps, self.tile_k) }
+    }
+
     /// Steps of a tile are taken in so many parts.
     pub fn chunks(&self) -> i64 {
         ceil_div(self.sizes.steps, self.tile_k)
@@ -394,7 +407,8 @@ impl Tiles {
 
     /// Steps of columns that are turned at once.
     pub fn turned_steps(&self) -> i64 {
-        self.in_registers(self.packed_steps().min(LINE_BYTES / self.micro.bytes()))
+        let most = if self.is_turned_whole { self.packed_steps() } else { LINE_BYTES / self.micro.bytes() };
+        self.in_registers(self.packed_steps().min(most))
     }
 
     /// Dimensions of the left operand's rows before they are turned: `[panel, group of steps, row]`.
@@ -457,7 +471,7 @@ impl Tiles {
         Plan {
             shared_bytes: self.shared_bytes() as u32,
             visits: self.visits(problem),
-            work: self.work(),
+            work: self.work(problem),
             configuration: self.configuration(),
             alternatives: self.alternatives(problem, device),
             notes: vec![format!(
@@ -479,13 +493,14 @@ impl Tiles {
         let sides = [[1, 0], [0, 1]].into_iter().zip(&problem.operands).map(|([down, across], operand)| {
             // What runs along memory is the innermost loop.
             let (line, step) = if operand.runs_along_steps { (1, 2) } else { (2, 1) };
-            let mut map = self.over_tiles(|[batch, row, column]| {
-                let first = row * down + column * across;
-                let point = [batch, first + Expr::range(line), Expr::range(step)];
-                operand.at.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect()
-            });
+            let [batch, row, column] = self.place_of(Self::tile_of_block(self.share));
+            let point = [batch, row * down + column * across + Expr::range(line), Expr::range(step)];
+            let of_point = |expr: &Expr| expr.substitute(&point, &[], &[]);
+            let mut map = self.over_tiles(|_| operand.at.results.iter().map(of_point).collect());
             let Sizes { rows, columns, .. } = self.sizes;
             let lines = if down == 1 { self.tile_m.min(rows) } else { self.tile_n.min(columns) };
+            let constraints = operand.at.constraints.iter();
+            map.constraints.extend(constraints.map(|it| Constraint::new(of_point(&it.expr), it.bounds)));
             map.ranges.push(Variable::named("line", lines));
             map.ranges.insert(step as usize, steps.clone());
             Visit { map, values: vec![operand.instruction], given: Vec::new() }
@@ -498,16 +513,26 @@ impl Tiles {
     }
 
     /// Products, as many in a vector as the type of the sums allows and two vectors at a time; packing.
-    fn work(&self) -> Work {
+    fn work(&self, problem: &Problem) -> Work {
+        let Sizes { batch, rows, columns, steps } = self.sizes;
+        // Register tiles that stick out are multiplied too.
+        let multiplied = (batch * steps) as f64
+            * (ceil_div(rows, self.height) * self.height) as f64
+            * (ceil_div(columns, self.width()) * self.width()) as f64;
         let packed = self.tiles() as f64 * (self.tile_m + self.tile_n) as f64 * self.sizes.steps as f64;
         let unpacked = self.left == LeftForm::InPlace || self.is_unpacked;
         let at_once = match self.micro.kernel {
             MicroKernel::Vectors => self.lanes * PRODUCTS_PER_LANE,
             MicroKernel::Tiles => self.micro.tile_steps() * PRODUCTS_PER_TILE_STEP,
         };
+        let sides = problem.operands.iter().zip([(self.tile_m, self.height), (self.tile_n, self.width())]);
+        let runs = sides.filter_map(|(operand, (lines, together))| {
+            let copied = self.tiles() as f64 * lines as f64 * steps as f64;
+            operand.runs.as_ref().map(|runs| runs.overhead(copied, together))
+        });
         Work {
             // A product of complex numbers is four.
-            additions: (self.products() * self.micro.planes.pow(2)) as f64 / at_once as f64,
+            additions: multiplied * self.micro.planes.pow(2) as f64 / at_once as f64 + runs.sum::<f64>(),
             tile_bytes: if unpacked { 0.0 } else { packed * self.planes(self.micro.bytes()) as f64 },
             ..Work::default()
         }

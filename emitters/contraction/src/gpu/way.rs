@@ -95,6 +95,9 @@ pub fn check(problem: &Problem) -> Result<(), Decline> {
         _ if steps < LEAST_STEPS => {
             Err(Decline::new(format!("an element is a sum of {steps} products: tiles pay from {LEAST_STEPS} on")))
         }
+        _ if problem.operands.iter().any(|operand| operand.runs.is_some()) => {
+            Err(Decline::new("elements under a convolution's window are left to a loop"))
+        }
         _ if problem.sum.is_complex() => Err(Decline::new("products of complex numbers are left to a loop")),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! What the emitter asks for around a dot.
+//! What the emitters ask for around a dot or a convolution.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
@@ -6,11 +6,14 @@ use fusebox_core::emitter::{Bid, Candidate, Fusion};
 use fusebox_core::hlo::Op;
 use fusebox_emitter_contraction::emitters;
 
-/// Names of the instructions that it would take around the first dot of a region.
+/// Names of the instructions that it would take around the first dot or convolution of a region.
 fn taken(region: &str) -> Vec<String> {
     let region: Fusion = plans::fusion(region);
     let computation = region.computation();
-    let anchor = computation.ids().find(|&id| matches!(computation.instruction(id).op, Op::Dot(_))).unwrap();
+    let anchor = computation
+        .ids()
+        .find(|&id| matches!(computation.instruction(id).op, Op::Dot(_) | Op::Convolution(_)))
+        .unwrap();
     let names = |ids: Vec<_>| ids.into_iter().map(|id| region.computation().instruction(id).name.clone()).collect();
     let candidate = Candidate { region: region.clone(), anchor };
     match emitters()[0].bid(&candidate, &DeviceDescription::cpu(2)) {
@@ -66,4 +69,25 @@ fn operands_that_others_read_stay_theirs() {
 ";
     // The sum waits for the other product, which is made first.
     assert_eq!(taken(region), ["d", "s", "m"]);
+}
+
+#[test]
+fn what_stands_around_a_convolution() {
+    let region = "region {
+  x = bf16[2,9,9,20] parameter(0)
+  w = f32[3,3,20,40] parameter(1)
+  bias = f32[40] parameter(2)
+  residual = f32[2,9,9,40] parameter(3)
+  xf = f32[2,9,9,20] convert(x)
+  c = f32[2,9,9,40] convolution(xf, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  b = f32[2,9,9,40] broadcast(bias), dimensions={3}
+  a = f32[2,9,9,40] add(c, b)
+  zero = f32[] constant(0)
+  z = f32[2,9,9,40] broadcast(zero), dimensions={}
+  m = f32[2,9,9,40] maximum(a, z)
+  r = f32[2,9,9,40] add(m, residual)
+  ROOT h = bf16[2,9,9,40] convert(r)
+}
+";
+    assert_eq!(taken(region), ["xf", "c", "b", "a", "zero", "z", "m", "r", "h"]);
 }

@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bids;
+mod convolutions;
 mod fusions;
 mod gpu;
 mod library;
+mod of_convolutions;
 mod of_plans;
 mod products;
 mod random;

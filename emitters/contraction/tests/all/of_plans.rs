@@ -83,7 +83,10 @@ fn reasons_are_given() {
         Verdict::Decline(decline) => decline.reason,
         accepted => panic!("{accepted:?}"),
     };
-    assert_eq!(declined("f { x = f32[8] parameter(0)\nROOT n = f32[8] negate(x) }"), "there is no dot");
+    assert_eq!(
+        declined("f { x = f32[8] parameter(0)\nROOT n = f32[8] negate(x) }"),
+        "there is no dot and no convolution"
+    );
     assert_eq!(
         declined(&plain("f32", [4, 8, 4])),
         "128 products are too few to be packed: a loop computes fewer than 2048 as fast"
@@ -92,7 +95,7 @@ fn reasons_are_given() {
     let other = "f { x = f32[40,40] parameter(0)
   s = f32[40,40] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   ROOT d = f32[40,40] dot(s, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
-    assert_eq!(declined(other), "there is more than one dot");
+    assert_eq!(declined(other), "there is more than one dot or convolution");
     let simt = emitter().consider(&fusion([40, 40, 40]), &DeviceDescription::simt());
     assert!(matches!(simt, Verdict::Decline(decline) if decline.reason == "it is for blocks of one thread"));
 }

@@ -6,7 +6,7 @@ use fusebox_conformance::fusions::Chance;
 
 use crate::exact;
 
-fn list(items: &[i64]) -> String {
+pub fn list(items: &[i64]) -> String {
     items.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }
 
@@ -46,7 +46,7 @@ fn side(chance: &mut Chance, batch: &[i64], lines: &[i64], steps: &[i64]) -> Sid
 }
 
 /// Operations from `value` on, one after another; the last of them.
-fn followed(chance: &mut Chance, text: &mut String, value: &str, shape: &str, is_left: bool) -> String {
+pub fn followed(chance: &mut Chance, text: &mut String, value: &str, shape: &str, is_left: bool) -> String {
     let mut last = value.to_owned();
     for number in 0..chance.pick(&[0, 0, 1, 2]) {
         let name = format!("{value}_{number}");

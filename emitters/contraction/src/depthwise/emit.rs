@@ -1,0 +1,284 @@
+//! The loops of a block.
+//!
+//! ```text
+//! for task of the block
+//!   for rows of the input, as many as there is room for
+//!     copy them, with zeros where the window leaves the input; and the kernel, unless it is there from the task before
+//!     for positions and features, as many as registers hold
+//!       for row, for place of the window: sums += input * kernel
+//!   write what the host makes of the sums
+//! ```
+//!
+//! Registers that stick out are added to with whatever stands there, and not written.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::emitter::{EmitError, Fusion, Kernel};
+
+use super::Problem;
+use super::rows::Rows;
+use crate::convert::convert;
+use crate::emit::filled;
+use crate::multiply::add_product;
+use crate::pack::{Part, Source};
+
+/// Everything declared.
+struct Block<'a> {
+    problem: &'a Problem,
+    rows: &'a Rows,
+    input: Source<'a>,
+    kernel: Source<'a>,
+    /// One for each group of roots.
+    epilogues: Vec<Subgraph>,
+}
+
+/// Tensors that change: rows of the input, the kernel, sums, and the outputs.
+#[derive(Clone)]
+struct State {
+    input: Value,
+    kernel: Value,
+    sums: Value,
+    outputs: Vec<Value>,
+}
+
+impl State {
+    fn list(&self) -> Vec<Value> {
+        [&[self.input, self.kernel, self.sums], self.outputs.as_slice()].concat()
+    }
+
+    fn of(list: &[Value]) -> State {
+        State { input: list[0], kernel: list[1], sums: list[2], outputs: list[3..].to_vec() }
+    }
+}
+
+/// Rows of the input that are there: the first, and how many.
+#[derive(Clone, Copy)]
+struct Taken {
+    first: Value,
+    count: Value,
+}
+
+/// The kernel.
+pub fn emit(fusion: &Fusion, problem: &Problem, rows: &Rows) -> Result<Kernel, EmitError> {
+    let mut builder = KernelBuilder::new(fusion);
+    let input = rows.input(problem);
+    let [values, weights] = problem.operands.map(|operand| builder.values(&[operand]));
+    let factor = problem.sum;
+    let block = Block {
+        input: Source { operand: &input, function: values, lines: rows.count(), factor, grain: rows.row_size() },
+        kernel: Source { operand: &problem.kernel, function: weights, lines: problem.features(), factor, grain: 1 },
+        epilogues: problem
+            .roots
+            .iter()
+            .map(|roots| builder.epilogue(&roots.instructions, &[problem.convolution]))
+            .collect(),
+        problem,
+        rows,
+    };
+    let (number, outputs) = (builder.block(), builder.outputs().to_vec());
+    let b: &mut FunctionBuilder = &mut builder;
+    let mut state = block.start(b, outputs);
+    if block.has_whole_kernel() {
+        let zero = b.index(0);
+        let all = block.all_rows(b);
+        state.kernel = block.copy_kernel(b, zero, all, state.kernel);
+    }
+    let (share, count, one) = (b.index(rows.share), b.index(rows.count()), b.index(1));
+    let first = b.muli(number, share);
+    let end = b.addi(first, share);
+    let end = b.minsi(end, count);
+    let written =
+        b.scf_for(first, end, one, &state.list(), |b, task, state| block.task(b, task, State::of(state)).list());
+    builder.finish(&State::of(&written).outputs)
+}
+
+impl Block<'_> {
+    /// Room for everything. What is never copied is zero, with which processors multiply as fast as with any number.
+    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
+        let sum = Scalar::of_element(self.problem.sum);
+        let zero = b.zero(&Type::from(sum));
+        let input = b.allocate_shared(&self.rows.input_dims(self.problem), sum);
+        let kernel = b.allocate_shared(&self.rows.kernel_dims(self.problem), sum);
+        let sums = b.allocate_shared(&self.rows.sum_dims(self.problem), sum);
+        let (input, kernel) = (filled(b, input, zero), filled(b, kernel, zero));
+        State { input, kernel, sums, outputs }
+    }
+
+    /// Whether all tasks need the same elements of the kernel, and all of them at once.
+    fn has_whole_kernel(&self) -> bool {
+        self.rows.rows == self.problem.rows() && self.rows.features == self.problem.features()
+    }
+
+    fn all_rows(&self, b: &mut FunctionBuilder) -> Taken {
+        Taken { first: b.index(0), count: b.index(self.problem.rows()) }
+    }
+
+    /// The kernel's elements for a task's features and some rows.
+    fn copy_kernel(&self, b: &mut FunctionBuilder, feature: Value, rows: Taken, tensor: Value) -> Value {
+        let (window, features) = (b.index(self.problem.window()), b.index(self.rows.features));
+        let part = Part {
+            batch: b.index(0),
+            line: feature,
+            lines: features,
+            step: b.muli(rows.first, window),
+            steps: b.muli(rows.count, window),
+        };
+        let [_, _, width] = self.rows.kernel_dims(self.problem);
+        self.kernel.copy_panels(b, &part, [width, self.rows.features], tensor)
+    }
+
+    fn task(&self, b: &mut FunctionBuilder, task: Value, state: State) -> State {
+        let zero = b.index(0);
+        let place = b.apply_indexing(&self.rows.place(), &[task, zero, zero]);
+        let (first, feature) = (place[place.len() - 2], place[place.len() - 1]);
+        let all = b.index(self.problem.positions());
+        let left = b.subi(all, first);
+        let most = b.index(self.rows.positions);
+        let positions = b.minsi(left, most);
+        let (rows, step) = (b.index(self.problem.rows()), b.index(self.rows.rows));
+        let state = b.scf_for(zero, rows, step, &state.list(), |b, first, state| {
+            let mut state = State::of(state);
+            let left = b.subi(rows, first);
+            let some = Taken { first, count: b.minsi(left, step) };
+            state.input = self.copy_rows(b, task, some, state.input);
+            if !self.has_whole_kernel() {
+                state.kernel = self.copy_kernel(b, feature, some, state.kernel);
+            }
+            state.sums = self.add(b, positions, some, &state);
+            state.list()
+        });
+        let state = State::of(&state);
+        let outputs = self.results(b, task, positions, &state);
+        State { outputs, ..state }
+    }
+
+    fn copy_rows(&self, b: &mut FunctionBuilder, task: Value, rows: Taken, tensor: Value) -> Value {
+        let (size, zero) = (b.index(self.rows.row_size()), b.index(0));
+        let (step, steps) = (b.muli(rows.first, size), b.muli(rows.count, size));
+        let part = Part { batch: zero, line: task, lines: size, step, steps };
+        self.input.copy_line(b, &part, zero, tensor, &[])
+    }
+
+    /// Adds the products of some rows to all sums of the task.
+    fn add(&self, b: &mut FunctionBuilder, positions: Value, rows: Taken, state: &State) -> Value {
+        let (zero, height) = (b.index(0), b.index(self.rows.height));
+        if self.problem.along_features {
+            let (features, lanes) = (b.index(self.rows.features), b.index(self.rows.lanes));
+            let sums = b.scf_for(zero, positions, height, &[state.sums], |b, position, sums| {
+                b.scf_for(zero, features, lanes, sums, |b, feature, sums| {
+                    let places: Vec<[Value; 2]> = (0..self.rows.height)
+                        .map(|row| {
+                            let row = b.index(row);
+                            [b.addi(position, row), feature]
+                        })
+                        .collect();
+                    vec![self.add_to(b, &places, rows, state, sums[0])]
+                })
+            });
+            return sums[0];
+        }
+        let width = b.index(self.rows.width());
+        b.scf_for(zero, positions, width, &[state.sums], |b, position, sums| {
+            let places: Vec<[Value; 2]> = (0..self.rows.height)
+                .map(|register| {
+                    let lane = b.index(register * self.rows.lanes);
+                    [zero, b.addi(position, lane)]
+                })
+                .collect();
+            vec![self.add_to(b, &places, rows, state, sums[0])]
+        })[0]
+    }
+
+    /// Adds the products of some rows to registers of sums.
+    fn add_to(&self, b: &mut FunctionBuilder, places: &[[Value; 2]], rows: Taken, state: &State, sums: Value) -> Value {
+        let lanes = self.rows.lanes;
+        let (zero, one, window) = (b.index(0), b.index(1), b.index(self.problem.window()));
+        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum));
+        let nothing = b.zero(&ty);
+        let before = match self.rows.rows == self.problem.rows() {
+            true => vec![nothing; places.len()],
+            false => {
+                let is_first = b.cmpi(IntPredicate::Eq, rows.first, zero);
+                b.scf_if(
+                    is_first,
+                    &vec![ty; places.len()],
+                    |_| vec![nothing; places.len()],
+                    |b| places.iter().map(|place| b.vector_read(sums, place, lanes)).collect(),
+                )
+            }
+        };
+        let after = b.scf_for(zero, rows.count, one, &before, |b, row, sums| {
+            b.scf_for(zero, window, one, sums, |b, place, sums| {
+                let step = b.muli(row, window);
+                let step = b.addi(step, place);
+                let weight = match self.problem.along_features {
+                    true => b.vector_read(state.kernel, &[zero, step, places[0][1]], lanes),
+                    false => {
+                        let weight = b.extract(state.kernel, &[zero, step, zero]);
+                        b.vector_broadcast(weight, lanes)
+                    }
+                };
+                let added = places.iter().zip(sums).map(|(at, &sum)| {
+                    let values = self.neighbours(b, [row, place], at, state.input);
+                    add_product(b, values, weight, sum)
+                });
+                added.collect()
+            })
+        });
+        places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
+    }
+
+    /// A register of the input: the elements of a row under a place of the window, for sums at a place.
+    fn neighbours(&self, b: &mut FunctionBuilder, [row, place]: [Value; 2], sums: &[Value; 2], input: Value) -> Value {
+        let axis = &self.problem.geometry.places[self.problem.axis];
+        let (stride, dilation) = (b.index(axis.stride), b.index(axis.window_dilation));
+        let (places, features) = (b.index(self.rows.places), b.index(self.rows.features));
+        let (position, feature) = if self.problem.along_features { (sums[0], sums[1]) } else { (sums[1], b.index(0)) };
+        let from = b.muli(row, places);
+        let (position, place) = (b.muli(position, stride), b.muli(place, dilation));
+        let from = b.addi(from, position);
+        let from = b.addi(from, place);
+        let from = b.muli(from, features);
+        let from = b.addi(from, feature);
+        if self.problem.along_features || axis.stride == 1 {
+            return b.vector_read(input, &[from], self.rows.lanes);
+        }
+        let elements: Vec<Value> = (0..self.rows.lanes)
+            .map(|lane| {
+                let lane = b.index(lane * axis.stride);
+                let at = b.addi(from, lane);
+                b.extract(input, &[at])
+            })
+            .collect();
+        b.vector_from_elements(&elements)
+    }
+
+    /// Writes the results of a task.
+    fn results(&self, b: &mut FunctionBuilder, task: Value, positions: Value, state: &State) -> Vec<Value> {
+        let (zero, one, features) = (b.index(0), b.index(1), b.index(self.rows.features));
+        let place = self.rows.place();
+        let along_features = self.problem.along_features;
+        let (outer, inner) = if along_features { (positions, features) } else { (features, positions) };
+        b.scf_for(zero, outer, one, &state.outputs, |b, outer, outputs| {
+            b.scf_for(zero, inner, one, outputs, |b, inner, outputs| {
+                let sum = b.extract(state.sums, &[outer, inner]);
+                let (position, feature) = if along_features { (outer, inner) } else { (inner, outer) };
+                let point = b.apply_indexing(&place, &[task, position, feature]);
+                self.written(b, &point, sum, outputs)
+            })
+        })
+    }
+
+    /// Writes what becomes of one sum.
+    fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
+        let value = convert(b, self.problem.sum, self.problem.result, sum);
+        let mut outputs = outputs.to_vec();
+        for (roots, epilogue) in self.problem.roots.iter().zip(&self.epilogues) {
+            let index = b.apply_indexing(&roots.at, point);
+            let results = b.call_subgraph(epilogue, &index, &[value]);
+            for (&output, result) in roots.outputs.iter().zip(results) {
+                outputs[output] = b.insert(result, outputs[output], &index);
+            }
+        }
+        outputs
+    }
+}

@@ -1,0 +1,300 @@
+//! Sizes and blocks, and the rows of the input that a task needs.
+//!
+//! ```text
+//! block    `share` tasks, one after another
+//! task     a stretch of `positions` of one row of the result, for `features` output features
+//! sums     `height` positions by a register of features, or `height` registers of positions of one feature
+//! ```
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Decline, LaunchDimensions, OutputPlan, Plan, Visit, Work};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
+
+use super::Problem;
+use crate::convolution::{FEATURE, GROUP, place};
+use crate::operand::Operand;
+use crate::problem::Roots;
+use crate::strip::{Row, Strip};
+
+/// Bytes of the input's rows, which are read once for each place of the window: they stay in a near cache.
+const ROW_BYTES: i64 = 16 << 10;
+/// Bytes of neighbouring features that are computed together.
+const FEATURE_BYTES: i64 = 4 << 10;
+/// Registers of sums: enough to hide the latency of an addition, few enough to leave some for what is added.
+const LEAST_HEIGHT: i64 = 6;
+const MOST_HEIGHT: i64 = 12;
+/// Tasks are spread over so many blocks for each core.
+const BLOCKS_PER_CORE: i64 = 8;
+/// Products from which every core is worth waking.
+const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 18;
+
+/// Everything that is chosen.
+#[derive(Debug)]
+pub struct Rows {
+    /// Elements of a register.
+    pub lanes: i64,
+    /// Registers of sums.
+    pub height: i64,
+    /// Positions and features of a task.
+    pub positions: i64,
+    pub features: i64,
+    /// Rows of the input that are read before any is added up.
+    pub rows: i64,
+    /// Places of a row of the input, as far as a task needs it.
+    pub places: i64,
+    /// Sizes of the coordinates of a task: of the row, then the stretch of positions and the part of the features.
+    pub tasks: Vec<i64>,
+    /// Tasks of a block.
+    pub share: i64,
+    /// Bytes of a sum.
+    bytes: i64,
+}
+
+impl Rows {
+    /// # Errors
+    /// If a row does not fit.
+    pub fn new(problem: &Problem, device: &DeviceDescription) -> Result<Rows, Decline> {
+        let bytes = problem.sum.byte_size() as i64;
+        let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
+        let all = problem.features();
+        let features = match problem.along_features {
+            false => 1,
+            true => (1..=all.min(FEATURE_BYTES / bytes)).rev().find(|part| all % part == 0).unwrap_or(1),
+        };
+        let axis = &problem.geometry.places[problem.axis];
+        let window = (problem.window() - 1) * axis.window_dilation + 1;
+        let most = (ROW_BYTES / bytes / features - window) / axis.stride.max(1);
+        let stretches = ceil_div(problem.positions(), most.max(lanes.max(MOST_HEIGHT)));
+        let positions = ceil_div(problem.positions(), stretches);
+        let places = (positions - 1) * axis.stride + window;
+        let fit = (ROW_BYTES / bytes / places / features).clamp(1, problem.rows().max(1));
+        let height = match problem.along_features {
+            true => height(positions),
+            false => ceil_div(positions, lanes).min(MOST_HEIGHT),
+        };
+        let rows = ceil_div(problem.rows(), ceil_div(problem.rows(), fit));
+        let mut tasks = problem.geometry.sizes_of(&problem.of_row);
+        tasks.extend([stretches, all / features]);
+        let count: i64 = tasks.iter().product();
+        let blocks = if problem.products() < PRODUCTS_FOR_ALL_CORES {
+            1
+        } else {
+            count.min(i64::from(device.core_count) * BLOCKS_PER_CORE)
+        };
+        let rows = Rows {
+            lanes,
+            height,
+            positions,
+            features,
+            rows,
+            places,
+            share: ceil_div(count, blocks.max(1)),
+            tasks,
+            bytes,
+        };
+        match rows.bytes_of(problem) {
+            needed if needed > i64::from(device.shared_bytes_per_block) => Err(Decline::new(format!(
+                "rows of {features} features and {places} places take {needed} bytes, a block has {}",
+                device.shared_bytes_per_block
+            ))),
+            _ => Ok(rows),
+        }
+    }
+
+    /// The input, `(0, task, [row, place, feature])` as batch, line and step.
+    pub fn input(&self, problem: &Problem) -> Operand {
+        let (geometry, distance) = (&problem.geometry, &problem.distance);
+        let axis = &geometry.places[problem.axis];
+        let mut strip = Strip::new(geometry, problem.axis, 1);
+        problem.of_row.iter().for_each(|&coordinate| strip.set(coordinate));
+        let [stretches, parts] = [self.tasks[problem.of_row.len()], self.tasks[problem.of_row.len() + 1]];
+        let (stretch, part) = (strip.variable(stretches), strip.variable(parts));
+        strip.begin_steps();
+        problem.outer_steps.iter().for_each(|&coordinate| strip.set(coordinate));
+        // Places and features lie side by side where features do and every feature has a channel of its own.
+        let apart = distance[place(problem.axis)] / axis.window_dilation as f64;
+        let is_one = self.features == 1
+            || geometry.sizes[FEATURE] == 1
+                && distance[GROUP] > 0.0
+                && apart == distance[GROUP] * self.features as f64
+                && axis.base_dilation == 1;
+        let (at, feature) = match is_one {
+            true => {
+                let run = strip.variable(self.row_size());
+                (run.clone().floor_div(self.features), run.modulo(self.features))
+            }
+            false => (strip.variable(self.places), strip.variable(self.features)),
+        };
+        problem.with_feature(&mut strip.point, &(part * self.features + feature));
+        let row = Row {
+            first: stretch * self.positions,
+            place: at,
+            inner: is_one.then_some(self.features),
+            may_stick_out: stretches * self.positions > problem.positions(),
+        };
+        strip.finish(&row, problem.operands[0], problem.elements[0])
+    }
+
+    /// All tasks.
+    pub fn count(&self) -> i64 {
+        self.tasks.iter().product()
+    }
+
+    fn blocks(&self) -> i64 {
+        ceil_div(self.count(), self.share)
+    }
+
+    /// Elements of a row of the input.
+    pub fn row_size(&self) -> i64 {
+        self.places * self.features
+    }
+
+    /// Steps of the kernel that belong to the rows that are there at a time.
+    pub fn kernel_steps(&self, problem: &Problem) -> i64 {
+        self.rows * problem.window()
+    }
+
+    /// Whole registers.
+    pub fn in_registers(&self, count: i64) -> i64 {
+        ceil_div(count, self.lanes) * self.lanes
+    }
+
+    /// Dimensions of the input's rows: with room for registers that stick out.
+    pub fn input_dims(&self, problem: &Problem) -> [i64; 1] {
+        let stride = problem.geometry.places[problem.axis].stride;
+        let beyond = if problem.along_features { self.height * stride * self.features } else { self.width() * stride };
+        [self.rows * self.row_size() + beyond + self.lanes]
+    }
+
+    /// Positions of a register tile along positions.
+    pub fn width(&self) -> i64 {
+        self.height * self.lanes
+    }
+
+    /// Dimensions of the kernel, `[0, step, feature]`.
+    pub fn kernel_dims(&self, problem: &Problem) -> [i64; 3] {
+        let features = if problem.along_features { self.in_registers(self.features) } else { 1 };
+        [1, self.kernel_steps(problem), features]
+    }
+
+    /// Dimensions of the sums, `[position, feature]`, or `[0, position]`.
+    pub fn sum_dims(&self, problem: &Problem) -> [i64; 2] {
+        match problem.along_features {
+            true => [ceil_div(self.positions, self.height) * self.height, self.in_registers(self.features)],
+            false => [1, ceil_div(self.positions, self.width()) * self.width()],
+        }
+    }
+
+    fn bytes_of(&self, problem: &Problem) -> i64 {
+        let count = |dims: &[i64]| dims.iter().product::<i64>();
+        let all = count(&self.input_dims(problem)) + count(&self.kernel_dims(problem)) + count(&self.sum_dims(problem));
+        all * self.bytes
+    }
+
+    /// The plan.
+    pub fn plan(&self, problem: &Problem) -> Plan {
+        let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+        for roots in &problem.roots {
+            let written = self.written(problem, roots);
+            outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(written.clone()))));
+        }
+        outputs.sort_by_key(|(output, _)| *output);
+        let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
+        let kind = if problem.along_features { "features" } else { "positions" };
+        Plan {
+            shared_bytes: self.bytes_of(problem) as u32,
+            visits: self.visits(problem),
+            work: self.work(problem),
+            notes: vec![format!("rows of {} positions and {} features, along {kind}", self.positions, self.features)],
+            ..Plan::new(launch, outputs.into_iter().map(|(_, output)| output).collect())
+        }
+    }
+
+    /// Products, each of a register that is read; the rows that are copied.
+    fn work(&self, problem: &Problem) -> Work {
+        let [down, across] = self.sum_dims(problem).map(|size| size as f64);
+        let steps = (problem.rows() * problem.window()) as f64;
+        let stride = problem.geometry.places[problem.axis].stride;
+        // Neighbours that are not side by side are read one by one.
+        let reads = if problem.along_features || stride == 1 { 1.0 } else { self.lanes as f64 };
+        let copied = (self.count() * problem.rows() * self.row_size()) as f64;
+        let begun = self.input(problem).runs.map_or(0.0, |runs| runs.overhead(copied, 1));
+        Work {
+            additions: begun + self.count() as f64 * down * across * steps * reads / self.lanes as f64,
+            tile_bytes: copied * self.bytes as f64,
+            ..Work::default()
+        }
+    }
+
+    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+        let at = self.input(problem).at;
+        let point = [Expr::constant(0), self.task_of_block(), Expr::range(1) * self.row_size() + Expr::range(2)];
+        let of_point = |expr: &Expr| expr.substitute(&point, &[], &[]);
+        let mut input = self.over_tasks(at.results.iter().map(of_point).collect());
+        let constraints = at.constraints.iter();
+        input.constraints.extend(constraints.map(|it| Constraint::new(of_point(&it.expr), it.bounds)));
+        input.ranges.push(Variable::named("row", problem.rows()));
+        input.ranges.push(Variable::named("place", self.row_size()));
+        let mut visits = vec![Visit { map: input, values: vec![problem.operands[0]], given: Vec::new() }];
+        for roots in &problem.roots {
+            let (map, values) = (self.written(problem, roots), roots.instructions.clone());
+            visits.push(Visit { map, values, given: vec![problem.convolution] });
+        }
+        visits
+    }
+
+    fn task_of_block(&self) -> Expr {
+        Expr::dim(1) * self.share + Expr::range(0)
+    }
+
+    /// `(th, bl)[task] -> …`
+    fn over_tasks(&self, results: Vec<Expr>) -> IndexingMap {
+        let mut map = IndexingMap {
+            dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
+            ranges: vec![Variable::named("task", self.share)],
+            results,
+            ..IndexingMap::default()
+        };
+        if self.blocks() * self.share > self.count() {
+            map.constraints.push(Constraint::new(self.task_of_block(), Interval::from_size(self.count())));
+        }
+        map
+    }
+
+    /// `(task, position, feature)` of a task, to the coordinates of the row, the position in it, and the output feature.
+    pub fn place(&self) -> IndexingMap {
+        let results = self.place_of(Expr::dim(0), Expr::dim(1), Expr::dim(2));
+        IndexingMap::from_tensor_sizes(results, &[self.count(), self.positions, self.features], &[]).simplify()
+    }
+
+    fn place_of(&self, task: Expr, position: Expr, feature: Expr) -> Vec<Expr> {
+        let mut parts = delinearize(&task, &self.tasks);
+        let part = parts.pop().unwrap_or_else(|| Expr::constant(0));
+        let stretch = parts.pop().unwrap_or_else(|| Expr::constant(0));
+        parts.extend([stretch * self.positions + position, part * self.features + feature]);
+        parts
+    }
+
+    /// `(th, bl)[task, position, feature] -> index of the results`
+    fn written(&self, problem: &Problem, roots: &Roots) -> IndexingMap {
+        let (position, feature) = if problem.along_features { (1, 2) } else { (2, 1) };
+        let place = self.place_of(self.task_of_block(), Expr::range(position), Expr::range(feature));
+        let results = roots.at.results.iter().map(|expr| expr.substitute(&place, &[], &[])).collect();
+        let mut map = self.over_tasks(results);
+        let [positions, features] = [("position", self.positions), ("feature", self.features)];
+        let order = if problem.along_features { [positions, features] } else { [features, positions] };
+        map.ranges.extend(order.map(|(name, size)| Variable::named(name, size)));
+        let stretches = self.tasks[self.tasks.len() - 2];
+        if stretches * self.positions > problem.positions() {
+            let position = place[place.len() - 2].clone();
+            map.constraints.push(Constraint::new(position, Interval::from_size(problem.positions())));
+        }
+        map.simplify()
+    }
+}
+
+/// Positions that are added up together: few that stick out, and enough of them.
+fn height(positions: i64) -> i64 {
+    let cost = |height: &i64| ceil_div(positions, *height) * (height + 1);
+    (LEAST_HEIGHT..=MOST_HEIGHT).min_by_key(cost).unwrap_or(LEAST_HEIGHT).min(positions.max(1))
+}

@@ -1,0 +1,341 @@
+//! The loops of a block.
+//!
+//! ```text
+//! for rows of the input, as many as there is room for
+//!   pack the kernel's features for them
+//!   for row of the result
+//!     copy the rows of the input that it takes, with zeros where the window leaves it
+//!     for positions and features, as many as registers hold
+//!       sums = 0, or what earlier rows of the input gave
+//!       for row, for step along it: sums += input * kernel
+//!     after the last rows of the input: write what the host makes of the sums
+//! ```
+//!
+//! What sticks out is multiplied with whatever stands there, and never written.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::emitter::{EmitError, Fusion, Kernel};
+use fusebox_core::indexing::IndexingMap;
+
+use super::Problem;
+use super::sizes::Sizes;
+use crate::convert::convert;
+use crate::emit::filled;
+use crate::multiply::add_product;
+use crate::pack::{Part, Source, each};
+
+/// Everything declared.
+struct Block<'a> {
+    problem: &'a Problem,
+    sizes: &'a Sizes,
+    input: Source<'a>,
+    kernel: Source<'a>,
+    /// One for each group of roots.
+    epilogues: Vec<Subgraph>,
+    of_position: IndexingMap,
+    of_step: IndexingMap,
+    in_result: IndexingMap,
+}
+
+/// Tensors that change: rows of the input, the packed kernel, a line of it, sums, and the outputs.
+#[derive(Clone)]
+struct State {
+    input: Value,
+    kernel: Value,
+    line: Value,
+    sums: Value,
+    outputs: Vec<Value>,
+}
+
+impl State {
+    fn list(&self) -> Vec<Value> {
+        [&[self.input, self.kernel, self.line, self.sums], self.outputs.as_slice()].concat()
+    }
+
+    fn of(list: &[Value]) -> State {
+        State { input: list[0], kernel: list[1], line: list[2], sums: list[3], outputs: list[4..].to_vec() }
+    }
+}
+
+/// What a block computes: the group, rows of the result and features.
+#[derive(Clone, Copy)]
+struct Tile {
+    group: Value,
+    row: Value,
+    rows: Value,
+    feature: Value,
+    features: Value,
+}
+
+/// Rows of the input that are taken together: the first, and how many.
+#[derive(Clone, Copy)]
+struct Chunk {
+    first: Value,
+    count: Value,
+}
+
+/// The kernel.
+pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel, EmitError> {
+    let mut builder = KernelBuilder::new(fusion);
+    let input = sizes.input(problem);
+    let [values, weights] = [problem.input, problem.kernel.instruction].map(|operand| builder.values(&[operand]));
+    let (factor, row, steps) = (problem.sum, sizes.row_size(problem), problem.steps());
+    let epilogues =
+        problem.roots.iter().map(|roots| builder.epilogue(&roots.instructions, &[problem.convolution])).collect();
+    let block = Block {
+        input: Source { operand: &input, function: values, lines: problem.rows(), factor, grain: row },
+        kernel: Source { operand: &problem.kernel, function: weights, lines: problem.features(), factor, grain: steps },
+        epilogues,
+        of_position: problem.of_position(sizes.unit_of_positions()),
+        of_step: problem.of_step(),
+        in_result: Sizes::in_result(problem),
+        problem,
+        sizes,
+    };
+    let (number, outputs) = (builder.block(), builder.outputs().to_vec());
+    let b: &mut FunctionBuilder = &mut builder;
+    let state = block.start(b, outputs);
+    let place = b.apply_indexing(&sizes.place(), &[number]);
+    let rest = |b: &mut FunctionBuilder, first: Value, all: i64, most: i64| {
+        let (all, most) = (b.index(all), b.index(most));
+        let rest = b.subi(all, first);
+        b.minsi(rest, most)
+    };
+    let tile = Tile {
+        group: place[0],
+        row: place[1],
+        rows: rest(b, place[1], problem.rows(), sizes.rows),
+        feature: place[2],
+        features: rest(b, place[2], problem.features(), sizes.features),
+    };
+    let (zero, outer, chunk) = (b.index(0), b.index(problem.outer()), b.index(sizes.outer));
+    let written = b.scf_for(zero, outer, chunk, &state.list(), |b, first, state| {
+        let count = rest(b, first, problem.outer(), sizes.outer);
+        block.chunk(b, tile, Chunk { first, count }, State::of(state)).list()
+    });
+    builder.finish(&State::of(&written).outputs)
+}
+
+impl Block<'_> {
+    /// Room for everything. What is never copied is zero, with which processors multiply as fast as with any number.
+    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
+        let sum = Scalar::of_element(self.problem.sum);
+        let zero = b.zero(&Type::from(sum));
+        let input = b.allocate_shared(&self.sizes.input_dims(self.problem), sum);
+        let kernel = b.allocate_shared(&self.sizes.kernel_dims(self.problem), sum);
+        let line = b.allocate_shared(&self.sizes.line_dims(self.problem), sum);
+        let sums = b.allocate_shared(&self.sizes.sum_dims(self.problem), sum);
+        let input = filled(b, input, zero);
+        let is_even = self.problem.features() % self.sizes.unit() == 0;
+        let kernel = if is_even { kernel } else { filled(b, kernel, zero) };
+        State { input, kernel, line, sums, outputs }
+    }
+
+    fn chunk(&self, b: &mut FunctionBuilder, tile: Tile, chunk: Chunk, state: State) -> State {
+        let state = self.pack_kernel(b, tile, chunk, state);
+        let (zero, one) = (b.index(0), b.index(1));
+        let state = b.scf_for(zero, tile.rows, one, &state.list(), |b, row, state| {
+            let mut state = State::of(state);
+            state.input = self.copy_rows(b, tile, row, chunk, state.input);
+            let kept = if self.sizes.keeps_sums(self.problem) { row } else { zero };
+            state.sums = self.sums(b, tile, kept, chunk, &state);
+            state.outputs = self.after_last(b, chunk, &state.outputs, |b| self.results(b, tile, [row, kept], &state));
+            state.list()
+        });
+        State::of(&state)
+    }
+
+    /// The kernel's features of the tile, for the rows of a chunk.
+    fn pack_kernel(&self, b: &mut FunctionBuilder, tile: Tile, chunk: Chunk, mut state: State) -> State {
+        let steps = b.index(self.problem.steps());
+        let part = Part {
+            batch: tile.group,
+            line: tile.feature,
+            lines: tile.features,
+            step: b.muli(chunk.first, steps),
+            steps: b.muli(chunk.count, steps),
+        };
+        let unit = self.sizes.unit();
+        if !self.problem.kernel.runs_along_steps {
+            state.kernel = self.kernel.copy_panels(b, &part, [unit, self.problem.features()], state.kernel);
+            return state;
+        }
+        let (zero, one, unit) = (b.index(0), b.index(1), b.index(unit));
+        let packed = b.scf_for(zero, tile.features, one, &[state.line, state.kernel], |b, feature, tensors| {
+            let line = self.kernel.copy_line(b, &part, feature, tensors[0], &[]);
+            let (panel, lane) = (b.floordivsi(feature, unit), b.remsi(feature, unit));
+            let kernel = each(b, part.steps, tensors[1], |b, step, kernel| {
+                let element = b.extract(line, &[step]);
+                b.insert(element, kernel, &[panel, step, lane])
+            });
+            vec![line, kernel]
+        });
+        State { line: packed[0], kernel: packed[1], ..state }
+    }
+
+    /// The rows of the input that a row of the result takes.
+    fn copy_rows(&self, b: &mut FunctionBuilder, tile: Tile, row: Value, chunk: Chunk, tensor: Value) -> Value {
+        let size = b.index(self.sizes.row_size(self.problem));
+        let (step, steps) = (b.muli(chunk.first, size), b.muli(chunk.count, size));
+        let part = Part { batch: tile.group, line: tile.row, lines: tile.rows, step, steps };
+        self.input.copy_line(b, &part, row, tensor, &[])
+    }
+
+    /// All register tiles of a row of the result.
+    fn sums(&self, b: &mut FunctionBuilder, tile: Tile, kept: Value, chunk: Chunk, state: &State) -> Value {
+        let sizes = self.sizes;
+        let (zero, one, unit) = (b.index(0), b.index(1), b.index(sizes.unit()));
+        let (positions, step) = (b.index(self.problem.positions()), b.index(sizes.unit_of_positions()));
+        let panels = b.ceildivsi(tile.features, unit);
+        b.scf_for(zero, positions, step, &[state.sums], |b, position, sums| {
+            let starts = self.starts(b, position);
+            b.scf_for(zero, panels, one, sums, |b, panel, sums| {
+                let feature = b.muli(panel, unit);
+                let (long, wide) = if sizes.by_positions { (feature, position) } else { (position, feature) };
+                let places: Vec<[Value; 3]> = (0..sizes.height)
+                    .flat_map(|row| (0..sizes.vectors).map(move |vector| (row, vector * sizes.lanes)))
+                    .map(|(row, lane)| {
+                        let (row, lane) = (b.index(row), b.index(lane));
+                        [kept, b.addi(long, row), b.addi(wide, lane)]
+                    })
+                    .collect();
+                let before = self.before(b, chunk, &places, sums[0]);
+                let after = self.multiply(b, chunk, &starts, panel, state, &before);
+                let written = places.iter().zip(after).fold(sums[0], |sums, (at, sum)| b.vector_write(sum, sums, at));
+                vec![written]
+            })
+        })[0]
+    }
+
+    /// Where the elements of a register tile's positions begin in a row of the input: one for each, or only the first where
+    /// positions are neighbours.
+    fn starts(&self, b: &mut FunctionBuilder, position: Value) -> Vec<Value> {
+        let count = if self.sizes.by_positions { 1 } else { self.sizes.height };
+        (0..count)
+            .map(|number| {
+                let number = b.index(number);
+                let own = b.addi(position, number);
+                b.apply_indexing(&self.of_position, &[own])[0]
+            })
+            .collect()
+    }
+
+    /// The sums of a register tile with the products of a chunk.
+    fn multiply(
+        &self,
+        b: &mut FunctionBuilder,
+        chunk: Chunk,
+        starts: &[Value],
+        panel: Value,
+        state: &State,
+        before: &[Value],
+    ) -> Vec<Value> {
+        let sizes = self.sizes;
+        let lanes = sizes.lanes;
+        let (zero, one, steps) = (b.index(0), b.index(1), b.index(self.problem.steps()));
+        let size = b.index(sizes.row_size(self.problem));
+        b.scf_for(zero, chunk.count, one, before, |b, row, sums| {
+            let (of_row, of_kernel) = (b.muli(row, size), b.muli(row, steps));
+            b.scf_for(zero, steps, one, sums, |b, step, sums| {
+                let within = b.apply_indexing(&self.of_step, &[step])[0];
+                let within = b.addi(of_row, within);
+                let step = b.addi(of_kernel, step);
+                let wide: Vec<Value> = (0..sizes.vectors)
+                    .map(|vector| {
+                        let lane = b.index(vector * lanes);
+                        match sizes.by_positions {
+                            true => {
+                                let at = b.addi(starts[0], lane);
+                                let at = b.addi(at, within);
+                                b.vector_read(state.input, &[at], lanes)
+                            }
+                            false => b.vector_read(state.kernel, &[panel, step, lane], lanes),
+                        }
+                    })
+                    .collect();
+                let mut next = Vec::with_capacity(sums.len());
+                for (number, sums) in sums.chunks(sizes.vectors as usize).enumerate() {
+                    let element = match sizes.by_positions {
+                        true => {
+                            let number = b.index(number as i64);
+                            b.extract(state.kernel, &[panel, step, number])
+                        }
+                        false => {
+                            let at = b.addi(starts[number], within);
+                            b.extract(state.input, &[at])
+                        }
+                    };
+                    let element = b.vector_broadcast(element, lanes);
+                    next.extend(wide.iter().zip(sums).map(|(&wide, &sum)| add_product(b, element, wide, sum)));
+                }
+                next
+            })
+        })
+    }
+
+    /// Sums so far: zero before the first rows of the input.
+    fn before(&self, b: &mut FunctionBuilder, chunk: Chunk, places: &[[Value; 3]], sums: Value) -> Vec<Value> {
+        let lanes = self.sizes.lanes;
+        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum));
+        let nothing = b.zero(&ty);
+        if !self.sizes.keeps_sums(self.problem) {
+            return vec![nothing; places.len()];
+        }
+        let zero = b.index(0);
+        let is_first = b.cmpi(IntPredicate::Eq, chunk.first, zero);
+        b.scf_if(
+            is_first,
+            &vec![ty; places.len()],
+            |_| vec![nothing; places.len()],
+            |b| places.iter().map(|place| b.vector_read(sums, place, lanes)).collect(),
+        )
+    }
+
+    /// The outputs as `write` gives them after the last rows of the input, as they are before.
+    fn after_last(
+        &self,
+        b: &mut FunctionBuilder,
+        chunk: Chunk,
+        outputs: &[Value],
+        write: impl FnOnce(&mut FunctionBuilder) -> Vec<Value>,
+    ) -> Vec<Value> {
+        if !self.sizes.keeps_sums(self.problem) {
+            return write(b);
+        }
+        let (end, all) = (b.addi(chunk.first, chunk.count), b.index(self.problem.outer()));
+        let is_last = b.cmpi(IntPredicate::Eq, end, all);
+        let types = b.types_of(outputs);
+        b.scf_if(is_last, &types, write, |_| outputs.to_vec())
+    }
+
+    /// Writes the results of a row: its number in the tile, and where its sums are.
+    fn results(&self, b: &mut FunctionBuilder, tile: Tile, [row, kept]: [Value; 2], state: &State) -> Vec<Value> {
+        let (zero, one, positions) = (b.index(0), b.index(1), b.index(self.problem.positions()));
+        let row = b.addi(tile.row, row);
+        let by_positions = self.sizes.by_positions;
+        let (outer, inner) = if by_positions { (tile.features, positions) } else { (positions, tile.features) };
+        b.scf_for(zero, outer, one, &state.outputs, |b, outer, outputs| {
+            b.scf_for(zero, inner, one, outputs, |b, inner, outputs| {
+                let sum = b.extract(state.sums, &[kept, outer, inner]);
+                let (position, feature) = if by_positions { (inner, outer) } else { (outer, inner) };
+                let feature = b.addi(tile.feature, feature);
+                let place = b.apply_indexing(&self.in_result, &[row, position, feature]);
+                self.written(b, &[&[tile.group], place.as_slice()].concat(), sum, outputs)
+            })
+        })
+    }
+
+    /// Writes what becomes of one sum.
+    fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
+        let value = convert(b, self.problem.sum, self.problem.result, sum);
+        let mut outputs = outputs.to_vec();
+        for (roots, epilogue) in self.problem.roots.iter().zip(&self.epilogues) {
+            let index = b.apply_indexing(&roots.at, point);
+            let results = b.call_subgraph(epilogue, &index, &[value]);
+            for (&output, result) in roots.outputs.iter().zip(results) {
+                outputs[output] = b.insert(result, outputs[output], &index);
+            }
+        }
+        outputs
+    }
+}

@@ -1,0 +1,290 @@
+//! Convolutions multiplied straight from rows of the input: what windows share is copied once, not once for each of them.
+//! Only the kernel is packed.
+//!
+//! ```text
+//! mod.rs    fusion -> coordinates, and what is read and written
+//! sizes.rs  sizes, blocks -> plan; the rows of the input
+//! emit.rs   the loops of a block
+//! ```
+
+mod emit;
+mod sizes;
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Analysis, Bid, Blocks, Candidate, Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy, Task,
+};
+use fusebox_core::hlo::{ElementType, InstrId, Op, Opcode};
+use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
+
+use crate::bid;
+use crate::convolution::{
+    CHANNEL, FEATURE, GROUP, Geometry, IMAGE, Layout, Place, is_written_by_positions, out, place, variable,
+};
+use crate::operand::Operand;
+use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, Roots, check_prologue, outputs, roots, sum_type, the_dot};
+use sizes::Sizes;
+
+/// Rows of the input, times the packed kernel.
+pub struct Direct;
+
+/// A convolution: for each group and each row of the result, positions times features over steps.
+#[derive(Debug)]
+pub struct Problem {
+    pub convolution: InstrId,
+    pub input: InstrId,
+    pub element: ElementType,
+    pub geometry: Geometry,
+    /// The type of sums and products.
+    pub sum: ElementType,
+    pub result: ElementType,
+    /// By batch, coordinates of the row, position, output feature of the group.
+    pub roots: Vec<Roots>,
+    /// The dimension of the window along which a row of the input lies.
+    pub axis: usize,
+    /// What lies at one place of a row, outermost first: images, channels, both or neither.
+    pub inner: Vec<usize>,
+    /// Coordinates of the result that say which row it is.
+    pub of_row: Vec<usize>,
+    /// Coordinates of the result along a row, outermost first.
+    pub along_row: Vec<usize>,
+    /// Coordinates of a step that say which row of the input it is in.
+    pub outer_steps: Vec<usize>,
+    /// Coordinates of a step along a row, outermost first.
+    pub inner_steps: Vec<usize>,
+    /// How far apart in memory elements are that are one apart in each coordinate.
+    pub distance: Vec<f64>,
+    /// `(batch, output feature of the group, step)` to the kernel's elements.
+    pub kernel: Operand,
+    /// Whether neighbours in the result are positions, not features.
+    pub by_positions: bool,
+}
+
+impl Problem {
+    fn count(&self, coordinates: &[usize]) -> i64 {
+        coordinates.iter().fold(1, |n, &coordinate| n.saturating_mul(self.geometry.sizes[coordinate]))
+    }
+
+    /// Groups, and phases of dilated dimensions.
+    pub fn batches(&self) -> i64 {
+        self.count(&self.geometry.batch)
+    }
+
+    /// Output features of a group.
+    pub fn features(&self) -> i64 {
+        self.geometry.sizes[FEATURE]
+    }
+
+    /// Rows of the result, of one group and feature.
+    pub fn rows(&self) -> i64 {
+        self.count(&self.of_row)
+    }
+
+    /// Positions of a row of the result.
+    pub fn positions(&self) -> i64 {
+        self.count(&self.along_row)
+    }
+
+    /// Rows of the input that a row of the result takes.
+    pub fn outer(&self) -> i64 {
+        self.count(&self.outer_steps)
+    }
+
+    /// Steps in a row of the input.
+    pub fn steps(&self) -> i64 {
+        self.count(&self.inner_steps)
+    }
+
+    /// Elements of the input, of one group.
+    pub fn input_size(&self) -> i64 {
+        let of_input = self.geometry.places.iter().map(|place| (place.extent - 1) / place.base_dilation + 1);
+        self.count(&[IMAGE, CHANNEL]).saturating_mul(of_input.fold(1, i64::saturating_mul))
+    }
+
+    /// Elements at a place of a row.
+    pub fn inner_size(&self) -> i64 {
+        self.count(&self.inner)
+    }
+
+    /// How often elements of a row of the input are no neighbours in memory: once, or at each place.
+    pub fn runs_of_row(&self) -> i64 {
+        let axis = &self.geometry.places[self.axis];
+        let mut apart = self.inner.last().map_or(0.0, |&last| self.distance[last]);
+        let mut are_neighbours = true;
+        for &coordinate in self.inner.iter().rev() {
+            are_neighbours &= self.distance[coordinate] == apart;
+            apart *= self.geometry.sizes[coordinate] as f64;
+        }
+        let of_place = self.distance[place(self.axis)];
+        are_neighbours &= axis.base_dilation == 1 && of_place == apart * axis.window_dilation as f64;
+        if self.inner.is_empty() || are_neighbours { 1 } else { self.places() }
+    }
+
+    /// Places of a row of the input that all positions take.
+    pub fn places(&self) -> i64 {
+        let axis = &self.geometry.places[self.axis];
+        let reached = |coordinate: usize, by: i64| (self.geometry.sizes[coordinate] - 1) * by;
+        reached(axis.out, axis.stride) + reached(axis.window, axis.window_dilation) + 1
+    }
+
+    /// `(position in a row of the result)`, up to so many beyond, to where its first element is in a row of the input.
+    pub fn of_position(&self, beyond: i64) -> IndexingMap {
+        let axis = &self.geometry.places[self.axis];
+        self.in_row(&self.along_row, axis.out, axis.stride, beyond)
+    }
+
+    /// `(step in a row of the input)` to how much further its element is.
+    pub fn of_step(&self) -> IndexingMap {
+        let axis = &self.geometry.places[self.axis];
+        self.in_row(&self.inner_steps, axis.window, axis.window_dilation, 0)
+    }
+
+    fn in_row(&self, list: &[usize], moves: usize, by: i64, beyond: i64) -> IndexingMap {
+        let parts = delinearize(&variable(0), &self.geometry.sizes_of(list));
+        let apart = |coordinate: usize| match self.inner.iter().position(|&it| it == coordinate) {
+            Some(at) => self.count(&self.inner[at + 1..]),
+            None if coordinate == moves => by * self.inner_size(),
+            None => 0,
+        };
+        let sum = list.iter().zip(parts).fold(Expr::constant(0), |sum, (&it, part)| sum + part * apart(it));
+        IndexingMap::from_tensor_sizes(vec![sum], &[self.count(list) + beyond], &[]).simplify()
+    }
+
+    fn products(&self) -> i64 {
+        self.geometry.sizes.iter().fold(1i64, |n, &size| n.saturating_mul(size))
+    }
+
+    fn check(&self) -> Result<(), Decline> {
+        let steps = self.outer().saturating_mul(self.steps());
+        match self.products() {
+            0 => Err(Decline::new("the convolution has no elements or no steps")),
+            products if products < LEAST_PRODUCTS => Err(Decline::new(format!(
+                "{products} products are too few to be packed: a loop computes fewer than {LEAST_PRODUCTS} as fast"
+            ))),
+            _ if steps < LEAST_STEPS => Err(Decline::new(format!(
+                "an element is a sum of {steps} products: packing pays from {LEAST_STEPS} on"
+            ))),
+            _ if self.features() == 1 && self.geometry.sizes[GROUP] > 1 => {
+                Err(Decline::new("each group has one output feature: nothing that is packed is used twice"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `(batch, coordinates of the row…, position in it, output feature)` to the index of the result.
+    fn result_at(&self) -> IndexingMap {
+        let mut point = self.geometry.constants();
+        let mut sizes = vec![self.batches()];
+        self.geometry.set(&mut point, &self.geometry.batch, 0);
+        for &coordinate in &self.of_row {
+            point[coordinate] = variable(sizes.len());
+            sizes.push(self.geometry.sizes[coordinate]);
+        }
+        self.geometry.set(&mut point, &self.along_row, sizes.len());
+        point[FEATURE] = variable(sizes.len() + 1);
+        sizes.extend([self.positions(), self.features()]);
+        let results = self.geometry.result.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
+        IndexingMap::from_tensor_sizes(results, &sizes, &[]).simplify()
+    }
+}
+
+impl Analysis for Problem {
+    fn of(fusion: &Fusion) -> Result<Self, Decline> {
+        let computation = fusion.computation();
+        let convolution = the_dot(computation)?;
+        let instruction = computation.instruction(convolution);
+        let Op::Convolution(attributes) = &instruction.op else {
+            return Err(Decline::at(instruction, "it is no convolution"));
+        };
+        check_prologue(computation, convolution)?;
+        let geometry = Geometry::new(fusion, instruction, attributes, true)?;
+        let [input, kernel] = [instruction.operands[0], instruction.operands[1]];
+        let distance = geometry.distances(fusion, input, &geometry.input)?;
+        let spatial = 0..attributes.window.dims.len();
+        // Windows share what lies along an axis only if there are several positions and several places.
+        let shared = spatial.clone().filter(|&dim| geometry.sizes[out(dim)] > 1 && geometry.sizes[place(dim)] > 1);
+        let axis = shared.min_by(|&a, &b| distance[place(a)].total_cmp(&distance[place(b)]));
+        let axis = axis.ok_or_else(|| Decline::at(instruction, "its windows share nothing"))?;
+        let is_inner = |coordinate: usize, of_axis: usize| {
+            geometry.sizes[coordinate] > 1 && distance[coordinate] > 0.0 && distance[coordinate] < distance[of_axis]
+        };
+        let mut inner = Vec::new();
+        let mut list = |other: usize, of_axis: usize, all: Vec<usize>| {
+            let mut outer: Vec<usize> = all.into_iter().filter(|&it| it != of_axis).collect();
+            let mut along = vec![of_axis];
+            if is_inner(other, of_axis) {
+                along.push(other);
+                inner.push(other);
+            } else {
+                outer.push(other);
+            }
+            outer.sort_by(|&a, &b| distance[b].total_cmp(&distance[a]));
+            (outer, along)
+        };
+        let (of_row, along_row) = list(IMAGE, out(axis), spatial.clone().map(out).collect());
+        let (outer_steps, inner_steps) = list(CHANNEL, place(axis), spatial.map(place).collect());
+        inner.sort_by(|&a, &b| distance[b].total_cmp(&distance[a]));
+        let (sum, result, elements) = sum_type(computation, convolution)?;
+        if sum.is_integer() && elements.iter().all(|element| element.bits() <= 8) {
+            return Err(Decline::at(instruction, "bytes are multiplied faster as floats, which packing makes of them"));
+        }
+        let of_kernel = geometry.distances(fusion, kernel, &geometry.kernel)?;
+        let steps = [outer_steps.as_slice(), &inner_steps].concat();
+        let layout = Layout { batch: &geometry.batch, lines: &[FEATURE], steps: &steps, distance: &of_kernel };
+        let places: Vec<&Place> = geometry.kernel_places.iter().collect();
+        let (kernel, _) = geometry.side(fusion, kernel, &geometry.kernel, &places, &layout)?;
+        let mut problem = Problem {
+            convolution,
+            input,
+            element: elements[0],
+            sum,
+            result,
+            roots: Vec::new(),
+            axis,
+            inner,
+            of_row,
+            along_row,
+            outer_steps,
+            inner_steps,
+            distance,
+            kernel,
+            by_positions: is_written_by_positions(instruction, attributes),
+            geometry,
+        };
+        if problem.products() > 0 {
+            problem.roots = roots(outputs(fusion, convolution)?, &problem.result_at())?;
+        }
+        Ok(problem)
+    }
+}
+
+impl Strategy for Direct {
+    type Problem = Problem;
+
+    fn blocks(&self) -> Blocks {
+        Blocks::OfOneThread
+    }
+
+    fn anchors(&self) -> Vec<Opcode> {
+        vec![Opcode::Convolution]
+    }
+
+    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
+        bid::around(candidate).map_or_else(Bid::Decline, |instructions| Bid::Take { instructions })
+    }
+
+    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
+        task.problem.check()?;
+        Sizes::new(task.problem, task.device).map(|_| ())
+    }
+
+    fn plan(&self, task: &Task<Problem>, _: &Configuration) -> Result<Plan, EmitError> {
+        let sizes = Sizes::new(task.problem, task.device).map_err(|decline| EmitError::new(decline.reason))?;
+        Ok(sizes.plan(task.problem))
+    }
+
+    fn emit(&self, task: &Task<Problem>, _: &Plan) -> Result<Kernel, EmitError> {
+        let sizes = Sizes::new(task.problem, task.device).map_err(|decline| EmitError::new(decline.reason))?;
+        emit::emit(task.fusion, task.problem, &sizes)
+    }
+}

@@ -1,0 +1,372 @@
+//! Sizes and blocks, and the plan that follows.
+//!
+//! ```text
+//! block            `rows` rows of the result by `features` features of one group
+//! chunk            `outer` rows of the input for each row of the result: sums are kept from one to the next
+//! register tile    `height` by `vectors` registers; features along the registers, or positions
+//! ```
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Decline, LaunchDimensions, OutputPlan, Plan, Visit, Work};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
+
+use super::Problem;
+use crate::operand::Operand;
+use crate::problem::Roots;
+use crate::strip::{Row, Strip};
+
+/// Bytes of the rows of the input that are there at a time; less where neighbours are read in steps far from each other, which
+/// happens again for the next neighbours.
+const INPUT_BYTES: i64 = 64 << 10;
+const NEAR_INPUT_BYTES: i64 = 32 << 10;
+/// Cycles in which an element of the kernel is packed whose neighbours in memory are steps.
+const TURNED: f64 = 4.0;
+/// Cycles in which a run of the input is begun.
+const OF_RUN: f64 = 60.0;
+/// Most registers of a register tile's row.
+const MOST_VECTORS: i64 = 4;
+/// Blocks per core, so that an unlucky one does not matter.
+const BLOCKS_PER_CORE: i64 = 8;
+/// Into how many parts rows and features are cut at least to see which is best; beyond, each time twice as many.
+const FEW_PARTS: i64 = 8;
+/// How often the number of rows of the input is halved for that.
+const MOST_HALVINGS: usize = 6;
+/// Products from which every core is worth waking.
+const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
+
+/// Everything that is chosen.
+#[derive(Clone, Debug)]
+pub struct Sizes {
+    /// Elements of a register.
+    pub lanes: i64,
+    pub height: i64,
+    pub vectors: i64,
+    /// Whether registers are made of positions, not of features.
+    pub by_positions: bool,
+    /// Rows of the result, and features, of a block.
+    pub rows: i64,
+    pub features: i64,
+    /// Rows of the input of a chunk.
+    pub outer: i64,
+    /// Blocks: groups, along rows, along features.
+    pub grid: [i64; 3],
+    /// Bytes of a sum.
+    bytes: i64,
+}
+
+/// Half cycles in which a register tile of so many rows and registers takes a step.
+fn of_step(height: i64, vectors: i64) -> i64 {
+    // Products, reads of both sides, and the latency of four cycles of a sum's addition.
+    (height * vectors).max(height + vectors).max(8)
+}
+
+impl Sizes {
+    /// # Errors
+    /// If positions are no neighbours in a row, or not everything fits.
+    pub fn new(problem: &Problem, device: &DeviceDescription) -> Result<Sizes, Decline> {
+        let bytes = problem.sum.byte_size() as i64;
+        let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
+        let registers = i64::from(device.registers.max(16));
+        let axis = &problem.geometry.places[problem.axis];
+        let are_neighbours = axis.stride * problem.inner_size() == 1 && problem.along_row.len() == 1;
+        let by_positions = problem.by_positions && are_neighbours && problem.positions() * 2 > lanes;
+        let (long, wide) = match by_positions {
+            true => (problem.features(), problem.positions()),
+            false => (problem.positions(), problem.features()),
+        };
+        let all = (1..=MOST_VECTORS).flat_map(|vectors| (1..=registers / vectors).map(move |height| (height, vectors)));
+        let fits = |&(height, vectors): &(i64, i64)| height * vectors + vectors < registers;
+        let cost = |&(height, vectors): &(i64, i64)| {
+            // One more for what each register tile takes beside.
+            ceil_div(long, height) * ceil_div(wide, vectors * lanes) * (of_step(height, vectors) + 1)
+        };
+        let (height, vectors) = all.filter(fits).min_by_key(cost).unwrap_or((1, 1));
+        let limit = i64::from(device.shared_bytes_per_block);
+        let row_bytes = problem.places().saturating_mul(problem.inner_size()).saturating_mul(bytes);
+        let too_large = || {
+            let elements = row_bytes / bytes;
+            Decline::new(format!("rows of {elements} elements and what they need do not fit a block's {limit} bytes"))
+        };
+        if row_bytes > limit {
+            return Err(too_large());
+        }
+        let is_read_across = problem.along_row.len() > 1;
+        let most = if by_positions || is_read_across { NEAR_INPUT_BYTES } else { INPUT_BYTES };
+        let outer = (most / row_bytes.max(1)).clamp(1, problem.outer().max(1));
+        let sizes = Sizes {
+            lanes,
+            height,
+            vectors,
+            by_positions,
+            rows: problem.rows(),
+            features: problem.features(),
+            outer: ceil_div(problem.outer(), ceil_div(problem.outer(), outer)),
+            grid: [problem.batches(), 1, 1],
+            bytes,
+        };
+        let cores = if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) };
+        // Fewer rows of the input at a time take less room for kernels.
+        let fewer = |sizes: &Sizes| {
+            let outer = ceil_div(sizes.outer, 2);
+            (outer < sizes.outer).then(|| Sizes { outer, ..sizes.clone() })
+        };
+        let all = std::iter::successors(Some(sizes), fewer).take(MOST_HALVINGS);
+        let fitting =
+            all.flat_map(|sizes| sizes.parted(problem, cores)).filter(|sizes| sizes.bytes_of(problem) <= limit);
+        let least = fitting.map(|sizes| (sizes.time(problem, cores), sizes)).min_by(|a, b| a.0.total_cmp(&b.0));
+        least.map(|(_, sizes)| sizes).ok_or_else(too_large)
+    }
+
+    /// With rows and features of a block in some ways.
+    fn parted(&self, problem: &Problem, cores: i64) -> Vec<Sizes> {
+        let (rows, panels) = (problem.rows(), ceil_div(problem.features(), self.unit()));
+        let candidates = |all: i64| {
+            let most = all.min(cores * BLOCKS_PER_CORE);
+            let doubled = (0..62).map(|power| 1i64 << power).filter(move |&parts| parts > FEW_PARTS && parts < all);
+            (1..=most.min(FEW_PARTS)).chain(doubled).chain([most, all])
+        };
+        let parts = candidates(rows).flat_map(|across| candidates(panels).map(move |along| (across, along)));
+        let sized = parts.map(|(across, along)| {
+            let (rows, features) = (ceil_div(rows, across), ceil_div(panels, along) * self.unit());
+            let grid = [problem.batches(), ceil_div(problem.rows(), rows), ceil_div(problem.features(), features)];
+            Sizes { rows, features, grid, ..self.clone() }
+        });
+        sized.collect()
+    }
+
+    /// Cycles until all cores are done.
+    fn time(&self, problem: &Problem, cores: i64) -> f64 {
+        let steps = (problem.outer() * problem.steps()) as f64;
+        let [_, long, wide] = Sizes { outer: problem.outer(), ..self.clone() }.sum_dims(problem);
+        let tiles = (long / self.height * (wide / self.width()) * self.rows) as f64;
+        // Sums are read and written where they are not added up at once.
+        let kept = if self.keeps_sums(problem) { ceil_div(problem.outer(), self.outer) as f64 } else { 0.0 };
+        let of_sums = 2.0 * kept * (self.height * self.vectors) as f64;
+        let products = tiles * (steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0 + of_sums);
+        // An element that comes from a far cache takes a cycle, one from a near one much less.
+        let copied = (self.rows * problem.outer() * self.row_size(problem)) as f64;
+        let runs = (self.rows * problem.outer()) as f64 * problem.runs_of_row() as f64;
+        let of_input = copied.min(problem.input_size() as f64) + 2.0 * copied / self.lanes as f64 + runs * OF_RUN;
+        let each = if problem.kernel.runs_along_steps { TURNED } else { 1.0 };
+        let of_kernel = self.features as f64 * steps * each;
+        let turns = ceil_div(self.blocks(), cores) as f64;
+        // With few blocks for each core, one that is late is waited for.
+        (products + of_input + of_kernel) * turns * (1.0 + 0.25 / turns)
+    }
+
+    /// Whether sums of all rows are kept while others are added to.
+    pub fn keeps_sums(&self, problem: &Problem) -> bool {
+        self.outer < problem.outer()
+    }
+
+    /// Features of a register tile.
+    pub fn unit(&self) -> i64 {
+        if self.by_positions { self.height } else { self.width() }
+    }
+
+    /// Positions of a register tile.
+    pub fn unit_of_positions(&self) -> i64 {
+        if self.by_positions { self.width() } else { self.height }
+    }
+
+    fn width(&self) -> i64 {
+        self.vectors * self.lanes
+    }
+
+    /// Elements of a row of the input.
+    pub fn row_size(&self, problem: &Problem) -> i64 {
+        problem.places() * problem.inner_size()
+    }
+
+    /// Dimensions of the rows of the input: with room for positions that stick out.
+    pub fn input_dims(&self, problem: &Problem) -> [i64; 1] {
+        let stride = problem.geometry.places[problem.axis].stride;
+        let beyond = self.unit_of_positions() * stride * problem.inner_size() + self.lanes;
+        [self.outer * self.row_size(problem) + beyond]
+    }
+
+    /// Dimensions of the packed kernel, `[register tile, step, feature]`; a step more than there are, so that register tiles do
+    /// not begin a power of two apart.
+    pub fn kernel_dims(&self, problem: &Problem) -> [i64; 3] {
+        [ceil_div(self.features, self.unit()), self.outer * problem.steps() + 1, self.unit()]
+    }
+
+    /// Dimensions of what is copied of the kernel before it is packed, where features are far apart.
+    pub fn line_dims(&self, problem: &Problem) -> [i64; 1] {
+        [if problem.kernel.runs_along_steps { self.outer * problem.steps() } else { 1 }]
+    }
+
+    /// Dimensions of the sums, `[row of the result, position, feature]` or `[row, feature, position]`.
+    pub fn sum_dims(&self, problem: &Problem) -> [i64; 3] {
+        let up = |size: i64, unit: i64| ceil_div(size, unit) * unit;
+        let rows = if self.keeps_sums(problem) { self.rows } else { 1 };
+        let (positions, features) = (up(problem.positions(), self.unit_of_positions()), up(self.features, self.unit()));
+        if self.by_positions { [rows, features, positions] } else { [rows, positions, features] }
+    }
+
+    fn bytes_of(&self, problem: &Problem) -> i64 {
+        let count = |dims: &[i64]| dims.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
+        let all = [
+            count(&self.input_dims(problem)),
+            count(&self.kernel_dims(problem)),
+            count(&self.line_dims(problem)),
+            count(&self.sum_dims(problem)),
+        ];
+        all.into_iter().fold(0, i64::saturating_add).saturating_mul(self.bytes)
+    }
+
+    /// The input, `(group, row of the result, [row of the input, place, what lies there])` as batch, line and step.
+    pub fn input(&self, problem: &Problem) -> Operand {
+        let geometry = &problem.geometry;
+        let mut strip = Strip::new(geometry, problem.axis, problem.batches());
+        geometry.set(&mut strip.point, &geometry.batch, 0);
+        problem.of_row.iter().for_each(|&coordinate| strip.set(coordinate));
+        strip.begin_steps();
+        problem.outer_steps.iter().for_each(|&coordinate| strip.set(coordinate));
+        let (inner, sizes) = (problem.inner_size(), geometry.sizes_of(&problem.inner));
+        let is_one = problem.runs_of_row() == 1;
+        let (at, position) = match is_one {
+            true => {
+                let run = strip.variable(self.row_size(problem));
+                (run.clone().floor_div(inner), run.modulo(inner))
+            }
+            false => (strip.variable(problem.places()), strip.variable(inner)),
+        };
+        for (&coordinate, part) in problem.inner.iter().zip(delinearize(&position, &sizes)) {
+            strip.point[coordinate] = part;
+        }
+        let row = Row { first: Expr::constant(0), place: at, inner: is_one.then_some(inner), may_stick_out: false };
+        strip.finish(&row, problem.input, problem.element)
+    }
+
+    fn blocks(&self) -> i64 {
+        self.grid.iter().product()
+    }
+
+    /// `(block) -> (group, first row, first feature)`
+    pub fn place(&self) -> IndexingMap {
+        let results = self.place_of(Expr::dim(0)).to_vec();
+        IndexingMap::from_tensor_sizes(results, &[self.blocks()], &[]).simplify()
+    }
+
+    fn place_of(&self, block: Expr) -> [Expr; 3] {
+        let [_, rows, features] = self.grid;
+        [
+            block.clone().floor_div(rows * features),
+            block.clone().floor_div(features).modulo(rows) * self.rows,
+            block.modulo(features) * self.features,
+        ]
+    }
+
+    /// `(row, position, feature)` to what [`Problem::result_at`] takes, less the group.
+    pub fn in_result(problem: &Problem) -> IndexingMap {
+        let mut parts = delinearize(&Expr::dim(0), &problem.geometry.sizes_of(&problem.of_row));
+        parts.extend([Expr::dim(1), Expr::dim(2)]);
+        let sizes = [problem.rows(), problem.positions(), problem.features()];
+        IndexingMap::from_tensor_sizes(parts, &sizes, &[]).simplify()
+    }
+
+    /// The plan.
+    pub fn plan(&self, problem: &Problem) -> Plan {
+        let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+        for roots in &problem.roots {
+            let written = self.written(problem, roots);
+            outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(written.clone()))));
+        }
+        outputs.sort_by_key(|(output, _)| *output);
+        let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
+        let (of_long, of_wide) = if self.by_positions { ("features", "positions") } else { ("positions", "features") };
+        Plan {
+            shared_bytes: self.bytes_of(problem) as u32,
+            visits: self.visits(problem),
+            work: self.work(problem),
+            notes: vec![format!(
+                "{} rows and {} features of the result in a block, {} of the input at a time, {} {of_long} by {} {of_wide} \
+                 in registers",
+                self.rows,
+                self.features,
+                self.outer,
+                self.height,
+                self.width()
+            )],
+            ..Plan::new(launch, outputs.into_iter().map(|(_, output)| output).collect())
+        }
+    }
+
+    /// Products, as many in a vector as the type of the sums allows and two vectors at a time, those included that stick out;
+    /// copying.
+    fn work(&self, problem: &Problem) -> Work {
+        let [_, long, wide] = self.sum_dims(problem);
+        let rows = (problem.batches() * problem.rows() * self.grid[2]) as f64;
+        let steps = (problem.outer() * problem.steps()) as f64;
+        let slow = of_step(self.height, self.vectors) as f64 / (self.height * self.vectors) as f64;
+        let copied =
+            rows * (problem.outer() * self.row_size(problem)) as f64 + (self.blocks() * self.features) as f64 * steps;
+        let input = self
+            .input(problem)
+            .runs
+            .map_or(0.0, |runs| runs.overhead(rows * (problem.outer() * self.row_size(problem)) as f64, 1));
+        Work {
+            additions: input + rows * steps * (long * wide) as f64 / self.lanes as f64 / 2.0 * slow,
+            tile_bytes: copied * self.bytes as f64,
+            ..Work::default()
+        }
+    }
+
+    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+        let [group, row, feature] = self.place_of(Expr::dim(1));
+        let at = self.input(problem).at;
+        let size = self.row_size(problem);
+        let point = [group.clone(), row + Expr::range(0), Expr::range(1) * size + Expr::range(2)];
+        let ranges = [("row", self.rows), ("outer", problem.outer()), ("place", size)];
+        let input = self.over_blocks(&at, &point, &ranges);
+        let steps = problem.outer() * problem.steps();
+        let (line, step) = if problem.kernel.runs_along_steps { (0, 1) } else { (1, 0) };
+        let point = [group, feature + Expr::range(line), Expr::range(step)];
+        let (lines, steps) = (("feature", self.features.min(problem.features())), ("step", steps));
+        let ranges = if line == 0 { [lines, steps] } else { [steps, lines] };
+        let kernel = self.over_blocks(&problem.kernel.at, &point, &ranges);
+        let visit = |map, instruction| Visit { map, values: vec![instruction], given: Vec::new() };
+        let mut visits = vec![visit(input, problem.input), visit(kernel, problem.kernel.instruction)];
+        for roots in &problem.roots {
+            let (map, values) = (self.written(problem, roots), roots.instructions.clone());
+            visits.push(Visit { map, values, given: vec![problem.convolution] });
+        }
+        visits
+    }
+
+    /// `(th, bl)[ranges] -> …`, a map's results at a point made of the block and the ranges.
+    fn over_blocks(&self, map: &IndexingMap, point: &[Expr], ranges: &[(&str, i64)]) -> IndexingMap {
+        let of_point = |expr: &Expr| expr.substitute(point, &[], &[]);
+        let constraints = map.constraints.iter();
+        IndexingMap {
+            dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
+            ranges: ranges.iter().map(|&(name, size)| Variable::named(name, size)).collect(),
+            results: map.results.iter().map(of_point).collect(),
+            constraints: constraints.map(|it| Constraint::new(of_point(&it.expr), it.bounds)).collect(),
+            ..IndexingMap::default()
+        }
+    }
+
+    /// `(th, bl)[row, position, feature] -> index of the results`
+    fn written(&self, problem: &Problem, roots: &Roots) -> IndexingMap {
+        let [group, row, feature] = self.place_of(Expr::dim(1));
+        let (position, of_feature) = if self.by_positions { (2, 1) } else { (1, 2) };
+        let (row, feature) = (row + Expr::range(0), feature + Expr::range(of_feature));
+        let in_result = [row.clone(), Expr::range(position), feature.clone()];
+        let place = Self::in_result(problem).results.iter().map(|expr| expr.substitute(&in_result, &[], &[])).collect();
+        let point = [vec![group], place].concat();
+        let [positions, features] =
+            [("position", problem.positions()), ("feature", self.features.min(problem.features()))];
+        let [second, third] = if self.by_positions { [features, positions] } else { [positions, features] };
+        let mut map = self.over_blocks(&roots.at, &point, &[("row", self.rows), second, third]);
+        for (parts, of_part, expr, size) in
+            [(self.grid[1], self.rows, row, problem.rows()), (self.grid[2], self.features, feature, problem.features())]
+        {
+            if parts > 1 && parts * of_part > size {
+                map.constraints.push(Constraint::new(expr, Interval::from_size(size)));
+            }
+        }
+        map.simplify()
+    }
+}

@@ -1,0 +1,344 @@
+//! Operands whose elements do not lie in memory as lines and steps are counted, or are not all there: those of convolutions.
+//! They are copied run by run, a run being what lies side by side in memory and is counted so too. Whether it is there at all,
+//! or from where to where, is decided once for a run.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type, Value};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div, delinearize};
+
+use crate::pack::{Part, Source, each};
+
+/// Elements of a run that are copied together where not all of it is there.
+const TOGETHER: i64 = 16;
+/// Elements of a run from which it makes no difference whether all of it is there.
+const LONG: i64 = 48;
+
+/// [Additions](fusebox_core::cost) in the time that a run takes to be begun, and a piece of one.
+const PER_RUN: f64 = 40.0;
+const PER_PIECE: f64 = 8.0;
+
+/// What lines and steps of an operand stand for.
+#[derive(Debug)]
+pub struct Runs {
+    /// Sizes of the coordinates that a line stands for, outermost first.
+    pub lines: Vec<i64>,
+    /// Sizes of the coordinates that a step stands for, outermost first.
+    pub steps: Vec<i64>,
+    /// Whether the last coordinate of the steps is the one along which memory runs, not the last one of the lines.
+    pub are_steps: bool,
+    /// `(batch, coordinates of the line, coordinates of the step)` to the operand's index.
+    pub at: IndexingMap,
+    /// Elements are there where all of these hold, and 0 elsewhere.
+    pub conditions: Vec<Condition>,
+}
+
+/// A place that has to be in the operand: `0 <= place < extent`, a multiple of the dilation.
+#[derive(Debug)]
+pub struct Condition {
+    /// From what [`Runs::at`] takes.
+    pub place: IndexingMap,
+    pub extent: i64,
+    pub dilation: i64,
+    /// How the place depends on the position in a run, if it does.
+    pub along: Option<Along>,
+}
+
+/// The place moves on by so many after so many positions of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Along {
+    pub by: i64,
+    pub after: i64,
+}
+
+/// Positions of a run that are copied, a whole number of pieces.
+#[derive(Clone, Copy)]
+struct Stretch {
+    begin: Value,
+    end: Value,
+    /// Positions that are copied together.
+    piece: i64,
+}
+
+impl Runs {
+    /// `(batch, line, step)` to the operand's index, constrained to where there are elements.
+    pub fn over_lines_and_steps(&self) -> IndexingMap {
+        let point =
+            [vec![Expr::dim(0)], delinearize(&Expr::dim(1), &self.lines), delinearize(&Expr::dim(2), &self.steps)]
+                .concat();
+        let of_point = |expr: &Expr| expr.substitute(&point, &[], &[]);
+        let count = |sizes: &[i64]| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
+        let batches = self.at.dims.first().map_or(1, |batch| batch.bounds.size() as i64);
+        let sizes = [batches, count(&self.lines), count(&self.steps)];
+        let mut map = IndexingMap::from_tensor_sizes(self.at.results.iter().map(of_point).collect(), &sizes, &[]);
+        for condition in &self.conditions {
+            let place = condition.place.results.first().map_or_else(|| Expr::constant(0), of_point);
+            map.constraints.push(Constraint::new(place.clone(), Interval::from_size(condition.extent)));
+            if condition.dilation > 1 {
+                map.constraints.push(Constraint::new(place.modulo(condition.dilation), Interval::point(0)));
+            }
+        }
+        map.simplify()
+    }
+
+    fn run_size(&self) -> i64 {
+        let sizes = if self.are_steps { &self.steps } else { &self.lines };
+        sizes.last().copied().unwrap_or(1)
+    }
+
+    /// [Additions](fusebox_core::cost) in the time that copying so many elements takes beside the elements themselves, where so
+    /// many lie side by side in what is copied to.
+    pub fn overhead(&self, elements: f64, together: i64) -> f64 {
+        let run = self.run_size();
+        let pieces = if self.are_steps { 0.0 } else { elements / common_divisor(together, run) as f64 };
+        elements / run as f64 * PER_RUN + pieces * PER_PIECE
+    }
+
+    /// The largest number of steps up to `most` that cuts no run into uneven pieces; `most` if there is none to speak of.
+    pub fn even_steps(&self, steps: i64, most: i64) -> i64 {
+        let run = if self.are_steps { self.run_size() } else { 1 };
+        if run <= most {
+            let runs = ceil_div(steps, run);
+            return ceil_div(runs, ceil_div(runs, most / run)) * run;
+        }
+        (1..=most).rev().find(|piece| run % piece == 0).filter(|&piece| piece * 4 >= most).unwrap_or(most)
+    }
+}
+
+/// The coordinates of a position, outermost first.
+fn coordinates(b: &mut FunctionBuilder, position: Value, sizes: &[i64]) -> Vec<Value> {
+    let all = sizes.iter().fold(1i64, |n, &size| n.saturating_mul(size));
+    b.apply_indexing(&IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), sizes), &[all], &[]), &[position])
+}
+
+/// The greatest divisor of both; at least 1.
+pub fn common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a.max(1) } else { common_divisor(b, a % b) }
+}
+
+impl Source<'_> {
+    /// Steps of one line to `tensor[place…, step]`. Steps begin and end at multiples of the source's grain.
+    pub fn copy_runs_of_steps(
+        &self,
+        b: &mut FunctionBuilder,
+        runs: &Runs,
+        part: &Part,
+        line: Value,
+        tensor: Value,
+        place: &[Value],
+    ) -> Value {
+        let (size, one) = (runs.run_size(), b.index(1));
+        let line = coordinates(b, line, &runs.lines);
+        let whole = b.index(size);
+        let end = b.addi(part.step, part.steps);
+        let (first, last) = (b.floordivsi(part.step, whole), b.ceildivsi(end, whole));
+        b.scf_for(first, last, one, &[tensor], |b, number, tensor| {
+            let from = b.muli(number, whole);
+            let outer = coordinates(b, number, &runs.steps[..runs.steps.len() - 1]);
+            let zero = b.index(0);
+            let point = [&[part.batch], line.as_slice(), &outer, &[zero]].concat();
+            let (ahead, behind) = (b.subi(part.step, from), b.subi(end, from));
+            let stretch = Stretch {
+                begin: b.maxsi(ahead, zero),
+                end: b.minsi(behind, whole),
+                piece: common_divisor(self.grain, size),
+            };
+            vec![self.copy_run(b, runs, point, stretch, tensor[0], |b, [from, i], element, tensor| {
+                let position = b.addi(from, i);
+                let step = b.subi(position, ahead);
+                b.insert(element, tensor, &[place, &[step]].concat())
+            })]
+        })[0]
+    }
+
+    /// Panels `[panel, step, line]` of so many lines. The part's lines begin at a multiple of that.
+    pub fn copy_runs_of_lines(
+        &self,
+        b: &mut FunctionBuilder,
+        runs: &Runs,
+        part: &Part,
+        width: i64,
+        tensor: Value,
+    ) -> Value {
+        let (size, one) = (runs.run_size(), b.index(1));
+        let (whole, panel_width) = (b.index(size), b.index(width));
+        let end = b.addi(part.line, part.lines);
+        let (first, last) = (b.floordivsi(part.line, whole), b.ceildivsi(end, whole));
+        each(b, part.steps, tensor, |b, step, tensor| {
+            let number = b.addi(part.step, step);
+            let inner = coordinates(b, number, &runs.steps);
+            b.scf_for(first, last, one, &[tensor], |b, number, tensor| {
+                let from = b.muli(number, whole);
+                let outer = coordinates(b, number, &runs.lines[..runs.lines.len() - 1]);
+                let zero = b.index(0);
+                let point = [&[part.batch], outer.as_slice(), &[zero], &inner].concat();
+                let (ahead, behind) = (b.subi(part.line, from), b.subi(end, from));
+                let stretch = Stretch {
+                    begin: b.maxsi(ahead, zero),
+                    end: b.minsi(behind, whole),
+                    piece: common_divisor(width, size),
+                };
+                vec![self.copy_run(b, runs, point, stretch, tensor[0], |b, [from, i], element, tensor| {
+                    let line = b.subi(from, ahead);
+                    let (panel, line) = (b.floordivsi(line, panel_width), b.remsi(line, panel_width));
+                    let line = b.addi(line, i);
+                    b.insert(element, tensor, &[panel, step, line])
+                })]
+            })[0]
+        })
+    }
+
+    /// Positions of a run: `put` gets each of them with its element, as where its piece begins and what lies between.
+    fn copy_run(
+        &self,
+        b: &mut FunctionBuilder,
+        runs: &Runs,
+        point: Vec<Value>,
+        stretch: Stretch,
+        tensor: Value,
+        put: impl Fn(&mut FunctionBuilder, [Value; 2], Value, Value) -> Value,
+    ) -> Value {
+        let slot = if runs.are_steps { point.len() - 1 } else { runs.lines.len() };
+        let [nothing, zero] = [Type::from(Scalar::of_element(self.factor)), Type::INDEX].map(|ty| b.zero(&ty));
+        let copy = |b: &mut FunctionBuilder, position: [Value; 2], is_there: bool, tensor: Value| {
+            if !is_there {
+                return put(b, position, nothing, tensor);
+            }
+            let mut point = point.clone();
+            point[slot] = b.addi(position[0], position[1]);
+            let element = self.element_of_run(b, runs, &point);
+            put(b, position, element, tensor)
+        };
+        let piece = b.index(stretch.piece);
+        let pieces = |b: &mut FunctionBuilder, tensor: Value| {
+            b.scf_for(stretch.begin, stretch.end, piece, &[tensor], |b, from, tensor| {
+                vec![each(b, piece, tensor[0], |b, i, tensor| copy(b, [from, i], true, tensor))]
+            })[0]
+        };
+        let Some([low, high]) = self.there(b, runs, &point) else { return pieces(b, tensor) };
+        let types = b.types_of(&[tensor]);
+        // In two parts, what is there by itself.
+        let parted = |b: &mut FunctionBuilder, begin: Value, end: Value, tensor: Value| {
+            let one = b.index(1);
+            let low = b.maxsi(low, begin);
+            let low = b.minsi(low, end);
+            let high = b.minsi(high, end);
+            let high = b.maxsi(high, low);
+            let one_by_one = |b: &mut FunctionBuilder, from: Value, to: Value, is_there: bool, tensor: Value| {
+                b.scf_for(from, to, one, &[tensor], |b, position, tensor| {
+                    vec![copy(b, [position, zero], is_there, tensor[0])]
+                })[0]
+            };
+            let tensor = one_by_one(b, begin, low, false, tensor);
+            let together = b.index(TOGETHER);
+            let last = b.subi(high, together);
+            let is_long = b.cmpi(IntPredicate::Sge, last, low);
+            // The last ones end where all of them do: some are copied twice, but none by itself.
+            let tensor = b.scf_if(
+                is_long,
+                &types,
+                |b| {
+                    let some = |b: &mut FunctionBuilder, from: Value, tensor: Value| {
+                        each(b, together, tensor, |b, i, tensor| copy(b, [from, i], true, tensor))
+                    };
+                    let copied =
+                        b.scf_for(low, last, together, &[tensor], |b, from, tensor| vec![some(b, from, tensor[0])]);
+                    vec![some(b, last, copied[0])]
+                },
+                |b| vec![one_by_one(b, low, high, true, tensor)],
+            )[0];
+            one_by_one(b, high, end, false, tensor)
+        };
+        let is_within = |b: &mut FunctionBuilder, begin: Value, end: Value| {
+            let is_before = b.cmpi(IntPredicate::Sle, low, begin);
+            let is_behind = b.cmpi(IntPredicate::Sge, high, end);
+            b.andi(is_before, is_behind)
+        };
+        // Long ones are copied as well in parts.
+        if runs.are_steps && stretch.piece >= LONG {
+            return parted(b, stretch.begin, stretch.end, tensor);
+        }
+        let is_whole = is_within(b, stretch.begin, stretch.end);
+        b.scf_if(
+            is_whole,
+            &types,
+            |b| vec![pieces(b, tensor)],
+            |b| match runs.are_steps {
+                true => vec![parted(b, stretch.begin, stretch.end, tensor)],
+                // Panels are no rows that go on and on: most pieces are copied or not, as they are.
+                false => b.scf_for(stretch.begin, stretch.end, piece, &[tensor], |b, from, tensor| {
+                    let end = b.addi(from, piece);
+                    let is_there = is_within(b, from, end);
+                    let is_behind = b.cmpi(IntPredicate::Sle, high, from);
+                    let is_before = b.cmpi(IntPredicate::Sge, low, end);
+                    let is_nowhere = b.ori(is_before, is_behind);
+                    let whole = |b: &mut FunctionBuilder, is_there: bool| {
+                        vec![each(b, piece, tensor[0], |b, i, tensor| copy(b, [from, i], is_there, tensor))]
+                    };
+                    b.scf_if(
+                        is_there,
+                        &types,
+                        |b| whole(b, true),
+                        |b| {
+                            b.scf_if(is_nowhere, &types, |b| whole(b, false), |b| vec![parted(b, from, end, tensor[0])])
+                        },
+                    )
+                }),
+            },
+        )[0]
+    }
+
+    /// From where to where the elements of a run are there; `None` if all of them always are.
+    fn there(&self, b: &mut FunctionBuilder, runs: &Runs, point: &[Value]) -> Option<[Value; 2]> {
+        if runs.conditions.is_empty() {
+            return None;
+        }
+        let zero = b.index(0);
+        let (mut low, mut high) = (zero, b.index(runs.run_size()));
+        for condition in &runs.conditions {
+            let place = b.apply_indexing(&condition.place, point)[0];
+            match condition.along {
+                Some(Along { by, after }) => {
+                    let (by, after, last) = (b.index(by), b.index(after), b.index(condition.extent - 1));
+                    let before = b.subi(zero, place);
+                    let first = b.ceildivsi(before, by);
+                    let first = b.muli(first, after);
+                    let room = b.subi(last, place);
+                    let room = b.floordivsi(room, by);
+                    let one = b.index(1);
+                    let end = b.addi(room, one);
+                    let end = b.muli(end, after);
+                    (low, high) = (b.maxsi(low, first), b.minsi(high, end));
+                }
+                None => {
+                    let extent = b.index(condition.extent);
+                    // Unsigned, a negative place is a large one.
+                    let mut holds = b.cmpi(IntPredicate::Ult, place, extent);
+                    if condition.dilation > 1 {
+                        let is_element = self.is_element(b, condition, place);
+                        holds = b.andi(holds, is_element);
+                    }
+                    high = b.select(holds, high, zero);
+                }
+            }
+        }
+        Some([low, high])
+    }
+
+    /// Whether a place is no hole between dilated elements.
+    fn is_element(&self, b: &mut FunctionBuilder, condition: &Condition, place: Value) -> Value {
+        let (dilation, zero) = (b.index(condition.dilation), b.index(0));
+        let rest = b.remsi(place, dilation);
+        b.cmpi(IntPredicate::Eq, rest, zero)
+    }
+
+    /// The element at a position of a run that is there, 0 in a hole between dilated ones.
+    fn element_of_run(&self, b: &mut FunctionBuilder, runs: &Runs, point: &[Value]) -> Value {
+        let mut element = self.element_at(b, &runs.at, point);
+        for condition in runs.conditions.iter().filter(|it| it.dilation > 1 && it.along.is_some()) {
+            let place = b.apply_indexing(&condition.place, point)[0];
+            let is_element = self.is_element(b, condition, place);
+            let nothing = b.zero(&Type::from(Scalar::of_element(self.factor)));
+            element = b.select(is_element, element, nothing);
+        }
+        element
+    }
+}

@@ -1,0 +1,94 @@
+//! Rows of a convolution's input, with zeros where the window leaves it: what output positions along one dimension need.
+//! Elements under the window are then where they are counted, so that they are multiplied without being packed.
+
+use fusebox_core::hlo::{ElementType, InstrId};
+use fusebox_core::indexing::{Expr, IndexingMap};
+
+use crate::convolution::{Geometry, out, variable};
+use crate::operand::Operand;
+use crate::runs::{Along, Condition, Runs};
+
+/// Rows that are being described: coordinates are set one after another, those of lines first.
+pub struct Strip<'a> {
+    geometry: &'a Geometry,
+    /// The dimension of the window along which a row lies.
+    axis: usize,
+    /// What is set so far.
+    pub point: Vec<Expr>,
+    /// Sizes of the variables: the batch, coordinates of the line, coordinates of the step.
+    sizes: Vec<i64>,
+    lines: usize,
+}
+
+/// A row: `place` counts from what the first of its output positions needs; with what lies at a place it is one run of steps,
+/// or its last two coordinates.
+pub struct Row {
+    /// The first output position.
+    pub first: Expr,
+    pub place: Expr,
+    /// Elements at a place, if the row is one run.
+    pub inner: Option<i64>,
+    /// Whether rows may be longer than what all output positions need.
+    pub may_stick_out: bool,
+}
+
+impl<'a> Strip<'a> {
+    /// Of so many batches.
+    pub fn new(geometry: &'a Geometry, axis: usize, batches: i64) -> Self {
+        Strip { geometry, axis, point: geometry.constants(), sizes: vec![batches], lines: 0 }
+    }
+
+    /// A new variable of so many values.
+    pub fn variable(&mut self, size: i64) -> Expr {
+        self.sizes.push(size);
+        variable(self.sizes.len() - 1)
+    }
+
+    /// Sets a coordinate to a new variable.
+    pub fn set(&mut self, coordinate: usize) {
+        self.point[coordinate] = self.variable(self.geometry.sizes[coordinate]);
+    }
+
+    /// From here on variables are those of steps.
+    pub fn begin_steps(&mut self) {
+        self.lines = self.sizes.len() - 1;
+    }
+
+    /// The rows, `(batch, line, step)` being what was set.
+    pub fn finish(mut self, row: &Row, instruction: InstrId, element: ElementType) -> Operand {
+        self.point[out(self.axis)] = row.first.clone();
+        let of_point = |expr: &Expr| expr.substitute(&self.point, &[], &[]);
+        let mut index: Vec<Expr> = self.geometry.input.iter().map(of_point).collect();
+        let over = |results: Vec<Expr>| IndexingMap::from_tensor_sizes(results, &self.sizes, &[]).simplify();
+        let mut conditions = Vec::new();
+        for (number, it) in self.geometry.places.iter().enumerate() {
+            let is_axis = number == self.axis;
+            let mut position = of_point(&it.at);
+            if is_axis {
+                position = position + row.place.clone();
+                index[it.input] = position.clone().floor_div(it.base_dilation);
+            }
+            if it.is_always_there && !(is_axis && row.may_stick_out) {
+                continue;
+            }
+            let along = row.inner.filter(|_| is_axis).map(|after| Along { by: 1, after });
+            conditions.push(Condition {
+                place: over(vec![position]),
+                extent: it.extent,
+                dilation: it.base_dilation,
+                along,
+            });
+        }
+        let (lines, steps) = self.sizes[1..].split_at(self.lines);
+        let runs = Runs { lines: lines.to_vec(), steps: steps.to_vec(), are_steps: true, at: over(index), conditions };
+        Operand {
+            instruction,
+            element,
+            at: runs.over_lines_and_steps(),
+            runs_along_steps: true,
+            steps_are_adjacent: false,
+            rows_of: None,
+            runs: Some(runs),
+        }
+    }
+}
