@@ -12,6 +12,7 @@
 //! pack.rs      copies of the operands in the order in which they are multiplied
 //! runs.rs      copies of operands whose elements are elsewhere than their lines and steps, or not there
 //! multiply.rs  the loop in registers
+//! results.rs   sums that are kept, and what is written
 //! strip.rs     rows of a convolution's input, where elements under the window are read as they are
 //! direct       convolutions multiplied straight from such rows
 //! depthwise    convolutions whose groups have few features: sums of products of neighbours, without packing
@@ -30,6 +31,7 @@ mod multiply;
 mod operand;
 mod pack;
 mod problem;
+mod results;
 mod runs;
 mod strip;
 mod tiles;

@@ -7,10 +7,11 @@
 //! ```
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::problem::{Problem, Roots, Sizes};
+use crate::results::plans;
 use crate::runs::common_divisor;
 
 const TILE_M: &str = "tile_m";
@@ -338,11 +339,6 @@ impl Tiles {
 
     /// The plan.
     pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
-        let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
-        for roots in &problem.roots {
-            outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(self.written(roots)))));
-        }
-        outputs.sort_by_key(|(output, _)| *output);
         let Sizes { batch, rows, columns, steps } = self.sizes;
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         Plan {
@@ -356,7 +352,7 @@ impl Tiles {
                 self.height,
                 self.width()
             )],
-            ..Plan::new(launch, outputs.into_iter().map(|(_, output)| output).collect())
+            ..Plan::new(launch, plans(&problem.roots, |roots| self.written(roots)))
         }
     }
 
