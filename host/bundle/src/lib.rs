@@ -45,6 +45,8 @@ pub const ORDER: &[&str] = &[
     "line-transpose",
     "panel-transpose",
     "contraction",
+    "direct-convolution",
+    "depthwise",
 ];
 
 /// Makes the bundled emitters, in [`ORDER`].
