@@ -14,16 +14,16 @@
 //!
 //! Lines that a tile has too many are multiplied with whatever stands there, and never written.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
 use crate::amx::{self, PackedTiles};
-use crate::convert::convert;
 use crate::micro::{MicroKernel, TILE_LINES};
 use crate::multiply::{Factors, LeftElements, RightRows, multiply};
 use crate::pack::{Part, Source, each, half_row};
 use crate::problem::Problem;
+use crate::results::{Results, sums_before};
 use crate::tiles::{LeftForm, Tiles};
 
 /// Everything declared.
@@ -34,8 +34,7 @@ struct Block<'a> {
     right: Source<'a>,
     /// The right operand, if it is not packed.
     in_place: Option<Value>,
-    /// One for each group of roots.
-    epilogues: Vec<Subgraph>,
+    results: Results<'a>,
 }
 
 /// Tensors that change.
@@ -99,9 +98,9 @@ pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel,
         let (grain, factor) = (tiles.grain(side == 1), tiles.micro.factors[side]);
         Source { operand, function: kernel.values(&[operand.instruction]), lines, factor, grain }
     });
-    let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
+    let results = Results::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
     let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);
-    let block = Block { problem, tiles, left, right, in_place, epilogues };
+    let block = Block { problem, tiles, left, right, in_place, results };
     let (number, outputs) = (kernel.block(), kernel.outputs().to_vec());
     let b: &mut FunctionBuilder = &mut kernel;
     let state = block.start(b, outputs);
@@ -294,7 +293,8 @@ impl Block<'_> {
                     [b.addi(first, row), b.addi(column, lane)]
                 })
                 .collect();
-            let before = self.before(b, steps, &places, sums);
+            let kept = (tiles.chunks() > 1).then_some(steps.first);
+            let before = sums_before(b, kept, (tiles.lanes, self.problem.sum.real_part()), &places, sums);
             let right = self.right_rows(b, tile, panel, column, steps, state);
             let factors = Factors { left, right, steps: steps.count };
             let after = self.add_products(b, &factors, &before);
@@ -378,24 +378,6 @@ impl Block<'_> {
         }
     }
 
-    /// Sums so far: zero before the first steps.
-    fn before(&self, b: &mut FunctionBuilder, steps: Steps, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
-        let lanes = self.tiles.lanes;
-        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum.real_part()));
-        let nothing = b.zero(&ty);
-        if self.tiles.chunks() == 1 {
-            return vec![nothing; places.len()];
-        }
-        let zero = b.index(0);
-        let is_first = b.cmpi(IntPredicate::Eq, steps.first, zero);
-        b.scf_if(
-            is_first,
-            &vec![ty; places.len()],
-            |_| vec![nothing; places.len()],
-            |b| places.iter().map(|place| b.vector_read(sums, place, lanes)).collect(),
-        )
-    }
-
     /// The outputs as `write` gives them after the last steps, as they are before.
     fn after_last(
         &self,
@@ -435,23 +417,9 @@ impl Block<'_> {
                     }
                 };
                 let column = b.addi(tile.column, column);
-                self.written(b, [tile.batch, line, column], sum, outputs)
+                self.results.written(b, &[tile.batch, line, column], sum, outputs)
             })
         })
-    }
-
-    /// Writes what becomes of one sum.
-    fn written(&self, b: &mut FunctionBuilder, point: [Value; 3], sum: Value, outputs: &[Value]) -> Vec<Value> {
-        let value = convert(b, self.problem.sum, self.problem.result, sum);
-        let mut outputs = outputs.to_vec();
-        for (roots, epilogue) in self.problem.roots.iter().zip(&self.epilogues) {
-            let index = b.apply_indexing(&roots.at, &point);
-            let results = b.call_subgraph(epilogue, &index, &[value]);
-            for (&output, result) in roots.outputs.iter().zip(results) {
-                outputs[output] = b.insert(result, outputs[output], &index);
-            }
-        }
-        outputs
     }
 }
 

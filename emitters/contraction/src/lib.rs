@@ -16,6 +16,7 @@
 //! gpu          the same in blocks of many threads
 //! micro.rs     which registers multiply
 //! amx.rs       packing for tile registers, and their loop
+//! results.rs   sums that are kept, and what is written
 //! strip.rs     rows of a convolution's input, where elements under the window are read as they are
 //! direct       convolutions multiplied straight from such rows
 //! depthwise    convolutions whose groups have few features: sums of products of neighbours, without packing
@@ -39,6 +40,7 @@ mod multiply;
 mod operand;
 mod pack;
 mod problem;
+mod results;
 mod runs;
 mod strip;
 mod tiles;

@@ -7,11 +7,12 @@
 //! ```
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::micro::{Micro, MicroKernel, TILE_LINES};
 use crate::problem::{Problem, Roots, Sizes};
+use crate::results::plans;
 use crate::runs::common_divisor;
 use crate::turn::Squares;
 
@@ -461,11 +462,6 @@ impl Tiles {
 
     /// The plan.
     pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
-        let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
-        for roots in &problem.roots {
-            outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(self.written(roots)))));
-        }
-        outputs.sort_by_key(|(output, _)| *output);
         let Sizes { batch, rows, columns, steps } = self.sizes;
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         Plan {
@@ -483,7 +479,7 @@ impl Tiles {
                     MicroKernel::Tiles => "tile registers",
                 }
             )],
-            ..Plan::new(launch, outputs.into_iter().map(|(_, output)| output).collect())
+            ..Plan::new(launch, plans(&problem.roots, |roots| self.written(roots)))
         }
     }
 

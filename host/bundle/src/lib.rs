@@ -46,6 +46,8 @@ pub const ORDER: &[&str] = &[
     "line-transpose",
     "panel-transpose",
     "contraction",
+    "direct-convolution",
+    "depthwise",
     "library-product",
     "block-contraction",
     "mma-contraction",

@@ -11,15 +11,15 @@
 //!
 //! Registers that stick out are added to with whatever stands there, and not written.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 
 use super::Problem;
 use super::rows::Rows;
-use crate::convert::convert;
 use crate::emit::filled;
 use crate::multiply::add_product;
 use crate::pack::{Part, Source};
+use crate::results::{Results, sums_before};
 
 /// Everything declared.
 struct Block<'a> {
@@ -27,8 +27,7 @@ struct Block<'a> {
     rows: &'a Rows,
     input: Source<'a>,
     kernel: Source<'a>,
-    /// One for each group of roots.
-    epilogues: Vec<Subgraph>,
+    results: Results<'a>,
 }
 
 /// Tensors that change: rows of the input, the kernel, sums, and the outputs.
@@ -63,14 +62,11 @@ pub fn emit(fusion: &Fusion, problem: &Problem, rows: &Rows) -> Result<Kernel, E
     let input = rows.input(problem);
     let [values, weights] = problem.operands.map(|operand| builder.values(&[operand]));
     let factor = problem.sum;
+    let results = Results::new(&mut builder, &problem.roots, problem.convolution, [factor, problem.result]);
     let block = Block {
         input: Source { operand: &input, function: values, lines: rows.count(), factor, grain: rows.row_size() },
         kernel: Source { operand: &problem.kernel, function: weights, lines: problem.features(), factor, grain: 1 },
-        epilogues: problem
-            .roots
-            .iter()
-            .map(|roots| builder.epilogue(&roots.instructions, &[problem.convolution]))
-            .collect(),
+        results,
         problem,
         rows,
     };
@@ -192,20 +188,8 @@ impl Block<'_> {
     fn add_to(&self, b: &mut FunctionBuilder, places: &[[Value; 2]], rows: Taken, state: &State, sums: Value) -> Value {
         let lanes = self.rows.lanes;
         let (zero, one, window) = (b.index(0), b.index(1), b.index(self.problem.window()));
-        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum));
-        let nothing = b.zero(&ty);
-        let before = match self.rows.rows == self.problem.rows() {
-            true => vec![nothing; places.len()],
-            false => {
-                let is_first = b.cmpi(IntPredicate::Eq, rows.first, zero);
-                b.scf_if(
-                    is_first,
-                    &vec![ty; places.len()],
-                    |_| vec![nothing; places.len()],
-                    |b| places.iter().map(|place| b.vector_read(sums, place, lanes)).collect(),
-                )
-            }
-        };
+        let first = (self.rows.rows < self.problem.rows()).then_some(rows.first);
+        let before = sums_before(b, first, (lanes, self.problem.sum), places, sums);
         let after = b.scf_for(zero, rows.count, one, &before, |b, row, sums| {
             b.scf_for(zero, window, one, sums, |b, place, sums| {
                 let step = b.muli(row, window);
@@ -263,22 +247,8 @@ impl Block<'_> {
                 let sum = b.extract(state.sums, &[outer, inner]);
                 let (position, feature) = if along_features { (outer, inner) } else { (inner, outer) };
                 let point = b.apply_indexing(&place, &[task, position, feature]);
-                self.written(b, &point, sum, outputs)
+                self.results.written(b, &point, sum, outputs)
             })
         })
-    }
-
-    /// Writes what becomes of one sum.
-    fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
-        let value = convert(b, self.problem.sum, self.problem.result, sum);
-        let mut outputs = outputs.to_vec();
-        for (roots, epilogue) in self.problem.roots.iter().zip(&self.epilogues) {
-            let index = b.apply_indexing(&roots.at, point);
-            let results = b.call_subgraph(epilogue, &index, &[value]);
-            for (&output, result) in roots.outputs.iter().zip(results) {
-                outputs[output] = b.insert(result, outputs[output], &index);
-            }
-        }
-        outputs
     }
 }

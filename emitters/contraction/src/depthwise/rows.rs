@@ -7,13 +7,14 @@
 //! ```
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Decline, LaunchDimensions, OutputPlan, Plan, Visit, Work};
+use fusebox_core::emitter::{Decline, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
 use crate::convolution::{FEATURE, GROUP, place};
 use crate::operand::Operand;
 use crate::problem::Roots;
+use crate::results::plans;
 use crate::strip::{Row, Strip};
 
 /// Bytes of the input's rows, which are read once for each place of the window: they stay in a near cache.
@@ -193,12 +194,6 @@ impl Rows {
 
     /// The plan.
     pub fn plan(&self, problem: &Problem) -> Plan {
-        let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
-        for roots in &problem.roots {
-            let written = self.written(problem, roots);
-            outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(written.clone()))));
-        }
-        outputs.sort_by_key(|(output, _)| *output);
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         let kind = if problem.along_features { "features" } else { "positions" };
         Plan {
@@ -206,7 +201,7 @@ impl Rows {
             visits: self.visits(problem),
             work: self.work(problem),
             notes: vec![format!("rows of {} positions and {} features, along {kind}", self.positions, self.features)],
-            ..Plan::new(launch, outputs.into_iter().map(|(_, output)| output).collect())
+            ..Plan::new(launch, plans(&problem.roots, |roots| self.written(problem, roots)))
         }
     }
 

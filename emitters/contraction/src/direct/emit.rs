@@ -13,16 +13,16 @@
 //!
 //! What sticks out is multiplied with whatever stands there, and never written.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::IndexingMap;
 
 use super::Problem;
 use super::sizes::Sizes;
-use crate::convert::convert;
 use crate::emit::filled;
 use crate::multiply::add_product;
 use crate::pack::{Part, Source, each};
+use crate::results::{Results, sums_before};
 
 /// Everything declared.
 struct Block<'a> {
@@ -30,8 +30,7 @@ struct Block<'a> {
     sizes: &'a Sizes,
     input: Source<'a>,
     kernel: Source<'a>,
-    /// One for each group of roots.
-    epilogues: Vec<Subgraph>,
+    results: Results<'a>,
     of_position: IndexingMap,
     of_step: IndexingMap,
     in_result: IndexingMap,
@@ -80,12 +79,11 @@ pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel,
     let input = sizes.input(problem);
     let [values, weights] = [problem.input, problem.kernel.instruction].map(|operand| builder.values(&[operand]));
     let (factor, row, steps) = (problem.sum, sizes.row_size(problem), problem.steps());
-    let epilogues =
-        problem.roots.iter().map(|roots| builder.epilogue(&roots.instructions, &[problem.convolution])).collect();
+    let results = Results::new(&mut builder, &problem.roots, problem.convolution, [problem.sum, problem.result]);
     let block = Block {
         input: Source { operand: &input, function: values, lines: problem.rows(), factor, grain: row },
         kernel: Source { operand: &problem.kernel, function: weights, lines: problem.features(), factor, grain: steps },
-        epilogues,
+        results,
         of_position: problem.of_position(sizes.unit_of_positions()),
         of_step: problem.of_step(),
         in_result: Sizes::in_result(problem),
@@ -199,7 +197,8 @@ impl Block<'_> {
                         [kept, b.addi(long, row), b.addi(wide, lane)]
                     })
                     .collect();
-                let before = self.before(b, chunk, &places, sums[0]);
+                let first = sizes.keeps_sums(self.problem).then_some(chunk.first);
+                let before = sums_before(b, first, (sizes.lanes, self.problem.sum), &places, sums[0]);
                 let after = self.multiply(b, chunk, &starts, panel, state, &before);
                 let written = places.iter().zip(after).fold(sums[0], |sums, (at, sum)| b.vector_write(sum, sums, at));
                 vec![written]
@@ -273,24 +272,6 @@ impl Block<'_> {
         })
     }
 
-    /// Sums so far: zero before the first rows of the input.
-    fn before(&self, b: &mut FunctionBuilder, chunk: Chunk, places: &[[Value; 3]], sums: Value) -> Vec<Value> {
-        let lanes = self.sizes.lanes;
-        let ty = Type::vector(&[lanes], Scalar::of_element(self.problem.sum));
-        let nothing = b.zero(&ty);
-        if !self.sizes.keeps_sums(self.problem) {
-            return vec![nothing; places.len()];
-        }
-        let zero = b.index(0);
-        let is_first = b.cmpi(IntPredicate::Eq, chunk.first, zero);
-        b.scf_if(
-            is_first,
-            &vec![ty; places.len()],
-            |_| vec![nothing; places.len()],
-            |b| places.iter().map(|place| b.vector_read(sums, place, lanes)).collect(),
-        )
-    }
-
     /// The outputs as `write` gives them after the last rows of the input, as they are before.
     fn after_last(
         &self,
@@ -320,22 +301,8 @@ impl Block<'_> {
                 let (position, feature) = if by_positions { (inner, outer) } else { (outer, inner) };
                 let feature = b.addi(tile.feature, feature);
                 let place = b.apply_indexing(&self.in_result, &[row, position, feature]);
-                self.written(b, &[&[tile.group], place.as_slice()].concat(), sum, outputs)
+                self.results.written(b, &[&[tile.group], place.as_slice()].concat(), sum, outputs)
             })
         })
-    }
-
-    /// Writes what becomes of one sum.
-    fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
-        let value = convert(b, self.problem.sum, self.problem.result, sum);
-        let mut outputs = outputs.to_vec();
-        for (roots, epilogue) in self.problem.roots.iter().zip(&self.epilogues) {
-            let index = b.apply_indexing(&roots.at, point);
-            let results = b.call_subgraph(epilogue, &index, &[value]);
-            for (&output, result) in roots.outputs.iter().zip(results) {
-                outputs[output] = b.insert(result, outputs[output], &index);
-            }
-        }
-        outputs
     }
 }

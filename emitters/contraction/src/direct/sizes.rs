@@ -7,12 +7,13 @@
 //! ```
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Decline, LaunchDimensions, OutputPlan, Plan, Visit, Work};
+use fusebox_core::emitter::{Decline, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
 use crate::operand::Operand;
 use crate::problem::Roots;
+use crate::results::plans;
 use crate::strip::{Row, Strip};
 
 /// Bytes of the rows of the input that are there at a time; less where neighbours are read in steps far from each other, which
@@ -268,12 +269,6 @@ impl Sizes {
 
     /// The plan.
     pub fn plan(&self, problem: &Problem) -> Plan {
-        let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
-        for roots in &problem.roots {
-            let written = self.written(problem, roots);
-            outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(written.clone()))));
-        }
-        outputs.sort_by_key(|(output, _)| *output);
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         let (of_long, of_wide) = if self.by_positions { ("features", "positions") } else { ("positions", "features") };
         Plan {
@@ -289,7 +284,7 @@ impl Sizes {
                 self.height,
                 self.width()
             )],
-            ..Plan::new(launch, outputs.into_iter().map(|(_, output)| output).collect())
+            ..Plan::new(launch, plans(&problem.roots, |roots| self.written(problem, roots)))
         }
     }
 

@@ -262,9 +262,16 @@ fn random(seed: u64) -> String {
     let window: Vec<WindowDim> = spatial.iter().map(|&size| window(chance, size)).collect();
     let outputs: Vec<i64> =
         spatial.iter().zip(&window).map(|(&size, dim)| window_output_size(size, dim).unwrap()).collect();
-    let [feature_groups, batch_groups] = chance.pick(&[[1, 1], [1, 1], [1, 1], [2, 1], [1, 3], [5, 1]]);
-    let (images, channels) = (chance.below(4), chance.pick(&[1, 3, 4, 16, 31, 64, 0]));
-    let features = chance.pick(&[1, 2, 5, 16, 33, 64, 70]);
+    // Every fourth has many groups of few features, for those who take nothing else.
+    let is_narrow = seed % 4 == 3;
+    let (all_groups, all_features): (&[[i64; 2]], &[i64]) = match is_narrow {
+        true => (&[[12, 1], [40, 1], [1, 12], [1, 1]], &[1, 1, 2, 4]),
+        false => (&[[1, 1], [1, 1], [1, 1], [2, 1], [1, 3], [5, 1]], &[1, 2, 5, 16, 33, 64, 70]),
+    };
+    let [feature_groups, batch_groups] = chance.pick(all_groups);
+    let (images, channels) = (chance.pick(&[0, 1, 1, 2, 2, 3]), chance.pick(&[1, 3, 4, 16, 31, 64, 0]));
+    let channels = if is_narrow { channels.min(2) } else { channels };
+    let features = chance.pick(all_features);
     let (all_images, all_channels) = (images * batch_groups, channels * feature_groups);
     let features = features * feature_groups * batch_groups;
     let kernel: Vec<i64> = window.iter().map(|dim| dim.size).collect();

@@ -1,0 +1,74 @@
+//! What becomes of sums: they are kept while others are added to them, and in the end written as the host makes of them.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
+use fusebox_core::emitter::OutputPlan;
+use fusebox_core::hlo::{ElementType, InstrId};
+use fusebox_core::indexing::IndexingMap;
+
+use crate::convert::convert;
+use crate::problem::Roots;
+
+/// Results of a kernel, with the host's functions for them.
+pub struct Results<'a> {
+    roots: &'a [Roots],
+    /// One for each group of roots.
+    epilogues: Vec<Subgraph>,
+    /// The types of sums, and of the product that they are.
+    types: [ElementType; 2],
+}
+
+impl<'a> Results<'a> {
+    /// Of a product whose sums are of the first type, and which is of the second.
+    pub fn new(kernel: &mut KernelBuilder, roots: &'a [Roots], product: InstrId, types: [ElementType; 2]) -> Self {
+        let epilogues = roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[product])).collect();
+        Results { roots, epilogues, types }
+    }
+
+    /// The outputs with what becomes of one sum, at a point as [`Roots::at`] takes it.
+    pub fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
+        let [of_sum, of_product] = self.types;
+        let value = convert(b, of_sum, of_product, sum);
+        let mut outputs = outputs.to_vec();
+        for (roots, epilogue) in self.roots.iter().zip(&self.epilogues) {
+            let index = b.apply_indexing(&roots.at, point);
+            let results = b.call_subgraph(epilogue, &index, &[value]);
+            for (&output, result) in roots.outputs.iter().zip(results) {
+                outputs[output] = b.insert(result, outputs[output], &index);
+            }
+        }
+        outputs
+    }
+}
+
+/// Each output, written as a map of its roots says.
+pub fn plans(all: &[Roots], written: impl Fn(&Roots) -> IndexingMap) -> Vec<OutputPlan> {
+    let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+    for roots in all {
+        let map = written(roots);
+        outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(map.clone()))));
+    }
+    outputs.sort_by_key(|(output, _)| *output);
+    outputs.into_iter().map(|(_, output)| output).collect()
+}
+
+/// Registers of sums at some places before more is added: zero at first, then what is kept. `first` is the number of the first
+/// step of what is added now, `None` if everything is added at once.
+pub fn sums_before<P: AsRef<[Value]>>(
+    b: &mut FunctionBuilder,
+    first: Option<Value>,
+    (lanes, element): (i64, ElementType),
+    places: &[P],
+    sums: Value,
+) -> Vec<Value> {
+    let ty = Type::vector(&[lanes], Scalar::of_element(element));
+    let nothing = b.zero(&ty);
+    let Some(first) = first else { return vec![nothing; places.len()] };
+    let zero = b.index(0);
+    let is_first = b.cmpi(IntPredicate::Eq, first, zero);
+    b.scf_if(
+        is_first,
+        &vec![ty; places.len()],
+        |_| vec![nothing; places.len()],
+        |b| places.iter().map(|place| b.vector_read(sums, place.as_ref(), lanes)).collect(),
+    )
+}
