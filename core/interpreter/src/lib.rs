@@ -2,8 +2,7 @@
 //!
 //! Simple, slow and right: every instruction is evaluated in order on whole arrays, each element
 //! held in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and brought to its element
-//! type once per operation. It is the oracle of the project's tests and stands in for operations
-//! that have no kernel.
+//! type once per operation. It is the oracle of the project's tests, and folds constants.
 //!
 //! Modules are expected to have passed the verifier. What is not supported is an error with its
 //! place, never a guess. One device only: collectives over a single participant are identities.
@@ -84,7 +83,7 @@ pub fn evaluate_computation(module: &Module, id: ComputationId, arguments: &[Lit
     })
 }
 
-/// Evaluates one instruction on given operands: for a runtime that has no kernel for it.
+/// Evaluates one instruction on given operands.
 ///
 /// # Errors
 /// If the instruction cannot be evaluated on these operands.

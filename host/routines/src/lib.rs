@@ -51,4 +51,4 @@ pub use operation::Operation;
 pub use parts::{Alone, Workers, for_each, try_for_each};
 pub use random::{Generator, SharedGenerator};
 pub use routine::{ALIGNMENT, Companions, Comparator, Context, Routine, RoutineError, Unsupported};
-pub use table::{comparator_to_compile, describe, is_left_to_the_interpreter, routine_for, routine_with};
+pub use table::{comparator_to_compile, describe, routine_for, routine_with};

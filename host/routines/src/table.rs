@@ -101,16 +101,6 @@ pub fn describe(module: &Module) -> Result<String, Unsupported> {
     Ok(routine_with(module, &companions)?.describe())
 }
 
-/// Whether a module's only operation has no routine yet and is left to the reference interpreter: transforms and
-/// factorisations.
-pub fn is_left_to_the_interpreter(module: &Module) -> bool {
-    Operation::of(module).is_ok_and(|operation| match &operation.instruction.op {
-        Op::Fft { .. } | Op::Cholesky { .. } | Op::TriangularSolve { .. } => true,
-        Op::CustomCall(call) => call.target.starts_with("lapack_"),
-        _ => false,
-    }) && routine_for(module).is_err()
-}
-
 fn for_opcode(opcode: Opcode) -> Option<Make> {
     OPERATIONS.iter().find(|(known, _)| *known == opcode).map(|(_, make)| *make)
 }

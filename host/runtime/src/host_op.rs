@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use fusebox_core::hlo::{ArrayLiteral, Bytes, Diagnostic, ElementType, Literal, Module, Shape, parse_module, verify};
+use fusebox_core::hlo::{ArrayLiteral, Bytes, Diagnostic, ElementType, Literal, Shape, parse_module, verify};
 use fusebox_routines::{
-    Companions, Comparator, Context, Routine, RoutineError, SharedGenerator, comparator_to_compile,
-    is_left_to_the_interpreter, routine_with,
+    Companions, Comparator, Context, Routine, RoutineError, SharedGenerator, comparator_to_compile, routine_with,
 };
 
 use crate::comparator::CompiledComparator;
@@ -18,15 +17,7 @@ pub struct LoadedHostOp {
     name: String,
     parameters: Vec<Shape>,
     result: Shape,
-    executor: Executor,
-}
-
-/// Who executes an operation.
-#[derive(Debug)]
-enum Executor {
-    Routine(Box<dyn Routine>),
-    /// The reference interpreter, for what has no routine yet.
-    Interpreter(Box<Module>),
+    routine: Box<dyn Routine>,
 }
 
 impl LoadedHostOp {
@@ -44,12 +35,9 @@ impl LoadedHostOp {
             (_, kernel) => kernel.as_ref().map(|kernel| CompiledComparator::load(kernel, &parameters)).transpose()?,
         };
         let comparator = comparator.map(|comparator| Arc::new(comparator) as Arc<dyn Comparator>);
-        let executor = match routine_with(&module, &Companions { comparator, generator: generator.clone() }) {
-            Ok(routine) => Executor::Routine(routine),
-            Err(_) if is_left_to_the_interpreter(&module) => Executor::Interpreter(Box::new(module)),
-            Err(error) => return Err(fail(error.to_string())),
-        };
-        Ok(LoadedHostOp { name: op.name.clone(), parameters, result, executor })
+        let companions = Companions { comparator, generator: generator.clone() };
+        let routine = routine_with(&module, &companions).map_err(|error| fail(error.to_string()))?;
+        Ok(LoadedHostOp { name: op.name.clone(), parameters, result, routine })
     }
 
     /// Whether a step hands over as many bytes as the operation reads and writes.
@@ -77,25 +65,11 @@ impl LoadedHostOp {
         results: &mut [&mut [u8]],
         context: &Context<'_>,
     ) -> Result<(), RunError> {
-        match &self.executor {
-            Executor::Routine(routine) => {
-                let leaves = self.parameters.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
-                let arguments = leaves.zip(arguments).map(|(leaf, bytes)| canonical(leaf.element_type, bytes));
-                let arguments = arguments.collect::<Result<Vec<Cow<[u8]>>, RunError>>()?;
-                let arguments: Vec<&[u8]> = arguments.iter().map(AsRef::as_ref).collect();
-                routine.run(&arguments, results, context).map_err(|error| self.failed(error))
-            }
-            Executor::Interpreter(module) => {
-                let mut leaves = arguments.iter();
-                let inputs = self.parameters.iter().map(|shape| assemble(shape, &mut leaves));
-                let inputs = inputs.collect::<Result<Vec<Literal>, RunError>>()?;
-                let result = fusebox_interpreter::evaluate(module, &inputs)
-                    .map_err(|e| RunError::HostOp { name: self.name.clone(), reason: e.to_string() })?;
-                let leaves = result.leaves().into_iter().filter_map(|leaf| leaf.as_array());
-                results.iter_mut().zip(leaves).for_each(|(result, leaf)| result.copy_from_slice(&leaf.data));
-                Ok(())
-            }
-        }
+        let leaves = self.parameters.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
+        let arguments = leaves.zip(arguments).map(|(leaf, bytes)| canonical(leaf.element_type, bytes));
+        let arguments = arguments.collect::<Result<Vec<Cow<[u8]>>, RunError>>()?;
+        let arguments: Vec<&[u8]> = arguments.iter().map(AsRef::as_ref).collect();
+        self.routine.run(&arguments, results, context).map_err(|error| self.failed(error))
     }
 
     fn failed(&self, error: RoutineError) -> RunError {

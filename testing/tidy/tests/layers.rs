@@ -44,7 +44,7 @@ fn allowed(name: &str) -> &'static [&'static str] {
         "fusebox-core" | "fusebox-files" | "fusebox-tidy" => &[],
         "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" | "fusebox-routines" => &["fusebox-core"],
         "fusebox-plugins" => &["fusebox-core", "fusebox-files"],
-        "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-interpreter", "fusebox-routines"],
+        "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-routines"],
         "fusebox-run" => &["fusebox-core", "fusebox-files", "fusebox-runtime"],
         "fusebox-compiler" => &[
             "fusebox-core",
@@ -89,6 +89,23 @@ fn only_lowering_links_mlir_and_llvm_and_only_plugins_opens_libraries() {
                 "{dependency} belongs to {owner}, not to {name}"
             );
         }
+    }
+}
+
+/// The interpreter is what programs are compared with: nothing that runs them may use it, by whatever way.
+#[test]
+fn what_runs_programs_does_not_reach_the_interpreter() {
+    let members = members();
+    for start in ["fusebox-runtime", "fusebox-run"] {
+        let (mut reached, mut open) = (BTreeSet::new(), vec![start.to_string()]);
+        while let Some(name) = open.pop() {
+            let known = members.get(&name).map(|(_, dependencies)| dependencies.iter().cloned());
+            open.extend(
+                known.into_iter().flatten().filter(|it| members.contains_key(it) && reached.insert(it.clone())),
+            );
+        }
+        assert!(!reached.contains("fusebox-interpreter"), "{start} reaches the interpreter");
+        assert!(reached.contains("fusebox-routines"), "{start} executes host operations without routines");
     }
 }
 

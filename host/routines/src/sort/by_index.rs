@@ -1,11 +1,13 @@
 //! Sorting of keys with their positions, which everything follows then.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use bytemuck::Pod;
 
 use super::comparator::Key;
-use super::{merge, network, radix, radix::LONG};
+use super::radix::{self, Kept, LONG, Word};
+use super::{merge, network};
 use crate::key::Bits;
 use crate::{Comparator, RoutineError, Workers, elements, elements_mut, for_each, scratch, try_for_each};
 
@@ -18,6 +20,7 @@ pub enum ByIndex {
         keys: Vec<Key>,
         /// What is sorted by, the least significant first: at most 32 bits each.
         chunks: Vec<Chunk>,
+        kept: Kept,
     },
     Compiled(Arc<dyn Comparator>),
 }
@@ -61,7 +64,7 @@ impl ByIndex {
             }
         }
         chunks.reverse();
-        ByIndex::Keys { keys, chunks }
+        ByIndex::Keys { keys, chunks, kept: Kept::default() }
     }
 
     pub fn describe(&self) -> String {
@@ -123,7 +126,7 @@ impl ByIndex {
     }
 
     fn shared_order(&self, line: &[&[u8]], length: usize, workers: &dyn Workers) -> Result<Vec<u32>, RoutineError> {
-        let ByIndex::Keys { keys, chunks } = self else {
+        let ByIndex::Keys { keys, chunks, kept } = self else {
             return Ok(Sorter::new(length)?.of(self, line)?.to_vec());
         };
         if is_unordered(keys, line)? {
@@ -131,27 +134,28 @@ impl ByIndex {
         }
         let mut order: Vec<u32> = (0..).take(length).collect();
         let mut values: Vec<u32> = scratch(length)?;
-        let mut words: Vec<u64> = scratch(length)?;
+        let mut long = kept.take::<u64>(length)?;
         for (round, chunk) in chunks.iter().enumerate() {
             chunk.values(keys, line, &mut values)?;
-            let parts = words.chunks_mut(LONG).zip(order.chunks(LONG)).enumerate().collect();
-            for_each(workers, parts, |(part, (words, order)): (usize, (&mut [u64], &[u32]))| {
+            let parts = long.words.chunks(LONG).zip(order.chunks(LONG)).enumerate().collect();
+            for_each(workers, parts, |(part, (words, order)): (usize, (&[AtomicU64], &[u32]))| {
                 let first = (part * LONG) as u64;
-                let positions = first..;
-                for ((word, &from), position) in words.iter_mut().zip(order).zip(positions) {
-                    *word = u64::from(values[from as usize]) << POSITION_BITS | position;
+                for ((cell, &from), position) in words.iter().zip(order).zip(first..) {
+                    (u64::from(values[from as usize]) << POSITION_BITS | position).write(cell);
                 }
             });
-            radix::sort_shared(&mut words, chunk.digits(), workers)?;
+            long.sort(chunk.digits(), workers);
             let before = std::mem::take(&mut order);
             order = scratch(length)?;
-            let parts = order.chunks_mut(LONG).zip(words.chunks(LONG)).collect();
-            for_each(workers, parts, |(order, words): (&mut [u32], &[u64])| {
-                for (place, &word) in order.iter_mut().zip(words) {
-                    *place = if round == 0 { word as u32 } else { before[word as u32 as usize] };
+            let parts = order.chunks_mut(LONG).zip(long.words.chunks(LONG)).collect();
+            for_each(workers, parts, |(order, words): (&mut [u32], &[AtomicU64])| {
+                for (place, word) in order.iter_mut().zip(words) {
+                    let position = u64::read(word) as u32;
+                    *place = if round == 0 { position } else { before[position as usize] };
                 }
             });
         }
+        kept.give(long);
         Ok(order)
     }
 }
@@ -184,7 +188,7 @@ impl Sorter {
 
     /// Sorts the lines in the lanes of vectors, if that is quick and they are in order.
     fn lines_together(&mut self, by: &ByIndex, lines: &[Vec<&[u8]>]) -> Result<bool, RoutineError> {
-        let ByIndex::Keys { keys, chunks } = by else { return Ok(false) };
+        let ByIndex::Keys { keys, chunks, .. } = by else { return Ok(false) };
         let ([chunk], length) = (&chunks[..], self.order.len()) else { return Ok(false) };
         if length > network::LONGEST || lines.len() < network::LEAST_LINES {
             return Ok(false);
@@ -231,7 +235,7 @@ impl Sorter {
             ByIndex::Keys { keys, .. } if is_unordered(keys, line)? => {
                 self.order = contradictory(keys, line, self.order.len())?;
             }
-            ByIndex::Keys { keys, chunks } => self.by_keys(keys, chunks, line)?,
+            ByIndex::Keys { keys, chunks, .. } => self.by_keys(keys, chunks, line)?,
             ByIndex::Compiled(comparator) => {
                 let before = comparator.on(line);
                 let count = u32::try_from(self.order.len()).map_err(|_| RoutineError::Buffer)?;

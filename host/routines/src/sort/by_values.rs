@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::comparator::Key;
 use super::merge;
 use super::network::{self, Lane};
-use super::radix::{self, LONG, Word};
+use super::radix::{self, Kept, LONG, Word};
 use crate::key::{Bits, Order};
 use crate::{RoutineError, Workers, elements, elements_mut, for_each, scratch};
 
@@ -19,6 +19,7 @@ const LANES: usize = 32;
 pub struct ByValues {
     order: Order,
     shared_codes: Vec<u64>,
+    kept: Kept,
 }
 
 /// Which words hold the codes of values.
@@ -64,7 +65,7 @@ impl<W: Word> Memory<W> {
 
 impl ByValues {
     pub fn new(key: Key) -> ByValues {
-        ByValues { shared_codes: key.order.shared_codes(), order: key.order }
+        ByValues { shared_codes: key.order.shared_codes(), order: key.order, kept: Kept::default() }
     }
 
     pub fn describe(&self) -> String {
@@ -130,7 +131,7 @@ impl ByValues {
         radix::sort(words, spare, self.digits());
         self.order.decode(words.iter().map(|&word| B::of_word(word)), sorted);
         if shared {
-            self.refill(line, words, sorted);
+            self.refill(line, |code| words.partition_point(|&word| word < code), sorted);
         }
         Ok(())
     }
@@ -168,7 +169,8 @@ impl ByValues {
                 self.contradictory(line, sorted)?;
             } else if shared {
                 memory.words.iter_mut().zip(&memory.rows).for_each(|(word, row)| *word = row[lane]);
-                self.refill(line, &memory.words, sorted);
+                let words = &memory.words;
+                self.refill(line, |code| words.partition_point(|&word| word < code), sorted);
             }
         }
         Ok(())
@@ -185,20 +187,22 @@ impl ByValues {
         if self.is_unordered(line) {
             return self.contradictory(line, sorted);
         }
-        let mut words = scratch::<B::Word>(line.len())?;
+        let mut long = self.kept.take::<B::Word>(line.len())?;
         let mut shared = vec![false; line.len().div_ceil(LONG)];
-        let parts = line.chunks(LONG).zip(words.chunks_mut(LONG)).zip(&mut shared).collect();
-        for_each(workers, parts, |((line, words), shared): ((&[B], &mut [B::Word]), &mut bool)| {
-            *shared = self.encode(line, words);
+        let parts = line.chunks(LONG).zip(&mut shared).enumerate().collect();
+        for_each(workers, parts, |(part, (line, shared)): (usize, (&[B], &mut bool))| {
+            let words = &long.words[part * LONG..];
+            *shared = self.order.encode(line, |at, code| code.word().write(&words[at]));
         });
-        radix::sort_shared(&mut words, self.digits(), workers)?;
-        let parts = words.chunks(LONG).zip(sorted.chunks_mut(LONG)).collect();
-        for_each(workers, parts, |(words, sorted): (&[B::Word], &mut [B])| {
-            self.order.decode(words.iter().map(|&word| B::of_word(word)), sorted);
+        long.sort(self.digits(), workers);
+        let parts = long.words.chunks(LONG).zip(sorted.chunks_mut(LONG)).collect();
+        for_each(workers, parts, |(words, sorted): (&[<B::Word as Word>::Cell], &mut [B])| {
+            self.order.decode(words.iter().map(|word| B::of_word(Word::read(word))), sorted);
         });
         if shared.contains(&true) {
-            self.refill(line, &words, sorted);
+            self.refill(line, |code| long.words.partition_point(|word| B::Word::read(word) < code), sorted);
         }
+        self.kept.give(long);
         Ok(())
     }
 
@@ -208,13 +212,12 @@ impl ByValues {
         self.order.encode(line, |at, code| words[at] = code.word())
     }
 
-    /// Values that share a code go where that code stands, in their order.
-    fn refill<B: Coded>(&self, line: &[B], words: &[B::Word], sorted: &mut [B]) {
+    /// Values that share a code go where that code stands, in their order. `first`: where the first word is that is not less.
+    fn refill<B: Coded>(&self, line: &[B], first: impl Fn(B::Word) -> usize, sorted: &mut [B]) {
         for &code in &self.shared_codes {
             let code = B::of(code);
-            let start = words.partition_point(|&word| word < code.word());
             let same = line.iter().filter(|&&value| self.order.encode_one(value) == code);
-            sorted[start..].iter_mut().zip(same).for_each(|(place, value)| *place = *value);
+            sorted[first(code.word())..].iter_mut().zip(same).for_each(|(place, value)| *place = *value);
         }
     }
 

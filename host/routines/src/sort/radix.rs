@@ -1,6 +1,9 @@
 //! Stable sorting of words by some of their bytes.
 
+use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
@@ -17,22 +20,50 @@ const RADIX: usize = 256;
 
 /// What is sorted.
 pub trait Word: Pod + Ord + Send + Sync {
+    /// A place that several threads know, of which one at a time uses it.
+    type Cell: Default + Send + Sync;
+
     /// Byte `number`, the lowest first.
     fn byte(self, number: u32) -> usize;
+
+    fn read(cell: &Self::Cell) -> Self;
+
+    fn write(self, cell: &Self::Cell);
+
+    /// Memory for such words.
+    fn kept(kept: &Kept) -> &Mutex<Option<Long<Self>>>;
 }
 
-impl Word for u32 {
-    #[inline]
-    fn byte(self, number: u32) -> usize {
-        (self >> (8 * number)) as usize % RADIX
-    }
+macro_rules! words {
+    ($($word:ty, $cell:ty, $kept:ident;)*) => { $(
+        impl Word for $word {
+            type Cell = $cell;
+
+            #[inline]
+            fn byte(self, number: u32) -> usize {
+                (self >> (8 * number)) as usize % RADIX
+            }
+
+            #[inline]
+            fn read(cell: &$cell) -> $word {
+                cell.load(Ordering::Relaxed)
+            }
+
+            #[inline]
+            fn write(self, cell: &$cell) {
+                cell.store(self, Ordering::Relaxed);
+            }
+
+            fn kept(kept: &Kept) -> &Mutex<Option<Long<$word>>> {
+                &kept.$kept
+            }
+        }
+    )* };
 }
 
-impl Word for u64 {
-    #[inline]
-    fn byte(self, number: u32) -> usize {
-        (self >> (8 * number)) as usize % RADIX
-    }
+words! {
+    u32, AtomicU32, narrow;
+    u64, AtomicU64, wide;
 }
 
 /// Sorts words by the bytes `digits`; `spare` is as long. Words that are equal in these keep their order if the bytes below
@@ -75,59 +106,101 @@ fn is_constant(counts: &[u32; RADIX], words: usize) -> bool {
     counts.iter().any(|&count| count as usize == words)
 }
 
-/// As [`sort`], of a long line by all threads.
-///
-/// # Errors
-/// If memory is short.
-pub fn sort_shared<W: Word>(words: &mut Vec<W>, digits: Range<u32>, workers: &dyn Workers) -> Result<(), RoutineError> {
-    if words.len() < LONG {
-        let mut spare = scratch(words.len())?;
-        sort(words, &mut spare, digits);
-        return Ok(());
-    }
-    let mut spare = scratch(words.len())?;
-    let mut counts: Vec<[u32; RADIX]> = scratch(words.len().div_ceil(PART))?;
-    for digit in digits {
-        for_each(workers, counts.iter_mut().zip(words.chunks(PART)).collect(), |(counts, part)| {
-            *counts = [0; RADIX];
-            part.iter().for_each(|word| counts[word.byte(digit)] += 1);
-        });
-        let total = |value: usize| counts.iter().map(|counts| counts[value]).sum::<u32>();
-        if (0..RADIX).any(|value| total(value) as usize == words.len()) {
-            continue;
-        }
-        let places = places(&mut spare, &counts);
-        for_each(workers, places.into_iter().zip(words.chunks(PART)).collect(), |(mut places, part)| {
-            for &word in part {
-                if let Some(place) = places[word.byte(digit)].next() {
-                    *place = word;
-                }
-            }
-        });
-        std::mem::swap(words, &mut spare);
-    }
-    Ok(())
+/// A long line, which all threads sort.
+pub struct Long<W: Word> {
+    /// What is sorted.
+    pub words: Vec<W::Cell>,
+    spare: Vec<W::Cell>,
+    /// Per part and value of a digit: how many there are, then where the next one goes.
+    counts: Vec<[u32; RADIX]>,
 }
 
-/// Per part and value of the digit, where its words go: those of the first value first, and of one value those of the
-/// first part.
-fn places<'a, W>(mut to: &'a mut [W], counts: &[[u32; RADIX]]) -> Vec<Vec<std::slice::IterMut<'a, W>>> {
-    let mut places: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(RADIX)).collect();
-    for value in 0..RADIX {
-        for (places, counts) in places.iter_mut().zip(counts) {
-            let (own, rest) = to.split_at_mut(counts[value] as usize);
-            places.push(own.iter_mut());
-            to = rest;
+/// Memory for the next long line: to ask the system for it each time takes as long as sorting.
+#[derive(Debug, Default)]
+pub struct Kept {
+    narrow: Mutex<Option<Long<u32>>>,
+    wide: Mutex<Option<Long<u64>>>,
+}
+
+impl Kept {
+    /// Memory for a line; what it holds is not specified.
+    ///
+    /// # Errors
+    /// If memory is short.
+    pub fn take<W: Word>(&self, length: usize) -> Result<Long<W>, RoutineError> {
+        let kept = W::kept(self).lock().unwrap_or_else(PoisonError::into_inner).take();
+        match kept.filter(|long| long.words.len() == length) {
+            Some(long) => Ok(long),
+            None => {
+                let counts = scratch(length.div_ceil(PART))?;
+                Ok(Long { words: cells::<W>(length)?, spare: cells::<W>(length)?, counts })
+            }
         }
     }
-    places
+
+    /// Keeps the memory.
+    pub fn give<W: Word>(&self, long: Long<W>) {
+        *W::kept(self).lock().unwrap_or_else(PoisonError::into_inner) = Some(long);
+    }
+}
+
+fn cells<W: Word>(count: usize) -> Result<Vec<W::Cell>, RoutineError> {
+    let mut cells = Vec::new();
+    let memory = RoutineError::Memory { bytes: (count * size_of::<W>()) as u64 };
+    cells.try_reserve_exact(count).map_err(|_| memory)?;
+    cells.resize_with(count, W::Cell::default);
+    Ok(cells)
+}
+
+impl<W: Word> Long<W> {
+    /// As [`sort`].
+    pub fn sort(&mut self, digits: Range<u32>, workers: &dyn Workers) {
+        for digit in digits {
+            let parts = self.counts.iter_mut().zip(self.words.chunks(PART)).collect();
+            for_each(workers, parts, |(counts, part): (&mut [u32; RADIX], &[W::Cell])| {
+                *counts = [0; RADIX];
+                part.iter().for_each(|word| counts[W::read(word).byte(digit)] += 1);
+            });
+            if self.is_constant() {
+                continue;
+            }
+            // Those of the first value first, and of one value those of the first part.
+            let mut next = 0;
+            for value in 0..RADIX {
+                self.counts.iter_mut().for_each(|counts| next += std::mem::replace(&mut counts[value], next));
+            }
+            let spare = &self.spare;
+            let parts = self.counts.iter_mut().zip(self.words.chunks(PART)).collect();
+            for_each(workers, parts, |(places, part): (&mut [u32; RADIX], &[W::Cell])| {
+                for word in part {
+                    let word = W::read(word);
+                    let place = &mut places[word.byte(digit)];
+                    word.write(&spare[*place as usize]);
+                    *place += 1;
+                }
+            });
+            std::mem::swap(&mut self.words, &mut self.spare);
+        }
+    }
+
+    /// Whether all words have the same digit.
+    fn is_constant(&self) -> bool {
+        let total = |value: usize| self.counts.iter().map(|counts| counts[value] as usize).sum::<usize>();
+        (0..RADIX).any(|value| total(value) == self.words.len())
+    }
+}
+
+impl<W: Word> fmt::Debug for Long<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Long").field("length", &self.words.len()).finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use fusebox_core::random::SplitMix64;
 
-    use super::{LONG, sort, sort_shared};
+    use super::{Kept, LONG, Word, sort};
     use crate::Alone;
 
     #[test]
@@ -149,10 +222,16 @@ mod tests {
     #[test]
     fn long_lines_are_sorted_in_parts() {
         let mut random = SplitMix64(8);
-        let mut words: Vec<u32> = (0..LONG + 12345).map(|_| random.bits() as u32 >> 5).collect();
-        let mut expected = words.clone();
-        expected.sort_unstable();
-        sort_shared(&mut words, 0..4, &Alone).unwrap();
-        assert!(words == expected);
+        let mut expected: Vec<u32> = (0..LONG + 12345).map(|_| random.bits() as u32 >> 5).collect();
+        let kept = Kept::default();
+        for _ in 0..2 {
+            let mut long = kept.take::<u32>(expected.len()).unwrap();
+            long.words.iter().zip(&expected).for_each(|(cell, word)| word.write(cell));
+            long.sort(0..4, &Alone);
+            expected.sort_unstable();
+            assert!(long.words.iter().map(<u32 as Word>::read).eq(expected.iter().copied()));
+            kept.give(long);
+            expected.reverse();
+        }
     }
 }
