@@ -8,6 +8,7 @@ mod call;
 mod condensed;
 mod eigen;
 mod form;
+mod narrow;
 mod orthogonal;
 mod solve;
 

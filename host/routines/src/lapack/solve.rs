@@ -10,6 +10,7 @@ use super::attributes::Asked;
 use super::call::{write, write_status};
 use super::for_type;
 use super::form::Form;
+use super::narrow::widened;
 use crate::linalg::batch::PerMatrix;
 use crate::linalg::matrix::Matrix;
 use crate::linalg::product::{Triangle, solve_triangle};
@@ -86,7 +87,10 @@ pub fn make_cholesky(operation: &Operation) -> Result<Box<dyn Routine>, Unsuppor
     let form = Form::new(operation, 2)?;
     let n = form.square(0)?;
     form.expect(&[(form.element_type(), &[n, n])])?;
-    for_type!(form.element_type(), typed(&form, n, lower))
+    match form.element_type() {
+        ty if ty.is_float() && ty.bits() < 32 => widened(typed::<f32>(&form, n, lower)?, ty),
+        ty => for_type!(ty, typed(&form, n, lower)),
+    }
 }
 
 /// LU factors of a matrix, pivots, status.
@@ -228,7 +232,12 @@ pub fn make_triangular_solve(operation: &Operation) -> Result<Box<dyn Routine>, 
         TriangularSolve::<T>::routine(form, left, lower, unit, transpose)
     }
     let form = Form::new(operation, 2)?;
-    for_type!(form.element_type(), typed(&form, left_side, lower, unit_diagonal, transpose_a))
+    match form.element_type() {
+        ty if ty.is_float() && ty.bits() < 32 => {
+            widened(typed::<f32>(&form, left_side, lower, unit_diagonal, transpose_a)?, ty)
+        }
+        ty => for_type!(ty, typed(&form, left_side, lower, unit_diagonal, transpose_a)),
+    }
 }
 
 /// A tridiagonal system of `n` rows for `count` right-hand sides.

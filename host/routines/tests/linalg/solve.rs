@@ -219,3 +219,29 @@ fn batches_are_the_matrices_one_by_one() {
         }
     }
 }
+
+#[test]
+fn narrow_floats_are_rounded_once() {
+    // ((4, 2), (2, 17)) has the factor ((2, 0), (1, 4)).
+    for (ty, code) in [(ElementType::BF16, brain as fn(f32) -> u32), (ElementType::F16, half)] {
+        let bytes = |values: &[f32]| values.iter().flat_map(|&x| (code(x) as u16).to_le_bytes()).collect::<Vec<u8>>();
+        let a = (shape(ty, &[2, 2]), bytes(&[4.0, 2.0, 2.0, 17.0]));
+        let factor = run("cholesky(), lower=true", &[a], &shape(ty, &[2, 2]));
+        assert_eq!(factor[0].bytes, bytes(&[2.0, 0.0, 1.0, 4.0]));
+        let operation = "triangular-solve(), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE";
+        let b = (shape(ty, &[2, 1]), bytes(&[4.0, 10.0]));
+        let operands = [(shape(ty, &[2, 2]), factor[0].bytes.clone()), b];
+        assert_eq!(run(operation, &operands, &shape(ty, &[2, 1]))[0].bytes, bytes(&[2.0, 2.0]));
+    }
+}
+
+/// The code in `bf16` of a number that it has.
+fn brain(x: f32) -> u32 {
+    x.to_bits() >> 16
+}
+
+/// The code in `f16` of a number that is a small power of two times an integer below 32.
+fn half(x: f32) -> u32 {
+    let bits = x.to_bits();
+    if bits == 0 { 0 } else { ((bits >> 23) - 127 + 15) << 10 | (bits >> 13 & 0x3FF) }
+}

@@ -1,0 +1,54 @@
+//! Matrices of floats narrower than 32 bits: computed in `f32`, and rounded at the end.
+
+use fusebox_core::hlo::{ElementType, FloatFormat};
+
+use crate::{Context, Routine, RoutineError, Unsupported, scratch};
+
+/// A routine on `f32` for arguments and results of a narrower type.
+#[derive(Debug)]
+struct Widened {
+    inner: Box<dyn Routine>,
+    format: FloatFormat,
+    /// Bytes of an element.
+    width: usize,
+}
+
+/// Makes of a routine on `f32` one on elements of `ty`.
+pub(super) fn widened(inner: Box<dyn Routine>, ty: ElementType) -> Result<Box<dyn Routine>, Unsupported> {
+    let format = FloatFormat::of(ty).ok_or_else(|| Unsupported::new(format!("factorisations of matrices of {ty}")))?;
+    Ok(Box::new(Widened { inner, format, width: ty.byte_size() }))
+}
+
+impl Widened {
+    fn widen(&self, bytes: &[u8]) -> Result<Vec<f32>, RoutineError> {
+        let mut values = scratch(bytes.len() / self.width)?;
+        for (value, element) in values.iter_mut().zip(bytes.chunks_exact(self.width)) {
+            let bits = element.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+            *value = self.format.decode(bits) as f32;
+        }
+        Ok(values)
+    }
+}
+
+impl Routine for Widened {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
+        let wide = arguments.iter().map(|bytes| self.widen(bytes)).collect::<Result<Vec<_>, _>>()?;
+        let counts = results.iter().map(|result| result.len() / self.width);
+        let mut found = counts.map(scratch::<f32>).collect::<Result<Vec<_>, _>>()?;
+        let arguments: Vec<&[u8]> = wide.iter().map(|values| bytemuck::cast_slice(values)).collect();
+        let mut wide_results: Vec<&mut [u8]> =
+            found.iter_mut().map(|values| bytemuck::cast_slice_mut(values)).collect();
+        self.inner.run(&arguments, &mut wide_results, context)?;
+        for (result, values) in results.iter_mut().zip(&found) {
+            for (element, value) in result.chunks_exact_mut(self.width).zip(values) {
+                let bits = self.format.encode(f64::from(*value)).to_le_bytes();
+                element.copy_from_slice(&bits[..element.len()]);
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        format!("{}, in f32", self.inner.describe())
+    }
+}
