@@ -6,7 +6,9 @@
 //! The pool is not alone on its machine. Who waits, for a job or for the last blocks of others, spins for as long as waking up
 //! would take, and then sleeps. A core on which somebody sleeps is free for a worker that another program has pushed off its own.
 
+use std::any::Any;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -40,6 +42,8 @@ struct Shared {
     active: AtomicUsize,
     /// Whether the caller sleeps until nobody does.
     is_awaited: AtomicBool,
+    /// With what a worker's part of the job panicked.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
     stop: AtomicBool,
 }
 
@@ -94,7 +98,8 @@ impl Pool {
         Ok(Pool { shared, workers })
     }
 
-    /// Executes `task` on ranges that together cover `0..blocks`, and returns when all are done.
+    /// Executes `task` on ranges that together cover `0..blocks`, and returns when all are done. Panics if `task` does, on
+    /// whatever thread, once nobody works on it any more.
     pub fn run(&self, blocks: u64, task: &(dyn Fn(Range<u64>) + Sync)) {
         if blocks <= 1 || self.workers.is_empty() {
             return task(0..blocks);
@@ -110,9 +115,14 @@ impl Pool {
         };
         let job = Job { task, next: &next, blocks, grain };
         self.shared.publish(job);
+        // Others may use this frame until the job is withdrawn: nothing may leave it before.
         // SAFETY: both are alive in this frame.
-        unsafe { job.work() };
+        let own = catch_unwind(AssertUnwindSafe(|| unsafe { job.work() }));
         self.shared.withdraw();
+        let of_worker = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(panic) = own.err().or(of_worker) {
+            resume_unwind(panic);
+        }
     }
 }
 
@@ -174,7 +184,9 @@ impl Shared {
         let mut seen = 0;
         while let Some(job) = self.take(&mut seen) {
             // SAFETY: `take` counted this worker as active under the lock, and `withdraw` waits for it.
-            unsafe { job.work() };
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| unsafe { job.work() })) {
+                *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
+            }
             let was_last = self.active.fetch_sub(1, Ordering::SeqCst) == 1;
             if was_last && self.is_awaited.load(Ordering::SeqCst) {
                 // The caller holds the lock until it sleeps.
@@ -269,5 +281,28 @@ mod tests {
             });
         }
         assert_eq!(done.load(Ordering::Relaxed), 40);
+    }
+
+    /// Wherever a part of a job panics, the caller does, after all others are done; the pool goes on.
+    #[test]
+    fn panics_come_to_the_caller() {
+        let pool = Pool::new(2).unwrap();
+        let caller = std::thread::current().id();
+        for in_caller in [true, false] {
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                pool.run(2, &|_| {
+                    if (std::thread::current().id() == caller) == in_caller {
+                        panic!("a part of a job");
+                    }
+                    std::thread::sleep(50 * SPIN);
+                });
+            }));
+            assert!(panicked.is_err(), "{in_caller}");
+        }
+        let sum = AtomicU64::new(0);
+        pool.run(4, &|range| {
+            sum.fetch_add(range.sum::<u64>(), Ordering::Relaxed);
+        });
+        assert_eq!(sum.load(Ordering::Relaxed), 6);
     }
 }
