@@ -85,6 +85,7 @@ pub fn plan(problem: &Problem, core: &dyn Core, per_product: f64, bytes: i64) ->
 /// The kernel.
 pub fn emit(fusion: &Fusion, problem: &Problem, core: &dyn Core) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
+    kernel.keep_many_values();
     let grid = core.grid();
     let layouts = [core.layout(0), core.layout(1)];
     let sources = [0, 1].map(|side| {
