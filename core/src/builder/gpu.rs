@@ -122,8 +122,8 @@ impl FunctionBuilder {
 
     /// `xla_gpu.wgmma`: the sums with a product of tiles in shared memory that four warps make together: of all steps, of 64
     /// rows from the left tile's indices on, of all columns. Tiles are made of squares, `[tiles, steps / 8, lines / 8, 8, 8]`:
-    /// of lines whose steps lie side by side, where `along_steps` says so, or of steps whose lines do. Which sums a thread has
-    /// says [`group_place`](crate::ir::group_place).
+    /// of lines whose steps lie side by side, where `along_steps` says so, or of steps whose lines do. Indices are of squares:
+    /// the last two are zero. Which sums a thread has says [`group_place`](crate::ir::group_place).
     #[track_caller]
     pub fn tile_product(
         &mut self,

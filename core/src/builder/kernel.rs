@@ -97,6 +97,12 @@ impl<'f> KernelBuilder<'f> {
         KernelBuilder { fusion, function, parameters, outputs, thread, block, calls: Vec::new() }
     }
 
+    /// Says that threads keep many values, and that a core need not hold several blocks: they may have all registers there
+    /// are. Otherwise some may be kept in memory so that more blocks run at a time.
+    pub fn keep_many_values(&mut self) {
+        self.function.set_attribute("fusebox.many_registers", Attribute::Unit);
+    }
+
     /// The fusion's parameters as tensors.
     pub fn parameters(&self) -> &[Value] {
         &self.parameters

@@ -10,10 +10,12 @@
 //! Lanes are numbered as NVIDIA's `mma` does: a lane is at place `lane % 4` of the group `lane / 4`. (PTX manual, matrix
 //! multiply-accumulate.)
 
-use super::{Float, Scalar, Type};
+use super::{Attribute, Float, Operation, Scalar, Type};
 
 /// Lanes that make a product.
 pub const PRODUCT_LANES: i64 = 32;
+/// Words and sums of a lane, of whichever product.
+pub const MOST_PRODUCT_WORDS: usize = 10;
 /// Bytes of the smallest word that a lane has of an operand.
 const WORD: i64 = 4;
 /// Lanes of a group: it has a row of words of the left operand, and two neighbours of a row of sums each.
@@ -57,6 +59,14 @@ impl MatrixProduct {
     /// The product of a name.
     pub fn of_name(name: &str) -> Option<MatrixProduct> {
         MatrixProduct::ALL.into_iter().find(|product| product.name() == name)
+    }
+
+    /// The product that an operation's attribute names.
+    pub fn of_operation(operation: &Operation) -> Option<MatrixProduct> {
+        match operation.attribute("product") {
+            Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
+            _ => None,
+        }
     }
 
     /// Elements of the operands.
@@ -172,6 +182,7 @@ mod tests {
             assert_eq!(of(left, product.pack(), &|lane, word| product.left(lane, word)), all(rows, steps));
             assert_eq!(of(right, product.pack(), &|lane, word| product.right(lane, word)), all(columns, steps));
             assert_eq!(of(sums, 1, &|lane, sum| product.place(lane, sum)), all(rows, columns));
+            assert!(left + right + sums <= MOST_PRODUCT_WORDS as i64);
             assert_eq!(MatrixProduct::ALL[product.number() as usize], product);
         }
     }

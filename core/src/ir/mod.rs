@@ -22,7 +22,8 @@ mod verify;
 pub use attribute::{Attribute, Combination, FastMath};
 pub use function::{Function, Operation, Place, Region, Value};
 pub use matrices::{
-    GROUP_ROWS, GROUP_STEPS, GROUP_THREADS, MOST_GROUP_COLUMNS, MatrixProduct, PRODUCT_LANES, TILE_SQUARE, group_place,
+    GROUP_ROWS, GROUP_STEPS, GROUP_THREADS, MOST_GROUP_COLUMNS, MOST_PRODUCT_WORDS, MatrixProduct, PRODUCT_LANES,
+    TILE_SQUARE, group_place,
 };
 pub use operations::{Effect, Form, OpKind};
 pub use parse::{ParseError, parse};

@@ -60,13 +60,7 @@ fn assemble(ptx: &str, target: &str) -> Result<String, Failure> {
     let program = program()?;
     let failed = |e: std::io::Error| Failure::input(format!("cannot run {}: {e}", program.display()));
     let mut child = Command::new(&program)
-        .args([
-            "-v",
-            &format!("-arch={}", target.trim_end_matches(char::is_alphabetic)),
-            "-o",
-            "/dev/null",
-            "/dev/stdin",
-        ])
+        .args(["-v", &format!("-arch={}", architecture(ptx).unwrap_or(target)), "-o", "/dev/null", "/dev/stdin"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -85,6 +79,12 @@ fn assemble(ptx: &str, target: &str) -> Result<String, Failure> {
     } else {
         Err(Failure::Bug(format!("ptxas refuses the kernels for {target}:\n{report}")))
     }
+}
+
+/// What the code says that it is for: exactly one architecture, if that has a letter.
+fn architecture(ptx: &str) -> Option<&str> {
+    let directive = ptx.lines().find_map(|line| line.strip_prefix(".target "))?;
+    directive.split(',').next().map(str::trim)
 }
 
 fn parse_report(report: &str) -> Vec<Quality> {
@@ -156,6 +156,12 @@ ptxas info    : Used 18 registers, used 0 barriers
         let (spill_stores, spill_loads) = (12, 4);
         let a = Quality { registers: 48, spill_stores, spill_loads, stack: 8, shared: 512, ..named("a") };
         assert_eq!(kernels, [a, Quality { registers: 18, ..named("b") }]);
+    }
+
+    #[test]
+    fn the_architecture_is_that_of_the_code() {
+        assert_eq!(architecture(".version 8.0\n.target sm_90a, debug\n"), Some("sm_90a"));
+        assert_eq!(architecture("no code"), None);
     }
 
     fn named(kernel: &str) -> Quality {

@@ -117,6 +117,12 @@ fn kernels_do_not_spill() {
         place.write("m.hlo", module.as_bytes());
         assert_eq!(spilling(&place, &assembler, "m.hlo"), [""; 0]);
     }
+    let environment = [("FUSEBOX_PTXAS", assembler.to_str().unwrap())];
+    let arguments = ["explain", "--ptxas", "--json", "--target", "sm_90a", "m.hlo"];
+    let report = place.run_with_environment(&arguments, &environment).succeeded();
+    let kernels: Vec<serde_json::Value> = serde_json::from_str(&report).unwrap();
+    assert!(kernels.iter().any(|kernel| kernel["emitter"] == "wgmma-contraction"), "{report}");
+    assert!(kernels.iter().all(|kernel| kernel["spill_stores"] == 0), "{report}");
     let Some(corpus) = std::env::var_os("FUSEBOX_CORPUS") else { return };
     let mut found = Vec::new();
     for file in std::fs::read_dir(corpus).unwrap() {

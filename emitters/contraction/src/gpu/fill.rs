@@ -4,7 +4,7 @@
 //! Each thread takes groups of elements that lie side by side in memory. Lines and steps that the tile has too many are
 //! read from the last ones there are: nobody branches. Steps too many count as zero, lines too many are never written.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Subgraph, Value};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Value};
 use fusebox_core::emitter::{Fusion, Visit};
 use fusebox_core::hlo::{ElementType, Op};
 use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, ceil_div};
@@ -98,7 +98,6 @@ pub struct Source<'a> {
     /// 0 for the left operand, whose lines are rows, 1 for the right one.
     side: usize,
     fill: Fill,
-    layout: &'a dyn Layout,
     function: Subgraph,
     /// The operand, where it is a parameter and groups lie side by side in it.
     in_place: Option<Value>,
@@ -129,18 +128,17 @@ fn in_place(fusion: &Fusion, operand: &Operand, fill: &Fill, size: i64) -> Optio
 
 impl<'a> Source<'a> {
     pub fn new(
-        kernel: &mut fusebox_core::builder::KernelBuilder,
+        kernel: &mut KernelBuilder,
         (fusion, problem): (&Fusion, &'a Problem),
-        grid: &'a Grid,
-        side: usize,
-        (fill, layout): (Fill, &'a dyn Layout),
+        (grid, side): (&'a Grid, usize),
+        fill: Fill,
         factor: ElementType,
     ) -> Source<'a> {
         let operand = &problem.operands[side];
         let size = if fill.along_steps { grid.sizes.steps } else { [grid.sizes.rows, grid.sizes.columns][side] };
         let in_place = in_place(fusion, operand, &fill, size).map(|number| kernel.parameters()[number]);
         let function = kernel.values(&[operand.instruction]);
-        Source { grid, operand, side, fill, layout, function, in_place, factor }
+        Source { grid, operand, side, fill, function, in_place, factor }
     }
 
     fn lines(&self) -> i64 {
@@ -179,13 +177,14 @@ impl<'a> Source<'a> {
 
     /// The elements of a group, if they lie side by side in memory.
     fn vector(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Option<Value> {
+        let tensor = self.in_place?;
         let Fill { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
         let (lines, steps) = (self.lines(), self.grid.sizes.steps);
         let (few_lines, few_steps) = (lines % of_tile != 0, steps % at_once != 0);
         let (of_line, of_step) = if along_steps { (1, group) } else { (group, 1) };
         let at = [batch, within(b, line, lines, of_line, few_lines), within(b, step, steps, of_step, few_steps)];
         let index = b.apply_indexing(&self.operand.at, &at);
-        let elements = b.vector_read(self.in_place?, &index, group);
+        let elements = b.vector_read(tensor, &index, group);
         if !few_steps {
             return Some(elements);
         }
@@ -238,11 +237,11 @@ impl<'a> Source<'a> {
         thread: Value,
         buffer: Value,
         loaded: &[Loaded],
-        tensor: Value,
+        (layout, tensor): (&dyn Layout, Value),
     ) -> Value {
         let write = |b: &mut FunctionBuilder| {
-            let map = super::ranges_as_dims(&self.fill.writes(self.layout));
-            let together = self.fill.along_steps == self.layout.runs_along_steps();
+            let map = super::ranges_as_dims(&self.fill.writes(layout));
+            let together = self.fill.along_steps == layout.runs_along_steps();
             loaded.iter().enumerate().fold(tensor, |tensor, (turn, loaded)| {
                 let turn = b.index(turn as i64);
                 let at = |b: &mut FunctionBuilder, element: usize| {
@@ -275,11 +274,6 @@ impl<'a> Source<'a> {
         let has_group = b.cmpi(IntPredicate::Slt, thread, groups);
         let types = b.types_of(&[tensor]);
         b.scf_if(has_group, &types, |b| vec![write(b)], |_| vec![tensor])[0]
-    }
-
-    /// Dimensions of two tiles.
-    pub fn dims(&self) -> Vec<i64> {
-        [vec![2], self.layout.dims()].concat()
     }
 }
 

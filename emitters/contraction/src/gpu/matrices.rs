@@ -18,13 +18,11 @@ use fusebox_core::ir::{MatrixProduct, PRODUCT_LANES};
 
 use super::fill::{Fill, Layout};
 use super::grid::Grid;
-use super::pipeline::{self, Core};
+use super::pipeline::{self, Core, TILE_M, TILE_N};
 use super::results::Passes;
 use super::way::Way;
 use crate::problem::{Problem, Sizes};
 
-const TILE_M: &str = "tile_m";
-const TILE_N: &str = "tile_n";
 /// Lanes that have the words of a row, and rows, or columns, that all lanes have one each.
 const PLACES: i64 = 4;
 const GROUPS: i64 = 8;
@@ -157,16 +155,6 @@ impl Tiles {
         self.product.factor().byte_size() as i64
     }
 
-    /// Instructions for a product of two numbers: the product, reading its words, and copying to shared memory.
-    fn per_product(&self) -> f64 {
-        let [down, across] = self.form.products;
-        let [left, right, _] = self.product.words();
-        let products: i64 = self.product.shape().iter().product::<i64>() * down * across;
-        let reads = (PRODUCT_LANES * (down * left + across * right)) as f64 / products as f64;
-        let copied: f64 = self.grid.tile.iter().map(|&size| 1.0 / size as f64).sum();
-        cost(self.product) + reads + copied
-    }
-
     fn threads(&self) -> i64 {
         self.form.warps[0] * self.form.warps[1] * PRODUCT_LANES
     }
@@ -179,20 +167,6 @@ impl Tiles {
             bytes: self.bytes(),
             along_steps: self.along_steps[side],
         }
-    }
-
-    fn fill(&self, side: usize) -> Fill {
-        let (along_steps, pack, bytes) = (self.along_steps[side], self.product.pack(), self.bytes());
-        // As many lines as are copied together when their steps are packed.
-        let group = COPY_BYTES / bytes / if along_steps { 1 } else { pack };
-        // What threads side by side write reaches all banks.
-        let across = match along_steps {
-            false => 1,
-            true if bytes * pack > 4 => 4,
-            true => 8,
-        };
-        let (lines, steps) = (self.grid.tile[side], LINE_BYTES / bytes);
-        Fill { lines, steps, group, along_steps, pack, across, threads: self.threads() }
     }
 
     /// A warp's number along rows or columns.
@@ -231,18 +205,6 @@ impl Tiles {
         self.product.shape()[0] / GROUPS
     }
 
-    fn passes(&self) -> Passes {
-        Passes {
-            count: self.form.products[0] * self.halves(),
-            rows: self.form.warps[0] * GROUPS,
-            side_by_side: GROUPS,
-            stride: self.form.products[0] * self.product.shape()[0],
-            apart: 1,
-            rotation: ROTATION,
-            threads: self.threads(),
-        }
-    }
-
     /// `(th)[number across] -> place in shared memory` of the two sums side by side that a thread has of a pass.
     fn puts(&self) -> IndexingMap {
         let thread = Expr::dim(0);
@@ -252,13 +214,6 @@ impl Tiles {
         let column = product * self.product.shape()[1] + lane.modulo(PLACES) * 2;
         let place = self.passes().place(&self.grid, row, column);
         IndexingMap::from_tensor_sizes(place.to_vec(), &[self.threads()], &[self.form.products[1]])
-    }
-
-    /// Bytes of both operands' tiles, twice, and of a pass's sums.
-    fn shared_bytes(&self) -> i64 {
-        let count = |dims: &[i64]| dims.iter().product::<i64>();
-        let tiles = 2 * (count(&self.layout(0).dims()) + count(&self.layout(1).dims()));
-        tiles * self.bytes() + count(&self.passes().dims(&self.grid)) * self.product.sum().byte_size() as i64
     }
 }
 
@@ -275,28 +230,13 @@ impl Way for Tiles {
 
     fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
         let product = product_of(problem).ok_or_else(|| EmitError::new("there is no product of such matrices"))?;
-        let known = |name: &str, side: usize| {
-            let allowed = MENU.map(|form| form.tile(product)[side]);
-            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
-        };
-        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
-        let tiles = |form: Form| Tiles {
+        let all = MENU.map(|form| Tiles {
             grid: Grid { sizes: problem.sizes, tile: form.tile(product) },
             form,
             product,
             along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
-        };
-        let is_wanted = |tiles: &Tiles| {
-            let [m, n] = tiles.grid.tile;
-            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
-        };
-        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
-        let limit = i64::from(device.shared_bytes_per_block);
-        let most_threads = i64::from(device.max_threads_per_block);
-        let all = MENU.iter().map(|&form| tiles(form)).filter(is_wanted);
-        all.filter(|tiles| tiles.shared_bytes() <= limit && tiles.threads() <= most_threads)
-            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
-            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
+        });
+        pipeline::fastest(all.into(), device, knobs)
     }
 
     fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
@@ -312,11 +252,10 @@ impl Way for Tiles {
         let name = self.product.name();
         let note = format!("{batch} products of {rows} by {steps} by {columns}, {down} by {across} {name} of a warp");
         Plan {
-            shared_bytes: self.shared_bytes() as u32,
             alternatives: own.others(others.filter(fits)),
             configuration: own,
             notes: vec![note],
-            ..pipeline::plan(problem, self, self.per_product(), self.bytes())
+            ..pipeline::plan(problem, self)
         }
     }
 
@@ -326,6 +265,47 @@ impl Way for Tiles {
 }
 
 impl Core for Tiles {
+    fn per_product(&self) -> f64 {
+        let [down, across] = self.form.products;
+        let [left, right, _] = self.product.words();
+        let products: i64 = self.product.shape().iter().product::<i64>() * down * across;
+        let reads = (PRODUCT_LANES * (down * left + across * right)) as f64 / products as f64;
+        let copied: f64 = self.grid.tile.iter().map(|&size| 1.0 / size as f64).sum();
+        cost(self.product) + reads + copied
+    }
+
+    fn shared_bytes(&self) -> i64 {
+        let count = |dims: &[i64]| dims.iter().product::<i64>();
+        let tiles = 2 * (count(&self.layout(0).dims()) + count(&self.layout(1).dims()));
+        tiles * self.bytes() + count(&self.passes().dims(&self.grid)) * self.product.sum().byte_size() as i64
+    }
+
+    fn passes(&self) -> Passes {
+        Passes {
+            count: self.form.products[0] * self.halves(),
+            rows: self.form.warps[0] * GROUPS,
+            side_by_side: GROUPS,
+            stride: self.form.products[0] * self.product.shape()[0],
+            apart: 1,
+            rotation: ROTATION,
+            threads: self.threads(),
+        }
+    }
+
+    fn fill(&self, side: usize) -> Fill {
+        let (along_steps, pack, bytes) = (self.along_steps[side], self.product.pack(), self.bytes());
+        // As many lines as are copied together when their steps are packed.
+        let group = COPY_BYTES / bytes / if along_steps { 1 } else { pack };
+        // What threads side by side write reaches all banks.
+        let across = match along_steps {
+            false => 1,
+            true if bytes * pack > 4 => 4,
+            true => 8,
+        };
+        let (lines, steps) = (self.grid.tile[side], LINE_BYTES / bytes);
+        Fill { lines, steps, group, along_steps, pack, across, threads: self.threads() }
+    }
+
     fn grid(&self) -> &Grid {
         &self.grid
     }
@@ -334,20 +314,12 @@ impl Core for Tiles {
         LINE_BYTES / self.bytes()
     }
 
-    fn fill(&self, side: usize) -> Fill {
-        Tiles::fill(self, side)
-    }
-
     fn layout(&self, side: usize) -> Box<dyn Layout> {
         Box::new(Tiles::layout(self, side))
     }
 
     fn factor(&self) -> ElementType {
         factor(self.product)
-    }
-
-    fn passes(&self) -> Passes {
-        Tiles::passes(self)
     }
 
     fn sums(&self) -> Vec<Type> {

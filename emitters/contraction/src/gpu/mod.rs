@@ -24,7 +24,6 @@ mod way;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Configuration;
-
 use fusebox_core::indexing::{Expr, IndexingMap};
 
 pub use self::matrices::Tiles as Matrices;

@@ -13,9 +13,11 @@
 //!
 //! Of two tiles one is read while the other one is written, so that one barrier is enough for a part.
 
+use std::collections::BTreeSet;
+
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
+use fusebox_core::emitter::{Configuration, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::ceil_div;
 
@@ -24,6 +26,9 @@ use super::grid::Grid;
 use super::results::{Passes, Results};
 use crate::problem::Problem;
 
+/// Knobs: rows and columns of a tile.
+pub const TILE_M: &str = "tile_m";
+pub const TILE_N: &str = "tile_n";
 /// Threads of one core that hide what one of them waits for.
 const ENOUGH_THREADS: f64 = 256.0;
 
@@ -39,6 +44,10 @@ pub trait Core {
     fn factor(&self) -> ElementType;
     /// How sums are written.
     fn passes(&self) -> Passes;
+    /// Instructions of a thread for a product of two numbers, with all that it takes to have them.
+    fn per_product(&self) -> f64;
+    /// Bytes of shared memory.
+    fn shared_bytes(&self) -> i64;
     /// Types of a thread's sums.
     fn sums(&self) -> Vec<Type>;
     /// The sums with the products of the tiles of this number.
@@ -54,16 +63,39 @@ pub trait Core {
     fn put(&self, b: &mut FunctionBuilder, thread: Value, pass: usize, sums: &[Value], tile: Value) -> Value;
 }
 
-/// What a core does one after the other, in products; a product takes so many instructions.
-pub fn slowness(grid: &Grid, threads: i64, per_product: f64, device: &DeviceDescription) -> f64 {
+/// Of these forms, those that the configuration asks for by the size of their tiles, the one that is done first.
+///
+/// # Errors
+/// If a knob has an impossible value, or none of the forms fits.
+pub fn fastest<C: Core>(all: Vec<C>, device: &DeviceDescription, knobs: &Configuration) -> Result<C, EmitError> {
+    let wanted = |name: &str, side: usize| {
+        let allowed: BTreeSet<i64> = all.iter().map(|core| core.grid().tile[side]).collect();
+        knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
+    };
+    let wanted = [wanted(TILE_M, 0)?, wanted(TILE_N, 1)?];
+    let is_wanted =
+        |core: &C| wanted.iter().zip(core.grid().tile).all(|(wanted, size)| wanted.is_none_or(|wanted| wanted == size));
+    let fits = |core: &C| {
+        core.shared_bytes() <= i64::from(device.shared_bytes_per_block)
+            && core.passes().threads <= i64::from(device.max_threads_per_block)
+    };
+    all.into_iter()
+        .filter(|core| is_wanted(core) && fits(core))
+        .min_by(|a, b| slowness(a, device).total_cmp(&slowness(b, device)))
+        .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block"))
+}
+
+/// What a core does one after the other, in products.
+fn slowness(core: &dyn Core, device: &DeviceDescription) -> f64 {
+    let (grid, threads, per_product) = (core.grid(), core.passes().threads, core.per_product());
     let cores = f64::from(device.core_count.max(1));
     let blocks = grid.blocks() as f64;
     let busy = (threads as f64 * (blocks / cores).max(1.0)).min(ENOUGH_THREADS) / ENOUGH_THREADS;
     (blocks / cores).ceil() * (grid.tile[0] * grid.tile[1]) as f64 * per_product / busy
 }
 
-/// The plan, but for what a form knows alone. A product takes so many additions, an element in shared memory so many bytes.
-pub fn plan(problem: &Problem, core: &dyn Core, per_product: f64, bytes: i64) -> Plan {
+/// The plan of a form, but for its knobs and notes.
+pub fn plan(problem: &Problem, core: &dyn Core) -> Plan {
     let (grid, passes) = (core.grid(), core.passes());
     let launch = LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: passes.threads as u32 };
     let sides = [0, 1].map(|side| visit(grid, problem, side, &core.fill(side)));
@@ -73,11 +105,12 @@ pub fn plan(problem: &Problem, core: &dyn Core, per_product: f64, bytes: i64) ->
     Plan {
         visits: sides.into_iter().chain(passes.visits(grid, problem)).collect(),
         work: Work {
-            additions: products * per_product,
-            tile_bytes: (copied + grid.results()) * bytes as f64,
+            additions: products * core.per_product(),
+            tile_bytes: (copied + grid.results()) * core.factor().byte_size() as f64,
             waits: (1 + parts + 2 * passes.count) as f64,
             ..Work::default()
         },
+        shared_bytes: core.shared_bytes() as u32,
         ..Plan::new(launch, passes.outputs(grid, problem))
     }
 }
@@ -85,12 +118,10 @@ pub fn plan(problem: &Problem, core: &dyn Core, per_product: f64, bytes: i64) ->
 /// The kernel.
 pub fn emit(fusion: &Fusion, problem: &Problem, core: &dyn Core) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
+    kernel.keep_many_values();
     let grid = core.grid();
-    let layouts = [core.layout(0), core.layout(1)];
-    let sources = [0, 1].map(|side| {
-        let way = (core.fill(side), &*layouts[side]);
-        Source::new(&mut kernel, (fusion, problem), grid, side, way, core.factor())
-    });
+    let sources =
+        [0, 1].map(|side| Source::new(&mut kernel, (fusion, problem), (grid, side), core.fill(side), core.factor()));
     let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
     let (thread, block) = (kernel.thread(), kernel.block());
     let outputs = kernel.outputs().to_vec();
@@ -107,14 +138,19 @@ pub fn emit(fusion: &Fusion, problem: &Problem, core: &dyn Core) -> Result<Kerne
 fn summed(b: &mut FunctionBuilder, core: &dyn Core, sources: &[Source; 2], [thread, block]: [Value; 2]) -> Vec<Value> {
     let place = b.apply_indexing(&core.grid().map(), &[block]);
     let element = fusebox_core::builder::Scalar::of_element(core.factor());
-    let tiles = [0, 1].map(|side: usize| b.allocate_shared(&sources[side].dims(), element));
+    let layouts = [core.layout(0), core.layout(1)];
+    let tiles = [0, 1].map(|side: usize| {
+        let dims = [vec![2], layouts[side].dims()].concat();
+        b.allocate_shared(&dims, element)
+    });
     let load = |b: &mut FunctionBuilder, part: Value| {
         let by = b.index(core.steps());
         let step = b.muli(part, by);
         [0, 1].map(|side: usize| sources[side].load(b, thread, [place[0], place[1 + side], step]))
     };
     let store = |b: &mut FunctionBuilder, buffer: Value, loaded: &[Vec<Loaded>; 2], tiles: [Value; 2]| {
-        let tiles = [0, 1].map(|side: usize| sources[side].store(b, thread, buffer, &loaded[side], tiles[side]));
+        let tiles = [0, 1]
+            .map(|side: usize| sources[side].store(b, thread, buffer, &loaded[side], (&*layouts[side], tiles[side])));
         let tiles = b.sync_threads(&tiles);
         [tiles[0], tiles[1]]
     };

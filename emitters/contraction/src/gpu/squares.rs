@@ -16,13 +16,11 @@ use fusebox_core::ir::{GROUP_ROWS, GROUP_THREADS, PRODUCT_LANES, TILE_SQUARE};
 
 use super::fill::{Fill, Layout};
 use super::grid::Grid;
-use super::pipeline::{self, Core};
+use super::pipeline::{self, Core, TILE_M, TILE_N};
 use super::results::Passes;
 use super::way::Way;
 use crate::problem::{Problem, Sizes};
 
-const TILE_M: &str = "tile_m";
-const TILE_N: &str = "tile_n";
 /// Bytes of an element.
 const BYTES: i64 = 2;
 /// Steps of a tile: 64 bytes of each line.
@@ -84,25 +82,8 @@ impl Tiles {
         self.groups * GROUP_THREADS
     }
 
-    /// Instructions for a product of two numbers: the product, and copying to shared memory.
-    fn per_product(&self) -> f64 {
-        COST + self.grid.tile.iter().map(|&size| 1.0 / size as f64).sum::<f64>()
-    }
-
     fn layout(&self, side: usize) -> Squares {
         Squares { lines: self.grid.tile[side], along_steps: self.along_steps[side] }
-    }
-
-    fn passes(&self) -> Passes {
-        Passes {
-            count: WARPS * HALVES,
-            rows: self.groups * TILE_SQUARE,
-            side_by_side: TILE_SQUARE,
-            stride: GROUP_ROWS,
-            apart: 1,
-            rotation: ROTATION,
-            threads: self.threads(),
-        }
     }
 
     /// `(th)[square] -> place in shared memory` of the two sums side by side that a thread has of a pass.
@@ -113,13 +94,6 @@ impl Tiles {
         let column = Expr::range(0) * TILE_SQUARE + lane.modulo(PLACES) * 2;
         let place = self.passes().place(&self.grid, row, column);
         IndexingMap::from_tensor_sizes(place.to_vec(), &[self.threads()], &[self.grid.tile[1] / TILE_SQUARE])
-    }
-
-    /// Bytes of both operands' tiles, twice, and of a pass's sums.
-    fn shared_bytes(&self) -> i64 {
-        let tiles: i64 = self.grid.tile.iter().map(|lines| 2 * lines * STEPS * BYTES).sum();
-        let sums: i64 = self.passes().dims(&self.grid).iter().product();
-        tiles + sums * Scalar::F32.byte_size() as i64
     }
 }
 
@@ -141,27 +115,13 @@ impl Way for Tiles {
 
     fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
         let element = element_of(problem).ok_or_else(|| EmitError::new("there is no product of such tiles"))?;
-        let known = |name: &str, side: usize| {
-            let allowed = MENU.map(|form| tile_of(form)[side]);
-            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
-        };
-        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
-        let tiles = |form: [i64; 2]| Tiles {
+        let all = MENU.map(|form| Tiles {
             grid: Grid { sizes: problem.sizes, tile: tile_of(form) },
             groups: form[0],
             element,
             along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
-        };
-        let is_wanted = |tiles: &Tiles| {
-            let [m, n] = tiles.grid.tile;
-            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
-        };
-        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
-        let limit = i64::from(device.shared_bytes_per_block);
-        let all = MENU.into_iter().map(tiles).filter(is_wanted);
-        all.filter(|tiles| tiles.shared_bytes() <= limit)
-            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
-            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
+        });
+        pipeline::fastest(all.into(), device, knobs)
     }
 
     fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
@@ -172,11 +132,10 @@ impl Way for Tiles {
         let Sizes { batch, rows, columns, steps } = self.grid.sizes;
         let note = format!("{batch} products of {rows} by {steps} by {columns}, {} groups of warps", self.groups);
         Plan {
-            shared_bytes: self.shared_bytes() as u32,
             alternatives: own.others(others),
             configuration: own,
             notes: vec![note],
-            ..pipeline::plan(problem, self, self.per_product(), BYTES)
+            ..pipeline::plan(problem, self)
         }
     }
 
@@ -186,6 +145,28 @@ impl Way for Tiles {
 }
 
 impl Core for Tiles {
+    fn per_product(&self) -> f64 {
+        COST + self.grid.tile.iter().map(|&size| 1.0 / size as f64).sum::<f64>()
+    }
+
+    fn shared_bytes(&self) -> i64 {
+        let tiles: i64 = self.grid.tile.iter().map(|lines| 2 * lines * STEPS * BYTES).sum();
+        let sums: i64 = self.passes().dims(&self.grid).iter().product();
+        tiles + sums * Scalar::F32.byte_size() as i64
+    }
+
+    fn passes(&self) -> Passes {
+        Passes {
+            count: WARPS * HALVES,
+            rows: self.groups * TILE_SQUARE,
+            side_by_side: TILE_SQUARE,
+            stride: GROUP_ROWS,
+            apart: 1,
+            rotation: ROTATION,
+            threads: self.threads(),
+        }
+    }
+
     fn grid(&self) -> &Grid {
         &self.grid
     }
@@ -213,10 +194,6 @@ impl Core for Tiles {
 
     fn factor(&self) -> ElementType {
         self.element
-    }
-
-    fn passes(&self) -> Passes {
-        Tiles::passes(self)
     }
 
     fn sums(&self) -> Vec<Type> {
@@ -283,7 +260,7 @@ mod tests {
                     assert_eq!(bank_conflicts(&writes, &layout.dims(), copied, 32), 1, "{form:?}, {along_steps}");
                 }
                 let pair = TileAccess { element_bytes: 4, lanes: 2 };
-                let dims = Tiles::passes(&tiles).dims(&grid);
+                let dims = tiles.passes().dims(&grid);
                 assert_eq!(bank_conflicts(&tiles.puts(), &dims, pair, 32), 1, "{form:?} sums");
             }
         }

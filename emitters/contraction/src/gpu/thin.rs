@@ -14,7 +14,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
-use super::fill::{Fill, Layout, Source, visit};
+use super::fill::{Fill, Source, visit};
 use super::grid::{Grid, index_of};
 use super::results::{Results, outputs, visits};
 use super::way::Way;
@@ -51,23 +51,6 @@ pub struct Thin {
     /// Threads that share a sum, and those beside each other along lines.
     sharers: i64,
     across: i64,
-}
-
-/// Nothing lies in a tile.
-struct Direct;
-
-impl Layout for Direct {
-    fn dims(&self) -> Vec<i64> {
-        Vec::new()
-    }
-
-    fn place(&self, _: Expr, _: Expr) -> Vec<Expr> {
-        Vec::new()
-    }
-
-    fn runs_along_steps(&self) -> bool {
-        false
-    }
 }
 
 impl Thin {
@@ -324,10 +307,8 @@ impl Way for Thin {
 
     fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
         let mut kernel = KernelBuilder::new(fusion);
-        let sources = [0, 1].map(|side| {
-            let way = (self.fill(side), &Direct as &dyn Layout);
-            Source::new(&mut kernel, (fusion, problem), &self.grid, side, way, problem.sum)
-        });
+        let sources = [0, 1]
+            .map(|side| Source::new(&mut kernel, (fusion, problem), (&self.grid, side), self.fill(side), problem.sum));
         let epilogues =
             problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
         let at = [kernel.thread(), kernel.block()];

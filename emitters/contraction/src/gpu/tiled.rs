@@ -15,14 +15,12 @@ use fusebox_core::indexing::{Expr, IndexingMap};
 
 use super::fill::{Fill, Layout};
 use super::grid::Grid;
-use super::pipeline::{self, Core};
+use super::pipeline::{self, Core, TILE_M, TILE_N};
 use super::results::Passes;
 use super::way::Way;
 use crate::multiply::add_product;
 use crate::problem::{Problem, Sizes};
 
-const TILE_M: &str = "tile_m";
-const TILE_N: &str = "tile_n";
 const TILE_K: &str = "tile_k";
 /// Bytes that a thread reads from shared memory at once.
 const CHUNK_BYTES: i64 = 16;
@@ -109,13 +107,6 @@ impl Layout for Lines {
 }
 
 impl Tiles {
-    /// Instructions for a product: the product, copying to shared memory, and reading there what is multiplied.
-    fn per_product(&self) -> f64 {
-        let share = |sizes: [i64; 2]| sizes.iter().map(|&size| 1.0 / (size as f64)).sum::<f64>();
-        let alone = if self.bytes > 4 { WIDE } else { 1.0 };
-        alone + share(self.form.thread.map(|chunks| chunks * self.chunk)) + COPY * share(self.grid.tile)
-    }
-
     pub fn threads(&self) -> i64 {
         let [down, across] = self.form.threads();
         down * across
@@ -123,18 +114,6 @@ impl Tiles {
 
     fn layout(&self, side: usize) -> Lines {
         Lines { lines: self.grid.tile[side], steps: self.steps, group: self.chunk, bytes: self.bytes }
-    }
-
-    fn fill(&self, side: usize) -> Fill {
-        Fill {
-            lines: self.grid.tile[side],
-            steps: self.steps,
-            group: self.chunk,
-            along_steps: self.along_steps[side],
-            pack: 1,
-            across: 1,
-            threads: self.threads(),
-        }
     }
 
     /// `(th) -> (thread's row, its column)`, in chunks: a warp has eight threads side by side.
@@ -149,26 +128,6 @@ impl Tiles {
         let own = self.thread(thread)[side].clone();
         let line = (chunk * self.form.threads()[side] + own) * self.chunk;
         self.layout(side).place(line, step)
-    }
-
-    fn passes(&self) -> Passes {
-        let [down, _] = self.form.threads();
-        Passes {
-            count: self.form.thread[0] * self.chunk,
-            rows: down,
-            side_by_side: down,
-            stride: 0,
-            apart: self.chunk,
-            rotation: 0,
-            threads: self.threads(),
-        }
-    }
-
-    /// Bytes of both operands' tiles, twice, and of a pass's sums.
-    fn shared_bytes(&self) -> i64 {
-        let count = |dims: &[i64]| dims.iter().product::<i64>();
-        let tiles = 2 * (count(&self.layout(0).dims()) + count(&self.layout(1).dims()));
-        (tiles + count(&self.passes().dims(&self.grid))) * self.bytes
     }
 
     fn configuration(&self) -> Configuration {
@@ -186,16 +145,10 @@ impl Way for Tiles {
         let sizes = problem.sizes;
         let bytes = problem.sum.byte_size() as i64;
         let chunk = (CHUNK_BYTES / bytes).max(1);
-        let tile_sizes = |side: usize| MENU.map(|form| form.tile[side] * chunk);
-        let known = |name: &str, side: usize| {
-            let allowed = tile_sizes(side);
-            knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
-        };
-        let (wanted_m, wanted_n) = (known(TILE_M, 0)?, known(TILE_N, 1)?);
         let steps = knobs.checked_knob(TILE_K, || format!("one of {STEPS:?}"), |value| STEPS.contains(&value))?;
         let narrow = problem.operands.iter().any(|operand| operand.element.byte_size() < 4);
         let steps = steps.unwrap_or(STEPS[usize::from(narrow && sizes.steps > STEPS[0])]);
-        let tiles = |form: Form| Tiles {
+        let all = MENU.map(|form| Tiles {
             grid: Grid { sizes, tile: form.tile.map(|chunks| chunks * chunk) },
             form,
             chunk,
@@ -203,18 +156,8 @@ impl Way for Tiles {
             bytes,
             sum: problem.sum,
             along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
-        };
-        let is_wanted = |tiles: &Tiles| {
-            let [m, n] = tiles.grid.tile;
-            wanted_m.is_none_or(|wanted| wanted == m) && wanted_n.is_none_or(|wanted| wanted == n)
-        };
-        let slowness = |tiles: &Tiles| pipeline::slowness(&tiles.grid, tiles.threads(), tiles.per_product(), device);
-        let limit = i64::from(device.shared_bytes_per_block);
-        let most_threads = i64::from(device.max_threads_per_block);
-        let all = MENU.iter().map(|&form| tiles(form)).filter(is_wanted);
-        all.filter(|tiles| tiles.shared_bytes() <= limit && tiles.threads() <= most_threads)
-            .min_by(|a, b| slowness(a).total_cmp(&slowness(b)))
-            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block's shared memory"))
+        });
+        pipeline::fastest(all.into(), device, knobs)
     }
 
     fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
@@ -228,11 +171,10 @@ impl Way for Tiles {
         let [height, width] = self.form.thread.map(|chunks| chunks * self.chunk);
         let note = format!("{batch} products of {rows} by {steps} by {columns}, {height} by {width} sums of a thread");
         Plan {
-            shared_bytes: self.shared_bytes() as u32,
             configuration: own.clone(),
             alternatives: own.others(others.filter(fits)),
             notes: vec![note],
-            ..pipeline::plan(problem, self, self.per_product(), self.bytes)
+            ..pipeline::plan(problem, self)
         }
     }
 
@@ -242,6 +184,43 @@ impl Way for Tiles {
 }
 
 impl Core for Tiles {
+    fn per_product(&self) -> f64 {
+        let share = |sizes: [i64; 2]| sizes.iter().map(|&size| 1.0 / (size as f64)).sum::<f64>();
+        let alone = if self.bytes > 4 { WIDE } else { 1.0 };
+        alone + share(self.form.thread.map(|chunks| chunks * self.chunk)) + COPY * share(self.grid.tile)
+    }
+
+    fn shared_bytes(&self) -> i64 {
+        let count = |dims: &[i64]| dims.iter().product::<i64>();
+        let tiles = 2 * (count(&self.layout(0).dims()) + count(&self.layout(1).dims()));
+        (tiles + count(&self.passes().dims(&self.grid))) * self.bytes
+    }
+
+    fn passes(&self) -> Passes {
+        let [down, _] = self.form.threads();
+        Passes {
+            count: self.form.thread[0] * self.chunk,
+            rows: down,
+            side_by_side: down,
+            stride: 0,
+            apart: self.chunk,
+            rotation: 0,
+            threads: self.threads(),
+        }
+    }
+
+    fn fill(&self, side: usize) -> Fill {
+        Fill {
+            lines: self.grid.tile[side],
+            steps: self.steps,
+            group: self.chunk,
+            along_steps: self.along_steps[side],
+            pack: 1,
+            across: 1,
+            threads: self.threads(),
+        }
+    }
+
     fn grid(&self) -> &Grid {
         &self.grid
     }
@@ -250,20 +229,12 @@ impl Core for Tiles {
         self.steps
     }
 
-    fn fill(&self, side: usize) -> Fill {
-        Tiles::fill(self, side)
-    }
-
     fn layout(&self, side: usize) -> Box<dyn Layout> {
         Box::new(Tiles::layout(self, side))
     }
 
     fn factor(&self) -> ElementType {
         self.sum
-    }
-
-    fn passes(&self) -> Passes {
-        Tiles::passes(self)
     }
 
     fn sums(&self) -> Vec<Type> {

@@ -39,6 +39,7 @@ fn info(processor: &str) -> TargetInfo {
         gpu: Some(GpuCode {
             calling_convention: KERNEL,
             block_size: |threads| ("amdgpu-flat-work-group-size", format!("{threads},{threads}")),
+            many_registers: None,
             block_id: "llvm.amdgcn.workgroup.id.x",
             thread_id: "llvm.amdgcn.workitem.id.x",
             barrier,

@@ -227,6 +227,8 @@ pub(crate) struct GpuCode {
     pub(crate) calling_convention: u32,
     /// The attribute that says how many threads a block has.
     pub(crate) block_size: fn(u32) -> (&'static str, String),
+    /// The attribute of kernels of which a core need not hold several blocks: threads may have all registers.
+    pub(crate) many_registers: Option<(&'static str, &'static str)>,
     /// The intrinsics that give the ids of block and thread.
     pub(crate) block_id: &'static str,
     pub(crate) thread_id: &'static str,

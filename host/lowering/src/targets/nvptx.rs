@@ -65,6 +65,7 @@ pub(super) fn info(capability: u32) -> TargetInfo {
         gpu: Some(GpuCode {
             calling_convention: KERNEL,
             block_size: |threads| ("nvvm.reqntid", threads.to_string()),
+            many_registers: Some(("nvvm.minctasm", "1")),
             block_id: "llvm.nvvm.read.ptx.sreg.ctaid.x",
             thread_id: "llvm.nvvm.read.ptx.sreg.tid.x",
             barrier,

@@ -8,6 +8,9 @@ use crate::llvm::{Bb, IntPredicate, Op, Ty, Val};
 use crate::stages::Facts;
 use crate::targets::{Form, GpuCode};
 
+/// Marks entry functions whose threads keep many values.
+const MANY_REGISTERS: &str = "fusebox.many_registers";
+
 pub(super) fn write<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Facts<'_>) -> Outcome<'s> {
     match translation.target.gpu {
         Some(gpu) => on_gpu(translation, entry, facts, &gpu),
@@ -46,6 +49,9 @@ fn on_gpu<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Fa
     llvm.set_calling_convention(function, gpu.calling_convention);
     let (name, value) = (gpu.block_size)(facts.threads);
     llvm.add_string_attribute(function, name, &value);
+    if let (Some((name, value)), true) = (gpu.many_registers, entry.attribute(MANY_REGISTERS).is_some()) {
+        llvm.add_string_attribute(function, name, value);
+    }
     define(translation, entry, function, Ids { facts, parameters: None })
 }
 

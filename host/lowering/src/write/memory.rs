@@ -118,11 +118,9 @@ impl<'s> Body<'_, '_, 's> {
     }
 
     pub(super) fn matrix_product(&mut self, op: &'s Operation) -> Done {
-        let product = match op.attribute("product") {
-            Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
-            _ => None,
+        let Some(product) = MatrixProduct::of_operation(op) else {
+            return Unsupported::because("it is none of the known products");
         };
-        let Some(product) = product else { return Unsupported::because("it is none of the known products") };
         let operands = self.operands(op)?;
         let results = match &self.translation.target.gpu {
             Some(GpuCode { matrix_product: Some(written), .. }) => written(self.llvm(), product, &operands),

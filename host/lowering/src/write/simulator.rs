@@ -15,7 +15,7 @@
 //!
 //! `site` numbers the operation in the list that comes with the code.
 
-use fusebox_core::ir::{Attribute, Float, MatrixProduct, OpKind, Operation};
+use fusebox_core::ir::{Attribute, Float, MOST_PRODUCT_WORDS, MatrixProduct, OpKind, Operation};
 
 use super::Declared;
 use super::function::Body;
@@ -23,9 +23,6 @@ use crate::error::Unsupported;
 use crate::llvm::{Op, Ty, Val};
 use crate::stages::Done;
 use crate::targets::TileProduct;
-
-/// Words that a lane hands over for a product of matrices, used or not.
-const MOST_PRODUCT_WORDS: usize = 10;
 
 impl<'s> Body<'_, '_, 's> {
     pub(super) fn report(&mut self, op: &'s Operation) -> Done {

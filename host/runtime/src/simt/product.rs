@@ -4,13 +4,12 @@
 //! Sums are added to one product after another, in the order of the steps. A GPU may add in another order, and round later.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-use fusebox_core::ir::{Float, MatrixProduct, PRODUCT_LANES, Scalar, TILE_SQUARE, group_place};
+use fusebox_core::ir::{Float, MOST_PRODUCT_WORDS, MatrixProduct, PRODUCT_LANES, Scalar, TILE_SQUARE, group_place};
 
-/// Words that a lane hands over, used or not.
-pub const MOST_WORDS: usize = 10;
-/// The words and sums of a lane, each from its lowest bit on.
-pub type Words = [u64; MOST_WORDS];
+/// The words and sums of a lane, used or not, each from its lowest bit on.
+pub type Words = [u64; MOST_PRODUCT_WORDS];
 
 /// The sums of all lanes, of what each has handed over.
 pub fn multiplied(product: MatrixProduct, lanes: &[Words]) -> Vec<Words> {
@@ -32,7 +31,7 @@ pub fn multiplied(product: MatrixProduct, lanes: &[Words]) -> Vec<Words> {
     (0..PRODUCT_LANES)
         .zip(lanes)
         .map(|(lane, words)| {
-            let mut result = [0; MOST_WORDS];
+            let mut result = [0; MOST_PRODUCT_WORDS];
             for sum in 0..of_sums {
                 let [row, column] = product.place(lane, sum);
                 let before = words[(of_left + of_right + sum) as usize];
@@ -110,7 +109,7 @@ impl TileProduct {
         let mut lines: HashMap<(usize, i64), Vec<f32>> = HashMap::new();
         for (number, sum) in sums.iter_mut().enumerate() {
             for (side, line) in group_place(thread, number as i64).into_iter().enumerate() {
-                if let std::collections::hash_map::Entry::Vacant(vacant) = lines.entry((side, line)) {
+                if let Entry::Vacant(vacant) = lines.entry((side, line)) {
                     let elements = (0..self.steps).map(|step| read(side, self.offset(side, line, step)));
                     let decode = |bits: Option<u16>| bits.map(|bits| decoded(self.element, bits.into()));
                     vacant.insert(elements.map(decode).collect::<Option<Vec<f32>>>()?);

@@ -12,7 +12,7 @@ use super::checker::Checker;
 use super::fault::{Elsewhere, FaultKind};
 use super::fibers::{Fibers, Yielder};
 use super::order::ThreadOrder;
-use super::product::{MOST_WORDS, Words, multiplied};
+use super::product::{Words, multiplied};
 use crate::kernel::{LoadedKernel, SimtFunction};
 use crate::memory::Buffer;
 
@@ -82,7 +82,7 @@ impl Simulator {
         let thread = |_| Thread {
             state: Cell::new(State::Unstarted),
             word: Cell::new(0),
-            words: Cell::new([0; MOST_WORDS]),
+            words: Cell::new(Words::default()),
             turns: Cell::new(0),
             fiber: Cell::new(0),
             yielder: Cell::new(std::ptr::null()),

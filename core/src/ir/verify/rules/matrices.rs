@@ -2,18 +2,12 @@
 
 use super::super::{Verdict, ensure};
 use super::Rule;
-use crate::ir::{
-    Attribute, Float, GROUP_ROWS, GROUP_STEPS, MOST_GROUP_COLUMNS, MatrixProduct, Scalar, TILE_SQUARE, Type,
-};
+use crate::ir::{Float, GROUP_ROWS, GROUP_STEPS, MOST_GROUP_COLUMNS, MatrixProduct, Scalar, TILE_SQUARE, Type};
 
 impl Rule<'_> {
     /// Words of both operands, then sums; after lowering narrow floats are their bits.
     pub(super) fn matrix_product(&self) -> Verdict {
-        let product = match self.operation.attribute("product") {
-            Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
-            _ => None,
-        };
-        let Some(product) = product else {
+        let Some(product) = MatrixProduct::of_operation(self.operation) else {
             let names = MatrixProduct::ALL.map(MatrixProduct::name).join(", ");
             return Err(format!("needs the attribute `product`, one of {names}"));
         };

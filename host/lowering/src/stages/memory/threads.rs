@@ -83,11 +83,7 @@ impl<'s> Memory<'s, '_> {
 
     /// All lanes of a warp take part.
     pub(super) fn matrix_product(&mut self, op: &'s Operation) -> Done {
-        let product = match op.attribute("product") {
-            Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
-            _ => None,
-        };
-        let product = product.required("it is none of the known products")?;
+        let product = MatrixProduct::of_operation(op).required("it is none of the known products")?;
         let (device, threads) = (&self.kernel.target.device, i64::from(self.kernel.facts.threads));
         if !device.matrix_products.contains(&product) {
             return Unsupported::because(format!("{} has no instruction for {}", device.name, product.name()));
