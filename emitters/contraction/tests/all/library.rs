@@ -1,7 +1,7 @@
 //! Products that are left to a library: right, and only those that nothing stands around.
 
 use fusebox_conformance::literals::{Closeness, small_integers};
-use fusebox_conformance::{Compiler, inputs, named, plans};
+use fusebox_conformance::{Compiler, Registry, inputs, named, plans};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Emitter, Verdict};
 use fusebox_emitter_contraction::emitters;
@@ -14,14 +14,17 @@ fn library() -> &'static dyn Emitter {
 }
 
 #[test]
-fn complex_products_are_right() {
-    let text = "HloModule m\nENTRY e { a = c64[33,40] parameter(0)\n b = c64[40,50] parameter(1)\n \
-                d = c64[33,50] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n ROOT n = c64[33,50] negate(d) }";
-    let inputs = inputs(text, small_integers).unwrap();
-    let compiler = Compiler::new(emitters()).unwrap_or_else(|failure| panic!("{failure}"));
-    let made =
-        compiler.compared(text, machines(), &inputs, Closeness::Numbers).unwrap_or_else(|failure| panic!("{failure}"));
-    assert_eq!(made[0].emitters, ["library-product", "loop"]);
+fn products_by_the_library_are_right() {
+    let registry = Registry::new(fusebox_bundle::emitters()).unwrap();
+    let chosen = Compiler::of(registry, Vec::new()).choosing("contraction=library-product");
+    let compiler = chosen.unwrap_or_else(|failure| panic!("{failure}"));
+    for element in ["f32", "f64", "c64", "c128"] {
+        let text = plain(element, [33, 40, 50]);
+        let inputs = inputs(&text, small_integers).unwrap();
+        let made = compiler.compared(&text, machines(), &inputs, Closeness::Numbers);
+        let made = made.unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(made[0].emitters, ["library-product"], "{element}");
+    }
 }
 
 #[test]
