@@ -10,8 +10,12 @@ use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
 /// Fewest rows, columns and steps: what the library does for shapes is for larger ones.
 const LEAST: i64 = 32;
+/// Products of a batch from which the library's routine shares its rows out, each part with a copy of the right operand.
+const SHARED_OUT: f64 = (1 << 22) as f64;
+/// Fewest rows for which these copies take little of the time.
+const LEAST_ROWS_SHARED: i64 = 256;
 /// Additions in the time of a vector of products, what the library packs included.
-const VECTOR: f64 = 0.6;
+const VECTOR: f64 = 0.75;
 /// Products of real numbers that one of complex numbers is made of.
 const OF_COMPLEX: f64 = 4.0;
 
@@ -56,8 +60,12 @@ impl Analysis for Plain {
             let reason = format!("the library is for products of at least {LEAST} rows, columns and steps");
             return Err(Decline::at(root, reason));
         }
+        let [rows, steps, columns] = sizes;
+        if rows < LEAST_ROWS_SHARED && rows as f64 * steps as f64 * columns as f64 >= SHARED_OUT {
+            return Err(Decline::at(root, format!("the library is not for {rows} rows of large matrices")));
+        }
         let each = if element.is_complex() { OF_COMPLEX } else { 1.0 };
-        let products = result.element_count() as f64 * sizes[1] as f64 * each;
+        let products = result.element_count() as f64 * steps as f64 * each;
         Ok(Plain { dot: computation.root, dims: result.dims, products, real: element.real_part() })
     }
 }

@@ -29,7 +29,7 @@ fn products_by_the_library_are_right() {
 
 #[test]
 fn plans_hold_for_all_forms() {
-    for sizes in [[64, 32, 33], [77, 300, 501], [4096, 512, 64]] {
+    for sizes in [[64, 32, 33], [300, 300, 501], [4096, 512, 64]] {
         for threads in [1, 3, 8] {
             let device = DeviceDescription::cpu(threads);
             let made = plans::check(library(), &plans::fusion(&plain("f64", sizes)), &device);
