@@ -190,7 +190,8 @@ impl Tiles {
     fn work(&self, attention: &Attention) -> Work {
         let Sizes { groups, queries, keys, depth, features } = attention.sizes;
         let scores = groups as f64 * queries as f64 * keys as f64;
-        let lanes = if self.threads == 1 { self.lanes as f64 } else { 1.0 };
+        // A vector of the kernel is two of the processor.
+        let lanes = if self.threads == 1 { self.lanes as f64 / 2.0 } else { 1.0 };
         Work { additions: scores * ((depth + features) as f64 + EXPONENTIAL) / lanes, ..Work::default() }
     }
 
