@@ -5,6 +5,7 @@
 //! convolution.rs   the same of a convolution
 //! operand.rs   one side of it: which element is read, and along which dimension memory runs
 //! convert.rs   element types in and out of the one that sums are kept in
+//! way.rs       what the ways below have in common as emitters
 //! bid.rs       which instructions around a dot one kernel computes
 //! claim.rs     what a dot costs in the kernel of another operation
 //! tiles.rs     sizes of tiles, blocks, knobs -> plan
@@ -45,58 +46,48 @@ mod runs;
 mod strip;
 mod tiles;
 mod turn;
+mod way;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Bid, Blocks, Candidate, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Fusion, Kernel, Plan};
 use fusebox_core::hlo::Opcode;
 
-use crate::depthwise::Depthwise;
-use crate::direct::Direct;
 use crate::library::Library;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
+use crate::way::{By, Way};
 
 fusebox_core::emitters! {
     kind: "contraction",
     heroes: [Opcode::Dot, Opcode::Convolution] => claim::claim,
-    "contraction" => Tiled,
-    "block-contraction" => gpu::By::<gpu::Tiles>::new(),
-    "mma-contraction" => gpu::By::<gpu::Matrices>::new(),
-    "wgmma-contraction" => gpu::By::<gpu::Squares>::new(),
-    "thin-contraction" => gpu::By::<gpu::Thin>::new(),
-    "direct-convolution" => Direct,
-    "depthwise" => Depthwise,
+    "contraction" => By::<Tiles>::new(),
+    "block-contraction" => By::<gpu::Tiles>::new(),
+    "mma-contraction" => By::<gpu::Matrices>::new(),
+    "wgmma-contraction" => By::<gpu::Squares>::new(),
+    "thin-contraction" => By::<gpu::Thin>::new(),
+    "direct-convolution" => By::<direct::Sizes>::new(),
+    "depthwise" => By::<depthwise::Rows>::new(),
     "library-product" => Library,
 }
 
-/// Tiles of the result, each over all steps.
-struct Tiled;
-
-impl Strategy for Tiled {
+impl Way for Tiles {
     type Problem = Problem;
+    const BLOCKS: Blocks = Blocks::OfOneThread;
+    const ANCHORS: &'static [Opcode] = &[Opcode::Dot, Opcode::Convolution];
 
-    fn blocks(&self) -> Blocks {
-        Blocks::OfOneThread
+    fn suits(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+        problem.check()
     }
 
-    fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Dot, Opcode::Convolution]
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
+        Tiles::new(problem, device, knobs)
     }
 
-    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
-        bid::around(candidate).map_or_else(Bid::Decline, |instructions| Bid::Take { instructions })
+    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+        self.plan(problem, device)
     }
 
-    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
-        task.problem.check()
-    }
-
-    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
-        Ok(Tiles::new(task.problem, task.device, configuration)?.plan(task.problem, task.device))
-    }
-
-    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
-        let tiles = Tiles::new(task.problem, task.device, &plan.configuration)?;
-        emit::emit(task.fusion, task.problem, &tiles)
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        emit::emit(fusion, problem, self)
     }
 }

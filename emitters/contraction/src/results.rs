@@ -1,7 +1,7 @@
 //! What becomes of sums: they are kept while others are added to them, and in the end written as the host makes of them.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
-use fusebox_core::emitter::OutputPlan;
+use fusebox_core::emitter::{OutputPlan, Visit};
 use fusebox_core::hlo::{ElementType, InstrId};
 use fusebox_core::indexing::IndexingMap;
 
@@ -24,6 +24,11 @@ impl<'a> Results<'a> {
         Results { roots, epilogues, types }
     }
 
+    /// What a sum is kept as.
+    pub fn sum(&self) -> Scalar {
+        Scalar::of_element(self.types[0])
+    }
+
     /// The outputs with what becomes of one sum, at a point as [`Roots::at`] takes it.
     pub fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
         let [of_sum, of_product] = self.types;
@@ -40,15 +45,17 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Each output, written as a map of its roots says.
-pub fn plans(all: &[Roots], written: impl Fn(&Roots) -> IndexingMap) -> Vec<OutputPlan> {
+/// How each output is written, in order, and what is computed of a product's sums for it, by the maps of roots.
+pub fn written(all: &[Roots], product: InstrId, map: impl Fn(&Roots) -> IndexingMap) -> (Vec<OutputPlan>, Vec<Visit>) {
     let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
+    let mut visits = Vec::new();
     for roots in all {
-        let map = written(roots);
+        let map = map(roots);
         outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(map.clone()))));
+        visits.push(Visit { map, values: roots.instructions.clone(), given: vec![product] });
     }
     outputs.sort_by_key(|(output, _)| *output);
-    outputs.into_iter().map(|(_, output)| output).collect()
+    (outputs.into_iter().map(|(_, output)| output).collect(), visits)
 }
 
 /// Registers of sums at some places before more is added: zero at first, then what is kept. `first` is the number of the first

@@ -12,7 +12,7 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 
 use crate::micro::{Micro, MicroKernel, TILE_LINES};
 use crate::problem::{Problem, Roots, Sizes};
-use crate::results::plans;
+use crate::results::written;
 use crate::runs::common_divisor;
 use crate::turn::Squares;
 
@@ -463,10 +463,11 @@ impl Tiles {
     /// The plan.
     pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
         let Sizes { batch, rows, columns, steps } = self.sizes;
+        let (outputs, visits) = written(&problem.roots, problem.dot, |roots| self.written(roots));
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         Plan {
             shared_bytes: self.shared_bytes() as u32,
-            visits: self.visits(problem),
+            visits: [self.reads(problem), visits].concat(),
             work: self.work(problem),
             configuration: self.configuration(),
             alternatives: self.alternatives(problem, device),
@@ -479,12 +480,13 @@ impl Tiles {
                     MicroKernel::Tiles => "tile registers",
                 }
             )],
-            ..Plan::new(launch, plans(&problem.roots, |roots| self.written(roots)))
+            ..Plan::new(launch, outputs)
         }
     }
 
     /// Every tile packs its lines of both operands, and writes its results.
-    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+    /// What is packed.
+    fn reads(&self, problem: &Problem) -> Vec<Visit> {
         let steps = Variable::named("step", self.sizes.steps);
         let sides = [[1, 0], [0, 1]].into_iter().zip(&problem.operands).map(|([down, across], operand)| {
             // What runs along memory is the innermost loop.
@@ -501,11 +503,7 @@ impl Tiles {
             map.ranges.insert(step as usize, steps.clone());
             Visit { map, values: vec![operand.instruction], given: Vec::new() }
         });
-        let results = problem.roots.iter().map(|roots| {
-            let (map, values) = (self.written(roots), roots.instructions.clone());
-            Visit { map, values, given: vec![problem.dot] }
-        });
-        sides.chain(results).collect()
+        sides.collect()
     }
 
     /// Products, as many in a vector as the type of the sums allows and two vectors at a time; packing.

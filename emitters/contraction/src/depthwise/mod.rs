@@ -11,23 +11,18 @@ mod emit;
 mod rows;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{
-    Analysis, Bid, Blocks, Candidate, Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy, Task,
-};
+use fusebox_core::emitter::{Analysis, Blocks, Configuration, Decline, EmitError, Fusion, Kernel, Plan};
 use fusebox_core::hlo::{ElementType, InstrId, Op, Opcode};
 use fusebox_core::indexing::{Expr, IndexingMap};
 
-use crate::bid;
 use crate::convolution::{CHANNEL, FEATURE, GROUP, Geometry, IMAGE, is_written_by_positions, out, place, variable};
 use crate::operand::Operand;
 use crate::problem::{LEAST_PRODUCTS, Roots, check_prologue, outputs, roots, sum_type, the_dot};
-use rows::Rows;
+use crate::way::Way;
+pub use rows::Rows;
 
 /// Output features of a group up to which it may be no use to pack the input.
 const MOST_FEATURES: i64 = 4;
-
-/// Rows of the input under the window, and sums over it.
-pub struct Depthwise;
 
 /// A convolution, element by element.
 #[derive(Debug)]
@@ -190,33 +185,24 @@ impl Problem {
     }
 }
 
-impl Strategy for Depthwise {
+impl Way for Rows {
     type Problem = Problem;
+    const BLOCKS: Blocks = Blocks::OfOneThread;
+    const ANCHORS: &'static [Opcode] = &[Opcode::Convolution];
 
-    fn blocks(&self) -> Blocks {
-        Blocks::OfOneThread
+    fn suits(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+        problem.check()
     }
 
-    fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Convolution]
+    fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Rows, EmitError> {
+        Rows::new(problem, device)
     }
 
-    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
-        bid::around(candidate).map_or_else(Bid::Decline, |instructions| Bid::Take { instructions })
+    fn plan(&self, problem: &Problem, _: &DeviceDescription) -> Plan {
+        self.plan(problem)
     }
 
-    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
-        task.problem.check()?;
-        Rows::new(task.problem, task.device).map(|_| ())
-    }
-
-    fn plan(&self, task: &Task<Problem>, _: &Configuration) -> Result<Plan, EmitError> {
-        let rows = Rows::new(task.problem, task.device).map_err(|decline| EmitError::new(decline.reason))?;
-        Ok(rows.plan(task.problem))
-    }
-
-    fn emit(&self, task: &Task<Problem>, _: &Plan) -> Result<Kernel, EmitError> {
-        let rows = Rows::new(task.problem, task.device).map_err(|decline| EmitError::new(decline.reason))?;
-        emit::emit(task.fusion, task.problem, &rows)
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        emit::emit(fusion, problem, self)
     }
 }

@@ -7,14 +7,14 @@
 //! ```
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Decline, LaunchDimensions, Plan, Visit, Work};
+use fusebox_core::emitter::{EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
 use crate::convolution::{FEATURE, GROUP, place};
 use crate::operand::Operand;
 use crate::problem::Roots;
-use crate::results::plans;
+use crate::results::written;
 use crate::strip::{Row, Strip};
 
 /// Bytes of the input's rows, which are read once for each place of the window: they stay in a near cache.
@@ -54,7 +54,7 @@ pub struct Rows {
 impl Rows {
     /// # Errors
     /// If a row does not fit.
-    pub fn new(problem: &Problem, device: &DeviceDescription) -> Result<Rows, Decline> {
+    pub fn new(problem: &Problem, device: &DeviceDescription) -> Result<Rows, EmitError> {
         let bytes = problem.sum.byte_size() as i64;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
         let all = problem.features();
@@ -94,7 +94,7 @@ impl Rows {
             bytes,
         };
         match rows.bytes_of(problem) {
-            needed if needed > i64::from(device.shared_bytes_per_block) => Err(Decline::new(format!(
+            needed if needed > i64::from(device.shared_bytes_per_block) => Err(EmitError::new(format!(
                 "rows of {features} features and {places} places take {needed} bytes, a block has {}",
                 device.shared_bytes_per_block
             ))),
@@ -195,13 +195,14 @@ impl Rows {
     /// The plan.
     pub fn plan(&self, problem: &Problem) -> Plan {
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
+        let (outputs, visits) = written(&problem.roots, problem.convolution, |roots| self.written(problem, roots));
         let kind = if problem.along_features { "features" } else { "positions" };
         Plan {
             shared_bytes: self.bytes_of(problem) as u32,
-            visits: self.visits(problem),
+            visits: [self.read(problem)].into_iter().chain(visits).collect(),
             work: self.work(problem),
             notes: vec![format!("rows of {} positions and {} features, along {kind}", self.positions, self.features)],
-            ..Plan::new(launch, plans(&problem.roots, |roots| self.written(problem, roots)))
+            ..Plan::new(launch, outputs)
         }
     }
 
@@ -221,7 +222,8 @@ impl Rows {
         }
     }
 
-    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+    /// What is copied of the input.
+    fn read(&self, problem: &Problem) -> Visit {
         let at = self.input(problem).at;
         let point = [Expr::constant(0), self.task_of_block(), Expr::range(1) * self.row_size() + Expr::range(2)];
         let of_point = |expr: &Expr| expr.substitute(&point, &[], &[]);
@@ -230,12 +232,7 @@ impl Rows {
         input.constraints.extend(constraints.map(|it| Constraint::new(of_point(&it.expr), it.bounds)));
         input.ranges.push(Variable::named("row", problem.rows()));
         input.ranges.push(Variable::named("place", self.row_size()));
-        let mut visits = vec![Visit { map: input, values: vec![problem.operands[0]], given: Vec::new() }];
-        for roots in &problem.roots {
-            let (map, values) = (self.written(problem, roots), roots.instructions.clone());
-            visits.push(Visit { map, values, given: vec![problem.convolution] });
-        }
-        visits
+        Visit { map: input, values: vec![problem.operands[0]], given: Vec::new() }
     }
 
     fn task_of_block(&self) -> Expr {

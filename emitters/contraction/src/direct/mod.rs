@@ -11,22 +11,17 @@ mod emit;
 mod sizes;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{
-    Analysis, Bid, Blocks, Candidate, Configuration, Decline, EmitError, Fusion, Kernel, Plan, Strategy, Task,
-};
+use fusebox_core::emitter::{Analysis, Blocks, Configuration, Decline, EmitError, Fusion, Kernel, Plan};
 use fusebox_core::hlo::{ElementType, InstrId, Op, Opcode};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
-use crate::bid;
 use crate::convolution::{
     CHANNEL, FEATURE, GROUP, Geometry, IMAGE, Layout, Place, is_written_by_positions, out, place, variable,
 };
 use crate::operand::Operand;
 use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, Roots, check_prologue, outputs, roots, sum_type, the_dot};
-use sizes::Sizes;
-
-/// Rows of the input, times the packed kernel.
-pub struct Direct;
+use crate::way::Way;
+pub use sizes::Sizes;
 
 /// A convolution: for each group and each row of the result, positions times features over steps.
 #[derive(Debug)]
@@ -258,33 +253,24 @@ impl Analysis for Problem {
     }
 }
 
-impl Strategy for Direct {
+impl Way for Sizes {
     type Problem = Problem;
+    const BLOCKS: Blocks = Blocks::OfOneThread;
+    const ANCHORS: &'static [Opcode] = &[Opcode::Convolution];
 
-    fn blocks(&self) -> Blocks {
-        Blocks::OfOneThread
+    fn suits(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+        problem.check()
     }
 
-    fn anchors(&self) -> Vec<Opcode> {
-        vec![Opcode::Convolution]
+    fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Sizes, EmitError> {
+        Sizes::new(problem, device)
     }
 
-    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
-        bid::around(candidate).map_or_else(Bid::Decline, |instructions| Bid::Take { instructions })
+    fn plan(&self, problem: &Problem, _: &DeviceDescription) -> Plan {
+        self.plan(problem)
     }
 
-    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
-        task.problem.check()?;
-        Sizes::new(task.problem, task.device).map(|_| ())
-    }
-
-    fn plan(&self, task: &Task<Problem>, _: &Configuration) -> Result<Plan, EmitError> {
-        let sizes = Sizes::new(task.problem, task.device).map_err(|decline| EmitError::new(decline.reason))?;
-        Ok(sizes.plan(task.problem))
-    }
-
-    fn emit(&self, task: &Task<Problem>, _: &Plan) -> Result<Kernel, EmitError> {
-        let sizes = Sizes::new(task.problem, task.device).map_err(|decline| EmitError::new(decline.reason))?;
-        emit::emit(task.fusion, task.problem, &sizes)
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        emit::emit(fusion, problem, self)
     }
 }

@@ -7,13 +7,13 @@
 //! ```
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Decline, LaunchDimensions, Plan, Visit, Work};
+use fusebox_core::emitter::{EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
 use crate::operand::Operand;
 use crate::problem::Roots;
-use crate::results::plans;
+use crate::results::written;
 use crate::strip::{Row, Strip};
 
 /// Bytes of the rows of the input that are there at a time; less where neighbours are read in steps far from each other, which
@@ -64,7 +64,7 @@ fn of_step(height: i64, vectors: i64) -> i64 {
 impl Sizes {
     /// # Errors
     /// If positions are no neighbours in a row, or not everything fits.
-    pub fn new(problem: &Problem, device: &DeviceDescription) -> Result<Sizes, Decline> {
+    pub fn new(problem: &Problem, device: &DeviceDescription) -> Result<Sizes, EmitError> {
         let bytes = problem.sum.byte_size() as i64;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
         let registers = i64::from(device.registers.max(16));
@@ -86,7 +86,7 @@ impl Sizes {
         let row_bytes = problem.places().saturating_mul(problem.inner_size()).saturating_mul(bytes);
         let too_large = || {
             let elements = row_bytes / bytes;
-            Decline::new(format!("rows of {elements} elements and what they need do not fit a block's {limit} bytes"))
+            EmitError::new(format!("rows of {elements} elements and what they need do not fit a block's {limit} bytes"))
         };
         if row_bytes > limit {
             return Err(too_large());
@@ -270,10 +270,11 @@ impl Sizes {
     /// The plan.
     pub fn plan(&self, problem: &Problem) -> Plan {
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
+        let (outputs, visits) = written(&problem.roots, problem.convolution, |roots| self.written(problem, roots));
         let (of_long, of_wide) = if self.by_positions { ("features", "positions") } else { ("positions", "features") };
         Plan {
             shared_bytes: self.bytes_of(problem) as u32,
-            visits: self.visits(problem),
+            visits: self.reads(problem).into_iter().chain(visits).collect(),
             work: self.work(problem),
             notes: vec![format!(
                 "{} rows and {} features of the result in a block, {} of the input at a time, {} {of_long} by {} {of_wide} \
@@ -284,7 +285,7 @@ impl Sizes {
                 self.height,
                 self.width()
             )],
-            ..Plan::new(launch, plans(&problem.roots, |roots| self.written(problem, roots)))
+            ..Plan::new(launch, outputs)
         }
     }
 
@@ -308,7 +309,8 @@ impl Sizes {
         }
     }
 
-    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+    /// What is copied.
+    fn reads(&self, problem: &Problem) -> [Visit; 2] {
         let [group, row, feature] = self.place_of(Expr::dim(1));
         let at = self.input(problem).at;
         let size = self.row_size(problem);
@@ -322,12 +324,7 @@ impl Sizes {
         let ranges = if line == 0 { [lines, steps] } else { [steps, lines] };
         let kernel = self.over_blocks(&problem.kernel.at, &point, &ranges);
         let visit = |map, instruction| Visit { map, values: vec![instruction], given: Vec::new() };
-        let mut visits = vec![visit(input, problem.input), visit(kernel, problem.kernel.instruction)];
-        for roots in &problem.roots {
-            let (map, values) = (self.written(problem, roots), roots.instructions.clone());
-            visits.push(Visit { map, values, given: vec![problem.convolution] });
-        }
-        visits
+        [visit(input, problem.input), visit(kernel, problem.kernel.instruction)]
     }
 
     /// `(th, bl)[ranges] -> …`, a map's results at a point made of the block and the ranges.

@@ -11,17 +11,16 @@
 
 use fusebox_core::builder::{FunctionBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::emitter::Decline;
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap};
 use fusebox_core::ir::{MatrixProduct, PRODUCT_LANES};
 
 use super::fill::{Fill, Layout};
 use super::grid::Grid;
-use super::pipeline::{self, Core, TILE_M, TILE_N};
-use super::results::Passes;
-use super::way::Way;
-use crate::problem::{Problem, Sizes};
+use super::passes::Passes;
+use super::pipeline::Core;
+use crate::problem::Problem;
 
 /// Lanes that have the words of a row, and rows, or columns, that all lanes have one each.
 const PLACES: i64 = 4;
@@ -217,7 +216,7 @@ impl Tiles {
     }
 }
 
-impl Way for Tiles {
+impl Core for Tiles {
     fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
         match product_of(problem) {
             None => Err(Decline::new("there is no instruction for matrices of these types")),
@@ -228,43 +227,23 @@ impl Way for Tiles {
         }
     }
 
-    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
-        let product = product_of(problem).ok_or_else(|| EmitError::new("there is no product of such matrices"))?;
-        let all = MENU.map(|form| Tiles {
-            grid: Grid { sizes: problem.sizes, tile: form.tile(product) },
-            form,
-            product,
-            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
-        });
-        pipeline::fastest(all.into(), device, knobs)
+    fn forms(problem: &Problem) -> Vec<Tiles> {
+        let of = |product| {
+            MENU.map(|form| Tiles {
+                grid: Grid { sizes: problem.sizes, tile: form.tile(product) },
+                form,
+                product,
+                along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
+            })
+        };
+        product_of(problem).into_iter().flat_map(of).collect()
     }
 
-    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
-        let [m, n] = self.grid.tile;
-        let own = Configuration::from([(TILE_M, m), (TILE_N, n)]);
-        let others = MENU.iter().map(|form| {
-            let [m, n] = form.tile(self.product);
-            Configuration::from([(TILE_M, m), (TILE_N, n)])
-        });
-        let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();
-        let Sizes { batch, rows, columns, steps } = self.grid.sizes;
+    fn note(&self) -> String {
         let [down, across] = self.form.products;
-        let name = self.product.name();
-        let note = format!("{batch} products of {rows} by {steps} by {columns}, {down} by {across} {name} of a warp");
-        Plan {
-            alternatives: own.others(others.filter(fits)),
-            configuration: own,
-            notes: vec![note],
-            ..pipeline::plan(problem, self)
-        }
+        format!("{down} by {across} {} of a warp", self.product.name())
     }
 
-    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
-        pipeline::emit(fusion, problem, self)
-    }
-}
-
-impl Core for Tiles {
     fn per_product(&self) -> f64 {
         let [down, across] = self.form.products;
         let [left, right, _] = self.product.words();
@@ -387,6 +366,7 @@ mod tests {
     use fusebox_core::analysis::{TileAccess, bank_conflicts};
 
     use super::*;
+    use crate::problem::Sizes;
 
     /// Turns of the worst access to shared memory: reading words, writing what was read, and sums.
     #[test]

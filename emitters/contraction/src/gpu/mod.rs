@@ -8,35 +8,65 @@
 //! matrices.rs  tiles multiplied by instructions for whole matrices
 //! squares.rs   tiles multiplied by groups of warps
 //! thin.rs      few vectors, from memory to registers
-//! way.rs       what they have in common as emitters
-//! results.rs   sums -> results
+//! passes.rs    sums -> results, by way of shared memory
 //! ```
 
 mod fill;
 mod grid;
 mod matrices;
+mod passes;
 mod pipeline;
-mod results;
 mod squares;
 mod thin;
 mod tiled;
-mod way;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::Configuration;
+use fusebox_core::emitter::{Configuration, Decline};
 use fusebox_core::indexing::{Expr, IndexingMap};
 
 pub use self::matrices::Tiles as Matrices;
 pub use self::squares::Tiles as Squares;
 pub use self::thin::Thin;
 pub use self::tiled::Tiles;
-pub use self::way::By;
-use self::way::Way;
 use crate::problem::{Problem, Sizes};
+use crate::way::Way;
+
+/// More products than any machine makes; below it, no count overflows.
+const MOST_PRODUCTS: i64 = 1 << 48;
+/// As many blocks as there may be, each of which has a result at least.
+const MOST_RESULTS: i64 = (1 << 31) - 1;
+/// Products in all below which a kernel takes as long as its launch.
+const LEAST_PRODUCTS: i64 = 1 << 11;
+/// Products of an element below which a loop over the results reads no more than tiles.
+const LEAST_STEPS: i64 = 4;
+
+/// # Errors
+/// If a loop does as well, or there is too much to be counted.
+fn check(problem: &Problem) -> Result<(), Decline> {
+    let Sizes { batch, rows, columns, steps } = problem.sizes;
+    let results = [batch, rows, columns].iter().fold(1i64, |n, &size| n.saturating_mul(size));
+    let products = results.saturating_mul(steps);
+    match () {
+        _ if products > MOST_PRODUCTS || results > MOST_RESULTS => {
+            Err(Decline::new("there are more products than any machine computes"))
+        }
+        _ if products < LEAST_PRODUCTS => Err(Decline::new(format!(
+            "a loop over the results computes fewer than {LEAST_PRODUCTS} products as fast, and is less code"
+        ))),
+        _ if steps < LEAST_STEPS => {
+            Err(Decline::new(format!("an element is a sum of {steps} products: tiles pay from {LEAST_STEPS} on")))
+        }
+        _ if problem.operands.iter().any(|operand| operand.runs.is_some()) => {
+            Err(Decline::new("elements under a convolution's window are left to a loop"))
+        }
+        _ if problem.sum.is_complex() => Err(Decline::new("products of complex numbers are left to a loop")),
+        _ => Ok(()),
+    }
+}
 
 /// Reads of each operand for an element of the result, and all products.
 pub fn claimed(problem: &Problem, device: &DeviceDescription) -> Option<([f64; 2], f64)> {
-    way::check(problem).ok()?;
+    check(problem).ok()?;
     let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
     let Sizes { batch, rows, columns, steps } = problem.sizes;
     let products = [batch, rows, columns, steps].iter().map(|&size| size as f64).product();

@@ -17,14 +17,16 @@ use std::collections::BTreeSet;
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
-use fusebox_core::hlo::ElementType;
+use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
+use fusebox_core::hlo::{ElementType, Opcode};
 use fusebox_core::indexing::ceil_div;
 
 use super::fill::{Fill, Layout, Loaded, Source, visit};
 use super::grid::Grid;
-use super::results::{Passes, Results};
-use crate::problem::Problem;
+use super::passes::Passes;
+use crate::problem::{Problem, Sizes};
+use crate::results::{Results, written};
+use crate::way::Way;
 
 /// Knobs: rows and columns of a tile.
 pub const TILE_M: &str = "tile_m";
@@ -33,7 +35,19 @@ pub const TILE_N: &str = "tile_n";
 const ENOUGH_THREADS: f64 = 256.0;
 
 /// How tiles are multiplied.
-pub trait Core {
+pub trait Core: Sized + 'static {
+    /// # Errors
+    /// Why no form is for such a problem, or for the device.
+    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline>;
+    /// All forms, of equally fast ones the usual one first.
+    fn forms(problem: &Problem) -> Vec<Self>;
+    /// The knobs' values, the same knobs for all forms.
+    fn configuration(&self) -> Configuration {
+        let [m, n] = self.grid().tile;
+        Configuration::from([(TILE_M, m), (TILE_N, n)])
+    }
+    /// What a reader of the plan would like to know beside the sizes.
+    fn note(&self) -> String;
     fn grid(&self) -> &Grid;
     /// Steps of a tile.
     fn steps(&self) -> i64;
@@ -63,30 +77,57 @@ pub trait Core {
     fn put(&self, b: &mut FunctionBuilder, thread: Value, pass: usize, sums: &[Value], tile: Value) -> Value;
 }
 
-/// Of these forms, those that the configuration asks for by the size of their tiles, the one that is done first.
-///
-/// # Errors
-/// If a knob has an impossible value, or none of the forms fits.
-pub fn fastest<C: Core>(all: Vec<C>, device: &DeviceDescription, knobs: &Configuration) -> Result<C, EmitError> {
-    let wanted = |name: &str, side: usize| {
-        let allowed: BTreeSet<i64> = all.iter().map(|core| core.grid().tile[side]).collect();
-        knobs.checked_knob(name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))
-    };
-    let wanted = [wanted(TILE_M, 0)?, wanted(TILE_N, 1)?];
-    let is_wanted =
-        |core: &C| wanted.iter().zip(core.grid().tile).all(|(wanted, size)| wanted.is_none_or(|wanted| wanted == size));
-    let fits = |core: &C| {
-        core.shared_bytes() <= i64::from(device.shared_bytes_per_block)
-            && core.passes().threads <= i64::from(device.max_threads_per_block)
-    };
-    all.into_iter()
-        .filter(|core| is_wanted(core) && fits(core))
-        .min_by(|a, b| slowness(a, device).total_cmp(&slowness(b, device)))
-        .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block"))
+/// As an emitter: of all forms, the one that is done first.
+impl<C: Core> Way for C {
+    type Problem = Problem;
+    const BLOCKS: Blocks = Blocks::OfManyThreads;
+    const ANCHORS: &'static [Opcode] = &[Opcode::Dot];
+
+    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+        super::check(problem)?;
+        C::suits(problem, device)
+    }
+
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<C, EmitError> {
+        let all = C::forms(problem);
+        let mut wanted = Configuration::default();
+        for name in all.first().iter().flat_map(|form| form.configuration().0.into_keys()) {
+            let allowed: BTreeSet<i64> = all.iter().map(|form| form.configuration().0[&name]).collect();
+            let value =
+                knobs.checked_knob(&name, || format!("one of {allowed:?}"), |value| allowed.contains(&value))?;
+            wanted.0.extend(value.map(|value| (name, value)));
+        }
+        all.into_iter()
+            .filter(|form| wanted.0.iter().all(|(name, value)| form.configuration().0[name] == *value))
+            .filter(|form| fits(form, device))
+            .min_by(|a, b| slowness(a, device).total_cmp(&slowness(b, device)))
+            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block"))
+    }
+
+    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+        let own = self.configuration();
+        let forms = C::forms(problem).into_iter().filter(|form| fits(form, device));
+        let Sizes { batch, rows, columns, steps } = self.grid().sizes;
+        Plan {
+            alternatives: own.others(forms.map(|form| form.configuration())),
+            configuration: own,
+            notes: vec![format!("{batch} products of {rows} by {steps} by {columns}, {}", self.note())],
+            ..plan(problem, self)
+        }
+    }
+
+    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+        emit(fusion, problem, self)
+    }
+}
+
+fn fits(core: &impl Core, device: &DeviceDescription) -> bool {
+    core.shared_bytes() <= i64::from(device.shared_bytes_per_block)
+        && core.passes().threads <= i64::from(device.max_threads_per_block)
 }
 
 /// What a core does one after the other, in products.
-fn slowness(core: &dyn Core, device: &DeviceDescription) -> f64 {
+fn slowness(core: &impl Core, device: &DeviceDescription) -> f64 {
     let (grid, threads, per_product) = (core.grid(), core.passes().threads, core.per_product());
     let cores = f64::from(device.core_count.max(1));
     let blocks = grid.blocks() as f64;
@@ -95,15 +136,16 @@ fn slowness(core: &dyn Core, device: &DeviceDescription) -> f64 {
 }
 
 /// The plan of a form, but for its knobs and notes.
-pub fn plan(problem: &Problem, core: &dyn Core) -> Plan {
+fn plan(problem: &Problem, core: &impl Core) -> Plan {
     let (grid, passes) = (core.grid(), core.passes());
     let launch = LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: passes.threads as u32 };
     let sides = [0, 1].map(|side| visit(grid, problem, side, &core.fill(side)));
     let parts = ceil_div(grid.sizes.steps, core.steps());
     let products = grid.results() * (parts * core.steps()) as f64;
     let copied: f64 = grid.tile.iter().map(|&size| products / size as f64).sum();
+    let (outputs, visits) = written(&problem.roots, problem.dot, |roots| passes.written(grid, roots));
     Plan {
-        visits: sides.into_iter().chain(passes.visits(grid, problem)).collect(),
+        visits: sides.into_iter().chain(visits).collect(),
         work: Work {
             additions: products * core.per_product(),
             tile_bytes: (copied + grid.results()) * core.factor().byte_size() as f64,
@@ -111,31 +153,29 @@ pub fn plan(problem: &Problem, core: &dyn Core) -> Plan {
             ..Work::default()
         },
         shared_bytes: core.shared_bytes() as u32,
-        ..Plan::new(launch, passes.outputs(grid, problem))
+        ..Plan::new(launch, outputs)
     }
 }
 
 /// The kernel.
-pub fn emit(fusion: &Fusion, problem: &Problem, core: &dyn Core) -> Result<Kernel, EmitError> {
+fn emit(fusion: &Fusion, problem: &Problem, core: &impl Core) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     kernel.keep_many_values();
     let grid = core.grid();
     let sources =
         [0, 1].map(|side| Source::new(&mut kernel, (fusion, problem), (grid, side), core.fill(side), core.factor()));
-    let epilogues = problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
+    let results = Results::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
     let (thread, block) = (kernel.thread(), kernel.block());
     let outputs = kernel.outputs().to_vec();
     let b: &mut FunctionBuilder = &mut kernel;
     let sums = summed(b, core, &sources, [thread, block]);
-    let results = Results { problem, epilogues };
-    let passes = core.passes();
-    let written = results
-        .write(b, (grid, &passes), [thread, block], &outputs, |b, pass, tile| core.put(b, thread, pass, &sums, tile));
+    let put = |b: &mut FunctionBuilder, pass: usize, tile| core.put(b, thread, pass, &sums, tile);
+    let written = core.passes().write(b, grid, &results, [thread, block], &outputs, put);
     kernel.finish(&written)
 }
 
 /// The thread's sums over all steps.
-fn summed(b: &mut FunctionBuilder, core: &dyn Core, sources: &[Source; 2], [thread, block]: [Value; 2]) -> Vec<Value> {
+fn summed(b: &mut FunctionBuilder, core: &impl Core, sources: &[Source; 2], [thread, block]: [Value; 2]) -> Vec<Value> {
     let place = b.apply_indexing(&core.grid().map(), &[block]);
     let element = fusebox_core::builder::Scalar::of_element(core.factor());
     let layouts = [core.layout(0), core.layout(1)];

@@ -9,17 +9,16 @@
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::emitter::Decline;
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap};
 use fusebox_core::ir::{GROUP_ROWS, GROUP_THREADS, PRODUCT_LANES, TILE_SQUARE};
 
 use super::fill::{Fill, Layout};
 use super::grid::Grid;
-use super::pipeline::{self, Core, TILE_M, TILE_N};
-use super::results::Passes;
-use super::way::Way;
-use crate::problem::{Problem, Sizes};
+use super::passes::Passes;
+use super::pipeline::Core;
+use crate::problem::Problem;
 
 /// Bytes of an element.
 const BYTES: i64 = 2;
@@ -97,54 +96,31 @@ impl Tiles {
     }
 }
 
-/// Rows and columns of a tile.
-fn tile_of([groups, columns]: [i64; 2]) -> [i64; 2] {
-    [groups * GROUP_ROWS, columns]
-}
-
-impl Way for Tiles {
-    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
-        match () {
-            () if !device.multiplies_tiles => Err(Decline::new("the device has no instruction for tiles")),
-            () if element_of(problem).is_none() => {
-                Err(Decline::new("there is no instruction for tiles of these types"))
-            }
-            () => Ok(()),
-        }
-    }
-
-    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
-        let element = element_of(problem).ok_or_else(|| EmitError::new("there is no product of such tiles"))?;
-        let all = MENU.map(|form| Tiles {
-            grid: Grid { sizes: problem.sizes, tile: tile_of(form) },
-            groups: form[0],
-            element,
-            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
-        });
-        pipeline::fastest(all.into(), device, knobs)
-    }
-
-    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
-        let configuration = |[m, n]: [i64; 2]| Configuration::from([(TILE_M, m), (TILE_N, n)]);
-        let own = configuration(self.grid.tile);
-        let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();
-        let others = MENU.into_iter().map(|form| configuration(tile_of(form))).filter(fits);
-        let Sizes { batch, rows, columns, steps } = self.grid.sizes;
-        let note = format!("{batch} products of {rows} by {steps} by {columns}, {} groups of warps", self.groups);
-        Plan {
-            alternatives: own.others(others),
-            configuration: own,
-            notes: vec![note],
-            ..pipeline::plan(problem, self)
-        }
-    }
-
-    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
-        pipeline::emit(fusion, problem, self)
-    }
-}
-
 impl Core for Tiles {
+    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+        match element_of(problem) {
+            _ if !device.multiplies_tiles => Err(Decline::new("the device has no instruction for tiles")),
+            None => Err(Decline::new("there is no instruction for tiles of these types")),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn forms(problem: &Problem) -> Vec<Tiles> {
+        let form = |element| {
+            MENU.map(|[groups, columns]| Tiles {
+                grid: Grid { sizes: problem.sizes, tile: [groups * GROUP_ROWS, columns] },
+                groups,
+                element,
+                along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
+            })
+        };
+        element_of(problem).into_iter().flat_map(form).collect()
+    }
+
+    fn note(&self) -> String {
+        format!("{} groups of warps", self.groups)
+    }
+
     fn per_product(&self) -> f64 {
         COST + self.grid.tile.iter().map(|&size| 1.0 / size as f64).sum::<f64>()
     }
@@ -244,6 +220,7 @@ mod tests {
     use fusebox_core::analysis::{TileAccess, bank_conflicts};
 
     use super::*;
+    use crate::problem::Sizes;
 
     /// Turns of the worst access to shared memory: writing what was read, and sums.
     #[test]
@@ -251,7 +228,7 @@ mod tests {
         for form in MENU {
             for along_steps in [true, false] {
                 let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
-                let grid = Grid { sizes, tile: tile_of(form) };
+                let grid = Grid { sizes, tile: [form[0] * GROUP_ROWS, form[1]] };
                 let tiles = Tiles { grid, groups: form[0], element: ElementType::BF16, along_steps: [along_steps; 2] };
                 for side in 0..2 {
                     let layout = Tiles::layout(&tiles, side);

@@ -11,15 +11,16 @@
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
+use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, Plan, Work};
+use fusebox_core::hlo::Opcode;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
 use super::fill::{Fill, Source, visit};
 use super::grid::{Grid, index_of};
-use super::results::{Results, outputs, visits};
-use super::way::Way;
 use crate::multiply::add_product;
 use crate::problem::{Problem, Roots};
+use crate::results::{Results, written};
+use crate::way::Way;
 
 const THREADS: &str = "threads";
 /// Vectors up to which a thread keeps a sum for each.
@@ -200,7 +201,7 @@ impl Thin {
         sums: &[Value],
         outputs: &[Value],
     ) -> Vec<Value> {
-        let sum = Scalar::of_element(results.problem.sum);
+        let sum = results.sum();
         let tile = b.allocate_shared(&self.parts(), sum);
         let lines = self.read()[1];
         let by = b.index(lines);
@@ -220,13 +221,18 @@ impl Thin {
                 let part = b.extract(tile, &self.place(sharer, found[0]));
                 vec![if matches!(sum, Scalar::Float(_)) { b.addf(total[0], part) } else { b.addi(total[0], part) }]
             });
-            results.written(b, [found[1], found[2], found[3]], total[0], outputs)
+            results.written(b, &found[1..], total[0], outputs)
         })
     }
 }
 
 impl Way for Thin {
+    type Problem = Problem;
+    const BLOCKS: Blocks = Blocks::OfManyThreads;
+    const ANCHORS: &'static [Opcode] = &[Opcode::Dot];
+
     fn suits(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+        super::check(problem)?;
         match problem.sizes.rows.min(problem.sizes.columns) {
             vectors if vectors > MOST_VECTORS => {
                 Err(Decline::new(format!("there are {vectors} vectors: up to {MOST_VECTORS} are few")))
@@ -287,10 +293,11 @@ impl Way for Thin {
         let fits = |other: &Configuration| Thin::new(problem, device, other).is_ok();
         let parts = self.grid.results() * self.sharers as f64;
         let sides = [0, 1].map(|side| visit(&self.grid, problem, side, &self.fill(side)));
+        let (outputs, visits) = written(&problem.roots, problem.dot, |roots| self.written_to(roots));
         let note = format!("a matrix times {} vectors, a sum shared by {} threads", self.vectors(), self.sharers);
         Plan {
             shared_bytes: self.shared_bytes(problem) as u32,
-            visits: sides.into_iter().chain(visits(problem, |roots| self.written_to(roots))).collect(),
+            visits: sides.into_iter().chain(visits).collect(),
             work: Work {
                 additions: self.grid.results() * (self.turns() * self.steps()) as f64 + parts,
                 tile_bytes: parts * bytes as f64,
@@ -301,7 +308,7 @@ impl Way for Thin {
             alternatives: own.others(others.into_iter().filter(fits)),
             configuration: own,
             notes: vec![note],
-            ..Plan::new(launch, outputs(problem, |roots| self.written_to(roots)))
+            ..Plan::new(launch, outputs)
         }
     }
 
@@ -309,15 +316,13 @@ impl Way for Thin {
         let mut kernel = KernelBuilder::new(fusion);
         let sources = [0, 1]
             .map(|side| Source::new(&mut kernel, (fusion, problem), (&self.grid, side), self.fill(side), problem.sum));
-        let epilogues =
-            problem.roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[problem.dot])).collect();
+        let results = Results::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
         let at = [kernel.thread(), kernel.block()];
         let outputs = kernel.outputs().to_vec();
         let b: &mut FunctionBuilder = &mut kernel;
         let thread = b.apply_indexing(&self.thread(), &at[..1]);
         let place = b.apply_indexing(&self.grid.map(), &at[1..]);
         let sums = self.sums(b, &sources, [thread[0], thread[1]], &place, problem);
-        let results = Results { problem, epilogues };
         let written = self.write(b, &results, (at, [thread[0], thread[1]]), &sums, &outputs);
         kernel.finish(&written)
     }

@@ -9,17 +9,16 @@
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Type, Value};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Fusion, Kernel, Plan};
+use fusebox_core::emitter::{Configuration, Decline};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap};
 
 use super::fill::{Fill, Layout};
 use super::grid::Grid;
-use super::pipeline::{self, Core, TILE_M, TILE_N};
-use super::results::Passes;
-use super::way::Way;
+use super::passes::Passes;
+use super::pipeline::{Core, TILE_M, TILE_N};
 use crate::multiply::add_product;
-use crate::problem::{Problem, Sizes};
+use crate::problem::Problem;
 
 const TILE_K: &str = "tile_k";
 /// Bytes that a thread reads from shared memory at once.
@@ -129,61 +128,45 @@ impl Tiles {
         let line = (chunk * self.form.threads()[side] + own) * self.chunk;
         self.layout(side).place(line, step)
     }
+}
+
+impl Core for Tiles {
+    fn suits(_: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+        Ok(())
+    }
+
+    fn forms(problem: &Problem) -> Vec<Tiles> {
+        let bytes = problem.sum.byte_size() as i64;
+        let chunk = (CHUNK_BYTES / bytes).max(1);
+        let is_narrow = problem.operands.iter().any(|operand| operand.element.byte_size() < 4);
+        let mut all_steps = STEPS;
+        if is_narrow && problem.sizes.steps > STEPS[0] {
+            all_steps.reverse();
+        }
+        let form = |steps| {
+            MENU.map(|form| Tiles {
+                grid: Grid { sizes: problem.sizes, tile: form.tile.map(|chunks| chunks * chunk) },
+                form,
+                chunk,
+                steps,
+                bytes,
+                sum: problem.sum,
+                along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
+            })
+        };
+        all_steps.into_iter().flat_map(form).collect()
+    }
 
     fn configuration(&self) -> Configuration {
         let [m, n] = self.grid.tile;
         Configuration::from([(TILE_M, m), (TILE_N, n), (TILE_K, self.steps)])
     }
-}
 
-impl Way for Tiles {
-    fn suits(_: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
-        Ok(())
-    }
-
-    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
-        let sizes = problem.sizes;
-        let bytes = problem.sum.byte_size() as i64;
-        let chunk = (CHUNK_BYTES / bytes).max(1);
-        let steps = knobs.checked_knob(TILE_K, || format!("one of {STEPS:?}"), |value| STEPS.contains(&value))?;
-        let narrow = problem.operands.iter().any(|operand| operand.element.byte_size() < 4);
-        let steps = steps.unwrap_or(STEPS[usize::from(narrow && sizes.steps > STEPS[0])]);
-        let all = MENU.map(|form| Tiles {
-            grid: Grid { sizes, tile: form.tile.map(|chunks| chunks * chunk) },
-            form,
-            chunk,
-            steps,
-            bytes,
-            sum: problem.sum,
-            along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
-        });
-        pipeline::fastest(all.into(), device, knobs)
-    }
-
-    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
-        let own = self.configuration();
-        let others = MENU.iter().flat_map(|form| {
-            let [m, n] = form.tile.map(|chunks| chunks * self.chunk);
-            STEPS.map(|steps| Configuration::from([(TILE_M, m), (TILE_N, n), (TILE_K, steps)]))
-        });
-        let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();
-        let Sizes { batch, rows, columns, steps } = self.grid.sizes;
+    fn note(&self) -> String {
         let [height, width] = self.form.thread.map(|chunks| chunks * self.chunk);
-        let note = format!("{batch} products of {rows} by {steps} by {columns}, {height} by {width} sums of a thread");
-        Plan {
-            configuration: own.clone(),
-            alternatives: own.others(others.filter(fits)),
-            notes: vec![note],
-            ..pipeline::plan(problem, self)
-        }
+        format!("{height} by {width} sums of a thread")
     }
 
-    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
-        pipeline::emit(fusion, problem, self)
-    }
-}
-
-impl Core for Tiles {
     fn per_product(&self) -> f64 {
         let share = |sizes: [i64; 2]| sizes.iter().map(|&size| 1.0 / (size as f64)).sum::<f64>();
         let alone = if self.bytes > 4 { WIDE } else { 1.0 };
@@ -295,6 +278,7 @@ mod tests {
     use fusebox_core::analysis::{TileAccess, bank_conflicts};
 
     use super::*;
+    use crate::problem::Sizes;
 
     fn tiles(form: Form, element: ElementType, steps: i64, along_steps: bool) -> Tiles {
         let bytes = element.byte_size() as i64;

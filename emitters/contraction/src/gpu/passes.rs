@@ -1,13 +1,12 @@
 //! Sums go to the results by way of shared memory: some rows of the tile at a time, so that neighbouring threads write
 //! neighbouring elements, and what stands behind the dot is written out once and not for each sum of a thread.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, Subgraph, Value};
-use fusebox_core::emitter::{OutputPlan, Visit};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
 use super::grid::{Grid, index_of};
-use crate::convert::convert;
-use crate::problem::{Problem, Roots};
+use crate::problem::Roots;
+use crate::results::Results;
 
 /// Every row of this number is not rotated.
 const ROTATED: i64 = 4;
@@ -78,7 +77,7 @@ impl Passes {
     }
 
     /// `(th, bl)[pass, turn] -> index of the results`
-    fn written(&self, grid: &Grid, roots: &Roots) -> IndexingMap {
+    pub fn written(&self, grid: &Grid, roots: &Roots) -> IndexingMap {
         let place = grid.place(&Expr::dim(1));
         let [of_pass, of_tile] = self.element(grid, Expr::dim(0), Expr::range(1));
         let row = place[1].clone() + self.row(Expr::range(0), of_pass);
@@ -89,61 +88,23 @@ impl Passes {
         IndexingMap { constraints, ..map }.simplify()
     }
 
-    /// Plans of all outputs, in order.
-    pub fn outputs(&self, grid: &Grid, problem: &Problem) -> Vec<OutputPlan> {
-        outputs(problem, |roots| self.written(grid, roots))
-    }
-
-    /// What is computed of the sums.
-    pub fn visits<'a>(&'a self, grid: &'a Grid, problem: &'a Problem) -> impl Iterator<Item = Visit> + 'a {
-        visits(problem, |roots| self.written(grid, roots))
-    }
-}
-
-/// Plans of all outputs, in order, by the map of those that are written together.
-pub fn outputs(problem: &Problem, map: impl Fn(&Roots) -> IndexingMap) -> Vec<OutputPlan> {
-    let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
-    for roots in &problem.roots {
-        outputs.extend(roots.outputs.iter().map(|&output| (output, OutputPlan::unique(map(roots)))));
-    }
-    outputs.sort_by_key(|(output, _)| *output);
-    outputs.into_iter().map(|(_, output)| output).collect()
-}
-
-/// What is computed of the sums, by the same maps.
-pub fn visits<'a>(problem: &'a Problem, map: impl Fn(&Roots) -> IndexingMap + 'a) -> impl Iterator<Item = Visit> + 'a {
-    problem.roots.iter().map(move |roots| Visit {
-        map: map(roots),
-        values: roots.instructions.clone(),
-        given: vec![problem.dot],
-    })
-}
-
-/// What writes results.
-pub struct Results<'a> {
-    pub problem: &'a Problem,
-    /// One for each group of roots.
-    pub epilogues: Vec<Subgraph>,
-}
-
-impl Results<'_> {
     /// Writes all sums of a block. `put` writes a thread's sums of one pass to shared memory.
     pub fn write(
         &self,
         b: &mut FunctionBuilder,
-        (grid, passes): (&Grid, &Passes),
+        grid: &Grid,
+        results: &Results,
         [thread, block]: [Value; 2],
         outputs: &[Value],
         put: impl Fn(&mut FunctionBuilder, usize, Value) -> Value,
     ) -> Vec<Value> {
-        let sum = fusebox_core::builder::Scalar::of_element(self.problem.sum);
-        let tile = b.allocate_shared(&passes.dims(grid), sum);
-        let map = passes.map(grid);
-        let (zero, one, count) = (b.index(0), b.index(1), b.index(passes.count));
+        let tile = b.allocate_shared(&self.dims(grid), results.sum());
+        let map = self.map(grid);
+        let (zero, one, count) = (b.index(0), b.index(1), b.index(self.count));
         let state = [&[tile], outputs].concat();
         let state = b.scf_for(zero, count, one, &state, |b, pass, state| {
             let types = b.types_of(&state[..1]);
-            let tile = (0..passes.count).fold(state[0], |tile, number| {
+            let tile = (0..self.count).fold(state[0], |tile, number| {
                 let own = b.index(number);
                 let is_own = b.cmpi(IntPredicate::Eq, pass, own);
                 b.scf_if(is_own, &types, |b| vec![put(b, number as usize, tile)], |_| vec![tile])[0]
@@ -151,25 +112,11 @@ impl Results<'_> {
             let tile = b.sync_threads(&[tile])[0];
             let outputs = b.indexed_loop(&map, &[thread, block, pass], &state[1..], &[], |b, _, at, outputs| {
                 let sum = b.extract(tile, &at[..2]);
-                self.written(b, [at[2], at[3], at[4]], sum, outputs)
+                results.written(b, &at[2..], sum, outputs)
             });
             let tile = b.sync_threads(&[tile]);
             [tile, outputs].concat()
         });
         state[1..].to_vec()
-    }
-
-    /// Writes what becomes of one sum.
-    pub fn written(&self, b: &mut FunctionBuilder, point: [Value; 3], sum: Value, outputs: &[Value]) -> Vec<Value> {
-        let value = convert(b, self.problem.sum, self.problem.result, sum);
-        let mut outputs = outputs.to_vec();
-        for (roots, epilogue) in self.problem.roots.iter().zip(&self.epilogues) {
-            let index = b.apply_indexing(&roots.at, &point);
-            let results = b.call_subgraph(epilogue, &index, &[value]);
-            for (&output, result) in roots.outputs.iter().zip(results) {
-                outputs[output] = b.insert(result, outputs[output], &index);
-            }
-        }
-        outputs
     }
 }
