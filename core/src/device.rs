@@ -41,6 +41,8 @@ pub struct DeviceDescription {
     pub matrix_products: Vec<MatrixProduct>,
     /// Whether four warps together multiply tiles of `bf16` and `f16` in shared memory.
     pub multiplies_tiles: bool,
+    /// Whether the host has a library that multiplies matrices on this device.
+    pub has_product_library: bool,
 }
 
 /// Products of small matrices in registers of their own (AMX), by the type of the factors.
@@ -92,6 +94,7 @@ impl DeviceDescription {
             flops: 50e9 * f64::from(threads.max(1)),
             matrix_products: Vec::new(),
             multiplies_tiles: false,
+            has_product_library: true,
         }
     }
 
@@ -120,6 +123,7 @@ impl DeviceDescription {
             flops: if hopper { 60e12 } else { 19.5e12 },
             matrix_products: if capability >= 80 { MatrixProduct::ALL.to_vec() } else { Vec::new() },
             multiplies_tiles: false,
+            has_product_library: false,
         }
     }
 

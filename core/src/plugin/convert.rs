@@ -74,6 +74,7 @@ impl From<&DeviceDescription> for schema::Device {
             flops: device.flops,
             matrix_products: device.matrix_products.iter().map(|product| product.name().to_owned()).collect(),
             multiplies_tiles: device.multiplies_tiles,
+            has_product_library: device.has_product_library,
         }
     }
 }
@@ -98,6 +99,7 @@ impl From<schema::Device> for DeviceDescription {
             // Those of a newer host are of no use here.
             matrix_products: device.matrix_products.iter().filter_map(|name| MatrixProduct::of_name(name)).collect(),
             multiplies_tiles: device.multiplies_tiles,
+            has_product_library: device.has_product_library,
         }
     }
 }

@@ -205,6 +205,8 @@ pub struct Device {
     pub matrix_products: Vec<String>,
     #[prost(bool, tag = "21")]
     pub multiplies_tiles: bool,
+    #[prost(bool, tag = "22")]
+    pub has_product_library: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]

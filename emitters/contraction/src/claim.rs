@@ -12,13 +12,15 @@ use crate::tiles::Tiles;
 /// Elsewhere than in a kernel of its own, each of its elements is a sum one product after another. Operands are read as
 /// often as tiles pack them.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
-    tiled(hero, device).or_else(|| of_library(hero).filter(|_| device.is_single_threaded_block()))
+    tiled(hero, device).or_else(|| of_library(hero, device))
 }
 
 /// A dot that only the library computes fast stands alone.
-fn of_library(hero: &Candidate) -> Option<Claim> {
+fn of_library(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let found = hero.region.analysis::<Plain>();
-    let lost = found.as_ref().as_ref().ok()?.products;
+    let plain = found.as_ref().as_ref().ok()?;
+    plain.check(device).ok()?;
+    let lost = plain.products;
     let operands = hero.region.computation().instruction(hero.anchor).operands.len();
     let place = HeroPlace::Root;
     Some(Claim { place, lost_inside: lost, lost_beside: lost, reads: vec![lost; operands], ..Claim::default() })

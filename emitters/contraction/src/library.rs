@@ -1,13 +1,17 @@
-//! `library-product`: a dot that nothing is fused with, left to the library that the host has for it. Whoever writes an emitter of
-//! products sees what it is worth, and where the library is predicted to be faster, it is taken.
+//! `library-product`: a dot that nothing is fused with, left to the library that the host has for the device. Whoever writes an
+//! emitter of products sees what it is worth, and where the library is predicted to be faster, it is taken.
 
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Analysis, Blocks, Configuration, Decline, EmitError, Fusion, Kernel, KernelCode, LaunchDimensions, OutputPlan,
-    Plan, Strategy, Task, Visit, Work,
+    Analysis, Configuration, Decline, EmitError, Fusion, Kernel, KernelCode, LaunchDimensions, OutputPlan, Plan,
+    Strategy, Task, Visit, Work,
 };
-use fusebox_core::hlo::{DotDims, ElementType, InstrId, Instruction, Op};
-use fusebox_core::indexing::{Expr, IndexingMap, Variable};
+use fusebox_core::hlo::{ArrayShape, DotDims, ElementType, InstrId, Instruction, Op};
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
+/// Element types that some library has products of.
+const TYPES: [ElementType; 6] =
+    [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128];
 /// Fewest rows, columns and steps: what the library does for shapes is for larger ones.
 const LEAST: i64 = 32;
 /// Products of a batch from which the library's routine shares its rows out, each part with a copy of the right operand.
@@ -16,6 +20,14 @@ const SHARED_OUT: f64 = (1 << 22) as f64;
 const LEAST_ROWS_SHARED: i64 = 256;
 /// Additions in the time of a vector of products, what the library packs included.
 const VECTOR: f64 = 0.75;
+/// Threads of a block on a device whose blocks have many, and blocks of a core; the library's own are not known.
+const THREADS: i64 = 256;
+const BLOCKS_PER_CORE: i64 = 8;
+/// Products of real numbers in the time of an addition where blocks have many threads: of narrow floats, which whole matrices are
+/// made of in one instruction, and of others.
+const NARROW: f64 = 20.0;
+const SINGLE: f64 = 0.9;
+const DOUBLE: f64 = 0.5;
 /// Products of real numbers that one of complex numbers is made of.
 const OF_COMPLEX: f64 = 4.0;
 
@@ -29,6 +41,10 @@ pub struct Plain {
     pub products: f64,
     /// The type of their parts.
     real: ElementType,
+    /// Rows, steps and columns.
+    sizes: [i64; 3],
+    /// Whether rows or columns of both operands lie side by side in memory.
+    is_dense: bool,
 }
 
 impl Analysis for Plain {
@@ -51,22 +67,43 @@ impl Analysis for Plain {
         let [left, right] = operands;
         let (left, right) = (left?, right?);
         let element = result.element_type;
-        let is_known = matches!(element, ElementType::F32 | ElementType::F64 | ElementType::C64 | ElementType::C128);
-        if !is_known || left.element_type != element || right.element_type != element {
-            return Err(Decline::at(root, "the library has products of f32, f64, c64 and c128"));
+        if !TYPES.contains(&element) || left.element_type != element || right.element_type != element {
+            return Err(Decline::at(root, "libraries have products of f16, bf16, f32, f64, c64 and c128"));
         }
         let sizes = sizes(root, dims, &left.dims, &right.dims)?;
         if sizes.iter().any(|&size| size < LEAST) {
             let reason = format!("the library is for products of at least {LEAST} rows, columns and steps");
             return Err(Decline::at(root, reason));
         }
-        let [rows, steps, columns] = sizes;
-        if rows < LEAST_ROWS_SHARED && rows as f64 * steps as f64 * columns as f64 >= SHARED_OUT {
-            return Err(Decline::at(root, format!("the library is not for {rows} rows of large matrices")));
-        }
+        let is_dense = |array: &ArrayShape, batch: &[i64]| !batch.contains(&(array.dims.len() as i64 - 1));
+        let is_dense = is_dense(&left, &dims.lhs_batch) && is_dense(&right, &dims.rhs_batch);
+        let [_, steps, _] = sizes;
         let each = if element.is_complex() { OF_COMPLEX } else { 1.0 };
         let products = result.element_count() as f64 * steps as f64 * each;
-        Ok(Plain { dot: computation.root, dims: result.dims, products, real: element.real_part() })
+        Ok(Plain { dot: computation.root, dims: result.dims, products, real: element.real_part(), sizes, is_dense })
+    }
+}
+
+impl Plain {
+    /// # Errors
+    /// If the device has no library, or not for such matrices.
+    pub fn check(&self, device: &DeviceDescription) -> Result<(), Decline> {
+        let Plain { sizes: [rows, steps, columns], real, is_dense, .. } = *self;
+        match device.is_single_threaded_block() {
+            _ if !device.has_product_library => {
+                Err(Decline::new("the host has no library of products for this device"))
+            }
+            true if real.byte_size() < 4 => {
+                Err(Decline::new(format!("the library of this device has no products of {real}")))
+            }
+            true if rows < LEAST_ROWS_SHARED && rows as f64 * steps as f64 * columns as f64 >= SHARED_OUT => {
+                Err(Decline::new(format!("the library is not for {rows} rows of large matrices")))
+            }
+            false if !is_dense => {
+                Err(Decline::new("the library wants rows or columns of each operand side by side in memory"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -92,25 +129,36 @@ pub struct Library;
 impl Strategy for Library {
     type Problem = Plain;
 
-    fn blocks(&self) -> Blocks {
-        Blocks::OfOneThread
+    fn check(&self, task: &Task<Plain>) -> Result<(), Decline> {
+        task.problem.check(task.device)
     }
 
     fn plan(&self, task: &Task<Plain>, _: &Configuration) -> Result<Plan, EmitError> {
-        let Plain { dot, dims, products, real } = task.problem;
-        // The library cuts the work itself: where blocks cannot stand for the cores, one stands for all of them.
+        let Plain { dot, dims, products, real, .. } = task.problem;
         let cores = i64::from(task.device.core_count.max(1));
-        let blocks = if dims.first().is_some_and(|first| first % cores == 0) { cores } else { 1 };
-        let lanes = f64::from(task.device.register_bytes) / real.byte_size() as f64;
-        let launch = LaunchDimensions { blocks: blocks as u64, threads_per_block: 1 };
-        let written = written(dims, blocks);
+        let (launch, written, additions) = match task.device.is_single_threaded_block() {
+            true => {
+                // The library cuts the work itself: where blocks cannot stand for the cores, one stands for all of them.
+                let blocks = if dims.first().is_some_and(|first| first % cores == 0) { cores } else { 1 };
+                let lanes = (f64::from(task.device.register_bytes) / real.byte_size() as f64).max(1.0);
+                let additions = products / lanes * VECTOR * blocks as f64 / cores as f64;
+                (LaunchDimensions { blocks: blocks as u64, threads_per_block: 1 }, written(dims, blocks), additions)
+            }
+            false => {
+                let blocks = ceil_div(dims.iter().product(), THREADS).min(cores * BLOCKS_PER_CORE);
+                let rate = match real.byte_size() {
+                    8 => DOUBLE,
+                    4 => SINGLE,
+                    _ => NARROW,
+                };
+                let launch = LaunchDimensions { blocks: blocks as u64, threads_per_block: THREADS as u32 };
+                (launch, dealt(dims, blocks), products / rate)
+            }
+        };
         Ok(Plan {
             visits: vec![Visit { map: written.clone(), values: vec![*dot], given: vec![*dot] }],
-            work: Work {
-                additions: products / lanes.max(1.0) * VECTOR * blocks as f64 / cores as f64,
-                ..Work::default()
-            },
-            notes: vec!["executed by a routine of the host".into()],
+            work: Work { additions, ..Work::default() },
+            notes: vec!["executed by a library of the host".into()],
             ..Plan::new(launch, vec![OutputPlan::unique(written)])
         })
     }
@@ -134,4 +182,18 @@ fn written(dims: &[i64], blocks: i64) -> IndexingMap {
         results,
         ..IndexingMap::default()
     }
+}
+
+/// `(th, bl)[turn] -> index of the result`, for blocks of many threads.
+fn dealt(dims: &[i64], blocks: i64) -> IndexingMap {
+    let count: i64 = dims.iter().product();
+    let number = (Expr::range(0) * blocks + Expr::dim(1)) * THREADS + Expr::dim(0);
+    IndexingMap {
+        dims: vec![Variable::named("th", THREADS), Variable::named("bl", blocks)],
+        ranges: vec![Variable::named("turn", ceil_div(count, blocks * THREADS))],
+        results: delinearize(&number, dims),
+        constraints: vec![Constraint::new(number, Interval::from_size(count))],
+        ..IndexingMap::default()
+    }
+    .simplify()
 }

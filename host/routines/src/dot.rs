@@ -6,9 +6,10 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use fusebox_core::hlo::{ArrayShape, ElementType, Op};
+use fusebox_core::hlo::{ArrayShape, ElementType, Module, Op};
 use gemm::{Parallelism, c32, c64, gemm};
 
+use crate::widened::widened;
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, for_each};
 
 /// Fewest products of a band: below, several threads are not worth their start.
@@ -18,23 +19,30 @@ const MOST_BANDS: usize = 8;
 
 /// Strides of one batch of a matrix, in elements.
 #[derive(Clone, Copy, Debug)]
-struct Strides {
-    row: isize,
-    column: isize,
+pub struct Strides {
+    /// From one row to the next.
+    pub row: isize,
+    /// From one column to the next.
+    pub column: isize,
 }
 
-/// `[batch, rows, steps]` times `[batch, steps, columns]`.
-#[derive(Debug)]
-struct Form {
-    rows: usize,
-    steps: usize,
-    columns: usize,
-    /// Rows of a band.
-    band: usize,
-    left: Strides,
-    right: Strides,
-    /// Dimensions of batches: how many, and how far apart they are in the operands.
-    batch: Vec<(usize, [usize; 2])>,
+/// `[batch, rows, steps]` times `[batch, steps, columns]`; the result is row-major.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// The type of both operands and of the result.
+    pub element: ElementType,
+    /// Rows of a batch of the left operand.
+    pub rows: usize,
+    /// Products that are added up in an element of the result.
+    pub steps: usize,
+    /// Columns of a batch of the right operand.
+    pub columns: usize,
+    /// The left operand.
+    pub left: Strides,
+    /// The right operand.
+    pub right: Strides,
+    /// Dimensions of batches, outermost first: how many, and how far apart they are in the operands.
+    pub batch: Vec<(usize, [usize; 2])>,
 }
 
 /// Elements as they are in memory.
@@ -64,36 +72,50 @@ elements! {
 
 /// The product of arrays of such elements.
 #[derive(Debug)]
-struct Product<T> {
-    form: Form,
+struct Gemm<T> {
+    product: Product,
+    /// Rows of a band.
+    band: usize,
     element: PhantomData<T>,
 }
 
-impl<T> Product<T> {
-    fn of(form: Form) -> Box<Self> {
-        Box::new(Product { form, element: PhantomData })
+impl<T> Gemm<T> {
+    fn of(product: Product) -> Box<Self> {
+        let Product { rows, steps, columns, .. } = product;
+        let products = rows.saturating_mul(columns).saturating_mul(steps);
+        let band = rows.div_ceil((products / LEAST_PRODUCTS).clamp(1, MOST_BANDS)).next_multiple_of(8);
+        Box::new(Gemm { product, band, element: PhantomData })
     }
 }
 
 /// Makes the routine of a `dot` of floats or complex numbers of one type.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let product = product(operation)?;
+    Ok(match product.element {
+        ElementType::F32 => Gemm::<f32>::of(product),
+        ElementType::F64 => Gemm::<f64>::of(product),
+        ElementType::C64 => Gemm::<[f32; 2]>::of(product),
+        ElementType::C128 => Gemm::<[f64; 2]>::of(product),
+        narrow if narrow.is_float() && narrow.bits() < 32 => widened(Gemm::<f32>::of(product), narrow)?,
+        other => return Err(Unsupported::new(format!("a product of arrays of {other}"))),
+    })
+}
+
+/// The product that a module's only operation is.
+///
+/// # Errors
+/// If it is something else, or a product over several dimensions or of several element types.
+pub fn product_of(module: &Module) -> Result<Product, Unsupported> {
+    product(&Operation::of(module)?)
+}
+
+/// At most one dimension of each operand is of steps, and one of lines.
+fn product(operation: &Operation) -> Result<Product, Unsupported> {
     let (left, right, result) = (operation.argument(0)?, operation.argument(1)?, operation.result(0)?);
     let element = left.element_type;
     if right.element_type != element || result.element_type != element {
         return Err(Unsupported::new("a product of arrays of several element types"));
     }
-    let form = form(operation, left, right)?;
-    Ok(match element {
-        ElementType::F32 => Product::<f32>::of(form),
-        ElementType::F64 => Product::<f64>::of(form),
-        ElementType::C64 => Product::<[f32; 2]>::of(form),
-        ElementType::C128 => Product::<[f64; 2]>::of(form),
-        other => return Err(Unsupported::new(format!("a product of arrays of {other}"))),
-    })
-}
-
-/// At most one dimension of each operand is of steps, and one of lines.
-fn form(operation: &Operation, left: &ArrayShape, right: &ArrayShape) -> Result<Form, Unsupported> {
     let Op::Dot(dims) = &operation.instruction.op else {
         return Err(Unsupported::new("a product that is no dot"));
     };
@@ -114,10 +136,8 @@ fn form(operation: &Operation, left: &ArrayShape, right: &ArrayShape) -> Result<
         (left.dims[in_left as usize] as usize, [stride(left, in_left), stride(right, in_right)])
     });
     let batch = batch.collect();
-    let products = rows.saturating_mul(columns).saturating_mul(steps);
-    let band = rows.div_ceil((products / LEAST_PRODUCTS).clamp(1, MOST_BANDS)).next_multiple_of(8);
     let (left, right) = (Strides { row, column: left_step }, Strides { row: right_step, column });
-    Ok(Form { rows, steps, columns, band, left, right, batch })
+    Ok(Product { element, rows, steps, columns, left, right, batch })
 }
 
 /// Elements from one index of a dimension to the next.
@@ -125,7 +145,7 @@ fn stride(array: &ArrayShape, dim: i64) -> usize {
     array.dims[dim as usize + 1..].iter().product::<i64>() as usize
 }
 
-impl Form {
+impl Product {
     /// The last element of either operand that is read.
     fn last(&self) -> [usize; 2] {
         let reach = |lines: usize, by: usize| lines.saturating_sub(1).saturating_mul(by);
@@ -140,8 +160,14 @@ impl Form {
         ]
     }
 
+    /// Whether there is nothing to multiply.
+    pub fn is_empty(&self) -> bool {
+        let batches = self.batch.iter().any(|(count, _)| *count == 0);
+        batches || self.rows == 0 || self.steps == 0 || self.columns == 0
+    }
+
     /// Where a batch begins in the operands.
-    fn begin(&self, batch: usize) -> [usize; 2] {
+    pub fn begin(&self, batch: usize) -> [usize; 2] {
         let (mut rest, mut begin) = (batch, [0, 0]);
         for (size, strides) in self.batch.iter().rev() {
             let index = rest % size;
@@ -151,7 +177,7 @@ impl Form {
         begin
     }
 
-    /// One band. Operands have an element at the place that [`Form::last`] says.
+    /// One band. Operands have an element at the place that [`Product::last`] says.
     #[allow(unsafe_code, reason = "the crate takes pointers and strides")]
     fn multiply<T: Element>(&self, left: &[T], right: &[T], ([in_left, in_right], first, band): Band<'_, T>) {
         let rows = band.len() / self.columns;
@@ -189,9 +215,9 @@ impl Form {
 /// A band of the result: where its batch begins in the operands, its first row, and its elements.
 type Band<'r, T> = ([usize; 2], usize, &'r mut [T]);
 
-impl<T: Element + 'static> Routine for Product<T> {
+impl<T: Element + 'static> Routine for Gemm<T> {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
-        let form = &self.form;
+        let form = &self.product;
         let [left, right] = arguments else { return Err(RoutineError::Buffer) };
         let [result] = results else { return Err(RoutineError::Buffer) };
         let (left, right): (&[T], &[T]) = (elements(left)?, elements(right)?);
@@ -215,8 +241,8 @@ impl<T: Element + 'static> Routine for Product<T> {
         }
         let bands = result.chunks_mut(size).enumerate().flat_map(|(number, of_batch)| {
             let begin = form.begin(number);
-            let bands = of_batch.chunks_mut(form.band * form.columns).enumerate();
-            bands.map(move |(number, band)| (begin, number * form.band, band))
+            let bands = of_batch.chunks_mut(self.band * form.columns).enumerate();
+            bands.map(move |(number, band)| (begin, number * self.band, band))
         });
         for_each(context.workers, bands.collect(), |band| form.multiply(left, right, band));
         Ok(())
@@ -229,7 +255,7 @@ impl<T: Element + 'static> Routine for Product<T> {
 
 #[cfg(test)]
 mod tests {
-    use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, parse_module};
+    use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal, parse_module};
 
     use crate::{Alone, Context, Workers, routine_for};
 
@@ -250,6 +276,7 @@ mod tests {
         let number = |i: usize| (i * 7919 % 13) as f64 - 6.0;
         let parts = if element.is_complex() { 2 * count } else { count };
         let single = |i: usize| match element.byte_size() * count / parts.max(1) {
+            2 => FloatFormat::of(element).unwrap().encode(number(i)).to_le_bytes()[..2].to_vec(),
             4 => (number(i) as f32).to_le_bytes().to_vec(),
             _ => number(i).to_le_bytes().to_vec(),
         };
@@ -299,7 +326,7 @@ mod tests {
 
     #[test]
     fn products_of_all_forms_and_types() {
-        for element in ["f32", "f64", "c64", "c128"] {
+        for element in ["f32", "f64", "c64", "c128", "bf16", "f16"] {
             check(element, &[33, 70], &[70, 41], &[33, 41], "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
             check(element, &[70, 33], &[41, 70], &[33, 41], "lhs_contracting_dims={0}, rhs_contracting_dims={1}");
             check(element, &[70], &[41, 70], &[41], "lhs_contracting_dims={0}, rhs_contracting_dims={1}");

@@ -12,6 +12,7 @@
 //! lines        arrays as lines along a dimension
 //! key          values as integers in their order
 //! spare        scratch memory that parts share
+//! widened      routines on f32 for narrower floats
 //! fft          Fourier transforms
 //! linalg       matrices and their factorisations
 //! lapack       LAPACK's functions, `cholesky`, `triangular-solve`
@@ -45,7 +46,9 @@ mod random;
 mod random_bits;
 mod sort;
 mod top_k;
+mod widened;
 
+pub use dot::{Product, Strides, product_of};
 pub use elements::{elements, elements_mut, scratch};
 pub use operation::Operation;
 pub use parts::{Alone, Workers, for_each, try_for_each};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use fusebox_core::hlo::{ArrayLiteral, Bytes, Diagnostic, ElementType, Literal, Shape, parse_module, verify};
 use fusebox_routines::{
-    Companions, Comparator, Context, Routine, RoutineError, SharedGenerator, comparator_to_compile, routine_with,
+    Companions, Comparator, Context, Product, Routine, RoutineError, SharedGenerator, comparator_to_compile,
+    product_of, routine_with,
 };
 
 use crate::comparator::CompiledComparator;
@@ -18,6 +19,7 @@ pub struct LoadedHostOp {
     parameters: Vec<Shape>,
     result: Shape,
     routine: Box<dyn Routine>,
+    product: Option<Product>,
 }
 
 impl LoadedHostOp {
@@ -37,7 +39,13 @@ impl LoadedHostOp {
         let comparator = comparator.map(|comparator| Arc::new(comparator) as Arc<dyn Comparator>);
         let companions = Companions { comparator, generator: generator.clone() };
         let routine = routine_with(&module, &companions).map_err(|error| fail(error.to_string()))?;
-        Ok(LoadedHostOp { name: op.name.clone(), parameters, result, routine })
+        let product = product_of(&module).ok();
+        Ok(LoadedHostOp { name: op.name.clone(), parameters, result, routine, product })
+    }
+
+    /// The product of matrices that it is, if it is one.
+    pub fn product(&self) -> Option<&Product> {
+        self.product.as_ref()
     }
 
     /// Whether a step hands over as many bytes as the operation reads and writes.

@@ -38,13 +38,29 @@ fn plans_hold_for_all_forms() {
     }
 }
 
+/// On a device of many threads whose host has a library for it.
+#[test]
+fn products_on_a_gpu_are_left_to_its_library() {
+    let without = DeviceDescription::sm(90);
+    let device = DeviceDescription { has_product_library: true, ..without.clone() };
+    for (element, sizes) in [("bf16", [64, 512, 33]), ("f32", [300, 300, 501]), ("c128", [129, 64, 64])] {
+        let fusion = plans::fusion(&plain(element, sizes));
+        plans::check(library(), &fusion, &device).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(matches!(library().consider(&fusion, &without), Verdict::Decline(_)));
+    }
+    let in_pieces = "fusion { a = f32[64,64,32] parameter(0)\n b = f32[64,64,32] parameter(1)\n ROOT d = f32[32,64,64] dot(a, b), \
+                     lhs_batch_dims={2}, lhs_contracting_dims={1}, rhs_batch_dims={2}, rhs_contracting_dims={0} }";
+    assert!(matches!(library().consider(&plans::fusion(in_pieces), &device), Verdict::Decline(_)));
+}
+
 #[test]
 fn what_it_does_not_have_is_declined_in_words() {
     let reason = |text: &str| match library().consider(&plans::fusion(text), &DeviceDescription::cpu(2)) {
         Verdict::Decline(decline) => decline.reason,
         other => panic!("{other:?}"),
     };
-    assert!(reason(&plain("bf16", [64, 64, 64])).contains("f32, f64, c64 and c128"));
+    assert!(reason(&plain("bf16", [64, 64, 64])).contains("no products of bf16"));
+    assert!(reason(&plain("s32", [64, 64, 64])).contains("f32, f64, c64 and c128"));
     assert!(reason(&plain("f32", [1, 64, 64])).contains("at least 32"));
     let text = "fusion { a = f32[64,64] parameter(0)\n b = f32[64,64] parameter(1)\n n = f32[64,64] negate(a)\n \
                 ROOT d = f32[64,64] dot(n, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";

@@ -8,7 +8,6 @@ mod call;
 mod condensed;
 mod eigen;
 mod form;
-mod narrow;
 mod orthogonal;
 mod solve;
 

@@ -10,14 +10,13 @@ use super::attributes::Asked;
 use super::call::{write, write_status};
 use super::for_type;
 use super::form::Form;
-use super::narrow::widened;
 use crate::linalg::batch::PerMatrix;
 use crate::linalg::matrix::Matrix;
 use crate::linalg::product::{Triangle, solve_triangle};
 use crate::linalg::scalar::Scalar;
 use crate::linalg::tridiagonal::System;
 use crate::linalg::{cholesky, lu};
-use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
+use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, widened::widened};
 
 /// The type of elements that a computation is for.
 pub(super) type Of<T> = PhantomData<fn() -> T>;

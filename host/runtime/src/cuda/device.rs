@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 use fusebox_core::device::DeviceDescription;
 
-use super::load_error;
+use super::{load_error, product};
 use crate::LoadError;
 
 /// The first card and a stream on it.
@@ -80,6 +80,7 @@ impl Device {
             max_threads_per_block: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             shared_bytes_per_block: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
             memory_bandwidth: if bandwidth > 0.0 { bandwidth } else { like.memory_bandwidth },
+            has_product_library: product::is_present(),
             ..like
         })
     }

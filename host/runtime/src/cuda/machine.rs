@@ -8,10 +8,11 @@ use std::time::Duration;
 use cudarc::driver::sys::{self, CUdeviceptr};
 use cudarc::driver::{CudaSlice, DevicePtr, result};
 
-use fusebox_routines::{Alone, Context};
+use fusebox_routines::{Alone, Context, Product};
 
 use super::device::Device;
 use super::module::{LoadedFunction, LoadedModule};
+use super::product::{Library, LoadedProduct};
 use super::{load_error, run_error};
 use crate::host_op::LoadedHostOp;
 use crate::memory::Buffer;
@@ -23,6 +24,8 @@ use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunErr
 pub struct Cuda {
     kernels: Vec<LoadedFunction>,
     host_ops: Vec<LoadedHostOp>,
+    /// For each host operation, if it is a product that the card multiplies.
+    products: Vec<Option<LoadedProduct>>,
     buffers: Vec<CudaSlice<u8>>,
     device: Device,
 }
@@ -34,11 +37,12 @@ impl Cuda {
         let device = Device::open()?;
         check_capability(wanted, device.capability()?)?;
         let modules = executable.code.iter().map(|code| module(&device, code)).collect::<Result<Vec<_>, _>>()?;
+        let products = products(&device, &host_ops)?;
         let kernel = |image: &crate::KernelImage| modules[image.code as usize].function(image);
         let kernels = executable.kernels.iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
         let buffers = executable.allocations.iter().map(|a| allocate(&device, a)).collect::<Result<Vec<_>, _>>()?;
         device.stream.synchronize().map_err(|e| load_error("filling buffers", e))?;
-        Ok(Cuda { kernels, host_ops, buffers, device })
+        Ok(Cuda { kernels, host_ops, products, buffers, device })
     }
 
     fn address(&self, slice: &Slice) -> CUdeviceptr {
@@ -129,6 +133,9 @@ impl Machine for Cuda {
     }
 
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
+        if let (Some(product), [left, right], [to]) = (&self.products[op as usize], arguments, results) {
+            return product.run(&self.device, [self.address(left), self.address(right)], self.address(to));
+        }
         let inputs = arguments.iter().map(|slice| self.fetched(slice)).collect::<Result<Vec<_>, _>>()?;
         let inputs: Vec<&[u8]> = inputs.iter().map(Buffer::as_slice).collect();
         let mut outputs = results.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
@@ -136,6 +143,17 @@ impl Machine for Cuda {
         self.host_ops[op as usize].execute(&inputs, &mut written, &Context { workers: &Alone })?;
         results.iter().zip(&outputs).try_for_each(|(slice, output)| self.write(slice, output.as_slice()))
     }
+}
+
+/// Products among the operations, ready for the card's library. Those without any elements or steps are left to the host.
+fn products(device: &Device, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedProduct>>, LoadError> {
+    let all: Vec<Option<&Product>> = ops.iter().map(|op| op.product().filter(|product| !product.is_empty())).collect();
+    if all.iter().all(Option::is_none) {
+        return Ok(all.into_iter().map(|_| None).collect());
+    }
+    let library = Library::open(device)?;
+    let load = |product: Option<&Product>| product.map(|product| LoadedProduct::load(&library, product.clone()));
+    all.into_iter().map(|product| load(product).transpose()).collect()
 }
 
 /// Memory of the host for what a slice holds.

@@ -4,11 +4,13 @@
 //! device.rs   open the card, what it is
 //! module.rs   PTX -> functions
 //! machine.rs  thunks -> stream
+//! product.rs  products of matrices by cuBLASLt
 //! ```
 
 mod device;
 mod machine;
 mod module;
+mod product;
 
 pub use device::describe_gpu;
 pub use machine::Cuda;

@@ -1,4 +1,4 @@
-//! Matrices of floats narrower than 32 bits: computed in `f32`, and rounded at the end.
+//! Arrays of floats narrower than 32 bits: computed in `f32`, and rounded at the end.
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
@@ -14,8 +14,8 @@ struct Widened {
 }
 
 /// Makes of a routine on `f32` one on elements of `ty`.
-pub(super) fn widened(inner: Box<dyn Routine>, ty: ElementType) -> Result<Box<dyn Routine>, Unsupported> {
-    let format = FloatFormat::of(ty).ok_or_else(|| Unsupported::new(format!("factorisations of matrices of {ty}")))?;
+pub fn widened(inner: Box<dyn Routine>, ty: ElementType) -> Result<Box<dyn Routine>, Unsupported> {
+    let format = FloatFormat::of(ty).ok_or_else(|| Unsupported::new(format!("an array of {ty} computed in f32")))?;
     Ok(Box::new(Widened { inner, format, width: ty.byte_size() }))
 }
 
