@@ -262,12 +262,12 @@ impl Way for Sizes {
         problem.check()
     }
 
-    fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Sizes, EmitError> {
-        Sizes::new(problem, device)
+    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Sizes, EmitError> {
+        Sizes::new(problem, device, knobs)
     }
 
-    fn plan(&self, problem: &Problem, _: &DeviceDescription) -> Plan {
-        self.plan(problem)
+    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+        self.plan(problem, device)
     }
 
     fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {

@@ -6,8 +6,10 @@
 //! register tile    `height` by `vectors` registers; features along the registers, or positions
 //! ```
 
+use std::collections::{BTreeSet, HashSet};
+
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{EmitError, LaunchDimensions, Plan, Visit, Work};
+use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
@@ -16,6 +18,11 @@ use crate::problem::Roots;
 use crate::results::written;
 use crate::strip::{Row, Strip};
 
+/// Knobs: rows and features of a block.
+const ROWS: &str = "rows";
+const FEATURES: &str = "features";
+/// Blocks that are worth measuring beside the chosen one.
+const MOST_ALTERNATIVES: usize = 6;
 /// Bytes of the rows of the input that are there at a time; less where neighbours are read in steps far from each other, which
 /// happens again for the next neighbours.
 const INPUT_BYTES: i64 = 64 << 10;
@@ -61,10 +68,32 @@ fn of_step(height: i64, vectors: i64) -> i64 {
     (height * vectors).max(height + vectors).max(8)
 }
 
+/// Cores that are worth waking.
+fn cores(problem: &Problem, device: &DeviceDescription) -> i64 {
+    if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) }
+}
+
 impl Sizes {
+    /// Those that are done first, of those that the knobs leave.
+    ///
     /// # Errors
-    /// If positions are no neighbours in a row, or not everything fits.
-    pub fn new(problem: &Problem, device: &DeviceDescription) -> Result<Sizes, EmitError> {
+    /// If positions are no neighbours in a row, or not everything fits, or there is no such block.
+    pub fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Sizes, EmitError> {
+        let mut all = Sizes::fitting(problem, device)?;
+        for (name, size) in [(ROWS, Sizes::rows as fn(&Sizes) -> i64), (FEATURES, Sizes::features)] {
+            let allowed: BTreeSet<i64> = all.iter().map(size).collect();
+            let wanted = || format!("one of {allowed:?}");
+            if let Some(wanted) = knobs.checked_knob(name, wanted, |value| allowed.contains(&value))? {
+                all.retain(|sizes| size(sizes) == wanted);
+            }
+        }
+        let cores = cores(problem, device);
+        let least = all.into_iter().map(|sizes| (sizes.time(problem, cores), sizes)).min_by(|a, b| a.0.total_cmp(&b.0));
+        least.map(|(_, sizes)| sizes).ok_or_else(|| EmitError::new("there is no such block"))
+    }
+
+    /// All that fit, at least one.
+    fn fitting(problem: &Problem, device: &DeviceDescription) -> Result<Vec<Sizes>, EmitError> {
         let bytes = problem.sum.byte_size() as i64;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
         let registers = i64::from(device.registers.max(16));
@@ -105,17 +134,39 @@ impl Sizes {
             grid: [problem.batches(), 1, 1],
             bytes,
         };
-        let cores = if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) };
         // Fewer rows of the input at a time take less room for kernels.
         let fewer = |sizes: &Sizes| {
             let outer = ceil_div(sizes.outer, 2);
             (outer < sizes.outer).then(|| Sizes { outer, ..sizes.clone() })
         };
         let all = std::iter::successors(Some(sizes), fewer).take(MOST_HALVINGS);
-        let fitting =
-            all.flat_map(|sizes| sizes.parted(problem, cores)).filter(|sizes| sizes.bytes_of(problem) <= limit);
-        let least = fitting.map(|sizes| (sizes.time(problem, cores), sizes)).min_by(|a, b| a.0.total_cmp(&b.0));
-        least.map(|(_, sizes)| sizes).ok_or_else(too_large)
+        let parted = all.flat_map(|sizes| sizes.parted(problem, cores(problem, device)));
+        let fitting: Vec<Sizes> = parted.filter(|sizes| sizes.bytes_of(problem) <= limit).collect();
+        if fitting.is_empty() { Err(too_large()) } else { Ok(fitting) }
+    }
+
+    fn rows(&self) -> i64 {
+        self.rows
+    }
+
+    fn features(&self) -> i64 {
+        self.features
+    }
+
+    /// The blocks that come next, as knobs.
+    fn alternatives(&self, problem: &Problem, device: &DeviceDescription) -> Vec<Configuration> {
+        let cores = cores(problem, device);
+        let all = Sizes::fitting(problem, device).unwrap_or_default();
+        let mut all: Vec<(f64, Sizes)> = all.into_iter().map(|sizes| (sizes.time(problem, cores), sizes)).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // The number of rows of the input follows: of equal blocks the first is what knobs give.
+        let mut seen = HashSet::from([(self.rows, self.features)]);
+        let others = all.iter().filter(|(_, sizes)| seen.insert((sizes.rows, sizes.features)));
+        others.take(MOST_ALTERNATIVES).map(|(_, sizes)| sizes.configuration()).collect()
+    }
+
+    fn configuration(&self) -> Configuration {
+        Configuration::from([(ROWS, self.rows), (FEATURES, self.features)])
     }
 
     /// With rows and features of a block in some ways.
@@ -268,7 +319,7 @@ impl Sizes {
     }
 
     /// The plan.
-    pub fn plan(&self, problem: &Problem) -> Plan {
+    pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         let (outputs, visits) = written(&problem.roots, problem.convolution, |roots| self.written(problem, roots));
         let (of_long, of_wide) = if self.by_positions { ("features", "positions") } else { ("positions", "features") };
@@ -276,6 +327,8 @@ impl Sizes {
             shared_bytes: self.bytes_of(problem) as u32,
             visits: self.reads(problem).into_iter().chain(visits).collect(),
             work: self.work(problem),
+            configuration: self.configuration(),
+            alternatives: self.alternatives(problem, device),
             notes: vec![format!(
                 "{} rows and {} features of the result in a block, {} of the input at a time, {} {of_long} by {} {of_wide} \
                  in registers",
