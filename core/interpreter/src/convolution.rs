@@ -1,15 +1,14 @@
 //! `convolution`.
 
-use fusebox_core::hlo::{ConvolutionAttrs, ElementType};
+use fusebox_core::hlo::{ConvolutionAttrs, ElementType, WindowDim};
 
 use crate::contraction::Sums;
 use crate::error::{Outcome, ensure};
-use crate::memory;
 use crate::movement::{dimension_numbers, transpose_by};
 use crate::number::{LongSum, complex};
 use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count};
-use crate::window::{bytes_of_places, covered, window_count};
+use crate::window::{covered, ensure_memory, window_count};
 
 /// Slides the kernel over the input's spatial dimensions. Sums as in a dot.
 pub(crate) fn convolution(
@@ -49,10 +48,11 @@ fn ordered(x: &Array, first: i64, spatial: &[i64], last: i64) -> Outcome<Array> 
     transpose_by(x, &dimension_numbers(&order, x.rank())?)
 }
 
-/// Sizes and tables of a convolution with ordered dimensions.
-struct Shape {
-    /// Per spatial dimension and output place: pairs of kernel place and input place.
-    taps: Vec<Vec<Vec<(usize, usize)>>>,
+/// A convolution with ordered dimensions.
+struct Shape<'a> {
+    window: &'a [WindowDim],
+    /// Sizes of the input's spatial dimensions.
+    input_sizes: Vec<usize>,
     input_steps: Vec<isize>,
     kernel_steps: Vec<isize>,
     /// Input features a kernel sees.
@@ -62,8 +62,8 @@ struct Shape {
     output_batch: usize,
 }
 
-impl Shape {
-    fn new(input: &[usize], kernel: &[usize], output: &[usize], attrs: &ConvolutionAttrs) -> Outcome<Self> {
+impl<'a> Shape<'a> {
+    fn new(input: &[usize], kernel: &[usize], output: &[usize], attrs: &'a ConvolutionAttrs) -> Outcome<Self> {
         let spatial = attrs.window.dims.len();
         let feature_groups = usize::try_from(attrs.feature_group_count).unwrap_or(0);
         let batch_groups = usize::try_from(attrs.batch_group_count).unwrap_or(0);
@@ -72,20 +72,11 @@ impl Shape {
         ensure!(fits, "the ranks or group counts of a convolution do not fit its window");
         let (features, outputs) = (kernel[spatial + 1], kernel[0]);
         let mut counts = Vec::with_capacity(spatial);
-        let mut taps = Vec::with_capacity(spatial);
         for (d, window) in attrs.window.dims.iter().enumerate() {
             ensure!(window.size == kernel[d + 1] as i64, "the window has another size than the kernel");
-            let count = window_count(input[d + 1], window)?;
-            memory::ensure(bytes_of_places(count, window.size))?;
-            // A reversed window reads the kernel backwards over an unreversed stretch of input.
-            let line = |at| {
-                let places = covered(input[d + 1], &fusebox_core::hlo::WindowDim { reversal: false, ..*window }, at);
-                let kernel_place = |k: usize| if window.reversal { window.size as usize - 1 - k } else { k };
-                places.into_iter().enumerate().filter_map(|(k, place)| Some((kernel_place(k), place?))).collect()
-            };
-            taps.push((0..count).map(line).collect());
-            counts.push(count);
+            counts.push(window_count(input[d + 1], window)?);
         }
+        ensure_memory(&attrs.window.dims)?;
         let consistent = input[spatial + 1] == features * feature_groups
             && outputs % feature_groups == 0
             && outputs % batch_groups == 0
@@ -94,7 +85,8 @@ impl Shape {
             && output[1..=spatial] == counts;
         ensure!(consistent, "the sizes of input, kernel and output of a convolution do not fit together");
         Ok(Shape {
-            taps,
+            window: &attrs.window.dims,
+            input_sizes: input[1..=spatial].to_vec(),
             input_steps: strides(input),
             kernel_steps: strides(kernel),
             features,
@@ -104,16 +96,25 @@ impl Shape {
         })
     }
 
+    /// Pairs of kernel place and input place, along a spatial dimension at an output place.
+    fn taps(&self, d: usize, at: usize) -> Vec<(usize, usize)> {
+        // A reversed window reads the kernel backwards over an unreversed stretch of input.
+        let window = &self.window[d];
+        let places = covered(self.input_sizes[d], &WindowDim { reversal: false, ..*window }, at);
+        let kernel_place = |k: usize| if window.reversal { window.size as usize - 1 - k } else { k };
+        places.into_iter().enumerate().filter_map(|(k, place)| Some((kernel_place(k), place?))).collect()
+    }
+
     /// One output element; `index` is batch, space, feature.
     fn output_element(&self, sums: Sums, input: &Data, kernel: &Data, index: &[usize]) -> Outcome<Scalar> {
-        let spatial = self.taps.len();
+        let spatial = self.window.len();
         let out = index[spatial + 1];
         let batch = out / self.outputs_per_batch_group * self.output_batch + index[0];
         let first_feature = out / self.outputs_per_feature_group * self.features;
         let input_base = batch * self.input_steps[0] as usize + first_feature;
         let kernel_base = out * self.kernel_steps[0] as usize;
-        let lines: Vec<&[(usize, usize)]> = (0..spatial).map(|d| self.taps[d][index[d + 1]].as_slice()).collect();
-        let line_lengths: Vec<usize> = lines.iter().map(|line| line.len()).collect();
+        let lines: Vec<Vec<(usize, usize)>> = (0..spatial).map(|d| self.taps(d, index[d + 1])).collect();
+        let line_lengths: Vec<usize> = lines.iter().map(Vec::len).collect();
         let mut sum = Total::default();
         for_each_index(&line_lengths, |at| {
             let (mut kernel_at, mut input_at) = (kernel_base, input_base);

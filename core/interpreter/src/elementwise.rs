@@ -2,18 +2,12 @@
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
 
-use crate::error::{Outcome, ensure, malformed};
+use crate::error::{Outcome, ensure};
 use crate::number;
 use crate::value::{Array, Data, Scalar, element_count};
 
 /// A unary operation, computed in type `computing`.
 pub(crate) fn unary(op: UnaryOp, x: &Array, result: ElementType, computing: ElementType) -> Outcome<Array> {
-    if let Data::Float(values) = &x.data
-        && result == x.ty
-        && let Some(values) = number::unary_floats(op, result, values)
-    {
-        return Ok(Array::new(result, x.dims.clone(), Data::Float(values)));
-    }
     collect(result, &x.dims, |i| number::unary(op, computing, result, x.data.get(i)))
 }
 
@@ -21,14 +15,6 @@ pub(crate) fn unary(op: UnaryOp, x: &Array, result: ElementType, computing: Elem
 pub(crate) fn binary(op: BinaryOp, a: &Array, b: &Array, computing: ElementType) -> Outcome<Array> {
     same_dims(a, b)?;
     let result = number::binary_result_type(op, a.ty);
-    let data = match (&a.data, &b.data) {
-        (Data::Float(a), Data::Float(b)) => number::binary_floats(op, computing, a, b).map(Data::Float),
-        (Data::Int(a), Data::Int(b)) => number::binary_ints(op, computing, a, b).map(Data::Int),
-        _ => None,
-    };
-    if let Some(data) = data {
-        return Ok(Array::new(result, a.dims.clone(), data));
-    }
     collect(result, &a.dims, |i| number::binary(op, computing, a.data.get(i), b.data.get(i)))
 }
 
@@ -48,21 +34,7 @@ pub(crate) fn select(predicate: &Array, on_true: &Array, on_false: &Array) -> Ou
         return Ok(if choose[0] != 0 { on_true.clone() } else { on_false.clone() });
     }
     same_dims(predicate, on_true)?;
-    let data = select_data(choose, &on_true.data, &on_false.data)?;
-    Ok(Array::new(on_true.ty, on_true.dims.clone(), data))
-}
-
-fn select_data(choose: &[i64], on_true: &Data, on_false: &Data) -> Outcome<Data> {
-    match (on_true, on_false) {
-        (Data::Int(t), Data::Int(f)) => Ok(Data::Int(select_elements(choose, t, f))),
-        (Data::Float(t), Data::Float(f)) => Ok(Data::Float(select_elements(choose, t, f))),
-        (Data::Complex(t), Data::Complex(f)) => Ok(Data::Complex(select_elements(choose, t, f))),
-        _ => malformed("the branches of select differ in type"),
-    }
-}
-
-fn select_elements<T: Copy>(choose: &[i64], on_true: &[T], on_false: &[T]) -> Vec<T> {
-    choose.iter().zip(on_true.iter().zip(on_false)).map(|(&c, (&t, &f))| if c != 0 { t } else { f }).collect()
+    collect(on_true.ty, &on_true.dims, |i| Ok(if choose[i] != 0 { on_true } else { on_false }.data.get(i)))
 }
 
 /// Holds the value between bounds, which may be scalars.

@@ -1,62 +1,47 @@
 //! Evaluation of computations, and control flow.
 
-use std::collections::HashMap;
-use std::rc::Rc;
+use fusebox_core::hlo::{ComputationId, InstrId, Module, Op, Shape};
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Literal, Module, Op, Shape};
-
+use crate::calls::live;
 use crate::error::{Fault, InstructionError, Outcome, ensure, malformed};
 use crate::int4;
 use crate::memory;
 use crate::operation;
-use crate::plan::Plan;
-use crate::program::Program;
 use crate::random::Generator;
 use crate::value::{Scalar, Value};
 
-/// The state of one evaluation: the module, and what was worked out about it so far.
+/// The state of one evaluation.
 pub(crate) struct Evaluator<'m> {
     pub module: &'m Module,
     /// Source of `rng`'s numbers.
     pub generator: Generator,
-    constants: HashMap<(ComputationId, InstrId), Value>,
-    plans: HashMap<ComputationId, Rc<Plan>>,
-    programs: HashMap<ComputationId, Option<Rc<Program>>>,
 }
 
 impl<'m> Evaluator<'m> {
     pub fn new(module: &'m Module) -> Self {
-        Evaluator {
-            module,
-            generator: Generator::default(),
-            constants: HashMap::new(),
-            plans: HashMap::new(),
-            programs: HashMap::new(),
-        }
+        Evaluator { module, generator: Generator::default() }
     }
 
     pub fn computation(&mut self, id: ComputationId, arguments: Vec<Value>) -> Result<Value, InstructionError> {
         let computation = self.module.computation(id);
-        let plan = self.plan(id);
-        let mut arguments: Vec<Option<Value>> = arguments.into_iter().map(Some).collect();
-        let mut values: Vec<Option<Value>> = vec![None; computation.instructions.len()];
-        for instr in computation.ids().filter(|instr| plan.live[instr.index()]) {
-            let value = match computation.instruction(instr).op {
-                Op::Parameter { number } => argument(&mut arguments, number),
-                Op::GetTupleElement { index } if plan.takes_element[instr.index()] => {
-                    take_element(&mut values, computation, instr, index)
+        let live = live(computation);
+        let mut values: Vec<Value> = Vec::with_capacity(computation.instructions.len());
+        for (instr, is_live) in computation.ids().zip(live) {
+            let instruction = computation.instruction(instr);
+            let value = match instruction.op {
+                _ if !is_live => Ok(Value::Token),
+                Op::Parameter { number } => argument(&arguments, number),
+                _ => {
+                    let operands = instruction.operands.iter().map(|operand| values.get(operand.index()).cloned());
+                    match operands.collect::<Option<Vec<_>>>() {
+                        Some(operands) => self.instruction(id, instr, operands),
+                        None => malformed("an operand stands after its user"),
+                    }
                 }
-                _ => operands(&mut values, computation, instr, &plan)
-                    .and_then(|operands| self.instruction(id, instr, operands)),
             };
-            let located = |fault| InstructionError::locate(self.module, computation, instr, fault);
-            values[instr.index()] = Some(value.map_err(located)?);
+            values.push(value.map_err(|fault| InstructionError::locate(self.module, computation, instr, fault))?);
         }
-        let missing = || {
-            let fault = Fault::Malformed("the computation has no result".into());
-            InstructionError::locate(self.module, computation, computation.root, fault)
-        };
-        values[computation.root.index()].take().ok_or_else(missing)
+        Ok(values.swap_remove(computation.root.index()))
     }
 
     /// Runs a computation for an operation that calls it.
@@ -71,7 +56,7 @@ impl<'m> Evaluator<'m> {
         memory::ensure_for(instruction, &operands)?;
         int4::cut_operands(instruction, &mut operands);
         let value = match &instruction.op {
-            Op::Constant(literal) => self.constant(id, instr, literal)?,
+            Op::Constant(literal) => Value::from_literal(literal)?,
             Op::Call { to_apply } | Op::Fusion { calls: to_apply, .. } => self.call(*to_apply, operands)?,
             Op::While { condition, body } => self.run_while(*condition, *body, operands)?,
             Op::Conditional { branches } => self.conditional(branches, operands)?,
@@ -79,26 +64,6 @@ impl<'m> Evaluator<'m> {
         };
         let fits = fits(&value, &instruction.shape);
         ensure!(fits, "the result is {:?}, announced is {:?}", value.shape(), instruction.shape);
-        Ok(value)
-    }
-
-    /// The computation as a program on scalars, if it is one.
-    pub fn program(&mut self, id: ComputationId) -> Option<Rc<Program>> {
-        let module = self.module;
-        self.programs.entry(id).or_insert_with(|| Program::compile(module, id).map(Rc::new)).clone()
-    }
-
-    fn plan(&mut self, id: ComputationId) -> Rc<Plan> {
-        let module = self.module;
-        self.plans.entry(id).or_insert_with(|| Rc::new(Plan::new(module.computation(id)))).clone()
-    }
-
-    fn constant(&mut self, id: ComputationId, instr: InstrId, literal: &Literal) -> Outcome<Value> {
-        if let Some(value) = self.constants.get(&(id, instr)) {
-            return Ok(value.clone());
-        }
-        let value = Value::from_literal(literal)?;
-        self.constants.insert((id, instr), value.clone());
         Ok(value)
     }
 
@@ -127,44 +92,10 @@ impl<'m> Evaluator<'m> {
     }
 }
 
-fn argument(arguments: &mut [Option<Value>], number: i64) -> Outcome<Value> {
-    let slot = usize::try_from(number).ok().and_then(|n| arguments.get_mut(n));
-    match slot.and_then(Option::take) {
-        Some(value) => Ok(value),
-        None => malformed(format!("there is no argument for parameter {number}")),
-    }
-}
-
-fn take_element(values: &mut [Option<Value>], computation: &Computation, instr: InstrId, index: i64) -> Outcome<Value> {
-    let tuple = computation.instruction(instr).operands[0];
-    let elements = match values[tuple.index()].as_mut() {
-        Some(Value::Tuple(elements)) => elements,
-        _ => return malformed("the operand of get-tuple-element is no tuple"),
-    };
-    match usize::try_from(index).ok().and_then(|i| elements.get_mut(i)) {
-        Some(element) => Ok(std::mem::replace(element, Value::Token)),
-        None => malformed(format!("the tuple has no element {index}")),
-    }
-}
-
-/// The operands' values: moved where this is the last use, so that they can be changed in place.
-fn operands(
-    values: &mut [Option<Value>],
-    computation: &Computation,
-    instr: InstrId,
-    plan: &Plan,
-) -> Outcome<Vec<Value>> {
-    let ids = &computation.instruction(instr).operands;
-    let mut result = Vec::with_capacity(ids.len());
-    for (i, id) in ids.iter().enumerate() {
-        let last = plan.last_use[id.index()] == Some(instr) && !ids[i + 1..].contains(id);
-        let slot = &mut values[id.index()];
-        match if last { slot.take() } else { slot.clone() } {
-            Some(value) => result.push(value),
-            None => return malformed("an operand stands after its user"),
-        }
-    }
-    Ok(result)
+fn argument(arguments: &[Value], number: i64) -> Outcome<Value> {
+    let argument = usize::try_from(number).ok().and_then(|number| arguments.get(number));
+    argument
+        .map_or_else(|| malformed(format!("there is no argument for parameter {number}")), |value| Ok(value.clone()))
 }
 
 fn fits(value: &Value, shape: &Shape) -> bool {

@@ -1,78 +1,66 @@
 //! Scalar computations as functions of elements: combiners, comparators, selectors.
 
-use std::rc::Rc;
-
-use fusebox_core::hlo::{BinaryOp, ComputationId, ElementType};
+use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, Op};
 
 use crate::error::{Outcome, ensure, malformed};
 use crate::evaluator::Evaluator;
 use crate::number::{self, Complex, LongSum};
-use crate::program::Program;
 use crate::value::{Array, Scalar, Value};
 
 /// A computation applied to elements.
 pub(crate) struct Function {
     id: ComputationId,
     parameter_types: Vec<ElementType>,
-    program: Option<Rc<Program>>,
-    registers: Vec<Scalar>,
-    /// What the last call returned.
-    pub results: Vec<Scalar>,
+    /// If the function is one binary operation of its parameters: the operation and its type.
+    pub binary: Option<(BinaryOp, ElementType)>,
 }
 
 impl Function {
     /// The function a computation on scalars is.
-    pub fn new(evaluator: &mut Evaluator, id: ComputationId) -> Outcome<Self> {
+    pub fn new(evaluator: &Evaluator, id: ComputationId) -> Outcome<Self> {
         let computation = evaluator.module.computation(id);
         let types = computation.parameters().into_iter().map(|p| computation.instruction(p).shape.as_array());
         let Some(shapes) = types.collect::<Option<Vec<_>>>() else {
             return malformed(format!("`{}` takes a tuple where scalars are passed", computation.name));
         };
-        let parameter_types = shapes.into_iter().map(|shape| shape.element_type).collect();
-        let program = evaluator.program(id);
-        let registers = program.as_ref().map(|p| p.registers()).unwrap_or_default();
-        Ok(Function { id, parameter_types, program, registers, results: Vec::new() })
+        let parameter_types: Vec<ElementType> = shapes.into_iter().map(|shape| shape.element_type).collect();
+        let binary = binary(computation).zip(parameter_types.first().copied());
+        Ok(Function { id, parameter_types, binary })
     }
 
-    /// Calls the function; the results stand in [`Function::results`].
-    pub fn call(&mut self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<()> {
-        if let Some(program) = &self.program {
-            return program.run(&mut self.registers, arguments, &mut self.results);
-        }
+    /// Calls the function.
+    pub fn call(&self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<Vec<Scalar>> {
         let fits = arguments.len() == self.parameter_types.len();
         ensure!(fits, "{} arguments for {} parameters", arguments.len(), self.parameter_types.len());
         let values = arguments.iter().zip(&self.parameter_types).map(|(&x, &ty)| Array::scalar(ty, x).into());
-        let result = evaluator.call(self.id, values.collect())?;
-        self.results.clear();
-        match result {
-            Value::Tuple(elements) => {
-                for element in elements {
-                    self.results.push(element.array()?.single()?);
-                }
-            }
-            single => self.results.push(single.array()?.single()?),
+        match evaluator.call(self.id, values.collect())? {
+            Value::Tuple(elements) => elements.iter().map(|element| element.array()?.single()).collect(),
+            single => Ok(vec![single.array()?.single()?]),
         }
-        Ok(())
     }
 
     /// Calls the function for its only result.
-    pub fn call_for_one(&mut self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<Scalar> {
-        self.call(evaluator, arguments)?;
-        match self.results.as_slice() {
-            [result] => Ok(*result),
-            results => malformed(format!("one result is wanted, not {}", results.len())),
+    pub fn call_for_one(&self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<Scalar> {
+        match self.call(evaluator, arguments)?[..] {
+            [result] => Ok(result),
+            ref results => malformed(format!("one result is wanted, not {}", results.len())),
         }
     }
 
     /// Calls the function for a truth value.
-    pub fn holds(&mut self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<bool> {
+    pub fn holds(&self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<bool> {
         Ok(self.call_for_one(evaluator, arguments)? != Scalar::Int(0))
     }
+}
 
-    /// If the function is one binary operation: the operation and its type.
-    pub fn as_binary(&self) -> Option<(BinaryOp, ElementType)> {
-        self.program.as_ref().and_then(|program| program.as_binary())
-    }
+/// The binary operation that a computation is of its two parameters.
+fn binary(computation: &Computation) -> Option<BinaryOp> {
+    use BinaryOp as B;
+    let (root, parameters) = (computation.root_instruction(), computation.parameters());
+    let Op::Binary(op) = root.op else { return None };
+    let commutes = matches!(op, B::Add | B::Multiply | B::Maximum | B::Minimum | B::And | B::Or | B::Xor);
+    let is_swapped = commutes && root.operands.iter().eq(parameters.iter().rev());
+    (root.operands == parameters || is_swapped).then_some(op)
 }
 
 /// Combines many elements into one. Sums and products of floats are rounded at the end only, so that
@@ -97,7 +85,6 @@ impl Accumulator {
     }
 
     /// Takes one more element in.
-    #[inline]
     pub fn add(&mut self, ty: ElementType, x: Scalar) -> Outcome<()> {
         match (self, x) {
             (Accumulator::Sum(sum), Scalar::Float(x)) => sum.add(x),

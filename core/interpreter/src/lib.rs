@@ -10,14 +10,15 @@
 //! ```text
 //! lib, evaluator      computations, control flow        value     arrays, literals
 //! operation           opcode -> function                number    one element
-//! plan                what is known before it runs      memory    whether there is enough
-//! movement … linalg   the operations                    program   scalar computations
+//! calls               what is known before it runs      memory    whether there is enough
+//! movement … linalg   the operations                    function  computations of scalars
 //! ```
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 mod batch_norm;
+mod calls;
 mod collective;
 mod contraction;
 mod convolution;
@@ -35,8 +36,6 @@ mod movement;
 mod number;
 mod operands;
 mod operation;
-mod plan;
-mod program;
 mod random;
 mod reduce;
 mod scan;
@@ -70,9 +69,9 @@ pub fn evaluate(module: &Module, inputs: &[Literal]) -> Result<Literal, EvalErro
 /// If the arguments do not fit the parameters, or an instruction cannot be evaluated.
 pub fn evaluate_computation(module: &Module, id: ComputationId, arguments: &[Literal]) -> Result<Literal, EvalError> {
     check_arguments(module, id, arguments)?;
-    plan::check_calls(module, id)?;
+    calls::check_calls(module, id)?;
     let computation = module.computation(id);
-    on_deep_stack(plan::nesting_depth(module), || {
+    on_deep_stack(calls::nesting_depth(module), || {
         let at = |instruction| move |fault| InstructionError::locate(module, computation, instruction, fault);
         let parameters = computation.parameters();
         let values =
@@ -93,8 +92,8 @@ pub fn evaluate_instruction(
     instruction: InstrId,
     operands: &[Literal],
 ) -> Result<Literal, EvalError> {
-    plan::check_calls(module, computation)?;
-    on_deep_stack(plan::nesting_depth(module), || {
+    calls::check_calls(module, computation)?;
+    on_deep_stack(calls::nesting_depth(module), || {
         let located = |fault| InstructionError::locate(module, module.computation(computation), instruction, fault);
         let values = operands.iter().map(Value::from_literal).collect::<Result<_, _>>().map_err(located)?;
         let result = Evaluator::new(module).instruction(computation, instruction, values).map_err(located)?;

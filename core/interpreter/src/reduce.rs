@@ -46,10 +46,10 @@ pub(crate) fn fold(
     mut visit_all: impl FnMut(&[usize], Visit) -> Outcome<()>,
 ) -> Outcome<Value> {
     let count = element_count(dims)?;
-    let mut function = Function::new(evaluator, to_apply)?;
+    let function = Function::new(evaluator, to_apply)?;
     let mut results: Vec<Data> = arrays.iter().map(|a| Data::with_capacity(a.ty, count)).collect();
     let mut arguments = Vec::with_capacity(2 * arrays.len());
-    for_each_index(dims, |index| match (function.as_binary(), arrays) {
+    for_each_index(dims, |index| match (function.binary, arrays) {
         (Some((op, ty)), [array]) => {
             let mut accumulator = Accumulator::new(op, initial[0]);
             visit_all(index, &mut |at| accumulator.add(ty, array.data.get(at)))?;
@@ -61,8 +61,7 @@ pub(crate) fn fold(
                 arguments.clear();
                 arguments.extend_from_slice(&held);
                 arguments.extend(arrays.iter().map(|a| a.data.get(at)));
-                function.call(evaluator, &arguments)?;
-                held.clone_from(&function.results);
+                held = function.call(evaluator, &arguments)?;
                 match held.len() == arrays.len() {
                     true => Ok(()),
                     false => malformed(format!("the combiner gives {} values for {}", held.len(), arrays.len())),
@@ -102,7 +101,7 @@ pub(crate) fn map(
         return malformed("map takes at least one operand");
     };
     ensure!(arrays.iter().all(|a| a.dims == first.dims), "the operands have different shapes");
-    let mut function = Function::new(evaluator, to_apply)?;
+    let function = Function::new(evaluator, to_apply)?;
     let mut data = Data::with_capacity(ty, first.len());
     let mut arguments = Vec::with_capacity(arrays.len());
     for i in 0..first.len() {

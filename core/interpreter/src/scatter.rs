@@ -36,22 +36,22 @@ pub(crate) fn scatter(
         ..GatherDims::default()
     };
     let windows = Windows::new(&results[0].dims, &updates[0].dims, indices.array()?, &numbers)?;
-    let mut function = Function::new(evaluator, to_apply)?;
+    let function = Function::new(evaluator, to_apply)?;
     match (results.as_mut_slice(), updates.as_slice()) {
-        ([result], [update]) => one(evaluator, &mut function, &windows, result, update)?,
-        _ => several(evaluator, &mut function, &windows, &mut results, &updates)?,
+        ([result], [update]) => one(evaluator, &function, &windows, result, update)?,
+        _ => several(evaluator, &function, &windows, &mut results, &updates)?,
     }
     Ok(one_or_tuple(results))
 }
 
 fn one(
     evaluator: &mut Evaluator,
-    function: &mut Function,
+    function: &Function,
     windows: &Windows,
     result: &mut Array,
     update: &Array,
 ) -> Outcome<()> {
-    let mut combiner = Combiner::new(function, result.ty);
+    let combiner = Combiner::new(function, result.ty);
     for_each_element(windows, |at, from| {
         let value = combiner.combine(evaluator, result.data.get(at), update.data.get(from))?;
         result.data.set(at, value)
@@ -62,7 +62,7 @@ fn one(
 
 fn several(
     evaluator: &mut Evaluator,
-    function: &mut Function,
+    function: &Function,
     windows: &Windows,
     results: &mut [Array],
     updates: &[&Array],
@@ -70,10 +70,10 @@ fn several(
     for_each_element(windows, |at, from| {
         let mut arguments: Vec<Scalar> = results.iter().map(|r| r.data.get(at)).collect();
         arguments.extend(updates.iter().map(|u| u.data.get(from)));
-        function.call(evaluator, &arguments)?;
-        let fits = function.results.len() == results.len();
+        let combined = function.call(evaluator, &arguments)?;
+        let fits = combined.len() == results.len();
         ensure!(fits, "the combiner gives another number of values than there are arrays");
-        results.iter_mut().zip(&function.results).try_for_each(|(r, &value)| r.data.set(at, value))
+        results.iter_mut().zip(&combined).try_for_each(|(r, &value)| r.data.set(at, value))
     })
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn sort(
     let mut line_starts = first.dims.clone();
     line_starts[d] = line_starts[d].min(1);
     let mut results: Vec<Array> = arrays.iter().map(|&a| a.clone()).collect();
-    let mut less = Function::new(evaluator, to_apply)?;
+    let less = Function::new(evaluator, to_apply)?;
     let mut arguments = Vec::with_capacity(2 * arrays.len());
     for_each_index(&line_starts, |start| {
         let base = position(start, &steps);

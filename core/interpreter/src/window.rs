@@ -4,7 +4,7 @@ use fusebox_core::hlo::{ComputationId, ElementType, Window, WindowDim};
 
 use crate::error::{Outcome, ensure, malformed};
 use crate::evaluator::Evaluator;
-use crate::function::{Accumulator, Function};
+use crate::function::Function;
 use crate::memory;
 use crate::number;
 use crate::reduce::{Visit, arrays_and_initial, fold};
@@ -35,45 +35,23 @@ pub(crate) fn covered(size: usize, window: &WindowDim, at: usize) -> Vec<Option<
     (0..window.size).map(element).collect()
 }
 
-/// Bytes of the table of what every window position along a dimension covers, and of making it.
-pub(crate) fn bytes_of_places(count: usize, window: i64) -> u64 {
-    // A pair of places each, in a vector that grows.
+/// Fails with [`Fault::Memory`](crate::error::Fault) if there is no space for what a window covers.
+pub(crate) fn ensure_memory(window: &[WindowDim]) -> Outcome<()> {
     const PLACE: u64 = 64;
-    (count as u64).saturating_mul(window.unsigned_abs().saturating_add(1)).saturating_mul(PLACE)
+    let places = window.iter().map(|dim| dim.size.unsigned_abs()).fold(0, u64::saturating_add);
+    memory::ensure(places.saturating_mul(PLACE))
 }
 
-/// Offsets of the elements each window position covers, padding left out, per dimension.
-struct Cover {
-    /// Per dimension and window position: positions in the array times the stride.
-    offsets: Vec<Vec<Vec<usize>>>,
-}
-
-impl Cover {
-    fn new(dims: &[usize], window: &[WindowDim], counts: &[usize]) -> Outcome<Self> {
-        let sizes = counts.iter().zip(window).map(|(&count, window)| bytes_of_places(count, window.size));
-        memory::ensure(sizes.fold(0, u64::saturating_add))?;
-        let steps = strides(dims);
-        let line = |d: usize| {
-            let inside = |at| covered(dims[d], &window[d], at).into_iter().flatten();
-            (0..counts[d]).map(|at| inside(at).map(|i| i * steps[d] as usize).collect()).collect()
-        };
-        Ok(Cover { offsets: (0..dims.len()).map(line).collect() })
-    }
-
-    /// Calls `visit` with the position of each covered element, row-major in the window.
-    fn visit(&self, index: &[usize], visit: Visit) -> Outcome<()> {
-        self.visit_from(0, index, 0, visit)
-    }
-
-    fn visit_from(&self, d: usize, index: &[usize], at: usize, visit: Visit) -> Outcome<()> {
-        if d == index.len() {
-            return visit(at);
-        }
-        for offset in &self.offsets[d][index[d]] {
-            self.visit_from(d + 1, index, at + offset, visit)?;
-        }
-        Ok(())
-    }
+/// Calls `visit` with the position of each element of an array that the window at an index covers, row-major in the window.
+fn visit_covered(dims: &[usize], window: &[WindowDim], index: &[usize], visit: Visit) -> Outcome<()> {
+    let inside = |d: usize| covered(dims[d], &window[d], index[d]).into_iter().flatten().collect();
+    let places: Vec<Vec<usize>> = (0..dims.len()).map(inside).collect();
+    let counts: Vec<usize> = places.iter().map(Vec::len).collect();
+    let steps = strides(dims);
+    for_each_index(&counts, |at| {
+        let element: Vec<usize> = places.iter().zip(at).map(|(places, &i)| places[i]).collect();
+        visit(position(&element, &steps))
+    })
 }
 
 /// Reduces the elements under every window position.
@@ -87,14 +65,9 @@ pub(crate) fn reduce_window(
     let window = window_dims(window, arrays[0].rank())?;
     let dims = arrays[0].dims.iter().zip(&window).map(|(&n, w)| window_count(n, w)).collect::<Outcome<Vec<usize>>>()?;
     element_count(&dims)?;
-    let combiner = Function::new(evaluator, to_apply)?.as_binary();
-    if let (Some((op, ty)), [array], Some((d, from_end))) =
-        (combiner, arrays.as_slice(), running_dimension(&arrays[0].dims, &window))
-    {
-        return Ok(running(array, d, from_end, ty, Accumulator::new(op, initial[0]))?.into());
-    }
-    let cover = Cover::new(&arrays[0].dims, &window, &dims)?;
-    fold(evaluator, to_apply, &arrays, &initial, &dims, |index, visit| cover.visit(index, visit))
+    ensure_memory(&window)?;
+    let covered = |index: &[usize], visit: Visit| visit_covered(&arrays[0].dims, &window, index, visit);
+    fold(evaluator, to_apply, &arrays, &initial, &dims, covered)
 }
 
 /// The window's dimensions; without a window, windows of one element.
@@ -104,45 +77,6 @@ fn window_dims(window: &Window, rank: usize) -> Outcome<Vec<WindowDim>> {
         0 => Ok(vec![WindowDim::default(); rank]),
         n => malformed(format!("a window of {n} dimensions over an array of rank {rank}")),
     }
-}
-
-/// The dimension along which the window covers everything up to its position (or, if the second is
-/// true, from its position on), as cumulative sums lower to; windows of 1 elsewhere.
-fn running_dimension(dims: &[usize], window: &[WindowDim]) -> Option<(usize, bool)> {
-    let mut found = None;
-    for (d, w) in window.iter().enumerate() {
-        let n = dims[d] as i64;
-        let plain = w.stride == 1 && w.window_dilation == 1 && w.base_dilation == 1;
-        let padding = (w.padding_low, w.padding_high);
-        match () {
-            () if !plain => return None,
-            () if w.size == 1 && padding == (0, 0) => {}
-            () if found.is_some() || w.size != n => return None,
-            () if padding == (n - 1, 0) => found = Some((d, false)),
-            () if padding == (0, n - 1) => found = Some((d, true)),
-            () => return None,
-        }
-    }
-    found
-}
-
-fn running(array: &Array, d: usize, from_end: bool, ty: ElementType, initial: Accumulator) -> Outcome<Array> {
-    let mut result = Array::zeros(array.ty, array.dims.clone())?;
-    let steps = strides(&array.dims);
-    let mut line_starts = array.dims.clone();
-    line_starts[d] = 1;
-    for_each_index(&line_starts, |start| {
-        let base = position(start, &steps);
-        let mut accumulator = initial;
-        for k in 0..array.dims[d] {
-            let along = if from_end { array.dims[d] - 1 - k } else { k };
-            let at = base + along * steps[d] as usize;
-            accumulator.add(ty, array.data.get(at))?;
-            result.data.set(at, accumulator.value(ty))?;
-        }
-        Ok(())
-    })?;
-    Ok(result)
 }
 
 /// Adds every source element to the operand element its window selects.
@@ -160,16 +94,16 @@ pub(crate) fn select_and_scatter(
     let window = window_dims(window, array.rank())?;
     let counts = array.dims.iter().zip(&window).map(|(&n, w)| window_count(n, w)).collect::<Outcome<Vec<_>>>()?;
     ensure!(counts == source.dims, "the source is {:?}, the window has {counts:?} positions", source.dims);
-    let cover = Cover::new(&array.dims, &window, &counts)?;
-    let mut select = Function::new(evaluator, select)?;
-    let mut scatter = Function::new(evaluator, scatter)?;
+    ensure_memory(&window)?;
+    let select = Function::new(evaluator, select)?;
+    let scatter = Function::new(evaluator, scatter)?;
     let ty = source.ty;
     let mut result = Array::filled(ty, array.dims.clone(), initial)?;
-    let mut combiner = Combiner::new(&mut scatter, ty);
+    let combiner = Combiner::new(&scatter, ty);
     let mut next = 0;
     for_each_index(&counts, |index| {
         let mut chosen: Option<(usize, Scalar)> = None;
-        cover.visit(index, &mut |at| {
+        visit_covered(&array.dims, &window, index, &mut |at| {
             let candidate = array.data.get(at);
             let keep = match chosen {
                 Some((_, held)) => select.holds(evaluator, &[held, candidate])?,
@@ -193,19 +127,19 @@ pub(crate) fn select_and_scatter(
 
 /// Combines elements in place; sums of floats are rounded once, at the end.
 pub(crate) struct Combiner<'f> {
-    function: &'f mut Function,
+    function: &'f Function,
     sums: bool,
     ty: ElementType,
 }
 
 impl<'f> Combiner<'f> {
-    pub fn new(function: &'f mut Function, ty: ElementType) -> Self {
-        let sums = function.as_binary().is_some_and(|(op, _)| op == fusebox_core::hlo::BinaryOp::Add);
+    pub fn new(function: &'f Function, ty: ElementType) -> Self {
+        let sums = function.binary.is_some_and(|(op, _)| op == fusebox_core::hlo::BinaryOp::Add);
         Combiner { function, sums, ty }
     }
 
     /// The combination of what is held with an element.
-    pub fn combine(&mut self, evaluator: &mut Evaluator, held: Scalar, x: Scalar) -> Outcome<Scalar> {
+    pub fn combine(&self, evaluator: &mut Evaluator, held: Scalar, x: Scalar) -> Outcome<Scalar> {
         match (held, x) {
             (Scalar::Float(a), Scalar::Float(b)) if self.sums => Ok(Scalar::Float(a + b)),
             (Scalar::Complex(a), Scalar::Complex(b)) if self.sums => Ok(Scalar::Complex(a.add(b))),

@@ -36,7 +36,6 @@ fn direct(x: &[(f64, f64)], sign: f64, scale: f64) -> Vec<f64> {
 
 #[test]
 fn every_length_agrees_with_the_definition() {
-    // Powers, composites, primes, and primes beyond what is done directly.
     for n in [1usize, 2, 3, 4, 6, 7, 12, 16, 31, 45, 67, 97, 134] {
         let x: Vec<(f64, f64)> = (0..n).map(|i| ((i as f64 * 0.7).sin() + 0.1, (i as f64 * 1.3).cos())).collect();
         let run = |kind: &str| {

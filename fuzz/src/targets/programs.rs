@@ -6,7 +6,8 @@ use fusebox_core::hlo::{
     ArrayLiteral, BinaryOp, Computation, ElementType, FloatFormat, Instruction, Literal, Module, Opcode, Shape, UnaryOp,
 };
 use fusebox_plugins::Registry;
-use fusebox_runtime::{Executable, Options, Program};
+use fusebox_routines::RoutineError;
+use fusebox_runtime::{Executable, Options, Program, RunError};
 
 use super::judge;
 use crate::compiled::{Place, executable, registry};
@@ -91,8 +92,8 @@ fn run(executable: Executable, inputs: &[Literal], place: Place) -> Result<Answe
     let mut program = Program::load(executable, &options).map_err(|error| format!("{place:?}: {error}"))?;
     match program.run(&arrays) {
         Ok(value) => Ok(Answer::Value(value)),
-        // What a host operation refuses, the interpreter refuses too.
-        Err(fusebox_runtime::RunError::HostOp { .. }) => Ok(Answer::Refused),
+        // What a host operation refuses, the interpreter refuses too. But shapes were looked at when it was compiled.
+        Err(RunError::HostOp { reason, .. }) if reason != RoutineError::Buffer.to_string() => Ok(Answer::Refused),
         Err(error) => Err(format!("{place:?}: {error}")),
     }
 }

@@ -3,11 +3,11 @@
 //! Sorts are host operations, so their comparators run on the host whatever the target is.
 
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{ComputationId, Module};
+use fusebox_core::hlo::{ComputationId, InstrId, Instruction, Module, Op, Shape};
 use fusebox_lowering::{Code, Target};
 use fusebox_runtime::HostKernel;
 
-use crate::host_module::with_callees;
+use crate::host_module::{self, with_callees};
 use crate::kernels::Unit;
 use crate::lower::lower_on_elements;
 use crate::select::select;
@@ -25,13 +25,20 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
     let target = Target::cpu();
     let device = target.device().clone();
     let options = Options { target, device, ..options.clone() };
-    let alone = with_callees(module, computation.clone(), SYMBOL);
+    let alone =
+        match computation.instructions.iter().any(|it| matches!(it.op, Op::While { .. } | Op::Conditional { .. })) {
+            // Loops and branches have no elements that a fusion could read: they stand inside of what is applied to elements.
+            true => applied(module, comparator),
+            false => with_callees(module, computation.clone(), SYMBOL),
+        };
     let no_kernel = || {
         let message = "a comparator that no kernel computes: it is to take numbers, and no tuples".to_owned();
         CompileError::at_computation(module, computation, message)
     };
     let fusion = Fusion::new(SYMBOL, alone).ok_or_else(no_kernel)?;
-    let selected = select(&Unit { fusion, uses: vec![computation.name.clone()] }, &options)?;
+    let unit = Unit { fusion, uses: vec![computation.name.clone()] };
+    let selected =
+        select(&unit, &options).map_err(|why| CompileError::at_computation(module, computation, why.to_string()))?;
     if selected.plan.launch.blocks != 1 {
         let message = format!("a comparator is launched with {} blocks", selected.plan.launch.blocks);
         return Err(CompileError::Internal { phase: Phase::Plan.name(), message });
@@ -41,4 +48,14 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
         Code::Object { bytes, .. } => Ok(HostKernel { object: bytes, symbol: SYMBOL.into(), emitter }),
         _ => Err(CompileError::Internal { phase: Phase::Code.name(), message: "a comparator is no object".into() }),
     }
+}
+
+/// A module whose entry applies a computation to its parameters.
+fn applied(module: &Module, id: ComputationId) -> Module {
+    let computation = module.computation(id);
+    let shape = |id: InstrId| computation.instruction(id).shape.clone();
+    let map = Op::Map { dimensions: Vec::new(), to_apply: id };
+    let map = Instruction::new(SYMBOL, shape(computation.root), map, Vec::new());
+    let parameters: Vec<Shape> = computation.parameters().into_iter().map(shape).collect();
+    host_module::of(module, &map, &parameters)
 }

@@ -1,6 +1,6 @@
 //! What the host's routines execute.
 
-use fusebox_core::hlo::{Diagnostic, Instruction, Module};
+use fusebox_core::hlo::{Diagnostic, Instruction, Module, Op};
 use fusebox_routines::{Unsupported, describe};
 
 use crate::fuse::{Executor, executor};
@@ -24,8 +24,11 @@ pub fn of(module: &Module) -> Vec<(&Instruction, Result<String, Unsupported>)> {
 /// Reports every instruction that neither a kernel nor a routine executes.
 pub fn check(module: &Module) -> Result<(), CompileError> {
     let diagnostic = |(instruction, described): (&Instruction, Result<String, Unsupported>)| {
-        let message =
-            format!("{}: fusebox has neither kernel nor routine for {}", instruction.opcode(), described.err()?);
+        let operation = match &instruction.op {
+            Op::CustomCall(call) => format!("custom-call \"{}\"", call.target),
+            op => op.opcode().to_string(),
+        };
+        let message = format!("{operation}: fusebox has neither kernel nor routine for {}", described.err()?);
         Some(Diagnostic {
             file: module.source_file.clone(),
             span: instruction.span,

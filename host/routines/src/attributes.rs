@@ -1,5 +1,9 @@
 //! The dictionary in a custom call's `backend_config`: `{uplo = 76 : ui8, largest = true}`.
 
+use std::str::FromStr;
+
+use crate::Unsupported;
+
 /// The attributes of a custom call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attributes<'a> {
@@ -18,17 +22,15 @@ impl<'a> Attributes<'a> {
         Attributes { entries: inner.split(',').filter_map(entry).collect() }
     }
 
-    fn get(&self, name: &str) -> Option<&'a str> {
-        self.entries.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-    }
-
-    /// An integer, of any width.
-    pub fn integer(&self, name: &str) -> Option<i64> {
-        self.get(name)?.parse().ok()
-    }
-
-    /// `true` or `false`.
-    pub fn flag(&self, name: &str) -> Option<bool> {
-        self.get(name)?.parse().ok()
+    /// The value of that name, if there is one: an integer, of any width, or a flag, `true` or `false`.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn get<T: FromStr>(&self, name: &str) -> Result<Option<T>, Unsupported> {
+        let entry = self.entries.iter().find(|(known, _)| *known == name);
+        let value = |(name, value): &(&str, &str)| {
+            value.parse().map_err(|_| Unsupported::new(format!("`{name} = {value}` in backend_config")))
+        };
+        entry.map(value).transpose()
     }
 }

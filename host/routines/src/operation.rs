@@ -50,12 +50,24 @@ impl<'a> Operation<'a> {
         self.instruction.shape.leaves().into_iter().filter_map(Shape::as_array).collect()
     }
 
+    /// That the operands are so many arrays, and nothing else.
+    ///
+    /// # Errors
+    /// If they are not.
+    pub fn takes_arrays(&self, count: usize) -> Result<(), Unsupported> {
+        let operands = self.operands();
+        match operands.len() == count && operands.iter().all(|shape| shape.as_array().is_some()) {
+            true => Ok(()),
+            false => Err(Unsupported::new(format!("these operands: wanted are {count}, all of them arrays"))),
+        }
+    }
+
     /// Argument `number`.
     ///
     /// # Errors
     /// If there are fewer.
     pub fn argument(&self, number: usize) -> Result<&'a ArrayShape, Unsupported> {
-        let missing = || Unsupported::new(format!("{} without operand {number}", self.instruction.opcode()));
+        let missing = || Unsupported::new(format!("an operation without operand {number}"));
         self.arguments().get(number).copied().ok_or_else(missing)
     }
 
@@ -64,7 +76,7 @@ impl<'a> Operation<'a> {
     /// # Errors
     /// If there are fewer.
     pub fn result(&self, number: usize) -> Result<&'a ArrayShape, Unsupported> {
-        let missing = || Unsupported::new(format!("{} without result {number}", self.instruction.opcode()));
+        let missing = || Unsupported::new(format!("an operation without result {number}"));
         self.results().get(number).copied().ok_or_else(missing)
     }
 

@@ -28,11 +28,13 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let (state, bits) = (operation.argument(0)?, operation.result(1)?);
     let ty = bits.element_type;
     if !ty.is_integer() || ty.bits() < 8 {
-        return Err(Unsupported::new(format!("random bits as {ty}")));
+        return Err(Unsupported::new(format!("random bits as {ty}: wanted are integers of 8 bits or more")));
     }
     let words = if state.element_type == ElementType::U64 { state.element_count() } else { 0 };
     if !matches!((algorithm, words), (_, 2) | (RandomAlgorithm::Philox | RandomAlgorithm::Default, 3)) {
-        return Err(Unsupported::new(format!("{algorithm} with a state of {state:?}")));
+        return Err(Unsupported::new(format!(
+            "{algorithm} with the state {state}: wanted is u64[2], or of rng_philox u64[3]"
+        )));
     }
     if !operation.result(0)?.same_type_and_dims(state) {
         return Err(Unsupported::new("a new state that is not like the old one"));

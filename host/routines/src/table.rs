@@ -57,8 +57,7 @@ pub fn routine_for(module: &Module) -> Result<Box<dyn Routine>, Unsupported> {
 
 fn unaccompanied(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let make = match &operation.instruction.op {
-        Op::CustomCall(call) => for_target(&call.target)
-            .ok_or_else(|| Unsupported::new(format!("the custom-call target \"{}\"", call.target)))?,
+        Op::CustomCall(call) => for_target(&call.target).ok_or_else(|| Unsupported::new("this target"))?,
         op => for_opcode(op.opcode()).ok_or_else(|| Unsupported::new(format!("the operation {}", op.opcode())))?,
     };
     make(operation)

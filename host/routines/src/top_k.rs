@@ -36,21 +36,29 @@ pub fn operation(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
 /// The custom call: as many elements as the result has, the largest unless `backend_config` says otherwise.
 pub fn custom_call(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let k = operation.result(0)?.dims.last().copied().unwrap_or(0);
-    let largest = Attributes::new(operation.backend_config()).flag("largest").unwrap_or(true);
+    let largest = Attributes::new(operation.backend_config()).get("largest")?.unwrap_or(true);
     make(operation, k, largest)
 }
 
 fn make(operation: &Operation, k: i64, largest: bool) -> Result<Box<dyn Routine>, Unsupported> {
+    operation.takes_arrays(1)?;
     let array = operation.argument(0)?;
     let lines = Lines::of(array, array.rank() as i64 - 1)?;
-    let wrong = || Unsupported::new(format!("the first {k} of {} elements", lines.length));
+    let wrong = || {
+        Unsupported::new(format!("the first {k} of {} elements: wanted are at most as many as there are", lines.length))
+    };
     let k = usize::try_from(k).ok().filter(|&k| k <= lines.length).ok_or_else(wrong)?;
     let is_result = |shape: &ArrayShape, ty: ElementType| {
         let (outer, last) = (&array.dims[..array.rank() - 1], k as i64);
         shape.element_type == ty && shape.dims.split_last() == Some((&last, outer))
     };
-    if !is_result(operation.result(0)?, array.element_type) || !is_result(operation.result(1)?, ElementType::S32) {
-        return Err(Unsupported::new("a top-k whose results are not values and s32 positions"));
+    let &[values, places] = &operation.results()[..] else {
+        return Err(Unsupported::new("these results: wanted are values and positions"));
+    };
+    if !is_result(values, array.element_type) || !is_result(places, ElementType::S32) {
+        return Err(Unsupported::new(format!(
+            "the results {values} and {places} of {array}: wanted are values, s32 positions"
+        )));
     }
     if i32::try_from(lines.length).is_err() {
         return Err(Unsupported::new("a top-k of lines of more than 2^31 elements"));

@@ -16,9 +16,7 @@ pub(crate) use convert::{bitcast, convert};
 pub(crate) use elementary::LongSum;
 pub(crate) use format::float_format;
 pub(crate) use int::wrap;
-pub(crate) use operation::{
-    binary, binary_floats, binary_ints, binary_result_type, clamp, compare, total_order, unary, unary_floats,
-};
+pub(crate) use operation::{binary, binary_result_type, clamp, compare, total_order, unary};
 pub(crate) use precision::{reduce_precision, stochastic_convert};
 
 use fusebox_core::hlo::ElementType;

@@ -7,7 +7,6 @@ use crate::error::{Outcome, malformed, unsupported};
 use crate::value::Scalar;
 
 /// Applies a unary operation to an element of type `ty`; `result` is the type of the outcome.
-#[inline]
 pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar) -> Outcome<Scalar> {
     let value = match x {
         Scalar::Int(x) => match op {
@@ -38,27 +37,8 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
 
 /// The result of an operation in its type. Narrow floats are computed in `f32`, whose range shows only where the
 /// narrow type has no zero: what `f32` does not tell from 0 is NaN there.
-#[inline]
 fn round_computed(ty: ElementType, x: f64) -> f64 {
     if ty == ElementType::F8E8M0FNU { round(ty, round(ElementType::F32, x)) } else { round(ty, x) }
-}
-
-/// [`unary`] for many elements at once, where operand and result are floats; `None` if they are not.
-pub(crate) fn unary_floats(op: UnaryOp, ty: ElementType, values: &[f64]) -> Option<Vec<f64>> {
-    if matches!(op, UnaryOp::Real | UnaryOp::Abs | UnaryOp::Negate) {
-        return None;
-    }
-    values.iter().map(|&x| real::unary(op, x).map(|y| round_computed(ty, y))).collect()
-}
-
-/// [`binary`] for many floats at once; `None` if the operation does not give floats.
-pub(crate) fn binary_floats(op: BinaryOp, ty: ElementType, a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
-    a.iter().zip(b).map(|(&a, &b)| real::binary(op, a, b).map(|x| round_computed(ty, x))).collect()
-}
-
-/// [`binary`] for many integers at once; `None` if the operation does not exist on integers.
-pub(crate) fn binary_ints(op: BinaryOp, ty: ElementType, a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
-    a.iter().zip(b).map(|(&a, &b)| int::binary(op, ty, a, b)).collect()
 }
 
 /// Whether the type has a sign bit that can simply be changed.
@@ -70,7 +50,6 @@ fn has_nan_for_negative_zero(ty: ElementType) -> bool {
     ty.is_float() && float_format(ty).has_nan_for_negative_zero()
 }
 
-#[inline]
 pub(crate) fn binary(op: BinaryOp, ty: ElementType, a: Scalar, b: Scalar) -> Outcome<Scalar> {
     let value = match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => int::binary(op, ty, a, b).map(Scalar::Int),
@@ -96,7 +75,6 @@ pub(crate) fn binary_result_type(op: BinaryOp, ty: ElementType) -> ElementType {
     }
 }
 
-#[inline]
 pub(crate) fn compare(
     direction: Comparison,
     order: Option<ComparisonType>,
@@ -148,7 +126,6 @@ pub(crate) fn total_order(ty: ElementType, x: f64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
-#[inline]
 pub(crate) fn clamp(ty: ElementType, low: Scalar, x: Scalar, high: Scalar) -> Outcome<Scalar> {
     let at_least = binary(BinaryOp::Maximum, ty, x, low)?;
     binary(BinaryOp::Minimum, ty, at_least, high)

@@ -2,9 +2,9 @@
 
 use fusebox_core::builder::{FastMath, FunctionBuilder, Type, Value};
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op};
+use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape};
 
-use super::scalar;
+use super::{control, scalar};
 use crate::EmissionError;
 use crate::error::Result;
 
@@ -28,20 +28,17 @@ pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<f
     Ok(b.finish()?)
 }
 
-/// Writes a computation on scalars in place; its leaves are returned. Sums, products, maxima and minima
-/// may be regrouped: HLO leaves their order open wherever a computation is applied repeatedly.
-pub fn inline(b: &mut FunctionBuilder, module: &Module, id: ComputationId, arguments: &[Value]) -> Result<Vec<Value>> {
-    write(b, module, id, arguments, Order::Open)
-}
-
-/// Whether LLVM may regroup what is applied repeatedly.
+/// Whether LLVM may regroup sums, products, maxima and minima.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+pub enum Order {
+    /// They are done as they are written.
     Kept,
+    /// HLO leaves the order of elements open to which a computation is applied one after the other.
     Open,
 }
 
-fn write(
+/// Writes a computation on scalars in place; its leaves are returned.
+pub fn write(
     b: &mut FunctionBuilder,
     module: &Module,
     id: ComputationId,
@@ -74,17 +71,31 @@ fn instruction_values(
     }
     match &instruction.op {
         Op::Parameter { number } => {
-            let argument = arguments.get(*number as usize).copied();
-            argument.map(|value| vec![value]).ok_or_else(|| "there is no such parameter".into())
+            let parameters = computation.parameters().into_iter().map(|id| &computation.instruction(id).shape);
+            part(parameters, *number, arguments).ok_or_else(|| "there is no such parameter".into())
         }
         Op::Tuple => Ok(operands),
         Op::GetTupleElement { index } => {
-            let element = operands.get(*index as usize).copied();
-            element.map(|value| vec![value]).ok_or_else(|| "the tuple has no such element".into())
+            let elements = computation.instruction(instruction.operands[0]).shape.as_tuple().unwrap_or_default();
+            part(elements.iter(), *index, &operands).ok_or_else(|| "the tuple has no such element".into())
         }
         Op::Copy | Op::OptBarrier | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } => Ok(operands),
         Op::Map { to_apply, .. } | Op::Call { to_apply } => {
-            write(b, module, *to_apply, &operands, order).map_err(|error| error.to_string())
+            write(b, module, *to_apply, &operands, order).map_err(in_words)
+        }
+        Op::While { condition, body } => {
+            let computation =
+                |id| move |b: &mut FunctionBuilder, state: &[Value]| write(b, module, id, state, Order::Kept);
+            control::repeat(b, &operands, &computation(*condition), &computation(*body)).map_err(in_words)
+        }
+        Op::Conditional { branches } => {
+            let leaves = instruction.shape.leaves().into_iter().filter_map(Shape::as_array);
+            let results: Vec<Type> = leaves.map(|array| Type::of_element(array.element_type)).collect();
+            let branch = |b: &mut FunctionBuilder, number: usize| {
+                let argument = &values[instruction.operands[number + 1].index()];
+                write(b, module, branches[number], argument, Order::Kept)
+            };
+            control::choose(b, operands[0], &results, 0..branches.len(), &branch).map_err(in_words)
         }
         Op::Binary(op) if order == Order::Open && is_regroupable(*op) => {
             b.set_fastmath(FastMath::REASSOC);
@@ -94,6 +105,18 @@ fn instruction_values(
         }
         _ => scalar::operation(b, instruction, &types, &operands).map(|v| vec![v]),
     }
+}
+
+fn in_words(error: EmissionError) -> String {
+    error.to_string()
+}
+
+/// The leaves of the value of that number, from the leaves of several values.
+fn part<'a>(mut shapes: impl Iterator<Item = &'a Shape>, number: i64, leaves: &[Value]) -> Option<Vec<Value>> {
+    let number = usize::try_from(number).ok()?;
+    let start = shapes.by_ref().take(number).map(|shape| shape.leaves().len()).sum::<usize>();
+    let length = shapes.next()?.leaves().len();
+    Some(leaves.get(start..start + length)?.to_vec())
 }
 
 fn is_regroupable(op: BinaryOp) -> bool {

@@ -14,6 +14,7 @@ mod complex_inverse;
 mod complex_parts;
 pub mod constant;
 mod contract;
+mod control;
 mod convert;
 mod float_types;
 mod reduce;
@@ -28,6 +29,8 @@ use fusebox_core::hlo::{ElementType, InstrId, Op};
 
 use crate::error::Result;
 use crate::writer::{Reads, Writer};
+
+use combiner::Order;
 
 pub use combiner::combiner_function;
 pub use constant::MAX_CONSTANT_ELEMENTS;
@@ -44,7 +47,7 @@ pub fn emit(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>
         Op::SelectAndScatter { select, scatter, .. } => window::select_and_scatter(writer, reads, *select, *scatter),
         Op::Dot(_) | Op::Convolution(_) => contract::sum_of_products(writer, reads),
         Op::Map { to_apply, .. } => {
-            combiner::inline(&mut writer.b, writer.partition.module, *to_apply, &operands.concat())
+            combiner::write(&mut writer.b, writer.partition.module, *to_apply, &operands.concat(), Order::Kept)
         }
         Op::BitcastConvert if !recipe.indices.is_empty() || operands.len() > 1 => shape::bitcast_parts(writer, reads),
         Op::GetTupleElement { index } => {

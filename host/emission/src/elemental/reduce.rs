@@ -4,7 +4,7 @@ use fusebox_core::builder::{FastMath, Scalar, Value};
 use fusebox_core::hlo::{ComputationId, InstrId};
 
 use super::binary::binary;
-use super::combiner;
+use super::combiner::{self, Order};
 use super::float_types::computed_in;
 use super::state::widened_element;
 use crate::error::Result;
@@ -52,6 +52,6 @@ fn combine(
             writer.b.set_fastmath(FastMath::NONE);
             value.map(|v| vec![v]).map_err(|message| writer.error(id, message))
         }
-        _ => combiner::inline(&mut writer.b, module, to_apply, &[state, elements].concat()),
+        _ => combiner::write(&mut writer.b, module, to_apply, &[state, elements].concat(), Order::Open),
     }
 }

@@ -3,7 +3,7 @@
 use fusebox_core::builder::{IntPredicate, Value};
 use fusebox_core::hlo::ComputationId;
 
-use super::combiner;
+use super::combiner::{self, Order};
 use crate::error::Result;
 use crate::partition::Recipe;
 use crate::writer::{Reads, Writer};
@@ -27,7 +27,8 @@ pub fn select_and_scatter(
         writer.behind(reads.recipe.branches.first(), state, |writer| {
             let selected = selected(writer, select, reads.recipe, candidate)?;
             let hit = writer.b.cmpi(IntPredicate::Eq, selected, own);
-            let with = combiner::inline(&mut writer.b, writer.partition.module, scatter, &[state[0], source])?;
+            let with =
+                combiner::write(&mut writer.b, writer.partition.module, scatter, &[state[0], source], Order::Open)?;
             Ok(vec![writer.b.select(hit, with[0], state[0])])
         })
     })
@@ -40,7 +41,9 @@ fn selected(writer: &mut Writer<'_, '_>, select: ComputationId, recipe: &Recipe,
     let (none, nowhere, not_found) = (writer.b.zero(&ty), writer.b.index(-1), writer.b.bool(false));
     let results = writer.loop_over(recipe.loops[1], &[none, nowhere, not_found], |writer, state| {
         writer.behind(recipe.branches.get(1), state, |writer| {
-            let kept = combiner::inline(&mut writer.b, writer.partition.module, select, &[state[0], candidate])?[0];
+            let kept =
+                combiner::write(&mut writer.b, writer.partition.module, select, &[state[0], candidate], Order::Open)?
+                    [0];
             let kept = writer.b.andi(kept, state[2]);
             let position = writer.index(recipe.indices[1]);
             let found = writer.b.bool(true);

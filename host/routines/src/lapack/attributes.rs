@@ -1,5 +1,7 @@
 //! What a call asks for besides its operands.
 
+use std::str::FromStr;
+
 use crate::attributes::Attributes;
 use crate::{Operation, Unsupported};
 
@@ -12,20 +14,16 @@ impl<'a> Asked<'a> {
         Asked(Attributes::new(operation.backend_config()))
     }
 
-    pub fn flag(&self, name: &str) -> Result<bool, Unsupported> {
-        let missing = || Unsupported::new(format!("a LAPACK call whose backend_config has no flag `{name}`"));
-        self.0.flag(name).ok_or_else(missing)
-    }
-
-    pub fn integer(&self, name: &str) -> Result<i64, Unsupported> {
-        let missing = || Unsupported::new(format!("a LAPACK call whose backend_config has no integer `{name}`"));
-        self.0.integer(name).ok_or_else(missing)
+    /// An integer or a flag.
+    pub fn get<T: FromStr>(&self, name: &str) -> Result<T, Unsupported> {
+        let missing = || Unsupported::new(format!("a backend_config without `{name}`"));
+        self.0.get(name)?.ok_or_else(missing)
     }
 
     /// A letter, given as its code.
     pub fn letter(&self, name: &str) -> Result<char, Unsupported> {
-        let code = self.integer(name)?;
-        let wrong = |_| Unsupported::new(format!("`{name} = {code}` in a LAPACK call: a letter's code is wanted"));
+        let code: i64 = self.get(name)?;
+        let wrong = |_| Unsupported::new(format!("`{name} = {code}` in backend_config: wanted is a letter's code"));
         u8::try_from(code).map(|code| char::from(code).to_ascii_uppercase()).map_err(wrong)
     }
 
@@ -35,7 +33,7 @@ impl<'a> Asked<'a> {
             letter if letter == first => Ok(true),
             letter if letter == second => Ok(false),
             letter => {
-                Err(Unsupported::new(format!("`{name} = '{letter}'` in a LAPACK call: {first} or {second} is wanted")))
+                Err(Unsupported::new(format!("`{name} = '{letter}'` in backend_config: wanted is {first} or {second}")))
             }
         }
     }

@@ -45,17 +45,21 @@ impl<T: Scalar> PerMatrix for Hessenberg<T> {
 }
 
 pub(super) fn gehrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let n = form.square(0)?;
     let ty = form.element_type();
     form.expect(&[(ty, &[n, n]), (ty, &[n.saturating_sub(1)]), (ElementType::S32, &[])])?;
     let attributes = Asked::of(operation);
-    let bound = |name| attributes.integer(name).map(|bound| usize::try_from(bound).unwrap_or(usize::MAX));
+    let bound = |name| attributes.get::<i64>(name).map(|bound| usize::try_from(bound).unwrap_or(usize::MAX));
     let (low, high) = (bound("low")?, bound("high")?);
     let active = match n {
         0 => 0..0,
         _ if 1 <= low && low <= high && high <= n => low - 1..high,
-        _ => return Err(Unsupported::new(format!("gehrd from row {low} to row {high} of {n}"))),
+        _ => {
+            return Err(Unsupported::new(format!(
+                "`low = {low}, high = {high}` in backend_config: wanted are rows from 1 to {n}"
+            )));
+        }
     };
     form.routine(Hessenberg::<T> { n, active, of: PhantomData })
 }
@@ -102,7 +106,7 @@ impl<T: Scalar> PerMatrix for Tridiagonal<T> {
 }
 
 pub(super) fn sytrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let n = form.square(0)?;
     let (ty, below) = (form.element_type(), n.saturating_sub(1));
     let real = ty.real_part();

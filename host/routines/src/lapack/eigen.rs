@@ -61,7 +61,7 @@ impl<T: Scalar> PerMatrix for Symmetric<T> {
 }
 
 pub(super) fn syevd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let n = form.square(0)?;
     let ty = form.element_type();
     form.expect(&[(ty, &[n, n]), (ty.real_part(), &[n]), (ElementType::S32, &[])])?;
@@ -116,14 +116,14 @@ impl<T: Scalar> PerMatrix for SingularValues<T> {
 }
 
 pub(super) fn gesdd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let [rows, columns] = form.matrix(0)?;
     let (ty, size) = (form.element_type(), rows.min(columns));
     let vectors = match Asked::of(operation).letter("mode")? {
         'A' => Vectors::Full,
         'S' => Vectors::Thin,
         'N' => Vectors::None,
-        letter => return Err(Unsupported::new(format!("`mode = '{letter}'` in a LAPACK call: A, S or N is wanted"))),
+        letter => return Err(Unsupported::new(format!("`mode = '{letter}'` in backend_config: wanted is A, S or N"))),
     };
     let (left, right) = (form.result_matrix(2, ty)?, form.result_matrix(3, ty)?);
     let fits = match vectors {
@@ -133,7 +133,7 @@ pub(super) fn gesdd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
         Vectors::Full => (left, right) == ([rows, rows], [columns, columns]),
     };
     if !fits {
-        return Err(Unsupported::new("singular vectors of another shape than the mode asks for"));
+        return Err(Unsupported::new("singular vectors of another shape: wanted is what the mode asks for"));
     }
     let status = ElementType::S32;
     form.expect(&[(ty, &[rows, columns]), (ty.real_part(), &[size]), (ty, &left), (ty, &right), (status, &[])])?;
@@ -197,7 +197,7 @@ fn types_of_values(ty: ElementType) -> Vec<ElementType> {
 }
 
 pub(super) fn gees<T: General>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let n = form.square(0)?;
     let ty = form.element_type();
     let (matrix, vector, status): (&[usize], &[usize], _) = (&[n, n], &[n], (ElementType::S32, &[][..]));
@@ -255,7 +255,7 @@ impl<T: General> PerMatrix for Eigen<T> {
 }
 
 pub(super) fn geev<T: General>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let n = form.square(0)?;
     let ty = form.element_type();
     let complex = match ty {

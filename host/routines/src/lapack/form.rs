@@ -14,11 +14,18 @@ pub(super) struct Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// By the first operand, which has `rank` dimensions behind the batch's.
-    pub fn new(operation: &'a Operation<'a>, rank: usize) -> Result<Self, Unsupported> {
+    /// Of operands that have so many dimensions each behind the batch's, which the first operand says.
+    pub fn new(operation: &'a Operation<'a>, ranks: &[usize]) -> Result<Self, Unsupported> {
+        operation.takes_arrays(ranks.len())?;
         let first = operation.argument(0)?;
-        let batch = first.dims.len().checked_sub(rank).map(|end| &first.dims[..end]);
-        let batch = batch.ok_or_else(|| Unsupported::new("a LAPACK call on less than a matrix"))?;
+        let inner = ranks.first().copied().unwrap_or_default();
+        let batch = first.dims.get(..first.rank().saturating_sub(inner)).unwrap_or_default();
+        for (shape, &rank) in operation.arguments().into_iter().zip(ranks) {
+            if shape.dims.strip_prefix(batch).is_none_or(|inner| inner.len() != rank) {
+                let wanted = format!("{rank} dimensions behind those of the batch, {batch:?}");
+                return Err(Unsupported::new(format!("an operand {shape}: wanted are {wanted}")));
+            }
+        }
         Ok(Form { operation, batch, ty: first.element_type })
     }
 
@@ -36,7 +43,9 @@ impl<'a> Form<'a> {
     pub fn square(&self, number: usize) -> Result<usize, Unsupported> {
         match self.matrix(number)? {
             [rows, columns] if rows == columns => Ok(rows),
-            _ => Err(Unsupported::new("a LAPACK call on a matrix that is not square")),
+            [rows, columns] => {
+                Err(Unsupported::new(format!("a matrix of {rows} rows and {columns} columns: wanted is a square one")))
+            }
         }
     }
 
@@ -52,16 +61,16 @@ impl<'a> Form<'a> {
 
     /// That the results are these: type and sizes behind the batch's, of each.
     pub fn expect(&self, results: &[(ElementType, &[usize])]) -> Result<(), Unsupported> {
+        let size = |&size: &usize| i64::try_from(size).unwrap_or(i64::MAX);
+        let dims = |sizes: &[usize]| self.batch.iter().copied().chain(sizes.iter().map(size)).collect::<Vec<_>>();
+        let wanted: Vec<_> = results.iter().map(|&(ty, sizes)| ArrayShape::new(ty, dims(sizes))).collect();
         let found = self.operation.results();
-        let fits = |(shape, (ty, sizes)): (&&ArrayShape, &(ElementType, &[usize]))| {
-            shape.element_type == *ty
-                && shape.dims.strip_prefix(self.batch).is_some_and(|inner| {
-                    inner.iter().map(|&size| usize::try_from(size)).eq(sizes.iter().map(|&size| Ok(size)))
-                })
-        };
-        match found.len() == results.len() && found.iter().zip(results).all(fits) {
+        match found.len() == wanted.len() && found.iter().zip(&wanted).all(|(a, b)| a.same_type_and_dims(b)) {
             true => Ok(()),
-            false => Err(Unsupported::new("a LAPACK call whose results do not fit its operands")),
+            false => {
+                let wanted: Vec<_> = wanted.iter().map(ToString::to_string).collect();
+                Err(Unsupported::new(format!("these results: wanted are {}", wanted.join(", "))))
+            }
         }
     }
 
@@ -70,7 +79,9 @@ impl<'a> Form<'a> {
         let sizes = inner.map(|inner| inner.map(usize::try_from)).filter(|sizes| sizes.iter().all(Result::is_ok));
         match sizes {
             Some(sizes) if shape.element_type == ty => Ok(sizes.map(Result::unwrap_or_default)),
-            _ => Err(Unsupported::new("a LAPACK call whose operands and results do not fit each other")),
+            _ => {
+                Err(Unsupported::new(format!("an array {shape}: wanted are {N} dimensions of {ty} behind the batch's")))
+            }
         }
     }
 
@@ -78,7 +89,7 @@ impl<'a> Form<'a> {
     pub fn routine(&self, each: impl PerMatrix + 'static) -> Result<Box<dyn Routine>, Unsupported> {
         let sizes = self.batch.iter().map(|&size| usize::try_from(size).ok());
         let batch = sizes.into_iter().try_fold(1usize, |all, size| all.checked_mul(size?));
-        let batch = batch.ok_or_else(|| Unsupported::new("a LAPACK call on more matrices than the host can count"))?;
+        let batch = batch.ok_or_else(|| Unsupported::new("more matrices than the host can count"))?;
         Ok(Box::new(Batched { batch, each }))
     }
 }

@@ -24,7 +24,7 @@ macro_rules! for_type {
             ElementType::F64 => $make::<f64>($($argument),*),
             ElementType::C64 => $make::<num_complex::Complex<f32>>($($argument),*),
             ElementType::C128 => $make::<num_complex::Complex<f64>>($($argument),*),
-            ty => Err(Unsupported::new(format!("LAPACK on elements of {ty}"))),
+            ty => Err(Unsupported::new(format!("elements of {ty}"))),
         }
     };
 }
@@ -35,7 +35,7 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::CustomCall(call) = &operation.instruction.op else {
         return Err(Unsupported::new("a LAPACK function that is not called"));
     };
-    let unknown = || Unsupported::new(format!("the custom-call target \"{}\"", call.target));
+    let unknown = || Unsupported::new("this target");
     let name = call.target.strip_prefix("lapack_").and_then(|name| name.strip_suffix("_ffi")).ok_or_else(unknown)?;
     let (prefix, function) = name.split_at_checked(1).ok_or_else(unknown)?;
     let ty = operation.argument(0)?.element_type;
@@ -47,7 +47,7 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
         _ => "",
     };
     if prefix != letter {
-        return Err(Unsupported::new(format!("{} on elements of {ty}", call.target)));
+        return Err(Unsupported::new(format!("elements of {ty}")));
     }
     match function {
         "potrf" => for_type!(ty, potrf(operation)),

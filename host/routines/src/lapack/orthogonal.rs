@@ -58,7 +58,7 @@ impl<T: Scalar> PerMatrix for Qr<T> {
 }
 
 pub(super) fn geqrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let [rows, columns] = form.matrix(0)?;
     let ty = form.element_type();
     form.expect(&[(ty, &[rows, columns]), (ty, &[rows.min(columns)])])?;
@@ -66,11 +66,11 @@ pub(super) fn geqrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
 }
 
 pub(super) fn geqp3<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2, 1])?;
     let [rows, columns] = form.matrix(0)?;
     let (ty, size) = (form.element_type(), rows.min(columns));
     if form.vector(1, ElementType::S32)? != columns {
-        return Err(Unsupported::new("geqp3 with an order of other than all columns"));
+        return Err(Unsupported::new("an order of the columns of another length: wanted are all columns"));
     }
     form.expect(&[(ty, &[rows, columns]), (ElementType::S32, &[columns]), (ty, &[size])])?;
     form.routine(Qr::<T> { rows, columns, pivoted: true, of: PhantomData })
@@ -105,12 +105,14 @@ impl<T: Scalar> PerMatrix for Unitary<T> {
 }
 
 pub(super) fn orgqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2, 1])?;
     let [rows, columns] = form.matrix(0)?;
     let ty = form.element_type();
     let reflectors = form.vector(1, ty)?;
     if reflectors > columns || columns > rows {
-        return Err(Unsupported::new("orgqr of more columns than rows, or of more reflectors than columns"));
+        return Err(Unsupported::new(
+            "more columns than rows, or more reflectors than columns: wanted are at most as many",
+        ));
     }
     form.expect(&[(ty, &[rows, columns])])?;
     form.routine(Unitary::<T> { rows, columns, reflectors, of: PhantomData })
@@ -156,15 +158,17 @@ impl<T: Scalar> PerMatrix for TimesUnitary<T> {
 }
 
 pub(super) fn ormqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2, 1, 2])?;
     let (packed, matrix) = (form.matrix(0)?, form.matrix(2)?);
     let ty = form.element_type();
     let attributes = Asked::of(operation);
-    let (left, adjoint) = (attributes.flag("left")?, attributes.flag("transpose")?);
+    let (left, adjoint) = (attributes.get("left")?, attributes.get("transpose")?);
     let reflectors = form.vector(1, ty)?;
     let size = if left { matrix[0] } else { matrix[1] };
     if packed[0] != size || reflectors > packed[1] || reflectors > size {
-        return Err(Unsupported::new("ormqr of reflectors that do not fit the matrix"));
+        return Err(Unsupported::new(
+            "reflectors that do not fit the matrix: wanted are as long ones as it has rows, or columns",
+        ));
     }
     form.expect(&[(ty, &matrix)])?;
     form.routine(TimesUnitary::<T> { packed, matrix, left, adjoint, of: PhantomData })

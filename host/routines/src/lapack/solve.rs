@@ -68,7 +68,7 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
 }
 
 pub(super) fn potrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let n = form.square(0)?;
     form.expect(&[(form.element_type(), &[n, n]), (ElementType::S32, &[])])?;
     let lower = Asked::of(operation).is_first("uplo", ['L', 'U'])?;
@@ -83,7 +83,7 @@ pub fn make_cholesky(operation: &Operation) -> Result<Box<dyn Routine>, Unsuppor
     fn typed<T: Scalar>(form: &Form, n: usize, lower: bool) -> Result<Box<dyn Routine>, Unsupported> {
         form.routine(Cholesky::<T> { n, lower, clean: true, of: PhantomData })
     }
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let n = form.square(0)?;
     form.expect(&[(form.element_type(), &[n, n])])?;
     match form.element_type() {
@@ -123,7 +123,7 @@ impl<T: Scalar> PerMatrix for Lu<T> {
 }
 
 pub(super) fn getrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2])?;
     let [rows, columns] = form.matrix(0)?;
     let size = rows.min(columns);
     form.expect(&[(form.element_type(), &[rows, columns]), (ElementType::S32, &[size]), (ElementType::S32, &[])])?;
@@ -204,11 +204,11 @@ pub(super) fn trsm<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>,
         'T' => Transpose::Transpose,
         'C' => Transpose::Adjoint,
         letter => {
-            return Err(Unsupported::new(format!("`trans_x = '{letter}'` in a LAPACK call: N, T or C is wanted")));
+            return Err(Unsupported::new(format!("`trans_x = '{letter}'` in backend_config: wanted is N, T or C")));
         }
     };
     TriangularSolve::<T>::routine(
-        &Form::new(operation, 2)?,
+        &Form::new(operation, &[2, 2])?,
         attributes.is_first("side", ['L', 'R'])?,
         attributes.is_first("uplo", ['L', 'U'])?,
         attributes.is_first("diag", ['U', 'N'])?,
@@ -230,7 +230,7 @@ pub fn make_triangular_solve(operation: &Operation) -> Result<Box<dyn Routine>, 
     ) -> Result<Box<dyn Routine>, Unsupported> {
         TriangularSolve::<T>::routine(form, left, lower, unit, transpose)
     }
-    let form = Form::new(operation, 2)?;
+    let form = Form::new(operation, &[2, 2])?;
     match form.element_type() {
         ty if ty.is_float() && ty.bits() < 32 => {
             widened(typed::<f32>(&form, left_side, lower, unit_diagonal, transpose_a)?, ty)
@@ -279,12 +279,12 @@ impl<T: Scalar> PerMatrix for TridiagonalSolve<T> {
 }
 
 pub(super) fn gtsv<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, 1)?;
+    let form = Form::new(operation, &[1, 1, 1, 2])?;
     let ty = form.element_type();
     let n = form.vector(0, ty)?;
     let [rows, count] = form.matrix(3)?;
     if form.vector(1, ty)? != n || form.vector(2, ty)? != n || rows != n {
-        return Err(Unsupported::new("a tridiagonal system whose diagonals differ in length"));
+        return Err(Unsupported::new("diagonals and a right-hand side of different lengths: wanted is one for all"));
     }
     form.expect(&[(ty, &[n]), (ty, &[n]), (ty, &[n]), (ty, &[n, count]), (ElementType::S32, &[])])?;
     form.routine(TridiagonalSolve::<T> { n, count, of: PhantomData })

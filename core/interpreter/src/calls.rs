@@ -1,38 +1,11 @@
-//! What can be known about computations before they run: what is needed, and until when.
-
-use std::collections::HashSet;
+//! What calls a computation makes, found before it runs, and which of its instructions are needed.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, Opcode};
 
 use crate::error::{Fault, InstructionError};
 
-/// Which instructions of a computation to evaluate, and when their values may be given away. Giving
-/// away lets a loop update its arrays in place.
-pub(crate) struct Plan {
-    /// Whether the value is used, or the instruction must not be dropped.
-    pub live: Vec<bool>,
-    /// The last user; `None` for the result.
-    pub last_use: Vec<Option<InstrId>>,
-    /// For a get-tuple-element: nobody reads that element of the tuple afterwards.
-    pub takes_element: Vec<bool>,
-}
-
-impl Plan {
-    pub fn new(computation: &Computation) -> Self {
-        let live = live(computation);
-        let mut last_use = vec![None; live.len()];
-        for id in computation.ids().filter(|id| live[id.index()]) {
-            for operand in &computation.instruction(id).operands {
-                last_use[operand.index()] = Some(id);
-            }
-        }
-        last_use[computation.root.index()] = None;
-        let takes_element = takes_element(computation, &live);
-        Plan { live, last_use, takes_element }
-    }
-}
-
-fn live(computation: &Computation) -> Vec<bool> {
+/// Per instruction, whether its value is used, or it must not be dropped.
+pub(crate) fn live(computation: &Computation) -> Vec<bool> {
     let mut live: Vec<bool> = computation.instructions.iter().map(|i| has_side_effect(&i.op)).collect();
     live[computation.root.index()] = true;
     for id in computation.ids().rev() {
@@ -52,28 +25,6 @@ fn has_side_effect(op: &Op) -> bool {
             Opcode::Infeed | Opcode::Outfeed | Opcode::Send | Opcode::SendDone | Opcode::Recv | Opcode::RecvDone
         ),
     }
-}
-
-fn takes_element(computation: &Computation, live: &[bool]) -> Vec<bool> {
-    let mut takes = vec![false; live.len()];
-    // Tuples read by something other than get-tuple-element stay whole.
-    let mut whole = vec![false; live.len()];
-    whole[computation.root.index()] = true;
-    let live_ids: Vec<InstrId> = computation.ids().filter(|id| live[id.index()]).collect();
-    for &id in &live_ids {
-        let instruction = computation.instruction(id);
-        if !matches!(instruction.op, Op::GetTupleElement { .. }) {
-            instruction.operands.iter().for_each(|o| whole[o.index()] = true);
-        }
-    }
-    let mut read_later = HashSet::new();
-    for &id in live_ids.iter().rev() {
-        let instruction = computation.instruction(id);
-        if let (Op::GetTupleElement { index }, Some(&tuple)) = (&instruction.op, instruction.operands.first()) {
-            takes[id.index()] = read_later.insert((tuple, *index)) && !whole[tuple.index()];
-        }
-    }
-    takes
 }
 
 /// Most instructions evaluated if every call is followed and every loop runs once. Calls of calls can double at each
