@@ -10,6 +10,7 @@
 mod accumulation;
 mod attribute;
 mod bytes;
+mod canonical;
 mod conversion;
 mod element_type;
 mod infer;
@@ -26,6 +27,7 @@ mod verify;
 
 pub use accumulation::accumulation_type;
 pub use bytes::Bytes;
+pub use canonical::canonical_text;
 pub use element_type::ElementType;
 pub use infer::{Signature, infer_shape, window_output_size};
 pub use literal::{ArrayLiteral, Literal};

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -64,7 +65,10 @@ pub struct Common {
 pub struct EmitterChoice {
     /// kind=name, kind=name@version, kind=./file.so, or ./file.so for all kinds it offers; may be repeated
     ///
-    /// Its emitters are in charge of what they take of the kind; what they decline goes to the others and is counted
+    /// Its emitters are in charge of what they take of the kind; what they decline goes to the others and is counted.
+    /// Instead of the kind also fusion:GLOB or fingerprint:GLOB, as `fusebox explain` prints them; knobs stand behind the
+    /// name: `tiled-transpose{edge=64}`. The last choice that is about a fusion counts, those that name fusions before those that
+    /// name kinds
     #[arg(long = "emitter", value_name = "SPEC")]
     pub emitters: Vec<String>,
     /// Load this library; its emitters bid like the others. May be repeated
@@ -79,9 +83,18 @@ pub struct EmitterChoice {
     /// Run every emitter in a process of its own
     #[arg(long)]
     pub isolate: bool,
-    /// Memory of such a process: bytes, or 512M, 4G, none
-    #[arg(long, value_name = "SIZE", default_value_t = SizeLimit::bytes(4 << 30))]
-    pub isolate_memory: SizeLimit,
+    /// Memory of such a process: bytes, or 512M, 4G, none; 4G by default
+    #[arg(long, value_name = "SIZE")]
+    pub isolate_memory: Option<SizeLimit>,
+    /// Time that such a process has for an answer; 20 by default
+    #[arg(long, value_name = "SECONDS")]
+    pub isolate_time: Option<NonZeroU32>,
+    /// Go by this file instead of the fusebox.toml in the module's folder or the nearest above it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Go by no fusebox.toml
+    #[arg(long, conflicts_with = "config")]
+    pub no_config: bool,
 }
 
 /// `fusebox run`

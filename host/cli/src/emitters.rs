@@ -1,70 +1,141 @@
-//! The emitters of a run: bundled, from the search path, and those the user named.
+//! The emitters of a run, and who is in charge of what: bundled ones, those of the search path, of `fusebox.toml`, and of the
+//! command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fusebox_compiler::Emitters;
-use fusebox_core::emitter::Configuration;
-use fusebox_plugins::{FoundLibrary, LoadError, Override, ProcessLimits, Registry, SEARCH_PATH, Spec, Target};
+use fusebox_configuration::{Choice, Isolation, Place, Settings};
+use fusebox_files::SizeLimit;
+use fusebox_plugins::{
+    FoundLibrary, LoadError, Override, ProcessLimits, Registry, SEARCH_PATH, Spec, Subject, Target, knob,
+};
 use fusebox_run::terminal;
 
 use crate::arguments::EmitterChoice;
 use crate::exit::Failure;
 
-/// Time an isolated emitter has for one answer.
+/// Time an isolated emitter has for one answer, where nothing else is said.
 const ISOLATED_TIME: Duration = Duration::from_secs(20);
+/// Memory of an isolated emitter, where nothing else is said.
+const ISOLATED_MEMORY: SizeLimit = SizeLimit::bytes(4 << 30);
 
-/// All emitters, and which the user chose.
-pub fn choose(choice: &EmitterChoice) -> Result<Emitters, Failure> {
-    let specs = choice.emitters.iter().map(|text| text.parse::<Spec>().map_err(Failure::usage));
-    let specs = specs.collect::<Result<Vec<Spec>, Failure>>()?;
+/// A library to be loaded.
+#[derive(Default)]
+struct Library {
+    path: PathBuf,
+    /// Whether only the folder is named that it is in.
+    in_folder: bool,
+    isolation: Isolation,
+    /// Its name in `fusebox.toml`, and where it stands there.
+    plugin: Option<(String, Place)>,
+}
+
+/// All emitters for a module in that folder, and which the user chose. The command line comes last, and the last choice that is
+/// about a fusion counts; in each, choices about named fusions come after those about kinds.
+pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure> {
+    let settings = settings(choice, folder)?;
+    let written = settings.as_ref().map_or(&[][..], |settings| &settings.choices);
+    let specs = specs(choice)?;
     let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| Failure::Bug(e.to_string()))?;
-    for FoundLibrary { path, in_folder } in libraries(choice, &specs)? {
-        match load(&mut registry, &path, choice) {
+    for library in libraries(choice, settings.as_ref(), &specs)? {
+        match load(&mut registry, &library, choice) {
             // Whatever else lies in a folder of plugins is no reason to do nothing.
-            Err(error) if in_folder && error.is_of_another_kind() => {
+            Err(error) if library.in_folder && error.is_of_another_kind() => {
                 terminal::complain(&format!("warning: skipped: {error}"));
             }
-            done => done.map_err(Failure::input)?,
+            Err(error) => {
+                return Err(match &library.plugin {
+                    Some((name, place)) => Failure::at(place, format!("plugin `{name}`: {error}")),
+                    None => Failure::input(error),
+                });
+            }
+            Ok(()) => {}
         }
     }
     let mut overrides = Vec::new();
+    for Choice { spec, place } in written {
+        let found = Override::resolve(&registry, spec, false).map_err(|error| Failure::at(place, error))?;
+        overrides.extend(found.into_iter().map(|found| Override { place: Some(place.line()), ..found }));
+    }
     for spec in &specs {
         overrides.extend(Override::resolve(&registry, spec, choice.force).map_err(Failure::input)?);
     }
-    let knobs = choice.knobs.iter().map(|text| knob(text)).collect::<Result<_, _>>()?;
-    Ok(Emitters { registry, overrides, knobs: Configuration(knobs) })
+    Ok(Emitters { registry, overrides })
 }
 
-/// `name=value`
-fn knob(text: &str) -> Result<(String, i64), Failure> {
-    let parsed = text.split_once('=').and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
-    parsed.ok_or_else(|| Failure::usage(format!("--knob `{text}`: write NAME=VALUE, VALUE a whole number")))
-}
-
-/// Libraries of the search path, then those to be loaded, then those that specs name.
-fn libraries(choice: &EmitterChoice, specs: &[Spec]) -> Result<Vec<FoundLibrary>, Failure> {
-    let mut libraries = match std::env::var_os(SEARCH_PATH) {
-        Some(path) => Registry::libraries_of_search_path(&path).map_err(Failure::input)?,
-        None => Vec::new(),
+/// What `fusebox.toml` says, if there is one for this folder.
+pub fn settings(choice: &EmitterChoice, folder: &Path) -> Result<Option<Settings>, Failure> {
+    let path = match &choice.config {
+        Some(path) => Some(path.clone()),
+        None if choice.no_config => None,
+        None => fusebox_configuration::above(folder).map_err(Failure::input)?,
     };
-    libraries.extend(choice.load.iter().map(|path| FoundLibrary { path: path.clone(), in_folder: false }));
-    libraries.extend(specs.iter().filter_map(|spec| match &spec.target {
-        Target::File(path) => Some(FoundLibrary { path: path.clone(), in_folder: false }),
+    path.map(|path| Settings::read(&path)).transpose().map_err(Failure::input)
+}
+
+/// The SPECs of the command line with its knobs, those about named fusions last.
+fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
+    let knobs = choice.knobs.iter().map(|text| knob(text).map_err(|error| Failure::usage(format!("--{error}"))));
+    let knobs = knobs.collect::<Result<Vec<_>, _>>()?;
+    let mut specs = Vec::new();
+    for text in &choice.emitters {
+        let mut spec: Spec = text.parse().map_err(Failure::usage)?;
+        spec.knobs.0.extend(knobs.clone());
+        specs.push(spec);
+    }
+    specs.sort_by_key(|spec| !matches!(spec.subject, None | Some(Subject::Kind(_))));
+    Ok(specs)
+}
+
+/// Plugins of `fusebox.toml`, libraries of the search path, those to be loaded, then those that choices name; each file once.
+fn libraries(choice: &EmitterChoice, settings: Option<&Settings>, specs: &[Spec]) -> Result<Vec<Library>, Failure> {
+    let mut libraries = Vec::new();
+    for plugin in settings.iter().flat_map(|settings| &settings.plugins) {
+        libraries.push(Library {
+            path: plugin.library.clone(),
+            isolation: plugin.isolation,
+            plugin: Some((plugin.name.clone(), plugin.place.clone())),
+            ..Library::default()
+        });
+    }
+    if let Some(path) = std::env::var_os(SEARCH_PATH) {
+        let found = Registry::libraries_of_search_path(&path).map_err(Failure::input)?;
+        let library = |FoundLibrary { path, in_folder }| Library { path, in_folder, ..Library::default() };
+        libraries.extend(found.into_iter().map(library));
+    }
+    let written = settings.iter().flat_map(|settings| settings.choices.iter().map(|choice| &choice.spec));
+    let named = written.chain(specs).filter_map(|spec| match &spec.target {
+        Target::File(path) => Some(path),
         Target::Name { .. } => None,
-    }));
+    });
+    let named = choice.load.iter().chain(named);
+    libraries.extend(named.map(|path| Library { path: path.clone(), ..Library::default() }));
+    let mut known = Vec::new();
+    libraries.retain(|library| {
+        // A file that is not there is told of when it is opened.
+        let path = library.path.canonicalize().unwrap_or_else(|_| library.path.clone());
+        let is_new = !known.contains(&path);
+        known.push(path);
+        is_new
+    });
     Ok(libraries)
 }
 
-fn load(registry: &mut Registry, library: &Path, choice: &EmitterChoice) -> Result<(), LoadError> {
-    if !choice.isolate {
-        return registry.load_library(library);
+fn load(registry: &mut Registry, library: &Library, choice: &EmitterChoice) -> Result<(), LoadError> {
+    let Library { path, isolation, .. } = library;
+    if !choice.isolate && !isolation.isolate {
+        return registry.load_library(path);
     }
     let cannot = |error: std::io::Error| LoadError::Unreadable {
-        path: library.into(),
+        path: path.clone(),
         reason: format!("cannot find this program, which is to serve it: {error}"),
     };
     let program = std::env::current_exe().map_err(cannot)?;
-    let limits = ProcessLimits { time: ISOLATED_TIME, memory: choice.isolate_memory.most() };
-    registry.load_isolated(library, &program, limits)
+    let time = choice.isolate_time.map(|seconds| Duration::from_secs(seconds.get().into()));
+    let limits = ProcessLimits {
+        time: time.or(isolation.time).unwrap_or(ISOLATED_TIME),
+        memory: choice.isolate_memory.or(isolation.memory).unwrap_or(ISOLATED_MEMORY).most(),
+    };
+    registry.load_isolated(path, &program, limits)
 }

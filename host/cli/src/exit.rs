@@ -4,6 +4,7 @@ use std::fmt;
 use std::panic::{UnwindSafe, catch_unwind};
 
 use fusebox_compiler::CompileError;
+use fusebox_configuration::Place;
 use fusebox_files::{ReadError, WriteError};
 use fusebox_lowering::LoweringError;
 use fusebox_run::inputs::InputError;
@@ -26,6 +27,11 @@ impl Failure {
     /// A fault of the input, in words.
     pub fn input(message: impl fmt::Display) -> Failure {
         Failure::Input(message.to_string())
+    }
+
+    /// A fault at a place of a file that the user wrote.
+    pub fn at(place: &Place, message: impl fmt::Display) -> Failure {
+        Failure::Input(format!("{place}: error: {message}"))
     }
 
     /// A fault of the command line, in words.

@@ -24,6 +24,14 @@ pub fn read(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
     Ok(Source { name: path.display().to_string(), bytes: fusebox_files::read(path, limit)?, format })
 }
 
+/// The folder of a module; for standard input the working directory.
+fn folder_of(module: &Path) -> &Path {
+    match module.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
 /// Refuses an output that is one of the files read, before any work is done.
 pub fn check_output<'a>(
     output: Option<&PathBuf>,
@@ -60,7 +68,7 @@ pub fn options(
     if until > Phase::Emit {
         fusebox_lowering::dedicate(&target);
     }
-    let emitters = emitters::choose(&common.emitters)?;
+    let emitters = emitters::choose(&common.emitters, folder_of(&common.module))?;
     Ok(Options { target, device, emitters, threads, until, stages, dump: dump(common)? })
 }
 

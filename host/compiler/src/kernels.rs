@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{Computation, ComputationId, Extra, InstrId, Instruction, Module, Op, Span, print_module};
+use fusebox_core::hlo::{ComputationId, InstrId, Module, Op, canonical_text};
 
 use crate::host_module::with_callees;
 use crate::roles::{Role, in_role};
@@ -37,7 +37,7 @@ pub fn collect(module: &Module) -> Kernels {
             let instruction = computation.instruction(id);
             let Op::Fusion { calls, .. } = instruction.op else { continue };
             let unit = *known
-                .entry(identity(&with_callees(module, module.computation(calls).clone(), "")))
+                .entry(canonical_text(&with_callees(module, module.computation(calls).clone(), "")))
                 .or_insert(kernels.units.len());
             if unit == kernels.units.len() {
                 let Some(fusion) = fusion(module, calls, &mut names) else { continue };
@@ -54,31 +54,6 @@ fn fusion(module: &Module, calls: ComputationId, names: &mut HashSet<String>) ->
     let fused = module.computation(calls);
     let name = symbol(&fused.name, names);
     Fusion::new(name.clone(), with_callees(module, fused.clone(), &name))
-}
-
-/// A text that is equal exactly for modules that compute the same in the same way: without names, places and metadata.
-pub fn identity(module: &Module) -> String {
-    let mut alone = module.clone();
-    alone.name.clear();
-    alone.source_file.clear();
-    for (number, computation) in alone.computations.iter_mut().enumerate() {
-        anonymise(computation, number);
-    }
-    print_module(&alone)
-}
-
-fn anonymise(computation: &mut Computation, number: usize) {
-    computation.name = format!("c{number}");
-    computation.span = Span::default();
-    let forget = |(index, instruction): (usize, &mut Instruction)| {
-        instruction.name = format!("i{index}");
-        // What a custom call computes may depend on its configuration, and on nothing else of this.
-        let config = instruction.extra.take().and_then(|extra| extra.backend_config);
-        let config = config.filter(|_| matches!(instruction.op, Op::CustomCall(_)));
-        instruction.extra = config.map(|text| Box::new(Extra { backend_config: Some(text), ..Extra::default() }));
-        instruction.span = Span::default();
-    };
-    computation.instructions.iter_mut().enumerate().for_each(forget);
 }
 
 /// A name that every assembler takes, unique in the program.

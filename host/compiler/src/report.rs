@@ -5,7 +5,7 @@ use std::fmt::Write;
 use fusebox_core::analysis::Hero;
 use fusebox_core::emitter::{KernelKind, OutputPlan, Prediction};
 use fusebox_core::hlo::{Instruction, Module};
-use fusebox_plugins::Outcome;
+use fusebox_plugins::{Fingerprint, Outcome};
 use fusebox_routines::Unsupported;
 use fusebox_runtime::{Executable, Thunk};
 
@@ -16,6 +16,7 @@ use crate::select::Selected;
 /// Who was chosen and why the others were not.
 pub fn selection(selected: &Selected) -> String {
     let mut text = format!("{}: {} {}\n", selected.unit.fusion.name, selected.emitter.name, selected.emitter.version);
+    let _ = writeln!(text, "  fingerprint: {}", Fingerprint::of(&selected.unit.fusion));
     if let Some(kind) = &selected.selection.kind {
         let _ = writeln!(text, "  kind: {kind}");
     }

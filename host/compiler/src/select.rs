@@ -10,7 +10,8 @@ use fusebox_core::hlo::Opcode;
 use fusebox_core::ir::Function;
 use fusebox_lowering::LoweringError;
 use fusebox_plugins::{
-    LoadedEmitter, Origin, Outcome, Override, Produced, Ranked, Registry, Selection, Unfinished, produce_planned,
+    Fingerprint, LoadedEmitter, Origin, Outcome, Override, Produced, Ranked, Registry, Selection, Subject, Unfinished,
+    produce_planned,
 };
 
 use crate::fuse::BidRecord;
@@ -22,10 +23,8 @@ use crate::{CompileError, EmitterError, Options, Phase};
 pub struct Emitters {
     /// All there are.
     pub registry: Registry,
-    /// What `--emitter` said.
+    /// What the user chose; the last that is about a fusion counts.
     pub overrides: Vec<Override>,
-    /// Knobs of the emitters that the user has put in charge.
-    pub knobs: Configuration,
 }
 
 impl Emitters {
@@ -56,7 +55,7 @@ impl Emitters {
     /// Those that the user has put in charge of an emitter's kind instead of it.
     pub fn replaced_by(&self, number: usize) -> Option<&[usize]> {
         let kind = &self.registry.emitters()[number].descriptor().kind;
-        let choice = self.overrides.iter().rev().find(|choice| choice.kind == *kind)?;
+        let choice = self.overrides.iter().rev().find(|choice| choice.is_of(kind))?;
         (!choice.emitters.contains(&number)).then_some(choice.emitters.as_slice())
     }
 }
@@ -110,7 +109,7 @@ pub fn instead(refused: Selected, source: LoweringError, options: &Options) -> R
     let emitter = &options.emitters.registry.emitters()[selection.order[place].emitter];
     let error = EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) };
     dump_refused(options, emitter, &unit, &error, Some(&plan), Some(&|| text(&functions)))?;
-    if selection.forced {
+    if selection.in_charge.is_some() {
         return Err(Box::new(error).into());
     }
     failures.push(error);
@@ -128,13 +127,13 @@ fn first_from(
     for place in from..selection.order.len() {
         let ranked = &selection.order[place];
         let emitter = &options.emitters.registry.emitters()[ranked.emitter];
-        match deliver(emitter, ranked, &unit, selection.forced, options)? {
+        match deliver(emitter, ranked, &unit, selection.in_charge, options)? {
             Ok((plan, functions)) => {
                 let prediction = ranked.prediction(&plan, &unit.fusion, &options.device);
                 let emitter = emitter.descriptor().clone();
                 return Ok(Selected { unit, selection, place, emitter, plan, prediction, functions, failures });
             }
-            Err(error) if selection.forced => return Err(Box::new(error).into()),
+            Err(error) if selection.in_charge.is_some() => return Err(Box::new(error).into()),
             Err(error) => failures.push(error),
         }
     }
@@ -146,11 +145,12 @@ fn deliver(
     emitter: &LoadedEmitter,
     ranked: &Ranked,
     unit: &Unit,
-    is_in_charge: bool,
+    in_charge: Option<usize>,
     options: &Options,
 ) -> Result<Result<(Plan, Vec<Function>), EmitterError>, CompileError> {
     let fusion = &unit.fusion;
-    let knobs = if is_in_charge { options.emitters.knobs.clone() } else { Configuration::default() };
+    let choice = in_charge.map(|number| &options.emitters.overrides[number]);
+    let knobs = choice.map_or_else(Configuration::default, |choice| choice.knobs.clone());
     let device = &options.device;
     let plan = match &ranked.planned {
         Some(planned) if knobs == Configuration::default() => planned.clone().map(|(plan, _)| plan),
@@ -263,26 +263,30 @@ fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result
 /// # Errors
 /// If a choice had no effect: no kernel is made by those chosen.
 pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters) -> Result<Vec<String>, CompileError> {
-    let mut remarks = Vec::new();
-    // Of several choices for a kind the last counts; the others are not asked for anything.
     let overrides = &emitters.overrides;
-    let counts = |place: usize| overrides[place + 1..].iter().all(|later| later.kind != overrides[place].kind);
-    let counting: Vec<&Override> = (0..overrides.len()).filter(|&i| counts(i)).map(|i| &overrides[i]).collect();
-    let mut specs: Vec<&String> = counting.iter().map(|choice| &choice.spec).collect();
-    specs.dedup();
-    for spec in specs {
-        let choices: Vec<&&Override> = counting.iter().filter(|choice| choice.spec == *spec).collect();
-        let is_chosen = |number: usize| choices.iter().any(|choice| choice.emitters.contains(&number));
-        let by_choice =
-            |it: &&Selected| it.selection.forced && it.selection.order.iter().all(|ranked| is_chosen(ranked.emitter));
-        let declined: Vec<&str> = made.iter().filter_map(|it| declined_reason(&it.selection, spec)).collect();
-        let count = made.iter().filter(by_choice).count();
+    // Of several choices about the same the last counts; the others are not asked for anything.
+    let counts = |&n: &usize| overrides[n + 1..].iter().all(|later| later.subject != overrides[n].subject);
+    let counting: Vec<usize> = (0..overrides.len()).filter(counts).collect();
+    let same =
+        |&a: &usize, &b: &usize| (&overrides[a].spec, &overrides[a].place) == (&overrides[b].spec, &overrides[b].place);
+    let mut remarks = Vec::new();
+    for numbers in counting.chunk_by(same) {
+        let choice = &overrides[numbers[0]];
+        let count = made.iter().filter(|it| it.selection.in_charge.is_some_and(|n| numbers.contains(&n))).count();
+        let declined: Vec<&str> = made.iter().filter_map(|it| declined_reason(&it.selection, numbers)).collect();
+        let is_overruled = |it: &Selected| {
+            let is_later = it.selection.in_charge.is_some_and(|n| numbers.iter().all(|&number| n > number));
+            is_later && numbers.iter().any(|&n| overrides[n].subject.is(&it.unit.fusion, it.selection.kind.as_ref()))
+        };
         match (count, declined.first()) {
-            (0, _) => return Err(CompileError::Choice(no_effect(spec, &declined, made, bids, emitters, &is_chosen))),
+            // A file's choices are for many programs, one of a command for the program at hand.
+            (0, _) if choice.place.is_none() && !made.iter().any(is_overruled) => {
+                return Err(CompileError::Choice(no_effect(numbers, &declined, made, bids, emitters)));
+            }
             (_, Some(first)) => {
                 let all = count + declined.len();
                 remarks.push(format!(
-                    "`{spec}` takes {count} of {all} kernels of its kind and declines {}, the first because: {first} \
+                    "{choice} takes {count} of {all} kernels of its kind and declines {}, the first because: {first} \
                      (`fusebox explain` lists all, --force makes it an error)",
                     declined.len()
                 ));
@@ -293,22 +297,28 @@ pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters)
     Ok(remarks)
 }
 
-fn declined_reason<'s>(selection: &'s Selection, spec: &str) -> Option<&'s str> {
-    selection.declined.as_ref().filter(|(declined, _)| declined == spec).map(|(_, reason)| reason.as_str())
+fn declined_reason<'s>(selection: &'s Selection, numbers: &[usize]) -> Option<&'s str> {
+    selection.declined.as_ref().filter(|(number, _)| numbers.contains(number)).map(|(_, reason)| reason.as_str())
 }
 
-/// Why a choice made nothing: its emitters declined, asked in vain, or there is nothing of the kind.
+/// Why these choices, of one SPEC, made nothing: their emitters declined, asked in vain, or there is nothing they are about.
 fn no_effect(
-    spec: &str,
+    numbers: &[usize],
     declined: &[&str],
     made: &[Selected],
     bids: &[BidRecord],
     emitters: &Emitters,
-    is_chosen: &dyn Fn(usize) -> bool,
 ) -> String {
+    let is_chosen = |number: usize| numbers.iter().any(|&n| emitters.overrides[n].emitters.contains(&number));
+    let Override { spec, subject, .. } = &emitters.overrides[numbers[0]];
     let mut text = format!("emitter spec `{spec}`: it made no kernel of this program; ");
     if let Some(first) = declined.first() {
         return text + &format!("it declines all {} of its kind, the first because: {first}", declined.len());
+    }
+    if !matches!(subject, Subject::Kind(_)) {
+        let fusion = |it: &Selected| format!("{} ({})", it.unit.fusion.name, Fingerprint::of(&it.unit.fusion));
+        let fusions: Vec<String> = made.iter().map(fusion).collect();
+        return text + &format!("{subject} fits no fusion; there are: {}", fusions.join(", "));
     }
     let all = emitters.registry.emitters().iter().enumerate();
     let chosen: Vec<String> = all.filter(|(n, _)| is_chosen(*n)).map(|(_, emitter)| emitter.identity()).collect();

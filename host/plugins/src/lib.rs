@@ -13,7 +13,9 @@
 
 mod answer_check;
 mod carrier;
+mod choice;
 mod failure;
+mod fingerprint;
 mod kernel_check;
 mod library;
 mod note;
@@ -25,10 +27,12 @@ mod select;
 mod spec;
 
 pub use carrier::{Answers, LoadedEmitter};
+pub use choice::{Override, OverrideError};
 pub use failure::{Failure, FailureKind, LoadError, Stage};
+pub use fingerprint::Fingerprint;
 pub use process::{ProcessLimits, SERVE_COMMAND, ServeError, serve_library};
 pub use produce::{Produced, Unfinished, produce, produce_planned};
 pub use rank::Ranked;
 pub use registry::{FoundLibrary, Origin, Registry, SEARCH_PATH};
-pub use select::{Outcome, Override, OverrideError, Record, SelectError, Selection, select};
-pub use spec::{Spec, SpecError, Target};
+pub use select::{Outcome, Record, SelectError, Selection, select};
+pub use spec::{Spec, SpecError, Subject, Target, knob};

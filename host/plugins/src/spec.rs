@@ -1,19 +1,42 @@
-//! `--emitter SPEC`: `kind=name`, `kind=name@version`, `kind=./file.so`, `./file.so`.
+//! SPEC: which emitter is to take which fusions, and with which knobs.
+//!
+//! ```text
+//! [SUBJECT=]EMITTER[{knob=value,…}]
+//!
+//! SUBJECT    kind | fusion:GLOB | fingerprint:GLOB      without: all of the emitter's own kind
+//! EMITTER    name | name@version | ./file.so
+//! ```
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use fusebox_core::emitter::KernelKind;
+use fusebox_core::emitter::{Configuration, Fusion, KernelKind};
+use glob::Pattern;
 use semver::Version;
+
+use crate::fingerprint::Fingerprint;
 
 /// A choice of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// The kind of fusions it is for; `None`: all kinds that the file offers.
-    pub kind: Option<KernelKind>,
+    /// The fusions that it is about; `None`: those of the kinds that its emitters are of.
+    pub subject: Option<Subject>,
     /// Who is to take them.
     pub target: Target,
+    /// The knobs to take them with.
+    pub knobs: Configuration,
+}
+
+/// Fusions as the user means them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Those of a kind.
+    Kind(KernelKind),
+    /// Those whose name fits.
+    Name(Pattern),
+    /// Those whose [`Fingerprint`] fits.
+    Fingerprint(Pattern),
 }
 
 /// An emitter as the user names it.
@@ -27,32 +50,125 @@ pub enum Target {
 
 /// A SPEC that says nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("emitter spec `{spec}`: {reason}; write kind=name, kind=name@version, kind=./file.so or ./file.so")]
+#[error(
+    "emitter spec `{spec}`: {reason}; write kind=name, kind=name@version, kind=./file.so or ./file.so, instead of the kind \
+     also fusion:GLOB or fingerprint:GLOB, and {{knob=value}} at the end"
+)]
 pub struct SpecError {
     pub spec: String,
     pub reason: String,
+}
+
+impl Spec {
+    /// What stands behind `SUBJECT=`, or alone.
+    ///
+    /// # Errors
+    /// If it names no emitter, or its knobs are none.
+    pub fn about(subject: Option<Subject>, text: &str) -> Result<Spec, SpecError> {
+        let shown = subject.as_ref().map_or_else(String::new, |subject| format!("{subject}="));
+        emitter(text)
+            .map(|(target, knobs)| Spec { subject, target, knobs })
+            .map_err(|reason| SpecError { spec: format!("{shown}{text}"), reason })
+    }
 }
 
 impl FromStr for Spec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let error = |reason: String| SpecError { spec: text.into(), reason };
-        // A path may hold `=`; a kind holds no `/`.
-        let (kind, target) = match text.split_once('=') {
-            Some((kind, target)) if !kind.contains('/') => (Some(kind), target),
-            _ => (None, text),
-        };
-        if kind.is_some_and(|kind| !is_name(kind)) {
-            return Err(error("the kind is not a name".into()));
+        let end = text.find('{').unwrap_or(text.len());
+        // A path may hold `=`; a subject holds no `/`.
+        match text[..end].find('=').filter(|&place| !text[..place].contains('/')) {
+            None => Spec::about(None, text),
+            Some(place) => {
+                let subject = text[..place].parse().map_err(|reason| SpecError { spec: text.into(), reason })?;
+                Spec::about(Some(subject), &text[place + 1..])
+            }
         }
-        let target = match kind {
-            _ if target.is_empty() => return Err(error("names no emitter".into())),
-            _ if is_path(target) => Target::File(target.into()),
-            None => return Err(error("the kind of fusion is missing".into())),
-            Some(_) => named(target).map_err(error)?,
-        };
-        Ok(Spec { kind: kind.map(|kind| KernelKind(kind.into())), target })
+    }
+}
+
+impl Subject {
+    /// The fusions of a kind.
+    ///
+    /// # Errors
+    /// If that is no name.
+    pub fn kind(name: &str) -> Result<Subject, String> {
+        match is_name(name) {
+            true => Ok(Subject::Kind(KernelKind(name.into()))),
+            false => Err(format!("the kind `{name}` is not a name")),
+        }
+    }
+
+    /// The fusions whose name fits a pattern.
+    ///
+    /// # Errors
+    /// If that is no pattern.
+    pub fn named(pattern: &str) -> Result<Subject, String> {
+        glob(pattern).map(Subject::Name)
+    }
+
+    /// The fusions whose fingerprint fits a pattern.
+    ///
+    /// # Errors
+    /// If that is no pattern.
+    pub fn fingerprinted(pattern: &str) -> Result<Subject, String> {
+        glob(pattern).map(Subject::Fingerprint)
+    }
+
+    /// Whether it is this fusion, if it is of that kind.
+    pub fn is(&self, fusion: &Fusion, kind: Option<&KernelKind>) -> bool {
+        match self {
+            Subject::Kind(own) => kind == Some(own),
+            Subject::Name(pattern) => pattern.matches(&fusion.name),
+            Subject::Fingerprint(pattern) => pattern.matches(&Fingerprint::of(fusion).to_string()),
+        }
+    }
+}
+
+impl FromStr for Subject {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("fusion", pattern)) => Subject::named(pattern),
+            Some(("fingerprint", pattern)) => Subject::fingerprinted(pattern),
+            _ => Subject::kind(text),
+        }
+    }
+}
+
+fn glob(pattern: &str) -> Result<Pattern, String> {
+    Pattern::new(pattern).map_err(|error| format!("`{pattern}` is no pattern: {}", error.msg))
+}
+
+/// `EMITTER{knob=value,…}`
+fn emitter(text: &str) -> Result<(Target, Configuration), String> {
+    let (target, knobs) = match text.strip_suffix('}').and_then(|text| text.rsplit_once('{')) {
+        Some((target, knobs)) => (target, knobs_of(knobs)?),
+        None => (text, Configuration::default()),
+    };
+    let target = match target {
+        "" => return Err("names no emitter".into()),
+        path if path.contains('/') || path.ends_with(".so") => Target::File(path.into()),
+        name => named(name)?,
+    };
+    Ok((target, knobs))
+}
+
+fn knobs_of(text: &str) -> Result<Configuration, String> {
+    text.split(',').map(knob).collect::<Result<_, _>>().map(Configuration)
+}
+
+/// `name=value`
+///
+/// # Errors
+/// In words, if it is something else.
+pub fn knob(text: &str) -> Result<(String, i64), String> {
+    let parsed = text.split_once('=').map(|(name, value)| (name.trim(), value.trim().parse()));
+    match parsed {
+        Some((name, Ok(value))) if is_name(name) => Ok((name.to_owned(), value)),
+        _ => Err(format!("knob `{text}`: write NAME=VALUE, VALUE a whole number")),
     }
 }
 
@@ -70,25 +186,33 @@ fn named(target: &str) -> Result<Target, String> {
     }
 }
 
-fn is_path(text: &str) -> bool {
-    text.contains('/') || text.ends_with(".so")
-}
-
 /// Whether a kind or an emitter may be called so.
 pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Kind(kind) => write!(f, "{kind}"),
+            Subject::Name(pattern) => write!(f, "fusion:{pattern}"),
+            Subject::Fingerprint(pattern) => write!(f, "fingerprint:{pattern}"),
+        }
+    }
+}
+
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(kind) = &self.kind {
-            write!(f, "{kind}=")?;
+        if let Some(subject) = &self.subject {
+            write!(f, "{subject}=")?;
         }
         match &self.target {
-            Target::File(path) => write!(f, "{}", path.display()),
-            Target::Name { name, version: None } => f.write_str(name),
-            Target::Name { name, version: Some(version) } => write!(f, "{name}@{version}"),
+            Target::File(path) => write!(f, "{}", path.display())?,
+            Target::Name { name, version: None } => f.write_str(name)?,
+            Target::Name { name, version: Some(version) } => write!(f, "{name}@{version}")?,
         }
+        let knobs: Vec<String> = self.knobs.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if knobs.is_empty() { Ok(()) } else { write!(f, "{{{}}}", knobs.join(",")) }
     }
 }
 
@@ -98,11 +222,24 @@ mod tests {
 
     #[test]
     fn forms() {
-        for text in ["loop=fast-loop", "reduce=warp@1.2.0", "loop=./a.so", "./a=b.so", "a.so"] {
+        for text in [
+            "loop=fast-loop",
+            "fast-loop",
+            "reduce=warp@1.2.0",
+            "loop=./a.so",
+            "./a=b.so",
+            "a.so",
+            "tiles{tile=64}",
+            "transpose=tiles@1.0.0{edge=-4,tile=64}",
+            "./a.so{tile=64}",
+            "fusion:fused_*=tiles{tile=64}",
+            "fingerprint:0a1*=./a.so",
+        ] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
         }
-        let spec: Spec = "./a=b.so".parse().unwrap();
-        assert_eq!(spec, Spec { kind: None, target: Target::File("./a=b.so".into()) });
+        let spec: Spec = "./a=b.so{x=1}".parse().unwrap();
+        let file = Target::File("./a=b.so".into());
+        assert_eq!(spec, Spec { subject: None, target: file, knobs: [("x", 1)].into() });
     }
 
     #[test]
@@ -110,13 +247,19 @@ mod tests {
         for (text, reason) in [
             ("", "names no emitter"),
             ("loop=", "names no emitter"),
-            ("loop", "the kind of fusion is missing"),
-            ("=loop", "the kind is not a name"),
+            ("{tile=64}", "names no emitter"),
+            ("=loop", "the kind `` is not a name"),
             ("loop=a b", "`a b` is not a name"),
             ("loop=x@1", "version `1`"),
+            ("x{tile}", "knob `tile`"),
+            ("x{tile=wide}", "knob `tile=wide`"),
+            ("x{}", "knob ``"),
+            ("x{tile=64", "is not a name"),
+            ("fusion:a[=x", "is no pattern"),
+            ("fushion:a=x", "the kind `fushion:a` is not a name"),
         ] {
             let error = text.parse::<Spec>().unwrap_err().to_string();
-            assert!(error.contains(reason), "{error}");
+            assert!(error.contains(reason) && error.contains(text), "{error}");
         }
     }
 }

@@ -168,7 +168,7 @@ impl Checked<'_> {
                 let registry = Compiler::new(emitters)?.registry().clone();
                 let descriptors = registry.emitters().iter().map(|emitter| emitter.descriptor());
                 let number = descriptors.clone().position(|descriptor| descriptor.name == *name).unwrap_or_default();
-                let forced = |kind| Override { kind, emitters: vec![number], spec: name.clone(), force: true };
+                let forced = |kind| Override { force: true, ..Override::of_kind(kind, vec![number], name) };
                 let overrides = descriptors.map(|descriptor| forced(descriptor.kind.clone())).collect();
                 Ok(Compiler::of(registry.clone(), overrides))
             }

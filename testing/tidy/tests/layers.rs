@@ -44,6 +44,7 @@ fn allowed(name: &str) -> &'static [&'static str] {
         "fusebox-core" | "fusebox-files" | "fusebox-tidy" => &[],
         "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" | "fusebox-routines" => &["fusebox-core"],
         "fusebox-plugins" => &["fusebox-core", "fusebox-files"],
+        "fusebox-configuration" => &["fusebox-files", "fusebox-plugins"],
         "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-routines"],
         "fusebox-run" => &["fusebox-core", "fusebox-files", "fusebox-runtime"],
         "fusebox-compiler" => &[

@@ -1,6 +1,7 @@
 //! `fusebox emitters`: every emitter found.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use fusebox_core::emitter::INTERFACE_VERSION;
 use fusebox_lowering::Target;
@@ -13,7 +14,7 @@ use crate::emitters;
 use crate::exit::Failure;
 
 pub fn run(arguments: &EmittersList) -> Result<(), Failure> {
-    let emitters = emitters::choose(&arguments.emitters)?;
+    let emitters = emitters::choose(&arguments.emitters, Path::new("."))?;
     let found = emitters.registry.emitters();
     Ok(terminal::print(|out| match arguments.json {
         true => writeln!(out, "{}", Value::Array(found.iter().map(describe).collect())),

@@ -6,6 +6,7 @@ use fusebox_compiler::{Compilation, Options, Phase, Selected, Source, heroes, re
 use fusebox_core::analysis::Hero;
 use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
+use fusebox_plugins::Fingerprint;
 use fusebox_run::terminal;
 use serde::Serialize;
 use serde_json::json;
@@ -111,6 +112,7 @@ fn describe(kernel: &Selected, options: &Options) -> serde_json::Value {
         .collect();
     json!({
         "fusion": fusion.name,
+        "fingerprint": Fingerprint::of(fusion).to_string(),
         "uses": kernel.unit.uses,
         "roots": fusion.roots.iter().map(|&root| name(root)).collect::<Vec<_>>(),
         "heroes": heroes,

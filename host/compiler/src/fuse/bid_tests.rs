@@ -184,12 +184,7 @@ fn a_bid_that_takes_longer_than_without_it_is_passed_over() {
 fn an_emitter_that_the_user_has_replaced_for_its_kind_is_not_asked() {
     let taken = |_: &Candidate| names(&["first", "second"]);
     let mut emitters = emitters(Asker { taken, accepts: true });
-    emitters.overrides.push(Override {
-        kind: KernelKind("waves".into()),
-        emitters: vec![0],
-        spec: "waves=loop".into(),
-        force: false,
-    });
+    emitters.overrides.push(Override::of_kind(KernelKind("waves".into()), vec![0], "waves=loop"));
     let (fusions, records) = fused(&emitters);
     assert_eq!(fusions, fused(&Emitters::bundled()).0);
     assert!(records.is_empty(), "{records:?}");

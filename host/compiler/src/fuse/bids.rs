@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Fusion};
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, canonical_text};
 
 use super::candidate::Offer;
 use super::claims::Claims;
@@ -22,7 +22,7 @@ use super::decide::is_scalar_constant;
 use super::outline::{insert, results};
 use super::region::Region;
 use crate::host_module::with_callees;
-use crate::kernels::{collect, identity};
+use crate::kernels::collect;
 use crate::rebuild::Rebuild;
 use crate::select::{Emitters, ask, planned};
 
@@ -179,7 +179,7 @@ impl<'a, 'c> Bids<'a, 'c> {
         number: usize,
     ) -> Result<(f64, f64), String> {
         let alone = with_callees(module, taken.region.computation(computation), "bid");
-        let key = (identity(&alone), number);
+        let key = (canonical_text(&alone), number);
         if let Some(known) = self.predictions.get(&key) {
             return known.clone();
         }

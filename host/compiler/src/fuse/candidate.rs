@@ -3,13 +3,12 @@
 use std::collections::{HashSet, VecDeque};
 
 use fusebox_core::emitter::{Candidate, Fusion};
-use fusebox_core::hlo::{Computation, InstrId, Module, Op};
+use fusebox_core::hlo::{Computation, InstrId, Module, Op, canonical_text};
 
 use super::decide::is_scalar_constant;
 use super::executor::{Executor, executor};
 use super::region::Region;
 use crate::host_module::with_callees;
-use crate::kernels::identity;
 
 /// Instructions of a region: the nearest ones.
 const MOST_INSTRUCTIONS: usize = 256;
@@ -53,7 +52,7 @@ impl Offer {
         alone.name = NAME.into();
         let fusion = Fusion::new(NAME, with_callees(module, alone, NAME))?;
         let anchor = InstrId((parameters + position) as u32);
-        let form = format!("{}{anchor:?}", identity(&fusion.module));
+        let form = format!("{}{anchor:?}", canonical_text(&fusion.module));
         Some(Offer { candidate: Candidate { region: fusion, anchor }, form, parameters, members: region.members })
     }
 

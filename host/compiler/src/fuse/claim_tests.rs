@@ -226,12 +226,7 @@ fn who_is_put_in_charge_of_a_kind_and_claims_nothing_gets_the_kernels_there_are(
     let of_reductions = |claim: fn(&Candidate) -> Option<Claim>, hero| {
         let mut emitters = with(vec![Claimant { kind: "mine", hero, claim }]);
         let number = emitters.registry.emitters().len() - 1;
-        emitters.overrides.push(Override {
-            kind: KernelKind("reduce".into()),
-            emitters: vec![number],
-            spec: "reduce=mine-claimant".into(),
-            force: false,
-        });
+        emitters.overrides.push(Override::of_kind(KernelKind("reduce".into()), vec![number], "reduce=mine-claimant"));
         cut(TURNED, &emitters).heroes
     };
     assert_eq!(of_reductions(|_| None, Opcode::Reduce), ["sums (reduce)"]);

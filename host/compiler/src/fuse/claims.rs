@@ -9,11 +9,10 @@ use std::rc::Rc;
 use fusebox_core::analysis::{self, hero_of};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Fusion, HeroPlace, KernelKind};
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Opcode, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Opcode, Shape, canonical_text};
 
 use super::executor::{Executor, executor};
 use crate::host_module;
-use crate::kernels::identity;
 use crate::select::{Emitters, ask};
 
 /// Asks emitters about the operations of one module.
@@ -83,7 +82,7 @@ impl<'a> Claims<'a> {
             return None;
         }
         let alone = host_module::of(module, instruction, shapes);
-        let form = identity(&alone);
+        let form = canonical_text(&alone);
         if let Some(known) = self.answers.get(&form) {
             return known.clone();
         }

@@ -47,7 +47,7 @@ fn scores_of_old_then_predicted_time_then_name_and_version() {
     assert_eq!(order, ["hostile 0.2.0", "hostile 0.1.0", &loops, "simple-loop 0.1.0", "twin 0.2.0", "twin 0.1.0"]);
     let seconds = |place: usize| selection.order[place].planned.as_ref().unwrap().as_ref().unwrap().1.seconds;
     assert!(seconds(3) < seconds(2) * 1.1 && selection.order[0].planned.is_none(), "{:?}", selection.order);
-    assert!(!selection.forced);
+    assert!(selection.in_charge.is_none());
     assert_eq!(selection.records.len(), registry.emitters().len());
 }
 
@@ -72,7 +72,7 @@ fn a_kind_that_nobody_else_is_of_has_what_its_emitters_take() {
     let file = hostile("").display().to_string();
     let chosen = |spec: &str| {
         let selection = selection(&registry, "f", &[spec]).unwrap();
-        assert!(selection.forced, "{spec}");
+        assert!(selection.in_charge.is_some(), "{spec}");
         order(&registry, &selection)
     };
     assert_eq!(selection(&registry, "f", &[]).unwrap().kind.unwrap().0, "loop");
@@ -81,14 +81,17 @@ fn a_kind_that_nobody_else_is_of_has_what_its_emitters_take() {
     let reduce = bundled_reduce().display().to_string();
     registry.load_library(&bundled_reduce()).unwrap();
     let of_loops = Override::resolve(&registry, &format!("loop={reduce}").parse().unwrap(), false).unwrap();
-    assert!(of_loops[0].kind.0 == "loop" && of_loops[0].emitters.len() > 1, "none is of the kind: all of the file");
+    assert!(
+        of_loops[0].subject.to_string() == "loop" && of_loops[0].emitters.len() > 1,
+        "none is of the kind: all of the file"
+    );
 }
 
 #[test]
 fn the_last_override_of_a_kind_counts() {
     let registry = registry();
     let selection = selection(&registry, "f", &["loop=twin", "loop=simple-loop"]).unwrap();
-    assert!(selection.forced);
+    assert_eq!(selection.in_charge, Some(1));
     assert_eq!(order(&registry, &selection), ["simple-loop 0.1.0"]);
     let chosen = selection.records.iter().find(|record| record.emitter == selection.order[0].emitter).unwrap();
     assert_eq!(chosen.outcome, Outcome::Chosen("chosen by `loop=simple-loop`".into()));
@@ -112,10 +115,10 @@ fn what_those_in_charge_decline_goes_to_the_others_unless_it_must_not() {
     let registry = registry();
     let usual = selection(&registry, "f", &[]).unwrap();
     let declined = selection(&registry, "f", &["loop=row-reduce"]).unwrap();
-    assert!(!declined.forced);
+    assert!(declined.in_charge.is_none());
     assert_eq!(declined.order, usual.order);
-    let (spec, reason) = declined.declined.unwrap();
-    assert_eq!(spec, "loop=row-reduce");
+    let (choice, reason) = declined.declined.unwrap();
+    assert_eq!(choice, 0);
     let error = selection_with(&registry, "f", &["loop=row-reduce"], true).unwrap_err().to_string();
     assert!(error.contains("does not take fusion f") && error.contains(&reason), "{error}");
 }

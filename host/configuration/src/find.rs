@@ -1,0 +1,81 @@
+//! Finds the `fusebox.toml` that a run goes by.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Name of the file.
+pub const FILE_NAME: &str = "fusebox.toml";
+
+/// Why a file that was found is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// Whoever may write it decides which code runs.
+    #[error(
+        "{}: error: it belongs to another user, who would decide which plugins run; `--config {}` uses it all the same, \
+         `--no-config` does without",
+        path.display(), path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system does not say what lies there.
+    #[error("{}: error: {source}", path.display())]
+    Io {
+        /// What was looked for.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+/// The file of a folder, or of the nearest one above it; with a short name where it lies below the working directory.
+///
+/// # Errors
+/// If the file that is found belongs to neither this user nor the system.
+pub fn above(folder: &Path) -> Result<Option<PathBuf>, FindError> {
+    // Folders that cannot be found are told of when the module in them is read.
+    let Ok(folder) = folder.canonicalize() else { return Ok(None) };
+    for folder in folder.ancestors() {
+        let path = folder.join(FILE_NAME);
+        match std::fs::metadata(&path) {
+            Ok(found) if [0, rustix::process::geteuid().as_raw()].contains(&found.uid()) => {
+                return Ok(Some(short(path)));
+            }
+            Ok(_) => return Err(FindError::Foreign { path }),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {}
+            Err(source) => return Err(FindError::Io { path, source }),
+        }
+    }
+    Ok(None)
+}
+
+fn short(path: PathBuf) -> PathBuf {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    match here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf)) {
+        Some(below) => below,
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn the_nearest_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let inner = root.join("a/b");
+        std::fs::create_dir_all(&inner).unwrap();
+        assert_eq!(above(&root.join("nowhere")).unwrap(), None);
+        std::fs::write(root.join(FILE_NAME), "").unwrap();
+        assert_eq!(above(&inner).unwrap(), Some(root.join(FILE_NAME)));
+        std::fs::write(root.join("a").join(FILE_NAME), "").unwrap();
+        assert_eq!(above(&inner).unwrap(), Some(root.join("a").join(FILE_NAME)));
+        assert_eq!(above(&root).unwrap(), Some(root.join(FILE_NAME)));
+    }
+}

@@ -1,0 +1,19 @@
+//! What a user has written down for all runs in a folder: `fusebox.toml`, and `fusebox.lock`, which pins its plugins.
+//!
+//! ```text
+//! find      a module's folder and those above ──> fusebox.toml
+//! settings  fusebox.toml ──> plugins, choices of emitters, each with its place
+//! lock      fusebox.lock ──> which bytes each plugin had when it was pinned
+//! ```
+//!
+//! Files are read and judged here; nothing is loaded or run. What stands in which key is in `docs/configuration.md`.
+
+#![forbid(unsafe_code)]
+
+mod find;
+mod place;
+mod settings;
+
+pub use find::{FILE_NAME, FindError, above};
+pub use place::Place;
+pub use settings::{Choice, Isolation, Plugin, Settings, SettingsError};

@@ -1,0 +1,36 @@
+//! Places in a file that a person wrote.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where something stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: PathBuf,
+    /// Counted from 1.
+    pub line: usize,
+    /// In characters, counted from 1.
+    pub column: usize,
+}
+
+impl Place {
+    /// The place of a byte of a file's text.
+    pub fn at(file: &Path, text: &str, byte: usize) -> Place {
+        let before = text.get(..byte).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        let column = before[line_start..].chars().count() + 1;
+        Place { file: file.into(), line: before.matches('\n').count() + 1, column }
+    }
+
+    /// File and line.
+    pub fn line(&self) -> String {
+        format!("{}:{}", self.file.display(), self.line)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
+    }
+}

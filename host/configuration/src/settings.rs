@@ -1,0 +1,249 @@
+//! Reads `fusebox.toml`.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fusebox_files::{ReadError, SizeLimit};
+use fusebox_plugins::{Spec, Subject, Target};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+use crate::Place;
+
+/// Largest file that is read.
+const MOST_BYTES: SizeLimit = SizeLimit::bytes(1 << 20);
+
+/// What a `fusebox.toml` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The file.
+    pub path: PathBuf,
+    /// Libraries to load, in the file's order.
+    pub plugins: Vec<Plugin>,
+    /// Who is in charge of what: of kinds, then of fusions by name, then by fingerprint, each in the file's order.
+    pub choices: Vec<Choice>,
+}
+
+/// A library of emitters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plugin {
+    /// What the file calls it.
+    pub name: String,
+    /// The library as it is to be opened.
+    pub library: PathBuf,
+    /// What it is allowed.
+    pub isolation: Isolation,
+    /// Where it is named.
+    pub place: Place,
+}
+
+/// What a library may do and use up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Isolation {
+    /// Whether it runs in a process of its own.
+    pub isolate: bool,
+    /// Memory of such a process, if the file says it.
+    pub memory: Option<SizeLimit>,
+    /// Time that it has for an answer, if the file says it.
+    pub time: Option<Duration>,
+}
+
+/// A SPEC of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The SPEC; files are as they are to be opened.
+    pub spec: Spec,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// Why a `fusebox.toml` cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It is not what it has to be.
+    #[error("{place}: error: {message}")]
+    Invalid {
+        /// The first fault.
+        place: Place,
+        /// What is wrong, and what is wanted.
+        message: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[derive(Default)]
+struct Written {
+    plugins: BTreeMap<String, Spanned<WrittenPlugin>>,
+    emitters: BTreeMap<String, Spanned<String>>,
+    fusions: BTreeMap<String, Spanned<String>>,
+    fingerprints: BTreeMap<String, Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenPlugin {
+    path: PathBuf,
+    #[serde(default)]
+    isolate: bool,
+    #[serde(default, deserialize_with = "size")]
+    memory: Option<SizeLimit>,
+    time: Option<NonZeroU32>,
+}
+
+fn size<'de, D: Deserializer<'de>>(source: D) -> Result<Option<SizeLimit>, D::Error> {
+    String::deserialize(source)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+impl Settings {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, a key is unknown, or a value says nothing.
+    pub fn read(path: &Path) -> Result<Settings, SettingsError> {
+        let place = |text: &str, byte| Place::at(path, text, byte);
+        let bytes = fusebox_files::read(path, MOST_BYTES)?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
+            SettingsError::Invalid { place: place(&good, good.len()), message: "this is no UTF-8 text".into() }
+        })?;
+        Settings::of(path, &text)
+    }
+
+    fn of(path: &Path, text: &str) -> Result<Settings, SettingsError> {
+        let place = |byte| Place::at(path, text, byte);
+        let written: Written = toml::from_str(text).map_err(|error| {
+            let place = place(error.span().map_or(0, |span| span.start));
+            SettingsError::Invalid { place, message: with_nearest_key(error.message()) }
+        })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let plugin = |(name, byte, plugin): (String, usize, WrittenPlugin)| {
+            let WrittenPlugin { path, isolate, memory, time } = plugin;
+            let time = time.map(|seconds| Duration::from_secs(seconds.get().into()));
+            let isolation = Isolation { isolate, memory, time };
+            Plugin { name, library: folder.join(path), isolation, place: place(byte) }
+        };
+        let plugins = in_order(written.plugins).map(plugin).collect();
+        let mut choices = Vec::new();
+        type Meaning = fn(&str) -> Result<Subject, String>;
+        for (table, meaning) in [
+            (written.emitters, Subject::kind as Meaning),
+            (written.fusions, Subject::named),
+            (written.fingerprints, Subject::fingerprinted),
+        ] {
+            for (key, byte, text) in in_order(table) {
+                let invalid = |message| SettingsError::Invalid { place: place(byte), message };
+                let subject = meaning(&key).map_err(invalid)?;
+                let mut spec = Spec::about(Some(subject), &text).map_err(|error| invalid(error.to_string()))?;
+                if let Target::File(library) = &mut spec.target {
+                    *library = folder.join(&library);
+                }
+                choices.push(Choice { spec, place: place(byte) });
+            }
+        }
+        Ok(Settings { path: path.into(), plugins, choices })
+    }
+}
+
+/// A table as it is written: keys, and where their values begin.
+fn in_order<T>(table: BTreeMap<String, Spanned<T>>) -> impl Iterator<Item = (String, usize, T)> {
+    let entry = |(key, value): (String, Spanned<T>)| (key, value.span().start, value.into_inner());
+    let mut entries: Vec<_> = table.into_iter().map(entry).collect();
+    entries.sort_by_key(|(_, start, _)| *start);
+    entries.into_iter()
+}
+
+/// The message on an unknown key, ``unknown field `a`, expected one of `b`, `c` ``, with the key that was probably meant.
+fn with_nearest_key(message: &str) -> String {
+    let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let Some((unknown, known)) = words.split_first().filter(|_| message.starts_with("unknown field")) else {
+        return message.into();
+    };
+    let nearest = known.iter().min_by_key(|key| strsim::damerau_levenshtein(unknown, key));
+    let nearest = nearest.map_or_else(String::new, |key| format!("did you mean `{key}`? "));
+    format!("unknown key `{unknown}`; {nearest}The keys here are {}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Settings, String> {
+        Settings::of(Path::new("there/fusebox.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn all_keys() {
+        let text = r#"
+[plugins.mine]
+path = "libmine.so"
+isolate = true
+memory = "512M"
+time = 5
+
+[plugins.a-second]
+path = "/abs/lib.so"
+
+[emitters]
+transpose = "tiles@1.0.0{tile=64}"
+loop = "./lib.so"
+
+[fusions]
+"fused_*" = "other"
+
+[fingerprints]
+"0a*" = "another{x=1}"
+"#;
+        let settings = read(text).unwrap();
+        let names: Vec<&str> = settings.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+        assert_eq!(names, ["mine", "a-second"], "in the file's order");
+        let isolation =
+            Isolation { isolate: true, memory: Some(SizeLimit::bytes(512 << 20)), time: Some(Duration::from_secs(5)) };
+        assert_eq!(settings.plugins[0].isolation, isolation);
+        assert_eq!(settings.plugins[1].isolation, Isolation::default());
+        let libraries: Vec<&Path> = settings.plugins.iter().map(|plugin| plugin.library.as_path()).collect();
+        assert_eq!(libraries, [Path::new("there/libmine.so"), Path::new("/abs/lib.so")]);
+        let choices: Vec<String> =
+            settings.choices.iter().map(|choice| format!("{} {}", choice.place, choice.spec)).collect();
+        assert_eq!(
+            choices,
+            [
+                "there/fusebox.toml:12:13 transpose=tiles@1.0.0{tile=64}",
+                "there/fusebox.toml:13:8 loop=there/./lib.so",
+                "there/fusebox.toml:16:13 fusion:fused_*=other",
+                "there/fusebox.toml:19:9 fingerprint:0a*=another{x=1}",
+            ]
+        );
+    }
+
+    #[test]
+    fn faults_have_a_place_and_say_what_to_write() {
+        for (text, wanted) in [
+            ("[plugin.a]\n", "there/fusebox.toml:1:2: error: unknown key `plugin`; did you mean `plugins`?"),
+            (
+                "[plugins.a]\npath = \"a\"\nisolated = true\n",
+                "fusebox.toml:3:1: error: unknown key `isolated`; did you mean `isolate`? The keys here are path, isolate, memory, time",
+            ),
+            ("[plugins.a]\nisolate = true\n", "fusebox.toml:1:1: error: missing field `path`"),
+            ("[plugins.a]\npath = \"a\"\nmemory = \"much\"\n", "fusebox.toml:3:10: error: `much` is no size"),
+            ("[plugins.a]\npath = \"a\"\ntime = 0\n", "fusebox.toml:3:8: error: invalid value"),
+            ("[plugins.a]\npath = \"a\"\nisolate = \"yes\"\n", "fusebox.toml:3:11: error: invalid type"),
+            ("[emitters]\nloop = \"a b\"\n", "fusebox.toml:2:8: error: emitter spec `loop=a b`: `a b` is not a name"),
+            ("[emitters]\n\"a b\" = \"x\"\n", "fusebox.toml:2:9: error: the kind `a b` is not a name"),
+            ("[fusions]\n\"[\" = \"x\"\n", "fusebox.toml:2:7: error: `[` is no pattern"),
+            ("[emitters]\nloop = \"a\"\nloop = \"b\"\n", "fusebox.toml:3:1: error: duplicate key"),
+            ("[emitters\n", "fusebox.toml:1:10: error: "),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(wanted), "{error}\nlacks\n{wanted}");
+        }
+    }
+}

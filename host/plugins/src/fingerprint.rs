@@ -1,0 +1,61 @@
+//! What tells fusions apart, whatever they are called.
+
+use std::fmt::{self, Write};
+
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::canonical_text;
+use sha2::{Digest, Sha256};
+
+/// A hash of what a fusion computes: shapes, layouts, literals and attributes, not names, places or metadata. It is the same
+/// in every program and every run, so it can be written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fingerprint([u8; 16]);
+
+impl Fingerprint {
+    /// The fingerprint of a fusion.
+    pub fn of(fusion: &Fusion) -> Fingerprint {
+        let digest: [u8; 32] = Sha256::digest(canonical_text(&fusion.module)).into();
+        Fingerprint(std::array::from_fn(|i| digest[i]))
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&hexadecimal(&self.0))
+    }
+}
+
+/// Two digits for each byte.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::parse_module;
+
+    use super::*;
+
+    fn of(text: &str) -> String {
+        Fingerprint::of(&Fusion::new("f", parse_module(text, "test").unwrap()).unwrap()).to_string()
+    }
+
+    #[test]
+    fn names_and_metadata_do_not_count_all_else_does() {
+        let text = "HloModule m\nENTRY e {\n  p = f32[2,3]{1,0} parameter(0)\n  c = f32[] constant(1)\n  \
+                    b = f32[2,3]{1,0} broadcast(c), dimensions={}\n  ROOT r = f32[2,3]{1,0} add(p, b)\n}\n";
+        let first = of(text);
+        // Written down elsewhere: it must not change from one release to the next.
+        assert_eq!(first, "d3d1f5dfc6b2dd21eb561ec88d15472b");
+        let renamed = text.replace("HloModule m", "HloModule other").replace("c = ", "one = ").replace("(c)", "(one)");
+        assert_eq!(first, of(&renamed.replace("add(p, b)", "add(p, b), metadata={op_name=\"jit(f)\"}")));
+        for (part, other) in [("2,3]", "3,2]"), ("{1,0}", "{0,1}"), ("constant(1)", "constant(2)"), ("add", "subtract")]
+        {
+            assert_ne!(first, of(&text.replace(part, other)), "{part} counts");
+        }
+    }
+}
