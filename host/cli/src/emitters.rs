@@ -33,7 +33,7 @@ pub fn choose(choice: &EmitterChoice) -> Result<Emitters, Failure> {
         overrides.extend(Override::resolve(&registry, spec, choice.force).map_err(Failure::input)?);
     }
     let knobs = choice.knobs.iter().map(|text| knob(text)).collect::<Result<_, _>>()?;
-    Ok(Emitters { registry, overrides, knobs: Configuration(knobs) })
+    Ok(Emitters { registry, overrides, knobs: Configuration(knobs), ..Emitters::default() })
 }
 
 /// `name=value`

@@ -37,7 +37,7 @@ pub use dump::Dump;
 pub use error::{CompileError, EmitterError};
 pub use fuse::{BidRecord, heroes};
 pub use fusebox_core::emitter::Prediction;
-pub use kernels::Unit;
+pub use kernels::{Unit, identity};
 pub use lower::Lowered;
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile};

@@ -26,6 +26,8 @@ pub struct Emitters {
     pub overrides: Vec<Override>,
     /// Knobs of the emitters that the user has put in charge.
     pub knobs: Configuration,
+    /// Whether they are asked for a part of a program, on which a choice need not have an effect.
+    pub of_part: bool,
 }
 
 impl Emitters {
@@ -278,6 +280,7 @@ pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters)
         let declined: Vec<&str> = made.iter().filter_map(|it| declined_reason(&it.selection, spec)).collect();
         let count = made.iter().filter(by_choice).count();
         match (count, declined.first()) {
+            (0, _) if emitters.of_part => {}
             (0, _) => return Err(CompileError::Choice(no_effect(spec, &declined, made, bids, emitters, &is_chosen))),
             (_, Some(first)) => {
                 let all = count + declined.len();
