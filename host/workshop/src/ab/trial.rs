@@ -3,7 +3,7 @@
 use fusebox_compiler::Source;
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 use fusebox_run::inputs::{self, InputChoice};
-use fusebox_runtime::{Executable, Program, Target, Thunk};
+use fusebox_runtime::{Executable, Program, Target};
 
 use super::Settings;
 use super::report::{Comparison, Figures, Measured};
@@ -102,11 +102,8 @@ impl Both {
     }
 
     fn timed(&self, executable: &Executable) -> Executable {
-        let mut timed = executable.clone();
-        if self.in_place {
-            timed.thunks.retain(|thunk| !matches!(thunk, Thunk::Copy { .. }));
-        }
-        timed
+        let timed = executable.clone();
+        if self.in_place { timed.without_copies() } else { timed }
     }
 }
 
