@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fusebox_files::SizeLimit;
 use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
+use glob::Pattern;
 
 /// Compiles and runs HLO; its code generators are plugins.
 #[derive(Debug, Parser)]
@@ -24,6 +25,8 @@ pub enum Command {
     Run(Run),
     /// Measure compile time and run time
     Bench(Bench),
+    /// Measure two choices of emitters, or two versions of fusebox, against each other
+    Ab(Ab),
     /// Compile a module up to a stage
     Compile(Compile),
     /// List the emitters found
@@ -125,6 +128,32 @@ pub struct Bench {
     #[command(flatten)]
     pub inputs: InputChoice,
     /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fusebox ab`
+#[derive(Debug, Args)]
+pub struct Ab {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub inputs: InputChoice,
+    /// Side A: an emitter, as --emitter takes it, or the program of another fusebox; may be repeated. Without: what fusebox
+    /// chooses by itself. --emitter, --load and --knob are for both sides
+    #[arg(long, value_name = "SPEC")]
+    pub a: Vec<String>,
+    /// Side B
+    #[arg(long, value_name = "SPEC", required = true)]
+    pub b: Vec<String>,
+    /// Compare the fusions of these names alone (* and ? stand for others); without: those of which the sides make different
+    /// kernels
+    #[arg(long, value_name = "PATTERN")]
+    pub fusion: Option<Pattern>,
+    /// Pairs of runs; without: as many as a verdict takes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub pairs: Option<u32>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

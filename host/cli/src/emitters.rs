@@ -61,7 +61,7 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     for spec in &specs {
         overrides.extend(Override::resolve(&registry, spec, choice.force).map_err(Failure::input)?);
     }
-    Ok(Emitters { registry, overrides })
+    Ok(Emitters { registry, overrides, ..Emitters::default() })
 }
 
 /// What `fusebox.toml` says, if there is one for this folder.

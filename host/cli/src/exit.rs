@@ -11,6 +11,8 @@ use fusebox_run::inputs::InputError;
 use fusebox_run::stored::StoredError;
 use fusebox_run::terminal::{self, PrintError};
 use fusebox_runtime::{FormatError, LoadError, RunError};
+use fusebox_workshop::WorkshopError;
+use fusebox_workshop::ptxas::AssemblerError;
 
 /// Why the program ends without having done its work.
 #[derive(Debug)]
@@ -64,6 +66,27 @@ impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::Object(_) | LoadError::HostOp { .. } => Failure::Bug(error.to_string()),
+            other => Failure::input(other),
+        }
+    }
+}
+
+impl From<WorkshopError> for Failure {
+    fn from(error: WorkshopError) -> Self {
+        match error {
+            WorkshopError::Compile(error) => error.into(),
+            WorkshopError::Load(error) => error.into(),
+            WorkshopError::Write(error) => error.into(),
+            WorkshopError::NoSuchFusion { .. } => Failure::usage(error),
+            other => Failure::input(other),
+        }
+    }
+}
+
+impl From<AssemblerError> for Failure {
+    fn from(error: AssemblerError) -> Self {
+        match error {
+            AssemblerError::Refused { .. } => Failure::Bug(error.to_string()),
             other => Failure::input(other),
         }
     }

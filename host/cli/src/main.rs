@@ -9,7 +9,6 @@ mod commands;
 mod emitters;
 mod exit;
 mod module;
-mod ptxas;
 mod target;
 
 use arguments::{Arguments, Command};
@@ -22,6 +21,7 @@ fn main() {
     };
     exit::after(move || match &arguments.command {
         Command::Run(run) => commands::run::run(run),
+        Command::Ab(ab) => commands::ab::run(ab),
         Command::Bench(bench) => commands::bench::run(bench),
         Command::Compile(compile) => commands::compile::run(compile),
         Command::Emitters(emitters) => commands::emitters::run(emitters),

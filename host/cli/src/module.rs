@@ -25,7 +25,7 @@ pub fn read(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
 }
 
 /// The folder of a module; for standard input the working directory.
-fn folder_of(module: &Path) -> &Path {
+pub fn folder_of(module: &Path) -> &Path {
     match module.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -25,6 +25,8 @@ pub struct Emitters {
     pub registry: Registry,
     /// What the user chose; the last that is about a fusion counts.
     pub overrides: Vec<Override>,
+    /// Whether they are asked for a part of a program, on which a choice need not have an effect.
+    pub of_part: bool,
 }
 
 impl Emitters {
@@ -279,6 +281,7 @@ pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters)
             is_later && numbers.iter().any(|&n| overrides[n].subject.is(&it.unit.fusion, it.selection.kind.as_ref()))
         };
         match (count, declined.first()) {
+            (0, _) if emitters.of_part => {}
             // A file's choices are for many programs, one of a command for the program at hand.
             (0, _) if choice.place.is_none() && !made.iter().any(is_overruled) => {
                 return Err(CompileError::Choice(no_effect(numbers, &declined, made, bids, emitters)));

@@ -32,6 +32,33 @@ pub struct Executable {
     pub result: Binding,
 }
 
+impl Executable {
+    /// One that copies so many bytes from a buffer to another, and does nothing else: what kernels are measured against.
+    pub fn copying(bytes: u64, target: Target) -> Executable {
+        let slice = |allocation| Slice { allocation, offset: 0, bytes };
+        let allocation = Allocation { bytes, kind: AllocationKind::Temporary };
+        Executable {
+            name: "copy".into(),
+            target,
+            extensions: Vec::new(),
+            code: Vec::new(),
+            kernels: Vec::new(),
+            host_ops: Vec::new(),
+            allocations: vec![allocation.clone(), allocation],
+            thunks: vec![Thunk::Copy { from: slice(0), to: slice(1) }],
+            parameters: Vec::new(),
+            result: Binding { shape: ValueShape::Token, leaves: Vec::new() },
+        }
+    }
+
+    /// The same without its copies, except in loops and branches; what a kernel updates in place then begins as what the
+    /// last execution left there.
+    pub fn without_copies(mut self) -> Executable {
+        self.thunks.retain(|thunk| !matches!(thunk, Thunk::Copy { .. }));
+        self
+    }
+}
+
 /// Instructions that not every processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Extension {

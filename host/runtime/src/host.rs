@@ -105,6 +105,11 @@ impl Machine for Host {
         Ok(())
     }
 
+    fn evict(&mut self) -> Result<(), RunError> {
+        self.buffers.iter().for_each(Buffer::evict);
+        Ok(())
+    }
+
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
         // SAFETY: slices lie within their allocations, and no result overlaps an argument or another result (checked
         // at load). The machine is borrowed exclusively, so nobody else has the buffers.

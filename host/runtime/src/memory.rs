@@ -50,6 +50,20 @@ impl Buffer {
         Some(buffer)
     }
 
+    /// Writes what caches hold of it back to memory, and drops it from them. Processors other than x86-64 keep it.
+    pub fn evict(&self) {
+        #[cfg(target_arch = "x86_64")]
+        for offset in (0..self.bytes).step_by(ALIGNMENT) {
+            // SAFETY: the line lies in memory that this buffer owns; flushing changes no value.
+            unsafe { std::arch::x86_64::_mm_clflush(self.start.as_ptr().add(offset)) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: waits for the flushes, and does nothing else.
+        unsafe {
+            std::arch::x86_64::_mm_mfence();
+        }
+    }
+
     fn layout(bytes: usize) -> Option<Layout> {
         Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
     }

@@ -92,6 +92,14 @@ impl Program {
         self.machine.execute(&self.executable.thunks)
     }
 
+    /// Puts the program's memory out of all caches: the next execution finds them cold.
+    ///
+    /// # Errors
+    /// If a GPU fails.
+    pub fn evict(&mut self) -> Result<(), RunError> {
+        self.machine.evict()
+    }
+
     /// The result of the last execution.
     ///
     /// # Errors

@@ -24,6 +24,9 @@ pub trait Machine: Debug + Send + Sync {
     /// Executes an operation on the host. No result shares memory with an argument or another result.
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError>;
 
+    /// Puts the program's memory out of all caches.
+    fn evict(&mut self) -> Result<(), RunError>;
+
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         thunks.iter().try_for_each(|thunk| match thunk {
             Thunk::Kernel { kernel, arguments } => self.launch(*kernel, arguments),

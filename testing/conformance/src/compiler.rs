@@ -184,7 +184,7 @@ impl Compiler {
         let options = Options {
             target: machine.target.clone(),
             device: machine.device.clone(),
-            emitters: Emitters { registry, overrides },
+            emitters: Emitters { registry, overrides, ..Emitters::default() },
             threads: 1,
             until,
             stages: Vec::new(),

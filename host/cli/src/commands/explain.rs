@@ -8,13 +8,13 @@ use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
 use fusebox_plugins::Fingerprint;
 use fusebox_run::terminal;
+use fusebox_workshop::ptxas::{self, Quality};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::arguments::{Common, Explain};
 use crate::exit::Failure;
-use crate::ptxas::Quality;
-use crate::{module, ptxas};
+use crate::module;
 
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;

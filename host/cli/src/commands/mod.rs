@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub mod ab;
 pub mod bench;
 pub mod compile;
 pub mod emitters;

@@ -132,6 +132,16 @@ impl Machine for Cuda {
             .map_err(|e| run_error("copying to the GPU", e))
     }
 
+    /// Writes more than the cache holds.
+    fn evict(&mut self) -> Result<(), RunError> {
+        let failed = |e| run_error("clearing the GPU's cache", e);
+        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
+        let cache = self.device.context.attribute(attribute).map_err(failed)?;
+        let zeros = self.device.stream.alloc_zeros::<u8>(2 * cache.unsigned_abs() as usize).map_err(failed)?;
+        drop(zeros);
+        self.device.stream.synchronize().map_err(failed)
+    }
+
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
         if let (Some(product), [left, right], [to]) = (&self.products[op as usize], arguments, results) {
             return product.run(&self.device, [self.address(left), self.address(right)], self.address(to));

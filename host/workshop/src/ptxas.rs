@@ -5,8 +5,37 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
+use thiserror::Error;
 
-use crate::exit::Failure;
+/// Why kernels are not assembled.
+#[derive(Debug, Error)]
+pub enum AssemblerError {
+    /// `FUSEBOX_PTXAS` names something else.
+    #[error("FUSEBOX_PTXAS names {}, which is no file", .0.display())]
+    NoFile(PathBuf),
+    /// There is none.
+    #[error(
+        "ptxas, NVIDIA's assembler, is not in PATH; it comes with CUDA and with the package nvidia-cuda-nvcc of PyPI \
+         (setup.sh fetches it into .tools/). FUSEBOX_PTXAS may name it"
+    )]
+    Missing,
+    /// It cannot be started.
+    #[error("cannot run {}: {source}", program.display())]
+    Start {
+        /// Its file.
+        program: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// It does not take the code: a bug in fusebox.
+    #[error("ptxas refuses the kernels for {target}:\n{report}")]
+    Refused {
+        /// What the code is for.
+        target: String,
+        /// What it says.
+        report: String,
+    },
+}
 
 /// What became of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -28,8 +57,32 @@ pub struct Quality {
     pub widest_write: u32,
 }
 
+/// Of a multiprocessor: registers, threads, blocks; and the registers that a warp is given at a time.
+const REGISTERS: u32 = 65536;
+const THREADS: u32 = 2048;
+const BLOCKS: u32 = 32;
+const REGISTERS_AT_A_TIME: u32 = 256;
+
+impl Quality {
+    /// Share of a multiprocessor's threads that blocks of so many threads keep busy, as far as registers, shared memory and the
+    /// number of blocks allow, on a data-centre GPU of that compute capability (`80`, `90`).
+    pub fn occupancy(&self, threads_per_block: u32, capability: u32) -> f64 {
+        let shared = if capability >= 90 { 228 << 10 } else { 164 << 10 };
+        let warps = threads_per_block.div_ceil(32).max(1);
+        let registers = warps * (self.registers * 32).next_multiple_of(REGISTERS_AT_A_TIME);
+        let by_registers = REGISTERS.checked_div(registers).unwrap_or(BLOCKS);
+        // Every block takes 1 KiB of shared memory for the system.
+        let by_shared = shared / (self.shared + (1 << 10));
+        let blocks = by_registers.min(by_shared).min(BLOCKS).min(THREADS / (warps * 32));
+        f64::from(blocks * warps * 32) / f64::from(THREADS)
+    }
+}
+
 /// Assembles PTX for a target (`sm_90`) and reports on its kernels, in the assembler's order.
-pub fn measure(ptx: &str, target: &str) -> Result<Vec<Quality>, Failure> {
+///
+/// # Errors
+/// If there is no assembler, or it refuses the code.
+pub fn measure(ptx: &str, target: &str) -> Result<Vec<Quality>, AssemblerError> {
     let mut kernels = parse_report(&assemble(ptx, target)?);
     for kernel in &mut kernels {
         (kernel.widest_read, kernel.widest_write) = widest_accesses(ptx, &kernel.kernel);
@@ -38,27 +91,21 @@ pub fn measure(ptx: &str, target: &str) -> Result<Vec<Quality>, Failure> {
 }
 
 /// The assembler: what `FUSEBOX_PTXAS` names, or is in `PATH`, or `setup.sh` has fetched.
-fn program() -> Result<PathBuf, Failure> {
+fn program() -> Result<PathBuf, AssemblerError> {
     if let Some(named) = std::env::var_os("FUSEBOX_PTXAS") {
         let named = PathBuf::from(named);
-        let missing = || Failure::input(format!("FUSEBOX_PTXAS names {}, which is no file", named.display()));
-        return named.is_file().then(|| named.clone()).ok_or_else(missing);
+        return if named.is_file() { Ok(named) } else { Err(AssemblerError::NoFile(named)) };
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let fetched = PathBuf::from(".tools");
     let found =
         std::env::split_paths(&path).chain([fetched]).map(|folder| folder.join("ptxas")).find(|it| it.is_file());
-    found.ok_or_else(|| {
-        Failure::input(
-            "ptxas, NVIDIA's assembler, is not in PATH; it comes with CUDA and with the package nvidia-cuda-nvcc of \
-             PyPI (setup.sh fetches it into .tools/). FUSEBOX_PTXAS may name it",
-        )
-    })
+    found.ok_or(AssemblerError::Missing)
 }
 
-fn assemble(ptx: &str, target: &str) -> Result<String, Failure> {
+fn assemble(ptx: &str, target: &str) -> Result<String, AssemblerError> {
     let program = program()?;
-    let failed = |e: std::io::Error| Failure::input(format!("cannot run {}: {e}", program.display()));
+    let failed = |source| AssemblerError::Start { program: program.clone(), source };
     let mut child = Command::new(&program)
         .args(["-v", &format!("-arch={}", architecture(ptx).unwrap_or(target)), "-o", "/dev/null", "/dev/stdin"])
         .stdin(Stdio::piped())
@@ -74,11 +121,7 @@ fn assemble(ptx: &str, target: &str) -> Result<String, Failure> {
     });
     let output = output.map_err(failed)?;
     let report = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() {
-        Ok(report)
-    } else {
-        Err(Failure::Bug(format!("ptxas refuses the kernels for {target}:\n{report}")))
-    }
+    if output.status.success() { Ok(report) } else { Err(AssemblerError::Refused { target: target.into(), report }) }
 }
 
 /// What the code says that it is for: exactly one architecture, if that has a letter.
@@ -162,6 +205,13 @@ ptxas info    : Used 18 registers, used 0 barriers
     fn the_architecture_is_that_of_the_code() {
         assert_eq!(architecture(".version 8.0\n.target sm_90a, debug\n"), Some("sm_90a"));
         assert_eq!(architecture("no code"), None);
+    }
+
+    #[test]
+    fn what_is_scarcest_bounds_the_threads_at_work() {
+        let of = |registers, shared, threads| Quality { registers, shared, ..named("a") }.occupancy(threads, 90);
+        assert_eq!([of(32, 0, 256), of(64, 0, 256), of(255, 0, 256)], [1.0, 0.5, 0.125]);
+        assert_eq!([of(32, 47 << 10, 256), of(32, 0, 32)], [0.5, 0.5]);
     }
 
     fn named(kernel: &str) -> Quality {

@@ -1,0 +1,67 @@
+//! `fusebox ab`: two choices of emitters, or two versions of fusebox, on one module.
+
+use std::path::{Path, PathBuf};
+
+use fusebox_compiler::Phase;
+use fusebox_run::terminal;
+use fusebox_runtime::Options;
+use fusebox_workshop::ab::{self, Maker, Settings, Side};
+use fusebox_workshop::measure::Effort;
+use serde_json::json;
+
+use crate::arguments::{Ab, EmitterChoice};
+use crate::exit::Failure;
+use crate::{emitters, module, target};
+
+pub fn run(arguments: &Ab) -> Result<(), Failure> {
+    let common = &arguments.common;
+    let source = module::read(&common.module, common.file_limit)?;
+    let folder = module::folder_of(&common.module);
+    let a = side(&arguments.a, &common.emitters, folder)?;
+    let b = side(&arguments.b, &common.emitters, folder)?;
+    let settings = Settings {
+        compile: module::options(common, None, Phase::Run, Vec::new())?,
+        run: Options { threads: target::threads(common.threads), ..Options::default() },
+        target: common.target.clone(),
+        inputs: arguments.inputs.clone(),
+        fusion: arguments.fusion.clone(),
+        effort: Effort { pairs: arguments.pairs.map(|pairs| pairs as usize), ..Effort::default() },
+    };
+    let report = ab::compare(&source, &a, &b, &settings)?;
+    Ok(terminal::print(|out| match arguments.json {
+        true => writeln!(out, "{}", json!(report)),
+        false => ab::write(out, &report),
+    })?)
+}
+
+/// A side from what the command line says of it.
+fn side(specs: &[String], both: &EmitterChoice, folder: &Path) -> Result<Side, Failure> {
+    let name = if specs.is_empty() { "what fusebox chooses".to_owned() } else { specs.join(" ") };
+    let programs: Vec<PathBuf> = specs.iter().filter(|spec| is_program(spec)).map(PathBuf::from).collect();
+    let maker = match (programs.as_slice(), specs) {
+        ([], _) => {
+            let (files, specs): (Vec<&String>, Vec<&String>) = specs.iter().partition(|spec| spec.ends_with(".toml"));
+            let config = match files.as_slice() {
+                [] => both.config.clone(),
+                [file] => Some(PathBuf::from(file)),
+                [_, other, ..] => return Err(Failure::usage(format!("{other} is a second file for one side"))),
+            };
+            let specs = both.emitters.iter().chain(specs).cloned().collect();
+            Maker::Emitters(emitters::choose(&EmitterChoice { emitters: specs, config, ..both.clone() }, folder)?)
+        }
+        ([program], [_]) => Maker::Program(program.clone()),
+        ([program, ..], _) => {
+            let program = program.display();
+            return Err(Failure::usage(format!(
+                "{program} is a program: a side that is one has no emitters to choose"
+            )));
+        }
+    };
+    Ok(Side { name, maker })
+}
+
+/// Whether a SPEC names a fusebox and no library of emitters.
+fn is_program(spec: &str) -> bool {
+    let path = Path::new(spec);
+    path.is_file() && path.extension().is_none_or(|extension| extension != "so")
+}

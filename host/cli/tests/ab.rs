@@ -1,0 +1,101 @@
+//! `fusebox ab`: two sides, compared and measured.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod program;
+
+use program::Workplace;
+use serde_json::Value;
+
+/// A transpose, and beside it a sum of rows that no choice of transposes concerns.
+const MODULE: &str = "HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY main {
+  x = f32[256,256] parameter(0)
+  zero = f32[] constant(0)
+  t = f32[256,256] transpose(x), dimensions={1,0}
+  r = f32[256] reduce(x, zero), dimensions={1}, to_apply=add
+  ROOT both = (f32[256,256], f32[256]) tuple(t, r)
+}
+";
+
+const TRANSPOSES: [&str; 8] =
+    ["ab", "m.hlo", "--a", "transpose=line-transpose", "--b", "transpose=loop", "--pairs", "12"];
+
+fn json(place: &Workplace, arguments: &[&str]) -> Value {
+    let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+    serde_json::from_str(&place.run(&arguments).succeeded()).unwrap()
+}
+
+#[test]
+fn kernels_that_differ_are_measured_alone_and_in_the_program() {
+    let place = Workplace::with_module(MODULE);
+    let report = json(&place, &TRANSPOSES);
+    let fusions = report["fusions"].as_array().unwrap();
+    assert_eq!(fusions.len(), 1, "only the transpose differs: {report}");
+    for comparison in [&report["program"], &fusions[0]] {
+        assert_eq!(comparison["results"]["different"], 0);
+        let measured = comparison["measured"].as_array().unwrap();
+        assert_eq!([&measured[0]["cache"], &measured[1]["cache"]], ["warm", "cold"]);
+        for row in measured {
+            assert_eq!(row["a_us"]["count"], 12);
+            let ratio = &row["ratio"];
+            let ends = [&ratio["low"], &ratio["ratio"], &ratio["high"]].map(|end| end.as_f64().unwrap());
+            assert!(ends[0] > 0.0 && ends.is_sorted(), "{ratio}");
+        }
+    }
+    // 256 KiB are read and as many written.
+    assert_eq!([&fusions[0]["a"]["bytes_read"], &fusions[0]["b"]["bytes_written"]], [262_144, 262_144]);
+    assert!(fusions[0]["a"]["kernels"][0].as_str().unwrap().starts_with("line-transpose "), "{report}");
+    assert!(fusions[0]["b"]["code_bytes"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_pattern_chooses_fusions_of_which_the_kernels_are_alike() {
+    let place = Workplace::with_module(MODULE);
+    let arguments = [&TRANSPOSES[..], &["--fusion", "*_r"]].concat();
+    let report = json(&place, &arguments);
+    assert_eq!(report["fusions"][0]["name"], "fused_r");
+    place.run(&[&TRANSPOSES[..], &["--fusion", "nothing"]].concat()).failed(2, &["`nothing`", "fused_r", "fused_t"]);
+}
+
+/// A sum in another order is not the same sum.
+#[test]
+fn results_that_differ_are_told_in_elements_and_ulps() {
+    let module = "HloModule m
+add { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b) }
+ENTRY main { x = f32[64,4096] parameter(0)\n  zero = f32[] constant(0)
+  ROOT r = f32[64] reduce(x, zero), dimensions={1}, to_apply=add }";
+    let place = Workplace::with_module(module);
+    let sides = ["ab", "m.hlo", "--a", "reduce=serial-reduce", "--b", "reduce=loop", "--pairs", "4"];
+    let results = &json(&place, &sides)["program"]["results"];
+    let different = results["different"].as_u64().unwrap();
+    assert!(different > 0 && different <= 64 && results["ulps"].as_u64().unwrap() > 0, "{results}");
+    let table = place.run(&sides).succeeded();
+    assert!(table.contains(&format!("{different} of 64 elements differ, by at most ")), "{table}");
+}
+
+#[test]
+fn another_fusebox_is_a_side() {
+    let place = Workplace::with_module(MODULE);
+    let other = env!("CARGO_BIN_EXE_fusebox");
+    let report = json(&place, &["ab", "m.hlo", "--b", other, "--fusion", "fused_t", "--pairs", "4"]);
+    assert_eq!(report["fusions"][0]["b"]["kernels"], report["fusions"][0]["a"]["kernels"]);
+    assert_eq!(report["program"]["results"]["different"], 0);
+    place.write("other", b"no program");
+    place.run(&["ab", "m.hlo", "--b", "./other"]).failed(1, &["./other compile"]);
+    place.run(&["ab", "m.hlo", "--b", other, "--b", "loop=loop"]).failed(2, &["a side that is one"]);
+}
+
+/// How long the simulator takes says nothing.
+#[test]
+fn a_simulated_gpu_is_not_timed() {
+    let place = Workplace::with_module(MODULE);
+    let arguments = ["ab", "m.hlo", "--target", "simt", "--b", "transpose=loop"];
+    let report = json(&place, &arguments);
+    assert_eq!(report["program"]["measured"].as_array().unwrap().len(), 0);
+    assert_eq!(report["program"]["results"]["different"], 0);
+}

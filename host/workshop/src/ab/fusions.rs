@@ -1,0 +1,86 @@
+//! Which fusions of a program are compared alone.
+
+use std::collections::HashMap;
+
+use fusebox_compiler::{Selected, Source};
+use fusebox_core::hlo::{Module, print_module};
+use fusebox_plugins::Fingerprint;
+
+use crate::WorkshopError;
+
+/// A fusion to compare alone.
+pub struct Fusion {
+    pub name: String,
+    /// Text of the fusion alone.
+    pub source: Source,
+}
+
+/// What became of all fusions.
+#[derive(Default)]
+pub struct Choice {
+    pub compared: Vec<Fusion>,
+    /// Names of those that only one side has.
+    pub only_in_a: Vec<String>,
+    pub only_in_b: Vec<String>,
+}
+
+/// The fusions that both sides have and whose name fits; without a pattern, those of which they make different kernels. What
+/// another fusebox has is not known: it is asked for all.
+///
+/// # Errors
+/// If none fits the pattern.
+pub fn choose(
+    a: Option<&[Selected]>,
+    b: Option<&[Selected]>,
+    pattern: Option<&glob::Pattern>,
+) -> Result<Choice, WorkshopError> {
+    let is_meant = |kernel: &&Selected| pattern.is_none_or(|pattern| pattern.matches(&kernel.unit.fusion.name));
+    let mut choice = Choice::default();
+    match (a, b) {
+        (None, None) => {}
+        (Some(known), None) | (None, Some(known)) => {
+            choice.compared = known.iter().filter(is_meant).map(alone).collect();
+        }
+        (Some(a), Some(b)) => {
+            let (of_a, of_b) = (by_fingerprint(a), by_fingerprint(b));
+            let without = |kernels: &[Selected], others: &HashMap<Fingerprint, &Selected>| {
+                let lone = kernels.iter().filter(is_meant).filter(|kernel| !others.contains_key(&key(kernel)));
+                lone.map(|kernel| kernel.unit.fusion.name.clone()).collect()
+            };
+            choice.only_in_a = without(a, &of_b);
+            choice.only_in_b = without(b, &of_a);
+            let in_both = a.iter().filter(is_meant).filter_map(|kernel| Some((kernel, *of_b.get(&key(kernel))?)));
+            let compared = in_both.filter(|(a, b)| pattern.is_some() || is_different(a, b));
+            choice.compared = compared.map(|(kernel, _)| alone(kernel)).collect();
+        }
+    }
+    let is_nothing = choice.compared.is_empty() && choice.only_in_a.is_empty() && choice.only_in_b.is_empty();
+    match pattern.filter(|_| is_nothing) {
+        None => Ok(choice),
+        Some(pattern) => Err(WorkshopError::NoSuchFusion { pattern: pattern.to_string(), known: names(a.or(b)) }),
+    }
+}
+
+fn names(kernels: Option<&[Selected]>) -> String {
+    let names = kernels.unwrap_or_default().iter().map(|kernel| kernel.unit.fusion.name.as_str());
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn by_fingerprint(kernels: &[Selected]) -> HashMap<Fingerprint, &Selected> {
+    kernels.iter().map(|kernel| (key(kernel), kernel)).collect()
+}
+
+fn key(kernel: &Selected) -> Fingerprint {
+    Fingerprint::of(&kernel.unit.fusion)
+}
+
+/// Whether two kernels of one fusion are by different emitters, or made differently.
+fn is_different(a: &Selected, b: &Selected) -> bool {
+    a.emitter != b.emitter || a.plan != b.plan || a.functions != b.functions
+}
+
+fn alone(kernel: &Selected) -> Fusion {
+    let fusion = &kernel.unit.fusion;
+    let module = Module { bare: true, ..fusion.module.clone() };
+    Fusion { name: fusion.name.clone(), source: Source::text(&fusion.name, &print_module(&module)) }
+}

@@ -1,0 +1,165 @@
+//! One side: who compiles, and what comes of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use fusebox_compiler::{Emitters, Format, Options, Selected, Source};
+use fusebox_lowering::Stage;
+use fusebox_runtime::{Access, CodeImage, Executable, Target};
+use object::{Object, ObjectSection, SectionKind};
+
+use super::Settings;
+use super::report::{Figures, OnGpu};
+use crate::{WorkshopError, ptxas};
+
+/// A side as the user names it.
+pub struct Side {
+    /// What the user wrote.
+    pub name: String,
+    /// Who compiles.
+    pub maker: Maker,
+}
+
+/// Who compiles.
+pub enum Maker {
+    /// This fusebox, with these emitters.
+    Emitters(Emitters),
+    /// Another fusebox: the file of its program.
+    Program(PathBuf),
+}
+
+/// What a side made of a module.
+pub struct Made {
+    pub executable: Executable,
+    pub figures: Figures,
+    /// The kernels with their plans; of another fusebox nothing is known but what it compiled.
+    pub kernels: Option<Vec<Selected>>,
+}
+
+/// The stages that another fusebox can be asked for, as it calls them.
+const ASKED: [(&str, Stage); 4] =
+    [("mlir", Stage::Kernel), ("mlir-lowered", Stage::Scalars), ("llvm", Stage::Llvm), ("asm", Stage::Assembly)];
+
+impl Side {
+    /// Compiles a program, or a part of one.
+    pub fn make(&self, source: &Source, of_part: bool, settings: &Settings) -> Result<Made, WorkshopError> {
+        match &self.maker {
+            Maker::Emitters(emitters) => {
+                let emitters = Emitters { of_part, ..emitters.clone() };
+                make_here(source, &Options { emitters, ..settings.compile.clone() })
+            }
+            Maker::Program(program) => make_by(program, source, settings),
+        }
+    }
+}
+
+fn make_here(source: &Source, options: &Options) -> Result<Made, WorkshopError> {
+    let made = fusebox_compiler::compile(source, options)?;
+    let executable = made.executable.ok_or_else(|| WorkshopError::Interface("nothing was compiled to run".into()))?;
+    let sum = |bytes: fn(&Selected) -> u64| made.kernels.iter().map(bytes).fold(0, u64::saturating_add);
+    let texts = made.lowered.texts.into_iter().map(|(stage, batches)| (stage.name(), batches.join("\n"))).collect();
+    let figures = Figures {
+        kernels: made.kernels.iter().map(describe).collect(),
+        bytes_read: sum(|kernel| kernel.prediction.read),
+        bytes_written: sum(|kernel| kernel.prediction.written),
+        compile_ms: milliseconds(made.elapsed),
+        warnings: made.warnings,
+        texts,
+        ..of_code(&executable)
+    };
+    Ok(Made { executable, figures, kernels: Some(made.kernels) })
+}
+
+/// Who makes a kernel, and how.
+fn describe(kernel: &Selected) -> String {
+    let knobs: Vec<String> =
+        kernel.plan.configuration.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let knobs = if knobs.is_empty() { String::new() } else { format!("{{{}}}", knobs.join(",")) };
+    format!("{} {}{knobs}", kernel.emitter.name, kernel.emitter.version)
+}
+
+fn make_by(program: &Path, source: &Source, settings: &Settings) -> Result<Made, WorkshopError> {
+    let no_folder = |source| WorkshopError::System { what: "a folder for what another fusebox compiles", source };
+    let folder = tempfile::tempdir().map_err(no_folder)?;
+    let module = folder.path().join(if source.format == Format::Proto { "module.pb" } else { "module.hlo" });
+    fusebox_files::write(&module, &source.bytes)?;
+    let ask = |emit: &str| {
+        let output = folder.path().join(emit);
+        let threads = settings.compile.threads.to_string();
+        let arguments = ["compile", "--target", &settings.target, "--threads", &threads, "--emit", emit, "-o"];
+        let begin = Instant::now();
+        ran(Command::new(program).args(arguments).args([&output, &module]), program, emit)?;
+        let elapsed = begin.elapsed();
+        Ok::<_, WorkshopError>((fusebox_files::read(&output, fusebox_files::SizeLimit::default())?, elapsed))
+    };
+    let (bytes, elapsed) = ask("executable")?;
+    let foreign = |source| WorkshopError::Foreign { program: program.into(), source };
+    let executable = Executable::from_bytes(&bytes).map_err(foreign)?;
+    let wanted = ASKED.iter().filter(|(_, stage)| settings.compile.stages.contains(stage));
+    let text = |(emit, stage): &(&str, Stage)| Ok((stage.name(), String::from_utf8_lossy(&ask(emit)?.0).into_owned()));
+    let bytes_of = |is_meant: fn(Access) -> bool| {
+        let arguments = executable.kernels.iter().flat_map(|kernel| &kernel.arguments);
+        arguments.filter(|it| is_meant(it.access)).map(|it| it.bytes).fold(0, u64::saturating_add)
+    };
+    let figures = Figures {
+        kernels: executable.kernels.iter().map(|kernel| kernel.emitter.clone()).collect(),
+        bytes_read: bytes_of(|access| access == Access::Read),
+        bytes_written: bytes_of(|access| access != Access::Read),
+        compile_ms: milliseconds(elapsed),
+        texts: wanted.map(text).collect::<Result<BTreeMap<_, _>, WorkshopError>>()?,
+        ..of_code(&executable)
+    };
+    Ok(Made { executable, figures, kernels: None })
+}
+
+fn ran(command: &mut Command, program: &Path, emit: &str) -> Result<(), WorkshopError> {
+    let failed = |reason: String| WorkshopError::Program {
+        program: program.into(),
+        command: format!("compile --emit {emit}"),
+        reason,
+    };
+    let output = command.output().map_err(|error| failed(error.to_string()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// What the code itself tells.
+fn of_code(executable: &Executable) -> Figures {
+    let code_bytes = executable.code.iter().map(code_bytes).sum();
+    let Target::Cuda(capability) = executable.target else {
+        return Figures { code_bytes, ..Figures::default() };
+    };
+    let target = format!("sm_{capability}");
+    let texts = executable.code.iter().filter_map(|code| match code {
+        CodeImage::Ptx(text) => Some(text),
+        CodeImage::Object { .. } => None,
+    });
+    // Without an assembler there are no such figures, and the rest is as good.
+    let assembled = texts.filter_map(|text| ptxas::measure(text, &target).ok()).flatten();
+    let launched = |name: &str| executable.kernels.iter().find(|kernel| kernel.symbol == name);
+    let on_gpu = assembled.map(|quality| OnGpu {
+        occupancy: launched(&quality.kernel).map(|kernel| quality.occupancy(kernel.threads_per_block, capability)),
+        quality,
+    });
+    Figures { gpu: on_gpu.collect(), code_bytes, ..Figures::default() }
+}
+
+/// Bytes of machine code, or of PTX.
+fn code_bytes(code: &CodeImage) -> u64 {
+    match code {
+        CodeImage::Ptx(text) => text.len() as u64,
+        CodeImage::Object { bytes, .. } => {
+            let file = object::File::parse(bytes.as_slice());
+            let sections = file.iter().flat_map(|file| file.sections());
+            sections.filter(|section| section.kind() == SectionKind::Text).map(|section| section.size()).sum()
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A report as a text for a terminal.
+
+use std::io::{self, Write};
+
+use super::{Comparison, Figures, Measured, Report};
+use crate::measure::Cache;
+
+/// Writes a report.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    writeln!(out, "{} on {}", report.module, report.target)?;
+    writeln!(out, "  A: {}\n  B: {}", report.a, report.b)?;
+    for comparison in [&report.program].into_iter().chain(&report.fusions) {
+        write_comparison(out, comparison)?;
+    }
+    for (side, names) in [("A", &report.only_in_a), ("B", &report.only_in_b)] {
+        if !names.is_empty() {
+            writeln!(out, "\nonly {side} makes these fusions: {}", names.join(", "))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_comparison(out: &mut dyn Write, comparison: &Comparison) -> io::Result<()> {
+    let Comparison { name, a, b, results, measured } = comparison;
+    writeln!(out, "\n{name}")?;
+    match results.worst {
+        None => writeln!(out, "  results: equal, {} elements", results.elements)?,
+        Some(place) => writeln!(
+            out,
+            "  results: {} of {} elements differ, by at most {} ulp (element {} of result {})",
+            results.different, results.elements, results.ulps, place.element, place.array
+        )?,
+    }
+    writeln!(
+        out,
+        "  {:<4} {:<5} {:>10} {:>21} {:>9} {:>8}  {:<9} ratio, and where it lies",
+        "", "cache", "median us", "quartiles us", "GB/s", "of copy", "B is"
+    )?;
+    for row in measured {
+        write_side(out, "A", a, row, 0)?;
+        write_side(out, "B", b, row, 1)?;
+    }
+    for (side, figures) in [("A", a), ("B", b)] {
+        write_figures(out, side, figures)?;
+    }
+    Ok(())
+}
+
+fn write_side(out: &mut dyn Write, side: &str, figures: &Figures, row: &Measured, number: usize) -> io::Result<()> {
+    let times = [&row.a_us, &row.b_us][number];
+    let cache = if row.cache == Cache::Warm { "warm" } else { "cold" };
+    let quartiles = format!("{:.1} – {:.1}", times.lower_quartile, times.upper_quartile);
+    let bandwidth = figures.bytes() as f64 / times.median / 1e3;
+    let share = 100.0 * row.roof_us[number] / times.median;
+    write!(out, "  {side:<4} {cache:<5} {:>10.1} {quartiles:>21} {bandwidth:>9.2} {share:>6.0} %", times.median)?;
+    if number == 0 {
+        return writeln!(out);
+    }
+    let ratio = &row.ratio;
+    write!(
+        out,
+        "  {:<9} {:.3} ({:.3} – {:.3}), {} pairs",
+        row.verdict.to_string(),
+        ratio.ratio,
+        ratio.low,
+        ratio.high,
+        times.count
+    )?;
+    if row.repeated + row.disturbed > 0 {
+        write!(out, ", {} repeated", row.repeated)?;
+    }
+    if row.disturbed > 0 {
+        write!(out, ", {} on a disturbed machine", row.disturbed)?;
+    }
+    writeln!(out)
+}
+
+/// Most emitters' names that a line shows.
+const MOST_NAMES: usize = 4;
+
+fn write_figures(out: &mut dyn Write, side: &str, figures: &Figures) -> io::Result<()> {
+    let Figures { kernels, bytes_read, bytes_written, compile_ms, code_bytes, gpu, .. } = figures;
+    let mut names: Vec<&str> = kernels.iter().map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    let more = names.len().saturating_sub(MOST_NAMES);
+    names.truncate(MOST_NAMES);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    writeln!(
+        out,
+        "  {side}: {} kernels by {}{more}; reads {bytes_read} bytes, writes {bytes_written}; compiled in {compile_ms:.1} ms, \
+         {code_bytes} bytes of code",
+        kernels.len(),
+        names.join(", ")
+    )?;
+    figures.warnings.iter().try_for_each(|warning| writeln!(out, "  {side}: {warning}"))?;
+    for kernel in gpu {
+        let quality = &kernel.quality;
+        let occupancy = kernel.occupancy.map_or_else(String::new, |it| format!(", occupancy {:.0} %", 100.0 * it));
+        writeln!(
+            out,
+            "  {side}: {}: {} registers, {} bytes of shared memory, {} bytes spilled{occupancy}",
+            quality.kernel,
+            quality.registers,
+            quality.shared,
+            quality.spill_stores + quality.spill_loads
+        )?;
+    }
+    Ok(())
+}

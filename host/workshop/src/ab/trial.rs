@@ -1,0 +1,124 @@
+//! Both sides on one program or fusion: compiled, compared, measured.
+
+use fusebox_compiler::Source;
+use fusebox_core::hlo::{ArrayLiteral, Literal};
+use fusebox_run::inputs::{self, InputChoice};
+use fusebox_runtime::{Executable, Program, Target};
+
+use super::Settings;
+use super::report::{Comparison, Figures, Measured};
+use super::side::{Made, Side};
+use crate::WorkshopError;
+use crate::compare::Agreement;
+use crate::measure::{Cache, Contest, Series, Watch};
+use crate::roof::copy_us;
+use crate::statistics::Summary;
+
+/// Compilations of each side; the fastest counts.
+const COMPILATIONS: usize = 3;
+/// Milliseconds from which one compilation is enough.
+const LONG_COMPILATION: f64 = 500.0;
+
+/// What both sides made of one module.
+pub struct Both {
+    pub a: Made,
+    pub b: Made,
+    /// Whether times leave out the copies of values that are updated in place, as in a program where nobody needs the old
+    /// value. A fusion alone has to copy it first, which may take far longer than its kernel; while times are taken, it
+    /// updates its own last result.
+    in_place: bool,
+}
+
+impl Both {
+    /// Compiles a program with both, or a part of one.
+    ///
+    /// # Errors
+    /// If one does not compile, or they disagree on parameters or results.
+    pub fn make(
+        a: &Side,
+        b: &Side,
+        source: &Source,
+        of_part: bool,
+        settings: &Settings,
+    ) -> Result<Both, WorkshopError> {
+        let mut made = (a.make(source, of_part, settings)?, b.make(source, of_part, settings)?);
+        for _ in 1..COMPILATIONS {
+            for (side, made) in [(a, &mut made.0), (b, &mut made.1)] {
+                let best = &mut made.figures.compile_ms;
+                if *best < LONG_COMPILATION {
+                    *best = best.min(side.make(source, of_part, settings)?.figures.compile_ms);
+                }
+            }
+        }
+        let (a, b) = made;
+        let shapes = |executable: &Executable| -> Vec<_> {
+            executable.parameters.iter().chain([&executable.result]).map(|binding| binding.shape.clone()).collect()
+        };
+        match shapes(&a.executable) == shapes(&b.executable) {
+            true => Ok(Both { a, b, in_place: of_part }),
+            false => Err(WorkshopError::Interface("the sides disagree on shapes of parameters or results".into())),
+        }
+    }
+
+    /// Compares results, then times.
+    ///
+    /// # Errors
+    /// If there are no inputs, or a program fails.
+    pub fn compare(
+        &self,
+        name: &str,
+        choice: &InputChoice,
+        settings: &Settings,
+        watch: &mut Watch,
+    ) -> Result<Comparison, WorkshopError> {
+        let (inputs, results) = self.results(choice, settings)?;
+        let target = self.a.executable.target;
+        // How long a simulator takes says nothing about what it simulates.
+        let caches: &[Cache] = if target == Target::Simt { &[] } else { &[Cache::Warm, Cache::Cold] };
+        let (a, b) = (self.timed(&self.a.executable), self.timed(&self.b.executable));
+        let contest = Contest { a: &a, b: &b, inputs: &inputs, options: &settings.run };
+        let measure = |&cache: &Cache| {
+            let series = contest.measure(cache, settings.effort, watch)?;
+            let roof = |figures: &Figures| copy_us(figures.bytes(), target, &settings.run, cache);
+            Ok(measured(&series, cache, [roof(&self.a.figures)?, roof(&self.b.figures)?]))
+        };
+        let measured = caches.iter().map(measure).collect::<Result<Vec<_>, WorkshopError>>()?;
+        let (a, b) = (self.a.figures.clone(), self.b.figures.clone());
+        Ok(Comparison { name: name.to_owned(), a, b, results, measured })
+    }
+
+    /// Inputs, and how the results on them agree.
+    fn results(
+        &self,
+        choice: &InputChoice,
+        settings: &Settings,
+    ) -> Result<(Vec<ArrayLiteral>, Agreement), WorkshopError> {
+        let mut a = Program::load(self.a.executable.clone(), &settings.run)?;
+        let inputs = inputs::arrays(&inputs::load(choice, &a.parameter_shapes())?);
+        let of_a: Literal = a.run(&inputs)?;
+        drop(a);
+        let of_b = Program::load(self.b.executable.clone(), &settings.run)?.run(&inputs)?;
+        Ok((inputs, Agreement::of(&of_a, &of_b)))
+    }
+
+    fn timed(&self, executable: &Executable) -> Executable {
+        let timed = executable.clone();
+        if self.in_place { timed.without_copies() } else { timed }
+    }
+}
+
+fn measured(series: &Series, cache: Cache, roof_us: [f64; 2]) -> Measured {
+    let times: Vec<[f64; 2]> = series.pairs().map(|pair| [pair.a, pair.b]).collect();
+    let summary = |side: usize| Summary::of(&times.iter().map(|pair| pair[side]).collect::<Vec<f64>>());
+    Measured {
+        cache,
+        a_us: summary(0),
+        b_us: summary(1),
+        ratio: series.ratio,
+        verdict: series.verdict,
+        repeated: series.repeated(),
+        disturbed: series.disturbed(),
+        roof_us,
+        times,
+    }
+}

@@ -1,0 +1,69 @@
+//! Why a comparison was not made.
+
+use std::path::PathBuf;
+
+use fusebox_compiler::CompileError;
+use fusebox_files::{ReadError, WriteError};
+use fusebox_run::inputs::InputError;
+use fusebox_runtime::{FormatError, LoadError, RunError};
+use thiserror::Error;
+
+/// Why a tool of the workshop did not do its work.
+#[derive(Debug, Error)]
+pub enum WorkshopError {
+    /// The module is not compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// A program cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A program fails.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// There are no inputs.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The two sides are not programs of one interface.
+    #[error("{0}")]
+    Interface(String),
+    /// No fusion has a name of that pattern.
+    #[error("no fusion fits `{pattern}`; there are: {known}")]
+    NoSuchFusion {
+        /// As given.
+        pattern: String,
+        /// The names of all.
+        known: String,
+    },
+    /// Another fusebox does not compile.
+    #[error("{program} {command}: {reason}", program = program.display())]
+    Program {
+        /// Its file.
+        program: PathBuf,
+        /// What it was told to do.
+        command: String,
+        /// What it said.
+        reason: String,
+    },
+    /// What another fusebox has compiled cannot be loaded.
+    #[error("{program}: what it compiles is for another runtime: {source}", program = program.display())]
+    Foreign {
+        /// Its file.
+        program: PathBuf,
+        /// Why not.
+        source: FormatError,
+    },
+    /// The system refuses what is needed.
+    #[error("{what}: {source}")]
+    System {
+        /// What was wanted.
+        what: &'static str,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}

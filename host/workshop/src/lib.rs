@@ -1,0 +1,25 @@
+//! Tools for those who write emitters.
+//!
+//! ```text
+//! module, two sides -> ab: compile both -> compare results -> measure in turns -> statistics -> report
+//! ```
+//!
+//! * [`ab`]: two choices of emitters, or two versions of fusebox, on one module.
+//! * [`compare`]: results of two programs.
+//! * [`measure`]: pairs of programs in turns.
+//! * [`statistics`]: from pairs to a verdict.
+//! * [`roof`]: what the machine could do.
+//! * [`ptxas`]: what NVIDIA's assembler says of kernels.
+
+#![forbid(unsafe_code)]
+
+mod error;
+
+pub mod ab;
+pub mod compare;
+pub mod measure;
+pub mod ptxas;
+pub mod roof;
+pub mod statistics;
+
+pub use error::WorkshopError;

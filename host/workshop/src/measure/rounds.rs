@@ -1,0 +1,112 @@
+//! Rounds of pairs, as many as a verdict takes.
+
+use std::time::{Duration, Instant};
+
+use fusebox_core::random::SplitMix64;
+
+use crate::statistics::{Interval, Verdict, of_ratios};
+
+/// How much to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Pairs to measure whatever they say; `None`: until the verdict stands.
+    pub pairs: Option<usize>,
+    /// Time after which an open verdict stays open.
+    pub limit: Duration,
+    /// What random order follows from.
+    pub seed: u64,
+}
+
+/// Rounds after which the verdict is looked at. Fewer say little about how much rounds differ; every look is one more chance
+/// to take noise for a difference; after the last, an open verdict stays open.
+const LOOKS: [usize; 4] = [12, 24, 48, 96];
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort { pairs: None, limit: Duration::from_secs(20), seed: 0 }
+    }
+}
+
+/// Times of both sides, in microseconds, measured one right after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    pub a: f64,
+    pub b: f64,
+}
+
+/// Pairs that have something in common: the same memory, the same moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Round {
+    /// The pairs that count.
+    pub pairs: Vec<Pair>,
+    /// Pairs measured again, because something else ran on the machine.
+    pub repeated: usize,
+    /// Pairs that count although something else ran: repeating did not help.
+    pub disturbed: usize,
+}
+
+/// All rounds and what they say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    pub rounds: Vec<Round>,
+    /// B's time over A's.
+    pub ratio: Interval,
+    pub verdict: Verdict,
+}
+
+impl Series {
+    fn of(rounds: Vec<Round>, seed: u64) -> Series {
+        let ratios = |round: &Round| round.pairs.iter().map(|pair| pair.b / pair.a).collect();
+        let ratios: Vec<Vec<f64>> = rounds.iter().filter(|round| !round.pairs.is_empty()).map(ratios).collect();
+        let ratio = of_ratios(&ratios, seed);
+        Series { rounds, ratio, verdict: Verdict::of(&ratio) }
+    }
+
+    /// The pairs of all rounds.
+    pub fn pairs(&self) -> impl Iterator<Item = &Pair> {
+        self.rounds.iter().flat_map(|round| &round.pairs)
+    }
+
+    /// Pairs that were measured again.
+    pub fn repeated(&self) -> usize {
+        self.rounds.iter().map(|round| round.repeated).sum()
+    }
+
+    /// Pairs that count although something else ran on the machine.
+    pub fn disturbed(&self) -> usize {
+        self.rounds.iter().map(|round| round.disturbed).sum()
+    }
+}
+
+/// Measures rounds until the verdict stands. `round` measures one of at most so many pairs, in the order that the random
+/// numbers say.
+///
+/// # Errors
+/// If a round fails.
+pub fn alternate<E>(
+    effort: Effort,
+    mut round: impl FnMut(&mut SplitMix64, usize) -> Result<Round, E>,
+) -> Result<Series, E> {
+    let mut random = SplitMix64(effort.seed);
+    let begin = Instant::now();
+    let mut rounds: Vec<Round> = Vec::new();
+    loop {
+        let measured: usize = rounds.iter().map(|round| round.pairs.len()).sum();
+        let left = effort.pairs.map_or(usize::MAX, |pairs| pairs.saturating_sub(measured));
+        if left > 0 {
+            rounds.push(round(&mut random, left)?);
+        }
+        let (is_look, is_last) = match effort.pairs {
+            Some(_) => (false, left == 0),
+            None => (LOOKS.contains(&rounds.len()), rounds.len() >= LOOKS[3] || begin.elapsed() >= effort.limit),
+        };
+        if !is_look && !is_last {
+            continue;
+        }
+        let series = Series::of(rounds, effort.seed);
+        if is_last || series.verdict != Verdict::Ambiguous {
+            return Ok(series);
+        }
+        rounds = series.rounds;
+    }
+}

@@ -1,0 +1,122 @@
+//! Verdicts on simulated noise: of equal sides and of sides that differ by five percent, however times scatter.
+
+use fusebox_core::random::SplitMix64;
+
+use super::{Summary, Verdict, median};
+use crate::measure::{Effort, Pair, Round, alternate};
+
+/// How times scatter, in shares of a time.
+#[derive(Clone, Copy)]
+struct Noise {
+    /// Of every time by itself.
+    scatter: f64,
+    /// Share of times that take up to ten times as long.
+    outliers: f64,
+    /// What a pair has in common with the one before it: a machine that is busy for a while.
+    correlated: f64,
+    /// By how much later pairs are slower, over a hundred pairs.
+    drift: f64,
+    /// What memory in another place does to one side for a round.
+    placement: f64,
+}
+
+const QUIET: Noise = Noise { scatter: 0.01, outliers: 0.0, correlated: 0.0, drift: 0.0, placement: 0.002 };
+const NOISES: [(&str, Noise); 5] = [
+    ("quiet", QUIET),
+    ("heavy tails", Noise { scatter: 0.03, outliers: 0.1, ..QUIET }),
+    ("correlated", Noise { correlated: 0.3, ..QUIET }),
+    ("drift", Noise { drift: 0.5, ..QUIET }),
+    ("placement", Noise { placement: 0.02, ..QUIET }),
+];
+
+/// About normal, standard deviation 1.
+fn bell(random: &mut SplitMix64) -> f64 {
+    (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
+}
+
+/// A machine whose times scatter.
+struct Machine {
+    noise: Noise,
+    random: SplitMix64,
+    /// Pairs so far.
+    number: f64,
+    /// How busy it is: the logarithm of how much slower.
+    busy: f64,
+}
+
+impl Machine {
+    /// A pair of sides that take 100 and `factor` times 100, if nothing comes between.
+    fn pair(&mut self, factor: f64, placement: [f64; 2]) -> Pair {
+        self.number += 1.0;
+        self.busy = 0.9 * self.busy + 0.4 * self.noise.correlated * bell(&mut self.random);
+        let machine = 100.0 * (1.0 + self.noise.drift * self.number / 100.0) * self.busy.exp();
+        let mut time = |place: f64| {
+            let is_outlier = self.random.unit() < self.noise.outliers;
+            let outlier = if is_outlier { 1.0 + 9.0 * self.random.unit() } else { 1.0 };
+            machine * outlier * (place + self.noise.scatter * bell(&mut self.random)).exp()
+        };
+        Pair { a: time(placement[0]), b: factor * time(placement[1]) }
+    }
+
+    fn round(&mut self, factor: f64) -> Round {
+        let placement = [(); 2].map(|()| self.noise.placement * bell(&mut self.random));
+        Round { pairs: (0..4).map(|_| self.pair(factor, placement)).collect(), ..Round::default() }
+    }
+}
+
+/// The verdict on two sides of which B takes `factor` times as long.
+fn verdict(noise: Noise, factor: f64, seed: u64) -> Verdict {
+    let mut machine = Machine { noise, random: SplitMix64(seed), number: 0.0, busy: 0.0 };
+    let series = alternate(Effort { seed, ..Effort::default() }, |_, _| Ok::<_, ()>(machine.round(factor)));
+    series.unwrap().verdict
+}
+
+/// How many of `count` comparisons end in that verdict.
+fn count(noise: Noise, factor: f64, wanted: Verdict, count: u64) -> usize {
+    (0..count).filter(|&seed| verdict(noise, factor, seed) == wanted).count()
+}
+
+#[test]
+fn equal_sides_are_the_same() {
+    for (name, noise) in NOISES {
+        let same = count(noise, 1.0, Verdict::Same, 300);
+        assert!(same >= 297, "{name}: {same} of 300");
+    }
+}
+
+#[test]
+fn five_percent_are_found() {
+    for (name, noise) in NOISES {
+        let (slower, faster) =
+            (count(noise, 1.05, Verdict::Slower, 100), count(noise, 1.0 / 1.05, Verdict::Faster, 100));
+        assert!(slower >= 95 && faster >= 95, "{name}: {slower} and {faster} of 100");
+    }
+}
+
+/// More pairs do not help where places differ as much as the sides: then nobody is told that one is faster.
+#[test]
+fn noise_beyond_the_difference_is_no_verdict() {
+    let noise = Noise { placement: 0.4, ..QUIET };
+    let wrong = [Verdict::Slower, Verdict::Faster].map(|verdict| count(noise, 1.0, verdict, 100));
+    assert!(wrong.iter().sum::<usize>() <= 3, "{wrong:?} of 100 each");
+}
+
+#[test]
+fn quantiles_lie_between_values() {
+    let summary = Summary::of(&[4.0, 1.0, 3.0, 2.0]);
+    assert_eq!((summary.min, summary.lower_quartile, summary.median, summary.upper_quartile), (1.0, 1.75, 2.5, 3.25));
+    assert!(median(Vec::new()).is_nan());
+}
+
+#[test]
+fn as_many_pairs_as_asked_for_are_measured() {
+    let mut asked = Vec::new();
+    let effort = Effort { pairs: Some(10), ..Effort::default() };
+    let round = |_: &mut SplitMix64, most: usize| {
+        asked.push(most);
+        let pairs = vec![Pair { a: 1.0, b: 1.0 }; most.min(4)];
+        Ok::<_, ()>(Round { pairs, ..Round::default() })
+    };
+    assert_eq!(alternate(effort, round).unwrap().pairs().count(), 10);
+    assert_eq!(asked, [10, 6, 2]);
+}

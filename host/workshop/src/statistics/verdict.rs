@@ -1,0 +1,48 @@
+//! What an interval says.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Interval;
+
+/// Times that differ by less than this are the same: nobody should choose by it.
+pub const MARGIN: f64 = 1.02;
+
+/// How B compares with A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// B takes less time by more than the [margin](MARGIN).
+    Faster,
+    /// B takes more time by more than the margin.
+    Slower,
+    /// They differ by less than the margin.
+    Same,
+    /// The interval holds both, times that are the same and times that are not: more pairs would tell.
+    Ambiguous,
+}
+
+impl Verdict {
+    /// What an interval of B's time over A's says.
+    pub fn of(interval: &Interval) -> Verdict {
+        let Interval { low, high, .. } = *interval;
+        match () {
+            () if high < 1.0 / MARGIN => Verdict::Faster,
+            () if low > MARGIN => Verdict::Slower,
+            () if low >= 1.0 / MARGIN && high <= MARGIN => Verdict::Same,
+            () => Verdict::Ambiguous,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+            Verdict::Ambiguous => "ambiguous",
+        })
+    }
+}
