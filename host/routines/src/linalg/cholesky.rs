@@ -5,7 +5,7 @@ use num_traits::Float;
 use super::matrix::Matrix;
 use super::product::{Triangle, solve_triangle, subtract_product_below};
 use super::scalar::{Scalar, real};
-use super::vectors::{subtract_multiple, wide};
+use super::vectors::{halves, subtract_multiple, wide};
 use crate::{RoutineError, Workers};
 
 /// Columns that are factorised one by one.
@@ -36,18 +36,17 @@ fn block<T: Scalar>(
     end: usize,
     workers: &dyn Workers,
 ) -> Result<Option<usize>, RoutineError> {
-    if end - start <= NARROW {
+    let Some((first, second)) = halves(start..end, NARROW) else {
         return Ok(wide(
             #[inline(always)]
             || narrow(a, start, end),
         ));
-    }
-    let middle = start + ((end - start) / 2).next_multiple_of(NARROW).min(end - start - 1);
-    if let Some(order) = block(a, start, middle, workers)? {
+    };
+    if let Some(order) = block(a, first.start, first.end, workers)? {
         return Ok(Some(order));
     }
-    update(a, start, middle, end, workers)?;
-    block(a, middle, end, workers)
+    update(a, start, second.start, end, workers)?;
+    block(a, second.start, second.end, workers)
 }
 
 /// Brings rows `middle..end` up to date with the factorised columns `start..middle`.

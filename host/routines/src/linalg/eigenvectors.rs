@@ -37,6 +37,13 @@ impl Embed<f64> for num_complex::Complex<f64> {
     }
 }
 
+/// Which eigenvectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
 /// A quasi-triangular matrix: blocks of two rows have an element below the diagonal.
 pub(crate) struct SchurForm<'a, E: Scalar> {
     t: &'a Matrix<E>,
@@ -59,8 +66,22 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         i + 1 < self.t.rows() && self.t[(i + 1, i)] != E::nothing()
     }
 
-    /// Completes a right eigenvector: of `x` the elements of the eigenvalue's own rows, from `end` on, are given.
-    pub fn complete_right<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], end: usize) {
+    /// Completes an eigenvector, of which the elements in the eigenvalue's own rows are given and the others are zero.
+    pub fn complete<S: Embed<E> + Scalar<Real = E::Real>>(
+        &self,
+        value: S,
+        side: Side,
+        x: &mut [S],
+        given: Range<usize>,
+    ) {
+        match side {
+            Side::Right => self.complete_right(value, &mut x[..given.end], given.start),
+            Side::Left => self.complete_left(value, x, given),
+        }
+    }
+
+    /// Of a right eigenvector the elements before `end`.
+    fn complete_right<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], end: usize) {
         wide(
             #[inline(always)]
             || {
@@ -87,8 +108,8 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         );
     }
 
-    /// Completes a left eigenvector, of which the elements in `given` are given and those before are zero.
-    pub fn complete_left<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], given: Range<usize>) {
+    /// Of a left eigenvector the elements behind those given.
+    fn complete_left<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], given: Range<usize>) {
         wide(
             #[inline(always)]
             || {

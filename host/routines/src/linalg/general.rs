@@ -3,7 +3,7 @@
 use num_complex::Complex;
 use num_traits::Float;
 
-use super::eigenvectors::{Embed, SchurForm, normalise};
+use super::eigenvectors::{Embed, SchurForm, Side, normalise};
 use super::hessenberg;
 use super::matrix::Matrix;
 use super::product::add_product;
@@ -28,13 +28,6 @@ pub(crate) trait General: Scalar {
         side: Side,
         workers: &dyn Workers,
     ) -> Result<Matrix<Self::Eigen>, RoutineError>;
-}
-
-/// Which eigenvectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Left,
-    Right,
 }
 
 /// A Schur form.
@@ -113,10 +106,7 @@ fn triangular_vectors<T: Scalar>(
     for (j, value) in values.iter().enumerate() {
         let column = x.column_mut(j);
         column[j] = T::unit();
-        match side {
-            Side::Right => form.complete_right(*value, &mut column[..=j], j),
-            Side::Left => form.complete_left(*value, column, j..j + 1),
-        }
+        form.complete(*value, side, column, j..j + 1);
     }
     times(q, &x, workers)
 }
@@ -139,19 +129,13 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
         if !form.is_block(j) {
             let column = x.column_mut(j);
             column[j] = R::unit();
-            match side {
-                Side::Right => form.complete_right(values[j].re(), &mut column[..=j], j),
-                Side::Left => form.complete_left(values[j].re(), column, j..j + 1),
-            }
+            form.complete(values[j].re(), side, column, j..j + 1);
             j += 1;
             continue;
         }
         pair.fill(C::nothing());
         (pair[j], pair[j + 1]) = first_elements(t[(j, j + 1)], t[(j + 1, j)], values[j].im(), side);
-        match side {
-            Side::Right => form.complete_right(values[j], &mut pair[..j + 2], j),
-            Side::Left => form.complete_left(values[j], &mut pair, j..j + 2),
-        }
+        form.complete(values[j], side, &mut pair, j..j + 2);
         for (i, z) in pair.iter().enumerate() {
             (x[(i, j)], x[(i, j + 1)]) = (z.re(), z.im());
         }

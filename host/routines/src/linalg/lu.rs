@@ -5,7 +5,7 @@ use faer::MatRef;
 use super::matrix::Matrix;
 use super::product::{Triangle, add_product, solve_triangle};
 use super::scalar::{Scalar, real};
-use super::vectors::{subtract_multiple, wide};
+use super::vectors::{halves, subtract_multiple, wide};
 use crate::{RoutineError, Workers};
 
 /// Columns that are factorised one by one.
@@ -40,19 +40,18 @@ fn columns<T: Scalar>(
     pivots: &mut Pivots,
     workers: &dyn Workers,
 ) -> Result<(), RoutineError> {
-    if end - start <= NARROW {
+    let Some((first, second)) = halves(start..end, NARROW) else {
         wide(
             #[inline(always)]
             || narrow(a, start, end, pivots),
         );
         return Ok(());
-    }
-    let middle = start + ((end - start) / 2).next_multiple_of(NARROW).min(end - start - 1);
-    columns(a, start, middle, pivots, workers)?;
-    exchange(a, &pivots.rows, start, middle, middle..end);
-    update(a, start, middle, end, workers)?;
-    columns(a, middle, end, pivots, workers)?;
-    exchange(a, &pivots.rows, middle, end, start..middle);
+    };
+    columns(a, first.start, first.end, pivots, workers)?;
+    exchange(a, &pivots.rows, start, second.start, second.clone());
+    update(a, start, second.start, end, workers)?;
+    columns(a, second.start, second.end, pivots, workers)?;
+    exchange(a, &pivots.rows, second.start, end, first);
     Ok(())
 }
 

@@ -1,11 +1,20 @@
 //! Loops over vectors, compiled for the processor's wide registers.
 
+use std::ops::Range;
+
 use super::scalar::Scalar;
 
 /// Executes `work`, and what is inlined into it, compiled for the widest registers of this processor.
 #[inline(always)]
 pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
+}
+
+/// Two halves of neighbouring columns, to be factorised one after the other, the first of whole groups of `narrow` columns.
+/// `None` if there are so few that they are factorised one by one.
+pub(crate) fn halves(columns: Range<usize>, narrow: usize) -> Option<(Range<usize>, Range<usize>)> {
+    let middle = columns.start + (columns.len() / 2).next_multiple_of(narrow);
+    (columns.len() > narrow).then_some((columns.start..middle, middle..columns.end))
 }
 
 /// Sums of a product of vectors that are formed beside each other.
