@@ -69,9 +69,9 @@ fn a_pattern_chooses_fusions_of_which_the_kernels_are_alike() {
 #[test]
 fn results_that_differ_are_told_in_elements_and_ulps() {
     let module = "HloModule m
-add { a = f64[] parameter(0)\n  b = f64[] parameter(1)\n  ROOT s = f64[] add(a, b) }
-ENTRY main { x = f64[64,4096] parameter(0)\n  zero = f64[] constant(0)
-  ROOT r = f64[64] reduce(x, zero), dimensions={1}, to_apply=add }";
+add { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b) }
+ENTRY main { x = f32[4096,64] parameter(0)\n  zero = f32[] constant(0)
+  ROOT r = f32[64] reduce(x, zero), dimensions={0}, to_apply=add }";
     let place = Workplace::with_module(module);
     let sides = ["ab", "m.hlo", "--a", "reduce=serial-reduce", "--b", "reduce=loop", "--pairs", "4"];
     let results = &json(&place, &sides)["program"]["results"];

@@ -11,6 +11,9 @@ const WIDTH: f64 = 900.0;
 const LEFT: f64 = 220.0;
 const BELOW: f64 = 30.0;
 
+/// What an axis has beyond its numbers at least, as a logarithm.
+const LEAST_MARGIN: f64 = 0.03;
+
 /// An axis: numbers to places, by their logarithms.
 struct Axis {
     low: f64,
@@ -25,7 +28,7 @@ impl Axis {
         let values = values.filter(|value| value.is_finite() && *value > 0.0).map(f64::ln);
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
-        let more = ((high - low) * 0.05).max(0.01);
+        let more = ((high - low) * 0.05).max(LEAST_MARGIN);
         Axis { low: low - more, high: high + more, from, to }
     }
 
@@ -67,7 +70,7 @@ pub fn ratios(out: &mut String, report: &Report) -> fmt::Result {
     let rows: Vec<(&str, &Measured)> =
         super::all(report).flat_map(|it| it.measured.iter().map(|row| (it.name.as_str(), row))).collect();
     let ends = rows.iter().flat_map(|(_, row)| [row.ratio.low, row.ratio.high]);
-    let axis = Axis::over(ends.chain([1.0 / MARGIN, MARGIN]), LEFT, WIDTH - 90.0);
+    let axis = Axis::over(ends.chain([1.0 / MARGIN, MARGIN]), LEFT, WIDTH - 120.0);
     let height = ROW * rows.len() as f64 + BELOW;
     open(out, height, "ratios")?;
     marks_below(out, &axis, height, "")?;
@@ -90,7 +93,7 @@ pub fn distribution(out: &mut String, row: &Measured) -> fmt::Result {
     const BARS: usize = 60;
     const HEIGHT: f64 = 170.0;
     let high = (HEIGHT - BELOW) / 2.0;
-    let axis = Axis::over(row.times.iter().flatten().copied(), 30.0, WIDTH - 20.0);
+    let axis = Axis::over(row.times.iter().flatten().copied(), 30.0, WIDTH - 50.0);
     let wide = (axis.to - axis.from) / BARS as f64;
     open(out, HEIGHT, "distribution of times")?;
     marks_below(out, &axis, HEIGHT, " µs")?;
@@ -120,16 +123,16 @@ pub fn roofline(out: &mut String, report: &Report) -> fmt::Result {
     let points: Vec<(&Comparison, &Measured, usize)> = super::all(report)
         .flat_map(|it| it.measured.iter().flat_map(move |row| [(it, row, 0), (it, row, 1)]))
         .collect();
-    let bytes = |it: &(&Comparison, &Measured, usize)| [&it.0.a, &it.0.b][it.2].bytes() as f64;
+    let bytes = |it: &(&Comparison, &Measured, usize)| [&it.0.a, &it.0.b][it.2].bytes() as f64 / 1e6;
     let time = |it: &(&Comparison, &Measured, usize)| [&it.1.a_us, &it.1.b_us][it.2].median;
-    let x = Axis::over(points.iter().map(bytes), 60.0, WIDTH - 160.0);
+    let x = Axis::over(points.iter().map(bytes), 60.0, WIDTH - 220.0);
     let times = points.iter().flat_map(|it| [time(it), it.1.roof_us[it.2]]);
     let y = Axis::over(times, HEIGHT - BELOW, 10.0);
     open(out, HEIGHT, "time against bytes, with the time of a copy")?;
-    marks_below(out, &x, HEIGHT, " B")?;
+    marks_below(out, &x, HEIGHT, " MB")?;
     for mark in y.marks(5) {
         let at = y.at(mark);
-        writeln!(out, r#"<line class="axis" x1="60" x2="{}" y1="{at:.1}" y2="{at:.1}"/>"#, WIDTH - 160.0)?;
+        writeln!(out, r#"<line class="axis" x1="60" x2="{}" y1="{at:.1}" y2="{at:.1}"/>"#, WIDTH - 220.0)?;
         writeln!(out, r#"<text x="0" y="{:.1}">{} µs</text>"#, at + 4.0, short(mark))?;
     }
     for point in &points {
@@ -157,7 +160,7 @@ pub fn roofline(out: &mut String, report: &Report) -> fmt::Result {
             Escaped(what)
         )?;
     }
-    let legend = WIDTH - 150.0;
+    let legend = WIDTH - 180.0;
     writeln!(out, r#"<circle class="a" cx="{legend}" cy="20" r="5"/><text x="{}" y="24">A</text>"#, legend + 12.0)?;
     writeln!(out, r#"<circle class="b" cx="{legend}" cy="40" r="5"/><text x="{}" y="44">B</text>"#, legend + 12.0)?;
     writeln!(out, r#"<text x="{}" y="64">bar: a copy of as many bytes</text>"#, legend - 5.0)?;
