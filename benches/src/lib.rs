@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod set;
+
 use std::fmt::Write;
 
 use fusebox_compiler::{Compilation, CompileError, Dump, Emitters, Options, Phase, Source};

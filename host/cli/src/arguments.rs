@@ -153,6 +153,9 @@ pub struct Ab {
     /// Pairs of runs; without: as many as a verdict takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub pairs: Option<u32>,
+    /// Write the report with plots and the kernels of every stage as a page into this folder: index.html
+    #[arg(long, value_name = "DIR")]
+    pub html: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -51,6 +51,26 @@ impl Executable {
         }
     }
 
+    /// Numbers of allocations of both, of equal size, that hold the same parameter or serve for temporary values.
+    pub(crate) fn exchangeable(&self, other: &Executable) -> Vec<(usize, usize)> {
+        let parameters = |it: &Executable| -> Vec<usize> {
+            it.parameters.iter().flat_map(|it| &it.leaves).map(|leaf| leaf.allocation as usize).collect()
+        };
+        let mut pairs: Vec<(usize, usize)> = parameters(self).into_iter().zip(parameters(other)).collect();
+        pairs.retain(|&(own, number)| self.allocations[own].bytes == other.allocations[number].bytes);
+        let temporary = |it: &Executable| -> Vec<(usize, u64)> {
+            let all = it.allocations.iter().enumerate().filter(|(_, it)| it.kind == AllocationKind::Temporary);
+            all.map(|(number, allocation)| (number, allocation.bytes)).collect()
+        };
+        let mut free = temporary(other);
+        for (own, bytes) in temporary(self) {
+            if let Some(place) = free.iter().position(|&(_, others)| others == bytes) {
+                pairs.push((own, free.remove(place).0));
+            }
+        }
+        pairs
+    }
+
     /// The same without its copies, except in loops and branches; what a kernel updates in place then begins as what the
     /// last execution left there.
     pub fn without_copies(mut self) -> Executable {

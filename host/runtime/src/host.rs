@@ -105,6 +105,10 @@ impl Machine for Host {
         Ok(())
     }
 
+    fn buffers(&mut self) -> &mut [Buffer] {
+        &mut self.buffers
+    }
+
     fn evict(&mut self) -> Result<(), RunError> {
         self.buffers.iter().for_each(Buffer::evict);
         Ok(())

@@ -100,6 +100,18 @@ impl Program {
         self.machine.evict()
     }
 
+    /// Exchanges memory with a program that has the same inputs in place: what holds the same parameter, and temporary memory of
+    /// equal size. Two programs can so be measured in the same place. On a GPU every program keeps its own.
+    pub fn exchange_memory(&mut self, other: &mut Program) {
+        let pairs = self.executable.exchangeable(&other.executable);
+        let (own, others) = (self.machine.buffers(), other.machine.buffers());
+        for (own_number, number) in pairs {
+            if let (Some(own), Some(other)) = (own.get_mut(own_number), others.get_mut(number)) {
+                std::mem::swap(own, other);
+            }
+        }
+    }
+
     /// The result of the last execution.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::time::Duration;
 
+use crate::memory::Buffer;
 use crate::{RunError, Slice, Thunk};
 
 /// A loaded program in some memory. Slices lie in their allocations; those of a copy have equal sizes and do not overlap.
@@ -23,6 +24,11 @@ pub trait Machine: Debug + Send + Sync {
 
     /// Executes an operation on the host. No result shares memory with an argument or another result.
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError>;
+
+    /// The program's memory, one buffer per allocation, where another program on this machine can use it as well.
+    fn buffers(&mut self) -> &mut [Buffer] {
+        &mut []
+    }
 
     /// Puts the program's memory out of all caches.
     fn evict(&mut self) -> Result<(), RunError>;

@@ -9,6 +9,7 @@
 //! * [`measure`]: pairs of programs in turns.
 //! * [`statistics`]: from pairs to a verdict.
 //! * [`roof`]: what the machine could do.
+//! * [`page`]: a report as a page for a browser.
 //! * [`ptxas`]: what NVIDIA's assembler says of kernels.
 
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ mod error;
 pub mod ab;
 pub mod compare;
 pub mod measure;
+pub mod page;
 pub mod ptxas;
 pub mod roof;
 pub mod statistics;

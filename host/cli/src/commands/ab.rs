@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use fusebox_compiler::Phase;
+use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 use fusebox_runtime::Options;
 use fusebox_workshop::ab::{self, Maker, Settings, Side};
 use fusebox_workshop::measure::Effort;
+use fusebox_workshop::page;
 use serde_json::json;
 
 use crate::arguments::{Ab, EmitterChoice};
@@ -19,8 +21,9 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
     let folder = module::folder_of(&common.module);
     let a = side(&arguments.a, &common.emitters, folder)?;
     let b = side(&arguments.b, &common.emitters, folder)?;
+    let stages = if arguments.html.is_some() { Stage::ALL.to_vec() } else { Vec::new() };
     let settings = Settings {
-        compile: module::options(common, None, Phase::Run, Vec::new())?,
+        compile: module::options(common, None, Phase::Run, stages)?,
         run: Options { threads: target::threads(common.threads), ..Options::default() },
         target: common.target.clone(),
         inputs: arguments.inputs.clone(),
@@ -28,6 +31,11 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
         effort: Effort { pairs: arguments.pairs.map(|pairs| pairs as usize), ..Effort::default() },
     };
     let report = ab::compare(&source, &a, &b, &settings)?;
+    if let Some(folder) = &arguments.html {
+        let failed = |error| Failure::input(format!("cannot make the directory {}: {error}", folder.display()));
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        fusebox_files::write(&folder.join("index.html"), page::of(&report).as_bytes())?;
+    }
     Ok(terminal::print(|out| match arguments.json {
         true => writeln!(out, "{}", json!(report)),
         false => ab::write(out, &report),

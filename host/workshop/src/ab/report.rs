@@ -1,6 +1,7 @@
 //! What a comparison found, as data.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
@@ -93,6 +94,34 @@ pub struct Measured {
     /// The pairs, in order of measurement: microseconds of A and of B.
     #[serde(skip)]
     pub times: Vec<[f64; 2]>,
+}
+
+impl Measured {
+    /// GB/s at which one side, 0 or 1, moves its bytes.
+    pub fn bandwidth(&self, figures: &Figures, side: usize) -> f64 {
+        figures.bytes() as f64 / self.median(side) / 1e3
+    }
+
+    /// Share of its time in which the machine would have copied as many bytes.
+    pub fn share(&self, side: usize) -> f64 {
+        self.roof_us[side] / self.median(side)
+    }
+
+    fn median(&self, side: usize) -> f64 {
+        if side == 0 { self.a_us.median } else { self.b_us.median }
+    }
+}
+
+impl fmt::Display for OnGpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Quality { kernel, registers, shared, spill_stores, spill_loads, .. } = &self.quality;
+        let spilled = spill_stores + spill_loads;
+        write!(f, "{kernel}: {registers} registers, {shared} bytes of shared memory, {spilled} bytes spilled")?;
+        match self.occupancy {
+            Some(occupancy) => write!(f, ", occupancy {:.0} %", 100.0 * occupancy),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Figures {

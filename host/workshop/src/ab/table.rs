@@ -53,8 +53,7 @@ fn write_side(out: &mut dyn Write, side: &str, figures: &Figures, row: &Measured
     let times = [&row.a_us, &row.b_us][number];
     let cache = if row.cache == Cache::Warm { "warm" } else { "cold" };
     let quartiles = format!("{:.1} – {:.1}", times.lower_quartile, times.upper_quartile);
-    let bandwidth = figures.bytes() as f64 / times.median / 1e3;
-    let share = 100.0 * row.roof_us[number] / times.median;
+    let (bandwidth, share) = (row.bandwidth(figures, number), 100.0 * row.share(number));
     write!(out, "  {side:<4} {cache:<5} {:>10.1} {quartiles:>21} {bandwidth:>9.2} {share:>6.0} %", times.median)?;
     if number == 0 {
         return writeln!(out);
@@ -97,17 +96,5 @@ fn write_figures(out: &mut dyn Write, side: &str, figures: &Figures) -> io::Resu
         names.join(", ")
     )?;
     figures.warnings.iter().try_for_each(|warning| writeln!(out, "  {side}: {warning}"))?;
-    for kernel in gpu {
-        let quality = &kernel.quality;
-        let occupancy = kernel.occupancy.map_or_else(String::new, |it| format!(", occupancy {:.0} %", 100.0 * it));
-        writeln!(
-            out,
-            "  {side}: {}: {} registers, {} bytes of shared memory, {} bytes spilled{occupancy}",
-            quality.kernel,
-            quality.registers,
-            quality.shared,
-            quality.spill_stores + quality.spill_loads
-        )?;
-    }
-    Ok(())
+    gpu.iter().try_for_each(|kernel| writeln!(out, "  {side}: {kernel}"))
 }

@@ -44,8 +44,8 @@ pub struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Measures both against each other, strictly in turns. Every round loads them anew, in random order: where memory lies
-    /// favours one of two equal programs, and must favour the other as often.
+    /// Measures both against each other, strictly in turns. Every round loads them anew, so that no verdict rests on one place
+    /// in memory.
     ///
     /// # Errors
     /// If one cannot be loaded or executed.
@@ -61,20 +61,16 @@ impl Contest<'_> {
         watch: &mut Watch,
     ) -> Result<Round, WorkshopError> {
         let begin = Instant::now();
-        let (mut a, mut b) = in_order(is_heads(random), || self.load(self.a), || self.load(self.b))?;
+        let (mut a, mut b) = (self.load(self.a)?, self.load(self.b)?);
         let mut round = Round::default();
         while round.pairs.len() < pairs && (round.pairs.is_empty() || begin.elapsed() < LONG_ROUND) {
             let mut repetitions = 0;
             let pair = loop {
                 let a_first = is_heads(random);
-                let (times, is_calm) = watch.over(|| in_order(a_first, || time(&mut a, cache), || time(&mut b, cache)));
-                let (a, b) = times?;
-                if is_calm {
-                    break Pair { a, b };
-                }
-                if repetitions == REPETITIONS {
-                    round.disturbed += 1;
-                    break Pair { a, b };
+                let (pair, is_calm) = watch.over(|| pair(&mut a, &mut b, a_first, cache));
+                if is_calm || repetitions == REPETITIONS {
+                    round.disturbed += usize::from(!is_calm);
+                    break pair?;
                 }
                 repetitions += 1;
             };
@@ -96,18 +92,20 @@ fn is_heads(random: &mut SplitMix64) -> bool {
     random.bits() >> 63 == 0
 }
 
-/// Does both, one first.
-fn in_order<T, E>(
-    a_first: bool,
-    a: impl FnOnce() -> Result<T, E>,
-    b: impl FnOnce() -> Result<T, E>,
-) -> Result<(T, T), E> {
+/// Times both, in the same memory as far as both need as much: where memory lies would favour one of two equal programs.
+fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result<Pair, WorkshopError> {
+    let time_b = |a: &mut Program, b: &mut Program| {
+        a.exchange_memory(b);
+        let time = time(b, cache);
+        a.exchange_memory(b);
+        time
+    };
     if a_first {
-        let a = a()?;
-        return Ok((a, b()?));
+        let time_a = time(a, cache)?;
+        return Ok(Pair { a: time_a, b: time_b(a, b)? });
     }
-    let b = b()?;
-    Ok((a()?, b))
+    let time_b = time_b(a, b)?;
+    Ok(Pair { a: time(a, cache)?, b: time_b })
 }
 
 /// Microseconds of an execution: the median of some.

@@ -1,0 +1,135 @@
+//! Every emitter on every fusion of the bench set that it takes, with every configuration that it offers, in groups by emitter and
+//! size; a table of all at the end.
+//!
+//! `cargo bench --bench emitters -- reduce` measures what has `reduce` in its name; `--save-baseline NAME` and `--baseline NAME`
+//! compare with another day.
+#![allow(clippy::unwrap_used, reason = "a bench may fail")]
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion};
+use fusebox_benches::set::{FUSIONS, SIZES};
+use fusebox_benches::{compile, linked};
+use fusebox_compiler::{Emitters, Phase, Selected};
+use fusebox_core::emitter::Configuration;
+use fusebox_plugins::Override;
+use fusebox_run::inputs::{self, InputChoice};
+use fusebox_runtime::{Options, Program};
+
+/// Emitters whose plan is predicted to take so many times as long as the best one are left out: some would take minutes.
+const WORST: f64 = 100.0;
+
+/// One emitter's kernel for a fusion.
+struct Candidate {
+    emitter: String,
+    fusion: String,
+    size: &'static str,
+    text: String,
+    emitters: Emitters,
+}
+
+/// What a candidate takes, in microseconds.
+struct Row {
+    fusion: String,
+    size: &'static str,
+    candidate: String,
+    time: f64,
+}
+
+/// All emitters that take a fusion with a plan worth measuring, and their configurations.
+fn candidates(name: &str, text: &str, size: &'static str) -> Vec<Candidate> {
+    let all = linked().unwrap();
+    let planned = |emitters: &Emitters| compile(text, emitters, Phase::Emit).ok()?.kernels.pop();
+    let Some(first) = planned(&all) else { return Vec::new() };
+    let numbers = first.selection.order.iter().map(|ranked| ranked.emitter);
+    let plans: Vec<(Emitters, Selected)> = numbers
+        .filter_map(|number| {
+            let kind = first.selection.kind.clone()?;
+            let choice = Override { kind, emitters: vec![number], spec: "bench".into(), force: true };
+            let emitters = Emitters { overrides: vec![choice], ..all.clone() };
+            planned(&emitters).map(|kernel| (emitters, kernel))
+        })
+        .collect();
+    let seconds = |kernel: &Selected| kernel.prediction.seconds;
+    let best = plans.iter().map(|(_, kernel)| seconds(kernel)).fold(f64::INFINITY, f64::min);
+    let worth = plans.into_iter().filter(|(_, kernel)| seconds(kernel) <= WORST * best);
+    let configured = worth.flat_map(|(emitters, kernel)| {
+        let alternatives = kernel.plan.alternatives.iter().cloned();
+        let knobs: Vec<Configuration> = [Configuration::default()].into_iter().chain(alternatives).collect();
+        knobs.into_iter().map(move |knobs| Candidate {
+            emitter: kernel.emitter.name.clone(),
+            fusion: name.to_owned(),
+            size,
+            text: text.to_owned(),
+            emitters: Emitters { knobs, ..emitters.clone() },
+        })
+    });
+    configured.collect()
+}
+
+impl Candidate {
+    fn program(&self) -> Program {
+        let executable = compile(&self.text, &self.emitters, Phase::Run).unwrap().executable.unwrap();
+        let options = Options { threads: 2, ..Options::default() };
+        let mut program = Program::load(executable.without_copies(), &options).unwrap();
+        let choice = InputChoice { inputs: None, seed: 0 };
+        let values = inputs::load(&choice, &program.parameter_shapes()).unwrap();
+        program.set_inputs(&inputs::arrays(&values)).unwrap();
+        program
+    }
+
+    /// The knobs that differ from what the emitter chooses by itself.
+    fn knobs(&self) -> String {
+        let knobs = self.emitters.knobs.0.iter().map(|(name, value)| format!("{name}={value}"));
+        let knobs: Vec<String> = knobs.collect();
+        if knobs.is_empty() { "default".into() } else { knobs.join(",") }
+    }
+
+    /// Measures it, unless the command line leaves it out; compiles no sooner.
+    fn measure(&self, c: &mut Criterion) -> Option<Row> {
+        let mut program = None;
+        let mut best = None;
+        let mut group = c.benchmark_group(format!("{}/{}", self.emitter, self.size));
+        group.bench_function(BenchmarkId::new(&self.fusion, self.knobs()), |b| {
+            let program = program.get_or_insert_with(|| self.program());
+            b.iter_custom(|runs| {
+                let total: Duration = (0..runs).map(|_| program.execute().unwrap()).sum();
+                let mean = total.as_secs_f64() * 1e6 / runs as f64;
+                best = Some(best.map_or(mean, |best: f64| best.min(mean)));
+                total
+            });
+        });
+        let candidate = format!("{} {}", self.emitter, self.knobs());
+        Some(Row { fusion: self.fusion.clone(), size: self.size, candidate, time: best? })
+    }
+}
+
+/// The fastest first, with how many times as long the others take.
+fn print(mut rows: Vec<Row>) {
+    rows.sort_by(|a, b| (&a.fusion, a.size).cmp(&(&b.fusion, b.size)).then(a.time.total_cmp(&b.time)));
+    println!("\n{:<26} {:<6} {:<44} {:>12} {:>8}", "fusion", "size", "emitter and knobs", "least us", "of best");
+    for group in rows.chunk_by(|a, b| (&a.fusion, a.size) == (&b.fusion, b.size)) {
+        for Row { fusion, size, candidate, time } in group {
+            println!("{fusion:<26} {size:<6} {candidate:<44} {time:>12.2} {:>8.2}", time / group[0].time);
+        }
+    }
+}
+
+fn main() {
+    let quick = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1));
+    let mut criterion = quick.configure_from_args();
+    let mut rows = Vec::new();
+    for (size, number) in SIZES {
+        for fusion in &FUSIONS {
+            let candidates = candidates(fusion.name, &fusion.of_size(number), size);
+            rows.extend(candidates.iter().filter_map(|candidate| candidate.measure(&mut criterion)));
+        }
+    }
+    criterion.final_summary();
+    if !rows.is_empty() {
+        print(rows);
+    }
+}

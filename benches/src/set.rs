@@ -1,0 +1,39 @@
+//! The bench set: fusions that emitters are measured on, each in two sizes. `fusebox ab` takes the files as they are.
+
+/// A fusion of the set.
+pub struct BenchFusion {
+    /// The kind of emitters it is for, and what it does: `reduce_rows`.
+    pub name: &'static str,
+    /// HLO text in the small size.
+    pub text: &'static str,
+}
+
+/// Names of sizes, and what stands in the text in place of 256: what fits the cores' caches, and what does not.
+pub const SIZES: [(&str, &str); 2] = [("small", "256"), ("large", "2048")];
+
+macro_rules! fusions {
+    ($($name:literal),*) => {
+        [$(BenchFusion { name: $name, text: include_str!(concat!("../fusions/", $name, ".hlo")) }),*]
+    };
+}
+
+/// All fusions.
+pub const FUSIONS: [BenchFusion; 10] = fusions![
+    "concatenate_computed",
+    "contraction_thin",
+    "dynamic-update-slice_row",
+    "loop_gelu",
+    "reduce_columns",
+    "reduce_rows",
+    "reduce_softmax",
+    "scatter_rows",
+    "transpose_2d",
+    "transpose_rows"
+];
+
+impl BenchFusion {
+    /// The text in a size.
+    pub fn of_size(&self, size: &str) -> String {
+        self.text.replace(SIZES[0].1, size)
+    }
+}
