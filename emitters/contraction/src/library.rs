@@ -10,12 +10,17 @@ use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
 /// Fewest rows, columns and steps: what the library does for shapes is for larger ones.
 const LEAST: i64 = 32;
-/// Products of a batch from which the library's routine shares its rows out, each part with a copy of the right operand.
-const SHARED_OUT: f64 = (1 << 22) as f64;
+/// Products of a part of the rows: a batch is shared out in as many parts as it has so many products, each with a copy of the
+/// right operand.
+const PRODUCTS_OF_PART: f64 = (1 << 22) as f64;
+/// Most parts of a batch.
+const MOST_PARTS: f64 = 8.0;
 /// Fewest rows for which these copies take little of the time.
 const LEAST_ROWS_SHARED: i64 = 256;
-/// Additions in the time of a vector of products, what the library packs included.
-const VECTOR: f64 = 0.75;
+/// Additions in the time of a vector of products, what the library packs included: where a batch is one part, and where it is
+/// shared out.
+const VECTOR: f64 = 0.55;
+const VECTOR_SHARED: f64 = 0.75;
 /// Products of real numbers that one of complex numbers is made of.
 const OF_COMPLEX: f64 = 4.0;
 
@@ -27,6 +32,10 @@ pub struct Plain {
     dims: Vec<i64>,
     /// Products of real numbers.
     pub products: f64,
+    /// Batches that they are in.
+    batches: f64,
+    /// Parts in which the library's routine multiplies a batch.
+    parts: f64,
     /// The type of their parts.
     real: ElementType,
 }
@@ -61,12 +70,15 @@ impl Analysis for Plain {
             return Err(Decline::at(root, reason));
         }
         let [rows, steps, columns] = sizes;
-        if rows < LEAST_ROWS_SHARED && rows as f64 * steps as f64 * columns as f64 >= SHARED_OUT {
+        let of_batch = rows as f64 * steps as f64 * columns as f64;
+        if rows < LEAST_ROWS_SHARED && of_batch >= PRODUCTS_OF_PART {
             return Err(Decline::at(root, format!("the library is not for {rows} rows of large matrices")));
         }
         let each = if element.is_complex() { OF_COMPLEX } else { 1.0 };
-        let products = result.element_count() as f64 * steps as f64 * each;
-        Ok(Plain { dot: computation.root, dims: result.dims, products, real: element.real_part() })
+        let batches = result.element_count() as f64 / (rows * columns) as f64;
+        let parts = (of_batch / PRODUCTS_OF_PART).floor().clamp(1.0, MOST_PARTS);
+        let products = batches * of_batch * each;
+        Ok(Plain { dot: computation.root, dims: result.dims, products, batches, parts, real: element.real_part() })
     }
 }
 
@@ -97,19 +109,18 @@ impl Strategy for Library {
     }
 
     fn plan(&self, task: &Task<Plain>, _: &Configuration) -> Result<Plan, EmitError> {
-        let Plain { dot, dims, products, real } = task.problem;
+        let Plain { dot, dims, products, batches, parts, real } = task.problem;
         // The library cuts the work itself: where blocks cannot stand for the cores, one stands for all of them.
         let cores = i64::from(task.device.core_count.max(1));
         let blocks = if dims.first().is_some_and(|first| first % cores == 0) { cores } else { 1 };
-        let lanes = f64::from(task.device.register_bytes) / real.byte_size() as f64;
+        let lanes = (f64::from(task.device.register_bytes) / real.byte_size() as f64).max(1.0);
+        let busy = (batches * parts).clamp(1.0, cores as f64);
+        let vector = if *parts > 1.0 { VECTOR_SHARED } else { VECTOR };
         let launch = LaunchDimensions { blocks: blocks as u64, threads_per_block: 1 };
         let written = written(dims, blocks);
         Ok(Plan {
             visits: vec![Visit { map: written.clone(), values: vec![*dot], given: vec![*dot] }],
-            work: Work {
-                additions: products / lanes.max(1.0) * VECTOR * blocks as f64 / cores as f64,
-                ..Work::default()
-            },
+            work: Work { additions: products / lanes * vector * blocks as f64 / busy, ..Work::default() },
             notes: vec!["executed by a routine of the host".into()],
             ..Plan::new(launch, vec![OutputPlan::unique(written)])
         })
