@@ -36,7 +36,7 @@ const TILE_BYTES: i64 = 1024;
 /// Bytes that lines are longer than a power of two, lest they fall into the same sets of a cache.
 pub const SKEW_BYTES: i64 = 64;
 /// Blocks per core, so that an unlucky one does not matter.
-const BLOCKS_PER_CORE: i64 = 8;
+const BLOCKS_PER_CORE: i64 = 4;
 /// Products of a block that is worth a turn of its own.
 const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
 /// The same in tile registers, which multiply sixteen times as fast.
@@ -299,7 +299,8 @@ impl Tiles {
         let mut parts = [ceil_div(rows, most[0].max(units[0])), ceil_div(columns, most[1].max(units[1]))];
         let size = |parts: [i64; 2], side: usize| ceil_div(panels[side], parts[side]) * units[side];
         while batch * parts[0] * parts[1] < wanted {
-            let longer = usize::from(size(parts, 1) > size(parts, 0));
+            // About as long, columns are parted: what is packed of them is then used for more rows.
+            let longer = usize::from(size(parts, 1) + units[0] > size(parts, 0));
             let Some(side) = [longer, 1 - longer].into_iter().find(|&side| parts[side] < panels[side]) else { break };
             parts[side] = (parts[side] * 2).min(panels[side]);
         }
