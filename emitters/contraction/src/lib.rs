@@ -7,7 +7,7 @@
 //! convert.rs   element types in and out of the one that sums are kept in
 //! bid.rs       which instructions around a dot one kernel computes
 //! claim.rs     what a dot costs in the kernel of another operation
-//! tiles.rs     sizes of tiles, blocks, knobs -> plan
+//! tiles        sizes of tiles, blocks, knobs -> plan
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
 //! runs.rs      copies of operands whose elements are elsewhere than their lines and steps, or not there
