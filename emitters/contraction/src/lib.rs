@@ -8,7 +8,7 @@
 //! way.rs       what the ways below have in common as emitters
 //! bid.rs       which instructions around a dot one kernel computes
 //! claim.rs     what a dot costs in the kernel of another operation
-//! tiles.rs     sizes of tiles, blocks, knobs -> plan
+//! tiles        sizes of tiles, blocks, knobs -> plan
 //! emit.rs      the loops of a block
 //! pack.rs      copies of the operands in the order in which they are multiplied
 //! runs.rs      copies of operands whose elements are elsewhere than their lines and steps, or not there

@@ -14,12 +14,17 @@ const TYPES: [ElementType; 6] =
     [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128];
 /// Fewest rows, columns and steps: what the library does for shapes is for larger ones.
 const LEAST: i64 = 32;
-/// Products of a batch from which the library's routine shares its rows out, each part with a copy of the right operand.
-const SHARED_OUT: f64 = (1 << 22) as f64;
+/// Products of a part of the rows: a batch is shared out in as many parts as it has so many products, each with a copy of the
+/// right operand.
+const PRODUCTS_OF_PART: f64 = (1 << 22) as f64;
+/// Most parts of a batch.
+const MOST_PARTS: f64 = 8.0;
 /// Fewest rows for which these copies take little of the time.
 const LEAST_ROWS_SHARED: i64 = 256;
-/// Additions in the time of a vector of products, what the library packs included.
-const VECTOR: f64 = 0.75;
+/// Additions in the time of a vector of products, what the library packs included: where a batch is one part, and where it is
+/// shared out.
+const VECTOR: f64 = 0.55;
+const VECTOR_SHARED: f64 = 0.75;
 /// Threads of a block on a device whose blocks have many, and blocks of a core; the library's own are not known.
 const THREADS: i64 = 256;
 const BLOCKS_PER_CORE: i64 = 8;
@@ -77,18 +82,22 @@ impl Analysis for Plain {
         }
         let is_dense = |array: &ArrayShape, batch: &[i64]| !batch.contains(&(array.dims.len() as i64 - 1));
         let is_dense = is_dense(&left, &dims.lhs_batch) && is_dense(&right, &dims.rhs_batch);
-        let [_, steps, _] = sizes;
         let each = if element.is_complex() { OF_COMPLEX } else { 1.0 };
-        let products = result.element_count() as f64 * steps as f64 * each;
+        let products = result.element_count() as f64 * sizes[1] as f64 * each;
         Ok(Plain { dot: computation.root, dims: result.dims, products, real: element.real_part(), sizes, is_dense })
     }
 }
 
 impl Plain {
+    /// Products of a batch, as numbers of their type.
+    fn of_batch(&self) -> f64 {
+        self.sizes.iter().map(|&size| size as f64).product()
+    }
+
     /// # Errors
     /// If the device has no library, or not for such matrices.
     pub fn check(&self, device: &DeviceDescription) -> Result<(), Decline> {
-        let Plain { sizes: [rows, steps, columns], real, is_dense, .. } = *self;
+        let Plain { sizes: [rows, ..], real, is_dense, .. } = *self;
         match device.is_single_threaded_block() {
             _ if !device.has_product_library => {
                 Err(Decline::new("the host has no library of products for this device"))
@@ -96,7 +105,7 @@ impl Plain {
             true if real.byte_size() < 4 => {
                 Err(Decline::new(format!("the library of this device has no products of {real}")))
             }
-            true if rows < LEAST_ROWS_SHARED && rows as f64 * steps as f64 * columns as f64 >= SHARED_OUT => {
+            true if rows < LEAST_ROWS_SHARED && self.of_batch() >= PRODUCTS_OF_PART => {
                 Err(Decline::new(format!("the library is not for {rows} rows of large matrices")))
             }
             false if !is_dense => {
@@ -134,14 +143,19 @@ impl Strategy for Library {
     }
 
     fn plan(&self, task: &Task<Plain>, _: &Configuration) -> Result<Plan, EmitError> {
-        let Plain { dot, dims, products, real, .. } = task.problem;
+        let Plain { dot, dims, products, real, sizes, .. } = task.problem;
+        let of_batch = task.problem.of_batch();
         let cores = i64::from(task.device.core_count.max(1));
         let (launch, written, additions) = match task.device.is_single_threaded_block() {
             true => {
                 // The library cuts the work itself: where blocks cannot stand for the cores, one stands for all of them.
                 let blocks = if dims.first().is_some_and(|first| first % cores == 0) { cores } else { 1 };
                 let lanes = (f64::from(task.device.register_bytes) / real.byte_size() as f64).max(1.0);
-                let additions = products / lanes * VECTOR * blocks as f64 / cores as f64;
+                let parts = (of_batch / PRODUCTS_OF_PART).floor().clamp(1.0, MOST_PARTS);
+                let batches = dims.iter().product::<i64>() as f64 / (sizes[0] * sizes[2]) as f64;
+                let busy = (batches * parts).clamp(1.0, cores as f64);
+                let vector = if parts > 1.0 { VECTOR_SHARED } else { VECTOR };
+                let additions = products / lanes * vector * blocks as f64 / busy;
                 (LaunchDimensions { blocks: blocks as u64, threads_per_block: 1 }, written(dims, blocks), additions)
             }
             false => {

@@ -7,9 +7,15 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{Stage, Target};
 use jit::{source, stages_of};
 
+/// The stage that says what LLVM is to make of loops.
+fn indices(b: FunctionBuilder, bytes: u64) -> String {
+    let kernel = source("k", &b.finish().unwrap().to_string(), &[bytes], 1, 1, 1);
+    stages_of(&kernel, &Target::cpu()).unwrap().1.get(Stage::Indices).to_owned()
+}
+
 /// Four turns around a loop of a thousand, whose body has so many additions.
 fn nest(additions: i64) -> String {
-    let mut b = FunctionBuilder::new("nest");
+    let mut b = FunctionBuilder::new("k");
     let output = b.argument(Type::tensor(&[4, 1000], Scalar::I32));
     let (zero, one, outer, inner) = (b.index(0), b.index(1), b.index(4), b.index(1000));
     let written = b.scf_for(zero, outer, one, &[output], |b, row, output| {
@@ -23,8 +29,27 @@ fn nest(additions: i64) -> String {
         })
     });
     b.ret(&written);
-    let kernel = source("nest", &b.finish().unwrap().to_string(), &[16000], 1, 1, 1);
-    stages_of(&kernel, &Target::cpu()).unwrap().1.get(Stage::Indices).to_owned()
+    indices(b, 16000)
+}
+
+/// A thousand turns over so many elements at once.
+fn doubled(lanes: i64) -> String {
+    let mut b = FunctionBuilder::new("k");
+    let output = b.argument(Type::tensor(&[1000, lanes], Scalar::I32));
+    let (zero, one, turns) = (b.index(0), b.index(1), b.index(1000));
+    let written = b.scf_for(zero, turns, one, &[output], |b, row, output| {
+        let value = match lanes {
+            1 => b.extract(output[0], &[row, zero]),
+            _ => b.vector_read(output[0], &[row, zero], lanes),
+        };
+        let sum = b.addi(value, value);
+        vec![match lanes {
+            1 => b.insert(sum, output[0], &[row, zero]),
+            _ => b.vector_write(sum, output[0], &[row, zero]),
+        }]
+    });
+    b.ret(&written);
+    indices(b, 4000 * lanes as u64)
 }
 
 #[test]
@@ -32,4 +57,11 @@ fn a_short_nest_is_unrolled_and_a_long_one_is_not() {
     let (short, long) = (nest(10), nest(100));
     assert!(short.contains(r#"fusebox.unroll = "full""#) && !short.contains("never"), "{short}");
     assert!(long.contains(r#"fusebox.unroll = "never""#) && !long.contains("full"), "{long}");
+}
+
+#[test]
+fn loops_over_vectors_stay_loops_and_those_over_elements_are_left_to_the_vectoriser() {
+    let (elements, vectors) = (doubled(1), doubled(16));
+    assert!(!elements.contains("fusebox.unroll"), "{elements}");
+    assert!(vectors.contains(r#"fusebox.unroll = "never""#), "{vectors}");
 }

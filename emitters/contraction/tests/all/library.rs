@@ -54,6 +54,17 @@ fn products_on_a_gpu_are_left_to_its_library() {
 }
 
 #[test]
+fn a_small_product_is_work_for_one_core() {
+    let of_block = |sizes, threads| {
+        let plan = plans::check(library(), &plans::fusion(&plain("f32", sizes)), &DeviceDescription::cpu(threads));
+        let plan = plan.unwrap_or_else(|failure| panic!("{failure}"));
+        plan.work.additions / plan.launch.blocks as f64
+    };
+    assert_eq!(of_block([128; 3], 2), of_block([128; 3], 1));
+    assert_eq!(of_block([1024; 3], 2) * 2.0, of_block([1024; 3], 1));
+}
+
+#[test]
 fn what_it_does_not_have_is_declined_in_words() {
     let reason = |text: &str| match library().consider(&plans::fusion(text), &DeviceDescription::cpu(2)) {
         Verdict::Decline(decline) => decline.reason,

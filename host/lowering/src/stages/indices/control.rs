@@ -12,7 +12,7 @@ use crate::stages::writer::Attributes;
 /// Most turns of a loop that is unrolled; `optimize` names the number too.
 const MOST_TURNS: i64 = 4;
 /// Most operations that unrolling a loop around other loops may leave: beyond it, all that is gained is code.
-const MOST_OPERATIONS: i64 = 512;
+const MOST_OPERATIONS: i64 = 256;
 
 /// The turns of a loop.
 struct Turns {
@@ -135,9 +135,19 @@ impl<'s> Indexed<'s, '_> {
             _ if unrolls && !turns.always => None,
             _ if unrolls => Some("full"),
             Some(..=MOST_TURNS) => Some("never"),
+            // There is nothing to make vectors of, and LLVM takes long to estimate what copies of vectors would cost.
+            _ if self.holds_vectors(op) => Some("never"),
             _ => self.target.keeps_long_loops.then_some("never"),
         };
         (wish, product.filter(|_| unrolls))
+    }
+
+    /// Whether anything in an operation is a vector.
+    fn holds_vectors(&self, op: &Operation) -> bool {
+        let is_vector = |&value: &Value| matches!(self.rewriter.source.type_of(value), Type::Vector(..));
+        let mut found = false;
+        op.walk(&mut |inner| found |= inner.results.iter().any(is_vector));
+        found
     }
 }
 
