@@ -46,6 +46,7 @@ pub(super) fn info() -> TargetInfo {
         tile_products: TileProducts { bf16: llvm::host_has("amx-bf16"), int8: llvm::host_has("amx-int8") },
         fused_multiply_add: llvm::host_has("fma"),
         most_copies: 32,
+        most_nested: 256,
         warp: 1,
         atomics: Atomics { bytes: if llvm::host_has("cx16") { 16 } else { 8 }, scopes: ["", ""], adds: Vec::new() },
         keeps_long_loops: false,

@@ -158,6 +158,8 @@ pub(crate) struct TargetInfo {
     /// Most copies of a body that unrolling the loops around it makes. Short loops in the way of one that can be
     /// vectorised are worth it; where threads do that, copies of branches take registers and gain little.
     pub(crate) most_copies: i64,
+    /// Most operations that unrolling a loop around other loops may leave: beyond it, all that is gained is code.
+    pub(crate) most_nested: i64,
     /// Threads that exchange values directly.
     pub(crate) warp: u32,
     pub(crate) atomics: Atomics,
@@ -286,6 +288,7 @@ fn gpu() -> TargetInfo {
         tile_products: TileProducts::default(),
         fused_multiply_add: true,
         most_copies: 8,
+        most_nested: 512,
         warp: 32,
         keeps_long_loops: true,
         splits_loops: false,

@@ -11,8 +11,6 @@ use crate::stages::writer::Attributes;
 
 /// Most turns of a loop that is unrolled; `optimize` names the number too.
 const MOST_TURNS: i64 = 4;
-/// Most operations that unrolling a loop around other loops may leave: beyond it, all that is gained is code.
-const MOST_OPERATIONS: i64 = 256;
 
 /// The turns of a loop.
 struct Turns {
@@ -128,7 +126,9 @@ impl<'s> Indexed<'s, '_> {
     /// What LLVM is to make of a loop, `full` or `never`, and the copies of its body then.
     fn unrolling(&self, op: &Operation, turns: &Turns) -> (Option<&'static str>, Option<i64>) {
         let product = turns.most.map(|most| most.saturating_mul(self.copies));
-        let unrolls = turns.most.is_some_and(|most| most <= MOST_TURNS && !is_long_nest(op, most))
+        let unrolls = turns
+            .most
+            .is_some_and(|most| most <= MOST_TURNS && !is_nest_longer_than(self.target.most_nested, op, most))
             && product.is_some_and(|product| product <= self.target.most_copies);
         let wish = match turns.most {
             // How often it turns is decided when it runs: LLVM could not do what it was told to, and would say so.
@@ -151,8 +151,8 @@ impl<'s> Indexed<'s, '_> {
     }
 }
 
-/// Whether a loop is around others, and so long that so many copies of it would be too much code.
-fn is_long_nest(op: &Operation, copies: i64) -> bool {
+/// Whether a loop is around others, and so many copies of it have more operations than `most`.
+fn is_nest_longer_than(most: i64, op: &Operation, copies: i64) -> bool {
     let (mut operations, mut has_loop) = (0i64, false);
     for region in &op.regions {
         region.walk(&mut |inner| {
@@ -160,5 +160,5 @@ fn is_long_nest(op: &Operation, copies: i64) -> bool {
             has_loop |= matches!(inner.kind, OpKind::For | OpKind::While);
         });
     }
-    has_loop && copies > 1 && operations.saturating_mul(copies) > MOST_OPERATIONS
+    has_loop && copies > 1 && operations.saturating_mul(copies) > most
 }
