@@ -5,16 +5,13 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fusebox_files::{ReadError, SizeLimit};
+use fusebox_files::SizeLimit;
 use fusebox_plugins::{Spec, Subject, Target};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use crate::Place;
-
-/// Largest file that is read.
-const MOST_BYTES: SizeLimit = SizeLimit::bytes(1 << 20);
+use crate::{FileError, Place, text};
 
 /// What a `fusebox.toml` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,25 +57,8 @@ pub struct Choice {
     pub place: Place,
 }
 
-/// Why a `fusebox.toml` cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    /// It cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// It is not what it has to be.
-    #[error("{place}: error: {message}")]
-    Invalid {
-        /// The first fault.
-        place: Place,
-        /// What is wrong, and what is wanted.
-        message: String,
-    },
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[derive(Default)]
 struct Written {
     plugins: BTreeMap<String, Spanned<WrittenPlugin>>,
     emitters: BTreeMap<String, Spanned<String>>,
@@ -106,22 +86,13 @@ impl Settings {
     ///
     /// # Errors
     /// If it cannot be read, a key is unknown, or a value says nothing.
-    pub fn read(path: &Path) -> Result<Settings, SettingsError> {
-        let place = |text: &str, byte| Place::at(path, text, byte);
-        let bytes = fusebox_files::read(path, MOST_BYTES)?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let good = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
-            SettingsError::Invalid { place: place(&good, good.len()), message: "this is no UTF-8 text".into() }
-        })?;
-        Settings::of(path, &text)
+    pub fn read(path: &Path) -> Result<Settings, FileError> {
+        Settings::of(path, &text::read(path)?)
     }
 
-    fn of(path: &Path, text: &str) -> Result<Settings, SettingsError> {
+    fn of(path: &Path, text: &str) -> Result<Settings, FileError> {
         let place = |byte| Place::at(path, text, byte);
-        let written: Written = toml::from_str(text).map_err(|error| {
-            let place = place(error.span().map_or(0, |span| span.start));
-            SettingsError::Invalid { place, message: with_nearest_key(error.message()) }
-        })?;
+        let written: Written = text::parse(path, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let plugin = |(name, byte, plugin): (String, usize, WrittenPlugin)| {
             let WrittenPlugin { path, isolate, memory, time } = plugin;
@@ -138,7 +109,7 @@ impl Settings {
             (written.fingerprints, Subject::fingerprinted),
         ] {
             for (key, byte, text) in in_order(table) {
-                let invalid = |message| SettingsError::Invalid { place: place(byte), message };
+                let invalid = |message| FileError::Invalid { place: place(byte), message };
                 let subject = meaning(&key).map_err(invalid)?;
                 let mut spec = Spec::about(Some(subject), &text).map_err(|error| invalid(error.to_string()))?;
                 if let Target::File(library) = &mut spec.target {
@@ -157,17 +128,6 @@ fn in_order<T>(table: BTreeMap<String, Spanned<T>>) -> impl Iterator<Item = (Str
     let mut entries: Vec<_> = table.into_iter().map(entry).collect();
     entries.sort_by_key(|(_, start, _)| *start);
     entries.into_iter()
-}
-
-/// The message on an unknown key, ``unknown field `a`, expected one of `b`, `c` ``, with the key that was probably meant.
-fn with_nearest_key(message: &str) -> String {
-    let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let Some((unknown, known)) = words.split_first().filter(|_| message.starts_with("unknown field")) else {
-        return message.into();
-    };
-    let nearest = known.iter().min_by_key(|key| strsim::damerau_levenshtein(unknown, key));
-    let nearest = nearest.map_or_else(String::new, |key| format!("did you mean `{key}`? "));
-    format!("unknown key `{unknown}`; {nearest}The keys here are {}", known.join(", "))
 }
 
 #[cfg(test)]
