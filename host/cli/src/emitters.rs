@@ -123,7 +123,7 @@ fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
     Ok(specs)
 }
 
-/// Plugins of `fusebox.toml`, libraries of the search path, those to be loaded, then those that choices name; each file once.
+/// Plugins of `fusebox.toml`, libraries of the search path, those to be loaded, then those that SPECs name; each file once.
 fn libraries(choice: &EmitterChoice, settings: Option<&Settings>, specs: &[Spec]) -> Result<Vec<Library>, Failure> {
     let mut libraries = Vec::new();
     for plugin in settings.iter().flat_map(|settings| &settings.plugins) {
@@ -139,8 +139,7 @@ fn libraries(choice: &EmitterChoice, settings: Option<&Settings>, specs: &[Spec]
         let library = |FoundLibrary { path, in_folder }| Library { path, in_folder, ..Library::default() };
         libraries.extend(found.into_iter().map(library));
     }
-    let written = settings.iter().flat_map(|settings| settings.choices.iter().map(|choice| &choice.spec));
-    let named = written.chain(specs).filter_map(|spec| match &spec.target {
+    let named = specs.iter().filter_map(|spec| match &spec.target {
         Target::File(path) => Some(path),
         Target::Name { .. } => None,
     });

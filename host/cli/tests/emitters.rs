@@ -121,6 +121,9 @@ fn a_plugin_is_pinned_when_it_is_first_used_and_refused_when_it_has_changed() {
     assert_eq!(lock, std::fs::read_to_string(place.path("fusebox.lock")).unwrap());
     assert!(place.run(&["emitters", "lock"]).succeeded().contains("1 plugins are pinned in fusebox.lock"));
     assert!(place.run(&["emitters", "--locked"]).succeeded().contains("hostile"));
+    // A file that a choice names is a plugin too.
+    place.write("fusebox.toml", b"[emitters]\nloop = \"./mine.so\"\n");
+    place.run(&["emitters", "--locked"]).failed(1, &["fusebox.toml:2:8: error: plugin `./mine.so`: found", mend]);
     // What the file does not name any more is not kept.
     place.write("fusebox.toml", b"");
     place.run(&["emitters", "lock"]).succeeded();

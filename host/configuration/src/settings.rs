@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use fusebox_files::SizeLimit;
@@ -18,7 +18,7 @@ use crate::{FileError, Place, text};
 pub struct Settings {
     /// The file.
     pub path: PathBuf,
-    /// Libraries to load, in the file's order.
+    /// Libraries to load, in the file's order; then those that only choices name, under the path that they name.
     pub plugins: Vec<Plugin>,
     /// Who is in charge of what: of kinds, then of fusions by name, then by fingerprint, each in the file's order.
     pub choices: Vec<Choice>,
@@ -100,7 +100,7 @@ impl Settings {
             let isolation = Isolation { isolate, memory, time };
             Plugin { name, library: folder.join(path), isolation, place: place(byte) }
         };
-        let plugins = in_order(written.plugins).map(plugin).collect();
+        let mut plugins: Vec<Plugin> = in_order(written.plugins).map(plugin).collect();
         let mut choices = Vec::new();
         type Meaning = fn(&str) -> Result<Subject, String>;
         for (table, meaning) in [
@@ -113,13 +113,24 @@ impl Settings {
                 let subject = meaning(&key).map_err(invalid)?;
                 let mut spec = Spec::about(Some(subject), &text).map_err(|error| invalid(error.to_string()))?;
                 if let Target::File(library) = &mut spec.target {
+                    let name = library.display().to_string();
                     *library = folder.join(&library);
+                    if !plugins.iter().any(|plugin| is_same(&plugin.library, library)) {
+                        let (library, isolation) = (library.clone(), Isolation::default());
+                        plugins.push(Plugin { name, library, isolation, place: place(byte) });
+                    }
                 }
                 choices.push(Choice { spec, place: place(byte) });
             }
         }
         Ok(Settings { path: path.into(), plugins, choices })
     }
+}
+
+/// Whether two paths are one, as far as they say it themselves.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let parts = |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+    parts(a) == parts(b)
 }
 
 /// A table as it is written: keys, and where their values begin.
@@ -157,20 +168,21 @@ transpose = "tiles@1.0.0{tile=64}"
 loop = "./lib.so"
 
 [fusions]
-"fused_*" = "other"
+"fused_*" = "././libmine.so"
 
 [fingerprints]
 "0a*" = "another{x=1}"
 "#;
         let settings = read(text).unwrap();
         let names: Vec<&str> = settings.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
-        assert_eq!(names, ["mine", "a-second"], "in the file's order");
+        assert_eq!(names, ["mine", "a-second", "./lib.so"], "in the file's order, each once");
         let isolation =
             Isolation { isolate: true, memory: Some(SizeLimit::bytes(512 << 20)), time: Some(Duration::from_secs(5)) };
         assert_eq!(settings.plugins[0].isolation, isolation);
         assert_eq!(settings.plugins[1].isolation, Isolation::default());
         let libraries: Vec<&Path> = settings.plugins.iter().map(|plugin| plugin.library.as_path()).collect();
-        assert_eq!(libraries, [Path::new("there/libmine.so"), Path::new("/abs/lib.so")]);
+        let wanted = ["there/libmine.so", "/abs/lib.so", "there/./lib.so"];
+        assert_eq!(libraries, wanted.map(Path::new));
         let choices: Vec<String> =
             settings.choices.iter().map(|choice| format!("{} {}", choice.place, choice.spec)).collect();
         assert_eq!(
@@ -178,7 +190,7 @@ loop = "./lib.so"
             [
                 "there/fusebox.toml:12:13 transpose=tiles@1.0.0{tile=64}",
                 "there/fusebox.toml:13:8 loop=there/./lib.so",
-                "there/fusebox.toml:16:13 fusion:fused_*=other",
+                "there/fusebox.toml:16:13 fusion:fused_*=there/././libmine.so",
                 "there/fusebox.toml:19:9 fingerprint:0a*=another{x=1}",
             ]
         );
