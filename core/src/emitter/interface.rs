@@ -24,6 +24,23 @@ pub struct Descriptor {
     pub version: String,
 }
 
+/// A [`Descriptor`] that is known when the crate is compiled, so that a library can say it without being run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticDescriptor {
+    /// See [`Descriptor::kind`].
+    pub kind: &'static str,
+    /// See [`Descriptor::name`].
+    pub name: &'static str,
+    /// See [`Descriptor::version`].
+    pub version: &'static str,
+}
+
+impl From<StaticDescriptor> for Descriptor {
+    fn from(StaticDescriptor { kind, name, version }: StaticDescriptor) -> Descriptor {
+        Descriptor { kind: KernelKind(kind.into()), name: name.into(), version: version.into() }
+    }
+}
+
 /// The answer to "will you take this fusion?"
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {

@@ -27,7 +27,7 @@ pub use claim::{Claim, HeroPlace, Pass};
 pub use fusion::Fusion;
 pub use interface::{
     Configuration, Decline, Descriptor, EmitError, Emitter, FORMER_LOOP, Kernel, KernelCode, KernelKind, Registration,
-    SubgraphCall, SubgraphKind, Verdict,
+    StaticDescriptor, SubgraphCall, SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, Visit, Work, WriteMode};
 pub use predict::{Prediction, order, predict, predict_unsaid};

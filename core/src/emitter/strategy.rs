@@ -253,6 +253,7 @@ macro_rules! emitters {
         }
 
         $crate::export_emitters!($(
+            $crate::emitter::StaticDescriptor { kind: $kind, name: $name, version: env!("CARGO_PKG_VERSION") } =>
             $crate::emitter::Named::new($kind, $name, env!("CARGO_PKG_VERSION"), $strategy).claiming(&$heroes, $claim)
         ),+);
     };

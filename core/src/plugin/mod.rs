@@ -19,7 +19,7 @@ mod serve;
 #[doc(hidden)]
 pub use {abi_stable, inventory};
 
-pub use root::{NOTE_PREFIX, Note, Plugin, PluginRef, ROOT_PREFIX};
+pub use root::{LISTING_PREFIX, NOTE_PREFIX, Note, Plugin, PluginRef, ROOT_PREFIX, listing, listing_size};
 pub use serve::serve;
 
 use crate::emitter::{Emitter, Registration};
@@ -32,7 +32,9 @@ pub fn linked_emitters() -> Vec<Box<dyn Emitter>> {
 /// Names the emitters of a crate: expressions whose types implement [`Emitter`](crate::emitter::Emitter).
 /// Once per crate.
 ///
-/// Linked into a program, the crate registers them; built as a `cdylib`, it is a plugin library.
+/// Linked into a program, the crate registers them; built as a `cdylib`, it is a plugin library. With a
+/// [`StaticDescriptor`](crate::emitter::StaticDescriptor) before each, the library's file also says who they are, so that
+/// `fusebox emitters inspect` can tell without running it. They must be what [`Emitter::descriptor`] says.
 ///
 /// ```
 /// use fusebox_core::device::DeviceDescription;
@@ -40,9 +42,11 @@ pub fn linked_emitters() -> Vec<Box<dyn Emitter>> {
 ///
 /// struct Never;
 ///
+/// const NEVER: StaticDescriptor = StaticDescriptor { kind: "loop", name: "never", version: "0.1.0" };
+///
 /// impl Emitter for Never {
 ///     fn descriptor(&self) -> Descriptor {
-///         Descriptor { kind: KernelKind("loop".into()), name: "never".into(), version: "0.1.0".into() }
+///         NEVER.into()
 ///     }
 ///     fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
 ///         Verdict::Decline(Decline { reason: "never takes anything".into(), instruction: None })
@@ -55,12 +59,20 @@ pub fn linked_emitters() -> Vec<Box<dyn Emitter>> {
 ///     }
 /// }
 ///
-/// fusebox_core::export_emitters!(Never);
+/// fusebox_core::export_emitters!(NEVER => Never);
 ///
 /// assert_eq!(fusebox_core::plugin::linked_emitters()[0].descriptor().name, "never");
 /// ```
 #[macro_export]
 macro_rules! export_emitters {
+    ($($descriptor:expr => $emitter:expr),+ $(,)?) => {
+        #[doc(hidden)]
+        #[unsafe(export_name = concat!("fusebox_emitters_", env!("CARGO_PKG_NAME")))]
+        pub static FUSEBOX_EMITTERS: [u8; $crate::plugin::listing_size(&[$($descriptor),+])] =
+            $crate::plugin::listing(&[$($descriptor),+]);
+
+        $crate::export_emitters!($($emitter),+);
+    };
     ($($emitter:expr),+ $(,)?) => {
         $(
             $crate::plugin::inventory::submit! {

@@ -1,7 +1,7 @@
-//! What a plugin library exports: a note that is read from the file, and a root module that is checked by
-//! `abi_stable` when the library is opened.
+//! What a plugin library exports: a note and a list of its emitters that are read from the file, and a root module that is
+//! checked by `abi_stable` when the library is opened.
 //!
-//! Both symbols end in the package's name, so that several emitter crates can also be linked into one program.
+//! All symbols end in the package's name, so that several emitter crates can also be linked into one program.
 
 use abi_stable::StableAbi;
 use abi_stable::library::RootModule;
@@ -9,12 +9,41 @@ use abi_stable::package_version_strings;
 use abi_stable::sabi_types::VersionStrings;
 use abi_stable::std_types::{RSlice, RVec};
 
-use crate::emitter::INTERFACE_VERSION;
+use crate::emitter::{INTERFACE_VERSION, StaticDescriptor};
 
 /// Symbols of notes begin so.
 pub const NOTE_PREFIX: &str = "fusebox_note_";
 /// Symbols of root modules begin so, and end like the note's.
 pub const ROOT_PREFIX: &str = "fusebox_root_";
+
+/// Symbols of lists of emitters begin so, and end like the note's. Libraries built before there were lists have none.
+pub const LISTING_PREFIX: &str = "fusebox_emitters_";
+
+/// Bytes of the [listing] of these emitters.
+pub const fn listing_size(emitters: &[StaticDescriptor]) -> usize {
+    let (mut size, mut i) = (0, 0);
+    while i < emitters.len() {
+        size += emitters[i].kind.len() + emitters[i].name.len() + emitters[i].version.len() + 3;
+        i += 1;
+    }
+    size
+}
+
+/// The emitters of a library as text, a line `kind name version` for each: bytes that stand in the file as they are.
+pub const fn listing<const SIZE: usize>(emitters: &[StaticDescriptor]) -> [u8; SIZE] {
+    let mut text = [0; SIZE];
+    let (mut length, mut i) = (0, 0);
+    while i < emitters.len() {
+        length = append(&mut text, length, emitters[i].kind.as_bytes());
+        length = append(&mut text, length, b" ");
+        length = append(&mut text, length, emitters[i].name.as_bytes());
+        length = append(&mut text, length, b" ");
+        length = append(&mut text, length, emitters[i].version.as_bytes());
+        length = append(&mut text, length, b"\n");
+        i += 1;
+    }
+    text
+}
 
 /// Facts about a plugin that the host reads from the file before it opens the library. Plain bytes: no
 /// pointers, so the file's content is the value.

@@ -20,7 +20,8 @@ mod take;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Bid, Candidate, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict,
+    Bid, Candidate, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, StaticDescriptor,
+    Verdict,
 };
 use fusebox_core::hlo::{Op, Opcode};
 
@@ -29,15 +30,14 @@ use plan::Tiles;
 
 pub struct OnlineAttention;
 
-fusebox_core::export_emitters!(OnlineAttention);
+const ONLINE_ATTENTION: StaticDescriptor =
+    StaticDescriptor { kind: "attention", name: "online-attention", version: env!("CARGO_PKG_VERSION") };
+
+fusebox_core::export_emitters!(ONLINE_ATTENTION => OnlineAttention);
 
 impl Emitter for OnlineAttention {
     fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            kind: KernelKind("attention".into()),
-            name: "online-attention".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
+        ONLINE_ATTENTION.into()
     }
 
     fn anchors(&self) -> Vec<Opcode> {

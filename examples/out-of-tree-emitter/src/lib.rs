@@ -7,8 +7,8 @@
 use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan,
-    Plan, Verdict,
+    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan,
+    StaticDescriptor, Verdict,
 };
 use fusebox_core::hlo::ArrayShape;
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, delinearize};
@@ -16,15 +16,14 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, delinearize}
 /// The emitter.
 pub struct SimpleLoop;
 
-fusebox_core::export_emitters!(SimpleLoop);
+const SIMPLE_LOOP: StaticDescriptor =
+    StaticDescriptor { kind: "loop", name: "simple-loop", version: env!("CARGO_PKG_VERSION") };
+
+fusebox_core::export_emitters!(SIMPLE_LOOP => SimpleLoop);
 
 impl Emitter for SimpleLoop {
     fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            kind: KernelKind("loop".into()),
-            name: "simple-loop".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
+        SIMPLE_LOOP.into()
     }
 
     /// One result only.

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use fusebox_files::SizeLimit;
 use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
@@ -29,14 +30,18 @@ pub enum Command {
     Ab(Ab),
     /// Compile a module up to a stage
     Compile(Compile),
-    /// List the emitters found
-    Emitters(EmittersList),
+    /// List the emitters found; inspect, verify or pin their files
+    Emitters(Emitters),
     /// Tell which emitter makes which kernel, and why
     Explain(Explain),
     /// Print the indexing maps of each operation
     Indexing(Indexing),
     /// Take one kernel's IR from a stage of lowering to another
     Lower(Lower),
+    /// Print a script that completes command lines
+    Completion(Completion),
+    /// Print a manual page, as troff
+    Man(Man),
     /// Serve one emitter library over standard input and output
     #[command(name = fusebox_plugins::SERVE_COMMAND, hide = true)]
     ServeEmitter(ServeEmitter),
@@ -95,6 +100,9 @@ pub struct EmitterChoice {
     /// Go by this file instead of the fusebox.toml in the module's folder or the nearest above it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Refuse plugins of fusebox.toml that fusebox.lock does not pin, instead of pinning them
+    #[arg(long)]
+    pub locked: bool,
     /// Go by no fusebox.toml
     #[arg(long, conflicts_with = "config")]
     pub no_config: bool,
@@ -197,6 +205,64 @@ pub enum Emit {
 }
 
 /// `fusebox emitters`
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Emitters {
+    #[command(subcommand)]
+    pub command: Option<EmittersCommand>,
+    #[command(flatten)]
+    pub list: EmittersList,
+}
+
+/// What to do with emitters; nothing: list them.
+#[derive(Debug, Subcommand)]
+pub enum EmittersCommand {
+    /// List the emitters found
+    List(EmittersList),
+    /// Tell what a library says of itself, without running any of it
+    Inspect(Inspect),
+    /// Compare the plugins of fusebox.toml with fusebox.lock, without running any of them
+    Verify(Pinned),
+    /// Pin the plugins of fusebox.toml as they are, in fusebox.lock
+    Lock(Pinned),
+}
+
+/// `fusebox emitters inspect`
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// The library
+    pub file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fusebox emitters verify` and `fusebox emitters lock`
+#[derive(Debug, Args)]
+pub struct Pinned {
+    /// Go by this file instead of the fusebox.toml in the working directory or the nearest above it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fusebox completion`
+#[derive(Debug, Args)]
+pub struct Completion {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// `fusebox man`
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The command; without one, the page of fusebox
+    pub command: Option<String>,
+}
+
+/// `fusebox emitters list`
 #[derive(Debug, Args)]
 pub struct EmittersList {
     #[command(flatten)]

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fusebox_compiler::Emitters;
-use fusebox_configuration::{Choice, Isolation, Place, Settings};
+use fusebox_configuration::{Choice, Isolation, Lock, PinState, Place, Plugin, Settings};
 use fusebox_files::SizeLimit;
 use fusebox_plugins::{
-    FoundLibrary, LoadError, Override, ProcessLimits, Registry, SEARCH_PATH, Spec, Subject, Target, knob,
+    FoundLibrary, LoadError, Override, ProcessLimits, Registry, SEARCH_PATH, Spec, Subject, Target, inspect, knob,
 };
 use fusebox_run::terminal;
 
@@ -34,7 +34,8 @@ struct Library {
 /// All emitters for a module in that folder, and which the user chose. The command line comes last, and the last choice that is
 /// about a fusion counts; in each, choices about named fusions come after those about kinds.
 pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure> {
-    let settings = settings(choice, folder)?;
+    let settings = if choice.no_config { None } else { settings(choice.config.as_deref(), folder)? };
+    let lock = settings.as_ref().map(|settings| pinned(settings, choice.locked)).transpose()?;
     let written = settings.as_ref().map_or(&[][..], |settings| &settings.choices);
     let specs = specs(choice)?;
     let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| Failure::Bug(e.to_string()))?;
@@ -61,17 +62,51 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     for spec in &specs {
         overrides.extend(Override::resolve(&registry, spec, choice.force).map_err(Failure::input)?);
     }
+    if let Some(lock) = lock.flatten() {
+        lock.write().unwrap_or_else(|error| terminal::complain(&format!("warning: plugins are not pinned: {error}")));
+    }
     Ok(Emitters { registry, overrides, ..Emitters::default() })
 }
 
 /// What `fusebox.toml` says, if there is one for this folder.
-pub fn settings(choice: &EmitterChoice, folder: &Path) -> Result<Option<Settings>, Failure> {
-    let path = match &choice.config {
-        Some(path) => Some(path.clone()),
-        None if choice.no_config => None,
+pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>, Failure> {
+    let path = match config {
+        Some(path) => Some(path.into()),
         None => fusebox_configuration::above(folder).map_err(Failure::input)?,
     };
     path.map(|path| Settings::read(&path)).transpose().map_err(Failure::input)
+}
+
+/// Compares the plugins of a file with what is pinned. Gives the lock to be written once they are loaded, if some were not
+/// pinned yet.
+fn pinned(settings: &Settings, locked: bool) -> Result<Option<Lock>, Failure> {
+    let mut lock = Lock::beside(&settings.path).map_err(Failure::input)?;
+    let mut is_new = false;
+    for Plugin { name, library, place, .. } in &settings.plugins {
+        let refused = |reason: String| Failure::at(place, format!("plugin `{name}`: {reason}"));
+        let (_, sha256) = inspect(library).map_err(|error| refused(error.to_string()))?;
+        match lock.state(name, &sha256) {
+            PinState::Pinned => {}
+            state if locked || state != PinState::Unpinned => {
+                return Err(refused(how_to_pin(&lock, library, &sha256, &state)));
+            }
+            _ => {
+                lock.pin(name, &sha256);
+                is_new = true;
+            }
+        }
+    }
+    Ok(is_new.then_some(lock))
+}
+
+/// What is wrong with a plugin that is not pinned as it is, and the command that mends it.
+pub fn how_to_pin(lock: &Lock, library: &Path, sha256: &str, state: &PinState) -> String {
+    let (lock, library) = (lock.path().display(), library.display());
+    let wanted = match state {
+        PinState::Changed { wanted } => format!("{lock} wants {wanted}"),
+        PinState::Pinned | PinState::Unpinned => format!("{lock} does not have it"),
+    };
+    format!("found {library} with SHA-256 {sha256}, {wanted}; if this file is meant, `fusebox emitters lock` pins it")
 }
 
 /// The SPECs of the command line with its knobs, those about named fusions last.
@@ -88,7 +123,7 @@ fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
     Ok(specs)
 }
 
-/// Plugins of `fusebox.toml`, libraries of the search path, those to be loaded, then those that choices name; each file once.
+/// Plugins of `fusebox.toml`, libraries of the search path, those to be loaded, then those that SPECs name; each file once.
 fn libraries(choice: &EmitterChoice, settings: Option<&Settings>, specs: &[Spec]) -> Result<Vec<Library>, Failure> {
     let mut libraries = Vec::new();
     for plugin in settings.iter().flat_map(|settings| &settings.plugins) {
@@ -104,8 +139,7 @@ fn libraries(choice: &EmitterChoice, settings: Option<&Settings>, specs: &[Spec]
         let library = |FoundLibrary { path, in_folder }| Library { path, in_folder, ..Library::default() };
         libraries.extend(found.into_iter().map(library));
     }
-    let written = settings.iter().flat_map(|settings| settings.choices.iter().map(|choice| &choice.spec));
-    let named = written.chain(specs).filter_map(|spec| match &spec.target {
+    let named = specs.iter().filter_map(|spec| match &spec.target {
         Target::File(path) => Some(path),
         Target::Name { .. } => None,
     });

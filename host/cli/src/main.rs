@@ -25,6 +25,8 @@ fn main() {
         Command::Bench(bench) => commands::bench::run(bench),
         Command::Compile(compile) => commands::compile::run(compile),
         Command::Emitters(emitters) => commands::emitters::run(emitters),
+        Command::Completion(completion) => commands::completion::run(completion),
+        Command::Man(man) => commands::man::run(man),
         Command::Explain(explain) => commands::explain::run(explain),
         Command::Indexing(indexing) => commands::indexing::run(indexing),
         Command::Lower(lower) => commands::lower::run(lower),

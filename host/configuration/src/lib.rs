@@ -10,10 +10,15 @@
 
 #![forbid(unsafe_code)]
 
+mod error;
 mod find;
+mod lock;
 mod place;
 mod settings;
+mod text;
 
+pub use error::FileError;
 pub use find::{FILE_NAME, FindError, above};
+pub use lock::{LOCK_NAME, Lock, PinState};
 pub use place::Place;
-pub use settings::{Choice, Isolation, Plugin, Settings, SettingsError};
+pub use settings::{Choice, Isolation, Plugin, Settings};

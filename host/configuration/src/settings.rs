@@ -2,26 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use fusebox_files::{ReadError, SizeLimit};
+use fusebox_files::SizeLimit;
 use fusebox_plugins::{Spec, Subject, Target};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use crate::Place;
-
-/// Largest file that is read.
-const MOST_BYTES: SizeLimit = SizeLimit::bytes(1 << 20);
+use crate::{FileError, Place, text};
 
 /// What a `fusebox.toml` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The file.
     pub path: PathBuf,
-    /// Libraries to load, in the file's order.
+    /// Libraries to load, in the file's order; then those that only choices name, under the path that they name.
     pub plugins: Vec<Plugin>,
     /// Who is in charge of what: of kinds, then of fusions by name, then by fingerprint, each in the file's order.
     pub choices: Vec<Choice>,
@@ -60,25 +57,8 @@ pub struct Choice {
     pub place: Place,
 }
 
-/// Why a `fusebox.toml` cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    /// It cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// It is not what it has to be.
-    #[error("{place}: error: {message}")]
-    Invalid {
-        /// The first fault.
-        place: Place,
-        /// What is wrong, and what is wanted.
-        message: String,
-    },
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[derive(Default)]
 struct Written {
     plugins: BTreeMap<String, Spanned<WrittenPlugin>>,
     emitters: BTreeMap<String, Spanned<String>>,
@@ -106,22 +86,13 @@ impl Settings {
     ///
     /// # Errors
     /// If it cannot be read, a key is unknown, or a value says nothing.
-    pub fn read(path: &Path) -> Result<Settings, SettingsError> {
-        let place = |text: &str, byte| Place::at(path, text, byte);
-        let bytes = fusebox_files::read(path, MOST_BYTES)?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let good = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
-            SettingsError::Invalid { place: place(&good, good.len()), message: "this is no UTF-8 text".into() }
-        })?;
-        Settings::of(path, &text)
+    pub fn read(path: &Path) -> Result<Settings, FileError> {
+        Settings::of(path, &text::read(path)?)
     }
 
-    fn of(path: &Path, text: &str) -> Result<Settings, SettingsError> {
+    fn of(path: &Path, text: &str) -> Result<Settings, FileError> {
         let place = |byte| Place::at(path, text, byte);
-        let written: Written = toml::from_str(text).map_err(|error| {
-            let place = place(error.span().map_or(0, |span| span.start));
-            SettingsError::Invalid { place, message: with_nearest_key(error.message()) }
-        })?;
+        let written: Written = text::parse(path, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let plugin = |(name, byte, plugin): (String, usize, WrittenPlugin)| {
             let WrittenPlugin { path, isolate, memory, time } = plugin;
@@ -129,7 +100,7 @@ impl Settings {
             let isolation = Isolation { isolate, memory, time };
             Plugin { name, library: folder.join(path), isolation, place: place(byte) }
         };
-        let plugins = in_order(written.plugins).map(plugin).collect();
+        let mut plugins: Vec<Plugin> = in_order(written.plugins).map(plugin).collect();
         let mut choices = Vec::new();
         type Meaning = fn(&str) -> Result<Subject, String>;
         for (table, meaning) in [
@@ -138,11 +109,16 @@ impl Settings {
             (written.fingerprints, Subject::fingerprinted),
         ] {
             for (key, byte, text) in in_order(table) {
-                let invalid = |message| SettingsError::Invalid { place: place(byte), message };
+                let invalid = |message| FileError::Invalid { place: place(byte), message };
                 let subject = meaning(&key).map_err(invalid)?;
                 let mut spec = Spec::about(Some(subject), &text).map_err(|error| invalid(error.to_string()))?;
                 if let Target::File(library) = &mut spec.target {
+                    let name = library.display().to_string();
                     *library = folder.join(&library);
+                    if !plugins.iter().any(|plugin| is_same(&plugin.library, library)) {
+                        let (library, isolation) = (library.clone(), Isolation::default());
+                        plugins.push(Plugin { name, library, isolation, place: place(byte) });
+                    }
                 }
                 choices.push(Choice { spec, place: place(byte) });
             }
@@ -151,23 +127,18 @@ impl Settings {
     }
 }
 
+/// Whether two paths are one, as far as they say it themselves.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let parts = |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+    parts(a) == parts(b)
+}
+
 /// A table as it is written: keys, and where their values begin.
 fn in_order<T>(table: BTreeMap<String, Spanned<T>>) -> impl Iterator<Item = (String, usize, T)> {
     let entry = |(key, value): (String, Spanned<T>)| (key, value.span().start, value.into_inner());
     let mut entries: Vec<_> = table.into_iter().map(entry).collect();
     entries.sort_by_key(|(_, start, _)| *start);
     entries.into_iter()
-}
-
-/// The message on an unknown key, ``unknown field `a`, expected one of `b`, `c` ``, with the key that was probably meant.
-fn with_nearest_key(message: &str) -> String {
-    let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let Some((unknown, known)) = words.split_first().filter(|_| message.starts_with("unknown field")) else {
-        return message.into();
-    };
-    let nearest = known.iter().min_by_key(|key| strsim::damerau_levenshtein(unknown, key));
-    let nearest = nearest.map_or_else(String::new, |key| format!("did you mean `{key}`? "));
-    format!("unknown key `{unknown}`; {nearest}The keys here are {}", known.join(", "))
 }
 
 #[cfg(test)]
@@ -197,20 +168,21 @@ transpose = "tiles@1.0.0{tile=64}"
 loop = "./lib.so"
 
 [fusions]
-"fused_*" = "other"
+"fused_*" = "././libmine.so"
 
 [fingerprints]
 "0a*" = "another{x=1}"
 "#;
         let settings = read(text).unwrap();
         let names: Vec<&str> = settings.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
-        assert_eq!(names, ["mine", "a-second"], "in the file's order");
+        assert_eq!(names, ["mine", "a-second", "./lib.so"], "in the file's order, each once");
         let isolation =
             Isolation { isolate: true, memory: Some(SizeLimit::bytes(512 << 20)), time: Some(Duration::from_secs(5)) };
         assert_eq!(settings.plugins[0].isolation, isolation);
         assert_eq!(settings.plugins[1].isolation, Isolation::default());
         let libraries: Vec<&Path> = settings.plugins.iter().map(|plugin| plugin.library.as_path()).collect();
-        assert_eq!(libraries, [Path::new("there/libmine.so"), Path::new("/abs/lib.so")]);
+        let wanted = ["there/libmine.so", "/abs/lib.so", "there/./lib.so"];
+        assert_eq!(libraries, wanted.map(Path::new));
         let choices: Vec<String> =
             settings.choices.iter().map(|choice| format!("{} {}", choice.place, choice.spec)).collect();
         assert_eq!(
@@ -218,7 +190,7 @@ loop = "./lib.so"
             [
                 "there/fusebox.toml:12:13 transpose=tiles@1.0.0{tile=64}",
                 "there/fusebox.toml:13:8 loop=there/./lib.so",
-                "there/fusebox.toml:16:13 fusion:fused_*=other",
+                "there/fusebox.toml:16:13 fusion:fused_*=there/././libmine.so",
                 "there/fusebox.toml:19:9 fingerprint:0a*=another{x=1}",
             ]
         );

@@ -30,6 +30,7 @@ pub use carrier::{Answers, LoadedEmitter};
 pub use choice::{Override, OverrideError};
 pub use failure::{Failure, FailureKind, LoadError, Stage};
 pub use fingerprint::Fingerprint;
+pub use note::{PluginNote, inspect};
 pub use process::{ProcessLimits, SERVE_COMMAND, ServeError, serve_library};
 pub use produce::{Produced, Unfinished, produce, produce_planned};
 pub use rank::Ranked;

@@ -8,7 +8,7 @@ use fusebox_core::plugin::PluginRef;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::failure::LoadError;
-use crate::note;
+use crate::note::PluginNote;
 
 /// An open library. It stays open until the program ends: what came out of it may be anywhere.
 #[derive(Clone, Copy)]
@@ -17,16 +17,14 @@ pub struct PluginLibrary {
 }
 
 impl PluginLibrary {
-    /// Opens the library of that path. Its note is judged first.
+    /// Opens the library of that [canonical] path, whose note was judged before.
     ///
     /// # Errors
     /// See [`LoadError`].
-    pub fn open(path: &Path) -> Result<Self, LoadError> {
-        let path = canonical(path)?;
-        let note = note::read(&path)?;
-        let refused = |reason: String| LoadError::Refused { path: path.clone(), reason };
+    pub fn open(path: &Path, note: &PluginNote) -> Result<Self, LoadError> {
+        let refused = |reason: String| LoadError::Refused { path: path.into(), reason };
         // SAFETY: opening runs the library's constructors; the user named the file as a plugin to run.
-        let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
+        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
         let library = library.map_err(|error| refused(error.to_string()))?;
         // SAFETY: the symbol is the root that `export_emitters!` makes beside the note that was just
         // read; `upgrade` checks the header behind it before anything else is believed.

@@ -1,24 +1,51 @@
-//! Reads a plugin's note from the file: nothing of the file is executed.
+//! Reads what a plugin says of itself from the file: nothing of the file is executed.
 
 use std::path::Path;
 
-use fusebox_core::emitter::INTERFACE_VERSION;
-use fusebox_core::plugin::{NOTE_PREFIX, Note, ROOT_PREFIX};
+use fusebox_core::emitter::{Descriptor, INTERFACE_VERSION, KernelKind};
+use fusebox_core::plugin::{LISTING_PREFIX, NOTE_PREFIX, Note, ROOT_PREFIX};
 use fusebox_files::{ReadError, SizeLimit};
 use object::elf;
-use object::read::elf::ElfFile64;
+use object::read::elf::{ElfFile64, ElfSymbol64};
 use object::{Object, ObjectSection, ObjectSymbol};
+use sha2::{Digest, Sha256};
 
 use crate::failure::LoadError;
+use crate::fingerprint::hexadecimal;
 
 /// Largest library that is looked at. One with debug information has some ten million.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What a note says.
+/// What a library says of itself in its file.
+#[derive(Clone, Debug)]
 pub struct PluginNote {
     /// Name and version of the package.
     pub package: String,
-    pub root_symbol: String,
+    /// The release of core it was built with.
+    pub core: String,
+    /// The version of the interface it was built with.
+    pub interface: u32,
+    /// Its emitters; `None` if it was built before files said that, or does not say it.
+    pub emitters: Option<Vec<Descriptor>>,
+    pub(crate) root_symbol: String,
+}
+
+impl PluginNote {
+    /// Whether this host can ask a library of its interface.
+    ///
+    /// # Errors
+    /// If it cannot; `path` is the library's.
+    pub fn check(&self, path: &Path) -> Result<(), LoadError> {
+        match accepts(self.interface) {
+            true => Ok(()),
+            false => Err(LoadError::Interface {
+                path: path.into(),
+                package: self.package.clone(),
+                core: self.core.clone(),
+                found: self.interface,
+            }),
+        }
+    }
 }
 
 /// Reads and judges the note of a library.
@@ -26,31 +53,69 @@ pub struct PluginNote {
 /// # Errors
 /// If the file is no complete library, has no note, or is of another interface version.
 pub fn read(path: &Path) -> Result<PluginNote, LoadError> {
-    let data = fusebox_files::read(path, SizeLimit::bytes(MOST_BYTES)).map_err(unreadable)?;
+    let note = find(path, &bytes(path)?)?;
+    note.check(path).map(|()| note)
+}
+
+/// A library's note and its SHA-256, as hexadecimal digits. None of its code is run, and its interface is not judged.
+///
+/// # Errors
+/// If the file is no complete library, or has no note.
+pub fn inspect(path: &Path) -> Result<(PluginNote, String), LoadError> {
+    let data = bytes(path)?;
+    Ok((find(path, &data)?, hexadecimal(&Sha256::digest(&data))))
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, LoadError> {
+    fusebox_files::read(path, SizeLimit::bytes(MOST_BYTES)).map_err(unreadable)
+}
+
+fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
     let not_a_library = |reason: String| LoadError::NotALibrary { path: path.into(), reason };
-    let file: ElfFile64 = ElfFile64::parse(&*data).map_err(|error| not_a_library(error.to_string()))?;
+    let file: ElfFile64 = ElfFile64::parse(data).map_err(|error| not_a_library(error.to_string()))?;
     check_kind(&file).map_err(&not_a_library)?;
     check_extent(&file, data.len() as u64).map_err(&not_a_library)?;
 
-    let symbol = file
-        .dynamic_symbols()
-        .find(|symbol| symbol.is_definition() && symbol.name().is_ok_and(|name| name.starts_with(NOTE_PREFIX)));
     let no_emitters = || LoadError::NoEmitters { path: path.into() };
-    let symbol = symbol.ok_or_else(no_emitters)?;
-    let suffix = symbol.name().ok().and_then(|name| name.strip_prefix(NOTE_PREFIX)).ok_or_else(no_emitters)?;
-    let bytes = bytes_at(&file, symbol.address()).ok_or_else(|| not_a_library("its note is cut off".into()))?;
-    let (interface, text) = parse(bytes).ok_or_else(no_emitters)?;
-
+    let any = |name: &str| name.starts_with(NOTE_PREFIX);
+    let (name, symbol) = defined(&file, any).ok_or_else(no_emitters)?;
+    let suffix = &name[NOTE_PREFIX.len()..];
+    let note = bytes_at(&file, symbol.address(), Note::SIZE as u64);
+    let note = note.ok_or_else(|| not_a_library("its note is cut off".into()))?;
+    let (interface, text) = parse(note).ok_or_else(no_emitters)?;
     let (package, core) = text.rsplit_once(' ').unwrap_or((&text, "unknown"));
-    if !accepts(interface) {
-        return Err(LoadError::Interface {
-            path: path.into(),
-            package: package.into(),
-            core: core.into(),
-            found: interface,
-        });
-    }
-    Ok(PluginNote { package: package.into(), root_symbol: format!("{ROOT_PREFIX}{suffix}") })
+    let own = |name: &str| name.strip_prefix(LISTING_PREFIX) == Some(suffix);
+    let emitters = defined(&file, own).map(|(_, symbol)| {
+        let bytes = bytes_at(&file, symbol.address(), symbol.size()).unwrap_or_default();
+        listed(bytes).ok_or_else(|| not_a_library("its list of emitters makes no sense".into()))
+    });
+    Ok(PluginNote {
+        package: package.into(),
+        core: core.into(),
+        interface,
+        emitters: emitters.transpose()?,
+        root_symbol: format!("{ROOT_PREFIX}{suffix}"),
+    })
+}
+
+/// The first symbol of such a name.
+fn defined<'data, 'file>(
+    file: &'file ElfFile64<'data>,
+    is_meant: impl Fn(&str) -> bool,
+) -> Option<(&'data str, ElfSymbol64<'data, 'file>)> {
+    let mut symbols = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
+    symbols.find_map(|symbol| Some((symbol.name().ok().filter(|name| is_meant(name))?, symbol)))
+}
+
+/// The emitters of a listing, a line `kind name version` for each.
+fn listed(bytes: &[u8]) -> Option<Vec<Descriptor>> {
+    let descriptor = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
+        [kind, name, version] => {
+            Some(Descriptor { kind: KernelKind(kind.into()), name: name.into(), version: version.into() })
+        }
+        _ => None,
+    };
+    std::str::from_utf8(bytes).ok()?.lines().map(descriptor).collect()
 }
 
 fn unreadable(error: ReadError) -> LoadError {
@@ -98,8 +163,8 @@ fn check_extent(file: &ElfFile64, length: u64) -> Result<(), String> {
     }
 }
 
-fn bytes_at<'data>(file: &ElfFile64<'data>, address: u64) -> Option<&'data [u8]> {
-    file.sections().find_map(|section| section.data_range(address, Note::SIZE as u64).ok().flatten())
+fn bytes_at<'data>(file: &ElfFile64<'data>, address: u64, size: u64) -> Option<&'data [u8]> {
+    file.sections().find_map(|section| section.data_range(address, size).ok().flatten())
 }
 
 fn parse(bytes: &[u8]) -> Option<(u32, String)> {

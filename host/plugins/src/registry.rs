@@ -90,8 +90,9 @@ impl Registry {
         if self.has(&Origin::Library(path.clone())) {
             return Ok(());
         }
-        let library = PluginLibrary::open(&path)?;
-        self.add(Origin::Library(path), ByteCarrier::Library(library))
+        let note = note::read(&path)?;
+        let library = PluginLibrary::open(&path, &note)?;
+        self.add(Origin::Library(path), ByteCarrier::Library(library), note.emitters)
     }
 
     /// Loads a library in a process of its own: `program` must serve it, see
@@ -105,9 +106,9 @@ impl Registry {
             return Ok(());
         }
         // The same refusals as in this process, and nothing is started for nothing.
-        note::read(&path)?;
+        let note = note::read(&path)?;
         let process = PluginProcess::new(program.into(), path.clone(), limits);
-        self.add(Origin::Process(path), ByteCarrier::Process(Arc::new(process)))
+        self.add(Origin::Process(path), ByteCarrier::Process(Arc::new(process)), note.emitters)
     }
 
     /// Adds what answers like the library of that path would, without a library: for tests and fuzzing.
@@ -115,7 +116,7 @@ impl Registry {
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
     pub fn add_answers(&mut self, path: &Path, answers: Answers) -> Result<(), LoadError> {
-        self.add(Origin::Library(path.into()), ByteCarrier::Answers(answers))
+        self.add(Origin::Library(path.into()), ByteCarrier::Answers(answers), None)
     }
 
     /// The libraries that a search path in the form of [`SEARCH_PATH`] names: files as they are, of
@@ -146,12 +147,20 @@ impl Registry {
         self.emitters.iter().any(|emitter| emitter.origin() == origin)
     }
 
-    fn add(&mut self, origin: Origin, bytes: ByteCarrier) -> Result<(), LoadError> {
+    /// `listed`: who the emitters are by the library's file, if that says it.
+    fn add(&mut self, origin: Origin, bytes: ByteCarrier, listed: Option<Vec<Descriptor>>) -> Result<(), LoadError> {
         let path = origin.path().map(Path::to_path_buf).unwrap_or_default();
         let wrong = |reason: String| LoadError::Description { path: path.clone(), reason };
         let descriptions = bytes.describe().map_err(|kind| wrong(format!("cannot describe itself: {kind}")))?;
         if descriptions.is_empty() {
             return Err(LoadError::NoEmitters { path });
+        }
+        if let Some(listed) = listed
+            && !listed.iter().eq(descriptions.iter().map(|description| &description.descriptor))
+        {
+            let reason = "its emitters call themselves otherwise than `export_emitters!` does, which stands in the file; \
+                          use one constant for both and build it again";
+            return Err(wrong(reason.into()));
         }
         let mut all = self.emitters.clone();
         for (number, description) in descriptions.into_iter().enumerate() {

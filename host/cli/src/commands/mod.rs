@@ -3,9 +3,11 @@
 pub mod ab;
 pub mod bench;
 pub mod compile;
+pub mod completion;
 pub mod emitters;
 pub mod explain;
 pub mod indexing;
 pub mod lower;
+pub mod man;
 pub mod run;
 pub mod serve_emitter;

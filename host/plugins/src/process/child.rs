@@ -8,7 +8,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal, getpgrp, getpid, kill_current_process_group, setrlimit};
 
 use crate::failure::LoadError;
-use crate::library::PluginLibrary;
+use crate::library::{PluginLibrary, canonical};
+use crate::note;
 
 /// The hidden subcommand under which the program serves a library:
 /// `<program> <SERVE_COMMAND> <library> [--memory <bytes>]`.
@@ -36,7 +37,8 @@ pub fn serve_library(library: &Path, memory: Option<u64>) -> Result<(), ServeErr
     rustix::stdio::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
     end_with_the_host()?;
     limit_memory(memory)?;
-    let library = match PluginLibrary::open(library) {
+    let opened = canonical(library).and_then(|path| PluginLibrary::open(&path, &note::read(&path)?));
+    let library = match opened {
         Ok(library) => library,
         Err(error) => {
             write_frame(&mut output, error.to_string().as_bytes())?;

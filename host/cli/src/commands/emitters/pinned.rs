@@ -1,0 +1,133 @@
+//! `fusebox emitters verify` and `lock`: the plugins of `fusebox.toml` against `fusebox.lock`.
+
+use std::path::Path;
+
+use fusebox_configuration::{FILE_NAME, Lock, PinState, Plugin, Settings};
+use fusebox_core::emitter::Descriptor;
+use fusebox_plugins::{LoadError, inspect};
+use fusebox_run::terminal;
+use serde_json::{Value, json};
+
+use crate::arguments::Pinned;
+use crate::emitters;
+use crate::exit::Failure;
+
+/// A plugin as its file is.
+struct Found<'s> {
+    plugin: &'s Plugin,
+    /// SHA-256 of the file and who it says is in it; or why it would not be loaded.
+    file: Result<(String, Vec<Descriptor>), LoadError>,
+}
+
+/// Tells how each plugin compares with what is pinned; that one does not is an error.
+pub fn verify(arguments: &Pinned) -> Result<(), Failure> {
+    let settings = settings(arguments)?;
+    let lock = Lock::beside(&settings.path).map_err(Failure::input)?;
+    let found = find(&settings);
+    let faults: Vec<Option<String>> = (0..found.len()).map(|number| fault(&lock, &found, number)).collect();
+    terminal::print(|out| match arguments.json {
+        true => {
+            let all = found.iter().zip(&faults).map(|(found, fault)| describe(found, fault.as_deref()));
+            writeln!(out, "{}", Value::Array(all.collect()))
+        }
+        false => found.iter().zip(&faults).try_for_each(|(found, fault)| {
+            let Plugin { name, library, .. } = found.plugin;
+            match fault {
+                None => writeln!(out, "{name}: as pinned: {}", library.display()),
+                Some(fault) => writeln!(out, "{name}: {fault}"),
+            }
+        }),
+    })?;
+    match faults.iter().flatten().count() {
+        0 => Ok(()),
+        count => {
+            let (all, file) = (found.len(), settings.path.display());
+            Err(Failure::input(format!("{count} of {all} plugins of {file} cannot be used as they are")))
+        }
+    }
+}
+
+/// Pins all plugins as they are.
+pub fn lock(arguments: &Pinned) -> Result<(), Failure> {
+    let settings = settings(arguments)?;
+    let mut lock = Lock::beside(&settings.path).map_err(Failure::input)?;
+    let found = find(&settings);
+    for (number, Found { plugin, file }) in found.iter().enumerate() {
+        let refused = |reason: &dyn ToString| {
+            Failure::at(&plugin.place, format!("plugin `{}`: {}", plugin.name, reason.to_string()))
+        };
+        let (sha256, _) = file.as_ref().map_err(|error| refused(error))?;
+        if let Some(twin) = twin(&found, number) {
+            return Err(refused(&twin));
+        }
+        lock.pin(&plugin.name, sha256);
+    }
+    lock.keep(settings.plugins.iter().map(|plugin| plugin.name.as_str()));
+    lock.write()?;
+    Ok(terminal::print(|out| match arguments.json {
+        true => writeln!(out, "{}", Value::Array(found.iter().map(|found| describe(found, None)).collect())),
+        false => writeln!(out, "{} plugins are pinned in {}", found.len(), lock.path().display()),
+    })?)
+}
+
+fn settings(arguments: &Pinned) -> Result<Settings, Failure> {
+    let settings = emitters::settings(arguments.config.as_deref(), Path::new("."))?;
+    settings.ok_or_else(|| {
+        Failure::input(format!(
+            "there is no {FILE_NAME} here or above; docs/configuration.md says what to write in one"
+        ))
+    })
+}
+
+fn find(settings: &Settings) -> Vec<Found<'_>> {
+    let read = |plugin: &Plugin| {
+        let (note, sha256) = inspect(&plugin.library)?;
+        note.check(&plugin.library)?;
+        Ok((sha256, note.emitters.unwrap_or_default()))
+    };
+    settings.plugins.iter().map(|plugin| Found { plugin, file: read(plugin) }).collect()
+}
+
+/// What keeps a plugin from being used.
+fn fault(lock: &Lock, found: &[Found], number: usize) -> Option<String> {
+    let Found { plugin, file } = &found[number];
+    let sha256 = match file {
+        Ok((sha256, _)) => sha256,
+        Err(error) => return Some(format!("refused: {error}")),
+    };
+    match lock.state(&plugin.name, sha256) {
+        PinState::Pinned => twin(found, number),
+        state @ PinState::Unpinned => {
+            Some(format!("not pinned: {}", emitters::how_to_pin(lock, &plugin.library, sha256, &state)))
+        }
+        state => Some(format!("changed: {}", emitters::how_to_pin(lock, &plugin.library, sha256, &state))),
+    }
+}
+
+/// Whether a plugin before it offers an emitter of the same name and version.
+fn twin(found: &[Found], number: usize) -> Option<String> {
+    let emitters = |found: &Found| found.file.as_ref().map_or_else(|_| Vec::new(), |(_, emitters)| emitters.clone());
+    let own = emitters(&found[number]);
+    found[..number].iter().find_map(|other| {
+        let is_same = |a: &Descriptor, b: &Descriptor| (&a.name, &a.version) == (&b.name, &b.version);
+        let twin = own.iter().find(|own| emitters(other).iter().any(|other| is_same(own, other)))?;
+        let error = LoadError::Duplicate {
+            name: twin.name.clone(),
+            version: twin.version.clone(),
+            first: format!("plugin `{}`", other.plugin.name),
+            second: format!("plugin `{}`", found[number].plugin.name),
+        };
+        Some(error.to_string())
+    })
+}
+
+fn describe(found: &Found, fault: Option<&str>) -> Value {
+    let Found { plugin, file } = found;
+    json!({
+        "plugin": plugin.name,
+        "file": plugin.library,
+        "place": plugin.place.to_string(),
+        "sha256": file.as_ref().ok().map(|(sha256, _)| sha256),
+        "state": fault.unwrap_or("as pinned"),
+    })
+}

@@ -1,0 +1,39 @@
+//! TOML text as values, faults with their place.
+
+use std::path::Path;
+
+use fusebox_files::SizeLimit;
+use serde::de::DeserializeOwned;
+
+use crate::{FileError, Place};
+
+/// Largest file that is read.
+const MOST_BYTES: SizeLimit = SizeLimit::bytes(1 << 20);
+
+/// The text of a file.
+pub fn read(path: &Path) -> Result<String, FileError> {
+    String::from_utf8(fusebox_files::read(path, MOST_BYTES)?).map_err(|error| {
+        let end = error.utf8_error().valid_up_to();
+        let place = Place::at(path, &String::from_utf8_lossy(&error.as_bytes()[..end]), end);
+        FileError::Invalid { place, message: "this is no UTF-8 text".into() }
+    })
+}
+
+/// What the text of a file says.
+pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileError> {
+    toml::from_str(text).map_err(|error| {
+        let place = Place::at(path, text, error.span().map_or(0, |span| span.start));
+        FileError::Invalid { place, message: with_nearest_key(error.message()) }
+    })
+}
+
+/// The message on an unknown key, ``unknown field `a`, expected one of `b`, `c` ``, with the key that was probably meant.
+fn with_nearest_key(message: &str) -> String {
+    let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let Some((unknown, known)) = words.split_first().filter(|_| message.starts_with("unknown field")) else {
+        return message.into();
+    };
+    let nearest = known.iter().min_by_key(|key| strsim::damerau_levenshtein(unknown, key));
+    let nearest = nearest.map_or_else(String::new, |key| format!("did you mean `{key}`? "));
+    format!("unknown key `{unknown}`; {nearest}The keys here are {}", known.join(", "))
+}
