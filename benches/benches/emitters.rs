@@ -54,9 +54,8 @@ fn candidates(name: &str, text: &str, size: &'static str) -> Vec<Candidate> {
     let best = plans.iter().map(|(_, kernel)| seconds(kernel)).fold(f64::INFINITY, f64::min);
     let worth = plans.into_iter().filter(|(_, kernel)| seconds(kernel) <= WORST * best);
     let configured = worth.flat_map(|(emitters, kernel)| {
-        let alternatives = kernel.plan.alternatives.iter().cloned();
-        let knobs: Vec<Configuration> = [Configuration::default()].into_iter().chain(alternatives).collect();
-        knobs.into_iter().map(move |knobs| Candidate {
+        let alternatives = kernel.plan.configuration.others(kernel.plan.alternatives.iter().cloned());
+        [Configuration::default()].into_iter().chain(alternatives).map(move |knobs| Candidate {
             emitter: kernel.emitter.name.clone(),
             fusion: name.to_owned(),
             size,

@@ -36,7 +36,7 @@ fn json(place: &Workplace, arguments: &[&str]) -> Value {
 #[test]
 fn kernels_that_differ_are_measured_alone_and_in_the_program() {
     let place = Workplace::with_module(MODULE);
-    let report = json(&place, &TRANSPOSES);
+    let report = json(&place, &[&TRANSPOSES[..], &["--dump-to", "dumps"]].concat());
     let fusions = report["fusions"].as_array().unwrap();
     assert_eq!(fusions.len(), 1, "only the transpose differs: {report}");
     for comparison in [&report["program"], &fusions[0]] {
@@ -53,6 +53,7 @@ fn kernels_that_differ_are_measured_alone_and_in_the_program() {
     // 256 KiB are read and as many written.
     assert_eq!([&fusions[0]["a"]["bytes_read"], &fusions[0]["b"]["bytes_written"]], [262_144, 262_144]);
     assert!(fusions[0]["a"]["kernels"][0].as_str().unwrap().starts_with("line-transpose "), "{report}");
+    assert!(place.path("dumps/a/03-fused.hlo").exists() && place.path("dumps/b/03-fused.hlo").exists());
     assert!(fusions[0]["b"]["code_bytes"].as_u64().unwrap() > 0);
 }
 

@@ -11,19 +11,18 @@ use fusebox_workshop::measure::Effort;
 use fusebox_workshop::page;
 use serde_json::json;
 
-use crate::arguments::{Ab, EmitterChoice};
+use crate::arguments::{Ab, Common, EmitterChoice};
 use crate::exit::Failure;
 use crate::{emitters, module, target};
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
     let common = &arguments.common;
     let source = module::read(&common.module, common.file_limit)?;
-    let folder = module::folder_of(&common.module);
-    let a = side(&arguments.a, &common.emitters, folder)?;
-    let b = side(&arguments.b, &common.emitters, folder)?;
+    let a = side(&arguments.a, common, "a")?;
+    let b = side(&arguments.b, common, "b")?;
     let stages = if arguments.html.is_some() { Stage::ALL.to_vec() } else { Vec::new() };
     let settings = Settings {
-        compile: module::options(common, None, Phase::Run, stages)?,
+        compile: module::options(&Common { dump_to: None, ..common.clone() }, None, Phase::Run, stages)?,
         run: Options { threads: target::threads(common.threads), ..Options::default() },
         target: common.target.clone(),
         inputs: arguments.inputs.clone(),
@@ -42,8 +41,10 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
     })?)
 }
 
-/// A side from what the command line says of it.
-fn side(specs: &[String], both: &EmitterChoice, folder: &Path) -> Result<Side, Failure> {
+/// A side from what the command line says of it. Its dumps are in a folder of its name.
+fn side(specs: &[String], common: &Common, dumps: &str) -> Result<Side, Failure> {
+    let both = &common.emitters;
+    let folder = module::folder_of(&common.module);
     let name = if specs.is_empty() { "what fusebox chooses".to_owned() } else { specs.join(" ") };
     let programs: Vec<PathBuf> = specs.iter().filter(|spec| is_program(spec)).map(PathBuf::from).collect();
     let maker = match (programs.as_slice(), specs) {
@@ -65,7 +66,8 @@ fn side(specs: &[String], both: &EmitterChoice, folder: &Path) -> Result<Side, F
             )));
         }
     };
-    Ok(Side { name, maker })
+    let dump_to = common.dump_to.as_ref().map(|dump_to| dump_to.join(dumps));
+    Ok(Side { name, maker, dump: module::dump_to(dump_to.as_deref(), &common.module)? })
 }
 
 /// Whether a SPEC names a fusebox and no library of emitters.

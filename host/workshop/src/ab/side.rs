@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use fusebox_compiler::{Emitters, Format, Options, Selected, Source};
+use fusebox_compiler::{Dump, Emitters, Format, Options, Selected, Source};
 use fusebox_lowering::Stage;
 use fusebox_runtime::{Access, CodeImage, Executable, Target};
 use object::{Object, ObjectSection, SectionKind};
@@ -20,6 +20,8 @@ pub struct Side {
     pub name: String,
     /// Who compiles.
     pub maker: Maker,
+    /// Where to write what every phase makes of the program.
+    pub dump: Dump,
 }
 
 /// Who compiles.
@@ -48,7 +50,8 @@ impl Side {
         match &self.maker {
             Maker::Emitters(emitters) => {
                 let emitters = Emitters { of_part, ..emitters.clone() };
-                make_here(source, &Options { emitters, ..settings.compile.clone() })
+                let dump = if of_part { Dump::default() } else { self.dump.clone() };
+                make_here(source, &Options { emitters, dump, ..settings.compile.clone() })
             }
             Maker::Program(program) => make_by(program, source, settings),
         }
