@@ -109,6 +109,39 @@ fn all_blocks_run() {
     assert_eq!(run(&exe).unwrap(), (0..200).collect::<Vec<u8>>());
 }
 
+/// Gives the first or the second of two parameters; its allocations stand in that order.
+fn chooser(second: bool) -> Program {
+    let mut exe = executable(Target::Cpu, &[]);
+    let mut slices: Vec<Slice> = (0..2).map(|_| allocation(&mut exe, 4, AllocationKind::Parameter)).collect();
+    let out = temporary(&mut exe, 4);
+    if second {
+        slices.reverse();
+    }
+    let parameter = |slice: &Slice| Binding { shape: ValueShape::Array("u32".into(), vec![1]), leaves: vec![*slice] };
+    exe.parameters = slices.iter().map(parameter).collect();
+    exe.thunks = vec![Thunk::Copy { from: slices[usize::from(second)], to: out }];
+    result(&mut exe, "u32", out);
+    let mut program = Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap();
+    let input = |value: u32| ArrayLiteral::new(ElementType::U32, vec![1], value.to_le_bytes().to_vec()).unwrap();
+    program.set_inputs(&[input(1), input(2)]).unwrap();
+    program.execute().unwrap();
+    program
+}
+
+#[test]
+fn programs_that_exchange_memory_keep_their_inputs() {
+    let (mut first, mut second) = (chooser(false), chooser(true));
+    let value = |program: &Program| program.result().unwrap().as_array().unwrap().data[0];
+    assert_eq!([value(&first), value(&second)], [1, 2]);
+    first.exchange_memory(&mut second);
+    assert_eq!([value(&first), value(&second)], [2, 1], "each finds the other's last result");
+    for program in [&mut first, &mut second] {
+        program.evict().unwrap();
+        program.execute().unwrap();
+    }
+    assert_eq!([value(&first), value(&second)], [1, 2]);
+}
+
 #[test]
 fn a_loop_runs_until_its_predicate_is_false() {
     let mut exe = executable(Target::Cpu, &[LESS_THAN_10, INCREMENT]);
