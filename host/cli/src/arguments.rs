@@ -9,6 +9,8 @@ use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 use glob::Pattern;
 
+use crate::commands::new_emitter::NewEmitter;
+
 /// Compiles and runs HLO; its code generators are plugins.
 #[derive(Debug, Parser)]
 #[command(name = "fusebox", version, about)]
@@ -37,6 +39,8 @@ pub enum Command {
     Indexing(Indexing),
     /// Take one kernel's IR from a stage of lowering to another
     Lower(Lower),
+    /// Write a crate with an emitter of your own to begin with
+    NewEmitter(NewEmitter),
     /// Serve one emitter library over standard input and output
     #[command(name = fusebox_plugins::SERVE_COMMAND, hide = true)]
     ServeEmitter(ServeEmitter),

@@ -7,5 +7,6 @@ pub mod emitters;
 pub mod explain;
 pub mod indexing;
 pub mod lower;
+pub mod new_emitter;
 pub mod run;
 pub mod serve_emitter;
