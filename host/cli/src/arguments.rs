@@ -10,6 +10,8 @@ use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 use glob::Pattern;
 
+use crate::commands::new_emitter::NewEmitter;
+
 /// Compiles and runs HLO; its code generators are plugins.
 #[derive(Debug, Parser)]
 #[command(name = "fusebox", version, about)]
@@ -42,6 +44,8 @@ pub enum Command {
     Completion(Completion),
     /// Print a manual page, as troff
     Man(Man),
+    /// Write a crate with an emitter of your own to begin with
+    NewEmitter(NewEmitter),
     /// Serve one emitter library over standard input and output
     #[command(name = fusebox_plugins::SERVE_COMMAND, hide = true)]
     ServeEmitter(ServeEmitter),

@@ -30,6 +30,7 @@ fn main() {
         Command::Explain(explain) => commands::explain::run(explain),
         Command::Indexing(indexing) => commands::indexing::run(indexing),
         Command::Lower(lower) => commands::lower::run(lower),
+        Command::NewEmitter(new) => commands::new_emitter::run(new),
         Command::ServeEmitter(serve) => commands::serve_emitter::run(serve),
     })
 }

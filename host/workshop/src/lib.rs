@@ -4,6 +4,7 @@
 //! module, two sides -> ab: compile both -> compare results -> measure in turns -> statistics -> report
 //! ```
 //!
+//! * [`new_emitter`]: a crate of one's own to begin with.
 //! * [`ab`]: two choices of emitters, or two versions of fusebox, on one module.
 //! * [`compare`]: results of two programs.
 //! * [`measure`]: pairs of programs in turns.
@@ -19,6 +20,7 @@ mod error;
 pub mod ab;
 pub mod compare;
 pub mod measure;
+pub mod new_emitter;
 pub mod page;
 pub mod ptxas;
 pub mod roof;

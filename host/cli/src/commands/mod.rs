@@ -9,5 +9,6 @@ pub mod explain;
 pub mod indexing;
 pub mod lower;
 pub mod man;
+pub mod new_emitter;
 pub mod run;
 pub mod serve_emitter;

@@ -1,0 +1,249 @@
+//! `simple-reduce`: a reduce emitter with a warp for each result, and on the cpu a thread for some of them.
+//!
+//! Read it from top to bottom: who I am, whether I take a fusion, who reads and writes what, and the code.
+//!
+//! ```text
+//! result   = (block * warps + warp) * each + i
+//! position = step * lanes + lane                    of the elements that become one result
+//! ```
+
+#![forbid(unsafe_code)]
+
+use fusebox_core::analysis::{ReducedRoot, ReductionGroup, ReductionHero, ReductionKind, Start, reductions};
+use fusebox_core::builder::KernelBuilder;
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan,
+    Plan, Verdict, Visit, Work,
+};
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, compose, delinearize};
+
+/// The emitter.
+pub struct SimpleReduce;
+
+fusebox_core::export_emitters!(SimpleReduce);
+
+/// Most elements that are reduced: below it, no count in a plan overflows.
+const MOST_ELEMENTS: i64 = 1 << 40;
+/// Blocks for each core of a machine whose blocks are one thread, so that all are done at about the same time.
+const BLOCKS_PER_CORE: i64 = 8;
+
+impl Emitter for SimpleReduce {
+    fn descriptor(&self) -> Descriptor {
+        Descriptor {
+            kind: KernelKind("reduce".into()),
+            name: "simple-reduce".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
+        Problem::of(fusion).map(|_| ()).into()
+    }
+
+    fn plan(
+        &self,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Plan, EmitError> {
+        let problem = Problem::of(fusion)?;
+        let schedule = Schedule::new(&problem, device, configuration)?;
+        let launch = LaunchDimensions { blocks: schedule.blocks as u64, threads_per_block: schedule.threads() as u32 };
+        let of_launch = |map: &IndexingMap| compose(map, &schedule.results(&problem)).unwrap_or_default();
+        let (reading, written) = (of_launch(&schedule.elements(&problem)), of_launch(&schedule.written(&problem)));
+        let hero = &problem.hero;
+        let visits = vec![
+            Visit { map: reading, values: vec![hero.values[0].operand], given: Vec::new() },
+            Visit { map: written.clone(), values: vec![problem.root.instruction], given: vec![hero.instruction] },
+        ];
+        let combined = hero.problem.element_count() + schedule.lanes * problem.results();
+        Ok(Plan {
+            visits,
+            work: Work { additions: combined as f64, ..Work::default() },
+            configuration: schedule.configuration(),
+            alternatives: schedule.alternatives(device),
+            notes: vec![format!("{} lanes for each result of {}", schedule.lanes, hero.problem)],
+            ..Plan::new(launch, vec![OutputPlan::unique(written)])
+        })
+    }
+
+    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        let problem = Problem::of(fusion)?;
+        let schedule = Schedule::new(&problem, device, &plan.configuration)?;
+        let (hero, root) = (&problem.hero, &problem.root);
+        let mut kernel = KernelBuilder::new(fusion);
+        // The host writes these functions; the kernel only calls them.
+        let initial = kernel.values(&[hero.values[0].initial]);
+        let operand = kernel.values(&[hero.values[0].operand]);
+        let combiner = kernel.combiner(hero.instruction);
+        let epilogue = kernel.epilogue(&[root.instruction], &[hero.instruction]);
+
+        let (thread, block) = (kernel.thread(), kernel.block());
+        let outputs = kernel.outputs().to_vec();
+        let start = kernel.call_subgraph(&initial, &[], &[]);
+        let written = kernel.indexed_loop(
+            &schedule.results(&problem),
+            &[thread, block],
+            &outputs,
+            &[],
+            |b, _, point, outputs| {
+                let total = b.indexed_loop(&schedule.elements(&problem), point, &start, &[], |b, _, index, total| {
+                    let element = b.call_subgraph(&operand, index, &[]);
+                    b.call_subgraph(&combiner, &[], &[total[0], element[0]])
+                });
+                // The first lane gets what all lanes of its warp have.
+                let total = match schedule.lanes {
+                    1 => total,
+                    lanes => b.shuffle_reduce(combiner.symbol(), &total, lanes / 2),
+                };
+                b.indexed_loop(&schedule.written(&problem), point, outputs, &[], |b, _, index, outputs| {
+                    let value = b.call_subgraph(&epilogue, index, &total);
+                    vec![b.insert(value[0], outputs[0], index)]
+                })
+            },
+        );
+        kernel.finish(&written)
+    }
+}
+
+/// One reduction of one array, and the one result of the fusion, which follows from it element by element.
+struct Problem {
+    hero: ReductionHero,
+    root: ReducedRoot,
+}
+
+impl Problem {
+    /// # Errors
+    /// Why the fusion is none to take, in words for its author.
+    fn of(fusion: &Fusion) -> Result<Problem, Decline> {
+        let mut found = reductions(fusion)?;
+        let one = "takes one reduction of one array, with one result";
+        let (Some(group), true) = (found.groups.pop(), found.groups.is_empty()) else { return Err(Decline::new(one)) };
+        let ReductionGroup { heroes, roots, sides, .. } = group;
+        let ([hero], [root], []) = (heroes.as_slice(), roots.as_slice(), sides.as_slice()) else {
+            return Err(Decline::new(one));
+        };
+        if hero.values.len() != 1 || root.outputs.len() != 1 || root.heroes != [0] {
+            return Err(Decline::new(one));
+        }
+        if hero.start != Start::Initial {
+            return Err(Decline::new("each lane starts from the initial value, which would be combined several times"));
+        }
+        if hero.problem.element_count() > MOST_ELEMENTS {
+            return Err(Decline::new(format!("takes at most {MOST_ELEMENTS} elements")));
+        }
+        Ok(Problem { hero: hero.clone(), root: root.clone() })
+    }
+
+    fn results(&self) -> i64 {
+        self.hero.problem.kept_count()
+    }
+
+    /// The operand's element at a position among those that become a result.
+    fn operand_index(&self, result: &Expr, position: &Expr) -> Vec<Expr> {
+        let problem = self.hero.problem;
+        let [_, _, minor] = problem.dims;
+        let (major, minor) = match problem.kind {
+            ReductionKind::Row => (position.clone().floor_div(minor), position.clone().modulo(minor)),
+            ReductionKind::Column => (result.clone().floor_div(minor), result.clone().modulo(minor)),
+        };
+        let middle = if problem.kind == ReductionKind::Row { result } else { position };
+        substituted(&self.hero.to_operand, &[major, middle.clone(), minor])
+    }
+
+    /// Where a result is written.
+    fn root_index(&self, result: &Expr) -> Vec<Expr> {
+        substituted(&self.root.from_kept, &delinearize(result, &self.hero.problem.kept_dims()))
+    }
+}
+
+fn substituted(map: &IndexingMap, point: &[Expr]) -> Vec<Expr> {
+    map.results.iter().map(|result| result.substitute(point, &[], &[])).collect()
+}
+
+/// Who computes what.
+struct Schedule {
+    /// Threads that share a result.
+    lanes: i64,
+    /// Warps of a block.
+    warps: i64,
+    /// Results that a warp computes one after the other.
+    each: i64,
+    blocks: i64,
+}
+
+impl Schedule {
+    fn new(
+        problem: &Problem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Schedule, EmitError> {
+        let lanes = i64::from(device.warp_size);
+        let most = Schedule::most_warps(device);
+        let warps = configuration.knob("warps", 1..=most)?.unwrap_or(most.min(4));
+        let each = match device.is_single_threaded_block() {
+            true => ceil_div(problem.results(), BLOCKS_PER_CORE * i64::from(device.core_count)).max(1),
+            false => 1,
+        };
+        Ok(Schedule { lanes, warps, each, blocks: ceil_div(problem.results(), warps * each).max(1) })
+    }
+
+    fn most_warps(device: &DeviceDescription) -> i64 {
+        i64::from((device.max_threads_per_block / device.warp_size).max(1))
+    }
+
+    fn configuration(&self) -> Configuration {
+        Configuration::from([("warps", self.warps)])
+    }
+
+    /// What is worth measuring too.
+    fn alternatives(&self, device: &DeviceDescription) -> Vec<Configuration> {
+        let possible = [1, 2, 8, 16].into_iter().filter(|&warps| warps <= Schedule::most_warps(device));
+        self.configuration().others(possible.map(|warps| Configuration::from([("warps", warps)])))
+    }
+
+    fn threads(&self) -> i64 {
+        self.lanes * self.warps
+    }
+
+    /// `(th, bl)[i] -> (th, result)`: the results that a thread has to do with, one after the other.
+    fn results(&self, problem: &Problem) -> IndexingMap {
+        let warp = Expr::dim(1) * self.warps + Expr::dim(0).floor_div(self.lanes);
+        let result = warp * self.each + Expr::range(0);
+        IndexingMap {
+            dims: vec![Variable::named("th", self.threads()), Variable::named("bl", self.blocks)],
+            ranges: vec![Variable::named("i", self.each)],
+            results: vec![Expr::dim(0), result.clone()],
+            ..IndexingMap::default()
+        }
+        .with_constraint(result, Interval::from_size(problem.results()))
+    }
+
+    /// `(th, result)[step] -> operand's index`: what a lane reads for a result.
+    fn elements(&self, problem: &Problem) -> IndexingMap {
+        let count = problem.hero.problem.reduced_count();
+        let position = Expr::range(0) * self.lanes + Expr::dim(0).modulo(self.lanes);
+        IndexingMap {
+            dims: self.thread_and_result(problem),
+            ranges: vec![Variable::named("step", ceil_div(count, self.lanes))],
+            results: problem.operand_index(&Expr::dim(1), &position),
+            ..IndexingMap::default()
+        }
+        .with_constraint(position, Interval::from_size(count))
+    }
+
+    /// `(th, result) -> root's index`: what the first lane writes.
+    fn written(&self, problem: &Problem) -> IndexingMap {
+        IndexingMap {
+            dims: self.thread_and_result(problem),
+            results: problem.root_index(&Expr::dim(1)),
+            ..IndexingMap::default()
+        }
+        .with_constraint(Expr::dim(0).modulo(self.lanes), Interval::from_size(1))
+    }
+
+    fn thread_and_result(&self, problem: &Problem) -> Vec<Variable> {
+        vec![Variable::named("th", self.threads()), Variable::named("result", problem.results())]
+    }
+}

@@ -1,0 +1,56 @@
+//! What its plans promise, on a cpu and on a GPU. Neither is needed here; `fusebox check-emitter` runs the kernels.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Emitter, Fusion, Verdict, check_plan, check_visits};
+use fusebox_core::hlo::parse_module;
+use simple_reduce::SimpleReduce;
+
+fn fusion(text: &str) -> Fusion {
+    Fusion::new("fusion", parse_module(text, "fusion.hlo").unwrap()).unwrap()
+}
+
+/// One of the kind, over an array of that size.
+fn taken(rows: i64, columns: i64) -> Fusion {
+    fusion(&format!(
+        "add {{
+           a = f32[] parameter(0)
+           b = f32[] parameter(1)
+           ROOT c = f32[] add(a, b)
+         }}
+         fusion {{
+           x = f32[{rows},{columns}] parameter(0)
+           y = f32[{rows},{columns}] exponential(x)
+           zero = f32[] constant(0)
+           ROOT z = f32[{rows}] reduce(y, zero), dimensions={{1}}, to_apply=add
+         }}"
+    ))
+}
+
+#[test]
+fn every_element_is_written_once_whatever_the_size() {
+    for device in [DeviceDescription::cpu(4), DeviceDescription::sm(90)] {
+        for (rows, columns) in [(1, 1), (1, 997), (31, 33), (128, 64), (5, 4099)] {
+            let fusion = taken(rows, columns);
+            assert_eq!(SimpleReduce.consider(&fusion, &device), Verdict::Accept);
+            let first = SimpleReduce.plan(&fusion, &device, &Configuration::default()).unwrap();
+            for configuration in std::iter::once(&first.configuration).chain(&first.alternatives) {
+                let plan = SimpleReduce.plan(&fusion, &device, configuration).unwrap();
+                check_plan(&plan, &fusion, &device).unwrap();
+                check_visits(&plan, &fusion).unwrap();
+                assert_eq!(SimpleReduce.emit(&fusion, &device, &plan), SimpleReduce.emit(&fusion, &device, &plan));
+                SimpleReduce.emit(&fusion, &device, &plan).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_it_cannot_do_is_declined_in_words() {
+    let loops = fusion(
+        "fusion { x = f32[8] parameter(0)
+ ROOT y = f32[8] negate(x) }",
+    );
+    let Verdict::Decline(decline) = SimpleReduce.consider(&loops, &DeviceDescription::cpu(4)) else { unreachable!() };
+    assert_eq!(decline.reason, "y: no reduce becomes it element by element");
+}

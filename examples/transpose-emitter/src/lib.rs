@@ -1,0 +1,231 @@
+//! `simple-transpose`: a transpose emitter whose blocks move squares through shared memory, so that both reads and writes run
+//! along rows.
+//!
+//! Read it from top to bottom: who I am, whether I take a fusion, who reads and writes what, and the code.
+//!
+//! ```text
+//! operand [batch, rows, columns]        square         result [batch, columns, rows]
+//!        row i, column j  ──reading──>  [i, j]
+//!                                       [j, i]  ──writing──>  row i, column j
+//! ```
+
+#![forbid(unsafe_code)]
+
+use fusebox_core::analysis::{RootPlace, TransposeFusion};
+use fusebox_core::builder::{KernelBuilder, Scalar, Type};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan,
+    Plan, Verdict, Visit, Work,
+};
+use fusebox_core::hlo::{ArrayShape, InstrId};
+use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, linearize};
+
+/// The emitter.
+pub struct SimpleTranspose;
+
+fusebox_core::export_emitters!(SimpleTranspose);
+
+/// Edge of a square: a warp reads and writes whole rows of it.
+const EDGE: i64 = 32;
+/// Elements from a row of the square to the next: one more than it has, so that a column's elements lie in different banks.
+const PITCH: i64 = EDGE + 1;
+/// Most elements of the operand: below it, no count in a plan overflows.
+const MOST_ELEMENTS: i64 = 1 << 40;
+
+impl Emitter for SimpleTranspose {
+    fn descriptor(&self) -> Descriptor {
+        Descriptor {
+            kind: KernelKind("transpose".into()),
+            name: "simple-transpose".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
+        Problem::of(fusion).map(|_| ()).into()
+    }
+
+    fn plan(
+        &self,
+        fusion: &Fusion,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Plan, EmitError> {
+        let problem = Problem::of(fusion)?;
+        let schedule = Schedule::new(&problem, device, configuration)?;
+        let launch = LaunchDimensions { blocks: schedule.blocks as u64, threads_per_block: schedule.threads as u32 };
+        let (reading, writing) = (without_place(schedule.reading(&problem)), without_place(schedule.writing(&problem)));
+        let visits = vec![
+            Visit { map: reading, values: vec![problem.operand], given: Vec::new() },
+            Visit { map: writing.clone(), values: vec![problem.root], given: vec![problem.hero] },
+        ];
+        let bytes = problem.operand_shape.byte_size() as f64;
+        Ok(Plan {
+            shared_bytes: (EDGE * PITCH) as u32 * problem.operand_shape.element_type.byte_size() as u32,
+            visits,
+            work: Work { tile_bytes: bytes, waits: 1.0, ..Work::default() },
+            configuration: schedule.configuration(),
+            alternatives: schedule.alternatives(device),
+            notes: vec![format!("squares of {EDGE} for {}", problem.text)],
+            ..Plan::new(launch, vec![OutputPlan::unique(writing)])
+        })
+    }
+
+    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        let problem = Problem::of(fusion)?;
+        let schedule = Schedule::new(&problem, device, &plan.configuration)?;
+        let mut kernel = KernelBuilder::new(fusion);
+        // The host writes these functions; the kernel only calls them.
+        let operand = kernel.values(&[problem.operand]);
+        let epilogue = kernel.epilogue(&[problem.root], &[problem.hero]);
+
+        let point = [kernel.thread(), kernel.block()];
+        let outputs = kernel.outputs().to_vec();
+        let square = kernel.allocate_shared(&[EDGE, PITCH], problem.scalar());
+        let reading = schedule.reading(&problem);
+        let square = kernel.indexed_loop(&reading, &point, &[square], &[], |b, _, results, square| {
+            let (place, index) = results.split_at(2);
+            let element = b.call_subgraph(&operand, index, &[]);
+            vec![b.insert(element[0], square[0], place)]
+        });
+        // Until all threads of the block are here the square is not complete.
+        let square = kernel.sync_threads(&square);
+        let writing = schedule.writing(&problem);
+        let written = kernel.indexed_loop(&writing, &point, &outputs, &[], |b, _, results, outputs| {
+            let (place, index) = results.split_at(2);
+            let element = b.extract(square[0], place);
+            let value = b.call_subgraph(&epilogue, index, &[element]);
+            vec![b.insert(value[0], outputs[0], index)]
+        });
+        kernel.finish(&written)
+    }
+}
+
+/// One transpose of the last two of `[batch, rows, columns]`, and the one result of the fusion, which follows from it element
+/// by element.
+struct Problem {
+    dims: [i64; 3],
+    hero: InstrId,
+    operand: InstrId,
+    operand_shape: ArrayShape,
+    root: InstrId,
+    root_dims: Vec<i64>,
+    /// For people.
+    text: String,
+}
+
+impl Problem {
+    /// # Errors
+    /// Why the fusion is none to take, in words for its author.
+    fn of(fusion: &Fusion) -> Result<Problem, Decline> {
+        let found = TransposeFusion::of(fusion)?;
+        let (&[hero], &[RootPlace::Result], &[root]) = (&*found.heroes, &*found.roots, &*fusion.roots) else {
+            return Err(Decline::new("takes one transpose, with one result"));
+        };
+        let dims = match (&*found.form.dims, &*found.form.permutation) {
+            (&[rows, columns], [1, 0]) => [1, rows, columns],
+            (&[batch, rows, columns], [0, 2, 1]) => [batch, rows, columns],
+            _ => return Err(Decline::new(format!("{} is more than two dimensions that change places", found.form))),
+        };
+        if found.form.element_count() > MOST_ELEMENTS {
+            return Err(Decline::new(format!("takes at most {MOST_ELEMENTS} elements")));
+        }
+        let computation = fusion.computation();
+        let operand = computation.instruction(hero).operands[0];
+        let array = |id| computation.instruction(id).shape.as_array().ok_or_else(|| Decline::new("takes arrays"));
+        let (operand_shape, root_dims) = (array(operand)?.clone(), array(root)?.dims.clone());
+        Ok(Problem { dims, hero, operand, operand_shape, root, root_dims, text: found.form.to_string() })
+    }
+
+    fn scalar(&self) -> Scalar {
+        Type::of_element(self.operand_shape.element_type).element()
+    }
+
+    /// Squares in each dimension.
+    fn squares(&self) -> [i64; 3] {
+        let [batch, rows, columns] = self.dims;
+        [batch, ceil_div(rows, EDGE), ceil_div(columns, EDGE)]
+    }
+}
+
+/// Who moves what.
+struct Schedule {
+    threads: i64,
+    blocks: i64,
+}
+
+impl Schedule {
+    fn new(
+        problem: &Problem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Schedule, EmitError> {
+        let most = i64::from(device.max_threads_per_block).min(EDGE * EDGE);
+        let threads = configuration.knob("threads", 1..=most)?.unwrap_or(most.min(256));
+        Ok(Schedule { threads, blocks: problem.squares().iter().product::<i64>().max(1) })
+    }
+
+    fn configuration(&self) -> Configuration {
+        Configuration::from([("threads", self.threads)])
+    }
+
+    /// What is worth measuring too.
+    fn alternatives(&self, device: &DeviceDescription) -> Vec<Configuration> {
+        let most = i64::from(device.max_threads_per_block);
+        let possible = [128, 512].into_iter().filter(|&threads| threads <= most);
+        self.configuration().others(possible.map(|threads| Configuration::from([("threads", threads)])))
+    }
+
+    /// `(th, bl)[step] -> (place in the square, operand's index)`
+    fn reading(&self, problem: &Problem) -> IndexingMap {
+        let [batch, rows, columns] = problem.dims;
+        let ([i, j], [b, first_row, first_column]) = self.place(problem);
+        let place = vec![i.clone(), j.clone()];
+        self.moving(place, [batch, rows, columns], [b, first_row + i, first_column + j], &problem.operand_shape.dims)
+    }
+
+    /// `(th, bl)[step] -> (place in the square, root's index)`
+    fn writing(&self, problem: &Problem) -> IndexingMap {
+        let [batch, rows, columns] = problem.dims;
+        let ([i, j], [b, first_row, first_column]) = self.place(problem);
+        let place = vec![j.clone(), i.clone()];
+        self.moving(place, [batch, columns, rows], [b, first_column + i, first_row + j], &problem.root_dims)
+    }
+
+    /// Row and column within the square that a thread is at, and the square's first element in the operand.
+    fn place(&self, problem: &Problem) -> ([Expr; 2], [Expr; 3]) {
+        let position = self.position();
+        let [_, rows, columns] = problem.squares();
+        let square = Expr::dim(1);
+        let row = square.clone().floor_div(columns).modulo(rows);
+        let batch = square.clone().floor_div(rows * columns);
+        let first = [batch, row * EDGE, square.modulo(columns) * EDGE];
+        ([position.clone().floor_div(EDGE), position.modulo(EDGE)], first)
+    }
+
+    /// Position within the square.
+    fn position(&self) -> Expr {
+        Expr::range(0) * self.threads + Expr::dim(0)
+    }
+
+    /// From places in the square to those in an array that has the elements of `sizes` in the same order.
+    fn moving(&self, place: Vec<Expr>, sizes: [i64; 3], index: [Expr; 3], dims: &[i64]) -> IndexingMap {
+        let [_, row, column] = index.clone();
+        let map = IndexingMap {
+            dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
+            ranges: vec![Variable::named("step", ceil_div(EDGE * EDGE, self.threads))],
+            results: [place, delinearize(&linearize(&index, &sizes), dims)].concat(),
+            ..IndexingMap::default()
+        };
+        map.with_constraint(self.position(), Interval::from_size(EDGE * EDGE))
+            .with_constraint(row, Interval::from_size(sizes[1]))
+            .with_constraint(column, Interval::from_size(sizes[2]))
+            .simplify()
+    }
+}
+
+/// The second half of a map's results.
+fn without_place(map: IndexingMap) -> IndexingMap {
+    IndexingMap { results: map.results[2..].to_vec(), ..map }
+}

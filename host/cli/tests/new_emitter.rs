@@ -1,0 +1,89 @@
+//! `fusebox new-emitter`: crates that build as a stranger's would, pass their tests, load, and are right.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod program;
+
+use std::path::Path;
+use std::process::Command;
+
+use program::{Ran, Workplace};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn new_emitter(place: &Workplace, name: &str, kind: &str) -> Ran {
+    place.run(&["new-emitter", name, "--kind", kind, "--core", &format!("{ROOT}/core")])
+}
+
+/// Cargo in a new crate; all of them share a target folder that is kept between runs.
+fn cargo(folder: &Path, arguments: &[&str]) -> String {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-emitters");
+    let mut command = Command::new(env!("CARGO"));
+    command.args(arguments).arg("--offline").current_dir(folder).env("CARGO_TARGET_DIR", target);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+#[test]
+fn a_new_crate_of_every_kind_passes_its_tests_and_its_kernels_are_right() {
+    let operation = |kind: &str| match kind {
+        "reduce" => "ROOT r = f32[70] reduce(x, zero), dimensions={1}, to_apply=max",
+        "transpose" => "ROOT r = f32[33,70] transpose(x), dimensions={1,0}",
+        "concatenate" => "ROOT r = f32[140,33] concatenate(x, x), dimensions={0}",
+        _ => "ROOT r = f32[70,33] exponential(x)",
+    };
+    for kind in ["loop", "reduce", "transpose", "concatenate"] {
+        let place = Workplace::with_module(&format!(
+            "HloModule m\nmax {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] maximum(a, b) }}\n\
+             ENTRY main {{ x = f32[70,33] parameter(0)\n zero = f32[] constant(0)\n {} }}",
+            operation(kind)
+        ));
+        let name = format!("my-{kind}-2");
+        let made = new_emitter(&place, &name, kind);
+        assert_eq!(made.code, Some(0), "{}", made.err);
+        assert!(made.out.contains(&format!("my-{kind}-2/src/lib.rs\n")), "{}", made.out);
+        let folder = place.path(&name);
+        // The dependencies that the examples are built with: nothing is looked for elsewhere.
+        let lock = std::fs::read_to_string(format!("{ROOT}/examples/out-of-tree-emitter/Cargo.lock")).unwrap();
+        std::fs::write(folder.join("Cargo.lock"), lock.replace("\"simple-loop\"", &format!("{name:?}"))).unwrap();
+        assert!(cargo(&folder, &["test"]).contains("2 passed"));
+        cargo(&folder, &["build"]);
+        let library = format!("{}/new-emitters/debug/libmy_{kind}_2.so", env!("CARGO_TARGET_TMPDIR"));
+        for target in ["cpu", "simt"] {
+            let run = |choice: &[&str]| place.run(&[&["run", "m.hlo", "--target", target], choice].concat());
+            let own = run(&["--emitter", &library]);
+            assert_eq!((own.code, &own.out), (Some(0), &run(&[]).out), "{}", own.err);
+            let explained = place.run(&["explain", "m.hlo", "--target", target, "--emitter", &library]);
+            assert!(explained.out.contains(&format!("{name} 0.1.0")), "{}", explained.out);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_made_is_refused_in_words_and_nothing_is_overwritten() {
+    let place = Workplace::new();
+    let refused = |name: &str, kind: &str, words: &str| {
+        let ran = new_emitter(&place, name, kind);
+        assert!(ran.code == Some(2) && ran.err.contains(words), "{}", ran.err);
+    };
+    for name in ["loop", "My-Loop", "my_loop", "my--loop", "../my-loop", "-my-loop", "proc-macro", "my-lööp", ""] {
+        let ran = place.run(&["new-emitter", "--kind", "loop", "--", name]);
+        assert!(ran.code == Some(2) && ran.err.contains("is no name for an emitter"), "{name}: {}", ran.err);
+    }
+    refused("my-scatter", "scatter", "possible values: loop, concatenate, dynamic-update-slice");
+    let nowhere = place.run(&["new-emitter", "my-loop", "--kind", "loop", "--core", "."]);
+    assert!(nowhere.code == Some(2) && nowhere.err.contains("no folder of fusebox-core"), "{}", nowhere.err);
+    assert_eq!(new_emitter(&place, "my-loop", "loop").code, Some(0));
+    refused("my-loop", "reduce", "my-loop is there already");
+    assert!(std::fs::read_to_string(place.path("my-loop/src/lib.rs")).unwrap().contains("KernelKind(\"loop\""));
+}
+
+#[test]
+fn without_sources_a_new_crate_asks_for_the_release_of_this_version() {
+    let place = Workplace::new();
+    assert_eq!(place.run(&["new-emitter", "my-loop", "--kind", "loop"]).code, Some(0));
+    let manifest = std::fs::read_to_string(place.path("my-loop/Cargo.toml")).unwrap();
+    assert!(manifest.contains(&format!("fusebox-core = \"{}\"\n", env!("CARGO_PKG_VERSION"))), "{manifest}");
+    assert!(!manifest.contains("license") && !manifest.contains("simple"), "{manifest}");
+}

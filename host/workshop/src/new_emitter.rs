@@ -1,0 +1,178 @@
+//! A crate of one's own to begin with: one of `examples`, under another name.
+
+use std::path::PathBuf;
+
+use fusebox_files::{SizeLimit, WriteError, read, write};
+use thiserror::Error;
+
+/// What a new crate begins as: an example, which is built and tested as it stands.
+struct Template {
+    /// What its emitter is for.
+    kind: &'static str,
+    /// Kinds of fusions that it takes some of as well.
+    also: &'static [&'static str],
+    manifest: &'static str,
+    emitter: &'static str,
+    tests: &'static str,
+}
+
+/// The files of an example.
+macro_rules! template {
+    ($kind:literal, $folder:literal, also: $also:expr) => {
+        Template {
+            kind: $kind,
+            also: $also,
+            manifest: include_str!(concat!("../../../examples/", $folder, "/Cargo.toml")),
+            emitter: include_str!(concat!("../../../examples/", $folder, "/src/lib.rs")),
+            tests: include_str!(concat!("../../../examples/", $folder, "/tests/plans.rs")),
+        }
+    };
+}
+
+const TEMPLATES: [Template; 3] = [
+    template!("loop", "out-of-tree-emitter", also: &["concatenate", "dynamic-update-slice", "input-slices"]),
+    template!("reduce", "reduce-emitter", also: &[]),
+    template!("transpose", "transpose-emitter", also: &[]),
+];
+
+/// The examples' dependency on fusebox-core.
+const CORE: &str = "fusebox-core = { path = \"../../core\" }";
+
+/// A crate to be written.
+#[derive(Clone, Debug)]
+pub struct NewEmitter {
+    /// Of the package and the emitter: words of lower-case letters and digits with hyphens between them, at least two.
+    pub name: String,
+    /// What the emitter is for: [`kinds`].
+    pub kind: String,
+    /// Where the crate comes to lie. Nothing is there yet, or an empty folder.
+    pub folder: PathBuf,
+    /// The folder of fusebox-core's sources; without, its release of this version.
+    pub core: Option<PathBuf>,
+}
+
+/// Why no crate was written.
+#[derive(Debug, Error)]
+pub enum NewEmitterError {
+    /// Cargo would not take the name, or emitters are not called so.
+    #[error(
+        "`{0}` is no name for an emitter: that is two or more words of lower-case letters and digits, like my-loop"
+    )]
+    Name(String),
+    /// There is nothing to begin with.
+    #[error("there is no template of kind `{kind}`, but of {known}; examples/attention-emitter of the sources is one of its own kind", known = kinds().join(", "))]
+    Kind {
+        /// As given.
+        kind: String,
+    },
+    /// Nothing is overwritten.
+    #[error("{} is there already; give the new crate another name or --path", .0.display())]
+    Occupied(PathBuf),
+    /// The core is somewhere else.
+    #[error("{} is no folder of fusebox-core: it has no Cargo.toml of that package", .0.display())]
+    Core(PathBuf),
+    /// A folder cannot be made or looked into.
+    #[error("{path}: {source}", path = path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// All kinds that an emitter can be begun for.
+pub fn kinds() -> Vec<&'static str> {
+    TEMPLATES.iter().flat_map(|template| std::iter::once(&template.kind).chain(template.also)).copied().collect()
+}
+
+impl NewEmitter {
+    /// Writes the crate. Gives its files, relative to the folder.
+    ///
+    /// # Errors
+    /// See [`NewEmitterError`]. What was written before a fault stays.
+    pub fn write(&self) -> Result<Vec<&'static str>, NewEmitterError> {
+        if !is_name(&self.name) {
+            return Err(NewEmitterError::Name(self.name.clone()));
+        }
+        let template = TEMPLATES.iter().find(|it| it.kind == self.kind || it.also.contains(&&*self.kind));
+        let template = template.ok_or_else(|| NewEmitterError::Kind { kind: self.kind.clone() })?;
+        let files = [
+            (".gitignore", "/target\n".to_owned()),
+            ("Cargo.toml", self.manifest(template)?),
+            ("src/lib.rs", self.renamed(template, template.emitter)),
+            ("tests/plans.rs", self.renamed(template, template.tests)),
+        ];
+        self.make_folders()?;
+        for (file, text) in &files {
+            write(&self.folder.join(file), text.as_bytes())?;
+        }
+        Ok(files.map(|(file, _)| file).to_vec())
+    }
+
+    fn manifest(&self, template: &Template) -> Result<String, NewEmitterError> {
+        let manifest = self.renamed(template, template.manifest).replace(CORE, &self.dependency()?);
+        // Under which terms is its author's to say.
+        Ok(manifest.lines().filter(|line| !line.starts_with("license")).flat_map(|line| [line, "\n"]).collect())
+    }
+
+    /// The dependency on fusebox-core as a line of the manifest.
+    fn dependency(&self) -> Result<String, NewEmitterError> {
+        let Some(core) = &self.core else {
+            return Ok(format!("fusebox-core = \"{}\"", env!("CARGO_PKG_VERSION")));
+        };
+        let wrong = || NewEmitterError::Core(core.clone());
+        let core = core.canonicalize().map_err(|_| wrong())?;
+        let manifest = read(&core.join("Cargo.toml"), SizeLimit::default()).map_err(|_| wrong())?;
+        let path = core.to_str().ok_or_else(wrong)?;
+        match String::from_utf8_lossy(&manifest).contains("name = \"fusebox-core\"") {
+            // A string of Rust as {:?} writes it is one of TOML, of names that have no control characters.
+            true => Ok(format!("fusebox-core = {{ path = {path:?} }}")),
+            false => Err(wrong()),
+        }
+    }
+
+    /// An example's text with this emitter's names.
+    fn renamed(&self, template: &Template, text: &str) -> String {
+        let example = format!("simple-{}", template.kind);
+        text.replace(&type_name(&example), &type_name(&self.name))
+            .replace(&example.replace('-', "_"), &self.name.replace('-', "_"))
+            .replace(&example, &self.name)
+            .replace(&kind(template.kind), &kind(&self.kind))
+    }
+
+    fn make_folders(&self) -> Result<(), NewEmitterError> {
+        let failed = |source| NewEmitterError::Folder { path: self.folder.clone(), source };
+        if self.folder.exists() {
+            let mut inside = self.folder.read_dir().map_err(failed)?;
+            if inside.next().is_some() {
+                return Err(NewEmitterError::Occupied(self.folder.clone()));
+            }
+        }
+        ["src", "tests"]
+            .into_iter()
+            .try_for_each(|name| std::fs::create_dir_all(self.folder.join(name)))
+            .map_err(failed)
+    }
+}
+
+/// How an emitter's descriptor says its kind.
+fn kind(kind: &str) -> String {
+    format!("KernelKind(\"{kind}\"")
+}
+
+/// Whether it is made of several words: then it is neither a word of Rust nor a crate that every crate knows.
+fn is_name(name: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let fits = (3..=64).contains(&name.len()) && name.starts_with(|c: char| c.is_ascii_lowercase());
+    fits && name.contains('-') && name.split('-').all(is_word) && !["proc-macro", "fusebox-core"].contains(&name)
+}
+
+/// `my-loop`: `MyLoop`.
+fn type_name(name: &str) -> String {
+    let word = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    name.split('-').map(word).collect()
+}
