@@ -9,6 +9,9 @@ use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 use glob::Pattern;
 
+use crate::commands::bisect::Bisect;
+use crate::commands::repro::ReproArguments;
+
 /// Compiles and runs HLO; its code generators are plugins.
 #[derive(Debug, Parser)]
 #[command(name = "fusebox", version, about)]
@@ -27,6 +30,10 @@ pub enum Command {
     Bench(Bench),
     /// Measure two choices of emitters, or two versions of fusebox, against each other
     Ab(Ab),
+    /// Find the first pass, fusion or stage whose result goes wrong
+    Bisect(Bisect),
+    /// Write a folder that alone reproduces one fusion
+    Repro(ReproArguments),
     /// Compile a module up to a stage
     Compile(Compile),
     /// List the emitters found
@@ -115,6 +122,9 @@ pub struct Run {
     /// Evaluate with the reference interpreter instead of compiling
     #[arg(long)]
     pub interpreter: bool,
+    /// Compare the results with the interpreter's: it is an error if they are further apart than rounding explains
+    #[arg(long, conflicts_with = "interpreter")]
+    pub check: bool,
     /// Print all values
     #[arg(long)]
     pub print: bool,

@@ -5,6 +5,10 @@
 //! ```
 //!
 //! * [`ab`]: two choices of emitters, or two versions of fusebox, on one module.
+//! * [`bisect`]: the first pass, fusion or stage whose result goes wrong.
+//! * [`repro`]: a folder that alone reproduces what becomes of a module or a fusion.
+//! * [`case`], [`probe`], [`pinned`]: a module with inputs, values inside of a program, one emitter in charge.
+//! * [`closeness`]: whether rounding explains how far results are apart.
 //! * [`compare`]: results of two programs.
 //! * [`measure`]: pairs of programs in turns.
 //! * [`statistics`]: from pairs to a verdict.
@@ -16,9 +20,15 @@
 mod error;
 
 pub mod ab;
+pub mod bisect;
+pub mod case;
+pub mod closeness;
 pub mod compare;
 pub mod measure;
+pub mod pinned;
+pub mod probe;
 pub mod ptxas;
+pub mod repro;
 pub mod roof;
 pub mod statistics;
 

@@ -2,10 +2,12 @@
 
 pub mod ab;
 pub mod bench;
+pub mod bisect;
 pub mod compile;
 pub mod emitters;
 pub mod explain;
 pub mod indexing;
 pub mod lower;
+pub mod repro;
 pub mod run;
 pub mod serve_emitter;
