@@ -9,9 +9,6 @@ use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 use glob::Pattern;
 
-use crate::commands::bisect::Bisect;
-use crate::commands::repro::ReproArguments;
-
 /// Compiles and runs HLO; its code generators are plugins.
 #[derive(Debug, Parser)]
 #[command(name = "fusebox", version, about)]
@@ -33,7 +30,7 @@ pub enum Command {
     /// Find the first pass, fusion or stage whose result goes wrong
     Bisect(Bisect),
     /// Write a folder that alone reproduces one fusion
-    Repro(ReproArguments),
+    Repro(Repro),
     /// Compile a module up to a stage
     Compile(Compile),
     /// List the emitters found
@@ -166,6 +163,39 @@ pub struct Ab {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `fusebox bisect`
+#[derive(Debug, Args)]
+pub struct Bisect {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub inputs: InputChoice,
+    /// What is right: interpreter, or a file of results, as --outputs writes them
+    #[arg(long, value_name = "interpreter|FILE.npz", default_value = "interpreter")]
+    pub reference: PathBuf,
+    /// Write a folder that alone reproduces what goes wrong
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fusebox repro`
+#[derive(Debug, Args)]
+pub struct Repro {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub inputs: InputChoice,
+    /// The fusion, as `fusebox explain` names it
+    #[arg(long, value_name = "NAME")]
+    pub fusion: String,
+    /// The folder
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 /// `fusebox compile`

@@ -60,7 +60,7 @@ impl Case {
     pub fn difference_between(&self, found: &Literal, expected: &Literal) -> Result<Option<String>, EvalError> {
         let jittered = || {
             let inputs: Vec<Literal> = self.inputs.iter().map(jitter).collect();
-            fusebox_interpreter::evaluate(&self.module, &inputs)
+            Ok([self.meant()?, fusebox_interpreter::evaluate(&self.module, &inputs)?])
         };
         difference_beyond_rounding(found, expected, jittered)
     }

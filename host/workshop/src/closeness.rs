@@ -92,24 +92,28 @@ pub fn word(bytes: &[u8]) -> u64 {
 /// computation, and to its inputs once.
 const STEPS: f64 = 64.0;
 
-/// Where two results are further apart than rounding explains, in words. `jittered` gives the expected result from inputs
-/// that are off in their last place ([`jitter`]), from which follows how much the computation makes of so little. It is asked
-/// only for results that are no few units in the last place apart.
+/// Where two results are further apart than rounding explains, in words. `jittered` gives what the computation makes of its
+/// inputs, and of inputs that are off in their last place ([`jitter`]), from which follows how much it makes of so little. It is
+/// asked only for results that are no few units in the last place apart.
 ///
 /// # Errors
 /// If it cannot be had.
 pub fn difference_beyond_rounding<E>(
     found: &Literal,
     expected: &Literal,
-    jittered: impl FnOnce() -> Result<Literal, E>,
+    jittered: impl FnOnce() -> Result<[Literal; 2], E>,
 ) -> Result<Option<String>, E> {
-    let Some(_) = difference(found, expected, Closeness::Units) else { return Ok(None) };
-    let jittered = jittered()?;
-    let leaves = found.leaves().into_iter().zip(expected.leaves()).zip(jittered.leaves());
-    Ok(leaves.enumerate().find_map(|(result, ((found, expected), jittered))| {
-        let (found, expected, jittered) = (found.as_array()?, expected.as_array()?, jittered.as_array()?);
+    if difference(found, expected, Closeness::Units).is_none() {
+        return Ok(None);
+    }
+    let changes = jittered()?;
+    let [from, to] = changes.each_ref().map(Literal::leaves);
+    let leaves = found.leaves().into_iter().zip(expected.leaves()).zip(from.into_iter().zip(to));
+    Ok(leaves.enumerate().find_map(|(result, ((found, expected), (from, to)))| {
+        let (found, expected) = (found.as_array()?, expected.as_array()?);
         let units = few_units(expected.element_type.real_part());
-        let closeness = Closeness::Within(units.max(STEPS * largest_change(expected, jittered)));
+        let change = largest_change(from.as_array()?, to.as_array()?);
+        let closeness = Closeness::Within(units.max(STEPS * change));
         Some(format!("result {result}: {}", array_difference(found, expected, closeness)?))
     }))
 }

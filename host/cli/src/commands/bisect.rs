@@ -1,36 +1,14 @@
 //! `fusebox bisect`: the first pass, fusion or stage whose result goes wrong.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use fusebox_compiler::Phase;
-use fusebox_run::inputs::InputChoice;
 use fusebox_run::terminal;
 use fusebox_runtime::Options;
 use fusebox_workshop::bisect::{self, Settings};
 use serde_json::json;
 
-use crate::arguments::Common;
+use crate::arguments::Bisect;
 use crate::exit::Failure;
 use crate::{module, target};
-
-/// `fusebox bisect`
-#[derive(Debug, Args)]
-pub struct Bisect {
-    #[command(flatten)]
-    common: Common,
-    #[command(flatten)]
-    inputs: InputChoice,
-    /// What is right: interpreter, or a file of results, as --outputs writes them
-    #[arg(long, value_name = "interpreter|FILE.npz", default_value = "interpreter")]
-    reference: PathBuf,
-    /// Write a folder that alone reproduces what goes wrong
-    #[arg(short, long, value_name = "DIR")]
-    output: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
 
 pub fn run(arguments: &Bisect) -> Result<(), Failure> {
     let common = &arguments.common;

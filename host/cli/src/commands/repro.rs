@@ -1,10 +1,7 @@
 //! `fusebox repro`: a folder that alone reproduces one fusion.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use fusebox_compiler::Phase;
-use fusebox_run::inputs::{self, InputChoice};
+use fusebox_run::inputs;
 use fusebox_run::terminal;
 use fusebox_runtime::Options;
 use fusebox_workshop::WorkshopError;
@@ -12,26 +9,11 @@ use fusebox_workshop::case::Case;
 use fusebox_workshop::pinned::pinned;
 use fusebox_workshop::repro::{self, Repro};
 
-use crate::arguments::Common;
+use crate::arguments;
 use crate::exit::Failure;
 use crate::{module, target};
 
-/// `fusebox repro`
-#[derive(Debug, Args)]
-pub struct ReproArguments {
-    #[command(flatten)]
-    common: Common,
-    #[command(flatten)]
-    inputs: InputChoice,
-    /// The fusion, as `fusebox explain` names it
-    #[arg(long, value_name = "NAME")]
-    fusion: String,
-    /// The folder
-    #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
-}
-
-pub fn run(arguments: &ReproArguments) -> Result<(), Failure> {
+pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
     let common = &arguments.common;
     let source = module::read(&common.module, common.file_limit)?;
     let options = module::options(common, None, Phase::Run, Vec::new())?;

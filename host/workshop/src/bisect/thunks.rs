@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Op};
+use fusebox_interpreter::EvalError;
 
 use super::{Found, Settings, Suspect, for_part, kernel};
 use crate::WorkshopError;
@@ -68,8 +69,9 @@ impl Search<'_> {
             return Ok(None);
         }
         let evaluate = |operands: &[Literal]| fusebox_interpreter::evaluate_instruction(module, sequence, id, operands);
-        let jittered = || evaluate(&operands.iter().map(jitter).collect::<Vec<_>>());
-        let Some(difference) = difference_beyond_rounding(found, &evaluate(operands)?, jittered)? else {
+        let expected = evaluate(operands)?;
+        let jittered = || Ok([expected.clone(), evaluate(&operands.iter().map(jitter).collect::<Vec<_>>())?]);
+        let Some(difference) = difference_beyond_rounding::<EvalError>(found, &expected, jittered)? else {
             return Ok(None);
         };
         let inside = match &instruction.op {
