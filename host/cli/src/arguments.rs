@@ -134,6 +134,9 @@ pub struct Bench {
     pub common: Common,
     #[command(flatten)]
     pub inputs: InputChoice,
+    /// Instead: time, bytes and share of the roof of every step, and who made it; with FILE also a trace that Perfetto opens
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub profile: Option<Option<PathBuf>>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,

@@ -13,6 +13,7 @@
 //! * [`measure`]: pairs of programs in turns.
 //! * [`statistics`]: from pairs to a verdict.
 //! * [`roof`]: what the machine could do.
+//! * [`profile`]: where the time of a program goes, step by step.
 //! * [`ptxas`]: what NVIDIA's assembler says of kernels.
 
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ pub mod compare;
 pub mod measure;
 pub mod pinned;
 pub mod probe;
+pub mod profile;
 pub mod ptxas;
 pub mod repro;
 pub mod roof;
