@@ -10,7 +10,7 @@ pub mod set;
 
 use std::fmt::Write;
 
-use fusebox_compiler::{Compilation, CompileError, Dump, Emitters, Options, Phase, Source};
+use fusebox_compiler::{Compilation, CompileError, Departures, Dump, Emitters, Options, Phase, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 use fusebox_plugins::{Failure, LoadError, Registry};
@@ -84,6 +84,7 @@ pub fn compile(text: &str, emitters: &Emitters, until: Phase) -> Result<Compilat
         until,
         stages: Vec::new(),
         dump: Dump::default(),
+        departures: Departures::default(),
     };
     fusebox_compiler::compile(&Source::text("bench.hlo", text), &options)
 }

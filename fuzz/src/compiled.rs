@@ -1,6 +1,6 @@
 //! Compiling as `fusebox` does.
 
-use fusebox_compiler::{CompileError, Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_compiler::{CompileError, Departures, Dump, Emitters, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
@@ -23,7 +23,16 @@ pub fn registry() -> Result<Registry, String> {
 /// Compiling for this target with these emitters, up to this phase, on one thread.
 pub fn options(target: Target, device: DeviceDescription, registry: Registry, until: Phase) -> Options {
     let emitters = Emitters { registry, ..Emitters::default() };
-    Options { target, device, emitters, threads: 1, until, stages: Vec::new(), dump: Dump::default() }
+    Options {
+        target,
+        device,
+        emitters,
+        threads: 1,
+        until,
+        stages: Vec::new(),
+        dump: Dump::default(),
+        departures: Departures::default(),
+    }
 }
 
 /// The executable of a module. What the compiler says.

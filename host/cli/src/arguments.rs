@@ -30,6 +30,10 @@ pub enum Command {
     Bench(Bench),
     /// Measure two choices of emitters, or two versions of fusebox, against each other
     Ab(Ab),
+    /// Find the first pass, fusion or stage whose result goes wrong
+    Bisect(Bisect),
+    /// Write a folder that alone reproduces one fusion
+    Repro(Repro),
     /// Compile a module up to a stage
     Compile(Compile),
     /// List the emitters found; inspect, verify or pin their files
@@ -127,6 +131,9 @@ pub struct Run {
     /// Evaluate with the reference interpreter instead of compiling
     #[arg(long)]
     pub interpreter: bool,
+    /// Compare the results with the interpreter's: it is an error if they are further apart than rounding explains
+    #[arg(long, conflicts_with = "interpreter")]
+    pub check: bool,
     /// Print all values
     #[arg(long)]
     pub print: bool,
@@ -139,6 +146,9 @@ pub struct Bench {
     pub common: Common,
     #[command(flatten)]
     pub inputs: InputChoice,
+    /// Instead: time, bytes and share of the roof of every step, and who made it; with FILE also a trace that Perfetto opens
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub profile: Option<Option<PathBuf>>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -171,6 +181,39 @@ pub struct Ab {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `fusebox bisect`
+#[derive(Debug, Args)]
+pub struct Bisect {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub inputs: InputChoice,
+    /// What is right: interpreter, or a file of results, as --outputs writes them
+    #[arg(long, value_name = "interpreter|FILE.npz", default_value = "interpreter")]
+    pub reference: PathBuf,
+    /// Write a folder that alone reproduces what goes wrong
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fusebox repro`
+#[derive(Debug, Args)]
+pub struct Repro {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub inputs: InputChoice,
+    /// The fusion, as `fusebox explain` names it
+    #[arg(long, value_name = "NAME")]
+    pub fusion: String,
+    /// The folder
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 /// `fusebox compile`

@@ -22,6 +22,7 @@ fn main() {
     exit::after(move || match &arguments.command {
         Command::Run(run) => commands::run::run(run),
         Command::Ab(ab) => commands::ab::run(ab),
+        Command::Bisect(bisect) => commands::bisect::run(bisect),
         Command::Bench(bench) => commands::bench::run(bench),
         Command::Compile(compile) => commands::compile::run(compile),
         Command::Emitters(emitters) => commands::emitters::run(emitters),
@@ -31,6 +32,7 @@ fn main() {
         Command::Indexing(indexing) => commands::indexing::run(indexing),
         Command::Lower(lower) => commands::lower::run(lower),
         Command::NewEmitter(new) => commands::new_emitter::run(new),
+        Command::Repro(repro) => commands::repro::run(repro),
         Command::ServeEmitter(serve) => commands::serve_emitter::run(serve),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::{Compilation, Dump, Format, Options, Phase, Source};
+use fusebox_compiler::{Compilation, Departures, Dump, Format, Options, Phase, Source};
 use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
@@ -69,7 +69,16 @@ pub fn options(
         fusebox_lowering::dedicate(&target);
     }
     let emitters = emitters::choose(&common.emitters, folder_of(&common.module))?;
-    Ok(Options { target, device, emitters, threads, until, stages, dump: dump(common)? })
+    Ok(Options {
+        target,
+        device,
+        emitters,
+        threads,
+        until,
+        stages,
+        dump: dump(common)?,
+        departures: Departures::default(),
+    })
 }
 
 /// Compiles as the command line says, up to a phase; warnings go to standard error.

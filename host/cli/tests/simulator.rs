@@ -17,7 +17,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::{Dump, Emitters, Phase, Source};
+use fusebox_compiler::{Departures, Dump, Emitters, Phase, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::LaunchDimensions;
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
@@ -51,6 +51,7 @@ fn a_report_names_what_the_program_calls_it() {
         until: Phase::Run,
         stages: Vec::new(),
         dump: Dump::default(),
+        departures: Departures::default(),
     };
     let made = fusebox_compiler::compile(&Source::text("m.hlo", text), &options).unwrap();
     let mut executable = made.executable.unwrap();

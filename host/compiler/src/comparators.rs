@@ -44,7 +44,7 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
         return Err(CompileError::Internal { phase: Phase::Plan.name(), message });
     }
     let emitter = format!("{} {}", selected.emitter.name, selected.emitter.version);
-    match lower_on_elements(&selected, &options.target)? {
+    match lower_on_elements(&selected, &options)? {
         Code::Object { bytes, .. } => Ok(HostKernel { object: bytes, symbol: SYMBOL.into(), emitter }),
         _ => Err(CompileError::Internal { phase: Phase::Code.name(), message: "a comparator is no object".into() }),
     }

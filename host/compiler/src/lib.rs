@@ -4,8 +4,10 @@
 
 #![forbid(unsafe_code)]
 
+mod departures;
 mod phase;
 mod pipeline;
+mod steps;
 
 mod dump;
 mod error;
@@ -33,13 +35,16 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
+pub use departures::{Departures, Planted};
 pub use dump::Dump;
 pub use error::{CompileError, EmitterError};
 pub use fuse::{BidRecord, heroes};
 pub use fusebox_core::emitter::Prediction;
+pub use host_module::with_callees;
 pub use kernels::Unit;
 pub use lower::Lowered;
 pub use phase::Phase;
-pub use pipeline::{Compilation, Options, compile};
+pub use pipeline::{Compilation, Options, compile, compile_fused};
 pub use select::{Emitters, Selected, is_in_emitter};
 pub use source::{Format, Source};
+pub use steps::Step;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use fusebox_core::emitter::WriteMode;
 use fusebox_core::hlo::Shape;
 use fusebox_core::ir::Function;
-use fusebox_lowering::{Argument, Code, KernelSource, LoweringError, Stage, Stages, Target};
+use fusebox_lowering::{Argument, Code, KernelSource, LoweringError, NoStages, Stage, Stages, Target};
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
 
 use crate::select::Selected;
-use crate::{CompileError, Dump, Phase};
+use crate::{CompileError, Dump, Options, Phase};
 
 /// Kernels below which a second thread is not worth its start.
 const LEAST_PER_BATCH: usize = 2;
@@ -34,19 +34,14 @@ pub struct Refused {
     pub source: LoweringError,
 }
 
-/// Compiles all kernels, or says which one cannot be. Keeps the texts of `wanted` stages, and of all if dumps are written.
-pub fn lower(
-    kernels: &[Selected],
-    target: &Target,
-    wanted: &[Stage],
-    threads: usize,
-    dump: &Dump,
-) -> Result<Result<Lowered, Refused>, CompileError> {
+/// Compiles all kernels, or says which one cannot be. Keeps the texts of wanted stages, and of all if dumps are written.
+pub fn lower(kernels: &[Selected], options: &Options) -> Result<Result<Lowered, Refused>, CompileError> {
+    let Options { target, threads, dump, .. } = options;
     // One PTX or assembly file is one module: only objects come in several.
-    let threads = if target.takes_several_modules() { threads } else { 1 };
+    let threads = if target.takes_several_modules() { *threads } else { 1 };
     let batches = batches(kernels, threads);
     let compile = |batch: &Vec<usize>| {
-        let mut texts = Texts { wanted: wanted.to_vec(), all: dump.is_active(), texts: BTreeMap::new() };
+        let mut texts = Texts::new(options);
         let sources: Vec<KernelSource> = batch.iter().map(|&index| source(&kernels[index], target)).collect();
         let code = fusebox_lowering::compile(&sources, target, &mut texts);
         (code, texts.texts)
@@ -71,11 +66,10 @@ fn compiled(kernels: &[Selected]) -> impl Iterator<Item = usize> {
 }
 
 /// Compiles one kernel for arguments that stand anywhere in memory.
-pub fn lower_on_elements(kernel: &Selected, target: &Target) -> Result<Code, CompileError> {
-    let mut texts = Texts { wanted: Vec::new(), all: false, texts: BTreeMap::new() };
-    let mut source = source(kernel, target);
+pub fn lower_on_elements(kernel: &Selected, options: &Options) -> Result<Code, CompileError> {
+    let mut source = source(kernel, &options.target);
     source.arguments.iter_mut().for_each(|argument| argument.alignment = 1);
-    fusebox_lowering::compile(&[source], target, &mut texts).map_err(|source| match source {
+    fusebox_lowering::compile(&[source], &options.target, &mut NoStages).map_err(|source| match source {
         LoweringError::Unsupported { .. } => CompileError::Choice(source.to_string()),
         _ => internal(&source),
     })
@@ -192,15 +186,28 @@ pub fn arguments(kernel: &Selected) -> Vec<KernelArgument> {
 }
 
 /// Collects the texts of one batch.
-struct Texts {
-    wanted: Vec<Stage>,
-    all: bool,
+struct Texts<'o> {
+    options: &'o Options,
     texts: BTreeMap<Stage, String>,
 }
 
-impl Stages for Texts {
+impl<'o> Texts<'o> {
+    fn new(options: &'o Options) -> Texts<'o> {
+        Texts { options, texts: BTreeMap::new() }
+    }
+}
+
+impl Stages for Texts<'_> {
     fn wants(&self, stage: Stage) -> bool {
-        self.all || self.wanted.contains(&stage)
+        self.options.dump.is_active() || self.options.stages.contains(&stage)
+    }
+
+    fn optimises(&self) -> bool {
+        !self.options.departures.unoptimised
+    }
+
+    fn rewrite(&mut self, stage: Stage, functions: &mut [Function]) {
+        self.options.departures.planted.in_kernel(stage, functions);
     }
 
     fn stage(&mut self, stage: Stage, text: &str) {

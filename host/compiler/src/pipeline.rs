@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fusebox_core::device::{DeviceDescription, TileProducts};
-use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with, verify};
+use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with};
 use fusebox_lowering::{Code, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable, Extension};
 
@@ -12,7 +12,7 @@ use crate::lower::{Lowered, Refused, lower};
 use crate::schedule::{Made, Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
-use crate::{CompileError, Dump, Phase, comparators, fuse, host_operations, kernels, passes, report};
+use crate::{CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
 
 /// Constants of more elements are left out where the same module is written after every pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
@@ -34,6 +34,8 @@ pub struct Options {
     pub stages: Vec<Stage>,
     /// Where to write what each phase made.
     pub dump: Dump,
+    /// What is done otherwise than usual.
+    pub departures: Departures,
 }
 
 /// What a compilation made, as far as it was asked to go.
@@ -66,6 +68,18 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
     dump_hlo(options, Phase::Parse, &module)?;
     let module = simplify(module, options)?;
     made.fused = fused(module, options, &mut made)?;
+    finish(made, options, begin)
+}
+
+/// Compiles a module whose fusions are made: all that comes after [`Step::Fuse`](crate::Step::Fuse).
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_fused(fused: Module, options: &Options) -> Result<Compilation, CompileError> {
+    finish(Compilation { fused, ..Compilation::default() }, options, Instant::now())
+}
+
+fn finish(mut made: Compilation, options: &Options, begin: Instant) -> Result<Compilation, CompileError> {
     if options.until > Phase::Fuse {
         select_emitters(&mut made, options)?;
     }
@@ -73,7 +87,8 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
         made.lowered = lowered(&mut made, options)?;
     }
     if options.until > Phase::Code {
-        let executable = assemble(&made, options)?;
+        let mut executable = assemble(&made, options)?;
+        options.departures.planted.in_executable(&mut executable);
         options.dump.write(Phase::Schedule, "", "txt", || report::thunks(&executable).into_bytes())?;
         made.executable = Some(executable);
     }
@@ -84,9 +99,8 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
 fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileError> {
     let mut before = if options.dump.is_active() { shortened_hlo(&module) } else { Vec::new() };
     let mut claims = Claims::new(&options.device, &options.emitters);
-    for (number, (name, pass)) in passes::PASSES.iter().enumerate() {
-        pass(&mut module, &mut claims)?;
-        check(&module, Phase::Passes, name)?;
+    for (number, (name, _)) in passes::PASSES.iter().enumerate() {
+        steps::pass(number, &mut module, &mut claims, options)?;
         if !options.dump.is_active() {
             continue;
         }
@@ -102,9 +116,7 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
 }
 
 fn fused(mut module: Module, options: &Options, made: &mut Compilation) -> Result<Module, CompileError> {
-    (made.bids, made.warnings) = fuse::run(&mut module, &options.device, &options.emitters);
-    check(&module, Phase::Fuse, "fuse")?;
-    host_operations::check(&module)?;
+    (made.bids, made.warnings) = steps::fuse(&mut module, options)?;
     dump_hlo(options, Phase::Fuse, &module)?;
     Ok(module)
 }
@@ -130,11 +142,10 @@ fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileEr
 /// Machine code. An emitter whose kernel cannot be compiled gives way to the next that takes the fusion.
 fn lowered(made: &mut Compilation, options: &Options) -> Result<Lowered, CompileError> {
     loop {
-        let Refused { kernel, source } =
-            match lower(&made.kernels, &options.target, &options.stages, options.threads, &options.dump)? {
-                Ok(lowered) => return Ok(lowered),
-                Err(refused) => refused,
-            };
+        let Refused { kernel, source } = match lower(&made.kernels, options)? {
+            Ok(lowered) => return Ok(lowered),
+            Err(refused) => refused,
+        };
         let refused = made.kernels.remove(kernel);
         let told = refused.failures.len();
         let other = instead(refused, source, options)?;
@@ -192,17 +203,6 @@ fn runs_on(target: &Target) -> Result<fusebox_runtime::Target, CompileError> {
 
 fn assembly_only() -> CompileError {
     CompileError::Choice("this target compiles to assembly only; ask for `--emit asm`".into())
-}
-
-/// In debug builds: what a step left behind must still be a valid module.
-fn check(module: &Module, phase: Phase, step: &str) -> Result<(), CompileError> {
-    if !cfg!(debug_assertions) {
-        return Ok(());
-    }
-    verify(module).map_err(|faults| {
-        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        CompileError::Internal { phase: phase.name(), message: format!("after {step}: {}", faults.join("\n")) }
-    })
 }
 
 fn dump_hlo(options: &Options, phase: Phase, module: &Module) -> Result<(), CompileError> {

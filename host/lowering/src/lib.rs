@@ -138,6 +138,15 @@ pub trait Stages {
     /// Whether `stage` is wanted; text is made only if so.
     fn wants(&self, stage: Stage) -> bool;
     fn stage(&mut self, stage: Stage, text: &str);
+
+    /// Whether LLVM's passes are run.
+    fn optimises(&self) -> bool {
+        true
+    }
+
+    /// A place for tests to plant a fault behind a stage of the kernel IR.
+    #[doc(hidden)]
+    fn rewrite(&mut self, _: Stage, _: &mut [fusebox_core::ir::Function]) {}
 }
 
 /// Stages that nobody wants.

@@ -7,7 +7,7 @@ use crate::llvm::{FileKind, Machine, Module};
 use crate::stages::{self, KernelFunctions};
 use crate::targets::TargetInfo;
 use crate::write::Translation;
-use crate::{Code, KernelSource, Stage, Stages, Target, launch, symbols};
+use crate::{Code, KernelSource, NoStages, Stage, Stages, Target, launch, symbols};
 
 /// The stages that a kernel passes through as kernel IR.
 const PASSES: [Stage; 5] = [Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
@@ -22,7 +22,7 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
     let wanted = Stage::ALL.into_iter().filter(|&stage| stage <= Stage::Scalars && stages.wants(stage));
     let mut texts: Vec<(Stage, String)> = wanted.map(|stage| (stage, String::new())).collect();
     for kernel in kernels {
-        let functions = passed(kernel, info, Stage::Kernel, &PASSES, &mut texts)?;
+        let functions = passed(kernel, info, Stage::Kernel, &PASSES, &mut texts, stages)?;
         translation.add_kernel(&functions, &kernel.facts())?;
     }
     texts.iter().for_each(|(stage, text)| stages.stage(*stage, text));
@@ -48,7 +48,7 @@ pub fn lower(kernel: &KernelSource, target: &Target, from: Stage, to: Stage) -> 
     }
     let info = target.info();
     let passes: Vec<Stage> = PASSES.into_iter().filter(|&stage| from < stage && stage <= to).collect();
-    let functions = passed(kernel, info, from, &passes, &mut [])?;
+    let functions = passed(kernel, info, from, &passes, &mut [], &mut NoStages)?;
     if to <= Stage::Scalars {
         return Ok(functions.text(info));
     }
@@ -100,12 +100,15 @@ fn passed(
     from: Stage,
     passes: &[Stage],
     texts: &mut [(Stage, String)],
+    stages: &mut dyn Stages,
 ) -> Result<KernelFunctions, LoweringError> {
     let facts = kernel.facts();
     let mut functions = verified(kernel, from)?;
+    stages.rewrite(from, &mut functions.functions);
     offer(texts, Stage::Kernel, &functions, info);
     for &stage in passes {
         functions = stages::advance(functions, stage, &facts, info).map_err(|error| error.in_kernel(&facts, info))?;
+        stages.rewrite(stage, &mut functions.functions);
         offer(texts, stage, &functions, info);
     }
     Ok(functions)
@@ -201,7 +204,9 @@ fn generate(
         stages.stage(Stage::LlvmUnoptimized, &module.text());
     }
     module.verify().map_err(LoweringError::Llvm)?;
-    machine.optimize(module, &info.passes).map_err(LoweringError::Llvm)?;
+    if stages.optimises() {
+        machine.optimize(module, &info.passes).map_err(LoweringError::Llvm)?;
+    }
     if stages.wants(Stage::Llvm) {
         stages.stage(Stage::Llvm, &module.text());
     }

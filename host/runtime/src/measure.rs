@@ -33,7 +33,8 @@ impl Default for Effort {
 }
 
 impl Effort {
-    fn is_reached(&self, runs: usize, elapsed: Duration) -> bool {
+    /// Whether so many executions in that time are enough.
+    pub fn is_reached(&self, runs: usize, elapsed: Duration) -> bool {
         (runs >= self.runs && elapsed >= self.settle) || elapsed >= self.limit
     }
 

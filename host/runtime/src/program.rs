@@ -10,9 +10,9 @@ use crate::cuda::Cuda;
 use crate::host::Host;
 use crate::host_op::{LoadedHostOp, assemble, check_steps};
 use crate::processor;
-use crate::thunks::Machine;
+use crate::thunks::{Machine, in_order};
 use crate::value::describe;
-use crate::{Executable, LoadError, RunError, Target, ThreadOrder};
+use crate::{Executable, LoadError, RunError, Target, ThreadOrder, Thunk};
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -88,8 +88,26 @@ impl Program {
     /// # Errors
     /// If a host operation or a GPU fails or the simulator finds a fault.
     pub fn execute(&mut self) -> Result<Duration, RunError> {
-        *self.generator.lock().unwrap_or_else(PoisonError::into_inner) = Generator::default();
+        self.begin();
         self.machine.execute(&self.executable.thunks)
+    }
+
+    /// Runs as [`Program::execute`] does, but waits for every single step and gives each with its time, in order.
+    ///
+    /// # Errors
+    /// As [`Program::execute`].
+    pub fn execute_in_steps(&mut self) -> Result<Vec<(&Thunk, Duration)>, RunError> {
+        self.begin();
+        let mut steps = Vec::new();
+        in_order(&mut *self.machine, &self.executable.thunks, &mut |machine, thunk| {
+            steps.push((thunk, machine.execute(std::slice::from_ref(thunk))?));
+            Ok(())
+        })?;
+        Ok(steps)
+    }
+
+    fn begin(&self) {
+        *self.generator.lock().unwrap_or_else(PoisonError::into_inner) = Generator::default();
     }
 
     /// Puts the program's memory out of all caches: the next execution finds them cold.

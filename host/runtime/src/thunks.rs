@@ -34,23 +34,39 @@ pub trait Machine: Debug + Send + Sync {
     fn evict(&mut self) -> Result<(), RunError>;
 
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
-        thunks.iter().try_for_each(|thunk| match thunk {
+        in_order(self, thunks, &mut |machine, thunk| machine.step(thunk))
+    }
+
+    fn step(&mut self, thunk: &Thunk) -> Result<(), RunError> {
+        match thunk {
             Thunk::Kernel { kernel, arguments } => self.launch(*kernel, arguments),
             Thunk::Copy { from, to } => self.copy(from, to),
             Thunk::HostOp { op, arguments, results } => self.host_op(*op, arguments, results),
-            Thunk::While { condition, predicate, body, .. } => loop {
-                self.run(condition)?;
-                if self.read(predicate)?[0] == 0 {
-                    return Ok(());
-                }
-                self.run(body)?;
-            },
-            Thunk::Conditional { index, branches, .. } => {
-                let taken = branch_taken(&self.read(index)?, branches.len());
-                self.run(&branches[taken])
-            }
-        })
+            Thunk::While { .. } | Thunk::Conditional { .. } => self.run(std::slice::from_ref(thunk)),
+        }
     }
+}
+
+/// Executes sequences, loops and branches; what they are made of is left to `step`.
+pub fn in_order<'t, M: Machine + ?Sized>(
+    machine: &mut M,
+    thunks: &'t [Thunk],
+    step: &mut dyn FnMut(&mut M, &'t Thunk) -> Result<(), RunError>,
+) -> Result<(), RunError> {
+    thunks.iter().try_for_each(|thunk| match thunk {
+        Thunk::While { condition, predicate, body, .. } => loop {
+            in_order(machine, condition, step)?;
+            if machine.read(predicate)?[0] == 0 {
+                return Ok(());
+            }
+            in_order(machine, body, step)?;
+        },
+        Thunk::Conditional { index, branches, .. } => {
+            let taken = branch_taken(&machine.read(index)?, branches.len());
+            in_order(machine, &branches[taken], step)
+        }
+        single => step(machine, single),
+    })
 }
 
 /// Which of `count` branches a conditional takes: a `pred` chooses between the first two, an `s32` by number.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use fusebox_compiler::CompileError;
 use fusebox_files::{ReadError, WriteError};
+use fusebox_interpreter::EvalError;
 use fusebox_run::inputs::InputError;
 use fusebox_runtime::{FormatError, LoadError, RunError};
 use thiserror::Error;
@@ -20,6 +21,9 @@ pub enum WorkshopError {
     /// A program fails.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The interpreter has no result.
+    #[error(transparent)]
+    Evaluate(#[from] EvalError),
     /// There are no inputs.
     #[error(transparent)]
     Input(#[from] InputError),

@@ -6,11 +6,16 @@
 //!
 //! * [`new_emitter`]: a crate of one's own to begin with.
 //! * [`ab`]: two choices of emitters, or two versions of fusebox, on one module.
+//! * [`bisect`]: the first pass, fusion or stage whose result goes wrong.
+//! * [`repro`]: a folder that alone reproduces what becomes of a module or a fusion.
+//! * [`case`], [`probe`], [`pinned`]: a module with inputs, values inside of a program, one emitter in charge.
+//! * [`closeness`]: whether rounding explains how far results are apart.
 //! * [`compare`]: results of two programs.
 //! * [`measure`]: pairs of programs in turns.
 //! * [`statistics`]: from pairs to a verdict.
 //! * [`roof`]: what the machine could do.
 //! * [`page`]: a report as a page for a browser.
+//! * [`profile`]: where the time of a program goes, step by step.
 //! * [`ptxas`]: what NVIDIA's assembler says of kernels.
 
 #![forbid(unsafe_code)]
@@ -18,11 +23,18 @@
 mod error;
 
 pub mod ab;
+pub mod bisect;
+pub mod case;
+pub mod closeness;
 pub mod compare;
 pub mod measure;
 pub mod new_emitter;
 pub mod page;
+pub mod pinned;
+pub mod probe;
+pub mod profile;
 pub mod ptxas;
+pub mod repro;
 pub mod roof;
 pub mod statistics;
 

@@ -1,27 +1,33 @@
 //! `fusebox bench`: compile time from text to executable, run time with resident inputs.
 
+use std::path::Path;
 use std::time::Instant;
 
-use fusebox_compiler::Phase;
+use fusebox_compiler::{Phase, Selected};
 use fusebox_run::{inputs, terminal, timing_json};
 use fusebox_runtime::{Effort, Options, Program, measure};
+use fusebox_workshop::profile;
+use serde_json::json;
 
 use crate::arguments::Bench;
 use crate::exit::Failure;
 use crate::{module, target};
 
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
+    let others = arguments.inputs.inputs.as_ref();
+    module::check_output(arguments.profile.as_ref().and_then(Option::as_ref), &arguments.common, others)?;
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     let begin = Instant::now();
     let made = module::compile(&source, &arguments.common, None, Phase::Run, Vec::new())?;
     let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
-    let mut program = Program::load(
-        executable,
-        &Options { threads: target::threads(arguments.common.threads), ..Options::default() },
-    )?;
+    let options = Options { threads: target::threads(arguments.common.threads), ..Options::default() };
+    let mut program = Program::load(executable, &options)?;
     let compile_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     program.set_inputs(&inputs::arrays(&values))?;
+    if let Some(trace) = &arguments.profile {
+        return show_profile(&mut program, &made.kernels, &options, arguments, trace.as_deref());
+    }
     let timing = measure(&mut program, Effort::default())?;
     let line = timing_json(compile_ms, &timing, &arguments.common.target);
     Ok(terminal::print(|out| match arguments.json {
@@ -31,5 +37,23 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
             "compile {:.1} ms, run median {:.1} us, min {:.1} us, {} runs on {}",
             compile_ms, timing.median_us, timing.min_us, timing.runs, arguments.common.target
         ),
+    })?)
+}
+
+/// Where the time goes, and if asked for, a trace.
+fn show_profile(
+    program: &mut Program,
+    kernels: &[Selected],
+    options: &Options,
+    arguments: &Bench,
+    trace: Option<&Path>,
+) -> Result<(), Failure> {
+    let profile = profile::profile(program, kernels, options, Effort::default())?;
+    if let Some(path) = trace {
+        fusebox_files::write(path, profile::trace(&program.executable().name, &profile).to_string().as_bytes())?;
+    }
+    Ok(terminal::print(|out| match arguments.json {
+        true => writeln!(out, "{}", json!(profile)),
+        false => profile::write(out, &profile),
     })?)
 }

@@ -2,6 +2,7 @@
 
 pub mod ab;
 pub mod bench;
+pub mod bisect;
 pub mod compile;
 pub mod completion;
 pub mod emitters;
@@ -10,5 +11,6 @@ pub mod indexing;
 pub mod lower;
 pub mod man;
 pub mod new_emitter;
+pub mod repro;
 pub mod run;
 pub mod serve_emitter;

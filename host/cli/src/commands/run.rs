@@ -4,6 +4,7 @@ use fusebox_compiler::{Phase, Source};
 use fusebox_core::hlo::{Literal, Shape};
 use fusebox_run::{inputs, results, stored, terminal};
 use fusebox_runtime::{Executable, Options, Program};
+use fusebox_workshop::case::Case;
 
 use crate::arguments::Run;
 use crate::exit::Failure;
@@ -17,6 +18,9 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     module::check_output(arguments.outputs.as_ref(), &arguments.common, others.into_iter().flatten())?;
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     let result = match arguments.interpreter {
+        _ if arguments.check && is_stored(arguments, &source)? => {
+            return Err(Failure::usage("an executable is machine code: --check needs the module"));
+        }
         true if is_stored(arguments, &source)? => {
             return Err(Failure::usage("an executable is machine code: the interpreter needs the module"));
         }
@@ -52,7 +56,21 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
         false => Program::load(compile(arguments, source)?, &options)?,
     };
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
-    Ok(program.run(&inputs::arrays(&values))?)
+    let result = program.run(&inputs::arrays(&values))?;
+    if arguments.check {
+        check(Case { module: source.parse()?, inputs: values }, &result)?;
+    }
+    Ok(result)
+}
+
+/// Whether a result is the interpreter's.
+fn check(case: Case, result: &Literal) -> Result<(), Failure> {
+    match case.difference(result).map_err(Failure::input)? {
+        None => Ok(()),
+        Some(difference) => Err(Failure::input(format!(
+            "not what the interpreter gives: {difference}\n`fusebox bisect` with the same inputs finds who is at fault"
+        ))),
+    }
 }
 
 /// Whether this is an executable and not a module.

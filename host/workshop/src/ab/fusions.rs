@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use fusebox_compiler::{Selected, Source};
-use fusebox_core::hlo::{Module, print_module};
+use fusebox_core::hlo::print_module;
 use fusebox_plugins::Fingerprint;
 
 use crate::WorkshopError;
+use crate::case;
 
 /// A fusion to compare alone.
 pub struct Fusion {
@@ -81,6 +82,5 @@ fn is_different(a: &Selected, b: &Selected) -> bool {
 
 fn alone(kernel: &Selected) -> Fusion {
     let fusion = &kernel.unit.fusion;
-    let module = Module { bare: true, ..fusion.module.clone() };
-    Fusion { name: fusion.name.clone(), source: Source::text(&fusion.name, &print_module(&module)) }
+    Fusion { name: fusion.name.clone(), source: Source::text(&fusion.name, &print_module(&case::alone(kernel))) }
 }

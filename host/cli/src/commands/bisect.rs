@@ -1,0 +1,29 @@
+//! `fusebox bisect`: the first pass, fusion or stage whose result goes wrong.
+
+use fusebox_compiler::Phase;
+use fusebox_run::terminal;
+use fusebox_runtime::Options;
+use fusebox_workshop::bisect::{self, Settings};
+use serde_json::json;
+
+use crate::arguments::Bisect;
+use crate::exit::Failure;
+use crate::{module, target};
+
+pub fn run(arguments: &Bisect) -> Result<(), Failure> {
+    let common = &arguments.common;
+    let source = module::read(&common.module, common.file_limit)?;
+    let settings = Settings {
+        compile: module::options(common, None, Phase::Run, Vec::new())?,
+        run: Options { threads: target::threads(common.threads), ..Options::default() },
+        target: common.target.clone(),
+        inputs: arguments.inputs.clone(),
+        reference: Some(arguments.reference.clone()).filter(|file| file.as_os_str() != "interpreter"),
+        repro: arguments.output.clone(),
+    };
+    let verdict = bisect::bisect(&source, &settings)?;
+    Ok(terminal::print(|out| match arguments.json {
+        true => writeln!(out, "{}", json!(verdict)),
+        false => writeln!(out, "{}", verdict.words()),
+    })?)
+}

@@ -1,0 +1,37 @@
+//! `fusebox repro`: a folder that alone reproduces one fusion.
+
+use fusebox_compiler::Phase;
+use fusebox_run::inputs;
+use fusebox_run::terminal;
+use fusebox_runtime::Options;
+use fusebox_workshop::WorkshopError;
+use fusebox_workshop::case::Case;
+use fusebox_workshop::pinned::pinned;
+use fusebox_workshop::repro::{self, Repro};
+
+use crate::arguments;
+use crate::exit::Failure;
+use crate::{module, target};
+
+pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
+    let common = &arguments.common;
+    let source = module::read(&common.module, common.file_limit)?;
+    let options = module::options(common, None, Phase::Run, Vec::new())?;
+    let run = Options { threads: target::threads(common.threads), ..Options::default() };
+    let made = module::compile_with(&source, &options)?;
+    let named = made.kernels.iter().find(|kernel| kernel.unit.fusion.name == arguments.fusion);
+    let kernel = named.ok_or_else(|| {
+        let known: Vec<&str> = made.kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str()).collect();
+        WorkshopError::NoSuchFusion { pattern: arguments.fusion.clone(), known: known.join(", ") }
+    })?;
+    let inputs = inputs::load(&arguments.inputs, &Case::parameters(&made.fused))?;
+    let case = repro::fusion(&made.fused, kernel, &inputs, &options, &run)?;
+    let about = format!(
+        "Fusion `{}` of `{}`, made by emitter {} {}, with the values that the program gives it.",
+        arguments.fusion, source.name, kernel.emitter.name, kernel.emitter.version
+    );
+    let alone = pinned(kernel, &options);
+    repro::write(&arguments.output, &Repro { case: &case, options: &alone, target: &common.target, about: &about })?;
+    let folder = arguments.output.display();
+    Ok(terminal::print(|out| writeln!(out, "{folder}: to run it: sh {folder}/check.sh"))?)
+}

@@ -1,0 +1,72 @@
+//! `fusebox bench --profile`: where the time goes, and the trace.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod program;
+
+use program::Workplace;
+use serde_json::Value;
+
+/// A sum of rows, and a loop of three turns.
+const MODULE: &str = "HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+goes_on {
+  s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  most = s32[] constant(3)
+  ROOT less = pred[] compare(i, most), direction=LT
+}
+turn {
+  s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[64] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  wave = f32[64] sine(v)
+  ROOT both = (s32[], f32[64]) tuple(next, wave)
+}
+ENTRY main {
+  x = f32[64,1024] parameter(0)
+  zero = f32[] constant(0)
+  sums = f32[64] reduce(x, zero), dimensions={1}, to_apply=add
+  none = s32[] constant(0)
+  before = (s32[], f32[64]) tuple(none, sums)
+  ended = (s32[], f32[64]) while(before), condition=goes_on, body=turn
+  ROOT v = f32[64] get-tuple-element(ended), index=1
+}
+";
+
+#[test]
+fn every_step_has_its_time_its_bytes_and_its_emitter() {
+    let place = Workplace::with_module(MODULE);
+    let out = place.run(&["bench", "m.hlo", "--json", "--profile", "trace.json"]).succeeded();
+    let profile: Value = serde_json::from_str(&out).unwrap();
+    let row = |name: &str| {
+        let rows = profile["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["name"].as_str().unwrap().contains(name)).unwrap_or_else(|| panic!("{out}")).clone()
+    };
+    let sums = row("fused_sums");
+    assert_eq!([&sums["times"], &sums["bytes"]], [1, 64 * 1024 * 4 + 64 * 4]);
+    assert!(sums["by"].as_str().unwrap().contains("reduce"), "{sums}");
+    assert_eq!(row("fused_wave")["times"], 3);
+    for figure in ["us", "predicted_us", "of_roof"] {
+        assert!(sums[figure].as_f64().unwrap() > 0.0, "{figure} of {sums}");
+    }
+
+    let trace: Value = serde_json::from_slice(&std::fs::read(place.path("trace.json")).unwrap()).unwrap();
+    let events: Vec<&Value> = trace["traceEvents"].as_array().unwrap().iter().filter(|it| it["ph"] == "X").collect();
+    assert_eq!(events.iter().filter(|it| it["name"] == row("fused_wave")["name"]).count(), 3);
+    let ends = events.windows(2).map(|two| two[0]["ts"].as_f64().unwrap() + two[0]["dur"].as_f64().unwrap());
+    ends.zip(&events[1..]).for_each(|(end, next)| assert!((next["ts"].as_f64().unwrap() - end).abs() < 1e-6));
+}
+
+#[test]
+fn a_table_for_people_needs_no_file() {
+    let place = Workplace::with_module(MODULE);
+    let out = place.run(&["bench", "m.hlo", "--profile"]).succeeded();
+    assert!(out.contains("of copy") && out.contains("fused_sums"), "{out}");
+    place.run(&["bench", "m.hlo", "--profile", "m.hlo"]).failed(2, &["m.hlo"]);
+}

@@ -1,0 +1,102 @@
+//! `fusebox repro`, `fusebox bisect` and `run --check`: what goes wrong, and how it is seen again.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod program;
+
+use std::process::Command;
+
+use program::Workplace;
+use serde_json::Value;
+
+/// A loop whose body has a kernel of its own, and a kernel outside.
+const MODULE: &str = "HloModule m
+goes_on {
+  s = (s32[], f32[16]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  most = s32[] constant(3)
+  ROOT less = pred[] compare(i, most), direction=LT
+}
+turn {
+  s = (s32[], f32[16]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[16] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  wave = f32[16] sine(v)
+  ROOT both = (s32[], f32[16]) tuple(next, wave)
+}
+ENTRY main {
+  x = f32[16] parameter(0)
+  start = f32[16] exponential(x)
+  none = s32[] constant(0)
+  before = (s32[], f32[16]) tuple(none, start)
+  ended = (s32[], f32[16]) while(before), condition=goes_on, body=turn
+  ROOT v = f32[16] get-tuple-element(ended), index=1
+}
+";
+
+fn passes(place: &Workplace, folder: &str) -> bool {
+    let script = place.path(folder).join("check.sh");
+    let output = Command::new("sh").arg(script).env("FUSEBOX", env!("CARGO_BIN_EXE_fusebox")).output().unwrap();
+    output.status.success()
+}
+
+#[test]
+fn a_fusion_is_reproduced_with_the_values_that_it_has_in_its_program() {
+    let place = Workplace::with_module(MODULE);
+    place.run(&["repro", "m.hlo", "--fusion", "fused_wave", "-o", "r"]).succeeded();
+    assert!(passes(&place, "r"));
+    // What the body is given first: the exponentials of the module's inputs, which are above zero.
+    let shown = place.run(&["run", "r/module.hlo", "--inputs", "r/inputs.npz", "--print"]).succeeded();
+    let of_module = place.run(&["run", "m.hlo", "--print"]).succeeded();
+    assert_ne!(shown, of_module, "three turns are not one");
+    let module = std::fs::read_to_string(place.path("r/module.hlo")).unwrap();
+    assert!(module.contains("sine") && !module.contains("while"), "{module}");
+    let stages: Vec<String> = std::fs::read_dir(place.path("r/stages"))
+        .unwrap()
+        .map(|it| it.unwrap().file_name().into_string().unwrap())
+        .collect();
+    for stage in ["06-emitted", "07-lowered.5-scalars", "08-code.8-asm"] {
+        assert!(stages.iter().any(|name| name.starts_with(stage)), "{stages:?}");
+    }
+    let readme = std::fs::read_to_string(place.path("r/README.md")).unwrap();
+    assert!(readme.contains("fusebox run module.hlo --inputs inputs.npz --check"), "{readme}");
+}
+
+#[test]
+fn what_is_reproduced_fails_where_it_goes_wrong() {
+    let place = Workplace::with_module(MODULE);
+    place.run(&["repro", "m.hlo", "--fusion", "fused_start", "-o", "r"]).succeeded();
+    // Another module in the place of the right one has no such parameters.
+    let other = "HloModule m\nENTRY main { x = f32[17] parameter(0) ROOT r = f32[17] sine(x) }";
+    std::fs::write(place.path("r/module.hlo"), other).unwrap();
+    assert!(!passes(&place, "r"));
+}
+
+#[test]
+fn an_unknown_fusion_is_told_the_known_ones() {
+    let place = Workplace::with_module(MODULE);
+    let ran = place.run(&["repro", "m.hlo", "--fusion", "fused_nothing", "-o", "r"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("fused_wave") && ran.err.contains("fused_start"), "{}", ran.err);
+}
+
+#[test]
+fn right_programs_have_no_fault() {
+    let place = Workplace::with_module(MODULE);
+    place.run(&["run", "m.hlo", "--check"]).succeeded();
+    let verdict: Value = serde_json::from_str(&place.run(&["bisect", "m.hlo", "--json"]).succeeded()).unwrap();
+    assert_eq!(verdict["at_fault"], "nothing");
+    assert!(!place.path("r").exists());
+}
+
+#[test]
+fn a_reference_that_even_the_interpreter_contradicts_is_told() {
+    let place = Workplace::with_module(MODULE);
+    place.run(&["run", "m.hlo", "--outputs", "right.npz"]).succeeded();
+    place.run(&["run", "m.hlo", "--outputs", "other.npz", "--seed", "7"]).succeeded();
+    let right = place.run(&["bisect", "m.hlo", "--reference", "right.npz"]).succeeded();
+    assert!(right.starts_with("Nothing is wrong"), "{right}");
+    let other = place.run(&["bisect", "m.hlo", "--reference", "other.npz"]).succeeded();
+    assert!(other.starts_with("The interpreter, which compiles nothing, already disagrees"), "{other}");
+}

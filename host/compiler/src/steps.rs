@@ -1,0 +1,73 @@
+//! The steps from a module as it was read to one with fusions.
+
+use fusebox_core::hlo::{Module, verify};
+
+use crate::fuse::{self, BidRecord, Claims};
+use crate::passes::PASSES;
+use crate::{CompileError, Options, Phase, host_operations};
+
+/// A step from a module to another that means the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The pass of that number.
+    Pass(usize),
+    /// Instructions to fusions.
+    Fuse,
+}
+
+impl Step {
+    /// All steps in order.
+    pub fn all() -> impl Iterator<Item = Step> {
+        Step::passes().chain([Step::Fuse])
+    }
+
+    pub(crate) fn passes() -> impl Iterator<Item = Step> {
+        (0..PASSES.len()).map(Step::Pass)
+    }
+
+    /// As it is called in dumps.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Pass(number) => PASSES[number].0,
+            Step::Fuse => "fuse",
+        }
+    }
+
+    /// Takes a module that has passed the steps before through this one.
+    ///
+    /// # Errors
+    /// If the module is not supported.
+    pub fn apply(self, module: &mut Module, options: &Options) -> Result<(), CompileError> {
+        match self {
+            Step::Pass(number) => pass(number, module, &mut Claims::new(&options.device, &options.emitters), options),
+            Step::Fuse => fuse(module, options).map(|_| ()),
+        }
+    }
+}
+
+pub fn pass(number: usize, module: &mut Module, claims: &mut Claims, options: &Options) -> Result<(), CompileError> {
+    let (name, run) = PASSES[number];
+    run(module, claims)?;
+    options.departures.planted.in_module(name, module);
+    check(module, Phase::Passes, name)
+}
+
+/// Gives what became of bids, and warnings of emitters that failed.
+pub fn fuse(module: &mut Module, options: &Options) -> Result<(Vec<BidRecord>, Vec<String>), CompileError> {
+    let told = fuse::run(module, &options.device, &options.emitters);
+    options.departures.planted.in_module(Step::Fuse.name(), module);
+    check(module, Phase::Fuse, Step::Fuse.name())?;
+    host_operations::check(module)?;
+    Ok(told)
+}
+
+/// In debug builds: what a step left behind must still be a valid module.
+fn check(module: &Module, phase: Phase, step: &str) -> Result<(), CompileError> {
+    if !cfg!(debug_assertions) {
+        return Ok(());
+    }
+    verify(module).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        CompileError::Internal { phase: phase.name(), message: format!("after {step}: {}", faults.join("\n")) }
+    })
+}

@@ -1,0 +1,140 @@
+//! Which step of the compiled program: the values of all instructions, each compared with what the interpreter makes of the
+//! values of its operands.
+
+use std::collections::HashMap;
+
+use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Op};
+use fusebox_interpreter::EvalError;
+
+use super::{Found, Settings, Suspect, for_part, kernel};
+use crate::WorkshopError;
+use crate::case::Case;
+use crate::closeness::{difference_beyond_rounding, jitter};
+use crate::probe::{Probe, is_computed};
+
+/// The first instruction whose value is wrong, in a module with fusions.
+///
+/// # Errors
+/// If the interpreter or the program fails.
+pub fn first_wrong(case: &Case, settings: &Settings) -> Result<Option<Found>, WorkshopError> {
+    let Some(entry) = case.module.entry else { return Ok(None) };
+    let mut search = Search { module: &case.module, settings, probes: HashMap::new() };
+    search.sequence(entry, &case.inputs)
+}
+
+struct Search<'s> {
+    module: &'s Module,
+    settings: &'s Settings,
+    /// Compiled once, however often a loop runs them.
+    probes: HashMap<ComputationId, Probe>,
+}
+
+impl Search<'_> {
+    fn sequence(&mut self, id: ComputationId, inputs: &[Literal]) -> Result<Option<Found>, WorkshopError> {
+        let sequence = self.module.computation(id);
+        let values = self.probe(id)?.values(inputs)?;
+        for instruction in sequence.ids().filter(|&id| is_computed(sequence, id)) {
+            let operands: Vec<Literal> =
+                sequence.instruction(instruction).operands.iter().map(|it| values[it.index()].clone()).collect();
+            let found = self.instruction(id, instruction, &operands, &values[instruction.index()])?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn probe(&mut self, id: ComputationId) -> Result<&mut Probe, WorkshopError> {
+        if !self.probes.contains_key(&id) {
+            let sequence = self.module.computation(id);
+            let options = for_part(&self.settings.compile);
+            let probe = Probe::new(self.module, id, sequence.ids(), &options, &self.settings.run)?;
+            self.probes.insert(id, probe);
+        }
+        let missing = || WorkshopError::Interface("a sequence was not compiled".into());
+        self.probes.get_mut(&id).ok_or_else(missing)
+    }
+
+    fn instruction(
+        &mut self,
+        sequence: ComputationId,
+        id: InstrId,
+        operands: &[Literal],
+        found: &Literal,
+    ) -> Result<Option<Found>, WorkshopError> {
+        let module = self.module;
+        let instruction = module.computation(sequence).instruction(id);
+        // Every evaluation of these begins with the same state; that of a program has one state for all.
+        if matches!(instruction.op, Op::Rng { .. } | Op::RngGetAndUpdateState { .. }) {
+            return Ok(None);
+        }
+        let evaluate = |operands: &[Literal]| fusebox_interpreter::evaluate_instruction(module, sequence, id, operands);
+        let expected = evaluate(operands)?;
+        let jittered = || Ok([expected.clone(), evaluate(&operands.iter().map(jitter).collect::<Vec<_>>())?]);
+        let Some(difference) = difference_beyond_rounding::<EvalError>(found, &expected, jittered)? else {
+            return Ok(None);
+        };
+        let inside = match &instruction.op {
+            Op::While { condition, body } => self.in_loop(*condition, *body, &operands[0])?,
+            Op::Conditional { branches } => self.in_branches(branches, operands)?,
+            Op::Fusion { .. } => return self.in_kernel(sequence, id, operands, difference).map(Some),
+            _ => None,
+        };
+        let (name, opcode) = (instruction.name.clone(), instruction.opcode().to_string());
+        let suspect = Suspect::Thunk { instruction: name, opcode };
+        Ok(Some(inside.unwrap_or(Found { suspect, difference, wrong: None })))
+    }
+
+    /// Follows a loop turn by turn on the state that the interpreter has.
+    fn in_loop(
+        &mut self,
+        condition: ComputationId,
+        body: ComputationId,
+        state: &Literal,
+    ) -> Result<Option<Found>, WorkshopError> {
+        let mut state = vec![state.clone()];
+        loop {
+            if let Some(found) = self.sequence(condition, &state)? {
+                return Ok(Some(found));
+            }
+            let goes_on = fusebox_interpreter::evaluate_computation(self.module, condition, &state)?;
+            if goes_on.as_array().is_none_or(|array| array.data.first() == Some(&0)) {
+                return Ok(None);
+            }
+            if let Some(found) = self.sequence(body, &state)? {
+                return Ok(Some(found));
+            }
+            state = vec![fusebox_interpreter::evaluate_computation(self.module, body, &state)?];
+        }
+    }
+
+    /// Looks into every branch: each means the same whether it is taken or not.
+    fn in_branches(
+        &mut self,
+        branches: &[ComputationId],
+        operands: &[Literal],
+    ) -> Result<Option<Found>, WorkshopError> {
+        for (&branch, argument) in branches.iter().zip(&operands[1..]) {
+            if let Some(found) = self.sequence(branch, std::slice::from_ref(argument))? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn in_kernel(
+        &mut self,
+        sequence: ComputationId,
+        id: InstrId,
+        operands: &[Literal],
+        difference: String,
+    ) -> Result<Found, WorkshopError> {
+        let name = &self.module.computation(sequence).instruction(id).name;
+        let settings = self.settings;
+        let kernels = &self.probe(sequence)?.compilation.kernels;
+        match kernels.iter().find(|kernel| kernel.unit.uses.contains(name)) {
+            Some(kernel) => kernel::examine(kernel, operands, difference, settings),
+            None => Err(WorkshopError::Interface(format!("fusion {name} has no kernel"))),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! How close results must be, and whether rounding explains how far they are apart.
+
+use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal};
+use fusebox_core::random::SplitMix64;
+
+/// How close results must be. Everything but floats is compared exactly always.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Closeness {
+    /// The same bits.
+    Bits,
+    /// The same numbers: zeros of either sign are, and NaNs.
+    Numbers,
+    /// A few units in the last place of the type.
+    Units,
+    /// Off by so much of one plus the expected number.
+    Within(f64),
+}
+
+/// Where two results differ first, in words; `None` if they do not.
+pub fn difference(found: &Literal, expected: &Literal, closeness: Closeness) -> Option<String> {
+    let (found, expected) = (found.leaves(), expected.leaves());
+    if found.len() != expected.len() {
+        return Some(format!("{} results instead of {}", found.len(), expected.len()));
+    }
+    found.iter().zip(expected).enumerate().find_map(|(result, (found, expected))| {
+        let differs = match (found.as_array(), expected.as_array()) {
+            (Some(found), Some(expected)) => array_difference(found, expected, closeness)?,
+            _ if **found == *expected => return None,
+            _ => format!("{found:?} instead of {expected:?}"),
+        };
+        Some(format!("result {result}: {differs}"))
+    })
+}
+
+pub fn array_difference(found: &ArrayLiteral, expected: &ArrayLiteral, closeness: Closeness) -> Option<String> {
+    if found.shape() != expected.shape() {
+        return Some(format!("{} instead of {}", found.shape(), expected.shape()));
+    }
+    if found.data == expected.data {
+        return None;
+    }
+    let scalar = found.element_type.real_part();
+    let size = scalar.byte_size();
+    let parts = found.data.chunks(size).zip(expected.data.chunks(size));
+    let (part, (a, b)) = parts.enumerate().find(|(_, (a, b))| !is_close(scalar, a, b, closeness))?;
+    let mut index = Vec::new();
+    let mut rest = part as i64 / (found.element_type.byte_size() / size) as i64;
+    for &dim in found.dims.iter().rev() {
+        index.insert(0, rest % dim.max(1));
+        rest /= dim.max(1);
+    }
+    let show = |bytes: &[u8]| match FloatFormat::of(scalar) {
+        Some(format) => format!("{:e}", format.decode(word(bytes))),
+        None => word(bytes).to_string(),
+    };
+    Some(format!("element {index:?} is {} instead of {}", show(a), show(b)))
+}
+
+fn is_close(element_type: ElementType, found: &[u8], expected: &[u8], closeness: Closeness) -> bool {
+    if found == expected {
+        return true;
+    }
+    let Some(format) = FloatFormat::of(element_type) else { return false };
+    let (found, expected) = (format.decode(word(found)), format.decode(word(expected)));
+    let tolerance = match closeness {
+        Closeness::Bits => return false,
+        Closeness::Numbers => 0.0,
+        Closeness::Within(tolerance) => tolerance,
+        Closeness::Units => few_units(element_type),
+    };
+    found == expected
+        || (found.is_nan() && expected.is_nan())
+        || (found - expected).abs() <= tolerance * (1.0 + expected.abs())
+}
+
+/// A few units in the last place of one.
+fn few_units(element_type: ElementType) -> f64 {
+    match element_type {
+        ElementType::F64 => 1e-13,
+        ElementType::F32 => 4e-6,
+        ElementType::F16 => 2e-3,
+        _ => 2e-2,
+    }
+}
+
+/// The bits of a scalar.
+pub fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// How many times as far as inputs off in their last place put it rounding may put a result: it happens at every step of a
+/// computation, and to its inputs once.
+const STEPS: f64 = 64.0;
+
+/// Where two results are further apart than rounding explains, in words. `jittered` gives what the computation makes of its
+/// inputs, and of inputs that are off in their last place ([`jitter`]), from which follows how much it makes of so little. It is
+/// asked only for results that are no few units in the last place apart.
+///
+/// # Errors
+/// If it cannot be had.
+pub fn difference_beyond_rounding<E>(
+    found: &Literal,
+    expected: &Literal,
+    jittered: impl FnOnce() -> Result<[Literal; 2], E>,
+) -> Result<Option<String>, E> {
+    if difference(found, expected, Closeness::Units).is_none() {
+        return Ok(None);
+    }
+    let changes = jittered()?;
+    let [from, to] = changes.each_ref().map(Literal::leaves);
+    let leaves = found.leaves().into_iter().zip(expected.leaves()).zip(from.into_iter().zip(to));
+    Ok(leaves.enumerate().find_map(|(result, ((found, expected), (from, to)))| {
+        let (found, expected) = (found.as_array()?, expected.as_array()?);
+        let units = few_units(expected.element_type.real_part());
+        let change = largest_change(from.as_array()?, to.as_array()?);
+        let closeness = Closeness::Within(units.max(STEPS * change));
+        Some(format!("result {result}: {}", array_difference(found, expected, closeness)?))
+    }))
+}
+
+/// The most that a finite element changes by, as a part of one plus its magnitude.
+fn largest_change(from: &ArrayLiteral, to: &ArrayLiteral) -> f64 {
+    let scalar = from.element_type.real_part();
+    let Some(format) = FloatFormat::of(scalar) else { return 0.0 };
+    let numbers = |array: &ArrayLiteral| {
+        array.data.chunks(scalar.byte_size()).map(|bytes| format.decode(word(bytes))).collect::<Vec<f64>>()
+    };
+    let changes = numbers(from).into_iter().zip(numbers(to)).map(|(from, to)| (to - from).abs() / (1.0 + from.abs()));
+    changes.filter(|change| change.is_finite()).fold(0.0, f64::max)
+}
+
+/// The same values, of which half the floats that are numbers other than zero are off in their last place.
+pub fn jitter(value: &Literal) -> Literal {
+    match value {
+        Literal::Tuple(elements) => Literal::Tuple(elements.iter().map(jitter).collect()),
+        Literal::Array(array) => Literal::Array(jittered(array)),
+        Literal::Token => Literal::Token,
+    }
+}
+
+fn jittered(array: &ArrayLiteral) -> ArrayLiteral {
+    let scalar = array.element_type.real_part();
+    let Some(format) = FloatFormat::of(scalar) else { return array.clone() };
+    let mut random = SplitMix64(array.data.len() as u64);
+    let mut data = array.data.to_vec();
+    for bytes in data.chunks_mut(scalar.byte_size()) {
+        let number = format.decode(word(bytes));
+        if number.is_finite() && number != 0.0 && random.bits() >> 63 == 1 {
+            bytes[0] ^= 1;
+        }
+    }
+    ArrayLiteral { data: data.into(), ..array.clone() }
+}

@@ -1,0 +1,38 @@
+//! Options that put one emitter in charge of everything.
+
+use fusebox_compiler::{Emitters, Options, Selected};
+use fusebox_core::emitter::Configuration;
+use fusebox_plugins::{Origin, Override, Subject};
+use glob::Pattern;
+
+/// The emitter of a kernel, with the knobs of its plan. What it declines goes to others.
+pub fn pinned(kernel: &Selected, options: &Options) -> Options {
+    with(kernel.selection.order[kernel.place].emitter, kernel.plan.configuration.clone(), false, options)
+}
+
+/// The emitter of that number, with the knobs that it chooses. What it declines is an error.
+pub fn pinned_to(emitter: usize, options: &Options) -> Options {
+    with(emitter, Configuration::default(), true, options)
+}
+
+fn with(number: usize, knobs: Configuration, force: bool, options: &Options) -> Options {
+    let emitter = &options.emitters.registry.emitters()[number];
+    let descriptor = emitter.descriptor();
+    let named = match emitter.origin() {
+        Origin::Linked => format!("{}@{}", descriptor.name, descriptor.version),
+        origin => origin.path().map_or_else(|| descriptor.name.clone(), |path| path.display().to_string()),
+    };
+    let shown: Vec<String> = knobs.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let shown = if shown.is_empty() { String::new() } else { format!("{{{}}}", shown.join(",")) };
+    let all = Pattern::default();
+    let choice = Override {
+        subject: Subject::Name(Pattern::new("*").unwrap_or(all)),
+        emitters: vec![number],
+        knobs,
+        spec: format!("fusion:*={named}{shown}"),
+        place: None,
+        force,
+    };
+    let emitters = Emitters { overrides: vec![choice], ..options.emitters.clone() };
+    Options { emitters, ..options.clone() }
+}

@@ -1,0 +1,75 @@
+//! Values inside of a compiled program: the same kernels, in a program that gives them as results.
+
+use fusebox_compiler::{Compilation, Emitters, Options, Phase, compile_fused, with_callees};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, Shape};
+use fusebox_run::inputs::arrays;
+use fusebox_runtime::Program;
+
+use crate::WorkshopError;
+use crate::case::loaded;
+
+/// A sequence of a program (the entry, or what a loop or branch calls), which gives values of its instructions.
+pub struct Probe {
+    /// What was compiled: the sequence is the entry, and its result the values.
+    pub compilation: Compilation,
+    program: Program,
+    sequence: Computation,
+    shown: Vec<InstrId>,
+}
+
+impl Probe {
+    /// Compiles a sequence of a module whose fusions are made so that it gives the values of these instructions.
+    ///
+    /// # Errors
+    /// If it cannot be compiled or loaded.
+    pub fn new(
+        fused: &Module,
+        sequence: ComputationId,
+        wanted: impl IntoIterator<Item = InstrId>,
+        options: &Options,
+        run: &fusebox_runtime::Options,
+    ) -> Result<Probe, WorkshopError> {
+        let sequence = fused.computation(sequence).clone();
+        let shown: Vec<InstrId> = wanted.into_iter().filter(|&id| is_computed(&sequence, id)).collect();
+        let emitters = Emitters { of_part: true, ..options.emitters.clone() };
+        let options = Options { emitters, until: Phase::Run, stages: Vec::new(), ..options.clone() };
+        let mut compilation = compile_fused(showing(fused, &sequence, &shown), &options)?;
+        let program = loaded(compilation.executable.take(), run)?;
+        Ok(Probe { compilation, program, sequence, shown })
+    }
+
+    /// Runs the sequence. Gives a value for each of its instructions: a token for those that are not shown.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn values(&mut self, inputs: &[Literal]) -> Result<Vec<Literal>, WorkshopError> {
+        let mut values: Vec<Literal> = vec![Literal::Token; self.sequence.instructions.len()];
+        for (parameter, input) in self.sequence.parameters().iter().zip(inputs) {
+            values[parameter.index()] = input.clone();
+        }
+        for (value, instruction) in values.iter_mut().zip(&self.sequence.instructions) {
+            if let Op::Constant(literal) = &instruction.op {
+                *value = literal.clone();
+            }
+        }
+        if let Literal::Tuple(found) = self.program.run(&arrays(inputs))? {
+            self.shown.iter().zip(found).for_each(|(id, value)| values[id.index()] = value);
+        }
+        Ok(values)
+    }
+}
+
+/// Whether a program can give the value of an instruction, and does not have it from outside.
+pub fn is_computed(sequence: &Computation, id: InstrId) -> bool {
+    let instruction = sequence.instruction(id);
+    let is_given = matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_));
+    !is_given && instruction.shape.leaves().into_iter().all(|leaf| matches!(leaf, Shape::Array(_)))
+}
+
+fn showing(fused: &Module, sequence: &Computation, shown: &[InstrId]) -> Module {
+    let mut entry = sequence.clone();
+    let shapes: Vec<Shape> = shown.iter().map(|&id| entry.instruction(id).shape.clone()).collect();
+    entry.root = InstrId(entry.instructions.len() as u32);
+    entry.instructions.push(Instruction::new("values", Shape::Tuple(shapes), Op::Tuple, shown.to_vec()));
+    with_callees(fused, entry, &fused.name)
+}

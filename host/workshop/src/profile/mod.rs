@@ -1,0 +1,186 @@
+//! Where the time of a program goes, step by step.
+//!
+//! ```text
+//! compilation ─> run step by step, many times ─> Row per step: time, bytes, share of the roof, who made it
+//! table.rs   rows as a text
+//! trace.rs   one run as a trace that Perfetto opens
+//! ```
+
+mod table;
+mod trace;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use fusebox_compiler::{Prediction, Selected};
+use fusebox_runtime::{Effort, Executable, Options, Program, Slice, Target, Thunk};
+use serde::Serialize;
+
+use crate::WorkshopError;
+use crate::measure::Cache;
+use crate::roof::copy_us;
+use crate::statistics::median;
+
+pub use table::write;
+pub use trace::trace;
+
+/// What is known of a program's time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Profile {
+    /// Runs that were measured.
+    pub runs: usize,
+    /// Steps that take most time first.
+    pub rows: Vec<Row>,
+    /// The steps of one run in order: which row, and how many microseconds.
+    #[serde(skip)]
+    pub steps: Vec<(usize, f64)>,
+}
+
+/// A step of a program: a kernel, a copy, or an operation of the host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub name: String,
+    /// Name and version of the kernel's emitter; what else does it.
+    pub by: String,
+    /// How often one run of the program comes by.
+    pub times: usize,
+    /// The median of the time that one run spends here, in microseconds.
+    pub us: f64,
+    /// What the kernel's plan was predicted to take, as often.
+    pub predicted_us: Option<f64>,
+    /// Bytes read and written each time: of a kernel what its plan says, otherwise all that it is given.
+    pub bytes: u64,
+    /// A copy of as many bytes takes such a part of the time.
+    pub of_roof: f64,
+}
+
+/// Measures a loaded program with its inputs in place. The kernels are those it was made of.
+///
+/// # Errors
+/// If a run fails.
+pub fn profile(
+    program: &mut Program,
+    kernels: &[Selected],
+    options: &Options,
+    effort: Effort,
+) -> Result<Profile, WorkshopError> {
+    let measured = measure(program, effort)?;
+    let executable = program.executable();
+    let mut roof = Roof { target: executable.target, options, known: HashMap::new() };
+    let mut rows = Vec::new();
+    for step in measured.steps {
+        let bytes = bytes(&step.thunk, executable, kernels);
+        let us = median(step.us_of_runs);
+        let (name, by) = names(&step.thunk, executable);
+        let predicted_us = prediction(&step.thunk, executable, kernels).map(|it| it.seconds * 1e6 * step.times as f64);
+        let of_roof = if us > 0.0 { step.times as f64 * roof.us(bytes)? / us } else { 0.0 };
+        rows.push(Row { name, by, times: step.times, us, predicted_us, bytes, of_roof });
+    }
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|&a, &b| rows[b].us.total_cmp(&rows[a].us));
+    let mut place = vec![0; rows.len()];
+    order.iter().enumerate().for_each(|(new, &old)| place[old] = new);
+    let steps = measured.last.into_iter().map(|(row, us)| (place[row], us)).collect();
+    let rows = order.into_iter().map(|row| rows[row].clone()).collect();
+    Ok(Profile { runs: measured.runs, rows, steps })
+}
+
+/// What many runs took.
+struct Measured {
+    runs: usize,
+    steps: Vec<Step>,
+    /// The last run: numbers of steps, and microseconds.
+    last: Vec<(usize, f64)>,
+}
+
+struct Step {
+    thunk: Thunk,
+    times: usize,
+    us_of_runs: Vec<f64>,
+}
+
+fn measure(program: &mut Program, effort: Effort) -> Result<Measured, WorkshopError> {
+    // A step is known by where it stands in the executable, which stays in its place.
+    let mut numbers: HashMap<*const Thunk, usize> = HashMap::new();
+    let mut measured = Measured { runs: 0, steps: Vec::new(), last: Vec::new() };
+    let begin = std::time::Instant::now();
+    program.execute()?;
+    while !effort.is_reached(measured.runs, begin.elapsed()) {
+        let run = program.execute_in_steps()?;
+        let mut of_run: Vec<(usize, f64)> = vec![(0, 0.0); measured.steps.len()];
+        measured.last.clear();
+        for (thunk, time) in run {
+            let number = *numbers.entry(std::ptr::from_ref(thunk)).or_insert_with(|| {
+                measured.steps.push(Step { thunk: thunk.clone(), times: 0, us_of_runs: vec![0.0; measured.runs] });
+                measured.steps.len() - 1
+            });
+            of_run.resize(measured.steps.len(), (0, 0.0));
+            of_run[number].0 += 1;
+            of_run[number].1 += microseconds(time);
+            measured.last.push((number, microseconds(time)));
+        }
+        for (step, (times, us)) in measured.steps.iter_mut().zip(of_run) {
+            step.times = times;
+            step.us_of_runs.push(us);
+        }
+        measured.runs += 1;
+    }
+    Ok(measured)
+}
+
+fn microseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// Times of copies, which are measured once per power of two.
+struct Roof<'o> {
+    target: Target,
+    options: &'o Options,
+    known: HashMap<u64, f64>,
+}
+
+impl Roof<'_> {
+    /// Microseconds in which a copy moves so many bytes.
+    fn us(&mut self, bytes: u64) -> Result<f64, WorkshopError> {
+        let size = bytes.max(1).checked_next_power_of_two().unwrap_or(bytes);
+        let us = match self.known.get(&size) {
+            Some(&us) => us,
+            None => copy_us(size, self.target, self.options, Cache::Warm)?,
+        };
+        self.known.insert(size, us);
+        Ok(us * bytes as f64 / size as f64)
+    }
+}
+
+/// What it is called, and who made it.
+fn names(thunk: &Thunk, executable: &Executable) -> (String, String) {
+    match thunk {
+        Thunk::Kernel { kernel, .. } => {
+            let image = &executable.kernels[*kernel as usize];
+            (image.symbol.clone(), image.emitter.clone())
+        }
+        Thunk::HostOp { op, .. } => {
+            let op = &executable.host_ops[*op as usize];
+            (op.name.clone(), format!("host routine ({})", op.opcode))
+        }
+        Thunk::Copy { to, .. } => (format!("copy to {to}"), "runtime".into()),
+        Thunk::While { name, .. } | Thunk::Conditional { name, .. } => (name.clone(), "runtime".into()),
+    }
+}
+
+fn bytes(thunk: &Thunk, executable: &Executable, kernels: &[Selected]) -> u64 {
+    let sum = |slices: &[Slice]| slices.iter().map(|slice| slice.bytes).fold(0, u64::saturating_add);
+    match (thunk, prediction(thunk, executable, kernels)) {
+        (_, Some(prediction)) => prediction.read.saturating_add(prediction.written),
+        (Thunk::Kernel { arguments, .. }, None) => sum(arguments),
+        (Thunk::Copy { from, to }, None) => from.bytes.saturating_add(to.bytes),
+        (Thunk::HostOp { arguments, results, .. }, None) => sum(arguments).saturating_add(sum(results)),
+        (Thunk::While { .. } | Thunk::Conditional { .. }, None) => 0,
+    }
+}
+
+fn prediction<'k>(thunk: &Thunk, executable: &Executable, kernels: &'k [Selected]) -> Option<&'k Prediction> {
+    let Thunk::Kernel { kernel, .. } = thunk else { return None };
+    let symbol = &executable.kernels[*kernel as usize].symbol;
+    kernels.iter().find(|it| it.unit.fusion.name == *symbol).map(|it| &it.prediction)
+}

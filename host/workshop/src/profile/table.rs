@@ -1,0 +1,35 @@
+//! A profile as a text for a terminal.
+
+use std::io::{self, Write};
+
+use super::Profile;
+
+/// Writes a line per step, those that take most time first, and one for all.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(out: &mut dyn Write, profile: &Profile) -> io::Result<()> {
+    let longest = profile.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(4);
+    let all: f64 = profile.rows.iter().map(|row| row.us).sum();
+    writeln!(
+        out,
+        "{:<longest$} {:>6} {:>10} {:>6} {:>12} {:>12} {:>8} {:>7}  by",
+        "step", "times", "us", "share", "predicted us", "bytes", "GB/s", "of copy"
+    )?;
+    for row in &profile.rows {
+        let share = if all > 0.0 { 100.0 * row.us / all } else { 0.0 };
+        let bandwidth = if row.us > 0.0 { row.bytes as f64 * row.times as f64 / row.us / 1e3 } else { 0.0 };
+        let predicted = row.predicted_us.map_or_else(String::new, |us| format!("{us:.1}"));
+        writeln!(
+            out,
+            "{:<longest$} {:>6} {:>10.1} {share:>4.0} % {predicted:>12} {:>12} {bandwidth:>8.2} {:>5.0} %  {}",
+            row.name,
+            row.times,
+            row.us,
+            row.bytes,
+            100.0 * row.of_roof,
+            row.by
+        )?;
+    }
+    writeln!(out, "{:<longest$} {:>6} {all:>10.1}, {} runs", "all", "", profile.runs)
+}

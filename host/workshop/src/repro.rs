@@ -1,0 +1,142 @@
+//! A folder that alone reproduces what becomes of a module: module, inputs, choices, what every stage made of it, and a script
+//! that passes or fails.
+
+use std::path::Path;
+
+use fusebox_compiler::{Dump, Options, Phase, Selected, compile};
+use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Op};
+use fusebox_plugins::Override;
+use fusebox_runtime::npz::write_outputs;
+
+use crate::WorkshopError;
+use crate::case::Case;
+use crate::probe::Probe;
+
+/// What is to be reproduced.
+pub struct Repro<'r> {
+    pub case: &'r Case,
+    /// How it is compiled.
+    pub options: &'r Options,
+    /// The target as the command line names it.
+    pub target: &'r str,
+    /// What there is to see.
+    pub about: &'r str,
+}
+
+const MODULE: &str = "module.hlo";
+const INPUTS: &str = "inputs.npz";
+const EXPECTED: &str = "expected.npz";
+const STAGES: &str = "stages";
+
+/// Writes the folder.
+///
+/// # Errors
+/// If a file cannot be written, or the module is neither compiled nor interpreted.
+pub fn write(folder: &Path, repro: &Repro<'_>) -> Result<(), WorkshopError> {
+    let Repro { case, options, .. } = repro;
+    let dump = Dump::to(folder.join(STAGES), Vec::new())?;
+    compile(&case.source(), &Options { dump, until: Phase::Run, ..(*options).clone() })?;
+    fusebox_files::write(&folder.join(MODULE), &case.source().bytes)?;
+    write_outputs(&folder.join(INPUTS), &Literal::Tuple(case.inputs.clone()))?;
+    write_outputs(&folder.join(EXPECTED), &case.meant()?)?;
+    let command = command(repro);
+    fusebox_files::write(&folder.join("check.sh"), script(&command).as_bytes())?;
+    fusebox_files::write(&folder.join("README.md"), readme(repro, &command).as_bytes())?;
+    Ok(())
+}
+
+/// What is to be run in the folder, after the program's name.
+fn command(repro: &Repro<'_>) -> String {
+    let Repro { options, target, .. } = repro;
+    let mut words = vec!["run".into(), MODULE.into(), "--inputs".into(), INPUTS.into()];
+    words.extend(["--check".into(), "--no-config".into(), "--target".into(), quoted(target)]);
+    let emitters = &options.emitters;
+    let mut libraries: Vec<&Path> = emitters.registry.emitters().iter().filter_map(|it| it.origin().path()).collect();
+    libraries.dedup();
+    words.extend(libraries.iter().flat_map(|path| ["--load".into(), quoted(&path.display().to_string())]));
+    let mut specs: Vec<&str> = emitters.overrides.iter().map(|Override { spec, .. }| spec.as_str()).collect();
+    specs.dedup();
+    words.extend(specs.iter().flat_map(|spec| ["--emitter".into(), quoted(spec)]));
+    words.join(" ")
+}
+
+/// As a shell takes it for one word.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@:".contains(c);
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+fn script(command: &str) -> String {
+    format!(
+        "#!/bin/sh\n\
+         # Passes if the compiled module gives what the interpreter gives. FUSEBOX names another fusebox; further arguments are\n\
+         # handed on.\n\
+         cd \"$(dirname \"$0\")\" || exit 2\n\
+         exec \"${{FUSEBOX:-fusebox}}\" {command} \"$@\"\n"
+    )
+}
+
+fn readme(repro: &Repro<'_>, command: &str) -> String {
+    format!(
+        "# {name}\n\n{about}\n\n    fusebox {command}\n\n\
+         `sh check.sh` runs this, with the program that `FUSEBOX` names, and fails if the result is not the interpreter's. \
+         Made by fusebox {version}.\n\n\
+         * `{MODULE}`: the module.\n\
+         * `{INPUTS}`: its inputs, `arr_0`, `arr_1`, … in the order of its parameters, tuples flattened.\n\
+         * `{EXPECTED}`: what the interpreter makes of them.\n\
+         * `{STAGES}/`: what every phase and stage made of the module, numbered.\n",
+        name = repro.case.module.name,
+        about = repro.about,
+        version = env!("CARGO_PKG_VERSION"),
+    )
+}
+
+/// A fusion of a compiled program with the values that it is given there: in a loop, in its first turn.
+///
+/// # Errors
+/// If no sequence of the program uses it, or the program fails.
+pub fn fusion(
+    fused: &Module,
+    kernel: &Selected,
+    inputs: &[Literal],
+    options: &Options,
+    run: &fusebox_runtime::Options,
+) -> Result<Case, WorkshopError> {
+    let way = fused.entry.and_then(|entry| way_to(fused, entry, &kernel.unit.uses));
+    let way =
+        way.ok_or_else(|| WorkshopError::Interface(format!("nothing runs fusion {}", kernel.unit.fusion.name)))?;
+    let mut inputs = inputs.to_vec();
+    for Stop { sequence, operands } in way {
+        let values = Probe::new(fused, sequence, operands.clone(), options, run)?.values(&inputs)?;
+        inputs = operands.iter().map(|operand| values[operand.index()].clone()).collect();
+    }
+    Ok(Case::of_fusion(kernel, inputs))
+}
+
+/// A call on the way to a fusion: what it hands to the sequence that it calls, or to the fusion.
+struct Stop {
+    sequence: ComputationId,
+    operands: Vec<InstrId>,
+}
+
+/// The loops and branches that lead from a sequence to a fusion instruction of one of these names, and that instruction.
+fn way_to(module: &Module, sequence: ComputationId, names: &[String]) -> Option<Vec<Stop>> {
+    module.computation(sequence).instructions.iter().find_map(|instruction| {
+        let operands = &instruction.operands;
+        let inner = |called: ComputationId, operands: &[InstrId]| {
+            let stop = Stop { sequence, operands: operands.to_vec() };
+            Some([stop].into_iter().chain(way_to(module, called, names)?).collect())
+        };
+        match &instruction.op {
+            Op::Fusion { .. } if names.contains(&instruction.name) => {
+                Some(vec![Stop { sequence, operands: operands.clone() }])
+            }
+            Op::While { condition, body } => inner(*condition, operands).or_else(|| inner(*body, operands)),
+            Op::Conditional { branches } => {
+                let arguments = operands[1..].chunks(1);
+                branches.iter().zip(arguments).find_map(|(&branch, argument)| inner(branch, argument))
+            }
+            _ => None,
+        }
+    })
+}

@@ -1,0 +1,330 @@
+//! Faults planted in passes, fusions, emitters, stages of lowering and executables: bisect finds who is at fault.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use fusebox_compiler::{Departures, Dump, Emitters, Options, Phase, Planted, Source};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{
+    Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, Plan, Verdict as Answer,
+};
+use fusebox_core::hlo::{Literal, Module, Op, Opcode, UnaryOp};
+use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Region};
+use fusebox_lowering::{Stage, Target};
+use fusebox_plugins::Registry;
+use fusebox_run::inputs::InputChoice;
+use fusebox_runtime::Executable;
+use fusebox_workshop::bisect::{Settings, Suspect, Verdict, bisect};
+
+const MODULE: &str = "HloModule planted
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  y = f32[64,64] parameter(1)
+  two = f32[] constant(2)
+  twos = f32[64,64] broadcast(two), dimensions={}
+  difference = f32[64,64] subtract(x, y)
+  scaled = f32[64,64] multiply(difference, twos)
+  turned = f32[64,64] transpose(scaled), dimensions={1,0}
+  zero = f32[] constant(0)
+  sums = f32[64] reduce(turned, zero), dimensions={1}, to_apply=sum
+  grown = f32[64,64] exponential(scaled)
+  result = f32[64,64] add(grown, y)
+  ROOT both = (f32[64,64], f32[64]) tuple(result, sums)
+}
+";
+
+const LOOP: &str = "HloModule turns
+goes_on {
+  s = (s32[], f32[16]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  most = s32[] constant(5)
+  ROOT less = pred[] compare(i, most), direction=LT
+}
+turn {
+  s = (s32[], f32[16]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[16] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  wave = f32[16] sine(v)
+  half = f32[16] multiply(wave, v)
+  ROOT both = (s32[], f32[16]) tuple(next, half)
+}
+ENTRY main {
+  x = f32[16] parameter(0)
+  none = s32[] constant(0)
+  start = (s32[], f32[16]) tuple(none, x)
+  ended = (s32[], f32[16]) while(start), condition=goes_on, body=turn
+  ROOT v = f32[16] get-tuple-element(ended), index=1
+}
+";
+
+/// A kernel, and a routine that reads its result.
+const CHAIN: &str = "HloModule chain
+is_less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT less = pred[] compare(a, b), direction=LT
+}
+ENTRY main {
+  x = f32[512] parameter(0)
+  waves = f32[512] sine(x)
+  ROOT in_order = f32[512] sort(waves), dimensions={0}, to_apply=is_less
+}
+";
+
+/// The sum of a number above zero and the largest one is below both.
+const OVERFLOW: &str = "HloModule overflow
+ENTRY main {
+  x = s32[64] parameter(0)
+  largest = s32[] constant(2147483647)
+  all = s32[64] broadcast(largest), dimensions={}
+  sum = s32[64] add(x, all)
+  is_more = pred[64] compare(sum, x), direction=GT
+  ROOT chosen = s32[64] select(is_more, x, sum)
+}
+";
+
+fn settings(planted: Planted, emitters: Vec<Box<dyn Emitter>>) -> Settings {
+    let target = Target::cpu();
+    let all = emitters.into_iter().chain(fusebox_bundle::emitters()).collect();
+    let compile = Options {
+        device: target.device().clone(),
+        target,
+        emitters: Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() },
+        threads: 1,
+        until: Phase::Run,
+        stages: Vec::new(),
+        dump: Dump::default(),
+        departures: Departures { planted, ..Departures::default() },
+    };
+    let run = fusebox_runtime::Options { threads: 1, ..Default::default() };
+    let inputs = InputChoice { inputs: None, seed: 1 };
+    Settings { compile, run, target: "cpu".into(), inputs, reference: None, repro: None }
+}
+
+fn found(text: &str, planted: Planted) -> Verdict {
+    bisect(&Source::text("planted.hlo", text), &settings(planted, Vec::new())).unwrap()
+}
+
+/// A fault behind a pass, or behind fusion.
+fn after(step: &'static str, change: impl Fn(&mut Module) + Send + Sync + 'static) -> Planted {
+    let plant = move |name: &str, module: &mut Module| {
+        if name == step {
+            change(module);
+        }
+    };
+    Planted { module: Some(Arc::new(plant)), ..Planted::default() }
+}
+
+/// A fault in every operation of a kind, behind a stage of lowering.
+fn at(stage: Stage, kind: OpKind, change: impl Fn(&mut Operation) + Send + Sync + 'static) -> Planted {
+    let plant = move |now: Stage, functions: &mut [Function]| {
+        if now == stage {
+            functions.iter_mut().for_each(|function| each(&mut function.body, kind, &change));
+        }
+    };
+    Planted { kernel: Some(Arc::new(plant)), ..Planted::default() }
+}
+
+fn each(region: &mut Region, kind: OpKind, change: &dyn Fn(&mut Operation)) {
+    for operation in &mut region.operations {
+        if operation.kind == kind {
+            change(operation);
+        }
+        operation.regions.iter_mut().for_each(|region| each(region, kind, change));
+    }
+}
+
+/// Swaps the operands of all instructions of an opcode.
+fn swapped(opcode: Opcode) -> impl Fn(&mut Module) {
+    move |module| {
+        let all = module.computations.iter_mut().flat_map(|computation| &mut computation.instructions);
+        all.filter(|it| it.opcode() == opcode).for_each(|it| it.operands.swap(0, 1));
+    }
+}
+
+fn pass(name: &str) -> Suspect {
+    Suspect::Pass { name: name.into() }
+}
+
+#[test]
+fn a_program_without_faults_has_none() {
+    for text in [MODULE, LOOP, CHAIN, OVERFLOW] {
+        assert_eq!(found(text, Planted::default()).suspect, Suspect::Nothing);
+    }
+}
+
+#[test]
+fn a_pass_that_swaps_operands() {
+    let verdict = found(MODULE, after("movements", swapped(Opcode::Subtract)));
+    assert_eq!(verdict.suspect, pass("movements"));
+    assert_eq!(verdict.instructions_after, Some(1), "the subtraction alone: {verdict:?}");
+}
+
+#[test]
+fn a_pass_that_gets_a_constant_wrong() {
+    let verdict = found(
+        MODULE,
+        after("constant-folding", |module| {
+            let all = module.computations.iter_mut().flat_map(|computation| &mut computation.instructions);
+            for instruction in all {
+                if let Op::Constant(Literal::Array(array)) = &mut instruction.op
+                    && array.data[..] == 2f32.to_le_bytes()
+                {
+                    array.data = 3f32.to_le_bytes().to_vec().into();
+                }
+            }
+        }),
+    );
+    assert_eq!(verdict.suspect, pass("constant-folding"));
+}
+
+#[test]
+fn a_pass_that_takes_one_value_for_another() {
+    let verdict = found(
+        MODULE,
+        after("common-subexpressions", |module| {
+            let entry = module.entry.unwrap();
+            let computation = &mut module.computations[entry.index()];
+            let &[x, y, ..] = computation.parameters().as_slice() else { return };
+            let adds = computation.instructions.iter_mut().filter(|it| it.opcode() == Opcode::Add);
+            adds.flat_map(|add| &mut add.operands).filter(|operand| **operand == y).for_each(|operand| *operand = x);
+        }),
+    );
+    assert_eq!(verdict.suspect, pass("common-subexpressions"));
+}
+
+#[test]
+fn the_last_pass_in_a_loop() {
+    let verdict = found(
+        LOOP,
+        after("dead-code", |module| {
+            let all = module.computations.iter_mut().flat_map(|computation| &mut computation.instructions);
+            all.filter(|it| it.opcode() == Opcode::Sine).for_each(|it| it.op = Op::Unary(UnaryOp::Cosine));
+        }),
+    );
+    assert_eq!(verdict.suspect, pass("dead-code"));
+}
+
+#[test]
+fn a_fusion_with_its_operands_in_the_wrong_order() {
+    let verdict = found(
+        MODULE,
+        after("fuse", |module| {
+            let entry = module.entry.unwrap();
+            let of_sums = module.computations[entry.index()].instructions.iter_mut();
+            let fusion = of_sums.rev().find(|it| it.opcode() == Opcode::Fusion && it.operands.len() > 1).unwrap();
+            fusion.operands.swap(0, 1);
+        }),
+    );
+    assert!(matches!(&verdict.suspect, Suspect::Fusion { instruction: Some(_) }), "{verdict:?}");
+}
+
+/// The loop emitter, but every element is computed from another.
+struct Careless(Box<dyn Emitter>);
+
+impl Careless {
+    fn like(name: &str) -> Box<dyn Emitter> {
+        let mut all = fusebox_bundle::emitters();
+        let place = all.iter().position(|emitter| emitter.descriptor().name == name).unwrap();
+        Box::new(Careless(all.swap_remove(place)))
+    }
+}
+
+impl Emitter for Careless {
+    fn descriptor(&self) -> Descriptor {
+        Descriptor { name: "careless".into(), ..self.0.descriptor() }
+    }
+
+    fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Answer {
+        match self.0.consider(fusion, device) {
+            declined @ Answer::Decline(_) => declined,
+            _ => Answer::Scored { score: 1000 },
+        }
+    }
+
+    fn plan(&self, fusion: &Fusion, device: &DeviceDescription, knobs: &Configuration) -> Result<Plan, EmitError> {
+        self.0.plan(fusion, device, knobs)
+    }
+
+    fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
+        let mut kernel = self.0.emit(fusion, device, plan)?;
+        if let KernelCode::Function(function) = &mut kernel.code {
+            each(&mut function.body, OpKind::PureCall, &|call| {
+                let last = call.operands.len() - 1;
+                call.operands.swap(last, last - 1);
+            });
+        }
+        Ok(kernel)
+    }
+}
+
+#[test]
+fn an_emitter_that_computes_other_elements() {
+    let settings = settings(Planted::default(), vec![Careless::like("loop")]);
+    let only_elements = MODULE.replace("tuple(result, sums)", "tuple(result, start)").replace(
+        "sums = f32[64] reduce(turned, zero), dimensions={1}, to_apply=sum",
+        "start = f32[64] broadcast(zero), dimensions={}",
+    );
+    let verdict = bisect(&Source::text("planted.hlo", &only_elements), &settings).unwrap();
+    match &verdict.suspect {
+        Suspect::Emitter { emitter, right, .. } => {
+            assert!(emitter.starts_with("careless "), "{verdict:?}");
+            assert!(right.iter().any(|name| name.contains("loop")), "{verdict:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn assert_kernel(verdict: &Verdict, instructions: usize) {
+    assert!(matches!(verdict.suspect, Suspect::Kernel { .. }), "{verdict:?}");
+    assert_eq!(verdict.instructions_after, Some(instructions), "{verdict:?}");
+}
+
+#[test]
+fn emission_that_adds_instead_of_subtracting() {
+    assert_kernel(&found(MODULE, at(Stage::Kernel, OpKind::SubF, |it| it.kind = OpKind::AddF)), 1);
+}
+
+#[test]
+fn a_stage_that_loses_a_factor() {
+    assert_kernel(&found(LOOP, at(Stage::Inlined, OpKind::MulF, |it| it.kind = OpKind::AddF)), 1);
+}
+
+#[test]
+fn a_stage_in_the_middle() {
+    assert_kernel(&found(CHAIN, at(Stage::Loops, OpKind::Sin, |it| it.kind = OpKind::Cos)), 1);
+}
+
+#[test]
+fn the_last_stage() {
+    assert_kernel(&found(MODULE, at(Stage::Scalars, OpKind::SubF, |it| it.kind = OpKind::AddF)), 1);
+}
+
+#[test]
+fn a_promise_to_llvm_that_does_not_hold() {
+    let no_overflow = Attribute::raw("#arith.overflow<nsw>");
+    let promise = move |sum: &mut Operation| sum.attributes = vec![("overflowFlags".into(), no_overflow.clone())];
+    let verdict = found(OVERFLOW, at(Stage::Scalars, OpKind::AddI, promise));
+    assert!(matches!(verdict.suspect, Suspect::Optimisation { .. }), "{verdict:?}");
+}
+
+#[test]
+fn steps_in_the_wrong_order() {
+    let reverse = |executable: &mut Executable| {
+        // A program that gives values of single steps has more results.
+        if executable.result.leaves.len() == 1 {
+            executable.thunks.reverse();
+        }
+    };
+    let planted = Planted { executable: Some(Arc::new(reverse)), ..Planted::default() };
+    let verdict = found(CHAIN, planted);
+    assert!(matches!(verdict.suspect, Suspect::Together | Suspect::Buffers { .. }), "{verdict:?}");
+}
