@@ -23,6 +23,7 @@ fn main() {
         Command::Run(run) => commands::run::run(run),
         Command::Ab(ab) => commands::ab::run(ab),
         Command::Bench(bench) => commands::bench::run(bench),
+        Command::CheckEmitter(check) => commands::check_emitter::run(check),
         Command::Compile(compile) => commands::compile::run(compile),
         Command::Emitters(emitters) => commands::emitters::run(emitters),
         Command::Explain(explain) => commands::explain::run(explain),

@@ -2,6 +2,7 @@
 
 pub mod ab;
 pub mod bench;
+pub mod check_emitter;
 pub mod compile;
 pub mod emitters;
 pub mod explain;
