@@ -10,6 +10,7 @@ use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 use glob::Pattern;
 
+use crate::commands::check_emitter::CheckEmitter;
 use crate::commands::new_emitter::NewEmitter;
 
 /// Compiles and runs HLO; its code generators are plugins.
@@ -50,6 +51,8 @@ pub enum Command {
     Man(Man),
     /// Write a crate with an emitter of your own to begin with
     NewEmitter(NewEmitter),
+    /// Check that the emitters of a library do what they promise
+    CheckEmitter(CheckEmitter),
     /// Serve one emitter library over standard input and output
     #[command(name = fusebox_plugins::SERVE_COMMAND, hide = true)]
     ServeEmitter(ServeEmitter),

@@ -24,6 +24,7 @@ fn main() {
         Command::Ab(ab) => commands::ab::run(ab),
         Command::Bisect(bisect) => commands::bisect::run(bisect),
         Command::Bench(bench) => commands::bench::run(bench),
+        Command::CheckEmitter(check) => commands::check_emitter::run(check),
         Command::Compile(compile) => commands::compile::run(compile),
         Command::Emitters(emitters) => commands::emitters::run(emitters),
         Command::Completion(completion) => commands::completion::run(completion),

@@ -6,7 +6,7 @@ use fusebox_core::emitter::Emitter;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
 use fusebox_lowering::{Code, Runner, Target};
 use fusebox_plugins::{Override, Registry, Spec};
-use fusebox_runtime::{Program, ThreadOrder};
+use fusebox_runtime::{Executable, Program, ThreadOrder};
 
 use crate::literals::{Closeness, difference, small_integers};
 use crate::{Failure, Machine};
@@ -143,8 +143,8 @@ impl Compiler {
         let mut result: Option<Literal> = None;
         for &order in orders {
             let options = fusebox_runtime::Options { threads: 2, order };
-            let program = Program::load(executable.clone(), &options).map_err(|e| fault(e.to_string()));
-            let found = program?.run(inputs).map_err(|e| fault(format!("{order:?}: {e}")))?;
+            let found = Compiler::execute(&executable, inputs, &options);
+            let found = found.map_err(|e| fault(format!("{order:?}: {e}")))?;
             if result.as_ref().is_some_and(|before| *before != found) {
                 return Err(fault(format!("other results when threads run in the order {order:?}")));
             }
@@ -152,6 +152,16 @@ impl Compiler {
         }
         let result = result.ok_or_else(|| fault("it was not run".into()))?;
         Ok(Made { emitters, result, compilation })
+    }
+
+    /// What a program gives.
+    pub(crate) fn execute(
+        executable: &Executable,
+        inputs: &[ArrayLiteral],
+        options: &fusebox_runtime::Options,
+    ) -> Result<Literal, String> {
+        let mut program = Program::load(executable.clone(), options).map_err(|error| error.to_string())?;
+        program.run(inputs).map_err(|error| error.to_string())
     }
 
     /// PTX of a module's kernels for compute capability 80, 90, ….

@@ -17,6 +17,7 @@
 //! literals.rs  inputs, and results compared
 //! machine.rs   the cpu and the simulated GPU
 //! compiler.rs  a fusion's text, compiled by emitters under test, compared with the interpreter
+//! examine/     one emitter of a library, with all of this: `fusebox check-emitter`
 //! together.rs  many fusions as one program, by every emitter that takes them
 //! assembler.rs NVIDIA's assembler, where it is installed
 //! ```
@@ -26,6 +27,7 @@
 
 mod assembler;
 mod compiler;
+pub mod examine;
 pub mod fusions;
 pub mod literals;
 mod machine;

@@ -1,46 +1,91 @@
 //! Plans that keep what they promise, and kernels that come out of them.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict};
+use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, PlanFault, Verdict, check_visits};
 use fusebox_core::hlo::parse_module;
-use fusebox_plugins::{Produced, Registry, produce};
+use fusebox_plugins::{FailureKind, LoadedEmitter, Registry, produce};
 
 use crate::{Failure, Preferred};
 
-/// The first plan of a fusion. It and those of all configurations that it offers are made twice, equal both times;
-/// they reach every element as they should, keep within the device's limits, and give a kernel.
+/// Why an emitter's plans or kernels for a fusion are not as they must be.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// There is none, or it is wrong.
+    #[error("with {:?}: {}", .1.0, .0)]
+    Failed(FailureKind, Configuration),
+    /// What a plan says of its visits cannot be.
+    #[error("with {:?}: {}", .0.1.0, .0.0)]
+    Visits(Box<(PlanFault, Configuration)>),
+    /// Two answers to one question.
+    #[error("with {:?}: asked twice it answers differently", .0.0)]
+    Differs(Configuration),
+    /// A plan is of other knobs than were asked for.
+    #[error("with {:?}: the plan is one with {:?}", .0.0, .1.0)]
+    OtherConfiguration(Configuration, Configuration),
+}
+
+/// Makes the plans of a fusion: the first, and those of all configurations that it offers, each twice, equal both times. They
+/// reach every element as they should, keep within the device's limits, and give a kernel. Gives the configurations, the first
+/// plan's first; `None` if the emitter declines.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn planned(
+    emitter: &LoadedEmitter,
+    fusion: &Fusion,
+    device: &DeviceDescription,
+) -> Result<Option<Vec<Configuration>>, PlanError> {
+    let default = Configuration::default();
+    let failed = |failure: fusebox_plugins::Failure| PlanError::Failed(failure.kind, default.clone());
+    if let Verdict::Decline(_) = emitter.consider(fusion, device).map_err(failed)? {
+        return Ok(None);
+    }
+    let first = made_twice(emitter, fusion, device, &default)?;
+    let mut configurations = vec![first.configuration];
+    configurations.extend(first.alternatives);
+    for configuration in &configurations {
+        let plan = made_twice(emitter, fusion, device, configuration)?;
+        if plan.configuration != *configuration {
+            return Err(PlanError::OtherConfiguration(configuration.clone(), plan.configuration));
+        }
+    }
+    Ok(Some(configurations))
+}
+
+fn made_twice(
+    emitter: &LoadedEmitter,
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    configuration: &Configuration,
+) -> Result<Plan, PlanError> {
+    let make = || {
+        let made = produce(emitter, fusion, device, configuration);
+        made.map_err(|unfinished| PlanError::Failed(unfinished.failure.kind, configuration.clone()))
+    };
+    let made = make()?;
+    if make()? != made {
+        return Err(PlanError::Differs(configuration.clone()));
+    }
+    let wrong = |fault| PlanError::Visits(Box::new((fault, configuration.clone())));
+    check_visits(&made.plan, fusion).map_err(wrong)?;
+    Ok(made.plan)
+}
+
+/// The first plan of a fusion, [checked](planned) with all that it offers.
 ///
 /// # Errors
 /// The first thing that is wrong; that the emitter declines is, too.
 pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDescription) -> Result<Plan, Failure> {
-    let failed = |configuration: &Configuration, fault: String| {
-        let place = format!("{} with {:?}", device.name, configuration.0);
-        Failure::of(&emitter.descriptor().name, &place, fault, &fusebox_core::hlo::print_module(&fusion.module))
+    let failed = |fault: String| {
+        let text = fusebox_core::hlo::print_module(&fusion.module);
+        Failure::of(&emitter.descriptor().name, &device.name, fault, &text)
     };
-    let default = Configuration::default();
     if let Verdict::Decline(decline) = emitter.consider(fusion, device) {
-        return Err(failed(&default, format!("it declines: {}", decline.reason)));
+        return Err(failed(format!("it declines: {}", decline.reason)));
     }
-    let registry =
-        Registry::new(vec![Box::new(Preferred { emitter, place: 0 })]).map_err(|e| failed(&default, e.to_string()))?;
-    let made = |configuration: &Configuration| {
-        let made = produce(&registry.emitters()[0], fusion, device, configuration);
-        let Produced { plan, kernel } = made.map_err(|e| failed(configuration, e.to_string()))?;
-        let again =
-            emitter.plan(fusion, device, configuration).map(|again| (emitter.emit(fusion, device, &again), again));
-        match again {
-            Ok((Ok(same), again)) if (&same, &again) == (&kernel, &plan) => Ok(plan),
-            _ => Err(failed(configuration, "asked twice it answers differently".into())),
-        }
-    };
-    let first = made(&default)?;
-    for configuration in std::iter::once(&first.configuration).chain(&first.alternatives) {
-        let plan = made(configuration)?;
-        if plan.configuration != *configuration {
-            return Err(failed(configuration, format!("the plan is one with {:?}", plan.configuration.0)));
-        }
-    }
-    Ok(first)
+    let registry = Registry::new(vec![Box::new(Preferred { emitter, place: 0 })]).map_err(|e| failed(e.to_string()))?;
+    planned(&registry.emitters()[0], fusion, device).map_err(|error| failed(error.to_string()))?;
+    emitter.plan(fusion, device, &Configuration::default()).map_err(|error| failed(error.to_string()))
 }
 
 /// The same for a fusion's text: the number of plans, `None` if the emitter declines the fusion.

@@ -3,7 +3,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fusebox_conformance::{check_seeds, named};
+use fusebox_conformance::examine::{Place, Promise, Report, Settings, examine};
+use fusebox_conformance::{Registry, check_seeds, named};
 use fusebox_core::builder::{KernelBuilder, Type};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
@@ -16,6 +17,14 @@ enum Broken {
     Overlaps,
     /// The first fusion gets zeros.
     Zeros,
+    /// Threads that have nothing to do go on.
+    GoesOn,
+    /// All threads write the first element, besides their own.
+    Races,
+    /// Nothing is declined.
+    TakesAll,
+    /// Every question about a large fusion is too much.
+    Panics,
     /// Each answer is another one.
     Wavers(AtomicU32),
     /// An alternative is none.
@@ -36,7 +45,10 @@ impl Emitter for Broken {
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
         match self {
             Broken::Declines => Verdict::Decline(Decline::new("not today")),
-            Broken::Zeros if fusion.output_shapes().len() > 1 => Verdict::Decline(Decline::new("several results")),
+            Broken::TakesAll => Verdict::Accept,
+            Broken::Zeros | Broken::GoesOn | Broken::Races if fusion.output_shapes().len() > 1 => {
+                Verdict::Decline(Decline::new("several results"))
+            }
             _ => inner().consider(fusion, device),
         }
     }
@@ -49,6 +61,7 @@ impl Emitter for Broken {
     ) -> Result<Plan, EmitError> {
         let mut plan = inner().plan(fusion, device, configuration)?;
         match self {
+            Broken::Panics if plan.launch.blocks > 1 => panic!("too many blocks"),
             Broken::Overlaps => plan.outputs.iter_mut().for_each(|output| output.maps.extend(output.maps.clone())),
             Broken::OffersTheImpossible => plan.alternatives.push([("blocks", -1), ("threads", -1)].into()),
             Broken::Wavers(asked) => plan.notes.push(asked.fetch_add(1, Ordering::Relaxed).to_string()),
@@ -58,15 +71,25 @@ impl Emitter for Broken {
     }
 
     fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        if !matches!(self, Broken::Zeros) {
+        if !matches!(self, Broken::Zeros | Broken::GoesOn | Broken::Races) {
             return inner().emit(fusion, device, plan);
         }
         let mut kernel = KernelBuilder::new(fusion);
         let (point, outputs) = ([kernel.thread(), kernel.block()], kernel.outputs().to_vec());
         let element = Type::of_element(fusion.output_shapes()[0].as_array().unwrap().element_type);
-        let written = kernel.indexed_loop(&plan.outputs[0].maps[0], &point, &outputs, &[], |b, _, index, outputs| {
-            let zero = b.zero(&element);
-            vec![b.insert(zero, outputs[0], index)]
+        let values = kernel.values(&fusion.roots);
+        let mut map = plan.outputs[0].maps[0].clone();
+        if matches!(self, Broken::GoesOn) {
+            map.constraints.clear();
+        }
+        let written = kernel.indexed_loop(&map, &point, &outputs, &[], |b, _, index, outputs| {
+            let value = match self {
+                Broken::Zeros => b.zero(&element),
+                _ => b.call_subgraph(&values, index, &[])[0],
+            };
+            let written = b.insert(value, outputs[0], index);
+            let first = vec![b.index(0); index.len()];
+            vec![if matches!(self, Broken::Races) { b.insert(value, written, &first) } else { written }]
         });
         kernel.finish(&written)
     }
@@ -78,6 +101,49 @@ fn said(broken: Broken) -> String {
     failure.to_string()
 }
 
+/// What an examination finds.
+fn found(broken: Broken) -> Report {
+    let mut emitters = fusebox_bundle::emitters();
+    emitters.push(Box::new(broken));
+    let number = emitters.len() - 1;
+    examine(&Registry::new(emitters).unwrap(), number, &Settings { kind: "loop".into(), seeds: 1..2 })
+}
+
+#[test]
+fn an_examination_says_which_promise_is_broken_where_and_shrinks_the_fusion() {
+    for (broken, promise, place, words) in [
+        (Broken::Overlaps, Promise::Plan, Place::Simt, "is reached twice"),
+        (Broken::Zeros, Promise::Result, Place::Simt, "] is 0"),
+        (Broken::GoesOn, Promise::Behaves, Place::Simt, "is faulty"),
+        (Broken::Races, Promise::Behaves, Place::Simt, "second write to element 0"),
+        (Broken::Wavers(AtomicU32::new(0)), Promise::Repeats, Place::Simt, "asked twice"),
+        (Broken::Panics, Promise::Answers, Place::Simt, "too many blocks"),
+    ] {
+        let report = found(broken);
+        let finding = report.findings.iter().find(|it| (it.promise, it.place) == (promise, place));
+        let finding = finding.unwrap_or_else(|| panic!("{report:?}"));
+        assert!(finding.words.contains(words) && !report.conforms(), "{finding:?}");
+        let lines = finding.text.lines().filter(|line| line.contains(" = ")).count();
+        assert!(lines <= 3, "{promise:?}: {lines} instructions are left:\n{}", finding.text);
+        let mut text = Vec::new();
+        report.write(&mut text).unwrap();
+        assert!(
+            String::from_utf8(text)
+                .unwrap()
+                .ends_with("does not conform; after so many failures the rest was not tried\n")
+        );
+    }
+}
+
+#[test]
+fn an_emitter_that_takes_nothing_or_everything_does_not_conform() {
+    let nothing = found(Broken::Declines);
+    assert!(nothing.taken == 0 && nothing.findings.is_empty() && !nothing.conforms(), "{nothing:?}");
+    assert_eq!(nothing.declined[0].0, "not today");
+    let all = found(Broken::TakesAll);
+    assert!(all.findings.iter().any(|finding| finding.promise == Promise::Declines), "{all:?}");
+}
+
 #[test]
 fn what_is_right_passes() {
     let report = check_seeds(inner(), "loop", 1..21).unwrap();
@@ -87,7 +153,7 @@ fn what_is_right_passes() {
 #[test]
 fn a_plan_that_overlaps() {
     let said = said(Broken::Overlaps);
-    assert!(said.starts_with("broken on cpu with {") && said.contains("the fusion of seed "), "{said}");
+    assert!(said.starts_with("broken on cpu: with {") && said.contains("the fusion of seed "), "{said}");
     assert!(said.contains("is reached twice"), "{said}");
 }
 
@@ -106,7 +172,7 @@ fn answers_that_differ() {
 #[test]
 fn an_alternative_that_is_none() {
     let said = said(Broken::OffersTheImpossible);
-    assert!(said.starts_with("broken on cpu with {\"blocks\": -1"), "{said}");
+    assert!(said.starts_with("broken on cpu: with {\"blocks\": -1"), "{said}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub mod ab;
 pub mod bench;
 pub mod bisect;
+pub mod check_emitter;
 pub mod compile;
 pub mod completion;
 pub mod emitters;

@@ -10,6 +10,18 @@ pub fn simple_loop() -> PathBuf {
     BUILT.get_or_init(|| build("examples/out-of-tree-emitter", "simple_loop", "")).clone()
 }
 
+/// The example of `examples/reduce-emitter`.
+pub fn simple_reduce() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| build("examples/reduce-emitter", "simple_reduce", "")).clone()
+}
+
+/// The example of `examples/transpose-emitter`.
+pub fn simple_transpose() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| build("examples/transpose-emitter", "simple_transpose", "")).clone()
+}
+
 /// The example of `examples/attention-emitter`.
 pub fn attention() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();

@@ -1,0 +1,89 @@
+//! `fusebox check-emitter`: whether the emitters of a library do what they promise.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use fusebox_conformance::examine::{Report, Settings, examine};
+use fusebox_plugins::{ProcessLimits, Registry};
+use fusebox_run::terminal;
+use serde_json::json;
+
+use crate::exit::Failure;
+
+/// What the library's process may use up: an emitter answers in milliseconds.
+const LIMITS: ProcessLimits = ProcessLimits { time: Duration::from_secs(10), memory: Some(4 << 30) };
+
+/// `fusebox check-emitter`
+#[derive(Debug, Args)]
+pub struct CheckEmitter {
+    /// The library; it runs in a process of its own
+    pub library: PathBuf,
+    /// Check its emitters of this kind alone
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// The first of the seeds that fusions are made from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u32,
+    /// Fusions made from seeds
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub cases: u32,
+    /// Write the smallest fusion of each failure to a file in this folder
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(arguments: &CheckEmitter) -> Result<(), Failure> {
+    let reports = check(arguments, &arguments.library)?;
+    match reports.iter().find(|report| !report.conforms()) {
+        None => Ok(()),
+        Some(report) => Err(Failure::input(format!("{} does not conform", report.emitter))),
+    }
+}
+
+/// Checks a library and prints what was found.
+fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failure> {
+    let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|error| Failure::Bug(error.to_string()))?;
+    let bundled = registry.emitters().len();
+    let program =
+        std::env::current_exe().map_err(|error| Failure::Bug(format!("cannot find this program: {error}")))?;
+    registry.load_isolated(library, &program, LIMITS).map_err(Failure::input)?;
+    let mut reports = Vec::new();
+    for (number, emitter) in registry.emitters().iter().enumerate().skip(bundled) {
+        let kind = &emitter.descriptor().kind.0;
+        if arguments.kind.as_ref().is_some_and(|wanted| wanted != kind) {
+            continue;
+        }
+        let first = u64::from(arguments.seed);
+        let settings = Settings { kind: kind.clone(), seeds: first..first + u64::from(arguments.cases) };
+        let report = examine(&registry, number, &settings);
+        if let Some(folder) = &arguments.output {
+            write_findings(&report, &emitter.descriptor().name, folder)?;
+        }
+        if !arguments.json {
+            terminal::print(|out| report.write(out))?;
+        }
+        reports.push(report);
+    }
+    if let (Some(kind), true) = (&arguments.kind, reports.is_empty()) {
+        return Err(Failure::usage(format!("{} has no emitter of kind {kind}", library.display())));
+    }
+    if arguments.json {
+        terminal::print(|out| writeln!(out, "{}", json!(reports)))?;
+    }
+    Ok(reports)
+}
+
+/// Each finding's fusion, as `fusebox run` takes it.
+fn write_findings(report: &Report, name: &str, folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
+    for (number, finding) in report.findings.iter().enumerate() {
+        let words = finding.words.replace('\n', "\n// ");
+        let text = format!("// {}: {}\n// {words}\n{}", report.emitter, finding.promise.broken(), finding.text);
+        fusebox_files::write(&folder.join(format!("{name}-{number}.hlo")), text.as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Fusions that an emitter is asked to take: such as programs have, of awkward sizes, and such as nobody wrote.
+
+use fusebox_core::hlo::{ArrayLiteral, Literal};
+
+use super::written::{COMBINERS, IMPOSSIBLE, WRITTEN};
+use crate::compiler::{inputs, interpreted};
+use crate::fusions::of_kind;
+use crate::literals::{Closeness, small_integers};
+
+/// A fusion with inputs, and what it gives.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// For people.
+    pub name: String,
+    /// As `fusebox run` takes it.
+    pub text: String,
+    pub inputs: Vec<ArrayLiteral>,
+    /// What the reference interpreter gives; none if no kernel can compute it, and every emitter has to decline.
+    pub expected: Option<Literal>,
+    pub closeness: Closeness,
+}
+
+/// `(rows, columns)`: none, one, primes, less and more than a warp, a tile, a block.
+const SIZES: [(i64, i64); 6] = [(0, 5), (1, 1), (1, 997), (31, 33), (257, 128), (300, 401)];
+
+impl Case {
+    /// The fusion of a kind and a seed. Its results do not depend on the order of additions.
+    pub fn generated(kind: &str, seed: u64) -> Case {
+        let fusion = of_kind(kind, seed);
+        Case::new(format!("the fusion of seed {seed}"), fusion.text(), fusion.inputs().collect(), Closeness::Numbers)
+    }
+
+    /// The fusions that programs have, of all sizes.
+    pub fn written() -> Vec<Case> {
+        let sizes = |&(name, body): &(&str, &str)| SIZES.map(|size| sized(name, body, size));
+        WRITTEN.iter().flat_map(sizes).collect()
+    }
+
+    /// Those to be declined.
+    pub fn impossible() -> Vec<Case> {
+        let case = |(name, body): (&str, &str)| {
+            let (text, inputs) = (with_combiners(body), vec![]);
+            Case { name: name.into(), text, inputs, expected: None, closeness: Closeness::Bits }
+        };
+        IMPOSSIBLE.map(case).into()
+    }
+
+    fn new(name: String, text: String, inputs: Vec<ArrayLiteral>, closeness: Closeness) -> Case {
+        let expected = interpreted(&text, &inputs).unwrap_or_else(|failure| panic!("{failure}"));
+        Case { name, text, inputs, expected: Some(expected), closeness }
+    }
+
+    /// The same with another fusion, on small integers; `None` if that is none the interpreter can evaluate.
+    pub fn with_text(&self, text: String) -> Option<Case> {
+        let inputs = inputs(&text, small_integers).ok()?;
+        let expected = Some(interpreted(&text, &inputs).ok()?);
+        Some(Case { text, inputs, expected, closeness: Closeness::Units, ..self.clone() })
+    }
+}
+
+/// A fusion of that size.
+fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Case {
+    let sizes = [("{N}", rows), ("{N+3}", rows + 3), ("{M}", columns), ("{M-1}", columns - 1)];
+    let body = sizes.iter().fold(body.to_owned(), |body, (name, size)| body.replace(name, &size.to_string()));
+    let text = with_combiners(&body);
+    let inputs = inputs(&text, small_integers).unwrap_or_else(|failure| panic!("{failure}"));
+    Case::new(format!("{name}, {rows} by {columns}"), text, inputs, Closeness::Units)
+}
+
+/// The body as a computation, with what it applies before it.
+fn with_combiners(body: &str) -> String {
+    let applied = COMBINERS.split_inclusive("}\n").filter(|combiner| {
+        let name = combiner.split(' ').next().unwrap_or_default();
+        body.contains(&format!("to_apply={name}"))
+    });
+    format!("{}fusion {{\n  {body}\n}}\n", applied.collect::<String>())
+}

@@ -1,0 +1,113 @@
+//! An emitter of a library under examination: `fusebox check-emitter`.
+//!
+//! ```text
+//! case.rs     fusions: as programs have them (written.rs), of awkward sizes, made from seeds, impossible ones
+//! trial.rs    one fusion on one machine: planned, compiled, simulated, run, compared
+//! shrink.rs   a smaller fusion that breaks the same promise
+//! report.rs   what was tried and what is wrong, for people
+//! ```
+
+mod case;
+mod report;
+mod shrink;
+mod trial;
+mod written;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use fusebox_plugins::Registry;
+
+pub use report::{Finding, Report, Tried};
+pub use trial::{Place, Promise};
+
+use case::Case;
+use trial::{Fault, Subject};
+
+/// Most fusions that fail before the examination ends.
+const MOST_FAILURES: usize = 20;
+/// Most times that an emitter's process is lost before it ends: each may have cost all the time that it had.
+const MOST_LOSSES: usize = 3;
+
+/// What to examine with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The kind of the fusions that are made from seeds.
+    pub kind: String,
+    pub seeds: Range<u64>,
+}
+
+/// A promise broken by a fusion.
+struct Broken {
+    case: Case,
+    place: Place,
+    fault: Fault,
+}
+
+/// Examines the emitter of that number, which bids against nobody: whatever it accepts is its.
+pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Report {
+    let subject = Subject::new(registry, number);
+    let mut cases = Case::written();
+    cases.extend(Case::impossible());
+    cases.extend(settings.seeds.clone().map(|seed| Case::generated(&settings.kind, seed)));
+    let mut report = Report::of(&subject, settings, cases.len());
+    let mut broken = Vec::new();
+    let mut declined: BTreeMap<String, usize> = BTreeMap::new();
+    for case in cases {
+        let mut taken = false;
+        for place in [Place::Simt, Place::Cpu, Place::Nvidia] {
+            match subject.tries(&case, place) {
+                Ok(None) => {
+                    let reason = subject.reason_to_decline(&case, place).unwrap_or_default();
+                    *declined.entry(reason).or_default() += 1;
+                }
+                Ok(Some(done)) => {
+                    taken = true;
+                    report.add(place, done);
+                }
+                Err(fault) => {
+                    taken = true;
+                    broken.push(Broken { case: case.clone(), place, fault });
+                    // What is wrong in one place is mostly wrong in the next too.
+                    break;
+                }
+            }
+        }
+        report.taken += usize::from(taken && case.expected.is_some());
+        let lost = broken.iter().filter(|broken| broken.fault.lost).count();
+        if broken.len() >= MOST_FAILURES || lost >= MOST_LOSSES {
+            report.ended_early = true;
+            break;
+        }
+    }
+    report.declined = most_frequent(declined);
+    report.failed = broken.len();
+    report.findings = findings(&subject, broken);
+    report
+}
+
+/// One finding for each promise and place: the smallest fusion that breaks it, made smaller.
+fn findings(subject: &Subject, broken: Vec<Broken>) -> Vec<Finding> {
+    let mut groups: BTreeMap<(Promise, Place), Vec<Broken>> = BTreeMap::new();
+    for broken in broken {
+        groups.entry((broken.fault.promise, broken.place)).or_default().push(broken);
+    }
+    let finding = |((promise, place), broken): ((Promise, Place), Vec<Broken>)| {
+        let count = broken.len();
+        let smallest = broken.into_iter().min_by_key(|broken| (broken.fault.lost, broken.case.text.len()))?;
+        let (text, words) = match smallest.fault.lost {
+            // Every try may cost all the time that its process has.
+            true => (smallest.case.text, smallest.fault.words),
+            false => shrink::smaller(subject, &smallest.case, place, &smallest.fault),
+        };
+        Some(Finding { promise, place, count, fusion: smallest.case.name, words, text })
+    };
+    groups.into_iter().filter_map(finding).collect()
+}
+
+/// The most frequent ones first.
+fn most_frequent(counted: BTreeMap<String, usize>) -> Vec<(String, usize)> {
+    let mut all: Vec<(String, usize)> = counted.into_iter().collect();
+    all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    all
+}
