@@ -12,7 +12,8 @@
 //! * [`compare`]: results of two programs.
 //! * [`measure`]: pairs of programs in turns.
 //! * [`statistics`]: from pairs to a verdict.
-//! * [`roof`]: what the machine could do.
+//! * [`roof`]: what the machine could do; [`roofline`]: all fusions beside it.
+//! * [`why`]: what became of an instruction.
 //! * [`profile`]: where the time of a program goes, step by step.
 //! * [`ptxas`]: what NVIDIA's assembler says of kernels.
 
@@ -32,6 +33,8 @@ pub mod profile;
 pub mod ptxas;
 pub mod repro;
 pub mod roof;
+pub mod roofline;
 pub mod statistics;
+pub mod why;
 
 pub use error::WorkshopError;
