@@ -264,6 +264,9 @@ pub struct Explain {
     /// Run the program, and show what kernels take beside what was predicted
     #[arg(long, conflicts_with_all = ["ptxas", "why"])]
     pub measure: bool,
+    /// Write a page with a graph of the program, in which every fusion opens
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ptxas", "why", "json"])]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub inputs: InputChoice,
 }

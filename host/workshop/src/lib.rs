@@ -13,6 +13,7 @@
 //! * [`measure`]: pairs of programs in turns.
 //! * [`statistics`]: from pairs to a verdict.
 //! * [`roof`]: what the machine could do; [`roofline`]: all fusions beside it.
+//! * [`page`]: a program as an HTML page.
 //! * [`why`]: what became of an instruction.
 //! * [`profile`]: where the time of a program goes, step by step.
 //! * [`ptxas`]: what NVIDIA's assembler says of kernels.
@@ -27,6 +28,7 @@ pub mod case;
 pub mod closeness;
 pub mod compare;
 pub mod measure;
+pub mod page;
 pub mod pinned;
 pub mod probe;
 pub mod profile;

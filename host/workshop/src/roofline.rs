@@ -22,7 +22,7 @@ pub struct Row {
     /// Additions, or what takes as long.
     pub operations: f64,
     pub bound: Bound,
-    /// At the full speed of memory or arithmetic, with the launch.
+    /// At the full speed of memory or arithmetic, without the launch.
     pub roof_us: f64,
     pub predicted_us: f64,
     pub measured_us: Option<f64>,
@@ -38,7 +38,8 @@ pub enum Bound {
 }
 
 impl Bound {
-    fn name(self) -> &'static str {
+    /// For people.
+    pub fn name(self) -> &'static str {
         match self {
             Bound::Launch => "launch",
             Bound::Memory => "memory",
@@ -66,10 +67,10 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
     let fusion = &kernel.unit.fusion;
     let bytes = kernel.prediction.read.saturating_add(kernel.prediction.written);
     let operations = cost::of_computation(fusion.computation());
-    let [launch, memory, arithmetic] =
-        [(0, 0.0), (bytes, 0.0), (0, operations)].map(|(bytes, operations)| cost::seconds(bytes, operations, device));
+    let us = |bytes: u64, operations: f64| (cost::seconds(bytes, operations, device) - cost::LAUNCH_SECONDS) * 1e6;
+    let (memory, arithmetic) = (us(bytes, 0.0), us(0, operations));
     let bound = match () {
-        () if memory.max(arithmetic) < 2.0 * launch => Bound::Launch,
+        () if memory.max(arithmetic) < cost::LAUNCH_SECONDS * 1e6 => Bound::Launch,
         () if memory >= arithmetic => Bound::Memory,
         () => Bound::Arithmetic,
     };
@@ -81,7 +82,7 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
         bytes,
         operations,
         bound,
-        roof_us: cost::seconds(bytes, operations, device) * 1e6,
+        roof_us: us(bytes, operations),
         predicted_us: kernel.prediction.seconds * 1e6,
         measured_us: measured.map(|row| row.us / row.times.max(1) as f64),
     }

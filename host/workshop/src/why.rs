@@ -26,10 +26,17 @@ pub fn why(name: &str, source: &Source, made: &Compilation, options: &Options) -
         }
         is_there = !now.is_empty();
     }
-    let reasons = made.reasons.iter().filter(|reason| reason.instruction == name);
-    lines.extend(reasons.map(|reason| format!("in `{}`: {}", reason.computation, reason.outcome)));
-    let bids = made.bids.iter().filter(|bid| bid.anchor == name);
-    lines.extend(bids.map(|bid| format!("{} {}", bid.emitter, bid.outcome)));
+    let reasons: Vec<_> = made.reasons.iter().filter(|reason| reason.instruction == name).collect();
+    lines.extend(reasons.iter().map(|reason| format!("in `{}`: {}", reason.computation, reason.outcome)));
+    let computing =
+        made.kernels.iter().map(|kernel| &kernel.unit.fusion).filter(|it| it.computation().find(name).is_some());
+    // Where fusion has no reason, an emitter has asked for it around another instruction.
+    let is_about = |anchor: &str| {
+        let is_beside = computing.clone().any(|fusion| fusion.computation().find(anchor).is_some());
+        anchor == name || reasons.is_empty() && is_beside
+    };
+    let bids = made.bids.iter().filter(|bid| is_about(&bid.anchor));
+    lines.extend(bids.map(|bid| format!("around `{}`: {} {}", bid.anchor, bid.emitter, bid.outcome)));
     for kernel in &made.kernels {
         if kernel.unit.fusion.computation().find(name).is_some() {
             let (fusion, emitter) = (&kernel.unit.fusion.name, &kernel.emitter);

@@ -11,7 +11,7 @@ use fusebox_run::{inputs, terminal};
 use fusebox_runtime::{Effort, Executable, Program};
 use fusebox_workshop::profile::{self, Profile};
 use fusebox_workshop::ptxas::{self, Quality};
-use fusebox_workshop::{roofline, why};
+use fusebox_workshop::{page, roofline, why};
 use serde::Serialize;
 use serde_json::json;
 
@@ -20,6 +20,7 @@ use crate::exit::Failure;
 use crate::{module, target};
 
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
+    module::check_output(arguments.html.as_ref(), &arguments.common, arguments.inputs.inputs.as_ref())?;
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     if arguments.ptxas {
         return kernel_quality(&source, arguments);
@@ -36,6 +37,10 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
     }
     let profile = made.executable.take().map(|it| measured(it, &made, arguments)).transpose()?;
     let rows = roofline::rows(&made.kernels, &options.device, profile.as_ref());
+    if let Some(path) = &arguments.html {
+        let page = page::page(&made, &options, &arguments.common.target, &rows);
+        return Ok(fusebox_files::write(path, page.as_bytes())?);
+    }
     let described = || made.kernels.iter().map(|kernel| describe(kernel, &options, &rows)).collect();
     Ok(terminal::print(|out| match arguments.json {
         true => writeln!(out, "{}", serde_json::Value::Array(described())),
