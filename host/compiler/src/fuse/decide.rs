@@ -13,10 +13,10 @@ use std::collections::{HashMap, HashSet};
 use fusebox_core::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, first_array, is_heavy, per_element, per_repetition};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
+use super::apart::Apart;
 use super::claims::Heroes;
 use super::hero::{Zone, is_admitted, zone_of_operands};
 use super::reads::{Index, Read, elsewhere, read};
-use super::reasons::Apart;
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;

@@ -12,6 +12,7 @@
 //!
 //! Fusions that the text brings along stay as they are (but see `in_place`), and text without `ENTRY` is one fusion.
 
+mod apart;
 mod bare;
 mod bids;
 mod candidate;
