@@ -334,6 +334,17 @@ pub struct Explain {
     /// target, or for sm_80 and sm_90 if that is no NVIDIA GPU
     #[arg(long)]
     pub ptxas: bool,
+    /// Instead: what became of the instruction of this name, and why it is in the fusions it is in, or in none
+    #[arg(long, value_name = "INSTR", conflicts_with = "ptxas")]
+    pub why: Option<String>,
+    /// Run the program, and show what kernels take beside what was predicted
+    #[arg(long, conflicts_with_all = ["ptxas", "why"])]
+    pub measure: bool,
+    /// Write a page with a graph of the program, in which every fusion opens
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ptxas", "why", "json"])]
+    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub inputs: InputChoice,
 }
 
 /// `fusebox indexing`

@@ -77,7 +77,7 @@ impl From<WorkshopError> for Failure {
             WorkshopError::Compile(error) => error.into(),
             WorkshopError::Load(error) => error.into(),
             WorkshopError::Write(error) => error.into(),
-            WorkshopError::NoSuchFusion { .. } => Failure::usage(error),
+            WorkshopError::NoSuchFusion { .. } | WorkshopError::NoSuchInstruction { .. } => Failure::usage(error),
             other => Failure::input(other),
         }
     }

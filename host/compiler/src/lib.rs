@@ -38,7 +38,7 @@ mod tests;
 pub use departures::{Departures, Planted};
 pub use dump::Dump;
 pub use error::{CompileError, EmitterError};
-pub use fuse::{BidRecord, heroes};
+pub use fuse::{BidRecord, Reason, heroes};
 pub use fusebox_core::emitter::Prediction;
 pub use host_module::with_callees;
 pub use kernels::Unit;

@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with};
 use fusebox_lowering::{Code, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable, Extension};
 
-use crate::fuse::{BidRecord, Claims};
+use crate::fuse::{BidRecord, Claims, Reason, Told};
 use crate::lower::{Lowered, Refused, lower};
 use crate::schedule::{Made, Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
@@ -45,6 +45,8 @@ pub struct Compilation {
     pub fused: Module,
     /// What became of the bids of emitters that ask for fusions.
     pub bids: Vec<BidRecord>,
+    /// Why instructions are in the fusions they are in, or in none.
+    pub reasons: Vec<Reason>,
     /// The kernels with their emitters and plans.
     pub kernels: Vec<Selected>,
     /// Machine code and texts.
@@ -116,7 +118,7 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
 }
 
 fn fused(mut module: Module, options: &Options, made: &mut Compilation) -> Result<Module, CompileError> {
-    (made.bids, made.warnings) = steps::fuse(&mut module, options)?;
+    Told { bids: made.bids, reasons: made.reasons, warnings: made.warnings } = steps::fuse(&mut module, options)?;
     dump_hlo(options, Phase::Fuse, &module)?;
     Ok(module)
 }

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{Module, verify};
 
-use crate::fuse::{self, BidRecord, Claims};
+use crate::fuse::{self, Claims, Told};
 use crate::passes::PASSES;
 use crate::{CompileError, Options, Phase, host_operations};
 
@@ -52,8 +52,7 @@ pub fn pass(number: usize, module: &mut Module, claims: &mut Claims, options: &O
     check(module, Phase::Passes, name)
 }
 
-/// Gives what became of bids, and warnings of emitters that failed.
-pub fn fuse(module: &mut Module, options: &Options) -> Result<(Vec<BidRecord>, Vec<String>), CompileError> {
+pub fn fuse(module: &mut Module, options: &Options) -> Result<Told, CompileError> {
     let told = fuse::run(module, &options.device, &options.emitters);
     options.departures.planted.in_module(Step::Fuse.name(), module);
     check(module, Phase::Fuse, Step::Fuse.name())?;

@@ -298,6 +298,33 @@ impl Thunk {
         }
     }
 
+    /// For people: what it is called, and who made or does it.
+    pub fn name_and_maker(&self, executable: &Executable) -> (String, String) {
+        match self {
+            Thunk::Kernel { kernel, .. } => {
+                let image = &executable.kernels[*kernel as usize];
+                (image.symbol.clone(), image.emitter.clone())
+            }
+            Thunk::Copy { to, .. } => (format!("copy to {to}"), "runtime".into()),
+            Thunk::HostOp { op, .. } => {
+                let op = &executable.host_ops[*op as usize];
+                (op.name.clone(), format!("host routine ({})", op.opcode))
+            }
+            Thunk::While { name, .. } | Thunk::Conditional { name, .. } => (name.clone(), "runtime".into()),
+        }
+    }
+
+    /// Bytes of everything that it reads and writes by itself.
+    pub fn bytes(&self) -> u64 {
+        let sum = |slices: &[Slice]| slices.iter().map(|slice| slice.bytes).fold(0, u64::saturating_add);
+        match self {
+            Thunk::Kernel { arguments, .. } => sum(arguments),
+            Thunk::Copy { from, to } => from.bytes.saturating_add(to.bytes),
+            Thunk::HostOp { arguments, results, .. } => sum(arguments).saturating_add(sum(results)),
+            Thunk::While { .. } | Thunk::Conditional { .. } => 0,
+        }
+    }
+
     /// The named sequences inside, in order of execution.
     pub fn nested(&self) -> Vec<(String, &[Thunk])> {
         match self {

@@ -44,6 +44,14 @@ pub enum WorkshopError {
         /// The names of all.
         known: String,
     },
+    /// No instruction has that name.
+    #[error("no instruction is called `{name}`, in the text or after any pass; {similar}")]
+    NoSuchInstruction {
+        /// As given.
+        name: String,
+        /// Names like it.
+        similar: String,
+    },
     /// Another fusebox does not compile.
     #[error("{program} {command}: {reason}", program = program.display())]
     Program {

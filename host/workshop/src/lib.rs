@@ -13,8 +13,9 @@
 //! * [`compare`]: results of two programs.
 //! * [`measure`]: pairs of programs in turns.
 //! * [`statistics`]: from pairs to a verdict.
-//! * [`roof`]: what the machine could do.
-//! * [`page`]: a report as a page for a browser.
+//! * [`roof`]: what the machine could do; [`roofline`]: all fusions beside it.
+//! * [`page`]: comparisons and programs as pages for a browser.
+//! * [`why`]: what became of an instruction.
 //! * [`profile`]: where the time of a program goes, step by step.
 //! * [`ptxas`]: what NVIDIA's assembler says of kernels.
 
@@ -36,6 +37,8 @@ pub mod profile;
 pub mod ptxas;
 pub mod repro;
 pub mod roof;
+pub mod roofline;
 pub mod statistics;
+pub mod why;
 
 pub use error::WorkshopError;

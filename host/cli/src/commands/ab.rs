@@ -33,7 +33,7 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
     if let Some(folder) = &arguments.html {
         let failed = |error| Failure::input(format!("cannot make the directory {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).map_err(failed)?;
-        fusebox_files::write(&folder.join("index.html"), page::of(&report).as_bytes())?;
+        fusebox_files::write(&folder.join("index.html"), page::of_comparison(&report).as_bytes())?;
     }
     Ok(terminal::print(|out| match arguments.json {
         true => writeln!(out, "{}", json!(report)),

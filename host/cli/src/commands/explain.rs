@@ -7,27 +7,54 @@ use fusebox_core::analysis::Hero;
 use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
 use fusebox_plugins::Fingerprint;
-use fusebox_run::terminal;
+use fusebox_run::{inputs, terminal};
+use fusebox_runtime::{Effort, Executable, Program};
+use fusebox_workshop::profile::{self, Profile};
 use fusebox_workshop::ptxas::{self, Quality};
+use fusebox_workshop::{page, roofline, why};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::arguments::{Common, Explain};
 use crate::exit::Failure;
-use crate::module;
+use crate::{module, target};
 
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
+    module::check_output(arguments.html.as_ref(), &arguments.common, arguments.inputs.inputs.as_ref())?;
     let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
     if arguments.ptxas {
         return kernel_quality(&source, arguments);
     }
-    let options = module::options(&arguments.common, None, Phase::Emit, Vec::new())?;
-    let made = module::compile_with(&source, &options)?;
-    let described = || made.kernels.iter().map(|kernel| describe(kernel, &options)).collect();
+    let until = if arguments.measure { Phase::Run } else { Phase::Emit };
+    let options = module::options(&arguments.common, None, until, Vec::new())?;
+    let mut made = module::compile_with(&source, &options)?;
+    if let Some(name) = &arguments.why {
+        let lines = why::why(name, &source, &made, &options)?;
+        return Ok(terminal::print(|out| match arguments.json {
+            true => writeln!(out, "{}", json!(lines)),
+            false => lines.iter().try_for_each(|line| writeln!(out, "{line}")),
+        })?);
+    }
+    let profile = made.executable.take().map(|it| measured(it, &made, arguments)).transpose()?;
+    let rows = roofline::rows(&made.kernels, &options.device, profile.as_ref());
+    if let Some(path) = &arguments.html {
+        let page = page::of_program(&made, &options, &arguments.common.target, &rows);
+        return Ok(fusebox_files::write(path, page.as_bytes())?);
+    }
+    let described = || made.kernels.iter().map(|kernel| describe(kernel, &options, &rows)).collect();
     Ok(terminal::print(|out| match arguments.json {
         true => writeln!(out, "{}", serde_json::Value::Array(described())),
-        false => print(out, &made, &options),
+        false => print(out, &made, &options).and_then(|()| roofline::write(out, &rows)),
     })?)
+}
+
+/// What the steps of the program take.
+fn measured(executable: Executable, made: &Compilation, arguments: &Explain) -> Result<Profile, Failure> {
+    let options = fusebox_runtime::Options { threads: target::threads(arguments.common.threads), ..Default::default() };
+    let mut program = Program::load(executable, &options)?;
+    let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
+    program.set_inputs(&inputs::arrays(&values))?;
+    Ok(profile::profile(&mut program, &made.kernels, &options, Effort::default())?)
 }
 
 /// What NVIDIA's assembler makes of the kernels.
@@ -90,10 +117,11 @@ fn print(out: &mut dyn Write, made: &Compilation, options: &Options) -> io::Resu
         writeln!(out, "{}", report::kernel(kernel, &heroes))?;
     }
     let mut lines = report::host_operations(&made.fused).into_iter().chain(report::bids(&made.bids));
-    lines.try_for_each(|line| writeln!(out, "{line}"))
+    lines.try_for_each(|line| writeln!(out, "{line}"))?;
+    writeln!(out)
 }
 
-fn describe(kernel: &Selected, options: &Options) -> serde_json::Value {
+fn describe(kernel: &Selected, options: &Options, rows: &[roofline::Row]) -> serde_json::Value {
     let candidates: Vec<_> = kernel
         .selection
         .records
@@ -130,5 +158,6 @@ fn describe(kernel: &Selected, options: &Options) -> serde_json::Value {
         "bytes_read": kernel.prediction.read,
         "bytes_written": kernel.prediction.written,
         "predicted_us": kernel.prediction.seconds * 1e6,
+        "roofline": rows.iter().find(|row| row.fusion == fusion.name),
     })
 }

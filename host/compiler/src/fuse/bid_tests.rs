@@ -84,7 +84,7 @@ fn emitters(asker: Asker) -> Emitters {
 /// Names of the instructions in each fusion, without parameters, and what became of bids.
 fn fused(emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
-    let (records, _) = super::run(&mut module, &DeviceDescription::cpu(1), emitters);
+    let records = super::run(&mut module, &DeviceDescription::cpu(1), emitters).bids;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     (fusions_of(&module), records)
 }
@@ -195,7 +195,7 @@ fn an_emitter_that_fails_while_bidding_is_passed_over_with_a_warning() {
     let taken = |_: &Candidate| panic!("no bid today");
     let emitters = emitters(Asker { taken, accepts: true });
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
-    let (_, warnings) = super::run(&mut module, &DeviceDescription::cpu(1), &emitters);
+    let warnings = super::run(&mut module, &DeviceDescription::cpu(1), &emitters).warnings;
     let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
     assert!(warning.contains("emitter asker 1.0.0 (linked in) failed while bidding on"), "{warning}");
     assert!(warning.contains("no bid today"), "{warning}");

@@ -13,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 use fusebox_core::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, first_array, is_heavy, per_element, per_repetition};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
+use super::apart::Apart;
 use super::claims::Heroes;
 use super::hero::{Zone, is_admitted, zone_of_operands};
 use super::reads::{Index, Read, elsewhere, read};
@@ -32,6 +33,8 @@ pub struct Decisions {
     pub kernels: Vec<Vec<InstrId>>,
     /// Per root of a kernel, its hero, if it has one.
     pub hero_of: HashMap<InstrId, InstrId>,
+    /// Of those that might have been computed inside of others' kernels, why they are not.
+    pub apart: HashMap<InstrId, Apart>,
     /// What emitters ask for.
     pub heroes: Heroes,
 }
@@ -84,6 +87,7 @@ struct Decider<'a> {
     users: Vec<Vec<InstrId>>,
     placements: Vec<Vec<Placement>>,
     kernels: HashMap<InstrId, Kernel>,
+    apart: HashMap<InstrId, Apart>,
     indices: HashMap<(u32, Index), u32>,
 }
 
@@ -95,6 +99,7 @@ pub fn decide(computation: &Computation, heroes: Heroes) -> Decisions {
         users: computation.users(),
         placements: vec![Vec::new(); computation.instructions.len()],
         kernels: HashMap::new(),
+        apart: HashMap::new(),
         indices: HashMap::new(),
     };
     for id in computation.ids().rev() {
@@ -102,7 +107,7 @@ pub fn decide(computation: &Computation, heroes: Heroes) -> Decisions {
     }
     let kernels = decider.placements.iter().map(|list| list.iter().map(|p| p.kernel).collect()).collect();
     let hero_of = decider.kernels.iter().filter_map(|(&root, kernel)| Some((root, kernel.hero?))).collect();
-    Decisions { kernels, hero_of, heroes }
+    Decisions { kernels, hero_of, apart: decider.apart, heroes }
 }
 
 impl<'a> Decider<'a> {
@@ -112,8 +117,11 @@ impl<'a> Decider<'a> {
             self.copy_into_users(id);
         } else if self.heroes.is_kernel(self.computation, id) {
             match self.inside_users(id) {
-                Some(placements) => self.fuse(id, placements),
-                None => self.open_kernel(id),
+                Ok(placements) => self.fuse(id, placements),
+                Err(apart) => {
+                    self.apart.insert(id, apart);
+                    self.open_kernel(id);
+                }
             }
         }
     }
@@ -160,30 +168,50 @@ impl<'a> Decider<'a> {
         self.placements[id.index()] = placements;
     }
 
-    /// Where the value would be computed inside its users' kernels; `None` if it must have a buffer.
-    fn inside_users(&mut self, id: InstrId) -> Option<Vec<Placement>> {
+    /// Where the value would be computed inside its users' kernels, or why it must have a buffer.
+    fn inside_users(&mut self, id: InstrId) -> Result<Vec<Placement>, Apart> {
         let instruction = self.computation.instruction(id);
-        if id == self.computation.root
-            || matches!(instruction.op, Op::Fusion { .. })
-            || instruction.shape.as_array().is_none()
-            || self.users[id.index()].iter().any(|&user| self.initial_values(user).contains(&id))
-        {
-            return None;
+        if id == self.computation.root {
+            return Err(Apart::Result);
         }
-        let users_are_kernels = self.users[id.index()].iter().all(|user| self.accepts_producers(*user));
-        if !users_are_kernels || self.users[id.index()].is_empty() {
-            return None;
+        if matches!(instruction.op, Op::Fusion { .. }) {
+            return Err(Apart::Given);
+        }
+        if instruction.shape.as_array().is_none() {
+            return Err(Apart::NoArray);
+        }
+        let users = &self.users[id.index()];
+        if let Some(&user) = users.iter().find(|&&user| self.initial_values(user).contains(&id)) {
+            return Err(Apart::StartOf(self.name(user)));
+        }
+        if let Some(&user) = users.iter().find(|&&user| !self.accepts_producers(user)) {
+            return Err(Apart::ReadOutside(self.name(user)));
+        }
+        if users.is_empty() {
+            return Err(Apart::Unread);
         }
         let placements: Vec<Placement> = self.uses(id).iter().map(|uses| placement(id, uses)).collect();
-        let is_admitted = placements.iter().all(|placement| self.admits(placement, id));
-        (is_admitted && self.is_worth_it(id, &placements) && self.fits(id, &placements)).then_some(placements)
+        placements.iter().try_for_each(|placement| self.admits(placement, id))?;
+        self.is_worth_it(id, &placements)?;
+        self.fits(id, &placements)?;
+        Ok(placements)
     }
 
-    /// Whether a kernel's iteration space suits the producer, or the other way round.
-    fn admits(&self, placement: &Placement, id: InstrId) -> bool {
-        let hero = self.hero(placement.kernel);
-        !self.heroes.is_updated_in_place(self.computation, placement.kernel, id)
-            && is_admitted(self.heroes, id, placement.zone, hero)
+    fn name(&self, id: InstrId) -> String {
+        self.computation.instruction(id).name.clone()
+    }
+
+    /// Whether a kernel's iteration space suits the producer, and the other way round.
+    fn admits(&self, placement: &Placement, id: InstrId) -> Result<(), Apart> {
+        let kernel = placement.kernel;
+        let hero = self.hero(kernel);
+        if self.heroes.is_updated_in_place(self.computation, kernel, id) {
+            return Err(Apart::UpdatedBy(self.name(kernel)));
+        }
+        match is_admitted(self.heroes, id, placement.zone, hero) {
+            true => Ok(()),
+            false => Err(Apart::OtherHero { kernel: self.name(kernel), hero: hero.map(|hero| self.name(hero)) }),
+        }
     }
 
     fn hero(&self, kernel: InstrId) -> Option<InstrId> {
@@ -199,28 +227,34 @@ impl<'a> Decider<'a> {
         !self.placements[user.index()].is_empty() && !matches!(instruction.op, Op::Fusion { .. })
     }
 
-    fn is_worth_it(&self, id: InstrId, placements: &[Placement]) -> bool {
+    fn is_worth_it(&self, id: InstrId, placements: &[Placement]) -> Result<(), Apart> {
         let instruction = self.computation.instruction(id);
         let count = elements(self.computation, id);
         let evaluations: f64 = placements.iter().map(|p| p.evaluations).sum();
         let is_free = matches!(instruction.op, Op::Broadcast { .. } | Op::Iota { .. });
         if is_heavy(&instruction.op) && evaluations > count {
-            return false;
+            return Err(Apart::Heavy { evaluations: evaluations / count });
         }
         // A scalar does not depend on the index: it is computed once in a block, not for each of its elements.
-        if count == 1.0 && per_element(self.computation, instruction) <= CHEAP_SCALAR {
-            return placements.len() <= MOST_COPIES;
+        let is_cheap_scalar = count == 1.0 && per_element(self.computation, instruction) <= CHEAP_SCALAR;
+        if (is_cheap_scalar || !is_free) && placements.len() > MOST_COPIES {
+            return Err(Apart::Copies { kernels: placements.len(), most: MOST_COPIES });
         }
-        let repeated = (evaluations - count) * per_repetition(self.computation, instruction);
-        (is_free || placements.len() <= MOST_COPIES) && repeated <= LAUNCH + ROUND_TRIP * count
+        let costs = (evaluations - count) * per_repetition(self.computation, instruction);
+        let saves = LAUNCH + ROUND_TRIP * count;
+        if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(Apart::Repeated { costs, saves }) }
     }
 
-    fn fits(&self, id: InstrId, placements: &[Placement]) -> bool {
+    fn fits(&self, id: InstrId, placements: &[Placement]) -> Result<(), Apart> {
         let operands = &self.computation.instruction(id).operands;
-        placements.iter().filter_map(|p| self.kernels.get(&p.kernel)).all(|kernel| {
+        let is_full = |kernel: &Kernel| {
             let new = operands.iter().filter(|&&o| self.is_counted(o) && !kernel.inputs.contains(&o)).count();
-            kernel.instructions < MOST_INSTRUCTIONS && kernel.inputs.len() + new <= MOST_INPUTS + operands.len()
-        })
+            kernel.instructions >= MOST_INSTRUCTIONS || kernel.inputs.len() + new > MOST_INPUTS + operands.len()
+        };
+        match placements.iter().find(|p| self.kernels.get(&p.kernel).is_some_and(is_full)) {
+            Some(placement) => Err(Apart::Full(self.name(placement.kernel))),
+            None => Ok(()),
+        }
     }
 
     /// Per kernel, the places that read the value.

@@ -12,6 +12,7 @@
 //!
 //! Fusions that the text brings along stay as they are (but see `in_place`), and text without `ENTRY` is one fusion.
 
+mod apart;
 mod bare;
 mod bids;
 mod candidate;
@@ -25,6 +26,7 @@ mod merge;
 mod order;
 mod outline;
 mod reads;
+mod reasons;
 mod region;
 
 #[cfg(test)]
@@ -37,6 +39,7 @@ mod tests;
 pub use bids::BidRecord;
 pub use claims::{Claims, heroes};
 pub use executor::{Executor, executor};
+pub use reasons::Reason;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::Module;
@@ -44,9 +47,19 @@ use fusebox_core::hlo::Module;
 use crate::roles::{Role, in_role};
 use crate::select::Emitters;
 
-/// Fuses every computation that thunks execute: first what emitters ask for, then the rest. Gives what became of bids,
-/// and warnings of emitters that failed.
-pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> (Vec<BidRecord>, Vec<String>) {
+/// What fusion has to say beside the module.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// What became of bids.
+    pub bids: Vec<BidRecord>,
+    /// Why instructions are where they are; not of those that emitters asked for by bids.
+    pub reasons: Vec<Reason>,
+    /// Emitters that failed.
+    pub warnings: Vec<String>,
+}
+
+/// Fuses every computation that thunks execute: first what emitters ask for, then the rest.
+pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Told {
     let mut claims = Claims::new(device, emitters);
     prepare(module, &mut claims);
     let mut bids = bids::Bids::new(device, emitters, &mut claims);
@@ -55,16 +68,16 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
             bids.fuse(module, id);
         }
     }
-    let (records, mut warnings) = (bids.records, bids.warnings);
-    the_rest(module, &mut claims);
-    warnings.append(&mut claims.warnings);
-    (records, warnings)
+    let mut told = Told { bids: bids.records, reasons: Vec::new(), warnings: bids.warnings };
+    the_rest(module, &mut claims, Some(&mut told.reasons));
+    told.warnings.append(&mut claims.warnings);
+    told
 }
 
 /// The same where no emitter asks for anything.
 fn by_the_host(module: &mut Module, claims: &mut Claims) {
     prepare(module, claims);
-    the_rest(module, claims);
+    the_rest(module, claims, None);
 }
 
 fn prepare(module: &mut Module, claims: &mut Claims) {
@@ -75,10 +88,14 @@ fn prepare(module: &mut Module, claims: &mut Claims) {
     hoist::arrays_out_of_fusions(module);
 }
 
-fn the_rest(module: &mut Module, claims: &mut Claims) {
+/// Fuses what is not fused yet; says why, if somebody wants to know.
+fn the_rest(module: &mut Module, claims: &mut Claims, mut told: Option<&mut Vec<Reason>>) {
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };
         let decisions = decide::decide(module.computation(id), claims.of(module, id));
+        if let Some(told) = &mut told {
+            told.extend(reasons::reasons(module.computation(id), &decisions));
+        }
         outline::outline(module, id, &decisions);
     }
 }

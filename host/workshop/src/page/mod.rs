@@ -1,130 +1,33 @@
-//! A report as one page for a browser: nothing is fetched, light and dark as the reader's system is.
+//! Reports as pages for a browser: nothing is fetched, light and dark as the reader's system is.
 //!
 //! ```text
-//! page.html, style.css  the frame, and how it looks
-//! plots.rs              distributions, ratios, roofline as SVG
-//! texts.rs              both sides' kernels at any stage, side by side
+//! style.css   how all pages look
+//! comparison  two sides of `fusebox ab`
+//! program     a program as a graph in which every fusion opens
 //! ```
 
-mod plots;
-mod texts;
+mod comparison;
+mod program;
 
-use std::fmt::{self, Display, Write};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::ab::{Comparison, Figures, Measured, Report};
-use crate::measure::Cache;
+pub use comparison::of_comparison;
+pub use program::of_program;
 
-/// Text with what means something in HTML made harmless.
-struct Escaped<T>(T);
-
-impl<T: Display> Display for Escaped<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.to_string().chars().try_for_each(|c| match c {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '"' => f.write_str("&quot;"),
-            other => f.write_char(other),
-        })
-    }
-}
-
-/// The page.
-pub fn of(report: &Report) -> String {
-    let mut body = String::new();
-    let _ = header(&mut body, report);
-    for (number, comparison) in all(report).enumerate() {
-        let _ = section(&mut body, comparison, number);
-    }
-    include_str!("page.html")
-        .replace("{{style}}", include_str!("style.css"))
-        .replace("{{title}}", &Escaped(&report.module).to_string())
-        .replace("{{body}}", &body)
-}
-
-fn all(report: &Report) -> impl Iterator<Item = &Comparison> {
-    [&report.program].into_iter().chain(&report.fusions)
-}
-
-fn header(out: &mut String, report: &Report) -> fmt::Result {
-    writeln!(out, "<h1>{} on {}</h1>", Escaped(&report.module), Escaped(&report.target))?;
-    writeln!(out, "<p><b class=a>A</b> <code>{}</code></p>", Escaped(&report.a))?;
-    writeln!(out, "<p><b class=b>B</b> <code>{}</code></p>", Escaped(&report.b))?;
-    for (side, names) in [("A", &report.only_in_a), ("B", &report.only_in_b)] {
-        if !names.is_empty() {
-            writeln!(out, "<p>Only {side} makes these fusions: {}</p>", Escaped(names.join(", ")))?;
+/// A page, with what only it has of style and script.
+fn framed(title: &str, style: &str, body: &Markup, script: &str) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                link rel="icon" href="data:,";
+                title { (title) }
+                style { (PreEscaped(include_str!("style.css"))) (PreEscaped(style)) }
+            }
+            body { (body) script { (PreEscaped(script)) } }
         }
-    }
-    if all(report).any(|comparison| !comparison.measured.is_empty()) {
-        writeln!(out, "<h2>B's time over A's</h2>")?;
-        plots::ratios(out, report)?;
-        writeln!(out, "<h2>Against the roof</h2>")?;
-        plots::roofline(out, report)?;
-    }
-    Ok(())
-}
-
-fn section(out: &mut String, comparison: &Comparison, number: usize) -> fmt::Result {
-    let Comparison { name, a, b, results, measured } = comparison;
-    writeln!(out, "<section><h2>{}</h2>", Escaped(name))?;
-    match results.worst {
-        None => writeln!(out, "<p>Results are equal in all {} elements.</p>", results.elements)?,
-        Some(place) => writeln!(
-            out,
-            "<p class=differs>Results differ in {} of {} elements, by at most {} ulp (element {} of result {}).</p>",
-            results.different, results.elements, results.ulps, place.element, place.array
-        )?,
-    }
-    for row in measured {
-        writeln!(out, "<h3>{} cache: B is <span class={1}>{1}</span></h3>", cache(row), row.verdict)?;
-        plots::distribution(out, row)?;
-    }
-    figures(out, a, b, measured)?;
-    texts::side_by_side(out, &a.texts, &b.texts, number)?;
-    writeln!(out, "</section>")
-}
-
-fn cache(row: &Measured) -> &'static str {
-    match row.cache {
-        Cache::Warm => "Warm",
-        Cache::Cold => "Cold",
-    }
-}
-
-/// A table with a row per figure.
-fn figures(out: &mut String, a: &Figures, b: &Figures, measured: &[Measured]) -> fmt::Result {
-    writeln!(out, "<table><tr><th></th><th class=a>A</th><th class=b>B</th></tr>")?;
-    let mut row = |name: &str, values: [String; 2]| {
-        let [a, b] = values.map(|value| Escaped(value).to_string());
-        writeln!(out, "<tr><th>{name}</th><td>{a}</td><td>{b}</td></tr>")
     };
-    for it in measured {
-        let (cache, times) = (cache(it), [it.a_us, it.b_us]);
-        row(&format!("{cache}: median, µs"), times.map(|time| format!("{:.2}", time.median)))?;
-        row(
-            &format!("{cache}: quartiles, µs"),
-            times.map(|time| format!("{:.2} – {:.2}", time.lower_quartile, time.upper_quartile)),
-        )?;
-        row(&format!("{cache}: GB/s"), [0, 1].map(|side| format!("{:.2}", it.bandwidth([a, b][side], side))))?;
-        row(&format!("{cache}: share of a copy"), [0, 1].map(|side| format!("{:.0} %", 100.0 * it.share(side))))?;
-        let ratio = &it.ratio;
-        row(
-            &format!("{cache}: B over A"),
-            [String::new(), format!("{:.3} ({:.3} – {:.3}), {}", ratio.ratio, ratio.low, ratio.high, it.verdict)],
-        )?;
-        row(
-            &format!("{cache}: pairs"),
-            [String::new(), format!("{}, {} repeated, {} disturbed", it.a_us.count, it.repeated, it.disturbed)],
-        )?;
-    }
-    let sides = [a, b];
-    row("kernels", sides.map(|it| it.kernels.join(", ")))?;
-    row("bytes read", sides.map(|it| it.bytes_read.to_string()))?;
-    row("bytes written", sides.map(|it| it.bytes_written.to_string()))?;
-    row("compiled in, ms", sides.map(|it| format!("{:.1}", it.compile_ms)))?;
-    row("code, bytes", sides.map(|it| it.code_bytes.to_string()))?;
-    if sides.iter().any(|it| !it.gpu.is_empty()) {
-        row("on the GPU", sides.map(|it| it.gpu.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
-    }
-    writeln!(out, "</table>")
+    page.into_string()
 }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use fusebox_compiler::{Prediction, Selected};
-use fusebox_runtime::{Effort, Executable, Options, Program, Slice, Target, Thunk};
+use fusebox_runtime::{Effort, Executable, Options, Program, Target, Thunk};
 use serde::Serialize;
 
 use crate::WorkshopError;
@@ -69,10 +69,11 @@ pub fn profile(
     let mut roof = Roof { target: executable.target, options, known: HashMap::new() };
     let mut rows = Vec::new();
     for step in measured.steps {
-        let bytes = bytes(&step.thunk, executable, kernels);
+        let prediction = prediction(&step.thunk, executable, kernels);
+        let bytes = prediction.map_or_else(|| step.thunk.bytes(), |it| it.read.saturating_add(it.written));
         let us = median(step.us_of_runs);
-        let (name, by) = names(&step.thunk, executable);
-        let predicted_us = prediction(&step.thunk, executable, kernels).map(|it| it.seconds * 1e6 * step.times as f64);
+        let (name, by) = step.thunk.name_and_maker(executable);
+        let predicted_us = prediction.map(|it| it.seconds * 1e6 * step.times as f64);
         let of_roof = if us > 0.0 { step.times as f64 * roof.us(bytes)? / us } else { 0.0 };
         rows.push(Row { name, by, times: step.times, us, predicted_us, bytes, of_roof });
     }
@@ -149,33 +150,6 @@ impl Roof<'_> {
         };
         self.known.insert(size, us);
         Ok(us * bytes as f64 / size as f64)
-    }
-}
-
-/// What it is called, and who made it.
-fn names(thunk: &Thunk, executable: &Executable) -> (String, String) {
-    match thunk {
-        Thunk::Kernel { kernel, .. } => {
-            let image = &executable.kernels[*kernel as usize];
-            (image.symbol.clone(), image.emitter.clone())
-        }
-        Thunk::HostOp { op, .. } => {
-            let op = &executable.host_ops[*op as usize];
-            (op.name.clone(), format!("host routine ({})", op.opcode))
-        }
-        Thunk::Copy { to, .. } => (format!("copy to {to}"), "runtime".into()),
-        Thunk::While { name, .. } | Thunk::Conditional { name, .. } => (name.clone(), "runtime".into()),
-    }
-}
-
-fn bytes(thunk: &Thunk, executable: &Executable, kernels: &[Selected]) -> u64 {
-    let sum = |slices: &[Slice]| slices.iter().map(|slice| slice.bytes).fold(0, u64::saturating_add);
-    match (thunk, prediction(thunk, executable, kernels)) {
-        (_, Some(prediction)) => prediction.read.saturating_add(prediction.written),
-        (Thunk::Kernel { arguments, .. }, None) => sum(arguments),
-        (Thunk::Copy { from, to }, None) => from.bytes.saturating_add(to.bytes),
-        (Thunk::HostOp { arguments, results, .. }, None) => sum(arguments).saturating_add(sum(results)),
-        (Thunk::While { .. } | Thunk::Conditional { .. }, None) => 0,
     }
 }
 

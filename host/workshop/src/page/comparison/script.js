@@ -1,17 +1,3 @@
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>fusebox ab: {{title}}</title>
-<link rel="icon" href="data:,">
-<style>
-{{style}}</style>
-</head>
-<body>
-<main>
-{{body}}</main>
-<script>
 // Shows the chosen stage of both sides.
 for (const choice of document.querySelectorAll("select[data-texts]")) {
   const show = () => {
@@ -21,6 +7,3 @@ for (const choice of document.querySelectorAll("select[data-texts]")) {
   choice.addEventListener("change", show);
   show();
 }
-</script>
-</body>
-</html>

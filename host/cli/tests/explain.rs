@@ -1,0 +1,111 @@
+//! `fusebox explain`: why instructions are where they are, fusions beside the roof, and the page in a real browser.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod program;
+
+use std::process::Command;
+
+use program::Workplace;
+use serde_json::Value;
+
+/// An exponential that two sums read, whose results need it again, and a sum that is taken away.
+const MODULE: &str = "HloModule softmax
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY main {
+  x = f32[64,128] parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[64,128] broadcast(zero), dimensions={}
+  same = f32[64,128] add(x, zeros)
+  unread = f32[64,128] sine(x)
+  grown = f32[64,128] exponential(x)
+  sums = f32[64] reduce(grown, zero), dimensions={1}, to_apply=add
+  all = f32[64,128] broadcast(sums), dimensions={0}
+  parts = f32[64,128] divide(grown, all)
+  turned = f32[128,64] transpose(parts), dimensions={1,0}
+  ROOT both = (f32[128,64], f32[64]) tuple(turned, sums)
+}
+";
+
+fn why(place: &Workplace, name: &str) -> String {
+    place.run(&["explain", "m.hlo", "--why", name]).succeeded()
+}
+
+#[test]
+fn instructions_say_where_they_are_and_why() {
+    let place = Workplace::with_module(MODULE);
+    let asked = why(&place, "all");
+    assert!(asked.contains("around `sums`: row-normalise"), "an emitter has asked for all of it: {asked}");
+    let dead = why(&place, "unread");
+    assert!(dead.contains("pass `dead-code` takes it away"), "{dead}");
+    assert!(!dead.contains("fusion `"), "{dead}");
+}
+
+/// Where nobody asks, fusion decides.
+#[test]
+fn fusion_has_a_reason_for_each_instruction() {
+    let text = "HloModule m\nENTRY main {\n x = f32[64] parameter(0)\n y = f32[64] sine(x)\n z = f32[64] add(y, x)\n
+        s = f32[64] sort(z), dimensions={0}, to_apply=less\n ROOT r = f32[64] negate(s)\n}\n";
+    let less =
+        "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT l = pred[] compare(a, b), direction=LT\n}\n";
+    let place = Workplace::with_module(&text.replacen("ENTRY", &format!("{less}ENTRY"), 1));
+    for (name, reason) in [
+        ("y", "in `main`: it is computed inside of the kernel of `z`"),
+        ("z", "in `main`: it is the result of a kernel: `s`, which takes nothing into its kernel, reads it"),
+        ("s", "in `main`: no kernel computes it: a routine of the host does"),
+        ("r", "in `main`: it is the result of a kernel: it is the computation's result"),
+    ] {
+        let told = why(&place, name);
+        assert!(told.contains(reason), "{told}");
+    }
+}
+
+#[test]
+fn a_name_that_is_none_is_told_names_like_it() {
+    let place = Workplace::with_module(MODULE);
+    place.run(&["explain", "m.hlo", "--why", "turne"]).failed(2, &["no instruction is called `turne`", "turned"]);
+}
+
+#[test]
+fn fusions_stand_beside_the_roof_with_measured_times() {
+    let place = Workplace::with_module(MODULE);
+    let out = place.run(&["explain", "m.hlo", "--json", "--measure"]).succeeded();
+    let kernels: Value = serde_json::from_str(&out).unwrap();
+    for kernel in kernels.as_array().unwrap() {
+        let row = &kernel["roofline"];
+        assert_eq!(row["bytes"], kernel["bytes_read"].as_u64().unwrap() + kernel["bytes_written"].as_u64().unwrap());
+        assert!(row["measured_us"].as_f64().unwrap() > 0.0 && row["roof_us"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    let predicted = place.run(&["explain", "m.hlo"]).succeeded();
+    assert!(predicted.contains("bound by") && !predicted.contains("geometric mean"), "{predicted}");
+}
+
+/// The page as the browser has it after its script has run.
+#[test]
+fn the_page_opens_in_a_browser_without_network_and_without_complaints() {
+    let place = Workplace::with_module(MODULE);
+    place.run(&["explain", "m.hlo", "--html", "page.html"]).succeeded();
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(!page.contains("http"), "nothing leads out of the page");
+    let kernel =
+        page.split("id=\"").filter_map(|rest| rest.split('"').next()).find(|id| id.starts_with("kernel-")).unwrap();
+    let address = format!("file://{}#{kernel}", place.path("page.html").display());
+    let profile = format!("--user-data-dir={}", place.path("browser").display());
+    let flags =
+        ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom", &profile, &address];
+    let Some(output) =
+        ["chromium", "google-chrome"].iter().find_map(|name| Command::new(name).args(flags).output().ok())
+    else {
+        println!("skipped: there is no browser");
+        return;
+    };
+    let (shown, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!told.contains("CONSOLE"), "{told}");
+    assert!(shown.contains(&format!("<details id=\"{kernel}\" open=\"\">")), "a link to a kernel opens it: {shown}");
+    for name in ["parts", "turned", "sums"] {
+        assert!(shown.contains(&format!(">{name}</text>")), "{name} has a box");
+    }
+}

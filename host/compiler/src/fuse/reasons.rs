@@ -1,0 +1,40 @@
+//! Why an instruction is computed where it is, for people.
+
+use fusebox_core::hlo::{Computation, InstrId};
+
+use super::decide::Decisions;
+use super::executor::{Executor, executor};
+
+/// Why an instruction is computed where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Name of the computation.
+    pub computation: String,
+    /// Name of the instruction.
+    pub instruction: String,
+    /// What became of it, and why.
+    pub outcome: String,
+}
+
+/// What became of every instruction of a computation that thunks execute.
+pub fn reasons<'c>(computation: &'c Computation, decisions: &'c Decisions) -> impl Iterator<Item = Reason> + 'c {
+    let name = |id: &InstrId| format!("`{}`", computation.instruction(*id).name);
+    computation.ids().filter_map(move |id| {
+        let instruction = computation.instruction(id);
+        let outcome = match (decisions.kernels[id.index()].as_slice(), decisions.apart.get(&id)) {
+            (_, Some(apart)) => format!("it is the result of a kernel: {apart}"),
+            ([], None) => match executor(instruction) {
+                Executor::Alias => return None,
+                Executor::Control => "it is control flow, which the runtime executes step by step".into(),
+                Executor::Host => "no kernel computes it: a routine of the host does".into(),
+                Executor::Kernel => "a buffer holds it: no kernel that reads it computes it".into(),
+            },
+            (kernels, None) => {
+                let kernels: Vec<String> = kernels.iter().map(name).collect();
+                format!("it is computed inside of the kernel of {}", kernels.join(" and "))
+            }
+        };
+        let (computation, instruction) = (computation.name.clone(), instruction.name.clone());
+        Some(Reason { computation, instruction, outcome })
+    })
+}

@@ -1,0 +1,177 @@
+//! A computation as a drawing: boxes in layers, operands above those that read them.
+
+use std::fmt::Write;
+
+use fusebox_core::hlo::{Computation, Instruction, Op};
+use maud::{Markup, html};
+use rust_sugiyama::configure::{Config, RankingType};
+use rust_sugiyama::from_vertices_and_edges;
+
+use crate::roofline::Bound;
+
+/// Pixels: of a letter, a line, around the text of a box, between boxes.
+const LETTER: f64 = 6.6;
+const LINE: f64 = 15.0;
+const PADDING: f64 = 10.0;
+const GAP: f64 = 34.0;
+/// Letters of a line; longer ones are cut.
+const MOST_LETTERS: usize = 34;
+/// Boxes beyond which a drawing takes long to make and shows nothing.
+const MOST_NODES: usize = 600;
+
+/// A box.
+pub struct Node {
+    /// Its name comes first.
+    pub lines: Vec<String>,
+    pub kind: Kind,
+    /// The place in the page that it leads to.
+    pub link: Option<String>,
+}
+
+/// What a box stands for.
+pub enum Kind {
+    Kernel(Bound),
+    Other,
+}
+
+impl Node {
+    fn width(&self) -> f64 {
+        let letters = self.lines.iter().map(|line| cut(line).chars().count()).max().unwrap_or(0);
+        letters as f64 * LETTER + 2.0 * PADDING
+    }
+
+    fn height(&self) -> f64 {
+        self.lines.len() as f64 * LINE + PADDING
+    }
+
+    fn class(&self) -> &'static str {
+        match self.kind {
+            Kind::Kernel(bound) => bound.name(),
+            Kind::Other => "other",
+        }
+    }
+}
+
+/// A box and its middle.
+struct Placed {
+    node: Node,
+    x: f64,
+    y: f64,
+}
+
+/// Draws a computation: a box for each instruction but constants, and what takes others apart or puts them together is drawn
+/// as what it is of.
+pub fn draw(computation: &Computation, node: impl Fn(&Instruction) -> Node) -> Markup {
+    let shown: Vec<usize> =
+        (0..computation.instructions.len()).filter(|&at| is_shown(&computation.instructions[at])).collect();
+    if shown.len() > MOST_NODES {
+        return html! { p { (shown.len()) " steps are too many for a drawing; the table has its kernels." } };
+    }
+    let nodes: Vec<Node> = shown.iter().map(|&at| node(&computation.instructions[at])).collect();
+    let number = |at: usize| shown.iter().position(|&known| known == at).map(|number| number as u32);
+    let mut edges: Vec<(u32, u32)> = Vec::new();
+    for (to, &at) in shown.iter().enumerate() {
+        let from = sources(computation, at);
+        edges.extend(from.into_iter().filter_map(|from| Some((number(from)?, to as u32))));
+    }
+    edges.sort_unstable();
+    edges.dedup();
+    svg(&placed(nodes, &edges), &edges)
+}
+
+fn is_shown(instruction: &Instruction) -> bool {
+    !matches!(instruction.op, Op::Constant(_) | Op::GetTupleElement { .. } | Op::Tuple)
+}
+
+/// The instructions with boxes that one reads, through those without.
+fn sources(computation: &Computation, at: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut open: Vec<usize> = computation.instructions[at].operands.iter().map(|it| it.index()).collect();
+    let mut seen = vec![false; computation.instructions.len()];
+    while let Some(next) = open.pop() {
+        if std::mem::replace(&mut seen[next], true) {
+            continue;
+        }
+        match is_shown(&computation.instructions[next]) {
+            true => found.push(next),
+            false => open.extend(computation.instructions[next].operands.iter().map(|it| it.index())),
+        }
+    }
+    found
+}
+
+/// Puts boxes in layers; parts that do not hang together stand beside each other.
+fn placed(nodes: Vec<Node>, edges: &[(u32, u32)]) -> Vec<Placed> {
+    let sizes: Vec<(u32, (f64, f64))> = (0..).zip(nodes.iter().map(|node| (node.width(), node.height()))).collect();
+    let config = Config { vertex_spacing: GAP, ranking_type: RankingType::Up, dummy_size: 4.0, ..Config::default() };
+    let mut places = vec![(0.0, 0.0); nodes.len()];
+    let mut left = 0.0;
+    for (layout, _, _) in from_vertices_and_edges(&sizes, edges, &config) {
+        let ends = |id: usize, x: f64| (x - nodes[id].width() / 2.0, x + nodes[id].width() / 2.0);
+        let start = layout.iter().map(|&(id, (x, _))| ends(id, x).0).fold(f64::INFINITY, f64::min);
+        let end = layout.iter().map(|&(id, (x, _))| ends(id, x).1).fold(f64::NEG_INFINITY, f64::max);
+        for &(id, (x, y)) in &layout {
+            places[id] = (left + x - start, y);
+        }
+        left += end - start + GAP;
+    }
+    let top =
+        places.iter().zip(&nodes).map(|((_, y), node)| y.abs() - node.height() / 2.0).fold(f64::INFINITY, f64::min);
+    let place = |(node, (x, y)): (Node, (f64, f64))| Placed { node, x: x + GAP, y: y.abs() - top + GAP };
+    nodes.into_iter().zip(places).map(place).collect()
+}
+
+fn svg(placed: &[Placed], edges: &[(u32, u32)]) -> Markup {
+    let right = placed.iter().map(|it| it.x + it.node.width() / 2.0).fold(0.0, f64::max) + GAP;
+    let bottom = placed.iter().map(|it| it.y + it.node.height() / 2.0).fold(0.0, f64::max) + GAP;
+    html! {
+        div.wide { svg width=(format!("{right:.0}")) height=(format!("{bottom:.0}")) role="img" {
+            path.edges d=(lines(placed, edges)) {}
+            @for it in placed {
+                @match &it.node.link {
+                    Some(link) => a href={ "#" (link) } { (rectangle(it)) },
+                    None => (rectangle(it)),
+                }
+            }
+        } }
+    }
+}
+
+/// The edges, each from the lower end of a box to the upper end of another.
+fn lines(placed: &[Placed], edges: &[(u32, u32)]) -> String {
+    let mut path = String::new();
+    for &(from, to) in edges {
+        let (from, to) = (&placed[from as usize], &placed[to as usize]);
+        let (start, end) = (from.y + from.node.height() / 2.0, to.y - to.node.height() / 2.0);
+        let middle = f64::midpoint(start, end);
+        let _ = write!(
+            path,
+            "M{:.1} {start:.1}C{:.1} {middle:.1} {:.1} {middle:.1} {:.1} {end:.1}",
+            from.x, from.x, to.x, to.x
+        );
+    }
+    path
+}
+
+fn rectangle(it: &Placed) -> Markup {
+    let (width, height) = (it.node.width(), it.node.height());
+    let (left, top) = (it.x - width / 2.0, it.y - height / 2.0);
+    html! {
+        g class=(it.node.class()) {
+            title { (it.node.lines.join("\n")) }
+            rect x=(format!("{left:.1}")) y=(format!("{top:.1}")) width=(format!("{width:.1}"))
+                height=(format!("{height:.1}")) rx="5" {}
+            @for (number, line) in it.node.lines.iter().enumerate() {
+                text class=(if number == 0 { "name" } else { "more" }) x=(format!("{:.1}", it.x))
+                    y=(format!("{:.1}", top + LINE * (number as f64 + 1.0))) { (cut(line)) }
+            }
+        }
+    }
+}
+
+fn cut(line: &str) -> String {
+    match line.chars().count() > MOST_LETTERS {
+        true => line.chars().take(MOST_LETTERS - 1).chain(['…']).collect(),
+        false => line.to_owned(),
+    }
+}

@@ -1,0 +1,134 @@
+//! A program: a graph of its steps, in which every fusion opens.
+
+mod graph;
+
+use std::collections::HashMap;
+
+use fusebox_compiler::{Compilation, Options, Reason, Selected, heroes, report};
+use fusebox_core::hlo::{Computation, Instruction, Module, Op};
+use maud::{Markup, html};
+
+use super::framed;
+use crate::roofline::Row;
+use graph::{Kind, Node, draw};
+
+/// The page of a compiled program.
+pub fn of_program(made: &Compilation, options: &Options, target: &str, rows: &[Row]) -> String {
+    let page = Page { made, options, rows, kernel_of: kernel_of(made) };
+    let name = &made.fused.name;
+    let body = html! {
+        header {
+            h1 { (name) }
+            p { (made.kernels.len()) " kernels for " (target) ". A box is a step; those of kernels open what is inside." }
+            ul.legend {
+                li.memory { "bound by memory" }
+                li.arithmetic { "bound by arithmetic" }
+                li.launch { "bound by its launch" }
+                li.other { "no kernel" }
+            }
+        }
+        main {
+            @for sequence in sequences(&made.fused) { (page.sequence(sequence)) }
+            section { h2 { "Beside the roof" } (table(rows)) }
+            section { h2 { "Kernels" } @for kernel in &made.kernels { (page.kernel(kernel)) } }
+        }
+    };
+    framed(&format!("{name} · fusebox"), include_str!("style.css"), &body, include_str!("script.js"))
+}
+
+struct Page<'p> {
+    made: &'p Compilation,
+    options: &'p Options,
+    rows: &'p [Row],
+    /// By name of the fusion instruction.
+    kernel_of: HashMap<&'p str, &'p Selected>,
+}
+
+fn kernel_of(made: &Compilation) -> HashMap<&str, &Selected> {
+    made.kernels.iter().flat_map(|kernel| kernel.unit.uses.iter().map(move |name| (name.as_str(), kernel))).collect()
+}
+
+/// What is executed step by step: whatever has fusions or calls what has.
+fn sequences(module: &Module) -> impl Iterator<Item = &Computation> {
+    let has_steps = |computation: &&Computation| {
+        let is_entry = module.entry_computation().is_some_and(|entry| entry.name == computation.name);
+        is_entry || computation.instructions.iter().any(|it| matches!(it.op, Op::Fusion { .. }))
+    };
+    module.computations.iter().rev().filter(has_steps)
+}
+
+impl Page<'_> {
+    fn sequence(&self, sequence: &Computation) -> Markup {
+        let node = |instruction: &Instruction| {
+            let Some(kernel) = self.kernel_of.get(instruction.name.as_str()) else { return plain(instruction) };
+            let name = &kernel.unit.fusion.name;
+            let row = self.row(name);
+            let time = row.map_or_else(String::new, |row| {
+                let us = row.measured_us.unwrap_or(row.predicted_us);
+                format!("{us:.1} us · {:.0} % of roof", 100.0 * row.of_roof())
+            });
+            let lines = vec![instruction.name.clone(), kernel.emitter.name.clone(), time];
+            Node { lines, kind: row.map_or(Kind::Other, |row| Kind::Kernel(row.bound)), link: Some(anchor(name)) }
+        };
+        html! { section { h2 { (sequence.name) } (draw(sequence, node)) } }
+    }
+
+    fn row(&self, fusion: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.fusion == fusion)
+    }
+
+    fn kernel(&self, kernel: &Selected) -> Markup {
+        let fusion = &kernel.unit.fusion;
+        let heroes = heroes(fusion, &self.options.device, &self.options.emitters);
+        let names: Vec<&str> = fusion.computation().instructions.iter().map(|it| it.name.as_str()).collect();
+        let reasons: Vec<&Reason> =
+            self.made.reasons.iter().filter(|it| names.contains(&it.instruction.as_str())).collect();
+        html! {
+            details id=(anchor(&fusion.name)) {
+                summary { (fusion.name) " " span.by { (kernel.emitter.name) " " (kernel.emitter.version) } }
+                (draw(fusion.computation(), plain))
+                @if !reasons.is_empty() {
+                    dl { @for reason in reasons { dt { (reason.instruction) } dd { (reason.outcome) } } }
+                }
+                pre { (report::kernel(kernel, &heroes)) }
+            }
+        }
+    }
+}
+
+/// The place of a kernel in the page.
+fn anchor(kernel: &str) -> String {
+    format!("kernel-{kernel}")
+}
+
+fn plain(instruction: &Instruction) -> Node {
+    let shape = instruction.shape.as_array().map_or_else(|| "tuple".to_owned(), ToString::to_string);
+    Node {
+        lines: vec![instruction.name.clone(), instruction.opcode().to_string(), shape],
+        kind: Kind::Other,
+        link: None,
+    }
+}
+
+fn table(rows: &[Row]) -> Markup {
+    html! {
+        div.wide { table {
+            thead { tr {
+                th { "fusion" } th { "emitter" } th { "uses" } th { "bytes" } th { "operations by byte" } th { "bound by" }
+                th { "roof us" } th { "predicted us" } th { "measured us" } th { "of roof" }
+            } }
+            tbody { @for row in rows { tr {
+                td { a href={ "#" (anchor(&row.fusion)) } { (row.fusion) } }
+                td { (row.emitter) }
+                td { (row.uses) }
+                td { (row.bytes) }
+                td { (format!("{:.2}", row.operations / row.bytes.max(1) as f64)) }
+                td class=(row.bound.name()) { (row.bound.name()) }
+                td { (format!("{:.1}", row.roof_us)) }
+                td { (format!("{:.1}", row.predicted_us)) }
+                td { (row.measured_us.map_or_else(String::new, |us| format!("{us:.1}"))) }
+                td { (format!("{:.0} %", 100.0 * row.of_roof())) }
+            } } }
+        } }
+    }
+}

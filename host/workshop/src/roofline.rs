@@ -1,0 +1,125 @@
+//! All fusions of a program beside what the machine allows: what bounds each, what was predicted and what was measured.
+
+use std::io::{self, Write};
+
+use fusebox_compiler::Selected;
+use fusebox_core::cost;
+use fusebox_core::device::DeviceDescription;
+use serde::Serialize;
+
+use crate::profile::Profile;
+
+/// A fusion beside what the machine allows. Times are of one launch, in microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub fusion: String,
+    /// Name and version.
+    pub emitter: String,
+    /// How many instructions of the program it serves.
+    pub uses: usize,
+    /// Read and written.
+    pub bytes: u64,
+    /// Additions, or what takes as long.
+    pub operations: f64,
+    pub bound: Bound,
+    /// At the full speed of memory or arithmetic, without the launch.
+    pub roof_us: f64,
+    pub predicted_us: f64,
+    pub measured_us: Option<f64>,
+}
+
+/// What the time is spent on, at the machine's full speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    Launch,
+    Memory,
+    Arithmetic,
+}
+
+impl Bound {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Launch => "launch",
+            Bound::Memory => "memory",
+            Bound::Arithmetic => "arithmetic",
+        }
+    }
+}
+
+impl Row {
+    /// The part of the time, measured or else predicted, that the machine would take at full speed.
+    pub fn of_roof(&self) -> f64 {
+        self.roof_us / self.measured_us.unwrap_or(self.predicted_us).max(f64::MIN_POSITIVE)
+    }
+}
+
+/// A row per kernel, those that are predicted to take most time in the program first.
+pub fn rows(kernels: &[Selected], device: &DeviceDescription, profile: Option<&Profile>) -> Vec<Row> {
+    let mut rows: Vec<Row> = kernels.iter().map(|kernel| row(kernel, device, profile)).collect();
+    let time = |row: &Row| row.measured_us.unwrap_or(row.predicted_us) * row.uses as f64;
+    rows.sort_by(|a, b| time(b).total_cmp(&time(a)));
+    rows
+}
+
+fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>) -> Row {
+    let fusion = &kernel.unit.fusion;
+    let bytes = kernel.prediction.read.saturating_add(kernel.prediction.written);
+    let operations = cost::of_computation(fusion.computation());
+    let us = |bytes: u64, operations: f64| (cost::seconds(bytes, operations, device) - cost::LAUNCH_SECONDS) * 1e6;
+    let (memory, arithmetic) = (us(bytes, 0.0), us(0, operations));
+    let bound = match () {
+        () if memory.max(arithmetic) < cost::LAUNCH_SECONDS * 1e6 => Bound::Launch,
+        () if memory >= arithmetic => Bound::Memory,
+        () => Bound::Arithmetic,
+    };
+    let measured = profile.and_then(|profile| profile.rows.iter().find(|row| row.name == fusion.name));
+    Row {
+        fusion: fusion.name.clone(),
+        emitter: format!("{} {}", kernel.emitter.name, kernel.emitter.version),
+        uses: kernel.unit.uses.len(),
+        bytes,
+        operations,
+        bound,
+        roof_us: us(bytes, operations),
+        predicted_us: kernel.prediction.seconds * 1e6,
+        measured_us: measured.map(|row| row.us / row.times.max(1) as f64),
+    }
+}
+
+/// Writes a line per row, and how far predictions are off if there are measured times.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
+    let longest = rows.iter().map(|row| row.fusion.chars().count()).max().unwrap_or(0).max(6);
+    writeln!(
+        out,
+        "{:<longest$} {:>5} {:>12} {:>8} {:>10} {:>10} {:>12} {:>11} {:>7}  emitter",
+        "fusion", "uses", "bytes", "ops/byte", "bound by", "roof us", "predicted us", "measured us", "of roof"
+    )?;
+    for row in rows {
+        let intensity = row.operations / (row.bytes.max(1)) as f64;
+        let measured = row.measured_us.map_or_else(String::new, |us| format!("{us:.1}"));
+        writeln!(
+            out,
+            "{:<longest$} {:>5} {:>12} {intensity:>8.2} {:>10} {:>10.1} {:>12.1} {measured:>11} {:>5.0} %  {}",
+            row.fusion,
+            row.uses,
+            row.bytes,
+            row.bound.name(),
+            row.roof_us,
+            row.predicted_us,
+            100.0 * row.of_roof(),
+            row.emitter
+        )?;
+    }
+    let ratios = rows.iter().filter_map(|row| Some(row.measured_us.filter(|us| *us > 0.0)? / row.predicted_us));
+    let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite() && *ratio > 0.0).collect();
+    if ratios.is_empty() {
+        return Ok(());
+    }
+    let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+    writeln!(out, "measured by predicted time, in the geometric mean of {} fusions: {mean:.2}", ratios.len())
+}
