@@ -10,6 +10,7 @@ mod emitters;
 mod exit;
 mod module;
 mod target;
+mod tuned;
 
 use arguments::{Arguments, Command};
 use fusebox_run::terminal;
@@ -28,6 +29,7 @@ fn main() {
         Command::Explain(explain) => commands::explain::run(explain),
         Command::Indexing(indexing) => commands::indexing::run(indexing),
         Command::Lower(lower) => commands::lower::run(lower),
+        Command::Tune(tune) => commands::tune::run(tune),
         Command::ServeEmitter(serve) => commands::serve_emitter::run(serve),
     })
 }

@@ -41,5 +41,5 @@ pub use kernels::Unit;
 pub use lower::Lowered;
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile};
-pub use select::{Emitters, Selected, is_in_emitter};
+pub use select::{Emitters, Selected, Tuned, ask, is_in_emitter};
 pub use source::{Format, Source};

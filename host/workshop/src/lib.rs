@@ -9,11 +9,13 @@
 //! * [`measure`]: pairs of programs in turns.
 //! * [`statistics`]: from pairs to a verdict.
 //! * [`roof`]: what the machine could do.
+//! * [`tune`]: the fastest emitter and knobs for each fusion, kept for later runs.
 //! * [`page`]: a report as a page for a browser.
 //! * [`ptxas`]: what NVIDIA's assembler says of kernels.
 
 #![forbid(unsafe_code)]
 
+mod alone;
 mod error;
 
 pub mod ab;
@@ -23,5 +25,6 @@ pub mod page;
 pub mod ptxas;
 pub mod roof;
 pub mod statistics;
+pub mod tune;
 
 pub use error::WorkshopError;

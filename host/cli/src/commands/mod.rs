@@ -9,3 +9,4 @@ pub mod indexing;
 pub mod lower;
 pub mod run;
 pub mod serve_emitter;
+pub mod tune;
