@@ -35,6 +35,8 @@ pub enum Command {
     Bisect(Bisect),
     /// Write a folder that alone reproduces one fusion
     Repro(Repro),
+    /// Measure for each fusion which emitter and which knobs are fastest, and keep it for later runs
+    Tune(Tune),
     /// Compile a module up to a stage
     Compile(Compile),
     /// List the emitters found; inspect, verify or pin their files
@@ -71,6 +73,8 @@ pub struct Common {
     pub target: String,
     #[command(flatten)]
     pub emitters: EmitterChoice,
+    #[command(flatten)]
+    pub tuned: TunedChoice,
     /// Threads to compile and run with; 0: one per processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
@@ -117,6 +121,17 @@ pub struct EmitterChoice {
     /// Go by no fusebox.toml
     #[arg(long, conflicts_with = "config")]
     pub no_config: bool,
+}
+
+/// Whether to go by what `fusebox tune` has measured.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TunedChoice {
+    /// Where it is kept; by default fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
+    #[arg(long, value_name = "FILE")]
+    pub tuned: Option<PathBuf>,
+    /// Do not go by it
+    #[arg(long, conflicts_with = "tuned")]
+    pub no_tuned: bool,
 }
 
 /// `fusebox run`
@@ -217,6 +232,43 @@ pub struct Repro {
     /// The folder
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+}
+
+/// `fusebox tune`
+#[derive(Debug, Args)]
+pub struct Tune {
+    /// HLO text (.hlo, .txt), or serialised HloModuleProtos (.pb)
+    #[arg(required_unless_present = "import")]
+    pub modules: Vec<PathBuf>,
+    /// Largest module that is read: bytes, or 512M, 4G, none
+    #[arg(long, value_name = "SIZE", default_value_t)]
+    pub file_limit: SizeLimit,
+    /// cpu or cuda
+    #[arg(long, default_value = "cpu")]
+    pub target: String,
+    #[command(flatten)]
+    pub emitters: EmitterChoice,
+    /// Where choices are kept; by default fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
+    #[arg(long, value_name = "FILE")]
+    pub tuned: Option<PathBuf>,
+    /// Threads to compile and run with; 0: one per processor
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Measure nothing: it is an error if a fusion has not been tuned before
+    #[arg(long)]
+    pub locked: bool,
+    /// Measure also what has been measured before
+    #[arg(long, conflicts_with = "locked")]
+    pub again: bool,
+    /// Before all else take the choices of this file, which --export has written
+    #[arg(long, value_name = "FILE")]
+    pub import: Option<PathBuf>,
+    /// At the end write the choices for these modules here, as TOML
+    #[arg(long, value_name = "FILE")]
+    pub export: Option<PathBuf>,
+    /// Seed of the random numbers that fusions are measured on
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
 }
 
 /// `fusebox compile`

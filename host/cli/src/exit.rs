@@ -13,6 +13,7 @@ use fusebox_run::terminal::{self, PrintError};
 use fusebox_runtime::{FormatError, LoadError, RunError};
 use fusebox_workshop::WorkshopError;
 use fusebox_workshop::ptxas::AssemblerError;
+use fusebox_workshop::tune::{DatabaseError, LockError};
 
 /// Why the program ends without having done its work.
 #[derive(Debug)]
@@ -77,6 +78,7 @@ impl From<WorkshopError> for Failure {
             WorkshopError::Compile(error) => error.into(),
             WorkshopError::Load(error) => error.into(),
             WorkshopError::Write(error) => error.into(),
+            WorkshopError::Tuned(error) => error.into(),
             WorkshopError::NoSuchFusion { .. } | WorkshopError::NoSuchInstruction { .. } => Failure::usage(error),
             other => Failure::input(other),
         }
@@ -103,7 +105,7 @@ macro_rules! of_input {
     )*};
 }
 
-of_input!(RunError, InputError, StoredError, FormatError, ReadError, PrintError);
+of_input!(RunError, InputError, StoredError, FormatError, ReadError, PrintError, DatabaseError, LockError);
 
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {

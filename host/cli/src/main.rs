@@ -10,6 +10,7 @@ mod emitters;
 mod exit;
 mod module;
 mod target;
+mod tuned;
 
 use arguments::{Arguments, Command};
 use fusebox_run::terminal;
@@ -34,6 +35,7 @@ fn main() {
         Command::Lower(lower) => commands::lower::run(lower),
         Command::NewEmitter(new) => commands::new_emitter::run(new),
         Command::Repro(repro) => commands::repro::run(repro),
+        Command::Tune(tune) => commands::tune::run(tune),
         Command::ServeEmitter(serve) => commands::serve_emitter::run(serve),
     })
 }

@@ -9,7 +9,7 @@ use fusebox_run::terminal;
 
 use crate::arguments::Common;
 use crate::exit::Failure;
-use crate::{emitters, target};
+use crate::{emitters, target, tuned};
 
 /// The module's bytes and form.
 pub fn read(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
@@ -69,16 +69,10 @@ pub fn options(
         fusebox_lowering::dedicate(&target);
     }
     let emitters = emitters::choose(&common.emitters, folder_of(&common.module))?;
-    Ok(Options {
-        target,
-        device,
-        emitters,
-        threads,
-        until,
-        stages,
-        dump: dump(common)?,
-        departures: Departures::default(),
-    })
+    let (dump, departures) = (dump(common)?, Departures::default());
+    let mut options = Options { target, device, emitters, threads, until, stages, dump, departures };
+    options.emitters.tuned = tuned::choices(&common.tuned, &options)?;
+    Ok(options)
 }
 
 /// Compiles as the command line says, up to a phase; warnings go to standard error.

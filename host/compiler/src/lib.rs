@@ -45,6 +45,6 @@ pub use kernels::Unit;
 pub use lower::Lowered;
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile, compile_fused};
-pub use select::{Emitters, Selected, is_in_emitter};
+pub use select::{Emitters, Selected, Tuned, ask, is_in_emitter};
 pub use source::{Format, Source};
 pub use steps::Step;

@@ -1,6 +1,7 @@
 //! Fusion to emitter, plan and kernel, with the reasons.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
@@ -25,8 +26,21 @@ pub struct Emitters {
     pub registry: Registry,
     /// What the user chose; the last that is about a fusion counts.
     pub overrides: Vec<Override>,
+    /// What was measured to be the fastest, of fusions of which the user has chosen nothing.
+    pub tuned: HashMap<Fingerprint, Tuned>,
     /// Whether they are asked for a part of a program, on which a choice need not have an effect.
     pub of_part: bool,
+}
+
+/// What tuning has chosen for a fusion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuned {
+    /// Number of the emitter in the registry.
+    pub emitter: usize,
+    /// The knobs that it plans with.
+    pub knobs: Configuration,
+    /// How it was written down.
+    pub spec: String,
 }
 
 impl Emitters {
@@ -98,7 +112,11 @@ fn text(functions: &[Function]) -> String {
 pub fn select(unit: &Unit, options: &Options) -> Result<Selected, CompileError> {
     let Options { device, emitters, .. } = options;
     let selection = ask(|| fusebox_plugins::select(&emitters.registry, &unit.fusion, device, &emitters.overrides));
-    let selection = selection.map_err(|error| Box::new(error.into()))?;
+    let mut selection = selection.map_err(|error| Box::new(error.into()))?;
+    let fingerprint = (!emitters.tuned.is_empty()).then(|| Fingerprint::of(&unit.fusion));
+    if let Some(Tuned { emitter, knobs, spec }) = fingerprint.and_then(|it| emitters.tuned.get(&it)) {
+        selection.prefer(*emitter, knobs, &format!("tuned: `{spec}` is what `fusebox tune` has found"));
+    }
     first_from(0, unit.clone(), selection, Vec::new(), options)
 }
 
@@ -129,7 +147,7 @@ fn first_from(
     for place in from..selection.order.len() {
         let ranked = &selection.order[place];
         let emitter = &options.emitters.registry.emitters()[ranked.emitter];
-        match deliver(emitter, ranked, &unit, selection.in_charge, options)? {
+        match deliver(emitter, ranked, &unit, options)? {
             Ok((plan, functions)) => {
                 let prediction = ranked.prediction(&plan, &unit.fusion, &options.device);
                 let emitter = emitter.descriptor().clone();
@@ -147,16 +165,14 @@ fn deliver(
     emitter: &LoadedEmitter,
     ranked: &Ranked,
     unit: &Unit,
-    in_charge: Option<usize>,
     options: &Options,
 ) -> Result<Result<(Plan, Vec<Function>), EmitterError>, CompileError> {
     let fusion = &unit.fusion;
-    let choice = in_charge.map(|number| &options.emitters.overrides[number]);
-    let knobs = choice.map_or_else(Configuration::default, |choice| choice.knobs.clone());
+    let knobs = &ranked.knobs;
     let device = &options.device;
     let plan = match &ranked.planned {
-        Some(planned) if knobs == Configuration::default() => planned.clone().map(|(plan, _)| plan),
-        _ => ask(|| emitter.plan(fusion, device, &knobs)),
+        Some(planned) if *knobs == Configuration::default() => planned.clone().map(|(plan, _)| plan),
+        _ => ask(|| emitter.plan(fusion, device, knobs)),
     };
     let Produced { plan, kernel } = match ask(|| produce_planned(emitter, fusion, device, plan)) {
         Ok(produced) => produced,
@@ -169,7 +185,7 @@ fn deliver(
             return Ok(Err(error));
         }
     };
-    let known = known(emitter, &knobs, &plan);
+    let known = known(emitter, knobs, &plan);
     match known.and_then(|()| complete(emitter, fusion, &kernel)) {
         Ok(functions) => Ok(Ok((plan, functions))),
         Err(error) => {

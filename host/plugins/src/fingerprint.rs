@@ -1,6 +1,7 @@
 //! What tells fusions apart, whatever they are called.
 
 use std::fmt::{self, Write};
+use std::str::FromStr;
 
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::canonical_text;
@@ -22,6 +23,20 @@ impl Fingerprint {
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&hexadecimal(&self.0))
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let byte = |place: usize| u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok();
+        let bytes: Option<Vec<u8>> = (0..16).map(byte).collect();
+        let known = bytes.and_then(|bytes| bytes.try_into().ok()).map(Fingerprint);
+        let shown = known.filter(|it| it.to_string() == text);
+        shown.ok_or_else(|| {
+            format!("`{text}` is no fingerprint: 32 hexadecimal digits, as `fusebox explain` prints them")
+        })
     }
 }
 
@@ -51,6 +66,11 @@ mod tests {
         let first = of(text);
         // Written down elsewhere: it must not change from one release to the next.
         assert_eq!(first, "d3d1f5dfc6b2dd21eb561ec88d15472b");
+        assert_eq!(first.parse::<Fingerprint>().unwrap().to_string(), first);
+        for wrong in ["", "d3", &first[1..], &first.replace('d', "+"), &first.replace('d', "D"), &format!("{first}00")]
+        {
+            assert!(wrong.parse::<Fingerprint>().is_err(), "{wrong}");
+        }
         let renamed = text.replace("HloModule m", "HloModule other").replace("c = ", "one = ").replace("(c)", "(one)");
         assert_eq!(first, of(&renamed.replace("add(p, b)", "add(p, b), metadata={op_name=\"jit(f)\"}")));
         for (part, other) in [("2,3]", "3,2]"), ("{1,0}", "{0,1}"), ("constant(1)", "constant(2)"), ("add", "subtract")]

@@ -31,6 +31,8 @@ pub struct Ranked {
     pub emitter: usize,
     /// Its score, if it says one instead of being predicted, as those of an interface before 1.1 do.
     pub score: Option<u32>,
+    /// The knobs that it is to plan with.
+    pub knobs: Configuration,
     /// Its plan without knobs, not checked yet but for its visits, and what that is predicted to take. None if nothing had
     /// to be compared.
     pub planned: Option<Result<(Plan, Prediction), Failure>>,
@@ -43,7 +45,7 @@ impl Ranked {
             Verdict::Scored { score } => Some(*score),
             Verdict::Accept | Verdict::Decline(_) => None,
         };
-        Ranked { emitter, score, planned: None }
+        Ranked { emitter, score, knobs: Configuration::default(), planned: None }
     }
 
     /// Why it has no plan, if it was asked for one and failed.

@@ -1,7 +1,7 @@
 //! Who is to compile a fusion: overrides of the user, then predicted time.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Fusion, KernelKind, Verdict};
+use fusebox_core::emitter::{Configuration, Fusion, KernelKind, Verdict};
 
 use crate::carrier::LoadedEmitter;
 use crate::choice::Override;
@@ -75,6 +75,24 @@ pub enum SelectError {
     },
 }
 
+impl Selection {
+    /// Puts an emitter with these knobs before all others, which stay behind it, unless the user has put some in charge. One
+    /// that does not take the fusion changes nothing.
+    pub fn prefer(&mut self, emitter: usize, knobs: &Configuration, reason: &str) {
+        let taker = self.order.iter().find(|it| it.emitter == emitter && it.failure().is_none());
+        let Some(taker) = taker.filter(|_| self.in_charge.is_none()) else { return };
+        let first = Ranked { knobs: knobs.clone(), ..taker.clone() };
+        for record in &mut self.records {
+            match &record.outcome {
+                _ if record.emitter == emitter => record.outcome = Outcome::Chosen(reason.to_owned()),
+                Outcome::Chosen(own) => record.outcome = Outcome::Passed(own.clone()),
+                _ => {}
+            }
+        }
+        self.order.insert(0, first);
+    }
+}
+
 /// Asks all emitters and orders those that accept.
 ///
 /// # Errors
@@ -101,6 +119,7 @@ pub fn select(
         match order.iter().any(|it| choice.emitters.contains(&it.emitter)) {
             true => {
                 order.retain(|it| choice.emitters.contains(&it.emitter));
+                order.iter_mut().for_each(|it| it.knobs.clone_from(&choice.knobs));
                 chosen_by = Some(format!("chosen by {choice}"));
                 in_charge = Some(number);
             }

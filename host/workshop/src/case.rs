@@ -100,3 +100,8 @@ pub fn loaded(executable: Option<Executable>, options: &fusebox_runtime::Options
 pub fn alone(kernel: &Selected) -> Module {
     Module { bare: true, ..kernel.unit.fusion.module.clone() }
 }
+
+/// The same as a source.
+pub fn source_alone(kernel: &Selected) -> Source {
+    Source::text(&kernel.unit.fusion.name, &print_module(&alone(kernel)))
+}

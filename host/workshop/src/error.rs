@@ -52,6 +52,22 @@ pub enum WorkshopError {
         /// Names like it.
         similar: String,
     },
+    /// The database of what was tuned cannot be used.
+    #[error(transparent)]
+    Tuned(#[from] crate::tune::DatabaseError),
+    /// A file of choices cannot be used.
+    #[error(transparent)]
+    Lock(#[from] crate::tune::LockError),
+    /// Fusions have not been tuned, and are not to be now.
+    #[error(
+        "--locked, but on {device} there is no choice for these fusions; run `fusebox tune` without it, or --import:\n  {missing}"
+    )]
+    Locked {
+        /// The device.
+        device: String,
+        /// Each one's name, and why.
+        missing: String,
+    },
     /// Another fusebox does not compile.
     #[error("{program} {command}: {reason}", program = program.display())]
     Program {

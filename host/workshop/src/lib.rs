@@ -17,6 +17,7 @@
 //! * [`page`]: comparisons and programs as pages for a browser.
 //! * [`why`]: what became of an instruction.
 //! * [`profile`]: where the time of a program goes, step by step.
+//! * [`tune`]: the fastest emitter and knobs for each fusion, kept for later runs.
 //! * [`ptxas`]: what NVIDIA's assembler says of kernels.
 
 #![forbid(unsafe_code)]
@@ -39,6 +40,7 @@ pub mod repro;
 pub mod roof;
 pub mod roofline;
 pub mod statistics;
+pub mod tune;
 pub mod why;
 
 pub use error::WorkshopError;

@@ -81,6 +81,11 @@ impl Emitter for Hostile {
             "gap" => map.results = vec![Expr::dim(0) * 2],
             "rank" => map.results.push(Expr::constant(0)),
             "undeclared" => map.results = vec![Expr::range(7)],
+            "wrong_result" => {
+                launch = LaunchDimensions { blocks: 64, threads_per_block: 1 };
+                map.dims = vec![Variable::named("th", 1), Variable::named("bl", 64)];
+                map.results = vec![Expr::dim(1)];
+            }
             "other_launch" => launch.blocks = 2,
             "too_many_threads" => launch.threads_per_block = 1 << 20,
             "no_blocks" => launch.blocks = 0,
@@ -142,9 +147,12 @@ impl Emitter for Hostile {
         }
         let mut kernel = KernelBuilder::new(fusion);
         let root = kernel.values(&fusion.roots);
-        let mut index = kernel.thread();
-        let value = kernel.call_subgraph(&root, &[index], &[]);
+        let mut index = if fusion.name == "wrong_result" { kernel.block() } else { kernel.thread() };
+        let mut value = kernel.call_subgraph(&root, &[index], &[]);
         let output = kernel.outputs()[0];
+        if fusion.name == "wrong_result" {
+            value[0] = kernel.addf(value[0], value[0]);
+        }
         if fusion.name == "astray" {
             let one = kernel.index(1);
             index = kernel.addi(index, one);

@@ -15,3 +15,4 @@ pub mod new_emitter;
 pub mod repro;
 pub mod run;
 pub mod serve_emitter;
+pub mod tune;

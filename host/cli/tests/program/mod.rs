@@ -69,6 +69,7 @@ impl Workplace {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fusebox"));
         command.args(arguments).current_dir(self.folder()).env_remove("FUSEBOX_EMITTER_PATH");
+        command.env("XDG_CACHE_HOME", self.path("cache"));
         command
     }
 
@@ -77,6 +78,7 @@ impl Workplace {
         let mut command = Command::new("sh");
         command.args(["-c", line, "sh", env!("CARGO_BIN_EXE_fusebox")]).args(arguments);
         command.current_dir(self.folder()).env_remove("FUSEBOX_EMITTER_PATH").stdin(Stdio::null());
+        command.env("XDG_CACHE_HOME", self.path("cache"));
         Ran::from(command.output().unwrap())
     }
 

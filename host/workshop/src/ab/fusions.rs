@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use fusebox_compiler::{Selected, Source};
-use fusebox_core::hlo::print_module;
 use fusebox_plugins::Fingerprint;
 
 use crate::WorkshopError;
@@ -40,7 +39,7 @@ pub fn choose(
     match (a, b) {
         (None, None) => {}
         (Some(known), None) | (None, Some(known)) => {
-            choice.compared = known.iter().filter(is_meant).map(alone).collect();
+            choice.compared = known.iter().filter(is_meant).map(fusion_alone).collect();
         }
         (Some(a), Some(b)) => {
             let (of_a, of_b) = (by_fingerprint(a), by_fingerprint(b));
@@ -52,7 +51,7 @@ pub fn choose(
             choice.only_in_b = without(b, &of_a);
             let in_both = a.iter().filter(is_meant).filter_map(|kernel| Some((kernel, *of_b.get(&key(kernel))?)));
             let compared = in_both.filter(|(a, b)| pattern.is_some() || is_different(a, b));
-            choice.compared = compared.map(|(kernel, _)| alone(kernel)).collect();
+            choice.compared = compared.map(|(kernel, _)| fusion_alone(kernel)).collect();
         }
     }
     let is_nothing = choice.compared.is_empty() && choice.only_in_a.is_empty() && choice.only_in_b.is_empty();
@@ -80,7 +79,7 @@ fn is_different(a: &Selected, b: &Selected) -> bool {
     a.emitter != b.emitter || a.plan != b.plan || a.functions != b.functions
 }
 
-fn alone(kernel: &Selected) -> Fusion {
+fn fusion_alone(kernel: &Selected) -> Fusion {
     let fusion = &kernel.unit.fusion;
-    Fusion { name: fusion.name.clone(), source: Source::text(&fusion.name, &print_module(&case::alone(kernel))) }
+    Fusion { name: fusion.name.clone(), source: case::source_alone(kernel) }
 }

@@ -1,7 +1,7 @@
 //! The ratio of two sides with a confidence interval, by the bootstrap.
 
 use fusebox_core::random::SplitMix64;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::sample::{median, quantile};
 
@@ -11,7 +11,7 @@ const DRAWS: usize = 2000;
 const CONFIDENCE: f64 = 0.995;
 
 /// A ratio and where it may lie.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The lower end.
     pub low: f64,

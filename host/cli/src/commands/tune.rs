@@ -1,0 +1,124 @@
+//! `fusebox tune`: measures for each fusion who makes it fastest, and keeps that.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fusebox_compiler::{Options, Phase};
+use fusebox_lowering::Runner;
+use fusebox_run::terminal;
+use fusebox_workshop::tune::{self, Choices, Database, Origin, Progress, Report, Settings};
+use indicatif::{ProgressBar, ProgressStyle};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
+
+use crate::arguments::{Common, Tune, TunedChoice};
+use crate::exit::Failure;
+use crate::{module, tuned};
+
+pub fn run(arguments: &Tune) -> Result<(), Failure> {
+    if let Some(path) = &arguments.export {
+        fusebox_files::refuse_inputs(path, arguments.modules.iter())?;
+    }
+    let place = tuned::place(arguments.tuned.as_deref())
+        .ok_or_else(|| Failure::usage("there is no folder for choices: set HOME, or name a file with --tuned"))?;
+    let database = Database::open(&place)?;
+    if let Some(path) = &arguments.import {
+        database.import(&tune::read(path)?)?;
+    }
+    let stop = stopped_by_interrupt()?;
+    let (mut reports, mut choices) = (Vec::new(), Choices::new());
+    for path in &arguments.modules {
+        let source = module::read(path, arguments.file_limit)?;
+        let compile = module::options(&common(arguments, path), None, Phase::Run, Vec::new())?;
+        check_target(&compile)?;
+        let run = fusebox_runtime::Options { threads: compile.threads, ..Default::default() };
+        let device = tune::device(&compile);
+        let Tune { locked, again, seed, .. } = *arguments;
+        let settings = Settings { compile, run, locked, again, seed, stop: &stop };
+        let bar = Bar::new(&source.name);
+        let report = tune::tune(&source, &settings, &database, &mut |progress| bar.show(progress))?;
+        bar.bar.finish_and_clear();
+        report.warnings.iter().for_each(|warning| terminal::complain(&format!("warning: {warning}")));
+        let kept = report.rows.iter().filter(|row| row.origin != Origin::Nobody);
+        choices.entry(device).or_default().extend(kept.map(|row| (row.fingerprint, row.chosen.clone())));
+        reports.push(report);
+    }
+    if !arguments.modules.is_empty() {
+        terminal::print(|out| tune::write_summary(out, &reports))?;
+    }
+    end(&reports, stop.load(Ordering::Relaxed))?;
+    if let Some(path) = &arguments.export {
+        let text = tune::write(&choices).map_err(|error| Failure::Bug(error.to_string()))?;
+        fusebox_files::write(path, text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The first interrupt lets what is being measured end; the second ends the process.
+fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    flag::register_conditional_default(SIGINT, stop.clone())
+        .and_then(|_| flag::register(SIGINT, stop.clone()))
+        .map_err(|error| Failure::input(format!("cannot listen to interrupts: {error}")))?;
+    Ok(stop)
+}
+
+fn end(reports: &[Report], is_stopped: bool) -> Result<(), Failure> {
+    let left: usize = reports.iter().map(|report| report.interrupted).sum();
+    match is_stopped {
+        true => Err(Failure::Input(format!(
+            "interrupted: {left} fusions of the last module are not tuned, nothing is exported; what is done is kept, the same \
+             command goes on from there"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The module as other commands are told of it.
+fn common(arguments: &Tune, module: &Path) -> Common {
+    Common {
+        module: module.into(),
+        file_limit: arguments.file_limit,
+        target: arguments.target.clone(),
+        emitters: arguments.emitters.clone(),
+        tuned: TunedChoice { tuned: None, no_tuned: true },
+        threads: arguments.threads,
+        dump_to: None,
+    }
+}
+
+fn check_target(options: &Options) -> Result<(), Failure> {
+    match options.target.runner() {
+        Some(Runner::Cpu | Runner::Cuda(_)) => Ok(()),
+        Some(Runner::Simulator) => {
+            Err(Failure::usage("how long a simulator takes says nothing about what it simulates: tune for cpu or cuda"))
+        }
+        None => Err(Failure::usage(format!("{} cannot run here: tune for cpu or cuda", options.target))),
+    }
+}
+
+/// A line on standard error that says how far the work is, if that is a terminal.
+struct Bar {
+    bar: ProgressBar,
+}
+
+impl Bar {
+    fn new(module: &str) -> Bar {
+        let bar = ProgressBar::new(0).with_prefix(module.to_owned());
+        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len}, {eta} left: {wide_msg}");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        Bar { bar }
+    }
+
+    fn show(&self, progress: Progress<'_>) {
+        match progress {
+            Progress::Begun(fusions) => self.bar.set_length(fusions as u64),
+            Progress::Compiling(fusion, count) => self.bar.set_message(format!("{fusion}, {count} are compiled")),
+            Progress::Measuring(fusion, count) => self.bar.set_message(format!("{fusion}, {count} are measured")),
+            Progress::Done(_) => self.bar.inc(1),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What `fusebox tune` has measured: where it is kept, and what of it a compilation goes by.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use fusebox_compiler::{Options, Tuned};
+use fusebox_plugins::Fingerprint;
+use fusebox_workshop::tune;
+
+use crate::arguments::TunedChoice;
+use crate::exit::Failure;
+
+/// What was chosen for the device that is compiled for.
+pub fn choices(choice: &TunedChoice, options: &Options) -> Result<HashMap<Fingerprint, Tuned>, Failure> {
+    match place(choice.tuned.as_deref()).filter(|_| !choice.no_tuned) {
+        Some(path) => Ok(tune::load(&path, options)?),
+        None => Ok(HashMap::new()),
+    }
+}
+
+/// The file that is meant; `None` if none is and the user has no folder for such.
+pub fn place(given: Option<&Path>) -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
+    let caches = || folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+    given.map(Path::to_path_buf).or_else(|| Some(caches()?.join("fusebox").join("tuned.redb")))
+}

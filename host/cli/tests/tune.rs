@@ -1,0 +1,118 @@
+//! `fusebox tune` through the whole program: what is kept, who goes by it, and what becomes of it when several work at once or
+//! the work is interrupted.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../../plugins/tests/boundary/built.rs"]
+#[allow(dead_code, reason = "every test binary uses a part")]
+mod built;
+mod program;
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use program::{Ran, Workplace};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Transposes of these sizes, each a kernel that several emitters take, and a sine.
+fn module(sizes: impl IntoIterator<Item = usize>) -> String {
+    let (mut lines, mut shapes, mut names) = (String::new(), Vec::new(), Vec::new());
+    for size in sizes {
+        lines += &format!("  x{size} = f32[{size},48] parameter({})\n", names.len());
+        lines += &format!("  t{size} = f32[48,{size}] transpose(x{size}), dimensions={{1,0}}\n");
+        shapes.push(format!("f32[48,{size}]"));
+        names.push(format!("t{size}"));
+    }
+    lines += &format!("  y = f32[99] parameter({})\n  s = f32[99] sine(y)\n", names.len());
+    let (shapes, names) = (shapes.join(", "), names.join(", "));
+    format!("HloModule m\n\nENTRY main {{\n{lines}  ROOT r = ({shapes}, f32[99]) tuple({names}, s)\n}}\n")
+}
+
+fn read(place: &Workplace, name: &str) -> String {
+    std::fs::read_to_string(place.path(name)).unwrap()
+}
+
+#[test]
+fn what_was_measured_is_kept_and_every_command_goes_by_it() {
+    let place = Workplace::with_module(&module([300]));
+    place.run(&["tune", "m.hlo", "--locked"]).failed(1, &["--locked", "was never tuned", "fused_t300 ("]);
+    let first = place.run(&["tune", "m.hlo", "--export", "first.toml"]).succeeded();
+    assert!(first.contains("2 fusions, 0 of them known"), "{first}");
+    let second = place.run(&["tune", "m.hlo", "--locked", "--export", "second.toml"]).succeeded();
+    assert!(second.contains("2 fusions, 2 of them known"), "{second}");
+    let text = read(&place, "first.toml");
+    assert_eq!(text, read(&place, "second.toml"));
+    assert!(text.contains("[device.\"cpu: ") && text.contains("\nfusion = \"fused_t300\"\nspec = \""), "{text}");
+
+    // Any other choice that is imported is gone by too: nothing is measured again.
+    let line = text.lines().skip_while(|line| !line.contains("fused_t300")).nth(1).unwrap();
+    place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"line-transpose\"\n", 1).as_bytes());
+    place.run(&["tune", "--import", "other.toml"]).succeeded();
+    place.run(&["tune", "m.hlo", "--locked", "--export", "third.toml"]).succeeded();
+    assert_eq!(read(&place, "other.toml"), read(&place, "third.toml"));
+    let explained = |arguments: &[&str]| place.run(&[&["explain", "m.hlo"], arguments].concat()).succeeded();
+    let tuned = "fused_t300: line-transpose ";
+    let reason = "chosen: tuned: `line-transpose` is what";
+    assert!(explained(&[]).contains(tuned) && explained(&[]).contains(reason), "{}", explained(&[]));
+    assert!(!explained(&["--no-tuned"]).contains(reason));
+    assert!(!explained(&["--tuned", "elsewhere.redb"]).contains(reason));
+    assert!(!explained(&["--threads", "7"]).contains(reason), "this is another device");
+    assert!(explained(&["--emitter", "transpose=loop"]).contains("fused_t300: loop "), "the user comes first");
+    let kernels = place.run(&["compile", "m.hlo", "--emit", "mlir"]).succeeded();
+    assert_ne!(kernels, place.run(&["compile", "m.hlo", "--emit", "mlir", "--no-tuned"]).succeeded());
+    let result = place.run(&["run", "m.hlo"]).succeeded();
+    assert_eq!(result, place.run(&["run", "m.hlo", "--no-tuned"]).succeeded());
+
+    // One that is not here is a choice that is missing.
+    place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"nobody@1.0.0\"\n", 1).as_bytes());
+    place.run(&["tune", "--import", "other.toml"]).succeeded();
+    place
+        .run(&["tune", "m.hlo", "--locked"])
+        .failed(1, &["fused_t300", "was tuned for nobody@1.0.0, which is not here"]);
+}
+
+#[test]
+fn a_wrong_kernel_never_wins() {
+    let text = "HloModule m\nwrong_result { p = f32[64] parameter(0)\n ROOT root = f32[64] negate(p) }\n\
+                ENTRY main { p = f32[64] parameter(0)\n ROOT f = f32[64] fusion(p), kind=kLoop, calls=wrong_result }\n";
+    let place = Workplace::with_module(text);
+    let library = built::hostile("").display().to_string();
+    let run = |arguments: &[&str]| place.run(&[&["run", "m.hlo"], arguments].concat()).succeeded();
+    let right = run(&[]);
+    assert_ne!(run(&["--load", &library]), right, "the wrong one comes first by itself");
+    let told = place.run(&["tune", "m.hlo", "--load", &library]).succeeded();
+    assert!(told.contains("hostile@0.1.0 is refused: its result is wrong: result 0: element 0 is"), "{told}");
+    assert_eq!(run(&["--load", &library]), right);
+}
+
+#[test]
+fn two_processes_at_once_go_by_the_same() {
+    let place = Workplace::with_module(&module([200, 201]));
+    let names = ["a.toml", "b.toml"];
+    let start = |name: &str| {
+        let mut command = place.command(&["tune", "m.hlo", "--export", name]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for child in names.map(start) {
+        Ran::from(child.wait_with_output().unwrap()).succeeded();
+    }
+    let [a, b] = names.map(|name| read(&place, name));
+    assert_eq!(a, b);
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_done() {
+    let place = Workplace::with_module(&module(100..140));
+    let mut command = place.command(&["tune", "m.hlo"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    let missing = || place.run(&["tune", "m.hlo", "--locked"]).err.matches("was never tuned").count();
+    while missing() > 39 {
+        assert!(begin.elapsed() < Duration::from_secs(300), "nothing is ever kept");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    ran.failed(1, &["interrupted", "are not tuned", "what is done is kept"]);
+    let left = missing();
+    assert!(left > 0 && left < 40, "{left} are left");
+}

@@ -1,0 +1,268 @@
+//! What was chosen and measured, in a file that several processes use at once.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use fusebox_plugins::Fingerprint;
+use redb::{Builder, ConcurrencyMode, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+use serde::{Deserialize, Serialize};
+
+use super::lock::Choices;
+use crate::statistics::Interval;
+
+/// By device and fingerprint: what was chosen, as JSON.
+const CHOSEN: TableDefinition<(&str, &str), &str> = TableDefinition::new("chosen-1");
+/// By device, fingerprint, and name, version and knobs of an emitter: its place in the fixed order, and its figures as JSON.
+const MEASURED: TableDefinition<(&str, &str, &str), (u64, &str)> = TableDefinition::new("measured-1");
+/// Memory for pages of the file.
+const CACHE_BYTES: usize = 16 << 20;
+
+/// Who was chosen for a fusion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// What the fusion was called where it was tuned.
+    pub fusion: String,
+    /// Name, version and knobs of the emitter.
+    pub spec: String,
+    /// Who would make it untuned.
+    pub instead_of: String,
+}
+
+/// What is known of a contender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Name, version and knobs.
+    pub contender: String,
+    /// Microseconds that it is predicted to take; none if it has no program.
+    pub predicted_us: Option<f64>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of a contender; times in microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// There is nobody else, and nothing was measured.
+    Alone,
+    /// It has no program, or its result is wrong: why.
+    Refused(String),
+    /// It left the race.
+    Slower { us: f64 },
+    /// It is the first that is right: the others were measured against it.
+    First { us: f64 },
+    /// It came into the final, and took this much of the first's time.
+    Final { us: f64, ratio: Interval },
+}
+
+/// Why the file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
+pub struct DatabaseError {
+    path: PathBuf,
+    #[source]
+    reason: Box<redb::Error>,
+}
+
+/// The file, open.
+pub struct Database {
+    path: PathBuf,
+    file: redb::Database,
+}
+
+impl Figures {
+    pub(super) fn of(contender: String, predicted_us: f64, outcome: Outcome) -> Figures {
+        Figures { contender, predicted_us: predicted_us.is_finite().then_some(predicted_us), outcome }
+    }
+
+    /// Microseconds that it took, if it was measured.
+    pub fn measured_us(&self) -> Option<f64> {
+        match self.outcome {
+            Outcome::Alone | Outcome::Refused(_) => None,
+            Outcome::Slower { us } | Outcome::First { us } | Outcome::Final { us, .. } => Some(us),
+        }
+    }
+}
+
+impl Database {
+    /// Opens a file, or makes it.
+    ///
+    /// # Errors
+    /// If it is something else, or the system refuses.
+    pub fn open(path: &Path) -> Result<Database, DatabaseError> {
+        let failed = |reason: redb::Error| DatabaseError { path: path.into(), reason: Box::new(reason) };
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        made.map_err(|error| failed(error.into()))?;
+        let file = builder().create(path).map_err(|error| failed(error.into()))?;
+        Ok(Database { path: path.into(), file })
+    }
+
+    /// What was chosen for a fusion on a device.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn find(&self, device: &str, fingerprint: Fingerprint) -> Result<Option<Chosen>, DatabaseError> {
+        self.done(self.file.begin_read().map_err(Into::into).and_then(|read| {
+            let Some(table) = opened(read.open_table(CHOSEN))? else { return Ok(None) };
+            let found = table.get((device, fingerprint.to_string().as_str()))?;
+            found.map(|text| from_json(text.value())).transpose()
+        }))
+    }
+
+    /// What was measured of a fusion on a device, in the fixed order; nothing of one whose choice was imported.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn figures(&self, device: &str, fingerprint: Fingerprint) -> Result<Vec<Figures>, DatabaseError> {
+        self.done(self.file.begin_read().map_err(Into::into).and_then(|read| {
+            let Some(table) = opened(read.open_table(MEASURED))? else { return Ok(Vec::new()) };
+            let mut found = Vec::new();
+            for entry in table.range((device, fingerprint.to_string().as_str(), "")..)? {
+                let (key, value) = entry?;
+                if (key.value().0, key.value().1) != (device, fingerprint.to_string().as_str()) {
+                    break;
+                }
+                let (place, text) = value.value();
+                found.push((place, from_json(text)?));
+            }
+            found.sort_by_key(|(place, _)| *place);
+            Ok(found.into_iter().map(|(_, figures)| figures).collect())
+        }))
+    }
+
+    /// Whether a choice was made among exactly these, or was imported, and stands whoever there is.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn is_about(&self, device: &str, fingerprint: Fingerprint, names: &[String]) -> Result<bool, DatabaseError> {
+        let known = self.figures(device, fingerprint)?;
+        let is_among = |figures: &Figures| names.contains(&figures.contender);
+        Ok(known.is_empty() || known.len() == names.len() && known.iter().all(is_among))
+    }
+
+    /// Keeps what was found, and gives what is to be gone by: that, or what another process has found meanwhile about the same
+    /// contenders, unless that is to be replaced.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn keep(
+        &self,
+        device: &str,
+        fingerprint: Fingerprint,
+        chosen: &Chosen,
+        figures: &[Figures],
+        replace: bool,
+    ) -> Result<Chosen, DatabaseError> {
+        let names: Vec<String> = figures.iter().map(|figures| figures.contender.clone()).collect();
+        let key = fingerprint.to_string();
+        let write = || -> Result<Chosen, redb::Error> {
+            let write = self.file.begin_write()?;
+            let standing = {
+                let mut table = write.open_table(CHOSEN)?;
+                let mut measured = write.open_table(MEASURED)?;
+                let known: Option<Chosen> =
+                    table.get((device, key.as_str()))?.map(|text| from_json(text.value())).transpose()?;
+                let mut before = Vec::new();
+                for entry in measured.range((device, key.as_str(), "")..)? {
+                    let (entry, _) = entry?;
+                    if (entry.value().0, entry.value().1) != (device, key.as_str()) {
+                        break;
+                    }
+                    before.push(entry.value().2.to_owned());
+                }
+                let is_same = before.len() == names.len() && before.iter().all(|name| names.contains(name));
+                match known.filter(|_| is_same && !replace) {
+                    Some(known) => known,
+                    None => {
+                        for name in &before {
+                            measured.remove((device, key.as_str(), name.as_str()))?;
+                        }
+                        for (place, figures) in figures.iter().enumerate() {
+                            let name = figures.contender.as_str();
+                            measured.insert((device, key.as_str(), name), (place as u64, json(figures)?.as_str()))?;
+                        }
+                        table.insert((device, key.as_str()), json(chosen)?.as_str())?;
+                        chosen.clone()
+                    }
+                }
+            };
+            write.commit()?;
+            Ok(standing)
+        };
+        self.done(write())
+    }
+
+    /// Keeps what others have found; it counts whoever there is.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn import(&self, choices: &Choices) -> Result<(), DatabaseError> {
+        for (device, choices) in choices {
+            for (fingerprint, chosen) in choices {
+                self.keep(device, *fingerprint, chosen, &[], true)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn done<T>(&self, result: Result<T, redb::Error>) -> Result<T, DatabaseError> {
+        result.map_err(|reason| DatabaseError { path: self.path.clone(), reason: Box::new(reason) })
+    }
+}
+
+/// All that was chosen on a device; nothing if there is no such file.
+///
+/// # Errors
+/// If the file is something else, or cannot be read.
+pub fn all(path: &Path, device: &str) -> Result<Vec<(Fingerprint, Chosen)>, DatabaseError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let read = || -> Result<Vec<(Fingerprint, Chosen)>, redb::Error> {
+        // One that a process was killed over has to be mended, which only who may write can.
+        let transaction = match builder().open_read_only(path) {
+            Ok(file) => file.begin_read()?,
+            Err(redb::DatabaseError::RepairAborted) => builder().open(path)?.begin_read()?,
+            Err(error) => return Err(error.into()),
+        };
+        of_device(&transaction, device)
+    };
+    read().map_err(|reason| DatabaseError { path: path.into(), reason: Box::new(reason) })
+}
+
+fn of_device(read: &ReadTransaction, device: &str) -> Result<Vec<(Fingerprint, Chosen)>, redb::Error> {
+    let Some(table) = opened(read.open_table(CHOSEN))? else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for entry in table.range((device, "")..)? {
+        let (key, value) = entry?;
+        if key.value().0 != device {
+            break;
+        }
+        let fingerprint = Fingerprint::from_str(key.value().1).map_err(redb::Error::Corrupted)?;
+        found.push((fingerprint, from_json(value.value())?));
+    }
+    Ok(found)
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_concurrency_mode(ConcurrencyMode::MultiWriter).set_cache_size(CACHE_BYTES);
+    builder
+}
+
+/// A table that nobody has written yet is empty.
+fn opened<T>(table: Result<T, TableError>) -> Result<Option<T>, redb::Error> {
+    match table {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, redb::Error> {
+    serde_json::to_string(value).map_err(|error| redb::Error::Corrupted(error.to_string()))
+}
+
+fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, redb::Error> {
+    serde_json::from_str(text).map_err(|error| redb::Error::Corrupted(error.to_string()))
+}

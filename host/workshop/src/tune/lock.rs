@@ -1,0 +1,114 @@
+//! What was chosen, as a text for people: `fusebox tune --export` writes it, `--import` reads it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fusebox_files::{ReadError, SizeLimit};
+use fusebox_plugins::{Fingerprint, Spec};
+use serde::{Deserialize, Serialize};
+
+use super::database::Chosen;
+
+/// Largest file that is read.
+const MOST_BYTES: SizeLimit = SizeLimit::bytes(64 << 20);
+
+const HEAD: &str = "# Who makes which fusion, as `fusebox tune` has measured it. `fusebox tune --import` reads this file.\n\
+                    # By device; `instead_of` is who would make it untuned.\n";
+
+/// Choices by device and fusion.
+pub type Choices = BTreeMap<String, BTreeMap<Fingerprint, Chosen>>;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    device: BTreeMap<String, BTreeMap<String, Chosen>>,
+}
+
+/// Why a file of choices cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It is not what it has to be.
+    #[error("{file}: error: {message}")]
+    Invalid {
+        /// Its name.
+        file: String,
+        /// The first fault.
+        message: String,
+    },
+}
+
+/// Choices as a text. The same choices give the same text.
+///
+/// # Errors
+/// If a name cannot be written as TOML.
+pub fn write(choices: &Choices) -> Result<String, toml::ser::Error> {
+    let by_text = |(device, choices): (&String, &BTreeMap<Fingerprint, Chosen>)| {
+        let choices = choices.iter().map(|(fingerprint, chosen)| (fingerprint.to_string(), chosen.clone()));
+        (device.clone(), choices.collect())
+    };
+    let written = Written { device: choices.iter().map(by_text).collect() };
+    Ok(format!("{HEAD}\n{}", toml::to_string(&written)?))
+}
+
+/// The choices of such a file.
+///
+/// # Errors
+/// If it cannot be read, or says something else.
+pub fn read(path: &Path) -> Result<Choices, LockError> {
+    let invalid = |message: String| LockError::Invalid { file: path.display().to_string(), message };
+    let bytes = fusebox_files::read(path, MOST_BYTES)?;
+    let text = String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))?;
+    let written: Written = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+    let mut choices = Choices::new();
+    for (device, written) in written.device {
+        for (fingerprint, chosen) in written {
+            let fingerprint = fingerprint.parse().map_err(invalid)?;
+            for spec in [&chosen.spec, &chosen.instead_of] {
+                spec.parse::<Spec>().map_err(|error| invalid(error.to_string()))?;
+            }
+            choices.entry(device.clone()).or_default().insert(fingerprint, chosen);
+        }
+    }
+    Ok(choices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let chosen = |spec: &str| Chosen {
+            fusion: "fused_add".into(),
+            spec: spec.into(),
+            instead_of: "vector-loop@0.1.0".into(),
+        };
+        let fingerprint: Fingerprint = "d3d1f5dfc6b2dd21eb561ec88d15472b".parse().unwrap();
+        let of_cpu = BTreeMap::from([(fingerprint, chosen("loop@0.1.0{unroll=4}"))]);
+        let choices = Choices::from([("cpu: 2 cores, 01234567".to_owned(), of_cpu)]);
+        let text = write(&choices).unwrap();
+        assert!(
+            text.ends_with(
+                "[device.\"cpu: 2 cores, 01234567\".d3d1f5dfc6b2dd21eb561ec88d15472b]\nfusion = \"fused_add\"\n\
+             spec = \"loop@0.1.0{unroll=4}\"\ninstead_of = \"vector-loop@0.1.0\"\n"
+            ),
+            "{text}"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tuned.toml");
+        fusebox_files::write(&path, text.as_bytes()).unwrap();
+        assert_eq!(read(&path).unwrap(), choices);
+        for (part, other, wanted) in [
+            ("d3d1f5df", "d3d1f5dg", "is no fingerprint"),
+            ("unroll=4", "unroll=x", "emitter spec"),
+            ("instead_of", "insted_of", "TOML parse error at line 7"),
+        ] {
+            fusebox_files::write(&path, text.replacen(part, other, 2).as_bytes()).unwrap();
+            let message = read(&path).unwrap_err().to_string();
+            assert!(message.contains(wanted), "{message}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Who is fastest: a race in heats, from which the slower half leaves early, and a final against the first.
+
+use std::time::Duration;
+
+use fusebox_core::random::SplitMix64;
+use fusebox_runtime::{Executable, Program};
+
+use super::Settings;
+use super::database::{Figures, Outcome};
+use super::judge::{Judged, Racer};
+use crate::WorkshopError;
+use crate::measure::{Cache, Contest, Effort, Watch, time};
+use crate::statistics::{Interval, MARGIN, Verdict, median};
+
+/// Racers of the final beside the first.
+const FINALISTS: usize = 3;
+/// Samples of each racer in the first heat; each heat doubles them.
+const FIRST_SAMPLES: usize = 2;
+/// Who takes this much longer than the fastest leaves, however few are left: of the first heat, and of those after it.
+const CLEARLY_SLOWER: [f64; 2] = [1.5, 1.2];
+/// Time after which a pair of the final counts as alike.
+const LONGEST_FINAL: Duration = Duration::from_secs(3);
+
+/// A racer's place among the racers, and its times so far in microseconds.
+struct Times {
+    racer: usize,
+    samples: Vec<f64>,
+}
+
+impl Times {
+    fn median(&self) -> f64 {
+        median(self.samples.clone())
+    }
+}
+
+/// Races all whose results are right; with their places in the fixed order, what became of each. `None` if the work is to end.
+///
+/// # Errors
+/// If one fails now that has run before.
+pub fn run(
+    judged: &Judged,
+    settings: &Settings<'_>,
+    watch: &mut Watch,
+) -> Result<Option<Vec<(usize, Figures)>>, WorkshopError> {
+    let racers = &judged.racers;
+    // A kernel that updates in place would else be timed together with the copy that it needs only here.
+    let timed: Vec<Executable> = racers.iter().map(|racer| racer.executable.clone().without_copies()).collect();
+    let Some((finalists, mut figures)) = heats(judged, &timed, settings)? else { return Ok(None) };
+    let effort = Effort { limit: LONGEST_FINAL, seed: settings.seed, pairs: None };
+    for Times { racer, samples } in finalists {
+        let alone = median(samples);
+        let outcome = if racer == 0 {
+            Outcome::First { us: alone }
+        } else {
+            let contest = Contest { a: &timed[0], b: &timed[racer], inputs: &judged.inputs, options: &settings.run };
+            let series = contest.measure(Cache::Warm, effort, watch)?;
+            Outcome::Final { us: alone, ratio: series.ratio }
+        };
+        figures.push(of(&racers[racer], outcome));
+        if settings.is_stopped() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(figures))
+}
+
+/// Heats until few are left. The first always stays: the others are measured against it.
+#[allow(clippy::type_complexity, reason = "those left, and what became of the others")]
+fn heats(
+    judged: &Judged,
+    timed: &[Executable],
+    settings: &Settings<'_>,
+) -> Result<Option<(Vec<Times>, Vec<(usize, Figures)>)>, WorkshopError> {
+    let mut left: Vec<Times> = (0..timed.len()).map(|racer| Times { racer, samples: Vec::new() }).collect();
+    let mut random = SplitMix64(settings.seed);
+    let mut figures = Vec::new();
+    let mut samples = FIRST_SAMPLES;
+    for heat in 0.. {
+        if heat > 0 && left.len() <= FINALISTS + 1 {
+            break;
+        }
+        left.sort_by_cached_key(|_| random.bits());
+        for times in &mut left {
+            if settings.is_stopped() {
+                return Ok(None);
+            }
+            let mut program = Program::load(timed[times.racer].clone(), &settings.run)?;
+            program.set_inputs(&judged.inputs)?;
+            for _ in 0..samples {
+                times.samples.push(time(&mut program, Cache::Warm)?);
+            }
+        }
+        let limit = CLEARLY_SLOWER[heat.min(CLEARLY_SLOWER.len() - 1)];
+        for Times { racer, samples } in leave(&mut left, limit) {
+            figures.push(of(&judged.racers[racer], Outcome::Slower { us: median(samples) }));
+        }
+        samples *= 2;
+    }
+    left.sort_by_key(|times| times.racer);
+    Ok(Some((left, figures)))
+}
+
+/// Takes out who is clearly slower than the fastest, and the slower half where many are left.
+fn leave(left: &mut Vec<Times>, limit: f64) -> Vec<Times> {
+    left.sort_by(|a, b| a.median().total_cmp(&b.median()).then(a.racer.cmp(&b.racer)));
+    let fastest = left.first().map_or(0.0, Times::median);
+    let most = left.len().div_ceil(2).max(FINALISTS);
+    let (mut place, mut gone) = (0, Vec::new());
+    left.retain_mut(|times| {
+        let stays = times.racer == 0 || place < most && times.median() <= limit * fastest;
+        place += 1;
+        if !stays {
+            gone.push(Times { racer: times.racer, samples: std::mem::take(&mut times.samples) });
+        }
+        stays
+    });
+    gone
+}
+
+fn of(racer: &Racer, outcome: Outcome) -> (usize, Figures) {
+    (racer.place, Figures::of(racer.name.clone(), racer.predicted_us, outcome))
+}
+
+/// The first of those who are as fast as the fastest, as far as that matters. Nobody wins who is not surely faster than the
+/// first. `None` if nobody is right.
+pub fn winner(figures: &[Figures]) -> Option<&str> {
+    let ratio = |figures: &Figures| match &figures.outcome {
+        Outcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(ratio.ratio),
+        Outcome::First { .. } | Outcome::Alone => Some(1.0),
+        _ => None,
+    };
+    let fastest = figures.iter().filter_map(ratio).fold(f64::INFINITY, f64::min);
+    let is_as_fast = |it: &&Figures| ratio(it).is_some_and(|ratio| ratio <= fastest * MARGIN);
+    figures.iter().find(is_as_fast).map(|figures| figures.contender.as_str())
+}
+
+/// How much less time the winner takes than the first; 1 if it is the first.
+pub fn ratio(figures: &[Figures], winner: &str) -> Interval {
+    let same = Interval { low: 1.0, ratio: 1.0, high: 1.0 };
+    let found = figures.iter().find(|figures| figures.contender == winner);
+    match found.map(|figures| &figures.outcome) {
+        Some(Outcome::Final { ratio, .. }) => *ratio,
+        _ => same,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn final_of(name: &str, ratio: f64) -> Figures {
+        let ratio = Interval { low: ratio * 0.99, ratio, high: ratio * 1.01 };
+        Figures::of(name.into(), 1.0, Outcome::Final { us: 10.0 * ratio.ratio, ratio })
+    }
+
+    #[test]
+    fn who_is_surely_faster_wins_and_ties_go_by_the_order() {
+        let first = || Figures::of("first".into(), 1.0, Outcome::First { us: 10.0 });
+        assert_eq!(winner(&[first(), final_of("a", 0.985)]), Some("first"), "1.5 % is nothing");
+        assert_eq!(winner(&[first(), final_of("a", 0.81), final_of("b", 0.80)]), Some("a"));
+        assert_eq!(winner(&[first(), final_of("a", 0.85), final_of("b", 0.80)]), Some("b"));
+        let unsure = Interval { low: 0.7, ratio: 0.8, high: 1.1 };
+        let unsure = Figures::of("a".into(), 1.0, Outcome::Final { us: 8.0, ratio: unsure });
+        assert_eq!(winner(&[first(), unsure]), Some("first"));
+        let wrong = Figures::of("wrong".into(), 1.0, Outcome::Refused("wrong".into()));
+        assert_eq!(winner(std::slice::from_ref(&wrong)), None);
+        assert_eq!(winner(&[wrong, first()]), Some("first"));
+    }
+
+    #[test]
+    fn the_slower_half_leaves_and_the_first_stays() {
+        let times = |racer: usize, us: f64| Times { racer, samples: vec![us] };
+        let mut left: Vec<Times> = (0..10).map(|racer| times(racer, 20.0 - racer as f64)).collect();
+        let gone = leave(&mut left, 2.0);
+        assert_eq!(left.iter().map(|it| it.racer).collect::<Vec<_>>(), [9, 8, 7, 6, 5, 0]);
+        assert_eq!(gone.len(), 4);
+        let mut left = vec![times(0, 10.0), times(1, 16.0), times(2, 9.0)];
+        assert_eq!(leave(&mut left, 1.5).iter().map(|it| it.racer).collect::<Vec<_>>(), [1]);
+    }
+}

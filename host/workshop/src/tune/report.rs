@@ -1,0 +1,132 @@
+//! What was gained, and by whom.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use fusebox_compiler::Selected;
+use fusebox_plugins::Fingerprint;
+use serde::Serialize;
+
+use super::database::{Chosen, Figures, Outcome};
+use super::race;
+use crate::statistics::Interval;
+
+/// What became of a program's fusions.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The program's file.
+    pub module: String,
+    /// Its fusions, in their order.
+    pub rows: Vec<Row>,
+    /// Number of fusions of which the user has chosen who makes them.
+    pub chosen_by_user: usize,
+    /// Number of fusions left when the work was ended.
+    pub interrupted: usize,
+    /// What the compiler had to say.
+    pub warnings: Vec<String>,
+}
+
+/// Where a choice is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// It was measured now.
+    Measured,
+    /// It was known.
+    Known,
+    /// There is none: no contender gave a right result.
+    Nobody,
+}
+
+/// What became of a fusion.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub fingerprint: Fingerprint,
+    pub chosen: Chosen,
+    /// How often the program has it.
+    pub uses: usize,
+    /// What is known of all contenders; nothing if the choice was imported.
+    pub figures: Vec<Figures>,
+    pub origin: Origin,
+}
+
+impl Row {
+    pub(super) fn of(kernel: &Selected, chosen: Chosen, figures: Vec<Figures>, origin: Origin) -> Row {
+        let fingerprint = Fingerprint::of(&kernel.unit.fusion);
+        Row { fingerprint, chosen, uses: kernel.unit.uses.len(), figures, origin }
+    }
+
+    /// The winner's time as a share of the time of the first that is right.
+    pub fn ratio(&self) -> Interval {
+        race::ratio(&self.figures, &self.chosen.spec)
+    }
+
+    /// Time of the first that is right, in microseconds.
+    fn first_us(&self) -> Option<f64> {
+        let first = self.figures.iter().find(|figures| matches!(figures.outcome, Outcome::First { .. }));
+        first.and_then(Figures::measured_us)
+    }
+}
+
+/// What was gained in each fusion that is made otherwise now, by each emitter, and together; and who was refused.
+///
+/// # Errors
+/// If nothing can be written.
+pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
+    let rows = || reports.iter().flat_map(|report| report.rows.iter().map(move |row| (report, row)));
+    for (report, row) in rows() {
+        let Chosen { fusion, spec, instead_of } = &row.chosen;
+        if spec != instead_of {
+            let Interval { low, ratio, high } = row.ratio();
+            let gain = match row.figures.is_empty() {
+                true => "as it was imported".to_owned(),
+                false => format!("{:.2} times as fast ({:.2} to {:.2})", 1.0 / ratio, 1.0 / high, 1.0 / low),
+            };
+            writeln!(out, "{} {fusion}: {spec} instead of {instead_of}, {gain}", report.module)?;
+        }
+        for figures in &row.figures {
+            if let Outcome::Refused(reason) = &figures.outcome {
+                let reason = reason.lines().next().unwrap_or_default();
+                writeln!(out, "{} {fusion}: {} is refused: {reason}", report.module, figures.contender)?;
+            }
+        }
+        if row.origin == Origin::Nobody {
+            writeln!(out, "{} {fusion}: nobody makes it right; nothing is kept", report.module)?;
+        }
+    }
+    by_emitter(out, rows().map(|(_, row)| row))?;
+    let count = |is_meant: &dyn Fn(&Row) -> bool| rows().filter(|(_, row)| is_meant(row)).count();
+    let (all, changed) = (count(&|_| true), count(&|row| row.chosen.spec != row.chosen.instead_of));
+    let known = count(&|row| row.origin == Origin::Known);
+    let users: usize = reports.iter().map(|report| report.chosen_by_user).sum();
+    let users = if users > 0 { format!("; {users} more are chosen by the user") } else { String::new() };
+    writeln!(out, "{all} fusions, {known} of them known, {changed} made otherwise than untuned{users}")?;
+    let timed = || rows().filter_map(|(_, row)| Some((row, row.first_us()? * row.uses as f64)));
+    let before: f64 = timed().map(|(_, us)| us).sum();
+    let after: f64 = timed().map(|(row, us)| us * row.ratio().ratio).sum();
+    if before > 0.0 {
+        writeln!(out, "their kernels together: {before:.1} us untuned, {after:.1} us tuned")?;
+    }
+    Ok(())
+}
+
+/// A line for each emitter that has won from another, the most wins first.
+fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a Row>) -> io::Result<()> {
+    let mut gains: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for row in rows.filter(|row| row.chosen.spec != row.chosen.instead_of && !row.figures.is_empty()) {
+        let name = row.chosen.spec.split(['@', '{']).next().unwrap_or_default();
+        gains.entry(name).or_default().push(row.ratio().ratio);
+    }
+    let mut gains: Vec<_> = gains.into_iter().collect();
+    gains.sort_by_key(|(_, ratios)| std::cmp::Reverse(ratios.len()));
+    for (name, ratios) in gains {
+        let mean = ratios.iter().map(|ratio| -ratio.ln()).sum::<f64>() / ratios.len() as f64;
+        writeln!(
+            out,
+            "{name} has won {} fusions, {:.2} times as fast in the geometric mean",
+            ratios.len(),
+            mean.exp()
+        )?;
+    }
+    Ok(())
+}
