@@ -5,6 +5,7 @@
 //! ```
 //!
 //! * [`new_emitter`]: a crate of one's own to begin with.
+//! * [`sources`]: the crate of a library under development, built and watched.
 //! * [`ab`]: two choices of emitters, or two versions of fusebox, on one module.
 //! * [`compare`]: results of two programs.
 //! * [`measure`]: pairs of programs in turns.
@@ -22,6 +23,7 @@ pub mod measure;
 pub mod new_emitter;
 pub mod ptxas;
 pub mod roof;
+pub mod sources;
 pub mod statistics;
 
 pub use error::WorkshopError;
