@@ -254,9 +254,6 @@ pub struct Tune {
     /// Threads to compile and run with; 0: one per processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
-    /// Measure nothing: it is an error if a fusion has not been tuned before
-    #[arg(long)]
-    pub locked: bool,
     /// Measure also what has been measured before
     #[arg(long, conflicts_with = "locked")]
     pub again: bool,

@@ -6,6 +6,9 @@
 mod built;
 mod program;
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
 use program::Workplace;
 
 #[test]
@@ -40,4 +43,41 @@ fn a_library_that_is_none_and_a_kind_that_it_has_not_are_refused() {
     let library = built::simple_loop().display().to_string();
     let other = place.run(&["check-emitter", &library, "--kind", "reduce"]);
     assert!(other.code == Some(2) && other.err.contains("has no emitter of kind reduce"), "{}", other.err);
+}
+
+/// An author saves a file, and sees what it came to.
+#[test]
+fn a_crate_is_checked_again_when_it_is_saved() {
+    let place = Workplace::new();
+    let core = concat!(env!("CARGO_MANIFEST_DIR"), "/../../core");
+    let made = place.run(&["new-emitter", "my-loop", "--kind", "loop", "--core", core]);
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/out-of-tree-emitter/Cargo.lock");
+    let lock = std::fs::read_to_string(lock).unwrap().replace("simple-loop", "my-loop");
+    place.write("my-loop/Cargo.lock", lock.as_bytes());
+    let emitter = std::fs::read_to_string(place.path("my-loop/src/lib.rs")).unwrap();
+    let verdict = "        verdict.into()";
+    let declining = |reason: &str| {
+        let all = format!("        _ = verdict;\n        Verdict::Decline(Decline::new(\"{reason}\"))");
+        emitter.replace(verdict, &all)
+    };
+    place.write("my-loop/src/lib.rs", declining("not today").as_bytes());
+    let mut command = place.command(&["check-emitter", "my-loop", "--watch", "--cases", "0"]);
+    command.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/watched"));
+    command.env("CARGO_NET_OFFLINE", "true");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut until = |words: &str| said.by_ref().map(Result::unwrap).find(|line| line.contains(words)).unwrap();
+    until("waiting for changes");
+    place.write("my-loop/src/lib.rs", b"no Rust at all");
+    until("error: cargo cannot build my-loop");
+    until("waiting for changes");
+    place.write("my-loop/src/lib.rs", declining("not tomorrow either").as_bytes());
+    until("waiting for changes");
+    child.kill().unwrap();
+    let mut printed = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    child.wait().unwrap();
+    let reasons: Vec<&str> = printed.lines().filter_map(|line| line.split_once("times: ")).map(|(_, it)| it).collect();
+    assert_eq!(reasons, ["not today", "not tomorrow either"], "{printed}");
 }

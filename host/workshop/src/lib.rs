@@ -5,6 +5,7 @@
 //! ```
 //!
 //! * [`new_emitter`]: a crate of one's own to begin with.
+//! * [`sources`]: the crate of a library under development, built and watched.
 //! * [`ab`]: two choices of emitters, or two versions of fusebox, on one module.
 //! * [`bisect`]: the first pass, fusion or stage whose result goes wrong.
 //! * [`repro`]: a folder that alone reproduces what becomes of a module or a fusion.
@@ -39,6 +40,7 @@ pub mod ptxas;
 pub mod repro;
 pub mod roof;
 pub mod roofline;
+pub mod sources;
 pub mod statistics;
 pub mod tune;
 pub mod why;

@@ -1,12 +1,13 @@
 //! `fusebox check-emitter`: whether the emitters of a library do what they promise.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use fusebox_conformance::examine::{Report, Settings, examine};
 use fusebox_plugins::{ProcessLimits, Registry};
 use fusebox_run::terminal;
+use fusebox_workshop::sources::{Sources, SourcesError};
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -17,7 +18,7 @@ const LIMITS: ProcessLimits = ProcessLimits { time: Duration::from_secs(10), mem
 /// `fusebox check-emitter`
 #[derive(Debug, Args)]
 pub struct CheckEmitter {
-    /// The library; it runs in a process of its own
+    /// The library, which runs in a process of its own; or the folder of its crate, which is built first
     pub library: PathBuf,
     /// Check its emitters of this kind alone
     #[arg(long)]
@@ -31,16 +32,56 @@ pub struct CheckEmitter {
     /// Write the smallest fusion of each failure to a file in this folder
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Build and check the crate again whenever one of its files is saved
+    #[arg(long)]
+    pub watch: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 pub fn run(arguments: &CheckEmitter) -> Result<(), Failure> {
-    let reports = check(arguments, &arguments.library)?;
+    if arguments.watch {
+        return watch(arguments);
+    }
+    let reports = match arguments.library.is_dir() {
+        true => check(arguments, &Sources::new(&arguments.library).build()?)?,
+        false => check(arguments, &arguments.library)?,
+    };
     match reports.iter().find(|report| !report.conforms()) {
         None => Ok(()),
         Some(report) => Err(Failure::input(format!("{} does not conform", report.emitter))),
+    }
+}
+
+/// Until the user has had enough.
+fn watch(arguments: &CheckEmitter) -> Result<(), Failure> {
+    if !arguments.library.is_dir() {
+        return Err(Failure::usage(format!(
+            "--watch takes the folder of a crate, not {}",
+            arguments.library.display()
+        )));
+    }
+    let sources = Sources::new(&arguments.library);
+    let changes = sources.watch()?;
+    loop {
+        let started = Instant::now();
+        let checked = sources.build().map_err(Failure::from).and_then(|library| check(arguments, &library));
+        match checked {
+            Ok(_) => {}
+            Err(Failure::Input(message)) => terminal::complain(&format!("error: {message}")),
+            Err(other) => return Err(other),
+        }
+        terminal::complain(&format!("after {:.1} s; waiting for changes", started.elapsed().as_secs_f64()));
+        if !changes.wait() {
+            return Ok(());
+        }
+    }
+}
+
+impl From<SourcesError> for Failure {
+    fn from(error: SourcesError) -> Self {
+        Failure::input(error)
     }
 }
 

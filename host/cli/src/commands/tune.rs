@@ -34,7 +34,8 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         check_target(&compile)?;
         let run = fusebox_runtime::Options { threads: compile.threads, ..Default::default() };
         let device = tune::device(&compile);
-        let Tune { locked, again, seed, .. } = *arguments;
+        let Tune { again, seed, .. } = *arguments;
+        let locked = arguments.emitters.locked;
         let settings = Settings { compile, run, locked, again, seed, stop: &stop };
         let bar = Bar::new(&source.name);
         let report = tune::tune(&source, &settings, &database, &mut |progress| bar.show(progress))?;

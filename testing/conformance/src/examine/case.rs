@@ -1,5 +1,7 @@
 //! Fusions that an emitter is asked to take: such as programs have, of awkward sizes, and such as nobody wrote.
 
+use std::sync::OnceLock;
+
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 
 use super::written::{COMBINERS, IMPOSSIBLE, WRITTEN};
@@ -15,9 +17,10 @@ pub struct Case {
     /// As `fusebox run` takes it.
     pub text: String,
     pub inputs: Vec<ArrayLiteral>,
-    /// What the reference interpreter gives; none if no kernel can compute it, and every emitter has to decline.
-    pub expected: Option<Literal>,
+    /// Whether a kernel can compute it at all; otherwise every emitter has to decline it.
+    pub is_possible: bool,
     pub closeness: Closeness,
+    expected: OnceLock<Literal>,
 }
 
 /// `(rows, columns)`: none, one, primes, less and more than a warp, a tile, a block.
@@ -40,21 +43,26 @@ impl Case {
     pub fn impossible() -> Vec<Case> {
         let case = |(name, body): (&str, &str)| {
             let (text, inputs) = (with_combiners(body), vec![]);
-            Case { name: name.into(), text, inputs, expected: None, closeness: Closeness::Bits }
+            Case { is_possible: false, ..Case::new(name.into(), text, inputs, Closeness::Bits) }
         };
         IMPOSSIBLE.map(case).into()
     }
 
     fn new(name: String, text: String, inputs: Vec<ArrayLiteral>, closeness: Closeness) -> Case {
-        let expected = interpreted(&text, &inputs).unwrap_or_else(|failure| panic!("{failure}"));
-        Case { name, text, inputs, expected: Some(expected), closeness }
+        Case { name, text, inputs, is_possible: true, closeness, expected: OnceLock::new() }
+    }
+
+    /// What the reference interpreter gives.
+    pub fn expected(&self) -> &Literal {
+        let evaluated = || interpreted(&self.text, &self.inputs).unwrap_or_else(|failure| panic!("{failure}"));
+        self.expected.get_or_init(evaluated)
     }
 
     /// The same with another fusion, on small integers; `None` if that is none the interpreter can evaluate.
     pub fn with_text(&self, text: String) -> Option<Case> {
         let inputs = inputs(&text, small_integers).ok()?;
-        let expected = Some(interpreted(&text, &inputs).ok()?);
-        Some(Case { text, inputs, expected, closeness: Closeness::Units, ..self.clone() })
+        let expected = interpreted(&text, &inputs).ok()?.into();
+        Some(Case { name: self.name.clone(), text, inputs, is_possible: true, closeness: Closeness::Units, expected })
     }
 }
 

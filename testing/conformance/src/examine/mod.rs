@@ -73,7 +73,7 @@ pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Repor
                 }
             }
         }
-        report.taken += usize::from(taken && case.expected.is_some());
+        report.taken += usize::from(taken && case.is_possible);
         let lost = broken.iter().filter(|broken| broken.fault.lost).count();
         if broken.len() >= MOST_FAILURES || lost >= MOST_LOSSES {
             report.ended_early = true;

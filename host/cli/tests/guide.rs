@@ -1,0 +1,41 @@
+//! The steps of `docs/writing-an-emitter.md`, as they stand there, in an empty folder.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod program;
+
+use std::path::Path;
+use std::process::Command;
+
+use program::Workplace;
+
+#[test]
+fn every_step_of_the_guide_works() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let guide = std::fs::read_to_string(root.join("docs/writing-an-emitter.md")).unwrap();
+    let steps: Vec<String> =
+        guide.split("```sh\n").skip(1).map(|rest| unindented(rest.split("```").next().unwrap())).collect();
+    assert_eq!(steps.len(), 4, "the guide has other steps");
+    let place = Workplace::new();
+    // What cargo needs is there: nothing is looked for elsewhere.
+    let lock = "[ -e Cargo.lock ] || sed s/simple-loop/my-loop/ $FUSEBOX/examples/out-of-tree-emitter/Cargo.lock > Cargo.lock\n";
+    let script = steps.join("\n").replacen("cd my-loop\n", &format!("cd my-loop\n{lock}"), 1);
+    let program = Path::new(env!("CARGO_BIN_EXE_fusebox"));
+    let path = std::env::var("PATH").unwrap();
+    let mut shell = Command::new("bash");
+    shell.args(["-euc", &script]).current_dir(place.folder()).env_remove("FUSEBOX_EMITTER_PATH");
+    shell.env("FUSEBOX", &root).env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
+    shell.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/watched")).env("CARGO_NET_OFFLINE", "true");
+    let output = shell.output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{said}");
+    for words in ["conforms", "my-loop 0.1.0", "result 0: f32[1000,300]", "B: 1 kernels by my-loop 0.1.0"] {
+        assert!(said.contains(words), "no `{words}`:\n{said}");
+    }
+    let changed = std::fs::read_to_string(place.path("my-loop/src/lib.rs")).unwrap();
+    assert!(changed.contains("{ 65536 } else"), "the change that the guide makes has no place to be made in");
+}
+
+/// Without what all lines of a list's item begin with.
+fn unindented(text: &str) -> String {
+    text.lines().map(|line| line.strip_prefix("   ").unwrap_or(line)).flat_map(|line| [line, "\n"]).collect()
+}
