@@ -3,9 +3,8 @@
 
 use std::path::Path;
 
-use fusebox_compiler::{Dump, Options, Phase, Selected, compile};
+use fusebox_compiler::{Dump, Emitters, Options, Phase, Selected, compile};
 use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Op};
-use fusebox_plugins::Override;
 use fusebox_runtime::npz::write_outputs;
 
 use crate::WorkshopError;
@@ -35,18 +34,21 @@ const STAGES: &str = "stages";
 pub fn write(folder: &Path, repro: &Repro<'_>) -> Result<(), WorkshopError> {
     let Repro { case, options, .. } = repro;
     let dump = Dump::to(folder.join(STAGES), Vec::new())?;
-    compile(&case.source(), &Options { dump, until: Phase::Run, ..(*options).clone() })?;
+    let emitters = Emitters { of_part: true, ..options.emitters.clone() };
+    let made = compile(&case.source(), &Options { dump, emitters, until: Phase::Run, ..(*options).clone() })?;
     fusebox_files::write(&folder.join(MODULE), &case.source().bytes)?;
     write_outputs(&folder.join(INPUTS), &Literal::Tuple(case.inputs.clone()))?;
     write_outputs(&folder.join(EXPECTED), &case.meant()?)?;
-    let command = command(repro);
+    let in_charge: Vec<usize> = made.kernels.iter().filter_map(|kernel| kernel.selection.in_charge).collect();
+    let command = command(repro, &in_charge);
     fusebox_files::write(&folder.join("check.sh"), script(&command).as_bytes())?;
     fusebox_files::write(&folder.join("README.md"), readme(repro, &command).as_bytes())?;
     Ok(())
 }
 
-/// What is to be run in the folder, after the program's name.
-fn command(repro: &Repro<'_>) -> String {
+/// What is to be run in the folder, after the program's name. Of the user's choices only those that have an effect on the module:
+/// others would be refused.
+fn command(repro: &Repro<'_>, in_charge: &[usize]) -> String {
     let Repro { options, target, .. } = repro;
     let mut words = vec!["run".into(), MODULE.into(), "--inputs".into(), INPUTS.into()];
     words.extend(["--check".into(), "--no-config".into(), "--target".into(), quoted(target)]);
@@ -54,7 +56,8 @@ fn command(repro: &Repro<'_>) -> String {
     let mut libraries: Vec<&Path> = emitters.registry.emitters().iter().filter_map(|it| it.origin().path()).collect();
     libraries.dedup();
     words.extend(libraries.iter().flat_map(|path| ["--load".into(), quoted(&path.display().to_string())]));
-    let mut specs: Vec<&str> = emitters.overrides.iter().map(|Override { spec, .. }| spec.as_str()).collect();
+    let chosen = emitters.overrides.iter().enumerate().filter(|(number, _)| in_charge.contains(number));
+    let mut specs: Vec<&str> = chosen.map(|(_, choice)| choice.spec.as_str()).collect();
     specs.dedup();
     words.extend(specs.iter().flat_map(|spec| ["--emitter".into(), quoted(spec)]));
     words.join(" ")

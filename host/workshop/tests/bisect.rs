@@ -168,6 +168,20 @@ fn a_pass_that_swaps_operands() {
 }
 
 #[test]
+fn what_goes_wrong_is_written_down_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let planted = after("movements", swapped(Opcode::Subtract));
+    let settings = Settings { repro: Some(folder.path().join("r")), ..settings(planted, Vec::new()) };
+    let verdict = bisect(&Source::text("planted.hlo", MODULE), &settings).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("r").join(name)).unwrap();
+    let module = read("module.hlo");
+    assert!(module.contains("subtract(") && !module.contains("exponential("), "{module}");
+    assert!(read("README.md").contains("Pass `movements` is at fault"), "{}", read("README.md"));
+    assert!(read("check.sh").contains("run module.hlo --inputs inputs.npz --check"));
+    assert!(verdict.words().contains("check.sh"), "{}", verdict.words());
+}
+
+#[test]
 fn a_pass_that_gets_a_constant_wrong() {
     let verdict = found(
         MODULE,
@@ -226,7 +240,7 @@ fn a_fusion_with_its_operands_in_the_wrong_order() {
     assert!(matches!(&verdict.suspect, Suspect::Fusion { instruction: Some(_) }), "{verdict:?}");
 }
 
-/// The loop emitter, but every element is computed from another.
+/// Another emitter, but every element is computed from another one.
 struct Careless(Box<dyn Emitter>);
 
 impl Careless {

@@ -107,7 +107,7 @@ fn in_program(case: &Case, difference: String, settings: &Settings) -> Result<Fo
     match thunks::first_wrong(&fused, settings)? {
         Some(found) => Ok(found),
         None => {
-            let by = Way::Compiled(Box::new(settings.compile.clone()));
+            let by = Way::Compiled(Box::new(for_part(&settings.compile)));
             let wrong = Some(Wrong { case: case.clone(), by });
             Ok(Found { suspect: Suspect::Together, difference, wrong })
         }
@@ -123,7 +123,7 @@ fn told(found: Found, settings: &Settings) -> Result<Verdict, WorkshopError> {
     verdict.instructions_after = Some(shrink::size(&small));
     if let Some(folder) = &settings.repro {
         let options = match wrong.by {
-            Way::Steps(_) => settings.compile.clone(),
+            Way::Steps(_) => for_part(&settings.compile),
             Way::Compiled(options) => *options,
         };
         let about = verdict.words();
