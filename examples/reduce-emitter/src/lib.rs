@@ -13,15 +13,18 @@ use fusebox_core::analysis::{ReducedRoot, ReductionGroup, ReductionHero, Reducti
 use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan,
-    Plan, Verdict, Visit, Work,
+    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan,
+    StaticDescriptor, Verdict, Visit, Work,
 };
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, compose, delinearize};
 
 /// The emitter.
 pub struct SimpleReduce;
 
-fusebox_core::export_emitters!(SimpleReduce);
+const SIMPLE_REDUCE: StaticDescriptor =
+    StaticDescriptor { kind: "reduce", name: "simple-reduce", version: env!("CARGO_PKG_VERSION") };
+
+fusebox_core::export_emitters!(SIMPLE_REDUCE => SimpleReduce);
 
 /// Most elements that are reduced: below it, no count in a plan overflows.
 const MOST_ELEMENTS: i64 = 1 << 40;
@@ -30,11 +33,7 @@ const BLOCKS_PER_CORE: i64 = 8;
 
 impl Emitter for SimpleReduce {
     fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            kind: KernelKind("reduce".into()),
-            name: "simple-reduce".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
+        SIMPLE_REDUCE.into()
     }
 
     fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {

@@ -15,8 +15,8 @@ use fusebox_core::analysis::{RootPlace, TransposeFusion};
 use fusebox_core::builder::{KernelBuilder, Scalar, Type};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, LaunchDimensions, OutputPlan,
-    Plan, Verdict, Visit, Work,
+    Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan,
+    StaticDescriptor, Verdict, Visit, Work,
 };
 use fusebox_core::hlo::{ArrayShape, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, linearize};
@@ -24,7 +24,10 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, de
 /// The emitter.
 pub struct SimpleTranspose;
 
-fusebox_core::export_emitters!(SimpleTranspose);
+const SIMPLE_TRANSPOSE: StaticDescriptor =
+    StaticDescriptor { kind: "transpose", name: "simple-transpose", version: env!("CARGO_PKG_VERSION") };
+
+fusebox_core::export_emitters!(SIMPLE_TRANSPOSE => SimpleTranspose);
 
 /// Edge of a square: a warp reads and writes whole rows of it.
 const EDGE: i64 = 32;
@@ -35,11 +38,7 @@ const MOST_ELEMENTS: i64 = 1 << 40;
 
 impl Emitter for SimpleTranspose {
     fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            kind: KernelKind("transpose".into()),
-            name: "simple-transpose".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
+        SIMPLE_TRANSPOSE.into()
     }
 
     fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {

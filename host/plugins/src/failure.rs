@@ -169,6 +169,18 @@ pub enum FailureKind {
     Kernel(String),
 }
 
+impl FailureKind {
+    /// What the user can do, where the message itself does not say it.
+    fn remedy(&self) -> Option<&'static str> {
+        match self {
+            FailureKind::Refused(_) | FailureKind::Died { memory: Some(_), .. } => None,
+            FailureKind::TimedOut(_) => Some("`--isolate-time` gives it longer"),
+            FailureKind::NotUnderstood(_) => Some("build it against this release of fusebox-core"),
+            _ => Some("its author has to mend it; until then `--emitter` puts another in charge"),
+        }
+    }
+}
+
 fn memory_hint(memory: Option<u64>) -> String {
     match memory {
         None => String::new(),
@@ -185,7 +197,11 @@ impl fmt::Display for Failure {
         if !self.fusion.is_empty() {
             write!(f, " fusion {}", self.fusion)?;
         }
-        write!(f, ": {}", self.kind)
+        write!(f, ": {}", self.kind)?;
+        match self.kind.remedy() {
+            Some(remedy) => write!(f, "; {remedy}"),
+            None => Ok(()),
+        }
     }
 }
 

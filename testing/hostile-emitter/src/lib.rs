@@ -12,8 +12,8 @@
 use fusebox_core::builder::{KernelBuilder, Scalar};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, KernelKind, LaunchDimensions,
-    OutputPlan, Plan, SubgraphCall, SubgraphKind, Verdict,
+    Bid, Candidate, Claim, Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, KernelKind,
+    LaunchDimensions, OutputPlan, Plan, SubgraphCall, SubgraphKind, Verdict,
 };
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
@@ -44,10 +44,26 @@ impl Emitter for Hostile {
         Descriptor { kind: KernelKind("loop".into()), name: name.into(), version: VERSION.into() }
     }
 
+    fn claim(&self, hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
+        match hero.region.name.as_str() {
+            "panic_in_claim" => panic!("claimed in vain"),
+            _ => None,
+        }
+    }
+
+    fn bid(&self, candidate: &Candidate, _: &DeviceDescription) -> Bid {
+        match candidate.region.name.as_str() {
+            "panic_in_bid" => panic!("outbid"),
+            _ => Bid::decline("it takes fusions as they are"),
+        }
+    }
+
     fn consider(&self, fusion: &Fusion, _: &DeviceDescription) -> Verdict {
         match fusion.name.as_str() {
             "panic_in_consider" => panic!("considered and found wanting"),
             "abort" => std::process::abort(),
+            // SAFETY: there is none. Nothing is mapped there, and that is the point.
+            "segfault" => unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) },
             "hang" => std::thread::sleep(std::time::Duration::from_secs(3600)),
             "print" => println!("a line on standard output"),
             "hoard" => hoard(),
@@ -75,6 +91,9 @@ impl Emitter for Hostile {
                 let error = EmitError { message: "not today".into(), instruction: Some("root".into()) };
                 return Err(error);
             }
+            // SAFETY: there is none. The other side of the border is to notice.
+            "bad_text" => return Err(EmitError::new(unsafe { String::from_utf8_unchecked(vec![b'n', 0xff]) })),
+            "break_out" => return Err(EmitError { message: break_out(), instruction: None }),
             "long_refusal" => return Err(EmitError { message: "no ".repeat(1 << 20), instruction: None }),
             "out_of_bounds" => map.results = vec![Expr::dim(0) + 1],
             "overlap" => map.results = vec![Expr::dim(0).floor_div(2)],
@@ -109,6 +128,8 @@ impl Emitter for Hostile {
             "many_notes" => notes = vec![String::new(); 1000],
             "long_note" => notes = vec!["x".repeat(1 << 20)],
             "many_alternatives" => alternatives = vec![Configuration::default(); 10_000],
+            "different_each_time" => notes = vec![format!("{:?}", std::time::Instant::now())],
+            "gigabyte" => notes = vec!["x".repeat(1 << 30)],
             "huge_plan" => notes = vec!["x".repeat(8 << 20)],
             _ => (),
         }
@@ -188,6 +209,25 @@ fn leave_an_orphan() -> ! {
         }
     }
     std::process::abort()
+}
+
+/// Tries all that a process of its own may not, and what it may; says how each ended.
+fn break_out() -> String {
+    use std::{env, fs, io, net, process, thread};
+    let said = |result: io::Result<()>| match result {
+        Ok(()) => "done".to_owned(),
+        Err(error) => error.kind().to_string(),
+    };
+    let tries = [
+        ("read", fs::read("/proc/self/status").map(drop)),
+        ("write", fs::write(env::temp_dir().join("hostile"), "").map(drop)),
+        ("remove", fs::remove_file(env::temp_dir().join("hostile"))),
+        ("listen", net::TcpListener::bind("127.0.0.1:0").map(drop)),
+        ("send", net::UdpSocket::bind("127.0.0.1:0").map(drop)),
+        ("start", process::Command::new("true").status().map(drop)),
+        ("thread", thread::Builder::new().spawn(|| ()).map(|thread| thread.join().unwrap_or_default())),
+    ];
+    tries.map(|(what, result)| format!("{what}: {}", said(result))).join(", ")
 }
 
 /// A loop whose body is to be written a billion times.

@@ -1,9 +1,12 @@
 //! What a child process of `--isolate` does.
 
+use fusebox_run::terminal;
+
 use crate::arguments::ServeEmitter;
 use crate::exit::Failure;
 
 /// Serves until the parent closes the pipe.
 pub fn run(arguments: &ServeEmitter) -> Result<(), Failure> {
-    fusebox_plugins::serve_library(&arguments.library, arguments.memory).map_err(Failure::input)
+    let warn = |text: &str| terminal::complain(&format!("warning: {text}"));
+    fusebox_plugins::serve_library(&arguments.library, arguments.memory, warn).map_err(Failure::input)
 }

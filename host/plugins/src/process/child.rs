@@ -10,6 +10,7 @@ use rustix::process::{Resource, Rlimit, Signal, getpgrp, getpid, kill_current_pr
 use crate::failure::LoadError;
 use crate::library::{PluginLibrary, canonical};
 use crate::note;
+use crate::process::confinement::{Phase, confine};
 
 /// The hidden subcommand under which the program serves a library:
 /// `<program> <SERVE_COMMAND> <library> [--memory <bytes>]`.
@@ -24,19 +25,27 @@ pub enum ServeError {
     /// A pipe broke, or the system refused a limit.
     #[error("the pipe to the host: {0}")]
     Pipe(#[from] io::Error),
+    /// It cannot be kept from files any more, though it could a moment before.
+    #[error("locking it in: {0}")]
+    Confinement(#[from] seccompiler::Error),
 }
 
 /// Serves a library over standard input and output until the input ends, with so many bytes of address space.
+/// `warn` is told, at most once, that this system has no way to keep it from files.
 ///
 /// # Errors
 /// If the library cannot be loaded, or a pipe breaks.
-pub fn serve_library(library: &Path, memory: Option<u64>) -> Result<(), ServeError> {
+pub fn serve_library(library: &Path, memory: Option<u64>, warn: impl FnOnce(&str)) -> Result<(), ServeError> {
     // What a plugin prints must not get between the frames: it goes to standard error.
     let output = rustix::io::dup(io::stdout()).map_err(io::Error::from)?;
     let mut output = File::from(output);
     rustix::stdio::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
     end_with_the_host()?;
     limit_memory(memory)?;
+    let confined = confine(Phase::Loading);
+    if let Err(error) = &confined {
+        warn(&format!("{} is not locked in, it can open files and sockets: {error}", library.display()));
+    }
     let opened = canonical(library).and_then(|path| PluginLibrary::open(&path, &note::read(&path)?));
     let library = match opened {
         Ok(library) => library,
@@ -45,6 +54,9 @@ pub fn serve_library(library: &Path, memory: Option<u64>) -> Result<(), ServeErr
             return Err(error.into());
         }
     };
+    if confined.is_ok() {
+        confine(Phase::Serving)?;
+    }
     write_frame(&mut output, &[])?;
     let mut input = io::stdin().lock();
     loop {

@@ -8,6 +8,7 @@
 //! plugin starts, holds open or leaves unread makes the host wait longer.
 
 mod child;
+mod confinement;
 mod pipe;
 
 use std::io;

@@ -12,7 +12,7 @@ use fusebox_plugins::{ProcessLimits, Registry, produce};
 use prost::Message;
 
 use crate::built::{hostile, simple_loop};
-use crate::{fusion_named, isolated_registry_within};
+use crate::{fusion_named, isolated_registry_within, registry_of};
 
 const TIME: Duration = Duration::from_secs(2);
 
@@ -143,15 +143,31 @@ fn one_that_takes_all_memory_meets_its_limit() {
     produce(emitter, &fusion_named("fine"), &device, &Configuration::default()).unwrap();
 }
 
+/// It has threads and no more: in this process the same plugin has all the rights of the tests.
+#[test]
+fn files_sockets_and_programs_are_out_of_its_reach() {
+    let limits = ProcessLimits { time: Duration::from_secs(60), memory: Some(4 << 30) };
+    let said = |registry: &Registry| {
+        let (fusion, device) = (fusion_named("break_out"), DeviceDescription::simt());
+        registry.emitters()[0].plan(&fusion, &device, &Configuration::default()).unwrap_err().kind.to_string()
+    };
+    let tries = ["read", "write", "remove", "listen", "send", "start"];
+    let each = |ended: &str| tries.map(|what| format!("{what}: {ended}, ")).concat() + "thread: done";
+    assert_eq!(said(&registry_of(&hostile(""))), each("done"));
+    assert_eq!(said(&isolated_registry_within(&hostile(""), limits)), each("permission denied"));
+}
+
 #[test]
 fn it_ends_when_the_host_does() {
     // A host that dies without a word while its plugin hangs: this shell, whose end of the pipe goes with it.
     let serve = env!("CARGO_BIN_EXE_serve-emitter");
-    let script = "mkfifo in; \"$1\" serve-emitter \"$2\" < in > out & echo $! > pid; exec 3> in; sleep 1; kill -9 $$";
+    let script =
+        "mkfifo in; \"$1\" serve-emitter \"$2\" < in > out 2> err & echo $! > pid; exec 3> in; sleep 1; kill -9 $$";
     let folder = tempfile::tempdir().unwrap();
     let mut shell = Command::new("sh");
     shell.args(["-c", script, "sh", serve]).arg(simple_loop()).current_dir(folder.path());
     assert!(!shell.status().unwrap().success());
     let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
     assert!(ends(pid.trim()), "{pid}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("err")).unwrap(), "");
 }

@@ -11,6 +11,7 @@ mod misbehaviour;
 mod older;
 mod refusals;
 mod selection;
+mod table;
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,0 +1,140 @@
+//! What the process of a plugin may ask of the kernel: memory, threads, the time, and its pipes.
+//!
+//! A list of what is allowed, as nobody can list all else. What is refused fails with EPERM, as with missing rights.
+
+use libc::{c_int, c_long};
+use seccompiler::{
+    BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    apply_filter_all_threads,
+};
+
+/// What the process is about to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The loader reads the library and what that needs; its constructors run.
+    Loading,
+    /// The plugin is asked. All it needs is in memory.
+    Serving,
+}
+
+/// Refuses this process, in all its threads and for good, what the phase does not need. A later phase can only refuse more.
+///
+/// # Errors
+/// If this kernel, or the rights of this process, have no way to do so.
+pub fn confine(phase: Phase) -> Result<(), Error> {
+    // Its flags lie in memory, where a filter does not see them. Without it, threads are started with `clone`.
+    let unknown = vec![(libc::SYS_clone3, vec![])];
+    apply_filter_all_threads(&program(unknown, libc::ENOSYS, Listed::Refused)?)?;
+    apply_filter_all_threads(&program(allowed(phase)?, libc::EPERM, Listed::Allowed)?)
+}
+
+/// What becomes of the calls in a list; the others are treated the other way.
+enum Listed {
+    Allowed,
+    Refused,
+}
+
+type Rules = Vec<(c_long, Vec<SeccompRule>)>;
+
+fn program(rules: Rules, error: c_int, listed: Listed) -> Result<BpfProgram, Error> {
+    let refused = SeccompAction::Errno(error.unsigned_abs());
+    let (others, these) = match listed {
+        Listed::Allowed => (refused, SeccompAction::Allow),
+        Listed::Refused => (SeccompAction::Allow, refused),
+    };
+    let machine = std::env::consts::ARCH.try_into()?;
+    Ok(SeccompFilter::new(rules.into_iter().collect(), others, these, machine)?.try_into()?)
+}
+
+fn allowed(phase: Phase) -> Result<Rules, Error> {
+    let any = |calls: &[c_long]| -> Rules { calls.iter().map(|&call| (call, vec![])).collect() };
+    let mut rules = any(ALWAYS);
+    let thread = i64::from(libc::CLONE_THREAD).unsigned_abs();
+    rules.push((libc::SYS_clone, masked(0, thread, thread)?));
+    // A signal for itself is how a process aborts; its group is its own, and ends with the host.
+    let own = u64::from(std::process::id());
+    rules.push((libc::SYS_tgkill, masked(0, PID, own)?));
+    rules.push((libc::SYS_kill, masked(0, PID, 0)?));
+    if phase == Phase::Loading {
+        rules.extend(any(LOADING));
+        let changing = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_APPEND;
+        rules.push((libc::SYS_openat, masked(2, i64::from(changing).unsigned_abs(), 0)?));
+    }
+    Ok(rules)
+}
+
+/// Where an argument has the number of a process: the kernel looks at no other bits.
+const PID: u64 = u32::MAX as u64;
+
+/// The rule that an argument has this value in these bits.
+fn masked(argument: u8, mask: u64, value: u64) -> Result<Vec<SeccompRule>, Error> {
+    let comparison = SeccompCmpOp::MaskedEq(mask);
+    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, comparison, value)?;
+    Ok(vec![SeccompRule::new(vec![condition])?])
+}
+
+const ALWAYS: &[c_long] = &[
+    // Memory. Its limit was set before.
+    libc::SYS_brk,
+    libc::SYS_madvise,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    // Open files: the pipes and standard error.
+    libc::SYS_close,
+    libc::SYS_fstat,
+    libc::SYS_lseek,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_pread64,
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_write,
+    libc::SYS_writev,
+    // Threads. `clone3` is refused by a filter of its own.
+    libc::SYS_clone3,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_futex,
+    libc::SYS_getpgid,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_getpgrp,
+    libc::SYS_getpid,
+    libc::SYS_gettid,
+    libc::SYS_restart_syscall,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_set_robust_list,
+    libc::SYS_sigaltstack,
+    // The time, and random numbers: the keys of hash tables.
+    libc::SYS_clock_getres,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_getrandom,
+    libc::SYS_gettimeofday,
+    libc::SYS_nanosleep,
+];
+
+/// Files are found and read, by whom it may be; none is changed.
+const LOADING: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_access,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_fadvise64,
+    libc::SYS_fcntl,
+    libc::SYS_getcwd,
+    libc::SYS_newfstatat,
+    libc::SYS_prctl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_readlink,
+    libc::SYS_readlinkat,
+    libc::SYS_seccomp,
+    libc::SYS_statx,
+];
