@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::Configuration;
+use fusebox_core::emitter::{Configuration, INTERFACE_VERSION};
 use fusebox_plugins::{Produced, produce};
 
 use crate::built::simple_loop;
@@ -13,6 +13,13 @@ use crate::{fusion_named, isolated_registry_of, registry_of};
 
 /// The last commit of interface 1.0.
 const INTERFACE_1000: &str = "801073d9fc066a2eebadf64824c09d6d343776c6";
+
+/// Whoever raises the interface's version has a library of the one before built here too.
+#[test]
+fn every_older_interface_has_its_library() {
+    const OLDER: [&str; 1] = [INTERFACE_1000];
+    assert_eq!(OLDER.len() as u32, INTERFACE_VERSION % 1000);
+}
 
 /// The example emitter and the core of that commit, built; `None` where the history does not reach back to it.
 fn library_of_interface_1000() -> Option<PathBuf> {
