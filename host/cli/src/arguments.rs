@@ -263,6 +263,9 @@ pub struct Tune {
     /// At the end write the choices for these modules here, as TOML
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
+    /// Print also how far predicted times are from measured ones
+    #[arg(long)]
+    pub predictions: bool,
     /// Seed of the random numbers that fusions are measured on
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

@@ -45,18 +45,21 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
 
     // Any other choice that is imported is gone by too: nothing is measured again.
     let line = text.lines().skip_while(|line| !line.contains("fused_t300")).nth(1).unwrap();
-    place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"line-transpose\"\n", 1).as_bytes());
+    place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"loop\"\n", 1).as_bytes());
     place.run(&["tune", "--import", "other.toml"]).succeeded();
     place.run(&["tune", "m.hlo", "--locked", "--export", "third.toml"]).succeeded();
     assert_eq!(read(&place, "other.toml"), read(&place, "third.toml"));
     let explained = |arguments: &[&str]| place.run(&[&["explain", "m.hlo"], arguments].concat()).succeeded();
-    let tuned = "fused_t300: line-transpose ";
-    let reason = "chosen: tuned: `line-transpose` is what";
+    let tuned = "fused_t300: loop ";
+    let reason = "chosen: tuned: `loop` is what";
     assert!(explained(&[]).contains(tuned) && explained(&[]).contains(reason), "{}", explained(&[]));
     assert!(!explained(&["--no-tuned"]).contains(reason));
     assert!(!explained(&["--tuned", "elsewhere.redb"]).contains(reason));
     assert!(!explained(&["--threads", "7"]).contains(reason), "this is another device");
-    assert!(explained(&["--emitter", "transpose=loop"]).contains("fused_t300: loop "), "the user comes first");
+    assert!(
+        explained(&["--emitter", "transpose=panel-transpose"]).contains("fused_t300: panel-transpose "),
+        "the user comes first"
+    );
     let kernels = place.run(&["compile", "m.hlo", "--emit", "mlir"]).succeeded();
     assert_ne!(kernels, place.run(&["compile", "m.hlo", "--emit", "mlir", "--no-tuned"]).succeeded());
     let result = place.run(&["run", "m.hlo"]).succeeded();

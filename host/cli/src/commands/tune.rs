@@ -44,9 +44,15 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         let kept = report.rows.iter().filter(|row| row.origin != Origin::Nobody);
         choices.entry(device).or_default().extend(kept.map(|row| (row.fingerprint, row.chosen.clone())));
         reports.push(report);
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
     }
     if !arguments.modules.is_empty() {
         terminal::print(|out| tune::write_summary(out, &reports))?;
+    }
+    if arguments.predictions {
+        terminal::print(|out| tune::write_predictions(out, &reports))?;
     }
     end(&reports, stop.load(Ordering::Relaxed))?;
     if let Some(path) = &arguments.export {

@@ -219,13 +219,15 @@ pub fn all(path: &Path, device: &str) -> Result<Vec<(Fingerprint, Chosen)>, Data
         return Ok(Vec::new());
     }
     let read = || -> Result<Vec<(Fingerprint, Chosen)>, redb::Error> {
-        // One that a process was killed over has to be mended, which only who may write can.
-        let transaction = match builder().open_read_only(path) {
-            Ok(file) => file.begin_read()?,
-            Err(redb::DatabaseError::RepairAborted) => builder().open(path)?.begin_read()?,
-            Err(error) => return Err(error.into()),
-        };
-        of_device(&transaction, device)
+        match builder().open_read_only(path) {
+            Ok(file) => of_device(&file.begin_read()?, device),
+            // One that a process was killed over has to be mended, which only who may write can.
+            Err(redb::DatabaseError::RepairAborted) => {
+                let file = builder().open(path)?;
+                of_device(&file.begin_read()?, device)
+            }
+            Err(error) => Err(error.into()),
+        }
     };
     read().map_err(|reason| DatabaseError { path: path.into(), reason: Box::new(reason) })
 }

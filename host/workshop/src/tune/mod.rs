@@ -33,7 +33,7 @@ use crate::measure::Watch;
 pub use chosen::{device, load};
 pub use database::{Chosen, Database, DatabaseError, Figures, Outcome};
 pub use lock::{Choices, LockError, read, write};
-pub use report::{Origin, Report, Row, write_summary};
+pub use report::{Origin, Report, Row, write_predictions, write_summary};
 
 /// How to tune.
 pub struct Settings<'a> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::database::{Chosen, Figures, Outcome};
 use super::race;
-use crate::statistics::Interval;
+use crate::statistics::{Interval, median};
 
 /// What became of a program's fusions.
 #[derive(Clone, Debug, Default)]
@@ -127,6 +127,35 @@ fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a Row>) -> i
             ratios.len(),
             mean.exp()
         )?;
+    }
+    Ok(())
+}
+
+/// Rows of the table of predictions.
+const WORST: usize = 10;
+
+/// How far predictions are from what was measured: the median of all contenders' errors, and the worst.
+///
+/// # Errors
+/// If nothing can be written.
+pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
+    let rows = reports.iter().flat_map(|report| report.rows.iter().map(move |row| (report, row)));
+    let all = rows.flat_map(|(report, row)| row.figures.iter().map(move |figures| (report, row, figures)));
+    let error = |(report, row, figures): (_, _, &'_ Figures)| {
+        let (predicted, measured) = (figures.predicted_us?, figures.measured_us()?);
+        Some((measured / predicted, predicted, measured, report, row, figures.contender.clone()))
+    };
+    let mut errors: Vec<(f64, f64, f64, &Report, &Row, String)> = all.filter_map(error).collect();
+    errors.sort_by(|a, b| b.0.ln().abs().total_cmp(&a.0.ln().abs()));
+    let typical = median(errors.iter().map(|(error, ..)| error.ln().abs()).collect()).exp();
+    writeln!(
+        out,
+        "{} kernels measured, half of them off by less than a factor of {typical:.2}; the worst:",
+        errors.len()
+    )?;
+    for (error, predicted, measured, report, row, of) in errors.into_iter().take(WORST) {
+        let name = format!("{} {}", report.module, row.chosen.fusion);
+        writeln!(out, "  {predicted:>10.2} us predicted {measured:>10.2} us measured {error:>7.2}  {name}: {of}")?;
     }
     Ok(())
 }
