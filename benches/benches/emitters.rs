@@ -45,7 +45,7 @@ fn candidates(name: &str, text: &str, size: &'static str) -> Vec<Candidate> {
     let plans: Vec<(Emitters, Selected)> = numbers
         .filter_map(|number| {
             let kind = first.selection.kind.clone()?;
-            let choice = Override { kind, emitters: vec![number], spec: "bench".into(), force: true };
+            let choice = Override { force: true, ..Override::of_kind(kind, vec![number], "bench") };
             let emitters = Emitters { overrides: vec![choice], ..all.clone() };
             planned(&emitters).map(|kernel| (emitters, kernel))
         })
@@ -53,17 +53,23 @@ fn candidates(name: &str, text: &str, size: &'static str) -> Vec<Candidate> {
     let seconds = |kernel: &Selected| kernel.prediction.seconds;
     let best = plans.iter().map(|(_, kernel)| seconds(kernel)).fold(f64::INFINITY, f64::min);
     let worth = plans.into_iter().filter(|(_, kernel)| seconds(kernel) <= WORST * best);
-    let configured = worth.flat_map(|(emitters, kernel)| {
+    let all = worth.flat_map(|(emitters, kernel)| {
         let alternatives = kernel.plan.configuration.others(kernel.plan.alternatives.iter().cloned());
         [Configuration::default()].into_iter().chain(alternatives).map(move |knobs| Candidate {
             emitter: kernel.emitter.name.clone(),
             fusion: name.to_owned(),
             size,
             text: text.to_owned(),
-            emitters: Emitters { knobs, ..emitters.clone() },
+            emitters: configured(&emitters, knobs),
         })
     });
-    configured.collect()
+    all.collect()
+}
+
+/// With these knobs for who is in charge.
+fn configured(emitters: &Emitters, knobs: Configuration) -> Emitters {
+    let with = |choice: &Override| Override { knobs: knobs.clone(), ..choice.clone() };
+    Emitters { overrides: emitters.overrides.iter().map(with).collect(), ..emitters.clone() }
 }
 
 impl Candidate {
@@ -79,7 +85,12 @@ impl Candidate {
 
     /// The knobs that differ from what the emitter chooses by itself.
     fn knobs(&self) -> String {
-        let knobs = self.emitters.knobs.0.iter().map(|(name, value)| format!("{name}={value}"));
+        let knobs = self
+            .emitters
+            .overrides
+            .iter()
+            .flat_map(|choice| &choice.knobs.0)
+            .map(|(name, value)| format!("{name}={value}"));
         let knobs: Vec<String> = knobs.collect();
         if knobs.is_empty() { "default".into() } else { knobs.join(",") }
     }

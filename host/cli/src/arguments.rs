@@ -115,7 +115,7 @@ pub struct EmitterChoice {
     /// Go by this file instead of the fusebox.toml in the module's folder or the nearest above it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Refuse plugins of fusebox.toml that fusebox.lock does not pin, instead of pinning them
+    /// Change nothing that is kept: plugins that fusebox.lock does not pin are refused, and so is measuring what is not tuned
     #[arg(long)]
     pub locked: bool,
     /// Go by no fusebox.toml

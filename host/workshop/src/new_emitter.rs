@@ -140,6 +140,7 @@ impl NewEmitter {
         let example = format!("simple-{}", template.kind);
         text.replace(&type_name(&example), &type_name(&self.name))
             .replace(&example.replace('-', "_"), &self.name.replace('-', "_"))
+            .replace(&constant_name(&example), &constant_name(&self.name))
             .replace(&example, &self.name)
             .replace(&kind(template.kind), &kind(&self.kind))
     }
@@ -161,7 +162,7 @@ impl NewEmitter {
 
 /// How an emitter's descriptor says its kind.
 fn kind(kind: &str) -> String {
-    format!("KernelKind(\"{kind}\"")
+    format!("kind: \"{kind}\"")
 }
 
 /// Whether it is made of several words: then it is neither a word of Rust nor a crate that every crate knows.
@@ -169,6 +170,11 @@ fn is_name(name: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     let fits = (3..=64).contains(&name.len()) && name.starts_with(|c: char| c.is_ascii_lowercase());
     fits && name.contains('-') && name.split('-').all(is_word) && !["proc-macro", "fusebox-core"].contains(&name)
+}
+
+/// `my-loop` as the name of a constant: `MY_LOOP`.
+fn constant_name(name: &str) -> String {
+    name.replace('-', "_").to_uppercase()
 }
 
 /// `my-loop`: `MyLoop`.
