@@ -155,7 +155,8 @@ pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<
     )?;
     for (error, predicted, measured, report, row, of) in errors.into_iter().take(WORST) {
         let name = format!("{} {}", report.module, row.chosen.fusion);
-        writeln!(out, "  {predicted:>10.2} us predicted {measured:>10.2} us measured {error:>7.2}  {name}: {of}")?;
+        let factor = error.ln().abs().exp();
+        writeln!(out, "  {factor:>8.2}: {predicted:.2} us predicted, {measured:.2} us measured, {name}: {of}")?;
     }
     Ok(())
 }
