@@ -83,7 +83,7 @@ fn a_wrong_kernel_never_wins() {
     let right = run(&[]);
     assert_ne!(run(&["--load", &library]), right, "the wrong one comes first by itself");
     let told = place.run(&["tune", "m.hlo", "--load", &library]).succeeded();
-    assert!(told.contains("hostile@0.1.0 is refused: its result is wrong: result 0: element 0 is"), "{told}");
+    assert!(told.contains("hostile@0.1.0 is refused: its result is wrong: result 0: element [0] is"), "{told}");
     assert_eq!(run(&["--load", &library]), right);
 }
 

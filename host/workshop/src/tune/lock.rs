@@ -104,7 +104,7 @@ mod tests {
         for (part, other, wanted) in [
             ("d3d1f5df", "d3d1f5dg", "is no fingerprint"),
             ("unroll=4", "unroll=x", "emitter spec"),
-            ("instead_of", "insted_of", "TOML parse error at line 7"),
+            ("instead_of", "insted_of", "missing field `instead_of`"),
         ] {
             fusebox_files::write(&path, text.replacen(part, other, 2).as_bytes()).unwrap();
             let message = read(&path).unwrap_err().to_string();
