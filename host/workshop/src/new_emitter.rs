@@ -60,7 +60,7 @@ pub enum NewEmitterError {
     )]
     Name(String),
     /// There is nothing to begin with.
-    #[error("there is no template of kind `{kind}`, but of {known}; examples/attention-emitter of the sources is one of its own kind", known = kinds().join(", "))]
+    #[error("there is no template of kind `{kind}`, but of {known}; docs/writing-an-emitter.md says how emitters of other kinds ask for fusions", known = kinds().join(", "))]
     Kind {
         /// As given.
         kind: String,
