@@ -90,7 +90,7 @@ fn wrong_usage_has_code_2() {
     place.run(&["run"]).failed(2, &["MODULE"]);
     place.run(&["run", "m.hlo", "--frobnicate"]).failed(2, &["--frobnicate"]);
     place.run(&["run", "m.hlo", "--target", "tpu"]).failed(2, &["tpu", "sm_NN"]);
-    place.run(&["run", "m.hlo", "--emitter", "loop"]).failed(2, &["kind"]);
+    place.run(&["run", "m.hlo", "--emitter", "loop="]).failed(2, &["names no emitter", "kind=name"]);
     place.run(&["compile", "m.hlo", "--emit", "ptx"]).failed(2, &["sm_NN"]);
 }
 

@@ -76,7 +76,8 @@ fn what_cannot_be_made_is_refused_in_words_and_nothing_is_overwritten() {
     assert!(nowhere.code == Some(2) && nowhere.err.contains("no folder of fusebox-core"), "{}", nowhere.err);
     assert_eq!(new_emitter(&place, "my-loop", "loop").code, Some(0));
     refused("my-loop", "reduce", "my-loop is there already");
-    assert!(std::fs::read_to_string(place.path("my-loop/src/lib.rs")).unwrap().contains("KernelKind(\"loop\""));
+    let written = std::fs::read_to_string(place.path("my-loop/src/lib.rs")).unwrap();
+    assert!(written.contains("export_emitters!(MY_LOOP => MyLoop)") && written.contains("kind: \"loop\""), "{written}");
 }
 
 #[test]

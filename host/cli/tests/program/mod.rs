@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test binary uses a part")]
 
+mod browser;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

@@ -1,0 +1,36 @@
+//! Opens pages in a real browser.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::Workplace;
+
+impl Workplace {
+    /// What a page consists of once its script has run: it asks for nothing outside of itself, and the browser has nothing to
+    /// complain of. `None`, and a line that says so, where no browser is installed. `place` is a place in the page, or nothing.
+    pub fn opened_page(&self, file: &str, place: &str) -> Option<String> {
+        let page = std::fs::read_to_string(self.path(file)).unwrap();
+        for fetched in ["http://", "https://", " src=", "@import", "url("] {
+            assert!(!page.contains(fetched), "the page may fetch something: {fetched}");
+        }
+        let Some(browser) = installed() else {
+            eprintln!("skipped: no browser in PATH (Debian's package chromium)");
+            return None;
+        };
+        let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"];
+        let data = format!("--user-data-dir={}", self.path("browser").display());
+        let address = format!("file://{}{place}", self.path(file).display());
+        let opened = Command::new(browser).args(flags).args([data, address]).output().unwrap();
+        let (content, log) = (String::from_utf8_lossy(&opened.stdout), String::from_utf8_lossy(&opened.stderr));
+        assert!(!log.contains("CONSOLE"), "{log}");
+        Some(content.into_owned())
+    }
+}
+
+/// The first browser of these that is installed.
+fn installed() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let programs = ["chromium", "chromium-browser", "google-chrome"].into_iter();
+    programs.flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|file| file.is_file())
+}
