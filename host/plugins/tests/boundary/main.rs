@@ -5,7 +5,6 @@
 mod built;
 mod carriers;
 mod claims;
-mod copied;
 mod isolation;
 mod misbehaviour;
 mod older;
