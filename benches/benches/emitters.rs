@@ -85,14 +85,8 @@ impl Candidate {
 
     /// The knobs that differ from what the emitter chooses by itself.
     fn knobs(&self) -> String {
-        let knobs = self
-            .emitters
-            .overrides
-            .iter()
-            .flat_map(|choice| &choice.knobs.0)
-            .map(|(name, value)| format!("{name}={value}"));
-        let knobs: Vec<String> = knobs.collect();
-        if knobs.is_empty() { "default".into() } else { knobs.join(",") }
+        let knobs: String = self.emitters.overrides.iter().map(|choice| choice.knobs.to_string()).collect();
+        if knobs.is_empty() { "default".into() } else { knobs }
     }
 
     /// Measures it, unless the command line leaves it out; compiles no sooner.

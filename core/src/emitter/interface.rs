@@ -110,6 +110,14 @@ impl<const N: usize> From<[(&str, i64); N]> for Configuration {
     }
 }
 
+/// As in a SPEC behind an emitter's name: `{tile=64,unroll=4}`; nothing if it is empty.
+impl fmt::Display for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let knobs: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if knobs.is_empty() { Ok(()) } else { write!(f, "{{{}}}", knobs.join(",")) }
+    }
+}
+
 impl Configuration {
     /// The same with one knob set to a value.
     pub fn with(&self, name: &str, value: i64) -> Configuration {

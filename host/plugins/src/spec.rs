@@ -211,8 +211,7 @@ impl fmt::Display for Spec {
             Target::Name { name, version: None } => f.write_str(name)?,
             Target::Name { name, version: Some(version) } => write!(f, "{name}@{version}")?,
         }
-        let knobs: Vec<String> = self.knobs.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        if knobs.is_empty() { Ok(()) } else { write!(f, "{{{}}}", knobs.join(",")) }
+        self.knobs.fmt(f)
     }
 }
 

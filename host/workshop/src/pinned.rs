@@ -22,14 +22,12 @@ fn with(number: usize, knobs: Configuration, force: bool, options: &Options) -> 
         Origin::Linked => format!("{}@{}", descriptor.name, descriptor.version),
         origin => origin.path().map_or_else(|| descriptor.name.clone(), |path| path.display().to_string()),
     };
-    let shown: Vec<String> = knobs.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let shown = if shown.is_empty() { String::new() } else { format!("{{{}}}", shown.join(",")) };
     let all = Pattern::default();
     let choice = Override {
         subject: Subject::Name(Pattern::new("*").unwrap_or(all)),
         emitters: vec![number],
+        spec: format!("fusion:*={named}{knobs}"),
         knobs,
-        spec: format!("fusion:*={named}{shown}"),
         place: None,
         force,
     };

@@ -77,9 +77,7 @@ fn make_here(source: &Source, options: &Options) -> Result<Made, WorkshopError> 
 
 /// Who makes a kernel, and how.
 fn describe(kernel: &Selected) -> String {
-    let knobs: Vec<String> =
-        kernel.plan.configuration.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let knobs = if knobs.is_empty() { String::new() } else { format!("{{{}}}", knobs.join(",")) };
+    let knobs = &kernel.plan.configuration;
     format!("{} {}{knobs}", kernel.emitter.name, kernel.emitter.version)
 }
 

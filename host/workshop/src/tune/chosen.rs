@@ -31,6 +31,10 @@ pub fn device(options: &Options) -> String {
 /// # Errors
 /// If the file cannot be read.
 pub fn load(path: &Path, options: &Options) -> Result<HashMap<Fingerprint, Tuned>, DatabaseError> {
+    // Nothing is asked of the machine where nothing was tuned.
+    if !path.exists() {
+        return Ok(HashMap::new());
+    }
     let found = all(path, &device(options))?;
     let here = |(fingerprint, chosen): (_, super::Chosen)| {
         Some((fingerprint, find(&chosen.spec, &options.emitters.registry)?))

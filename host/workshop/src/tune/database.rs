@@ -116,17 +116,7 @@ impl Database {
     pub fn figures(&self, device: &str, fingerprint: Fingerprint) -> Result<Vec<Figures>, DatabaseError> {
         self.done(self.file.begin_read().map_err(Into::into).and_then(|read| {
             let Some(table) = opened(read.open_table(MEASURED))? else { return Ok(Vec::new()) };
-            let mut found = Vec::new();
-            for entry in table.range((device, fingerprint.to_string().as_str(), "")..)? {
-                let (key, value) = entry?;
-                if (key.value().0, key.value().1) != (device, fingerprint.to_string().as_str()) {
-                    break;
-                }
-                let (place, text) = value.value();
-                found.push((place, from_json(text)?));
-            }
-            found.sort_by_key(|(place, _)| *place);
-            Ok(found.into_iter().map(|(_, figures)| figures).collect())
+            of_fusion(&table, device, &fingerprint.to_string())
         }))
     }
 
@@ -136,8 +126,7 @@ impl Database {
     /// If the file cannot be read.
     pub fn is_about(&self, device: &str, fingerprint: Fingerprint, names: &[String]) -> Result<bool, DatabaseError> {
         let known = self.figures(device, fingerprint)?;
-        let is_among = |figures: &Figures| names.contains(&figures.contender);
-        Ok(known.is_empty() || known.len() == names.len() && known.iter().all(is_among))
+        Ok(known.is_empty() || are_about(&known, names))
     }
 
     /// Keeps what was found, and gives what is to be gone by: that, or what another process has found meanwhile about the same
@@ -162,20 +151,13 @@ impl Database {
                 let mut measured = write.open_table(MEASURED)?;
                 let known: Option<Chosen> =
                     table.get((device, key.as_str()))?.map(|text| from_json(text.value())).transpose()?;
-                let mut before = Vec::new();
-                for entry in measured.range((device, key.as_str(), "")..)? {
-                    let (entry, _) = entry?;
-                    if (entry.value().0, entry.value().1) != (device, key.as_str()) {
-                        break;
-                    }
-                    before.push(entry.value().2.to_owned());
-                }
-                let is_same = before.len() == names.len() && before.iter().all(|name| names.contains(name));
+                let before = of_fusion(&measured, device, &key)?;
+                let is_same = are_about(&before, &names);
                 match known.filter(|_| is_same && !replace) {
                     Some(known) => known,
                     None => {
-                        for name in &before {
-                            measured.remove((device, key.as_str(), name.as_str()))?;
+                        for figures in &before {
+                            measured.remove((device, key.as_str(), figures.contender.as_str()))?;
                         }
                         for (place, figures) in figures.iter().enumerate() {
                             let name = figures.contender.as_str();
@@ -210,14 +192,11 @@ impl Database {
     }
 }
 
-/// All that was chosen on a device; nothing if there is no such file.
+/// All that was chosen on a device.
 ///
 /// # Errors
 /// If the file is something else, or cannot be read.
 pub fn all(path: &Path, device: &str) -> Result<Vec<(Fingerprint, Chosen)>, DatabaseError> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
     let read = || -> Result<Vec<(Fingerprint, Chosen)>, redb::Error> {
         match builder().open_read_only(path) {
             Ok(file) => of_device(&file.begin_read()?, device),
@@ -230,6 +209,30 @@ pub fn all(path: &Path, device: &str) -> Result<Vec<(Fingerprint, Chosen)>, Data
         }
     };
     read().map_err(|reason| DatabaseError { path: path.into(), reason: Box::new(reason) })
+}
+
+/// Figures of exactly these contenders.
+fn are_about(figures: &[Figures], names: &[String]) -> bool {
+    figures.len() == names.len() && figures.iter().all(|figures| names.contains(&figures.contender))
+}
+
+/// What a table has of a fusion, in the fixed order.
+fn of_fusion(
+    table: &impl ReadableTable<(&'static str, &'static str, &'static str), (u64, &'static str)>,
+    device: &str,
+    fingerprint: &str,
+) -> Result<Vec<Figures>, redb::Error> {
+    let mut found = Vec::new();
+    for entry in table.range((device, fingerprint, "")..)? {
+        let (key, value) = entry?;
+        if (key.value().0, key.value().1) != (device, fingerprint) {
+            break;
+        }
+        let (place, text) = value.value();
+        found.push((place, from_json(text)?));
+    }
+    found.sort_by_key(|(place, _)| *place);
+    Ok(found.into_iter().map(|(_, figures)| figures).collect())
 }
 
 fn of_device(read: &ReadTransaction, device: &str) -> Result<Vec<(Fingerprint, Chosen)>, redb::Error> {
