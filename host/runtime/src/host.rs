@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fusebox_routines::{Alone, Context, Workers};
 
 use crate::host_op::LoadedHostOp;
-use crate::kernel::LoadedKernel;
+use crate::kernel::{CpuFunction, LoadedKernel};
 use crate::loader::LoadedObject;
 use crate::memory::Buffer;
 use crate::pool::Pool;
@@ -54,7 +54,16 @@ impl Host {
         Pool::new(threads).map_err(|source| LoadError::System { what: "starting threads", source })
     }
 
-    fn address(&self, slice: &Slice) -> *mut u8 {
+    /// The threads of the cpu target.
+    pub(crate) fn workers(&self) -> Option<&Pool> {
+        self.pool.as_ref()
+    }
+
+    pub(crate) fn kernel(&self, number: u32) -> &LoadedKernel {
+        &self.kernels[number as usize]
+    }
+
+    pub(crate) fn address(&self, slice: &Slice) -> *mut u8 {
         // SAFETY: the slice lies within its allocation (checked at load).
         unsafe { self.buffers[slice.allocation as usize].address().add(slice.offset as usize) }
     }
@@ -67,11 +76,18 @@ impl Machine for Host {
         Ok(start.elapsed())
     }
 
+    fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        thunks.iter().try_for_each(|thunk| match thunk {
+            Thunk::While { .. } | Thunk::Conditional { .. } => self.repeat(thunk),
+            single => self.step(single),
+        })
+    }
+
     fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
-        let kernel = &self.kernels[kernel as usize];
+        let kernel = self.kernel(kernel);
         let addresses: Vec<*mut u8> = arguments.iter().map(|s| self.address(s)).collect();
         match &self.pool {
-            Some(pool) => launch_cpu(kernel, &addresses, pool),
+            Some(pool) => call(kernel.cpu_function(), kernel.image.blocks, &addresses, pool),
             None => simt::run_grid(kernel, &addresses, self.order)?,
         }
         Ok(())
@@ -134,14 +150,15 @@ impl Machine for Host {
     }
 }
 
-fn launch_cpu(kernel: &LoadedKernel, addresses: &[*mut u8], pool: &Pool) {
-    let function = kernel.cpu_function();
-    let arguments = addresses.as_ptr() as usize;
-    pool.run(kernel.image.blocks, &|blocks| {
+/// Calls a kernel of the cpu target for all of its blocks, which the pool shares out if there are several.
+pub(crate) fn call(function: CpuFunction, blocks: u64, arguments: &[*mut u8], pool: &Pool) {
+    let arguments = arguments.as_ptr() as usize;
+    let task = |blocks: Range<u64>| {
         // SAFETY: the arguments are the launch's buffers in the order of the signature, they outlive the
         // launch, and different blocks write different bytes.
         unsafe { function(arguments as *const _, blocks.start as i64, blocks.end as i64) }
-    });
+    };
+    if blocks > 1 { pool.run(blocks, &task) } else { task(0..blocks) }
 }
 
 fn range(slice: &Slice) -> Range<usize> {

@@ -28,6 +28,7 @@ mod cuda;
 mod host;
 mod processor;
 mod program;
+mod repeated;
 mod thunks;
 
 mod error;

@@ -70,7 +70,7 @@ pub fn in_order<'t, M: Machine + ?Sized>(
 }
 
 /// Which of `count` branches a conditional takes: a `pred` chooses between the first two, an `s32` by number.
-fn branch_taken(index: &[u8], count: usize) -> usize {
+pub fn branch_taken(index: &[u8], count: usize) -> usize {
     let last = count - 1;
     let choice = match *index {
         [pred] => usize::from(pred == 0),

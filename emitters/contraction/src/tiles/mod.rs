@@ -94,6 +94,13 @@ pub struct Tiles {
     pub stays: bool,
 }
 
+/// The height of register tiles, `most` at most, for which so many rows take least: for every step a tile takes as long as its
+/// rows, those that stick out too, and for the row of the right operand that it reads, so many registers.
+fn even_height(rows: i64, most: i64, vectors: i64) -> i64 {
+    let takes = |&height: &i64| ceil_div(rows, height) * (height + vectors);
+    (1..=most).rev().min_by_key(takes).unwrap_or(1)
+}
+
 impl Tiles {
     /// Chooses what the configuration leaves open.
     ///
@@ -195,7 +202,7 @@ impl Tiles {
                 let vectors = usual.min(needed);
                 // With one register tile beside each other, rows are read from where they are.
                 let most = if needed <= usual { tall(vectors).min(MOST_LINES) } else { tall(vectors) };
-                (vectors, ceil_div(sizes.rows, ceil_div(sizes.rows, most)))
+                (vectors, even_height(sizes.rows, most, vectors))
             }
         };
         let form = if left.runs_along_steps { LeftForm::Lines } else { LeftForm::Panels };

@@ -31,11 +31,24 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// `None` for what must not be merged: parameters, effects, random numbers.
+/// Whether an operation has the same value whenever its operands have: parameters, effects and random numbers have not.
+pub fn depends_on_operands_alone(op: &Op) -> bool {
+    !matches!(
+        op,
+        Op::Parameter { .. }
+            | Op::CustomCall(_)
+            | Op::Other { .. }
+            | Op::AfterAll
+            | Op::Rng { .. }
+            | Op::RngGetAndUpdateState { .. }
+            | Op::StochasticConvert
+    )
+}
+
+/// `None` for what must not be merged.
 fn key(rebuild: &Rebuild, instruction: &Instruction) -> Option<Key> {
     match &instruction.op {
-        Op::Parameter { .. } | Op::CustomCall(_) | Op::Other { .. } | Op::AfterAll => None,
-        Op::Rng { .. } | Op::RngGetAndUpdateState { .. } | Op::StochasticConvert => None,
+        op if !depends_on_operands_alone(op) => None,
         Op::Constant(literal) => Some(Key::Constant(literal.clone())),
         op => Some(Key::Operation {
             op: format!("{op:?}"),

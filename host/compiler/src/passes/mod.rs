@@ -18,6 +18,7 @@ mod expansions;
 mod four_bit_integers;
 mod identity;
 mod inline_calls;
+mod loop_invariants;
 mod movements;
 mod row_major;
 mod split_reductions;
@@ -55,6 +56,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("empty-arrays", |module, _| empty_arrays::run(module)),
     ("wide-sums", |module, _| wide_sums::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),
+    ("loop-invariants", |module, claims| loop_invariants::run(module, claims.device())),
     ("cumulative", cumulative::run),
     ("split-reductions", |module, claims| split_reductions::run(module, claims.device())),
     ("common-subexpressions", |module, _| common_subexpressions::run(module)),

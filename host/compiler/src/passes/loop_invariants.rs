@@ -1,0 +1,268 @@
+//! What is the same in every turn of a loop is computed before it.
+//!
+//! ```text
+//! while(s: (n, x, y)) { (n + 1, x, y * reduce(x)) }
+//! r = reduce(x); while(s: (n, x, y, r)) { (n + 1, x, y * r, r) }
+//! ```
+//!
+//! The value becomes a further element of the loop's state, which every turn passes on and which so stays where it is. A value that
+//! takes no longer to compute again than to read stays in the loop, as do large ones made of small ones: memory is worth more.
+//! If the loop makes no turn, the value was computed for nothing.
+
+use fusebox_core::cost;
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{ArrayShape, Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+
+use super::common_subexpressions::depends_on_operands_alone;
+use super::tuples;
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+
+/// Inner loops first: what leaves them may leave the outer ones too.
+pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
+    let mut has_changed = false;
+    for caller in in_role(module, Role::Sequence) {
+        let loops: Vec<InstrId> = module.computation(caller).ids().filter(|&id| is_loop(module, caller, id)).collect();
+        let found = loops.into_iter().filter_map(|id| Loop::of(module, caller, id, device));
+        let found: Vec<Loop> = found.filter(|it| is_called_once(module, it)).collect();
+        if !found.is_empty() {
+            hoist(module, caller, &found);
+            has_changed = true;
+        }
+    }
+    if has_changed { tuples::run(module) } else { Ok(()) }
+}
+
+fn is_loop(module: &Module, caller: ComputationId, id: InstrId) -> bool {
+    matches!(module.computation(caller).instruction(id).op, Op::While { .. })
+}
+
+/// A loop, and what is computed before it.
+struct Loop {
+    at: InstrId,
+    condition: ComputationId,
+    body: ComputationId,
+    /// Instructions of the body whose values become elements of the state.
+    values: Vec<InstrId>,
+    /// These and what they are made of, in order.
+    hoisted: Vec<InstrId>,
+    /// The state with the values.
+    state: Shape,
+}
+
+impl Loop {
+    /// `None` if there is nothing to compute before it, or its state is not taken apart everywhere.
+    fn of(module: &Module, caller: ComputationId, at: InstrId, device: &DeviceDescription) -> Option<Loop> {
+        let instruction = module.computation(caller).instruction(at);
+        let Op::While { condition, body } = instruction.op else { return None };
+        let (of_body, of_condition) = (module.computation(body), module.computation(condition));
+        if !takes_state_apart(of_body) || !takes_state_apart(of_condition) {
+            return None;
+        }
+        let values = worth_hoisting(of_body, &invariant(of_body), device);
+        let hoisted = needed_for(of_body, &values);
+        let shapes = values.iter().map(|&value| of_body.instruction(value).shape.clone());
+        let state = Shape::Tuple(instruction.shape.as_tuple()?.iter().cloned().chain(shapes).collect());
+        (!values.is_empty()).then_some(Loop { at, condition, body, values, hoisted, state })
+    }
+}
+
+/// Whether body and condition belong to this loop alone and may be changed.
+fn is_called_once(module: &Module, it: &Loop) -> bool {
+    let calls = |callee: ComputationId| {
+        let all = module.computations.iter().flat_map(|computation| &computation.instructions);
+        all.flat_map(|instruction| instruction.op.called()).filter(|&called| called == callee).count()
+    };
+    calls(it.body) == 1 && calls(it.condition) == 1
+}
+
+/// Whether the state is only used by its elements.
+fn takes_state_apart(computation: &Computation) -> bool {
+    let [state] = computation.parameters()[..] else { return false };
+    let uses = |instruction: &&Instruction| instruction.operands.contains(&state);
+    computation.root != state
+        && computation.instructions.iter().filter(uses).all(|it| matches!(it.op, Op::GetTupleElement { .. }))
+}
+
+/// Per instruction of a loop's body, whether its value is the same in every turn.
+fn invariant(body: &Computation) -> Vec<bool> {
+    let root = body.instruction(body.root);
+    let is_passed_on = |index: i64| {
+        let next = usize::try_from(index).ok().and_then(|index| root.operands.get(index));
+        next.is_some_and(|&next| element_of_state(body, next) == Some(index))
+    };
+    let mut invariant = vec![false; body.instructions.len()];
+    for id in body.ids() {
+        let instruction = body.instruction(id);
+        invariant[id.index()] = match element_of_state(body, id) {
+            Some(index) => matches!(root.op, Op::Tuple) && is_passed_on(index),
+            None => {
+                let calls_a_sequence = matches!(instruction.op, Op::While { .. } | Op::Conditional { .. });
+                let is_known = depends_on_operands_alone(&instruction.op) && !calls_a_sequence;
+                is_known && instruction.operands.iter().all(|operand| invariant[operand.index()])
+            }
+        };
+    }
+    invariant
+}
+
+/// Which element of the loop's state an instruction is.
+fn element_of_state(body: &Computation, id: InstrId) -> Option<i64> {
+    let Instruction { op: Op::GetTupleElement { index }, operands, .. } = body.instruction(id) else { return None };
+    matches!(body.instruction(operands[0]).op, Op::Parameter { .. }).then_some(*index)
+}
+
+/// The invariant values that the rest of the body uses, or, where it takes no long time to make one, those it is made of.
+fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescription) -> Vec<InstrId> {
+    let mut is_wanted = vec![false; body.instructions.len()];
+    for (id, instruction) in body.ids().zip(&body.instructions) {
+        if !invariant[id.index()] {
+            instruction.operands.iter().for_each(|operand| is_wanted[operand.index()] = true);
+        }
+    }
+    let mut values = Vec::new();
+    // Operands come before those that use them.
+    for id in body.ids().rev().filter(|id| invariant[id.index()]) {
+        if !is_wanted[id.index()] || element_of_state(body, id).is_some() {
+            continue;
+        }
+        match is_worth_a_buffer(body, id, device) {
+            true => values.push(id),
+            false => body.instruction(id).operands.iter().for_each(|operand| is_wanted[operand.index()] = true),
+        }
+    }
+    values.reverse();
+    values
+}
+
+/// Whether computing the value takes longer than reading it, and it is not larger than what it is made of unless the cores'
+/// caches hold it.
+fn is_worth_a_buffer(body: &Computation, id: InstrId, device: &DeviceDescription) -> bool {
+    let instruction = body.instruction(id);
+    let Some(array) = instruction.shape.as_array() else { return false };
+    let is_copied = instruction.op.is_movement() || matches!(instruction.op, Op::Broadcast { .. });
+    if is_copied || array.element_count() == 0 {
+        return false;
+    }
+    let made_of = needed_for(body, &[id]);
+    let sources = made_of.iter().filter(|&&it| element_of_state(body, it).is_some());
+    let read: i64 = sources.map(|&it| cost::bytes(body.instruction(it))).fold(0, i64::saturating_add);
+    let is_small = array.byte_size() <= read || array.byte_size() as u64 <= device.core_cache_bytes;
+    is_small && (!instruction.op.is_elemental() || additions(body, &made_of) >= cost::ROUND_TRIP * count(array))
+}
+
+fn count(array: &ArrayShape) -> f64 {
+    array.element_count() as f64
+}
+
+/// Additions that computing some instructions takes.
+fn additions(body: &Computation, instructions: &[InstrId]) -> f64 {
+    let of = |&id: &InstrId| {
+        let instruction = body.instruction(id);
+        cost::first_array(instruction).map_or(0.0, count) * cost::per_element(body, instruction)
+    };
+    instructions.iter().map(of).sum()
+}
+
+/// Everything that some values are made of, up to the elements of the loop's state, in order.
+fn needed_for(body: &Computation, values: &[InstrId]) -> Vec<InstrId> {
+    let mut is_needed = vec![false; body.instructions.len()];
+    values.iter().for_each(|value| is_needed[value.index()] = true);
+    for id in body.ids().rev() {
+        if is_needed[id.index()] && element_of_state(body, id).is_none() {
+            body.instruction(id).operands.iter().for_each(|operand| is_needed[operand.index()] = true);
+        }
+    }
+    body.ids().filter(|id| is_needed[id.index()]).collect()
+}
+
+/// Rewrites the loops of a computation, their bodies and conditions.
+fn hoist(module: &mut Module, caller: ComputationId, loops: &[Loop]) {
+    let mut rebuild = Rebuild::new(module.computation(caller));
+    let old = module.computation(caller);
+    for (id, instruction) in old.ids().zip(&old.instructions) {
+        let new = match loops.iter().find(|it| it.at == id) {
+            Some(it) => before_loop(module, &mut rebuild, instruction, it),
+            None => rebuild.copy(instruction),
+        };
+        rebuild.set(id, new);
+    }
+    let new = rebuild.finish();
+    for it in loops {
+        let condition = with_state(module.computation(it.condition), &it.state);
+        let body = passing_on(with_state(module.computation(it.body), &it.state), it);
+        module.computations[it.condition.index()] = condition;
+        module.computations[it.body.index()] = body;
+    }
+    module.computations[caller.index()] = new;
+}
+
+/// The hoisted instructions, the loop with their values in its state, and its result as it was.
+fn before_loop(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction, it: &Loop) -> InstrId {
+    let body = module.computation(it.body);
+    let initial = rebuild.mapped(instruction.operands[0]);
+    let parts = instruction.shape.as_tuple().unwrap_or_default();
+    let elements = elements(rebuild, instruction, initial, parts);
+    let mut made: Vec<InstrId> = vec![InstrId(0); body.instructions.len()];
+    for &id in &it.hoisted {
+        let hoisted = body.instruction(id);
+        made[id.index()] = match element_of_state(body, id) {
+            Some(index) => elements[index as usize],
+            None => {
+                let operands = hoisted.operands.iter().map(|operand| made[operand.index()]).collect();
+                rebuild.add(hoisted, hoisted.op.clone(), hoisted.shape.clone(), operands)
+            }
+        };
+    }
+    let values = it.values.iter().map(|value| made[value.index()]);
+    let state = elements.iter().copied().chain(values).collect();
+    let state = rebuild.add(instruction, Op::Tuple, it.state.clone(), state);
+    let last = rebuild.add(instruction, instruction.op.clone(), it.state.clone(), vec![state]);
+    let results = self::elements(rebuild, instruction, last, parts);
+    rebuild.add(instruction, Op::Tuple, instruction.shape.clone(), results)
+}
+
+/// The first elements of a tuple, which have these shapes.
+fn elements(rebuild: &mut Rebuild, origin: &Instruction, tuple: InstrId, shapes: &[Shape]) -> Vec<InstrId> {
+    if let Instruction { op: Op::Tuple, operands, .. } = rebuild.instruction(tuple) {
+        return operands.clone();
+    }
+    let element = |(index, shape): (usize, &Shape)| {
+        rebuild.add(origin, Op::GetTupleElement { index: index as i64 }, shape.clone(), vec![tuple])
+    };
+    shapes.iter().enumerate().map(element).collect()
+}
+
+/// The computation with another shape of its only parameter, of which all elements that it uses are the same.
+fn with_state(computation: &Computation, shape: &Shape) -> Computation {
+    let mut new = computation.clone();
+    for id in computation.parameters() {
+        new.instructions[id.index()].shape = shape.clone();
+    }
+    new
+}
+
+/// The body with the values taken from the state and passed on in it.
+fn passing_on(body: Computation, it: &Loop) -> Computation {
+    let mut rebuild = Rebuild::new(&body);
+    let first = it.state.as_tuple().map_or(0, <[Shape]>::len) - it.values.len();
+    for (id, instruction) in body.ids().zip(&body.instructions) {
+        let number = it.values.iter().position(|&value| value == id);
+        let new = match number {
+            Some(number) => {
+                let state = body.parameters().iter().map(|&state| rebuild.mapped(state)).collect();
+                let element = Op::GetTupleElement { index: (first + number) as i64 };
+                rebuild.add(instruction, element, instruction.shape.clone(), state)
+            }
+            None if id == body.root => {
+                let values = it.values.iter().map(|&value| rebuild.mapped(value));
+                let operands = rebuild.operands(instruction).into_iter().chain(values).collect();
+                rebuild.add(instruction, Op::Tuple, it.state.clone(), operands)
+            }
+            None => rebuild.copy(instruction),
+        };
+        rebuild.set(id, new);
+    }
+    rebuild.finish()
+}

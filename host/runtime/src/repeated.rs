@@ -1,0 +1,77 @@
+//! Loops and branches of the cpu target. A turn of a loop may be a few additions, so what its launches need is looked up once,
+//! before the first turn.
+
+use crate::host::{Host, call};
+use crate::kernel::CpuFunction;
+use crate::thunks::{Machine, branch_taken};
+use crate::{RunError, Slice, Thunk};
+
+/// A thunk that is about to be executed many times. Addresses hold as long as the machine's buffers stay where they are, which
+/// they do while it executes.
+enum Prepared<'t> {
+    Launch {
+        function: CpuFunction,
+        blocks: u64,
+        arguments: Vec<*mut u8>,
+    },
+    While {
+        condition: Vec<Prepared<'t>>,
+        predicate: &'t Slice,
+        body: Vec<Prepared<'t>>,
+    },
+    Conditional {
+        index: &'t Slice,
+        branches: Vec<Vec<Prepared<'t>>>,
+    },
+    /// Looked up each time: takes long enough itself.
+    Other(&'t Thunk),
+}
+
+impl Host {
+    /// Executes a loop or a branch.
+    pub(crate) fn repeat(&mut self, thunk: &Thunk) -> Result<(), RunError> {
+        let prepared = self.prepared(std::slice::from_ref(thunk));
+        self.turn(&prepared)
+    }
+
+    fn prepared<'t>(&self, thunks: &'t [Thunk]) -> Vec<Prepared<'t>> {
+        let prepared = |thunk: &'t Thunk| match thunk {
+            Thunk::Kernel { kernel, arguments } if self.workers().is_some() => {
+                let kernel = self.kernel(*kernel);
+                let arguments = arguments.iter().map(|slice| self.address(slice)).collect();
+                Prepared::Launch { function: kernel.cpu_function(), blocks: kernel.image.blocks, arguments }
+            }
+            Thunk::While { condition, predicate, body, .. } => {
+                Prepared::While { condition: self.prepared(condition), predicate, body: self.prepared(body) }
+            }
+            Thunk::Conditional { index, branches, .. } => {
+                Prepared::Conditional { index, branches: branches.iter().map(|branch| self.prepared(branch)).collect() }
+            }
+            other => Prepared::Other(other),
+        };
+        thunks.iter().map(prepared).collect()
+    }
+
+    fn turn(&mut self, steps: &[Prepared<'_>]) -> Result<(), RunError> {
+        steps.iter().try_for_each(|step| match step {
+            Prepared::Launch { function, blocks, arguments } => {
+                if let Some(pool) = self.workers() {
+                    call(*function, *blocks, arguments, pool);
+                }
+                Ok(())
+            }
+            Prepared::While { condition, predicate, body } => loop {
+                self.turn(condition)?;
+                if self.read(predicate)?[0] == 0 {
+                    return Ok(());
+                }
+                self.turn(body)?;
+            },
+            Prepared::Conditional { index, branches } => {
+                let taken = branch_taken(&self.read(index)?, branches.len());
+                self.turn(&branches[taken])
+            }
+            Prepared::Other(thunk) => self.step(thunk),
+        })
+    }
+}
