@@ -39,31 +39,7 @@ ENTRY main {
 }
 ";
 
-const LOOP: &str = "HloModule turns
-goes_on {
-  s = (s32[], f32[16]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  most = s32[] constant(5)
-  ROOT less = pred[] compare(i, most), direction=LT
-}
-turn {
-  s = (s32[], f32[16]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  v = f32[16] get-tuple-element(s), index=1
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  wave = f32[16] sine(v)
-  half = f32[16] multiply(wave, v)
-  ROOT both = (s32[], f32[16]) tuple(next, half)
-}
-ENTRY main {
-  x = f32[16] parameter(0)
-  none = s32[] constant(0)
-  start = (s32[], f32[16]) tuple(none, x)
-  ended = (s32[], f32[16]) while(start), condition=goes_on, body=turn
-  ROOT v = f32[16] get-tuple-element(ended), index=1
-}
-";
+const LOOP: &str = include_str!("turns.hlo");
 
 /// A kernel, and a routine that reads its result.
 const CHAIN: &str = "HloModule chain
