@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fusebox_core::ir::Scalar;
 
+use super::word::unsigned;
+
 /// What stands in memory that nobody has written: large numbers that are no results.
 const UNWRITTEN: u8 = 0xa5;
 
@@ -61,7 +63,7 @@ pub(super) fn parts(element: Scalar) -> usize {
 fn taken(word: u128, element: Scalar) -> u128 {
     match element {
         Scalar::Int(1) => u128::from(word != 0),
-        Scalar::Int(bits @ 2..8) => word & ((1 << bits) - 1),
+        Scalar::Int(bits) => unsigned(word, bits),
         _ => word,
     }
 }

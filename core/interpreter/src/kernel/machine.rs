@@ -13,7 +13,7 @@ use super::word;
 
 pub(super) type Done<T> = Result<T, KernelFault>;
 
-/// Operations between two looks at the clock.
+/// Steps between two looks at the clock.
 const PATIENCE: u32 = 1 << 14;
 
 /// A thread.
@@ -80,17 +80,25 @@ impl<'k> Machine<'k> {
     /// Executes a region; gives what its terminator hands on.
     pub(super) fn region(&mut self, frame: &mut Frame<'k>, region: &'k Region, given: Vec<Value>) -> Done<Vec<Value>> {
         frame.bind(&region.arguments, given);
+        // Also of a region without operations: it may be that of a loop without end.
+        self.count()?;
         let Some((_, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
         for op in operations {
-            self.executed += 1;
-            if self.executed >= PATIENCE {
-                self.executed = 0;
-                self.block.on_time()?;
-            }
+            self.count()?;
             let results = self.operation(frame, op)?;
             frame.bind(&op.results, results);
         }
         Ok(frame.all(region.yielded()))
+    }
+
+    /// Counts a step, and looks at the clock from time to time.
+    fn count(&mut self) -> Done<()> {
+        self.executed += 1;
+        if self.executed < PATIENCE {
+            return Ok(());
+        }
+        self.executed = 0;
+        self.block.on_time()
     }
 
     fn operation(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
