@@ -13,6 +13,8 @@
 //! calls               what is known before it runs      memory    whether there is enough
 //! movement … linalg   the operations                    function  computations of scalars
 //! ```
+//!
+//! [`kernel`] says in the same way what a kernel means, in any stage of the kernel IR.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -30,6 +32,7 @@ mod fft;
 mod function;
 mod gather;
 mod int4;
+pub mod kernel;
 mod linalg;
 mod memory;
 mod movement;

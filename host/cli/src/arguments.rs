@@ -65,6 +65,18 @@ pub enum Command {
 pub struct Common {
     /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
     pub module: PathBuf,
+    #[command(flatten)]
+    pub compiling: Compiling,
+    #[command(flatten)]
+    pub tuned: TunedChoice,
+    /// Write what every phase made to numbered files in this folder
+    #[arg(long, value_name = "DIR")]
+    pub dump_to: Option<PathBuf>,
+}
+
+/// How modules are compiled, whatever for.
+#[derive(Clone, Debug, Args)]
+pub struct Compiling {
     /// Largest module that is read: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     pub file_limit: SizeLimit,
@@ -73,14 +85,9 @@ pub struct Common {
     pub target: String,
     #[command(flatten)]
     pub emitters: EmitterChoice,
-    #[command(flatten)]
-    pub tuned: TunedChoice,
     /// Threads to compile and run with; 0: one per processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
-    /// Write what every phase made to numbered files in this folder
-    #[arg(long, value_name = "DIR")]
-    pub dump_to: Option<PathBuf>,
 }
 
 /// Which emitters to use, and how to reach them.
@@ -100,8 +107,8 @@ pub struct EmitterChoice {
     /// It is an error if emitters chosen with --emitter decline anything of their kind
     #[arg(long, requires = "emitters")]
     pub force: bool,
-    /// Set a knob of the emitters chosen with --emitter; may be repeated
-    #[arg(long = "knob", value_name = "NAME=VALUE", requires = "emitters")]
+    /// Set a knob of the emitters that --emitter puts in charge; may be repeated. Others plan as they choose themselves
+    #[arg(long = "knob", value_name = "NAME=VALUE")]
     pub knobs: Vec<String>,
     /// Run every emitter in a process of its own
     #[arg(long)]
@@ -240,20 +247,11 @@ pub struct Tune {
     /// HLO text (.hlo, .txt), or serialised HloModuleProtos (.pb)
     #[arg(required_unless_present = "import")]
     pub modules: Vec<PathBuf>,
-    /// Largest module that is read: bytes, or 512M, 4G, none
-    #[arg(long, value_name = "SIZE", default_value_t)]
-    pub file_limit: SizeLimit,
-    /// cpu or cuda
-    #[arg(long, default_value = "cpu")]
-    pub target: String,
     #[command(flatten)]
-    pub emitters: EmitterChoice,
+    pub compiling: Compiling,
     /// Where choices are kept; by default fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
-    /// Threads to compile and run with; 0: one per processor
-    #[arg(long, default_value_t = 0)]
-    pub threads: usize,
     /// Measure also what has been measured before
     #[arg(long, conflicts_with = "locked")]
     pub again: bool,

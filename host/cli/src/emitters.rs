@@ -113,6 +113,12 @@ pub fn how_to_pin(lock: &Lock, library: &Path, sha256: &str, state: &PinState) -
 fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
     let knobs = choice.knobs.iter().map(|text| knob(text).map_err(|error| Failure::usage(format!("--{error}"))));
     let knobs = knobs.collect::<Result<Vec<_>, _>>()?;
+    if let (Some(first), true) = (choice.knobs.first(), choice.emitters.is_empty()) {
+        return Err(Failure::usage(format!(
+            "--knob {first} is about no emitter: knobs are set for those that --emitter puts in charge, here as --emitter \
+             'NAME{{{first}}}'; who is not in charge plans as it chooses itself, or with what `fusebox tune` has found"
+        )));
+    }
     let mut specs = Vec::new();
     for text in &choice.emitters {
         let mut spec: Spec = text.parse().map_err(Failure::usage)?;

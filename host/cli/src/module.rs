@@ -63,12 +63,12 @@ pub fn options(
     until: Phase,
     stages: Vec<Stage>,
 ) -> Result<Options, Failure> {
-    let threads = target::threads(common.threads);
-    let (target, device) = target::parse(&common.target, threads, ptx_version)?;
+    let threads = target::threads(common.compiling.threads);
+    let (target, device) = target::parse(&common.compiling.target, threads, ptx_version)?;
     if until > Phase::Emit {
         fusebox_lowering::dedicate(&target);
     }
-    let emitters = emitters::choose(&common.emitters, folder_of(&common.module))?;
+    let emitters = emitters::choose(&common.compiling.emitters, folder_of(&common.module))?;
     let (dump, departures) = (dump(common)?, Departures::default());
     let mut options = Options { target, device, emitters, threads, until, stages, dump, departures };
     options.emitters.tuned = tuned::choices(&common.tuned, &options)?;

@@ -269,7 +269,7 @@ fn a_loaded_library_bids_like_the_others() {
 fn knobs_reach_the_emitter_in_charge_and_unknown_ones_are_named() {
     let place = Workplace::with_module("fusion {\n  p = f32[4096] parameter(0)\n  ROOT s = f32[4096] sine(p)\n}\n");
     let run = |arguments: &[&str]| place.run(&[&["explain", "m.hlo", "--target", "simt"], arguments].concat());
-    run(&["--knob", "threads=64"]).failed(2, &["--emitter"]);
+    run(&["--knob", "threads=64"]).failed(2, &["in charge, here as --emitter 'NAME{threads=64}'"]);
     run(&["--emitter", "loop=loop", "--knob", "threads"]).failed(2, &["NAME=VALUE"]);
     run(&["--emitter", "loop=loop", "--knob", "wings=2"]).failed(1, &["no knob `wings`", "here it has"]);
     let chosen = run(&["--emitter", "loop=loop", "--knob", "threads=64"]).succeeded();

@@ -8,32 +8,7 @@ use std::process::Command;
 use program::Workplace;
 use serde_json::Value;
 
-/// A loop whose body has a kernel of its own, and a kernel outside.
-const MODULE: &str = "HloModule m
-goes_on {
-  s = (s32[], f32[16]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  most = s32[] constant(3)
-  ROOT less = pred[] compare(i, most), direction=LT
-}
-turn {
-  s = (s32[], f32[16]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  v = f32[16] get-tuple-element(s), index=1
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  wave = f32[16] sine(v)
-  ROOT both = (s32[], f32[16]) tuple(next, wave)
-}
-ENTRY main {
-  x = f32[16] parameter(0)
-  start = f32[16] exponential(x)
-  none = s32[] constant(0)
-  before = (s32[], f32[16]) tuple(none, start)
-  ended = (s32[], f32[16]) while(before), condition=goes_on, body=turn
-  ROOT v = f32[16] get-tuple-element(ended), index=1
-}
-";
+const MODULE: &str = include_str!("../../workshop/tests/turns.hlo");
 
 fn passes(place: &Workplace, folder: &str) -> bool {
     let script = place.path(folder).join("check.sh");
@@ -44,7 +19,7 @@ fn passes(place: &Workplace, folder: &str) -> bool {
 #[test]
 fn a_fusion_is_reproduced_with_the_values_that_it_has_in_its_program() {
     let place = Workplace::with_module(MODULE);
-    place.run(&["repro", "m.hlo", "--fusion", "fused_wave", "-o", "r"]).succeeded();
+    place.run(&["repro", "m.hlo", "--fusion", "fused_half", "-o", "r"]).succeeded();
     assert!(passes(&place, "r"));
     // What the body is given first: the exponentials of the module's inputs, which are above zero.
     let shown = place.run(&["run", "r/module.hlo", "--inputs", "r/inputs.npz", "--print"]).succeeded();
@@ -78,7 +53,7 @@ fn an_unknown_fusion_is_told_the_known_ones() {
     let place = Workplace::with_module(MODULE);
     let ran = place.run(&["repro", "m.hlo", "--fusion", "fused_nothing", "-o", "r"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("fused_wave") && ran.err.contains("fused_start"), "{}", ran.err);
+    assert!(ran.err.contains("fused_half") && ran.err.contains("fused_start"), "{}", ran.err);
 }
 
 #[test]

@@ -217,16 +217,30 @@ impl Stages for Texts<'_> {
 
 fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Result<(), CompileError> {
     for (stage, text) in texts {
-        let (phase, extension) = match stage {
-            Stage::Kernel => continue,
-            Stage::Inlined | Stage::Memory | Stage::Loops | Stage::Indices | Stage::Scalars => (Phase::Lower, "mlir"),
-            Stage::LlvmUnoptimized | Stage::Llvm => (Phase::Lower, "ll"),
-            Stage::Assembly => (Phase::Code, "s"),
-        };
-        let part = format!("{}-{}{batch}", *stage as u8, stage.name());
-        dump.write(phase, &part, extension, || text.clone().into_bytes())?;
+        if let Some((phase, part, extension)) = dumped(*stage, batch) {
+            dump.write(phase, &part, extension, || text.clone().into_bytes())?;
+        }
     }
     Ok(())
+}
+
+/// Where a stage of a batch is dumped: phase, part and extension. The kernel as it was handed over is not: each one's emission is.
+fn dumped(stage: Stage, batch: usize) -> Option<(Phase, String, &'static str)> {
+    let (phase, extension) = match stage {
+        Stage::Kernel => return None,
+        Stage::Inlined | Stage::Memory | Stage::Loops | Stage::Indices | Stage::Scalars => (Phase::Lower, "mlir"),
+        Stage::LlvmUnoptimized | Stage::Llvm => (Phase::Lower, "ll"),
+        Stage::Assembly => (Phase::Code, "s"),
+    };
+    Some((phase, format!("{}-{}{batch}", stage as u8, stage.name()), extension))
+}
+
+/// Name of the dump that has a stage of a program's only kernel.
+pub fn dump_of_stage(stage: Stage, kernel: &str) -> String {
+    match dumped(stage, 0) {
+        Some((phase, part, extension)) => phase.file_name(&part, extension),
+        None => Phase::Emit.file_name(kernel, "mlir"),
+    }
 }
 
 /// Invalid or unsupported IR is its emitter's fault; what LLVM refuses is fusebox's own.

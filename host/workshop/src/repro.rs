@@ -10,6 +10,7 @@ use fusebox_runtime::npz::write_outputs;
 use crate::WorkshopError;
 use crate::case::Case;
 use crate::probe::Probe;
+use crate::stages::{Judged, Stages};
 
 /// What is to be reproduced.
 pub struct Repro<'r> {
@@ -25,25 +26,28 @@ pub struct Repro<'r> {
 const MODULE: &str = "module.hlo";
 const INPUTS: &str = "inputs.npz";
 const EXPECTED: &str = "expected.npz";
-const STAGES: &str = "stages";
+pub const STAGES: &str = "stages";
 
-/// Writes the folder.
+/// Writes the folder. Gives what the interpreter says of the stages of a fusion's kernel.
 ///
 /// # Errors
 /// If a file cannot be written, or the module is neither compiled nor interpreted.
-pub fn write(folder: &Path, repro: &Repro<'_>) -> Result<(), WorkshopError> {
+pub fn write(folder: &Path, repro: &Repro<'_>) -> Result<Vec<Judged>, WorkshopError> {
     let Repro { case, options, .. } = repro;
     let dump = Dump::to(folder.join(STAGES), Vec::new())?;
     let emitters = Emitters { of_part: true, ..options.emitters.clone() };
-    let made = compile(&case.source(), &Options { dump, emitters, until: Phase::Run, ..(*options).clone() })?;
+    let options = Options { dump, emitters, until: Phase::Run, ..(*options).clone() };
+    let made = compile(&case.source(), &options)?;
+    let stages = Stages::of(case, &Options { dump: Dump::default(), ..options })?;
+    let judged = stages.as_ref().map(Stages::judged).transpose()?.unwrap_or_default();
     fusebox_files::write(&folder.join(MODULE), &case.source().bytes)?;
     write_outputs(&folder.join(INPUTS), &Literal::Tuple(case.inputs.clone()))?;
     write_outputs(&folder.join(EXPECTED), &case.meant()?)?;
     let in_charge: Vec<usize> = made.kernels.iter().filter_map(|kernel| kernel.selection.in_charge).collect();
     let command = command(repro, &in_charge);
     fusebox_files::write(&folder.join("check.sh"), script(&command).as_bytes())?;
-    fusebox_files::write(&folder.join("README.md"), readme(repro, &command).as_bytes())?;
-    Ok(())
+    fusebox_files::write(&folder.join("README.md"), readme(repro, &command, &judged).as_bytes())?;
+    Ok(judged)
 }
 
 /// What is to be run in the folder, after the program's name. Of the user's choices only those that have an effect on the module:
@@ -79,7 +83,7 @@ fn script(command: &str) -> String {
     )
 }
 
-fn readme(repro: &Repro<'_>, command: &str) -> String {
+fn readme(repro: &Repro<'_>, command: &str, stages: &[Judged]) -> String {
     format!(
         "# {name}\n\n{about}\n\n    fusebox {command}\n\n\
          `sh check.sh` runs this, with the program that `FUSEBOX` names, and fails if the result is not the interpreter's. \
@@ -87,11 +91,20 @@ fn readme(repro: &Repro<'_>, command: &str) -> String {
          * `{MODULE}`: the module.\n\
          * `{INPUTS}`: its inputs, `arr_0`, `arr_1`, … in the order of its parameters, tuples flattened.\n\
          * `{EXPECTED}`: what the interpreter makes of them.\n\
-         * `{STAGES}/`: what every phase and stage made of the module, numbered.\n",
+         * `{STAGES}/`: what every phase and stage made of the module, numbered.\n{stages}",
+        stages = table(stages),
         name = repro.case.module.name,
         about = repro.about,
         version = env!("CARGO_PKG_VERSION"),
     )
+}
+
+/// What the interpreter of kernels says of each stage.
+fn table(stages: &[Judged]) -> String {
+    let row = |it: &Judged| format!("| {} | `{STAGES}/{}` | {} |\n", it.stage.name(), it.file, it.judgement);
+    let head = "\nThe kernel after each stage, executed on the inputs without code being made of it:\n\n\
+                | stage | file | result |\n| --- | --- | --- |\n";
+    if stages.is_empty() { String::new() } else { head.to_owned() + &stages.iter().map(row).collect::<String>() }
 }
 
 /// A fusion of a compiled program with the values that it is given there: in a loop, in its first turn.

@@ -1,6 +1,7 @@
 //! Faults planted in passes, fusions, emitters, stages of lowering and executables: bisect finds who is at fault.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::path::Path;
 use std::sync::Arc;
 
 use fusebox_compiler::{Departures, Dump, Emitters, Options, Phase, Planted, Source};
@@ -38,31 +39,7 @@ ENTRY main {
 }
 ";
 
-const LOOP: &str = "HloModule turns
-goes_on {
-  s = (s32[], f32[16]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  most = s32[] constant(5)
-  ROOT less = pred[] compare(i, most), direction=LT
-}
-turn {
-  s = (s32[], f32[16]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  v = f32[16] get-tuple-element(s), index=1
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  wave = f32[16] sine(v)
-  half = f32[16] multiply(wave, v)
-  ROOT both = (s32[], f32[16]) tuple(next, half)
-}
-ENTRY main {
-  x = f32[16] parameter(0)
-  none = s32[] constant(0)
-  start = (s32[], f32[16]) tuple(none, x)
-  ended = (s32[], f32[16]) while(start), condition=goes_on, body=turn
-  ROOT v = f32[16] get-tuple-element(ended), index=1
-}
-";
+const LOOP: &str = include_str!("turns.hlo");
 
 /// A kernel, and a routine that reads its result.
 const CHAIN: &str = "HloModule chain
@@ -75,6 +52,23 @@ ENTRY main {
   x = f32[512] parameter(0)
   waves = f32[512] sine(x)
   ROOT in_order = f32[512] sort(waves), dimensions={0}, to_apply=is_less
+}
+";
+
+/// What is read is elsewhere than what is written.
+const PART: &str = "HloModule part
+ENTRY main {
+  x = f32[24,40] parameter(0)
+  ROOT part = f32[23,37] slice(x), slice={[1:24],[3:40]}
+}
+";
+
+/// Numbers of a type that no processor compares.
+const NARROW: &str = "HloModule narrow
+ENTRY main {
+  x = bf16[64] parameter(0)
+  y = bf16[64] parameter(1)
+  ROOT less = pred[64] compare(x, y), direction=LT
 }
 ";
 
@@ -302,24 +296,97 @@ fn assert_kernel(verdict: &Verdict, instructions: usize) {
     assert_eq!(verdict.instructions_after, Some(instructions), "{verdict:?}");
 }
 
+#[track_caller]
+fn assert_stage(verdict: &Verdict, wanted: Stage, last_right: Stage) {
+    match &verdict.suspect {
+        Suspect::Stage { stage, before, .. } => {
+            assert_eq!([stage, before], [wanted.name(), last_right.name()], "{verdict:?}")
+        }
+        _ => panic!("{verdict:?}"),
+    }
+    assert_eq!(verdict.instructions_after, Some(1), "{verdict:?}");
+}
+
 #[test]
 fn emission_that_adds_instead_of_subtracting() {
     assert_kernel(&found(MODULE, at(Stage::Kernel, OpKind::SubF, |it| it.kind = OpKind::AddF)), 1);
 }
 
 #[test]
-fn a_stage_that_loses_a_factor() {
-    assert_kernel(&found(LOOP, at(Stage::Inlined, OpKind::MulF, |it| it.kind = OpKind::AddF)), 1);
+fn inlining_that_loses_a_factor() {
+    let verdict = found(LOOP, at(Stage::Inlined, OpKind::MulF, |it| it.kind = OpKind::AddF));
+    assert_stage(&verdict, Stage::Inlined, Stage::Kernel);
 }
 
 #[test]
-fn a_stage_in_the_middle() {
-    assert_kernel(&found(CHAIN, at(Stage::Loops, OpKind::Sin, |it| it.kind = OpKind::Cos)), 1);
+fn memory_whose_places_are_one_further() {
+    let further = |load: &mut Operation| load.attributes.push(("offset".into(), Attribute::i64(1)));
+    let verdict = found(MODULE, at(Stage::Memory, OpKind::Load, further));
+    assert_stage(&verdict, Stage::Memory, Stage::Inlined);
+}
+
+#[test]
+fn loops_that_compute_something_else() {
+    let verdict = found(CHAIN, at(Stage::Loops, OpKind::Sin, |it| it.kind = OpKind::Cos));
+    assert_stage(&verdict, Stage::Loops, Stage::Memory);
+}
+
+#[test]
+fn loops_that_do_not_begin_at_the_beginning() {
+    // The step instead of zero.
+    let late = |turns: &mut Operation| turns.operands[0] = turns.operands[2];
+    let verdict = found(MODULE, at(Stage::Loops, OpKind::For, late));
+    assert_stage(&verdict, Stage::Loops, Stage::Memory);
+}
+
+#[test]
+fn indices_of_elements_that_come_before() {
+    // No larger than the product, so that it is an index still.
+    let smaller = |product: &mut Operation| (product.kind, product.attributes) = (OpKind::AndI, Vec::new());
+    let verdict = found(PART, at(Stage::Indices, OpKind::MulI, smaller));
+    assert_stage(&verdict, Stage::Indices, Stage::Loops);
+}
+
+#[test]
+fn scalars_whose_bits_are_elsewhere() {
+    let verdict = found(NARROW, at(Stage::Scalars, OpKind::ShlI, |it| it.kind = OpKind::ShrUI));
+    assert_stage(&verdict, Stage::Scalars, Stage::Indices);
+}
+
+#[test]
+fn code_that_is_of_another_kernel() {
+    let wave = |function: &str| PART.replace("slice(x), slice={[1:24],[3:40]}", function).replace("23,37", "24,40");
+    let other = fusebox_compiler::compile(
+        &Source::text("other.hlo", &wave("cosine(x)")),
+        &settings(Planted::default(), Vec::new()).compile,
+    );
+    let code = other.unwrap().executable.unwrap().code;
+    let exchange = move |executable: &mut Executable| executable.code.clone_from(&code);
+    let planted = Planted { executable: Some(Arc::new(exchange)), ..Planted::default() };
+    let verdict = found(&wave("sine(x)"), planted);
+    assert!(matches!(verdict.suspect, Suspect::Code { .. }), "{verdict:?}");
 }
 
 #[test]
 fn the_last_stage() {
-    assert_kernel(&found(MODULE, at(Stage::Scalars, OpKind::SubF, |it| it.kind = OpKind::AddF)), 1);
+    let verdict = found(MODULE, at(Stage::Scalars, OpKind::SubF, |it| it.kind = OpKind::AddF));
+    assert_stage(&verdict, Stage::Scalars, Stage::Indices);
+}
+
+#[test]
+fn a_stage_at_fault_has_its_kernel_before_and_after_it_in_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let planted = at(Stage::Loops, OpKind::Sin, |it| it.kind = OpKind::Cos);
+    let settings = Settings { repro: Some(folder.path().join("r")), ..settings(planted, Vec::new()) };
+    let verdict = bisect(&Source::text("planted.hlo", CHAIN), &settings).unwrap();
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let [before, after] = &verdict.kernel_ir[..] else { panic!("{verdict:?}") };
+    assert!(read(before).contains("math.sin") && !read(before).contains("math.cos"), "{}", read(before));
+    assert!(read(after).contains("math.cos"), "{}", read(after));
+    let readme = read(&folder.path().join("r/README.md"));
+    assert!(readme.contains("| memory | `stages/07-lowered.2-memory0.mlir` | right |"), "{readme}");
+    assert!(readme.contains("| loops | `stages/07-lowered.3-loops0.mlir` | wrong: "), "{readme}");
+    assert!(verdict.words().contains("Stage `loops` of lowering is at fault"), "{}", verdict.words());
 }
 
 #[test]
@@ -327,7 +394,13 @@ fn a_promise_to_llvm_that_does_not_hold() {
     let no_overflow = Attribute::raw("#arith.overflow<nsw>");
     let promise = move |sum: &mut Operation| sum.attributes = vec![("overflowFlags".into(), no_overflow.clone())];
     let verdict = found(OVERFLOW, at(Stage::Scalars, OpKind::AddI, promise));
-    assert!(matches!(verdict.suspect, Suspect::Optimisation { .. }), "{verdict:?}");
+    match &verdict.suspect {
+        Suspect::Promise { stage, promise, .. } => {
+            assert_eq!(stage, Stage::Scalars.name());
+            assert!(promise.contains("overflows"), "{verdict:?}");
+        }
+        _ => panic!("{verdict:?}"),
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ use crate::{Failure, Machine};
 pub struct Compiler {
     registry: Registry,
     overrides: Vec<Override>,
+    /// Whether a choice may be without effect.
+    of_part: bool,
 }
 
 /// What became of a module.
@@ -48,7 +50,12 @@ impl Compiler {
 
     /// With these emitters, libraries among them, and nobody else.
     pub fn of(registry: Registry, overrides: Vec<Override>) -> Compiler {
-        Compiler { registry, overrides }
+        Compiler { registry, overrides, of_part: false }
+    }
+
+    /// The same, where choices may be without effect: passes may have made something else of a fusion that was asked about.
+    pub(crate) fn of_part(self) -> Compiler {
+        Compiler { of_part: true, ..self }
     }
 
     pub fn registry(&self) -> &Registry {
@@ -194,7 +201,7 @@ impl Compiler {
         let options = Options {
             target: machine.target.clone(),
             device: machine.device.clone(),
-            emitters: Emitters { registry, overrides, ..Emitters::default() },
+            emitters: Emitters { registry, overrides, of_part: self.of_part, ..Emitters::default() },
             threads: 1,
             until,
             stages: Vec::new(),

@@ -6,7 +6,7 @@
 //! // In a crate of its own: `check(&MyEmitter, "loop")`.
 //! # let emitter = fusebox_conformance::named(emitters(), "loop")?;
 //! let report = fusebox_conformance::check_seeds(emitter, "loop", 1..11)?;
-//! assert!(report.kernels > 0);
+//! assert!(report.conforms());
 //! # Ok(())
 //! # }
 //! ```
@@ -17,7 +17,7 @@
 //! literals.rs  inputs, and results compared
 //! machine.rs   the cpu and the simulated GPU
 //! compiler.rs  a fusion's text, compiled by emitters under test, compared with the interpreter
-//! examine/     one emitter of a library, with all of this: `fusebox check-emitter`
+//! examine/     one emitter, with all of this: `check`, and of a library `fusebox check-emitter`
 //! together.rs  many fusions as one program, by every emitter that takes them
 //! assembler.rs NVIDIA's assembler, where it is installed
 //! ```
@@ -47,7 +47,7 @@ pub use fusebox_plugins::Registry;
 pub use machine::Machine;
 pub use together::{Tally, check_together};
 
-use together::Checked;
+use examine::{Finding, Report, Settings, examine};
 
 /// Fusions that [`check`] tries.
 const FUSIONS: u64 = 100;
@@ -84,58 +84,36 @@ impl Failure {
     }
 }
 
-/// What was checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Fusions made.
-    pub fusions: usize,
-    /// Plans checked: of each fusion taken, on each machine, with each configuration offered.
-    pub plans: usize,
-    /// Kernels run and compared with the interpreter.
-    pub kernels: usize,
-}
-
-/// Checks an emitter with fusions of a kind (`loop`, `reduce`, `transpose`, `scatter`, `concatenate`,
-/// `dynamic-update-slice`, `input-slices`, any other: all of them): each that it takes, on the cpu and on the simulated
-/// GPU, gets plans that keep what they promise, and kernels whose results are those of the reference interpreter.
+/// Checks an emitter with all that `fusebox check-emitter` does: fusions that programs have, of awkward sizes, and such of a kind
+/// (`loop`, `reduce`, `transpose`, `scatter`, `concatenate`, `dynamic-update-slice`, `input-slices`, any other: all of them) that
+/// nobody wrote. Each that it takes, on the cpu, on the simulated GPU and for NVIDIA GPUs, gets plans that keep what they
+/// promise, and kernels whose results are those of the reference interpreter.
 ///
 /// # Errors
 /// The first thing that is wrong; that it takes none of the fusions is, too.
 pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<Report, Failure> {
-    check_seeds(emitter, kind, 1..FUSIONS + 1)
+    checked(emitter, Settings { kind: kind.into(), seeds: 1..FUSIONS + 1, of_programs: true })
 }
 
-/// The same with the fusions of these seeds.
+/// The same with the fusions of these seeds alone.
 ///
 /// # Errors
 /// See [`check`].
 pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>) -> Result<Report, Failure> {
-    let mut report = Report::default();
-    for machine in [Machine::cpu(), Machine::simt()] {
-        let mut taken = Vec::new();
-        for seed in seeds.clone() {
-            let fusion = fusions::of_kind(kind, seed);
-            let failed = |failure: Failure| Failure { seed: Some(seed), ..failure };
-            if let Some(plans) = plans::check_text(emitter, &fusion.text(), &machine.device).map_err(failed)? {
-                report.plans += plans;
-                taken.push(seed);
-            }
+    checked(emitter, Settings { kind: kind.into(), seeds, of_programs: false })
+}
+
+fn checked(emitter: &'static dyn Emitter, settings: Settings) -> Result<Report, Failure> {
+    let name = emitter.descriptor().name;
+    let registry = Compiler::new(vec![Box::new(Preferred { emitter, place: 0 })])?.registry().clone();
+    let number = registry.emitters().iter().position(|it| it.descriptor().name == name).unwrap_or_default();
+    let report = examine(&registry, number, &settings)?;
+    match report.findings.first() {
+        Some(Finding { place, seed, words, text, .. }) => {
+            Err(Failure { seed: *seed, ..Failure::of(&name, place.name(), words, text) })
         }
-        let preferred = || vec![Box::new(Preferred { emitter, place: 0 }) as Box<dyn Emitter>];
-        let checked = Checked { emitters: &preferred, fusions: &|seed| fusions::of_kind(kind, seed), others: false };
-        let mut tally = Tally::new();
-        checked.all(&machine, &taken, &mut tally)?;
-        let name = emitter.descriptor().name;
-        let own = tally.iter().filter(|(what, _)| what.contains(&format!(" {name}")));
-        report.kernels += own.map(|(_, count)| count).sum::<usize>();
-    }
-    report.fusions = (seeds.end - seeds.start) as usize;
-    match report.plans {
-        0 => {
-            let fault = format!("it takes none of {} fusions of kind {kind}", report.fusions);
-            Err(Failure::of(&emitter.descriptor().name, "cpu and simt", fault, ""))
-        }
-        _ => Ok(report),
+        None if report.conforms() => Ok(report),
+        None => Err(Failure::of(&name, "all machines", report.verdict(), "")),
     }
 }
 

@@ -12,7 +12,7 @@ use fusebox_plugins::{Outcome, Override};
 use fusebox_runtime::ThreadOrder;
 
 use crate::compiler::interpreted;
-use crate::fusions::{Chance, Fusion};
+use crate::fusions::{self, Chance, Fusion};
 use crate::literals::{Closeness, array_difference};
 use crate::{Compiler, Failure, Machine, Made};
 
@@ -32,19 +32,15 @@ pub fn check_together(
     seeds: Range<u64>,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
-    let checked = Checked { emitters, fusions: &crate::fusions::any, others: true };
+    let checked = Checked { emitters };
     let seeds: Vec<u64> = seeds.collect();
     checked.all(&Machine::cpu(), &seeds, tally)?;
     checked.all(&Machine::simt(), &seeds, tally)
 }
 
-/// What is checked, with what.
-pub(crate) struct Checked<'a> {
-    pub emitters: &'a dyn Fn() -> Vec<Box<dyn Emitter>>,
-    /// The fusion of a seed.
-    pub fusions: &'a dyn Fn(u64) -> Fusion,
-    /// Whether emitters that do not come first are tried too.
-    pub others: bool,
+/// What is checked.
+struct Checked<'a> {
+    emitters: &'a dyn Fn() -> Vec<Box<dyn Emitter>>,
 }
 
 /// A fusion and what the interpreter says it gives.
@@ -65,9 +61,9 @@ enum Choice {
 
 impl Checked<'_> {
     /// Runs the fusions of all seeds on a machine.
-    pub fn all(&self, machine: &Machine, seeds: &[u64], tally: &mut Tally) -> Result<(), Failure> {
+    fn all(&self, machine: &Machine, seeds: &[u64], tally: &mut Tally) -> Result<(), Failure> {
         for seeds in seeds.chunks(PER_PROGRAM) {
-            let cases = seeds.iter().map(|&seed| Case::new((self.fusions)(seed)));
+            let cases = seeds.iter().map(|&seed| Case::new(fusions::any(seed)));
             let cases: Vec<Case> = cases.collect::<Result<_, _>>()?;
             self.some(&cases.iter().collect::<Vec<_>>(), machine, tally)?;
         }
@@ -97,7 +93,7 @@ impl Checked<'_> {
             if !kernel.plan.alternatives.is_empty() {
                 configurable.extend(uses());
             }
-            for record in kernel.selection.records.iter().filter(|_| self.others) {
+            for record in &kernel.selection.records {
                 if let Outcome::Passed(_) = record.outcome {
                     others.entry(&names[record.emitter]).or_default().extend(uses());
                 }

@@ -126,8 +126,8 @@ const KINDS: &[Kind] = &[
         most: 5,
     },
     Kind { section: "An element type", words: &["F8E5M2FNUZ", "f8e5m2fnuzs"], path: "does not matter", most: 4 },
-    Kind { section: "An operation of the kernel IR", words: &["Cttz"], path: "does not matter", most: 2 },
-    Kind { section: "A function of the math library", words: &["Erfc"], path: "does not matter", most: 2 },
+    Kind { section: "An operation of the kernel IR", words: &["Cttz"], path: "does not matter", most: 3 },
+    Kind { section: "A function of the math library", words: &["Erfc"], path: "does not matter", most: 3 },
     Kind { section: "A pass over HLO", words: &["wide_sums"], path: "wide_sums", most: 2 },
     Kind {
         section: "A pass of lowering",

@@ -17,14 +17,14 @@ use crate::{emitters, module, target};
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
     let common = &arguments.common;
-    let source = module::read(&common.module, common.file_limit)?;
+    let source = module::read(&common.module, common.compiling.file_limit)?;
     let a = side(&arguments.a, common, "a")?;
     let b = side(&arguments.b, common, "b")?;
     let stages = if arguments.html.is_some() { Stage::ALL.to_vec() } else { Vec::new() };
     let settings = Settings {
         compile: module::options(&Common { dump_to: None, ..common.clone() }, None, Phase::Run, stages)?,
-        run: Options { threads: target::threads(common.threads), ..Options::default() },
-        target: common.target.clone(),
+        run: Options { threads: target::threads(common.compiling.threads), ..Options::default() },
+        target: common.compiling.target.clone(),
         inputs: arguments.inputs.clone(),
         fusion: arguments.fusion.clone(),
         effort: Effort { pairs: arguments.pairs.map(|pairs| pairs as usize), ..Effort::default() },
@@ -43,7 +43,7 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
 
 /// A side from what the command line says of it. Its dumps are in a folder of its name.
 fn side(specs: &[String], common: &Common, dumps: &str) -> Result<Side, Failure> {
-    let both = &common.emitters;
+    let both = &common.compiling.emitters;
     let folder = module::folder_of(&common.module);
     let name = if specs.is_empty() { "what fusebox chooses".to_owned() } else { specs.join(" ") };
     let programs: Vec<PathBuf> = specs.iter().filter(|spec| is_program(spec)).map(PathBuf::from).collect();

@@ -16,11 +16,11 @@ use crate::{module, target};
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let others = arguments.inputs.inputs.as_ref();
     module::check_output(arguments.profile.as_ref().and_then(Option::as_ref), &arguments.common, others)?;
-    let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
+    let source = module::read(&arguments.common.module, arguments.common.compiling.file_limit)?;
     let begin = Instant::now();
     let made = module::compile(&source, &arguments.common, None, Phase::Run, Vec::new())?;
     let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
-    let options = Options { threads: target::threads(arguments.common.threads), ..Options::default() };
+    let options = Options { threads: target::threads(arguments.common.compiling.threads), ..Options::default() };
     let mut program = Program::load(executable, &options)?;
     let compile_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
@@ -29,13 +29,13 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         return show_profile(&mut program, &made.kernels, &options, arguments, trace.as_deref());
     }
     let timing = measure(&mut program, Effort::default())?;
-    let line = timing_json(compile_ms, &timing, &arguments.common.target);
+    let line = timing_json(compile_ms, &timing, &arguments.common.compiling.target);
     Ok(terminal::print(|out| match arguments.json {
         true => writeln!(out, "{line}"),
         false => writeln!(
             out,
             "compile {:.1} ms, run median {:.1} us, min {:.1} us, {} runs on {}",
-            compile_ms, timing.median_us, timing.min_us, timing.runs, arguments.common.target
+            compile_ms, timing.median_us, timing.min_us, timing.runs, arguments.common.compiling.target
         ),
     })?)
 }

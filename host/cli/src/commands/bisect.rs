@@ -12,11 +12,11 @@ use crate::{module, target};
 
 pub fn run(arguments: &Bisect) -> Result<(), Failure> {
     let common = &arguments.common;
-    let source = module::read(&common.module, common.file_limit)?;
+    let source = module::read(&common.module, common.compiling.file_limit)?;
     let settings = Settings {
         compile: module::options(common, None, Phase::Run, Vec::new())?,
-        run: Options { threads: target::threads(common.threads), ..Options::default() },
-        target: common.target.clone(),
+        run: Options { threads: target::threads(common.compiling.threads), ..Options::default() },
+        target: common.compiling.target.clone(),
         inputs: arguments.inputs.clone(),
         reference: Some(arguments.reference.clone()).filter(|file| file.as_os_str() != "interpreter"),
         repro: arguments.output.clone(),

@@ -99,8 +99,10 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failur
             continue;
         }
         let first = u64::from(arguments.seed);
-        let settings = Settings { kind: kind.clone(), seeds: first..first + u64::from(arguments.cases) };
-        let report = examine(&registry, number, &settings);
+        let seeds = first..first + u64::from(arguments.cases);
+        let settings = Settings { kind: kind.clone(), seeds, of_programs: true };
+        let examined = examine(&registry, number, &settings);
+        let report = examined.map_err(|failure| Failure::Bug(format!("the fusions to check with: {failure}")))?;
         if let Some(folder) = &arguments.output {
             write_findings(&report, &emitter.descriptor().name, folder)?;
         }

@@ -11,9 +11,9 @@ use crate::{module, target};
 
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
     module::check_output(arguments.output.as_ref(), &arguments.common, [])?;
-    let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
-    let (target, _) = target::parse(&arguments.common.target, 1, arguments.ptx_version)?;
-    let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.target, &target));
+    let source = module::read(&arguments.common.module, arguments.common.compiling.file_limit)?;
+    let (target, _) = target::parse(&arguments.common.compiling.target, 1, arguments.ptx_version)?;
+    let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.compiling.target, &target));
     check(emit, &target)?;
     let stages = stage(emit).into_iter().collect();
     let made = module::compile(&source, &arguments.common, arguments.ptx_version, last_phase(emit), stages)?;

@@ -15,13 +15,13 @@ use fusebox_workshop::{page, roofline, why};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::arguments::{Common, Explain};
+use crate::arguments::Explain;
 use crate::exit::Failure;
 use crate::{module, target};
 
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
     module::check_output(arguments.html.as_ref(), &arguments.common, arguments.inputs.inputs.as_ref())?;
-    let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
+    let source = module::read(&arguments.common.module, arguments.common.compiling.file_limit)?;
     if arguments.ptxas {
         return kernel_quality(&source, arguments);
     }
@@ -38,7 +38,7 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
     let profile = made.executable.take().map(|it| measured(it, &made, arguments)).transpose()?;
     let rows = roofline::rows(&made.kernels, &options.device, profile.as_ref());
     if let Some(path) = &arguments.html {
-        let page = page::of_program(&made, &options, &arguments.common.target, &rows);
+        let page = page::of_program(&made, &options, &arguments.common.compiling.target, &rows);
         return Ok(fusebox_files::write(path, page.as_bytes())?);
     }
     let described = || made.kernels.iter().map(|kernel| describe(kernel, &options, &rows)).collect();
@@ -50,7 +50,8 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
 
 /// What the steps of the program take.
 fn measured(executable: Executable, made: &Compilation, arguments: &Explain) -> Result<Profile, Failure> {
-    let options = fusebox_runtime::Options { threads: target::threads(arguments.common.threads), ..Default::default() };
+    let options =
+        fusebox_runtime::Options { threads: target::threads(arguments.common.compiling.threads), ..Default::default() };
     let mut program = Program::load(executable, &options)?;
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     program.set_inputs(&inputs::arrays(&values))?;
@@ -59,11 +60,12 @@ fn measured(executable: Executable, made: &Compilation, arguments: &Explain) -> 
 
 /// What NVIDIA's assembler makes of the kernels.
 fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
-    let asked = &arguments.common.target;
+    let asked = &arguments.common.compiling.target;
     let targets = if asked.starts_with("sm_") { vec![asked.as_str()] } else { vec!["sm_80", "sm_90"] };
     let mut all = Vec::new();
     for target in targets {
-        let common = Common { target: target.into(), ..arguments.common.clone() };
+        let mut common = arguments.common.clone();
+        common.compiling.target = target.into();
         let made = module::compile(source, &common, None, Phase::Code, Vec::new())?;
         let emitter_of = |name: &str| {
             let kernel = made.kernels.iter().find(|kernel| kernel.unit.fusion.name == name);

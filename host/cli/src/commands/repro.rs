@@ -15,9 +15,9 @@ use crate::{module, target};
 
 pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
     let common = &arguments.common;
-    let source = module::read(&common.module, common.file_limit)?;
+    let source = module::read(&common.module, common.compiling.file_limit)?;
     let options = module::options(common, None, Phase::Run, Vec::new())?;
-    let run = Options { threads: target::threads(common.threads), ..Options::default() };
+    let run = Options { threads: target::threads(common.compiling.threads), ..Options::default() };
     let made = module::compile_with(&source, &options)?;
     let named = made.kernels.iter().find(|kernel| kernel.unit.fusion.name == arguments.fusion);
     let kernel = named.ok_or_else(|| {
@@ -31,7 +31,10 @@ pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
         arguments.fusion, source.name, kernel.emitter.name, kernel.emitter.version
     );
     let alone = pinned(kernel, &options);
-    repro::write(&arguments.output, &Repro { case: &case, options: &alone, target: &common.target, about: &about })?;
+    repro::write(
+        &arguments.output,
+        &Repro { case: &case, options: &alone, target: &common.compiling.target, about: &about },
+    )?;
     let folder = arguments.output.display();
     Ok(terminal::print(|out| writeln!(out, "{folder}: to run it: sh {folder}/check.sh"))?)
 }

@@ -16,7 +16,7 @@ const MOST_DUMPED_VALUES: usize = 1 << 16;
 pub fn run(arguments: &Run) -> Result<(), Failure> {
     let others = [&arguments.inputs.inputs, &arguments.trust.require_signature];
     module::check_output(arguments.outputs.as_ref(), &arguments.common, others.into_iter().flatten())?;
-    let source = module::read(&arguments.common.module, arguments.common.file_limit)?;
+    let source = module::read(&arguments.common.module, arguments.common.compiling.file_limit)?;
     let result = match arguments.interpreter {
         _ if arguments.check && is_stored(arguments, &source)? => {
             return Err(Failure::usage("an executable is machine code: --check needs the module"));
@@ -45,7 +45,7 @@ fn interpret(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
 }
 
 fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
-    let options = Options { threads: target::threads(arguments.common.threads), ..Options::default() };
+    let options = Options { threads: target::threads(arguments.common.compiling.threads), ..Options::default() };
     let mut program = match is_stored(arguments, source)? {
         true => {
             let path = &arguments.common.module;

@@ -29,13 +29,13 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     let stop = stopped_by_interrupt()?;
     let (mut reports, mut choices) = (Vec::new(), Choices::new());
     for path in &arguments.modules {
-        let source = module::read(path, arguments.file_limit)?;
+        let source = module::read(path, arguments.compiling.file_limit)?;
         let compile = module::options(&common(arguments, path), None, Phase::Run, Vec::new())?;
         check_target(&compile)?;
         let run = fusebox_runtime::Options { threads: compile.threads, ..Default::default() };
         let device = tune::device(&compile);
         let Tune { again, seed, .. } = *arguments;
-        let locked = arguments.emitters.locked;
+        let locked = arguments.compiling.emitters.locked;
         let settings = Settings { compile, run, locked, again, seed, stop: &stop };
         let bar = Bar::new(&source.name);
         let report = tune::tune(&source, &settings, &database, &mut |progress| bar.show(progress))?;
@@ -86,11 +86,8 @@ fn end(reports: &[Report], is_stopped: bool) -> Result<(), Failure> {
 fn common(arguments: &Tune, module: &Path) -> Common {
     Common {
         module: module.into(),
-        file_limit: arguments.file_limit,
-        target: arguments.target.clone(),
-        emitters: arguments.emitters.clone(),
+        compiling: arguments.compiling.clone(),
         tuned: TunedChoice { tuned: None, no_tuned: true },
-        threads: arguments.threads,
         dump_to: None,
     }
 }

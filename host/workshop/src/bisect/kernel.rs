@@ -1,13 +1,15 @@
-//! What made a wrong kernel: LLVM's passes, the emitter, or what all emitters share.
+//! What made a wrong kernel: its emitter, a stage of lowering, LLVM, or what all emitters share.
 
-use fusebox_compiler::{Options, Selected};
+use fusebox_compiler::{Departures, Options, Selected};
 use fusebox_core::hlo::Literal;
+use fusebox_lowering::Stage;
 use fusebox_plugins::Outcome;
 
 use super::{Found, Settings, Suspect, Way, Wrong, for_part};
 use crate::WorkshopError;
 use crate::case::Case;
 use crate::pinned::{pinned, pinned_to};
+use crate::stages::{Judged, Judgement, Stages};
 
 /// Looks at the kernel of a fusion that is wrong on these operands.
 ///
@@ -20,35 +22,91 @@ pub fn examine(
     settings: &Settings,
 ) -> Result<Found, WorkshopError> {
     let case = Case::of_fusion(kernel, operands.to_vec());
+    let alone = Alone { kernel, case, settings };
     let options = pinned(kernel, &for_part(&settings.compile));
-    let fusion = kernel.unit.fusion.name.clone();
-    let emitter = format!("{} {}", kernel.emitter.name, kernel.emitter.version);
-    let is_right = |options: &Options| -> Result<bool, WorkshopError> {
-        let found = case.compiled(options, &settings.run)?;
-        Ok(case.difference(&found)?.is_none())
-    };
-    if is_right(&options)? {
-        let suspect = Suspect::Buffers { fusion };
+    if alone.is_right(&options)? {
+        let suspect = Suspect::Buffers { fusion: alone.fusion() };
         return Ok(Found { suspect, difference, wrong: None });
     }
-    let mut unoptimised = options.clone();
-    unoptimised.departures.unoptimised = true;
-    let suspect = match is_right(&unoptimised) {
-        Ok(true) => Suspect::Optimisation { fusion, emitter },
-        _ => {
-            let judged = others(kernel, &settings.compile).into_iter();
-            let judged = judged.filter_map(|(name, options)| Some((name, is_right(&options).ok()?)));
-            let (right, wrong): (Vec<_>, Vec<_>) = judged.partition(|(_, is_right)| *is_right);
-            let names = |judged: Vec<(String, bool)>| judged.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
-            let (right, wrong) = (names(right), names(wrong));
-            match right.is_empty() {
-                false => Suspect::Emitter { fusion, emitter, right, wrong },
-                true => Suspect::Kernel { fusion, emitter, wrong },
-            }
-        }
-    };
+    let suspect = alone.suspect(&options)?;
     let by = Way::Compiled(Box::new(options));
-    Ok(Found { suspect, difference, wrong: Some(Wrong { case, by }) })
+    Ok(Found { suspect, difference, wrong: Some(Wrong { case: alone.case, by }) })
+}
+
+/// A fusion that goes wrong alone.
+struct Alone<'s> {
+    kernel: &'s Selected,
+    case: Case,
+    settings: &'s Settings,
+}
+
+impl Alone<'_> {
+    fn fusion(&self) -> String {
+        self.kernel.unit.fusion.name.clone()
+    }
+
+    fn emitter(&self) -> String {
+        format!("{} {}", self.kernel.emitter.name, self.kernel.emitter.version)
+    }
+
+    fn is_right(&self, options: &Options) -> Result<bool, WorkshopError> {
+        let found = self.case.compiled(options, &self.settings.run)?;
+        Ok(self.case.difference(&found)?.is_none())
+    }
+
+    fn suspect(&self, options: &Options) -> Result<Suspect, WorkshopError> {
+        let stages = Stages::of(&self.case, options)?;
+        let judged = stages.as_ref().map(Stages::judged).transpose()?.unwrap_or_default();
+        let (fusion, emitter) = (self.fusion(), self.emitter());
+        Ok(match &judged[..] {
+            [Judged { judgement: Judgement::Wrong(_), .. }] => self.emitter_or_all(None),
+            [
+                ..,
+                Judged { stage: before, judgement: Judgement::Right, .. },
+                Judged { stage, judgement: Judgement::Wrong(fault), .. },
+            ] => {
+                let (stage, before) = (stage.name().into(), before.name().into());
+                Suspect::Stage { fusion, emitter, stage, before, fault: fault.clone() }
+            }
+            _ if self.is_right(&unoptimised(options)).unwrap_or(false) => {
+                match stages.and_then(|stages| stages.broken_promise()) {
+                    Some((stage, promise)) => Suspect::Promise { fusion, emitter, stage: stage.name().into(), promise },
+                    None => Suspect::Optimisation { fusion, emitter },
+                }
+            }
+            [.., Judged { stage: Stage::Scalars, judgement: Judgement::Right, .. }] => {
+                Suspect::Code { fusion, emitter }
+            }
+            judged => self.emitter_or_all(Some(why_unknown(judged))),
+        })
+    }
+
+    /// Whether another emitter makes a right kernel.
+    fn emitter_or_all(&self, unknown: Option<String>) -> Suspect {
+        let judged = others(self.kernel, &self.settings.compile).into_iter();
+        let judged = judged.filter_map(|(name, options)| Some((name, self.is_right(&options).ok()?)));
+        let (right, wrong): (Vec<_>, Vec<_>) = judged.partition(|(_, is_right)| *is_right);
+        let names = |judged: Vec<(String, bool)>| judged.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        let (right, wrong) = (names(right), names(wrong));
+        let (fusion, emitter) = (self.fusion(), self.emitter());
+        match right.is_empty() {
+            false => Suspect::Emitter { fusion, emitter, right, wrong, unknown },
+            true => Suspect::Kernel { fusion, emitter, wrong, unknown },
+        }
+    }
+}
+
+fn unoptimised(options: &Options) -> Options {
+    let departures = Departures { unoptimised: true, ..options.departures.clone() };
+    Options { departures, ..options.clone() }
+}
+
+fn why_unknown(judged: &[Judged]) -> String {
+    let reason = judged.iter().find_map(|it| match &it.judgement {
+        Judgement::Unknown(reason) => Some(format!("stage `{}`: {reason}", it.stage.name())),
+        _ => None,
+    });
+    reason.unwrap_or_else(|| "it has no stages".into())
 }
 
 /// The other emitters that take the fusion, each with the options that put it in charge.

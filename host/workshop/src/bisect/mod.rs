@@ -5,7 +5,8 @@
 //!   │ no
 //! steps.rs    the interpreter on the module after every pass, and after fusion       ─> a pass, a fusion
 //! thunks.rs   each step of the compiled program, by the interpreter on its operands  ─> a kernel, a routine, the buffers
-//! kernel.rs   the fusion alone: without LLVM's passes, by other emitters             ─> LLVM, an emitter, what all share
+//! kernel.rs   the kernel after every stage of lowering, by the interpreter of kernels ─> a stage, or what comes before or after;
+//!             without LLVM's passes, by other emitters                               ─> LLVM, an emitter, what all share
 //! shrink.rs   the smallest module that still goes wrong
 //! verdict.rs  what was found, in words
 //! ```
@@ -28,7 +29,7 @@ use fusebox_runtime::npz::read_inputs;
 
 use crate::WorkshopError;
 use crate::case::Case;
-use crate::repro::{self, Repro};
+use crate::repro::{self, Repro, STAGES};
 
 pub use verdict::{Suspect, Verdict};
 
@@ -127,7 +128,11 @@ fn told(found: Found, settings: &Settings) -> Result<Verdict, WorkshopError> {
             Way::Compiled(options) => *options,
         };
         let about = verdict.words();
-        repro::write(folder, &Repro { case: &small, options: &options, target: &settings.target, about: &about })?;
+        let repro = Repro { case: &small, options: &options, target: &settings.target, about: &about };
+        let stages = repro::write(folder, &repro)?;
+        if let (Suspect::Stage { .. }, [.., before, after]) = (&verdict.suspect, &stages[..]) {
+            verdict.kernel_ir = [before, after].map(|stage| folder.join(STAGES).join(&stage.file)).to_vec();
+        }
         verdict.repro = Some(folder.clone());
     }
     Ok(verdict)

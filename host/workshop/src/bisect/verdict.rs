@@ -26,6 +26,8 @@ pub enum Suspect {
         right: Vec<String>,
         /// Others whose kernels are wrong too.
         wrong: Vec<String>,
+        /// Why its stages cannot be executed; without, the kernel is wrong before any of them.
+        unknown: Option<String>,
     },
     /// The kernel of a fusion, of which no emitter makes a right one.
     Kernel {
@@ -33,7 +35,23 @@ pub enum Suspect {
         emitter: String,
         /// Others whose kernels are wrong too.
         wrong: Vec<String>,
+        /// As of `Emitter`.
+        unknown: Option<String>,
     },
+    /// A stage of lowering: the kernel before it is right, after it wrong.
+    Stage {
+        fusion: String,
+        emitter: String,
+        stage: String,
+        /// The last one that is right.
+        before: String,
+        /// What the kernel does after it.
+        fault: String,
+    },
+    /// What a stage promises LLVM of a kernel that is right: it does not hold.
+    Promise { fusion: String, emitter: String, stage: String, promise: String },
+    /// What is written as LLVM IR of the last stage, which is right, or the code that LLVM makes of it.
+    Code { fusion: String, emitter: String },
     /// LLVM's passes over a kernel.
     Optimisation { fusion: String, emitter: String },
     /// A step of the program that is no kernel.
@@ -55,13 +73,16 @@ pub struct Verdict {
     pub instructions_before: Option<usize>,
     /// Instructions of the smallest that still goes wrong.
     pub instructions_after: Option<usize>,
+    /// If a stage of lowering is at fault, the files with the kernel before and after it.
+    pub kernel_ir: Vec<PathBuf>,
     /// The folder that reproduces it.
     pub repro: Option<PathBuf>,
 }
 
 impl Verdict {
     pub(super) fn of(suspect: Suspect, difference: String) -> Verdict {
-        Verdict { suspect, difference, instructions_before: None, instructions_after: None, repro: None }
+        let kernel_ir = Vec::new();
+        Verdict { suspect, difference, instructions_before: None, instructions_after: None, kernel_ir, repro: None }
     }
 
     /// For people: who is at fault, how that is known, and where to look.
@@ -72,6 +93,9 @@ impl Verdict {
         }
         if let (Some(before), Some(after)) = (self.instructions_before, self.instructions_after) {
             words += &format!("\nOf {before} instructions {after} suffice to see it.");
+        }
+        if let [before, after] = &self.kernel_ir[..] {
+            words += &format!("\nThe kernel before the stage: {}; after it: {}", before.display(), after.display());
         }
         if let Some(folder) = &self.repro {
             words += &format!("\nTo see it again: sh {}/check.sh", folder.display());
@@ -100,20 +124,36 @@ impl Suspect {
                      the same one without."
                 )
             }
-            Suspect::Emitter { fusion, emitter, right, wrong } => format!(
-                "Emitter {emitter} is at fault: its kernel of fusion `{fusion}` is wrong, also without LLVM's passes, and \
-                 that of {} is right.{}",
+            Suspect::Emitter { fusion, emitter, right, wrong, unknown } => format!(
+                "Emitter {emitter} is at fault: its kernel of fusion `{fusion}` is wrong {}, and that of {} is right.{}",
+                before_lowering(unknown.as_deref()),
                 right.join(", "),
                 also(wrong)
             ),
-            Suspect::Kernel { fusion, emitter, wrong } => format!(
-                "The kernel of fusion `{fusion}` by emitter {emitter} is wrong, also without LLVM's passes, and nobody makes \
-                 a right one: the emitter, emission or lowering is at fault.{}",
+            Suspect::Kernel { fusion, emitter, wrong, unknown } => format!(
+                "The kernel of fusion `{fusion}` by emitter {emitter} is wrong {}, and nobody makes a right one: {} is at \
+                 fault.{}",
+                before_lowering(unknown.as_deref()),
+                if unknown.is_some() { "the emitter, emission or lowering" } else { "the emitter or emission" },
                 also(wrong)
+            ),
+            Suspect::Stage { fusion, emitter, stage, before, fault } => format!(
+                "Stage `{stage}` of lowering is at fault: the kernel of fusion `{fusion}` by emitter {emitter} is right after \
+                 `{before}` and wrong after it ({fault}). It is the interpreter of kernels that says so; no code was made for \
+                 that."
+            ),
+            Suspect::Promise { fusion, emitter, stage, promise } => format!(
+                "Stage `{stage}` of lowering is at fault: it promises LLVM of the kernel of fusion `{fusion}` by emitter \
+                 {emitter} what does not hold ({promise}), and LLVM's passes, which build on it, make the kernel wrong."
+            ),
+            Suspect::Code { fusion, emitter } => format!(
+                "What is written as LLVM IR of the kernel of fusion `{fusion}` by emitter {emitter} is at fault, or the code \
+                 that LLVM makes of it: the kernel is right after the last stage of lowering, and wrong when it runs, also \
+                 without LLVM's passes."
             ),
             Suspect::Optimisation { fusion, emitter } => format!(
                 "LLVM's passes make the kernel of fusion `{fusion}` by emitter {emitter} wrong: without them it is right. \
-                 Either they are at fault, or what lowering promises them (aliases, alignment, no overflow) does not hold."
+                 Either they are at fault, or what lowering promises them of aliases does not hold: its other promises do."
             ),
             Suspect::Thunk { instruction, opcode } => format!(
                 "Instruction `{instruction}` ({opcode}), which no kernel executes, is wrong: its routine is at fault, or the \
@@ -129,6 +169,13 @@ impl Suspect {
                     .into()
             }
         }
+    }
+}
+
+fn before_lowering(unknown: Option<&str>) -> String {
+    match unknown {
+        Some(reason) => format!("also without LLVM's passes (which stage makes it wrong is not told: {reason})"),
+        None => "before any stage of lowering".into(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 
 use super::written::{COMBINERS, IMPOSSIBLE, WRITTEN};
+use crate::Failure;
 use crate::compiler::{inputs, interpreted};
 use crate::fusions::of_kind;
 use crate::literals::{Closeness, small_integers};
@@ -14,13 +15,15 @@ use crate::literals::{Closeness, small_integers};
 pub struct Case {
     /// For people.
     pub name: String,
+    /// What makes it again, if a seed has made it.
+    pub seed: Option<u64>,
     /// As `fusebox run` takes it.
     pub text: String,
     pub inputs: Vec<ArrayLiteral>,
     /// Whether a kernel can compute it at all; otherwise every emitter has to decline it.
     pub is_possible: bool,
     pub closeness: Closeness,
-    expected: OnceLock<Literal>,
+    expected: OnceLock<Result<Literal, Failure>>,
 }
 
 /// `(rows, columns)`: none, one, primes, less and more than a warp, a tile, a block.
@@ -30,13 +33,18 @@ impl Case {
     /// The fusion of a kind and a seed. Its results do not depend on the order of additions.
     pub fn generated(kind: &str, seed: u64) -> Case {
         let fusion = of_kind(kind, seed);
-        Case::new(format!("the fusion of seed {seed}"), fusion.text(), fusion.inputs().collect(), Closeness::Numbers)
+        let name = format!("the fusion of seed {seed}");
+        let case = Case::new(name, fusion.text(), fusion.inputs().collect(), Closeness::Numbers);
+        Case { seed: Some(seed), ..case }
     }
 
     /// The fusions that programs have, of all sizes.
-    pub fn written() -> Vec<Case> {
-        let sizes = |&(name, body): &(&str, &str)| SIZES.map(|size| sized(name, body, size));
-        WRITTEN.iter().flat_map(sizes).collect()
+    ///
+    /// # Errors
+    /// If one of them is no HLO.
+    pub fn written() -> Result<Vec<Case>, Failure> {
+        let all = WRITTEN.iter().flat_map(|fusion| SIZES.map(|size| (fusion, size)));
+        all.map(|((name, body), size)| sized(name, body, size)).collect()
     }
 
     /// Those to be declined.
@@ -49,30 +57,32 @@ impl Case {
     }
 
     fn new(name: String, text: String, inputs: Vec<ArrayLiteral>, closeness: Closeness) -> Case {
-        Case { name, text, inputs, is_possible: true, closeness, expected: OnceLock::new() }
+        Case { name, seed: None, text, inputs, is_possible: true, closeness, expected: OnceLock::new() }
     }
 
     /// What the reference interpreter gives.
-    pub fn expected(&self) -> &Literal {
-        let evaluated = || interpreted(&self.text, &self.inputs).unwrap_or_else(|failure| panic!("{failure}"));
-        self.expected.get_or_init(evaluated)
+    ///
+    /// # Errors
+    /// If it gives nothing.
+    pub fn expected(&self) -> Result<&Literal, Failure> {
+        self.expected.get_or_init(|| interpreted(&self.text, &self.inputs)).as_ref().map_err(Failure::clone)
     }
 
     /// The same with another fusion, on small integers; `None` if that is none the interpreter can evaluate.
     pub fn with_text(&self, text: String) -> Option<Case> {
         let inputs = inputs(&text, small_integers).ok()?;
-        let expected = interpreted(&text, &inputs).ok()?.into();
-        Some(Case { name: self.name.clone(), text, inputs, is_possible: true, closeness: Closeness::Units, expected })
+        let expected = Ok(interpreted(&text, &inputs).ok()?).into();
+        Some(Case { text, inputs, is_possible: true, closeness: Closeness::Units, expected, ..self.clone() })
     }
 }
 
 /// A fusion of that size.
-fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Case {
+fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<Case, Failure> {
     let sizes = [("{N}", rows), ("{N+3}", rows + 3), ("{M}", columns), ("{M-1}", columns - 1)];
     let body = sizes.iter().fold(body.to_owned(), |body, (name, size)| body.replace(name, &size.to_string()));
     let text = with_combiners(&body);
-    let inputs = inputs(&text, small_integers).unwrap_or_else(|failure| panic!("{failure}"));
-    Case::new(format!("{name}, {rows} by {columns}"), text, inputs, Closeness::Units)
+    let inputs = inputs(&text, small_integers)?;
+    Ok(Case::new(format!("{name}, {rows} by {columns}"), text, inputs, Closeness::Units))
 }
 
 /// The body as a computation, with what it applies before it.

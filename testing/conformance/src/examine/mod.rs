@@ -18,11 +18,13 @@ use std::ops::Range;
 
 use fusebox_plugins::Registry;
 
+use crate::Failure;
+
 pub use report::{Finding, Report, Tried};
 pub use trial::{Place, Promise};
 
 use case::Case;
-use trial::{Fault, Subject};
+use trial::{Fault, Stopped, Subject};
 
 /// Most fusions that fail before the examination ends.
 const MOST_FAILURES: usize = 20;
@@ -35,6 +37,8 @@ pub struct Settings {
     /// The kind of the fusions that are made from seeds.
     pub kind: String,
     pub seeds: Range<u64>,
+    /// Whether those that programs have, and such as no kernel can compute, are tried first.
+    pub of_programs: bool,
 }
 
 /// A promise broken by a fusion.
@@ -45,10 +49,16 @@ struct Broken {
 }
 
 /// Examines the emitter of that number, which bids against nobody: whatever it accepts is its.
-pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Report {
+///
+/// # Errors
+/// If nobody knows what one of the fusions gives: a bug in fusebox.
+pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Result<Report, Failure> {
     let subject = Subject::new(registry, number);
-    let mut cases = Case::written();
-    cases.extend(Case::impossible());
+    let mut cases = Vec::new();
+    if settings.of_programs {
+        cases.extend(Case::written()?);
+        cases.extend(Case::impossible());
+    }
     cases.extend(settings.seeds.clone().map(|seed| Case::generated(&settings.kind, seed)));
     let mut report = Report::of(&subject, settings, cases.len());
     let mut broken = Vec::new();
@@ -65,7 +75,8 @@ pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Repor
                     taken = true;
                     report.add(place, done);
                 }
-                Err(fault) => {
+                Err(Stopped::Unknown(failure)) => return Err(failure),
+                Err(Stopped::Broken(fault)) => {
                     taken = true;
                     broken.push(Broken { case: case.clone(), place, fault });
                     // What is wrong in one place is mostly wrong in the next too.
@@ -83,7 +94,7 @@ pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Repor
     report.declined = most_frequent(declined);
     report.failed = broken.len();
     report.findings = findings(&subject, broken);
-    report
+    Ok(report)
 }
 
 /// One finding for each promise and place: the smallest fusion that breaks it, made smaller.
@@ -97,10 +108,11 @@ fn findings(subject: &Subject, broken: Vec<Broken>) -> Vec<Finding> {
         let smallest = broken.into_iter().min_by_key(|broken| (broken.fault.lost, broken.case.text.len()))?;
         let (text, words) = match smallest.fault.lost {
             // Every try may cost all the time that its process has.
-            true => (smallest.case.text, smallest.fault.words),
+            true => (smallest.case.text.clone(), smallest.fault.words),
             false => shrink::smaller(subject, &smallest.case, place, &smallest.fault),
         };
-        Some(Finding { promise, place, count, fusion: smallest.case.name, words, text })
+        let Case { name: fusion, seed, .. } = smallest.case;
+        Some(Finding { promise, place, count, fusion, seed, words, text })
     };
     groups.into_iter().filter_map(finding).collect()
 }

@@ -53,6 +53,8 @@ pub struct Finding {
     pub count: usize,
     /// The one that was made smaller.
     pub fusion: String,
+    /// What makes it again, if a seed has made it.
+    pub seed: Option<u64>,
     /// What is wrong with the smaller one.
     pub words: String,
     /// It, as `fusebox run` takes it.
@@ -81,6 +83,15 @@ impl Report {
         tried.fusions += 1;
         tried.plans += done.plans;
         tried.kernels += done.kernels;
+    }
+
+    /// What was done in all places.
+    pub fn tried(&self) -> Tried {
+        self.places.values().fold(Tried::default(), |all, it| Tried {
+            fusions: all.fusions + it.fusions,
+            plans: all.plans + it.plans,
+            kernels: all.kernels + it.kernels,
+        })
     }
 
     /// Whether it took something, and kept all promises.
@@ -112,7 +123,7 @@ impl Report {
         writeln!(out, "\n{}", self.verdict())
     }
 
-    fn verdict(&self) -> &'static str {
+    pub(crate) fn verdict(&self) -> &'static str {
         match (self.conforms(), self.taken, self.ended_early) {
             (true, ..) => "conforms",
             (_, 0, _) => "does not conform: it takes none of the fusions, so nothing could be checked",
@@ -123,7 +134,7 @@ impl Report {
 }
 
 impl Place {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Place::Cpu => "cpu",
             Place::Simt => "simt",

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape, parse_module, print_module, verify};
 
 use super::case::Case;
-use super::trial::{Fault, Place, Subject};
+use super::trial::{Fault, Place, Stopped, Subject};
 
 /// Most fusions tried.
 const MOST_TRIES: usize = 200;
@@ -28,7 +28,7 @@ pub fn smaller(subject: &Subject, case: &Case, place: Place, fault: &Fault) -> (
 
 /// The case, if it breaks the promise.
 fn fails(subject: &Subject, case: &Case, place: Place, fault: &Fault) -> Option<(Case, Fault)> {
-    let found = subject.tries(case, place).err()?;
+    let Err(Stopped::Broken(found)) = subject.tries(case, place) else { return None };
     (found.promise == fault.promise && !found.lost).then(|| (case.clone(), found))
 }
 

@@ -11,9 +11,13 @@ use fusebox_workshop::ptxas::{self, AssemblerError};
 use serde::Serialize;
 
 use super::case::Case;
+use crate::fusions::Chance;
 use crate::literals::{Closeness, difference};
 use crate::plans::{PlanError, planned};
-use crate::{Compiler, Machine};
+use crate::{Compiler, Failure, Machine};
+
+/// Most configurations of which kernels are run beside the first: each costs as much as that.
+const MOST_OTHERS: usize = 2;
 
 /// What an emitter promises by accepting a fusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -65,6 +69,21 @@ pub struct Fault {
     pub lost: bool,
 }
 
+/// Why a fusion was not tried to the end.
+#[derive(Debug)]
+pub enum Stopped {
+    /// By the emitter.
+    Broken(Fault),
+    /// Nobody knows what the fusion gives.
+    Unknown(Failure),
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        Stopped::Broken(fault)
+    }
+}
+
 impl Fault {
     fn new(promise: Promise, words: String) -> Fault {
         Fault { promise, words, lost: false }
@@ -88,6 +107,14 @@ pub enum Place {
 pub struct Done {
     pub plans: usize,
     pub kernels: usize,
+}
+
+/// Where and how kernels are run.
+struct Trial<'t> {
+    machine: Machine,
+    ways: &'t [Options],
+    /// The promise that other results in another way break.
+    differs: Promise,
 }
 
 /// An emitter under test.
@@ -114,15 +141,17 @@ impl Subject {
     ///
     /// # Errors
     /// The first promise that is not kept.
-    pub fn tries(&self, case: &Case, place: Place) -> Result<Option<Done>, Fault> {
+    pub fn tries(&self, case: &Case, place: Place) -> Result<Option<Done>, Stopped> {
         let tried = match place {
             Place::Cpu => self.on_cpu(case),
             Place::Simt => self.on_simt(case),
             Place::Nvidia => self.on_nvidia(case),
         };
-        match case.is_possible {
-            true => tried,
-            false => tried.map_err(|fault| Fault { promise: Promise::Declines, ..fault }),
+        match tried {
+            Err(Stopped::Broken(fault)) if !case.is_possible => {
+                Err(Fault { promise: Promise::Declines, ..fault }.into())
+            }
+            tried => tried,
         }
     }
 
@@ -135,40 +164,46 @@ impl Subject {
         }
     }
 
-    fn on_cpu(&self, case: &Case) -> Result<Option<Done>, Fault> {
+    fn on_cpu(&self, case: &Case) -> Result<Option<Done>, Stopped> {
         let device = Place::Cpu.device();
-        let Some(plans) = self.planned(case, &device)? else { return Ok(None) };
+        let Some(configurations) = self.planned(case, &device)? else { return Ok(None) };
         let orders = [ThreadOrder::Forward, ThreadOrder::Reverse].map(|order| Options { threads: 1, order });
-        let simulated = self.runs(case, &Machine::new(Target::simt(), device.clone()), &orders, Promise::Behaves)?;
+        let simulated =
+            Trial { machine: Machine::new(Target::simt(), device.clone()), ways: &orders, differs: Promise::Behaves };
         let threads = [1, 2, 3].map(|threads| Options { threads, order: ThreadOrder::Forward });
-        let run = self.runs(case, &Machine::new(Target::cpu(), device), &threads, Promise::SameBits)?;
-        Ok(Some(Done { plans, kernels: simulated + run }))
+        let run = Trial { machine: Machine::new(Target::cpu(), device), ways: &threads, differs: Promise::SameBits };
+        let kernels = self.runs(case, &configurations, &simulated)? + self.runs(case, &configurations, &run)?;
+        Ok(Some(Done { plans: configurations.len(), kernels }))
     }
 
-    fn on_simt(&self, case: &Case) -> Result<Option<Done>, Fault> {
+    fn on_simt(&self, case: &Case) -> Result<Option<Done>, Stopped> {
         let machine = Machine::simt();
-        let Some(plans) = self.planned(case, &machine.device)? else { return Ok(None) };
+        let Some(configurations) = self.planned(case, &machine.device)? else { return Ok(None) };
         let orders = [ThreadOrder::Forward, ThreadOrder::Reverse, ThreadOrder::Seeded(1)];
-        let kernels =
-            self.runs(case, &machine, &orders.map(|order| Options { threads: 1, order }), Promise::Behaves)?;
-        Ok(Some(Done { plans, kernels }))
+        let ways = orders.map(|order| Options { threads: 1, order });
+        let kernels = self.runs(case, &configurations, &Trial { machine, ways: &ways, differs: Promise::Behaves })?;
+        Ok(Some(Done { plans: configurations.len(), kernels }))
     }
 
-    fn on_nvidia(&self, case: &Case) -> Result<Option<Done>, Fault> {
+    fn on_nvidia(&self, case: &Case) -> Result<Option<Done>, Stopped> {
         let device = Place::Nvidia.device();
-        let Some(plans) = self.planned(case, &device)? else { return Ok(None) };
+        let Some(configurations) = self.planned(case, &device)? else { return Ok(None) };
         let machine = Machine::new(Target::nvptx(90), device);
-        let compiler = self.in_charge(&Configuration::default());
-        let ptx = compiler.ptx_for(&case.text, &machine);
-        let ptx = ptx.map_err(|failure| Fault::new(Promise::Compiles, failure.fault))?;
-        if self.has_assembler && !ptx.is_empty() {
-            ptxas::measure(&ptx, "sm_90").map_err(|error| Fault::new(Promise::Assembles, error.to_string()))?;
+        let mut kernels = 0;
+        for knobs in drawn(case, &configurations) {
+            let failed = |promise, words: String| Fault::new(promise, with(&knobs, &words));
+            let ptx = self.in_charge(&knobs).ptx_for(&case.text, &machine);
+            let ptx = ptx.map_err(|failure| failed(Promise::Compiles, failure.fault))?;
+            if self.has_assembler && !ptx.is_empty() {
+                ptxas::measure(&ptx, "sm_90").map_err(|error| failed(Promise::Assembles, error.to_string()))?;
+            }
+            kernels += usize::from(!ptx.is_empty());
         }
-        Ok(Some(Done { plans, kernels: usize::from(!ptx.is_empty()) }))
+        Ok(Some(Done { plans: configurations.len(), kernels }))
     }
 
-    /// Makes and checks all plans. Gives their number, `None` if the fusion is declined.
-    fn planned(&self, case: &Case, device: &DeviceDescription) -> Result<Option<usize>, Fault> {
+    /// Makes and checks all plans. Gives their configurations, `None` if the fusion is declined.
+    fn planned(&self, case: &Case, device: &DeviceDescription) -> Result<Option<Vec<Configuration>>, Fault> {
         let fusion = crate::plans::fusion(&case.text);
         let failed = |error: PlanError| {
             let lost = matches!(error, PlanError::Failed(FailureKind::Died { .. } | FailureKind::TimedOut(_), _));
@@ -180,51 +215,53 @@ impl Subject {
             };
             Fault { lost, ..Fault::new(promise, error.to_string()) }
         };
-        let configurations = planned(self.emitter(), &fusion, device).map_err(failed)?;
-        Ok(configurations.map(|configurations| configurations.len()))
+        planned(self.emitter(), &fusion, device).map_err(failed)
     }
 
-    /// Runs the kernel, and the one of the first other configuration that its plan offers, in all these ways. Gives the number
-    /// of kernels: none if passes made something else of the fusion, which the emitter declines.
-    fn runs(&self, case: &Case, machine: &Machine, ways: &[Options], promise: Promise) -> Result<usize, Fault> {
-        let (made, other) = self.run(case, machine, &Configuration::default(), ways, promise)?;
-        let Some(knobs) = other.filter(|_| made == 1) else { return Ok(made) };
-        Ok(made + self.run(case, machine, &knobs, ways, promise)?.0)
+    /// Runs the kernel of the first configuration, and those of a few others. Gives the number of kernels: none if passes made
+    /// something else of the fusion, which the emitter declines.
+    fn runs(&self, case: &Case, configurations: &[Configuration], trial: &Trial<'_>) -> Result<usize, Stopped> {
+        let mut kernels = 0;
+        for knobs in drawn(case, configurations) {
+            let made = self.run(case, &knobs, trial).map_err(|stopped| match stopped {
+                Stopped::Broken(fault) => Fault { words: with(&knobs, &fault.words), ..fault }.into(),
+                unknown => unknown,
+            })?;
+            kernels += made;
+            // What passes have cut in parts, or made something else of, has other configurations than the fusion.
+            if made != 1 {
+                break;
+            }
+        }
+        Ok(kernels)
     }
 
-    /// The number of its kernels, and the first other configuration that the first's plan offers.
-    fn run(
-        &self,
-        case: &Case,
-        machine: &Machine,
-        knobs: &Configuration,
-        ways: &[Options],
-        promise: Promise,
-    ) -> Result<(usize, Option<Configuration>), Fault> {
-        let compiled = self.in_charge(knobs).compile(&case.text, machine, Phase::Run);
+    /// The number of its kernels.
+    fn run(&self, case: &Case, knobs: &Configuration, trial: &Trial<'_>) -> Result<usize, Stopped> {
+        let compiled = self.in_charge(knobs).compile(&case.text, &trial.machine, Phase::Run);
         let mut made = compiled.map_err(|failure| Fault::new(Promise::Compiles, failure.fault))?;
         let is_own =
             |kernel: &&Selected| kernel.selection.order.get(kernel.place).is_some_and(|it| it.emitter == self.number);
-        let own: Vec<&Selected> = made.kernels.iter().filter(is_own).collect();
-        let (count, other) = (own.len(), own.first().and_then(|kernel| kernel.plan.alternatives.first().cloned()));
-        let Some(executable) = made.executable.take().filter(|_| count > 0) else { return Ok((0, None)) };
+        let count = made.kernels.iter().filter(is_own).count();
+        let Some(executable) = made.executable.take().filter(|_| count > 0) else { return Ok(0) };
         let mut first: Option<Literal> = None;
-        for way in ways {
+        for way in trial.ways {
             let found = Compiler::execute(&executable, &case.inputs, way);
             let found = found.map_err(|words| Fault::new(Promise::Behaves, words))?;
             if let Some(first) = first.as_ref().filter(|first| **first != found) {
                 let words = difference(&found, first, Closeness::Bits).unwrap_or_default();
                 let words = format!("{words} with {} threads in the order {:?}", way.threads, way.order);
-                return Err(Fault::new(promise, words));
+                return Err(Fault::new(trial.differs, words).into());
             }
             first = Some(found);
         }
         if !case.is_possible {
-            return Err(Fault::new(Promise::Declines, "there is a kernel, whatever it computes".into()));
+            return Err(Fault::new(Promise::Declines, "there is a kernel, whatever it computes".into()).into());
         }
-        match first.and_then(|found| difference(&found, case.expected(), case.closeness)) {
-            Some(words) => Err(Fault::new(Promise::Result, words)),
-            None => Ok((count, other)),
+        let expected = case.expected().map_err(Stopped::Unknown)?;
+        match first.and_then(|found| difference(&found, expected, case.closeness)) {
+            Some(words) => Err(Fault::new(Promise::Result, words).into()),
+            None => Ok(count),
         }
     }
 
@@ -236,8 +273,22 @@ impl Subject {
             let choice = Override::of_kind(kind, vec![self.number], &self.emitter().identity());
             Override { knobs: knobs.clone(), ..choice }
         });
-        Compiler::of(registry.clone(), chosen.collect())
+        Compiler::of(registry.clone(), chosen.collect()).of_part()
     }
+}
+
+/// The first configuration, which the emitter chooses itself, and a few of the others: which, the fusion decides.
+fn drawn(case: &Case, configurations: &[Configuration]) -> Vec<Configuration> {
+    let others = configurations.get(1..).unwrap_or_default();
+    let seed = case.text.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    let order = Chance::new(seed).permutation(others.len());
+    let others = order.into_iter().take(MOST_OTHERS).map(|number| others[number].clone());
+    std::iter::once(Configuration::default()).chain(others).collect()
+}
+
+/// What is wrong with certain knobs.
+fn with(knobs: &Configuration, words: &str) -> String {
+    if knobs.0.is_empty() { words.into() } else { format!("with {knobs}: {words}") }
 }
 
 impl Place {

@@ -1,0 +1,68 @@
+//! Kernels in every stage of lowering mean what their fusions mean.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use fusebox_compiler::{Departures, Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_lowering::{Stage, Target};
+use fusebox_plugins::Registry;
+use fusebox_run::inputs::{self, InputChoice};
+use fusebox_workshop::case::Case;
+use fusebox_workshop::stages::{Judgement, Stages};
+
+fn options(target: Target) -> Options {
+    Options {
+        device: target.device().clone(),
+        target,
+        emitters: Emitters {
+            registry: Registry::new(fusebox_bundle::emitters()).unwrap(),
+            of_part: true,
+            ..Emitters::default()
+        },
+        threads: 1,
+        until: Phase::Emit,
+        stages: Vec::new(),
+        dump: Dump::default(),
+        departures: Departures::default(),
+    }
+}
+
+/// All kernels of a program.
+fn assert_right(name: &str, text: &str, target: &Target) {
+    let options = options(target.clone());
+    let made = compile(&Source::text(name, text), &options).unwrap();
+    let compiled = made.kernels.iter().filter(|kernel| !kernel.is_routine());
+    for kernel in compiled {
+        let shapes = Case::parameters(&kernel.unit.fusion.module);
+        let inputs = inputs::load(&InputChoice { inputs: None, seed: 1 }, &shapes).unwrap();
+        let case = Case::of_fusion(kernel, inputs);
+        let stages = Stages::of(&case, &options).unwrap().unwrap();
+        let judged = stages.judged().unwrap();
+        let (kernel, target) = (stages.kernel(), target.device().name.clone());
+        for it in &judged {
+            assert_eq!(it.judgement, Judgement::Right, "{name}: {kernel} for {target} after {}", it.stage.name());
+        }
+        assert_eq!(judged.last().unwrap().stage, Stage::Scalars);
+        assert_eq!(stages.broken_promise(), None, "{name}: {kernel} for {target}");
+    }
+}
+
+const SOME: &str = include_str!("stages.hlo");
+
+#[test]
+fn of_all_sorts_of_kernels() {
+    for target in [Target::cpu(), Target::simt()] {
+        assert_right("stages.hlo", SOME, &target);
+    }
+}
+
+#[test]
+fn of_programs_in_a_folder() {
+    let Some(folder) = std::env::var_os("FUSEBOX_KERNELS") else { return };
+    let mut files: Vec<_> = std::fs::read_dir(Path::new(&folder)).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|it| it == "hlo")) {
+        eprintln!("{}", file.display());
+        assert_right(&file.display().to_string(), &std::fs::read_to_string(file).unwrap(), &Target::cpu());
+    }
+}
