@@ -34,6 +34,7 @@
 //! # Ok::<(), fusebox_core::builder::BuildError>(())
 //! ```
 
+mod across_threads;
 mod arith;
 mod clamp;
 mod constants;
@@ -46,6 +47,7 @@ mod tensor;
 mod tile;
 mod vector;
 
+pub use across_threads::{FEW_WARPS, GroupPlace, Partial, ThreadGroups};
 pub use arith::{FloatPredicate, IntPredicate};
 pub use formula::{Formula, Operand, Recorder, Term};
 pub use function::{BuildError, FunctionBuilder};

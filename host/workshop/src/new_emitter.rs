@@ -16,15 +16,15 @@ struct Template {
     tests: &'static str,
 }
 
-/// The files of an example.
+/// The files of an example, by links: what is published as a package has only what is found in its own folder.
 macro_rules! template {
     ($kind:literal, $folder:literal, also: $also:expr) => {
         Template {
             kind: $kind,
             also: $also,
-            manifest: include_str!(concat!("../../../examples/", $folder, "/Cargo.toml")),
-            emitter: include_str!(concat!("../../../examples/", $folder, "/src/lib.rs")),
-            tests: include_str!(concat!("../../../examples/", $folder, "/tests/plans.rs")),
+            manifest: include_str!(concat!("../templates/", $folder, "/manifest.toml")),
+            emitter: include_str!(concat!("../templates/", $folder, "/emitter.rs")),
+            tests: include_str!(concat!("../templates/", $folder, "/tests.rs")),
         }
     };
 }

@@ -182,7 +182,12 @@ impl Emitter for Hostile {
             // Another text than that of 0.1.0, to tell them apart.
             kernel.set_attribute("hostile.newer", fusebox_core::builder::Attribute::Unit);
         }
-        let written = kernel.insert(value[0], output, &[index]);
+        let mut written = kernel.insert(value[0], output, &[index]);
+        if fusion.name == "race" {
+            // Besides its own element every thread writes the first one.
+            let first = kernel.index(0);
+            written = kernel.insert(value[0], written, &[first]);
+        }
         let _ = plan;
         kernel.finish(&[written])
     }

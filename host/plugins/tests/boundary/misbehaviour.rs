@@ -10,7 +10,7 @@ use crate::built::hostile;
 use crate::{fusion_named, isolated_registry_of, registry_of};
 
 /// What is said of a fusion of that name.
-fn complaint(registry: &Registry, name: &str) -> String {
+pub fn complaint(registry: &Registry, name: &str) -> String {
     let device = DeviceDescription::simt();
     let fusion = fusion_named(name);
     let emitter = &registry.emitters()[0];

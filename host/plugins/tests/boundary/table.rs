@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fusebox_conformance::plans::planned;
+use fusebox_conformance::{Compiler, Machine};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Configuration, Fusion};
 use fusebox_plugins::{Failure, LoadError, LoadedEmitter, ProcessLimits, Registry, produce};
@@ -20,7 +22,7 @@ struct Row {
 }
 
 /// What the usual plugin does, by the fusion's name.
-const DEEDS: [(&str, &str, bool); 17] = [
+const DEEDS: [(&str, &str, bool); 19] = [
     ("fine", "fine", true),
     ("panics when it claims", "panic_in_claim", true),
     ("panics when it bids", "panic_in_bid", true),
@@ -36,6 +38,8 @@ const DEEDS: [(&str, &str, bool); 17] = [
     ("a plan that overlaps", "overlap", true),
     ("no kernel", "empty", true),
     ("another answer each time", "different_each_time", true),
+    ("a kernel whose threads race", "race", true),
+    ("a wrong result", "wrong_result", true),
     ("text that is not UTF-8", "bad_text", true),
     ("an answer of 1 GiB", "gigabyte", true),
 ];
@@ -74,16 +78,33 @@ fn ask(emitter: &LoadedEmitter, region: Fusion) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What is wrong with answers that can be used: found by asking twice, by simulating the kernel, and by comparing its result
+/// with the interpreter's, as `fusebox check-emitter` does.
+fn examined(registry: Registry, name: &str) -> Result<(), String> {
+    let device = DeviceDescription::simt();
+    planned(&registry.emitters()[0], &fusion_named(name), &device).map_err(|error| error.to_string())?;
+    let text = format!(
+        "HloModule m\n\n{name} {{\n  p = f32[64] parameter(0)\n  ROOT root = f32[64] negate(p)\n}}\n\n\
+         ENTRY main {{\n  a = f32[64] parameter(0)\n  ROOT f = f32[64] fusion(a), kind=kLoop, calls={name}\n}}\n"
+    );
+    let compiler = Compiler::of(registry, Vec::new());
+    compiler.check_on(&text, [Machine::simt()]).map(drop).map_err(|failure| failure.fault)
+}
+
 fn said(row: &Row, load: impl FnOnce(&mut Registry, &Path) -> Result<(), LoadError>) -> String {
     let mut registry = Registry::default();
     let message = match load(&mut registry, &row.library) {
         Err(error) => error.to_string(),
         Ok(()) => match ask(&registry.emitters()[0], fusion_named(row.fusion)) {
-            Ok(()) => return "taken".into(),
+            Ok(()) => match examined(registry, row.fusion) {
+                Ok(()) => return "taken".into(),
+                Err(fault) => format!("taken; `fusebox check-emitter` says: {fault}"),
+            },
             Err(failure) => failure.to_string(),
         },
     };
     let path = std::fs::canonicalize(&row.library).unwrap();
+    let message = message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
     message.replace(&path.display().to_string(), "PLUGIN").replace('|', "\\|")
 }
 
@@ -112,10 +133,12 @@ kernel; with `--emitter` it is an error. PLUGIN is the file. Isolated ones had 1
 ";
 
 const TAIL: &str = "
-A plugin does not say how good it is: the host predicts the time of its plan, so there is no price that wins everything. Another answer
-each time is taken as it comes: each is checked by itself. Kernels that race, leave the bounds or never end are caught where they run:
-with `--target simt`, whose report names kernel, emitter and instruction. A wrong result is found by `fusebox ab`, which compares before it
-measures, and by `testing/conformance`, which compares with the interpreter.
+A plugin does not say how good it is: the host predicts the time of its plan, so there is no price that wins everything.
+
+What can be used is used: each answer is checked by itself, and what a kernel does is seen only where it runs. Races, accesses out of
+bounds and loops without end are caught with `--target simt`, whose report names kernel, emitter and instruction; a wrong result by
+`fusebox run --check`, which compares with the interpreter, and by `fusebox ab`, which compares before it measures; another answer each
+time by asking twice. `fusebox check-emitter` does all three, on fusions of its own: run it before you trust a plugin.
 ";
 
 #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //! for phase
 //!   for the thread's elements: accumulate; keep what later phases want
-//!   the row's result, for all its threads (across.rs)
+//!   the row's result, for all its threads
 //!   values of the row
 //! for the thread's elements: write roots
 //! the row's first thread writes roots of the row
@@ -13,14 +13,13 @@
 //! write nothing.
 
 use fusebox_core::analysis::{RowChain, RowPlace};
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, Value};
+use fusebox_core::builder::{FunctionBuilder, GroupPlace, IntPredicate, KernelBuilder, Partial, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::hlo::InstrId;
 
-use super::across::{Across, Place, like};
 use super::facts::Keep;
 use super::layout::Layout;
-use crate::body::{Body, Starts, write};
+use crate::body::{Body, PerHero, Starts, write};
 use crate::chain::parts::{Known, Phase, computed, groups, operands, phases, root_writes, row_values, value_of};
 
 /// Everything declared.
@@ -30,7 +29,7 @@ struct Chain<'c> {
     layout: &'c Layout,
     phases: Vec<Phase>,
     bodies: Vec<Body<'c>>,
-    place: Place,
+    place: GroupPlace,
     /// The row, or the last one for threads beyond it.
     row: Value,
     /// Whether there is such a row; `None` if there always is.
@@ -77,7 +76,7 @@ pub fn emit(fusion: &Fusion, chain: &RowChain, layout: &Layout) -> Result<Kernel
     let b: &mut FunctionBuilder = &mut kernel;
     let at = b.apply_indexing(&layout.thread_map(), &[thread, block]);
     let &[row, in_row, row_in_block] = at.as_slice() else { return kernel.finish(&[]) };
-    let place = Place { row_in_block, in_row };
+    let place = GroupPlace { group: row_in_block, thread: in_row };
     let (row, is_row) = existing(b, layout, row);
     let declared = Chain { fusion, chain, layout, phases, bodies, place, row, is_row };
     let written = declared.row(b, &outputs);
@@ -153,8 +152,15 @@ impl Chain<'_> {
     }
 
     fn complete(&self, b: &mut FunctionBuilder, body: &Body<'_>, starts: &Starts, own: &[Value], row: &mut Row) {
-        let across = Across { layout: self.layout, body, starts, place: self.place };
-        let totals = across.totals(b, like(&starts.start, own));
+        let heroes = like(&starts.start, own).into_iter().zip(&starts.start).enumerate();
+        let partials: Vec<Partial> = heroes
+            .map(|(hero, (values, neutral))| Partial {
+                combiner: body.combiner(hero),
+                values,
+                neutral: neutral.clone(),
+            })
+            .collect();
+        let totals = b.reduce_across_threads(&self.layout.groups(), self.place, &partials);
         let complete = body.complete(b, starts, &totals);
         let heroes = body.group().heroes.iter().map(|hero| hero.instruction);
         row.heroes.extend(heroes.zip(complete));
@@ -218,7 +224,7 @@ impl Chain<'_> {
     }
 
     fn tile_index(&self, b: &mut FunctionBuilder, unit: &Unit, lane: usize) -> [Value; 3] {
-        [self.place.row_in_block, b.index(lane as i64), unit.position]
+        [self.place.group, b.index(lane as i64), unit.position]
     }
 
     fn write_elements(&self, b: &mut FunctionBuilder, phase: &Phase, row: &Row, outputs: &[Value]) -> Vec<Value> {
@@ -248,7 +254,7 @@ impl Chain<'_> {
             return outputs.to_vec();
         }
         let zero = b.index(0);
-        let is_first = (self.layout.threads > 1).then(|| b.cmpi(IntPredicate::Eq, self.place.in_row, zero));
+        let is_first = (self.layout.threads > 1).then(|| b.cmpi(IntPredicate::Eq, self.place.thread, zero));
         guarded(b, is_first, outputs, |b| {
             let found = computed(b, &phase.row, &[self.row], &row.heroes);
             let found = [found.as_slice(), &row.heroes].concat();
@@ -300,7 +306,7 @@ impl Chain<'_> {
 
     /// The unit with a number in a turn; turns are counted from `first`.
     fn unit(&self, b: &mut FunctionBuilder, (first, turns): (i64, i64), turn: Value, number: i64) -> Unit {
-        let position = b.apply_indexing(&self.layout.unit_map(first, turns, number), &[self.place.in_row, turn]);
+        let position = b.apply_indexing(&self.layout.unit_map(first, turns, number), &[self.place.thread, turn]);
         let position = position.first().copied().unwrap_or(turn);
         let elements =
             (0..self.layout.vector).flat_map(|lane| b.apply_indexing(&self.layout.element_map(lane), &[position]));
@@ -325,6 +331,12 @@ fn guarded(
     let Some(condition) = condition else { return body(b) };
     let types = b.types_of(otherwise);
     b.scf_if(condition, &types, body, |_| otherwise.to_vec())
+}
+
+/// Values in the arrangement of `shape`.
+fn like(shape: &PerHero, values: &[Value]) -> PerHero {
+    let mut values = values.iter().copied();
+    shape.iter().map(|hero| values.by_ref().take(hero.len()).collect()).collect()
 }
 
 /// Adds what a phase has made of each unit, lane after lane.

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use fusebox_core::analysis::{RowChain, RowSpace};
+use fusebox_core::builder::ThreadGroups;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{InstrId, Op, Shape};
@@ -30,8 +31,6 @@ pub const LEAST_TURNS: i64 = 5;
 const LINE: i64 = 128;
 /// Vectors of the widest type that one thread reads at once.
 const MOST_VECTORS: i64 = 2;
-/// Parts of a row's result that every thread of the row combines by itself; more are shuffled once more.
-pub const FEW_PARTS: i64 = 8;
 
 /// Where elements stay between phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,12 +149,7 @@ impl<'a> Facts<'a> {
 
     /// Bytes of the tiles through which results of a row go, for blocks of so many rows.
     pub fn tile_bytes(&self, threads: i64, rows: i64) -> i64 {
-        let parts = ceil_div(threads, self.warp());
-        let elements = match threads {
-            1 => 0,
-            _ if parts <= FEW_PARTS => rows * parts,
-            _ => 2 * rows * parts,
-        };
+        let elements = ThreadGroups { groups: rows, threads, warp: self.warp() }.tile_elements();
         let heroes = self.chain.phases.iter().flatten();
         elements * heroes.map(|hero| hero.accumulator_bytes()).sum::<i64>()
     }

@@ -9,12 +9,13 @@
 use std::ops::RangeInclusive;
 
 use fusebox_core::analysis::{RowChain, RowPlace};
+use fusebox_core::builder::{FEW_WARPS, ThreadGroups};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, Fusion, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use super::ThreadNormalise;
-use super::facts::{FEW_PARTS, Facts, Keep, LEAST_TURNS};
+use super::facts::{Facts, Keep, LEAST_TURNS};
 use crate::chain::kept::{Kept, element_bytes};
 
 /// Bytes a thread should have in flight, to hide the latency of memory, where a row has as many threads as there can be.
@@ -151,14 +152,9 @@ impl Layout {
         }
     }
 
-    /// Warps that share a row.
-    pub fn parts(&self) -> i64 {
-        ceil_div(self.threads, self.warp)
-    }
-
-    /// Whether each thread of a row combines the parts of all its warps.
-    pub fn has_few_parts(&self) -> bool {
-        self.parts() <= FEW_PARTS
+    /// The threads of a block, by rows.
+    pub fn groups(&self) -> ThreadGroups {
+        ThreadGroups { groups: self.rows, threads: self.threads, warp: self.warp }
     }
 
     /// `(th, bl) -> (row, in row, row in block)`.
@@ -225,13 +221,14 @@ impl Layout {
         let elements = chain.space.element_count() as f64;
         let threads = (self.blocks * self.rows * self.threads) as f64;
         let lanes = f64::from((self.threads.min(self.warp) as u64).ilog2());
-        let parts = if self.parts() > 1 { self.parts().min(FEW_PARTS) as f64 + 1.0 } else { 1.0 };
+        let warps = self.groups().warps();
+        let parts = if warps > 1 { warps.min(FEW_WARPS) as f64 + 1.0 } else { 1.0 };
         let kept = if self.keep == Keep::Shared { self.kept.as_slice() } else { &[] };
         let kept_bytes: i64 = kept.iter().map(|&(id, _)| 2 * element_bytes(fusion, id)).sum();
         Work {
             additions: phases * (elements + threads * EXCHANGE * (lanes + parts)),
             tile_bytes: elements * kept_bytes as f64,
-            waits: if self.parts() > 1 { phases } else { 0.0 },
+            waits: if warps > 1 { phases } else { 0.0 },
             ..Work::default()
         }
     }
@@ -240,11 +237,6 @@ impl Layout {
     /// threads are side by side.
     pub fn kept_dims(&self) -> [i64; 3] {
         [self.rows, self.vector, self.units()]
-    }
-
-    /// Sizes of a tile for a row's partial results.
-    pub fn parts_dims(&self) -> [i64; 2] {
-        [self.rows, self.parts()]
     }
 }
 
@@ -374,7 +366,7 @@ fusion {{
                 ..thread.clone()
             };
             let read = IndexingMap {
-                ranges: vec![Variable::named("part", layout.parts())],
+                ranges: vec![Variable::named("part", layout.groups().warps())],
                 results: vec![row.clone(), Expr::range(0)],
                 ..thread.clone()
             };
@@ -382,7 +374,11 @@ fusion {{
             for element_bytes in [1, 4, 8, 16] {
                 for map in [&write, &read, &own] {
                     let access = TileAccess { element_bytes, lanes: 1 };
-                    assert_eq!(bank_conflicts(map, &layout.parts_dims(), access, 32), 1, "{threads} threads: {map}");
+                    assert_eq!(
+                        bank_conflicts(map, &layout.groups().tile_dims(), access, 32),
+                        1,
+                        "{threads} threads: {map}"
+                    );
                 }
             }
         }

@@ -4,10 +4,8 @@
 //! facts.rs   how many threads suit a row, what is kept of it and where there is room
 //! layout.rs  which thread has which elements, the knobs
 //! emit.rs    the phases
-//! across.rs  partial results of threads -> a row's result, for all its threads
 //! ```
 
-mod across;
 mod emit;
 mod facts;
 mod layout;

@@ -1,0 +1,244 @@
+//! A reduction over threads of a block, as one call.
+//!
+//! ```text
+//! one warp     shuffles ─> lane 0 writes a tile ─> barrier ─> all read it
+//! few warps    shuffles in each ─> lane 0 writes its part ─> barrier ─> all read all parts and combine them
+//! more         as above, but a part per lane ─> shuffles in each warp ─> the way of a single warp again
+//! ```
+//!
+//! Each tile is written once, before one barrier, and read after it: no second barrier has to protect it.
+
+use super::{FunctionBuilder, IntPredicate, Subgraph, Type, Value};
+use crate::indexing::ceil_div;
+
+/// Warps whose parts every thread of a group combines by itself; parts of more are shuffled once more.
+pub const FEW_WARPS: i64 = 8;
+
+/// How the threads of a block are shared by results: in groups of neighbours, all of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadGroups {
+    /// Groups in the block.
+    pub groups: i64,
+    /// Threads of each: up to a warp a power of two, else a multiple of a warp.
+    pub threads: i64,
+    /// Threads in lock step.
+    pub warp: i64,
+}
+
+/// A thread's place in its block.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupPlace {
+    /// Its group's number.
+    pub group: Value,
+    /// Its own number in the group.
+    pub thread: Value,
+}
+
+/// What a thread has of one reduction.
+#[derive(Clone, Debug)]
+pub struct Partial<'a> {
+    /// Combines two threads' values.
+    pub combiner: &'a Subgraph,
+    /// The thread's values: one for each array that the reduction is of.
+    pub values: Vec<Value>,
+    /// What changes nothing when it is combined, any number of times; of the same types.
+    pub neutral: Vec<Value>,
+}
+
+impl ThreadGroups {
+    /// Warps that share a result, at most in part.
+    pub fn warps(&self) -> i64 {
+        ceil_div(self.threads, self.warp)
+    }
+
+    /// Elements of shared memory that one value of a [`Partial`] takes.
+    pub fn tile_elements(&self) -> i64 {
+        match self.threads {
+            1 => 0,
+            _ if self.warps() <= FEW_WARPS => self.groups * self.warps(),
+            _ => 2 * self.groups * self.warps(),
+        }
+    }
+
+    /// Whether shuffles reach all of them, and the parts of a group's warps.
+    fn are_possible(&self) -> bool {
+        match self.threads <= self.warp {
+            true => self.threads > 0 && self.threads & (self.threads - 1) == 0,
+            false => self.threads % self.warp == 0 && self.warps() <= self.warp,
+        }
+    }
+
+    /// Sizes of a tile: a part of each warp of each group.
+    pub fn tile_dims(&self) -> [i64; 2] {
+        [self.groups, self.warps()]
+    }
+}
+
+impl FunctionBuilder {
+    /// The partial results of all threads of a group, combined; every thread of the group gets them. Per reduction, its values.
+    /// All reductions share the barriers.
+    ///
+    /// All threads of the block must come here, those of groups with nothing to do too. The plan's `shared_bytes` have to hold
+    /// [`tile_elements`](ThreadGroups::tile_elements) of each value.
+    ///
+    /// ```
+    /// use fusebox_core::builder::{GroupPlace, KernelBuilder, Partial, ThreadGroups};
+    /// use fusebox_core::emitter::Fusion;
+    /// use fusebox_core::hlo::{InstrId, parse_module};
+    ///
+    /// // The sum of 256 elements, by a block of 256 threads.
+    /// let text = "HloModule m
+    /// add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
+    /// ENTRY fused {
+    ///   p = f32[256] parameter(0)
+    ///   zero = f32[] constant(0)
+    ///   ROOT sum = f32[] reduce(p, zero), dimensions={0}, to_apply=add
+    /// }";
+    /// let module = parse_module(text, "sum.hlo").unwrap();
+    /// let fusion = Fusion::new("sum", module).unwrap();
+    /// let [operand, initial, sum] = [InstrId(0), InstrId(1), InstrId(2)];
+    ///
+    /// let mut kernel = KernelBuilder::new(&fusion);
+    /// let (operand, initial, combiner) = (kernel.values(&[operand]), kernel.values(&[initial]), kernel.combiner(sum));
+    /// let (thread, output) = (kernel.thread(), kernel.outputs()[0]);
+    /// let place = GroupPlace { group: kernel.index(0), thread };
+    /// let values = kernel.call_subgraph(&operand, &[thread], &[]);
+    /// let neutral = kernel.call_subgraph(&initial, &[], &[]);
+    ///
+    /// let groups = ThreadGroups { groups: 1, threads: 256, warp: 32 };
+    /// let partial = Partial { combiner: &combiner, values, neutral };
+    /// let total = kernel.reduce_across_threads(&groups, place, &[partial])[0][0];
+    ///
+    /// let (zero, is_first) = (kernel.index(0), kernel.type_of(output).clone());
+    /// let first = kernel.cmpi(fusebox_core::builder::IntPredicate::Eq, thread, zero);
+    /// let written = kernel.scf_if(first, &[is_first], |b| vec![b.insert(total, output, &[])], |_| vec![output]);
+    /// let text = kernel.finish(&written)?.code.to_string();
+    /// // The parts of eight warps, written once and read by all.
+    /// assert_eq!(text.matches("xla_gpu.shuffle_reduce").count(), 1);
+    /// assert_eq!(text.matches("xla_gpu.sync_threads").count(), 1);
+    /// assert!(text.contains("tensor<1x8xf32>"));
+    /// # Ok::<(), fusebox_core::emitter::EmitError>(())
+    /// ```
+    #[track_caller]
+    pub fn reduce_across_threads(
+        &mut self,
+        groups: &ThreadGroups,
+        place: GroupPlace,
+        partials: &[Partial<'_>],
+    ) -> Vec<Vec<Value>> {
+        let own = partials.iter().map(|partial| partial.values.clone()).collect();
+        if !groups.are_possible() {
+            let message =
+                "groups are a power of two of threads up to a warp, or up to as many whole warps as a warp has threads";
+            self.refuse("reduce_across_threads", message);
+        }
+        if groups.threads == 1 || !groups.are_possible() {
+            return own;
+        }
+        let across = Across { groups, place, partials };
+        let own = across.shuffled(self, own, groups.threads.min(groups.warp));
+        if groups.warps() == 1 {
+            let (lane, zero) = (place.thread, self.index(0));
+            return across.through_tile(self, &own, lane, zero, |b, read| read(b, zero));
+        }
+        let size = self.index(groups.warp);
+        let (warp, lane) = (self.divui(place.thread, size), self.remui(place.thread, size));
+        if groups.warps() <= FEW_WARPS {
+            return across.through_tile(self, &own, lane, warp, |b, read| {
+                let all: Vec<Value> = (0..groups.warps()).map(|warp| b.index(warp)).collect();
+                let all = all.into_iter().map(|warp| read(b, warp)).collect();
+                across.in_pairs(b, all)
+            });
+        }
+        let own = across.through_tile(self, &own, lane, warp, |b, read| across.part_of_lane(b, lane, read));
+        let own = across.shuffled(self, own, (groups.warps() as u64).next_power_of_two() as i64);
+        across.through_tile(self, &own, lane, warp, |b, read| read(b, warp))
+    }
+}
+
+/// Per reduction, its values.
+type Values = Vec<Vec<Value>>;
+/// The values of a warp of the own group.
+type Read<'r> = dyn FnMut(&mut FunctionBuilder, Value) -> Values + 'r;
+
+struct Across<'a> {
+    groups: &'a ThreadGroups,
+    place: GroupPlace,
+    partials: &'a [Partial<'a>],
+}
+
+impl Across<'_> {
+    /// Combines over that many threads next to each other; the first has the result.
+    fn shuffled(&self, b: &mut FunctionBuilder, own: Values, threads: i64) -> Values {
+        let pairs = self.partials.iter().zip(own);
+        pairs.map(|(partial, own)| b.shuffle_reduce(partial.combiner.symbol(), &own, threads / 2)).collect()
+    }
+
+    /// The values of threads that are `lane` 0 are written as those of `warp`, and read by all.
+    fn through_tile(
+        &self,
+        b: &mut FunctionBuilder,
+        own: &Values,
+        lane: Value,
+        warp: Value,
+        use_them: impl FnOnce(&mut FunctionBuilder, &mut Read<'_>) -> Values,
+    ) -> Values {
+        let values = own.concat();
+        let types = b.types_of(&values);
+        let dims = self.groups.tile_dims();
+        let tiles: Vec<Value> = types.iter().map(|ty| b.allocate_shared(&dims, ty.element())).collect();
+        let zero = b.index(0);
+        let is_first = b.cmpi(IntPredicate::Eq, lane, zero);
+        let types: Vec<Type> = b.types_of(&tiles);
+        let group = self.place.group;
+        let insert = |b: &mut FunctionBuilder| {
+            values.iter().zip(&tiles).map(|(&value, &tile)| b.insert(value, tile, &[group, warp])).collect()
+        };
+        let tiles = b.scf_if(is_first, &types, insert, |_| tiles.clone());
+        let tiles = b.sync_threads(&tiles);
+        use_them(b, &mut |b, warp| {
+            let read: Vec<Value> = tiles.iter().map(|&tile| b.extract(tile, &[group, warp])).collect();
+            self.by_reduction(&read)
+        })
+    }
+
+    /// The values of the warp with the lane's number; what changes nothing, where there are fewer.
+    fn part_of_lane(&self, b: &mut FunctionBuilder, lane: Value, read: &mut Read<'_>) -> Values {
+        let warps = self.groups.warps();
+        if warps == self.groups.warp {
+            return read(b, lane);
+        }
+        let (count, last) = (b.index(warps), b.index(warps - 1));
+        let is_warp = b.cmpi(IntPredicate::Slt, lane, count);
+        let nearest = b.minsi(lane, last);
+        let found = read(b, nearest).concat();
+        let neutral = self.partials.iter().flat_map(|partial| &partial.neutral);
+        let chosen: Vec<Value> =
+            found.iter().zip(neutral).map(|(&found, &neutral)| b.select(is_warp, found, neutral)).collect();
+        self.by_reduction(&chosen)
+    }
+
+    /// Combines neighbours, then neighbouring results, …
+    fn in_pairs(&self, b: &mut FunctionBuilder, mut all: Vec<Values>) -> Values {
+        while all.len() > 1 {
+            let combined = all.chunks(2).map(|pair| match pair {
+                [one, other] => self.combined(b, one, other),
+                rest => rest.concat(),
+            });
+            all = combined.collect();
+        }
+        all.pop().unwrap_or_default()
+    }
+
+    fn combined(&self, b: &mut FunctionBuilder, one: &Values, other: &Values) -> Values {
+        let pairs = self.partials.iter().zip(one.iter().zip(other));
+        pairs
+            .map(|(partial, (one, other))| b.call_subgraph(partial.combiner, &[], &[&one[..], other].concat()))
+            .collect()
+    }
+
+    fn by_reduction(&self, values: &[Value]) -> Values {
+        let mut values = values.iter().copied();
+        self.partials.iter().map(|partial| values.by_ref().take(partial.values.len()).collect()).collect()
+    }
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Makes dist/: `fusebox` with LLVM, MLIR and the C++ library in it, which starts fast and needs none of them installed;
+# `fusebox-run`; a manual page for each command. Then looks whether it is so. Takes a minute longer than a release build, of
+# which it uses everything but the last link.
+#
+# glibc stays shared: plugins are loaded with its dlopen, which a program without a dynamic linker does not have.
+set -euo pipefail
+cd "$(dirname "$0")"
+./setup.sh
+
+# The crates ask for shared libraries (.cargo/config.toml). Linker scripts of these names, found first, hand out archives
+# instead, of which the linker takes what is referred to.
+llvm=/usr/lib/llvm-22
+scripts=$PWD/target/static-llvm
+archives=("$llvm"/lib/libMLIR*.a $("$llvm"/bin/llvm-config --link-static --ignore-libllvm --libfiles))
+mkdir -p "$scripts"
+echo "GROUP ( ${archives[*]} -l:libz.a -l:libzstd.a )" >"$scripts/libMLIR-C.so"
+echo "GROUP ( -l:libstdc++.a )" >"$scripts/libstdc++.so"
+echo "/* In libMLIR-C.so. */" | tee "$scripts/libMLIR.so" >"$scripts/libLLVM-22.so"
+
+cargo build --locked --release -p fusebox-run
+cargo rustc --locked --release -p fusebox --bin fusebox -- -L native="$scripts" -C strip=symbols
+
+rm -rf dist
+mkdir -p dist/man
+cp target/release/fusebox target/release/fusebox-run LICENSE CHANGELOG.md dist/
+dist/fusebox man >dist/man/fusebox.1
+for command in $(dist/fusebox --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p'); do
+  if [ "$command" != help ]; then dist/fusebox man "$command" >"dist/man/fusebox-$command.1"; fi
+done
+
+if ldd dist/fusebox | grep -E 'LLVM|MLIR|stdc\+\+'; then
+  echo "dist: the program still needs these libraries" >&2
+  exit 1
+fi
+# A program is compiled and run, by a plugin: in this process, and in one of its own.
+cargo build --locked --release --lib --manifest-path examples/out-of-tree-emitter/Cargo.toml --target-dir target/plugins
+echo 'HloModule m
+ENTRY main {
+  a = f32[1000] parameter(0)
+  ROOT b = f32[1000] exponential(a)
+}' >target/dist.hlo
+for isolate in "" --isolate; do
+  dist/fusebox run target/dist.hlo --check --emitter loop=target/plugins/release/libsimple_loop.so $isolate >/dev/null
+done
+for _ in {1..20}; do
+  start=$(date +%s%N)
+  dist/fusebox emitters list >/dev/null
+  echo $((($(date +%s%N) - start) / 1000))
+done | sort -n | sed -n '10s/$/ µs to start (`fusebox emitters list`, median of 20)/p'
+du -h dist/fusebox dist/fusebox-run

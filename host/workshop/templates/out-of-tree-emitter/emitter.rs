@@ -1,0 +1,1 @@
+../../../../examples/out-of-tree-emitter/src/lib.rs

@@ -1,0 +1,1 @@
+../../../../examples/out-of-tree-emitter/tests/plans.rs

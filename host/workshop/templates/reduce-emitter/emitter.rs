@@ -1,0 +1,1 @@
+../../../../examples/reduce-emitter/src/lib.rs

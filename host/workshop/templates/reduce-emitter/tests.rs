@@ -1,0 +1,1 @@
+../../../../examples/reduce-emitter/tests/plans.rs

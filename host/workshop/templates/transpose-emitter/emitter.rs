@@ -1,0 +1,1 @@
+../../../../examples/transpose-emitter/src/lib.rs

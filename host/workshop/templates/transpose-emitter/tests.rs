@@ -1,0 +1,1 @@
+../../../../examples/transpose-emitter/tests/plans.rs
