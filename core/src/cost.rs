@@ -3,10 +3,10 @@
 //! The measure is an addition of one thread. Memory traffic and time follow from it where something else is compared.
 
 use crate::device::DeviceDescription;
-use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Op, UnaryOp};
+use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
 use crate::indexing::combined_elements;
 
-/// Seconds from one kernel's end to the start of the next.
+/// Seconds that fusing two kernels is taken to save on any device, beside memory traffic.
 pub const LAUNCH_SECONDS: f64 = 2e-6;
 /// Additions that one thread makes in a second, one after the other.
 pub const ADDITIONS_PER_SECOND: f64 = 2e9;
@@ -17,6 +17,8 @@ pub const ROUND_TRIP: f64 = 4.0;
 /// Most additions of a scalar that every block computes for itself instead of reading it.
 pub const CHEAP_SCALAR: f64 = 10.0;
 
+/// Additions in the time that a function takes, most of it a polynomial.
+const FUNCTION: f64 = 25.0;
 /// Additions that reading an element takes where neighbours in the result are far apart in memory.
 pub const STRIDED_READ: f64 = 12.0;
 /// Bytes from which strided reads miss the nearest cache.
@@ -30,7 +32,7 @@ pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 
         Op::Constant(_) | Op::Parameter { .. } | Op::Broadcast { .. } | Op::GetTupleElement { .. } => 0.0,
         Op::Iota { .. } | Op::Tuple => 0.0,
         Op::Reshape if moves_only_units(computation, instruction) => 0.0,
-        Op::Unary(op) => unary(*op),
+        Op::Unary(op) => unary(*op) * width(unary(*op), instruction),
         Op::Binary(op) => binary(*op, instruction),
         Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) => {
             2.0 * steps(computation, instruction)
@@ -87,7 +89,7 @@ pub fn is_function(op: &Op) -> bool {
 /// Seconds that a kernel takes at least: its launch, and its memory traffic at the device's full bandwidth or its
 /// arithmetic at the device's full speed, whichever is longer.
 pub fn seconds(bytes: u64, additions: f64, device: &DeviceDescription) -> f64 {
-    LAUNCH_SECONDS + (bytes as f64 / device.memory_bandwidth).max(additions / device.flops)
+    device.launch_seconds + (bytes as f64 / device.memory_bandwidth).max(additions / device.flops)
 }
 
 /// Additions for all elements of everything a computation does once.
@@ -146,6 +148,24 @@ pub fn is_heavy(op: &Op) -> bool {
     matches!(op, Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) | Op::Map { .. })
 }
 
+/// Whether instructions on vectors combine what an operation combines, in an order of their own: sums and products, and of
+/// integers the largest and the smallest too.
+pub fn is_regrouped(module: &Module, instruction: &Instruction) -> bool {
+    match &instruction.op {
+        Op::Dot(_) | Op::Convolution(_) => true,
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => {
+            let combiner = module.computation(*to_apply).root_instruction();
+            let is_float = combiner.shape.as_array().is_some_and(|array| array.element_type.is_float());
+            match combiner.op {
+                Op::Binary(BinaryOp::Add | BinaryOp::Multiply) => true,
+                Op::Binary(BinaryOp::Maximum | BinaryOp::Minimum) => !is_float,
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
 fn unary(op: UnaryOp) -> f64 {
     match op {
         UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag => 1.0,
@@ -153,7 +173,17 @@ fn unary(op: UnaryOp) -> f64 {
         UnaryOp::RoundNearestAfz | UnaryOp::RoundNearestEven => 2.0,
         UnaryOp::Sqrt => 6.0,
         UnaryOp::Rsqrt => 10.0,
-        _ => 25.0,
+        _ => FUNCTION,
+    }
+}
+
+/// How much longer a function takes of what is wider than a single number: polynomials are longer, and of complex numbers
+/// several are computed.
+fn width(one: f64, instruction: &Instruction) -> f64 {
+    match first_array(instruction).map(|array| array.element_type) {
+        Some(ElementType::F64) if one >= FUNCTION => 4.0,
+        Some(ElementType::C64 | ElementType::C128) if one >= FUNCTION => 12.0,
+        _ => 1.0,
     }
 }
 

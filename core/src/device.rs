@@ -33,6 +33,10 @@ pub struct DeviceDescription {
     pub cache_line_bytes: u32,
     /// Cache that one core has for itself, in bytes.
     pub core_cache_bytes: u64,
+    /// Seconds from one kernel's end to the start of the next, for the cost model.
+    pub launch_seconds: f64,
+    /// Seconds until the other cores have taken up their blocks; 0 where a launch starts all at once.
+    pub share_seconds: f64,
     /// Memory bandwidth in bytes per second, for the cost model.
     pub memory_bandwidth: f64,
     /// Single-precision operations per second, for the cost model.
@@ -90,6 +94,8 @@ impl DeviceDescription {
             tile_products: TileProducts::default(),
             cache_line_bytes: 64,
             core_cache_bytes: 2 << 20,
+            launch_seconds: 0.04e-6,
+            share_seconds: 0.06e-6,
             memory_bandwidth: 25e9 * f64::from(threads.max(1)),
             flops: 50e9 * f64::from(threads.max(1)),
             matrix_products: Vec::new(),
@@ -119,6 +125,8 @@ impl DeviceDescription {
             tile_products: TileProducts::default(),
             cache_line_bytes: 128,
             core_cache_bytes: if hopper { 256 << 10 } else { 192 << 10 },
+            launch_seconds: 2e-6,
+            share_seconds: 0.0,
             memory_bandwidth: if hopper { 4.0e12 } else { 1.55e12 },
             flops: if hopper { 60e12 } else { 19.5e12 },
             matrix_products: if capability >= 80 { MatrixProduct::ALL.to_vec() } else { Vec::new() },

@@ -70,6 +70,8 @@ impl From<&DeviceDescription> for schema::Device {
             tile_products_int8: device.tile_products.int8,
             cache_line_bytes: device.cache_line_bytes,
             core_cache_bytes: device.core_cache_bytes,
+            launch_seconds: device.launch_seconds,
+            share_seconds: device.share_seconds,
             memory_bandwidth: device.memory_bandwidth,
             flops: device.flops,
             matrix_products: device.matrix_products.iter().map(|product| product.name().to_owned()).collect(),
@@ -94,6 +96,8 @@ impl From<schema::Device> for DeviceDescription {
             tile_products: TileProducts { bf16: device.tile_products_bf16, int8: device.tile_products_int8 },
             cache_line_bytes: device.cache_line_bytes,
             core_cache_bytes: device.core_cache_bytes,
+            launch_seconds: device.launch_seconds,
+            share_seconds: device.share_seconds,
             memory_bandwidth: device.memory_bandwidth,
             flops: device.flops,
             // Those of a newer host are of no use here.

@@ -207,6 +207,10 @@ pub struct Device {
     pub multiplies_tiles: bool,
     #[prost(bool, tag = "22")]
     pub has_product_library: bool,
+    #[prost(double, tag = "23")]
+    pub launch_seconds: f64,
+    #[prost(double, tag = "24")]
+    pub share_seconds: f64,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -67,10 +67,10 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
     let fusion = &kernel.unit.fusion;
     let bytes = kernel.prediction.read.saturating_add(kernel.prediction.written);
     let operations = cost::of_computation(fusion.computation());
-    let us = |bytes: u64, operations: f64| (cost::seconds(bytes, operations, device) - cost::LAUNCH_SECONDS) * 1e6;
+    let us = |bytes: u64, operations: f64| (cost::seconds(bytes, operations, device) - device.launch_seconds) * 1e6;
     let (memory, arithmetic) = (us(bytes, 0.0), us(0, operations));
     let bound = match () {
-        () if memory.max(arithmetic) < cost::LAUNCH_SECONDS * 1e6 => Bound::Launch,
+        () if memory.max(arithmetic) < device.launch_seconds * 1e6 => Bound::Launch,
         () if memory >= arithmetic => Bound::Memory,
         () => Bound::Arithmetic,
     };

@@ -25,7 +25,9 @@ use traffic::{Array, Extent, Touched};
 const EQUAL: f64 = 1.05;
 /// What does not overlap of the shorter of two things that a kernel does at a time.
 const NOT_OVERLAPPED: f64 = 0.25;
-/// Additions before the next one that needs the result can begin.
+/// Additions that do not wait for each other, which a cpu's core begins in a cycle.
+const ADDITIONS_IN_A_CYCLE: f64 = 2.0;
+/// Cycles before the next addition that needs the result can begin.
 const ADDITION_LATENCY: f64 = 4.0;
 /// Additions in the time that a warp's share of a core's nearest cache takes for a piece of a line.
 const PIECE: f64 = 32.0;
@@ -47,6 +49,8 @@ const REPRODUCIBLE: f64 = 10e-3;
 const MOST_WRITTEN_OUT: f64 = 4.0;
 /// Additions in the time that an innermost loop takes to begin and to end.
 const LOOP: f64 = 4.0;
+/// Additions in the time that the lanes of a vector take to be combined.
+const SUM_OF_LANES: f64 = 16.0;
 /// Additions in the time that an index takes to be divided, by a constant.
 const DIVISION: f64 = 3.0;
 
@@ -168,7 +172,7 @@ impl<'a> Totals<'a> {
         let (additions, bytes, waiting, footprint) = (0.0, 0.0, [0.0, 0.0], HashMap::new());
         let waiting_addition = ADDITION_LATENCY
             * match device.is_single_threaded_block() {
-                true => rate_of_core(device) / cost::ADDITIONS_PER_SECOND,
+                true => ADDITIONS_IN_A_CYCLE,
                 false => 1.0,
             };
         Totals { plan, fusion, device, busy, additions, bytes, waiting, waiting_addition, footprint }
@@ -181,10 +185,15 @@ impl<'a> Totals<'a> {
         let reads: Vec<(Touched, f64, f64)> =
             reached.reads.iter().filter_map(|read| self.read(&extent, &reached, read)).collect();
         let is_little = |touched: &Touched| touched.shuffled <= 1.0 || reached.additions <= MOST_WRITTEN_OUT;
-        let is_plain =
-            reads.iter().all(|(touched, ..)| touched.is_vector() && is_little(touched)) && reached.waiting == 0.0;
+        // What may be done in any order, vectors are made of, and what is in them is combined in the end.
+        let (regrouped, waiting) = match self.device.is_single_threaded_block() {
+            true => (reached.regrouped, reached.waiting),
+            false => (0.0, reached.waiting + reached.regrouped),
+        };
+        let is_plain = reads.iter().all(|(touched, ..)| touched.is_vector() && is_little(touched)) && waiting == 0.0;
         let lanes = if is_plain { extent.vector_lanes(self.device, &reads) } else { 1.0 };
-        let mut additions = reached.additions / lanes + reached.waiting * self.waiting_addition;
+        let ends = if regrouped > 0.0 { reached.sums * SUM_OF_LANES } else { 0.0 };
+        let mut additions = (reached.additions + regrouped) / lanes + ends + waiting * self.waiting_addition;
         // Loops of other blocks go on at the same time.
         let share = extent.blocks / self.plan.launch.blocks as f64;
         for &(touched, times, latency) in &reads {
@@ -275,6 +284,8 @@ impl<'a> Totals<'a> {
         let longest = computing.max(memory).max(waiting);
         let others = computing + memory + waiting - longest;
         let reproducible = if work.unordered { REPRODUCIBLE } else { 0.0 };
-        cost::LAUNCH_SECONDS + longest + NOT_OVERLAPPED * others + reproducible
+        let is_shared = self.plan.launch.blocks > 1 && device.core_count > 1;
+        let launch = device.launch_seconds + if is_shared { device.share_seconds } else { 0.0 };
+        launch + longest + NOT_OVERLAPPED * others + reproducible
     }
 }

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use super::traffic::SHORT_LOOP;
 use crate::cost;
 use crate::emitter::Fusion;
-use crate::hlo::{Computation, InstrId, Instruction, Op};
-use crate::indexing::{IndexingMap, access};
+use crate::hlo::{Computation, InstrId, Instruction, Module, Op};
+use crate::indexing::{Expr, ExprKind, IndexingMap, access};
 
 /// The place of the visited values themselves.
 pub const WHERE: usize = 0;
@@ -28,7 +28,11 @@ pub struct Place {
     pub first_loop: usize,
     /// Sizes of all loops around it.
     pub loops: Vec<i64>,
-    /// How many points of it there are for one of the visit.
+    /// Of each dimension of its index, how many of the loops there are up to the innermost that it depends on.
+    depths: Vec<usize>,
+    /// Which part of its points is looked at: less than 1 of one of several operands.
+    share: f64,
+    /// How many points of it are looked at for one of the visit.
     pub times: f64,
 }
 
@@ -48,6 +52,10 @@ pub struct Reached {
     pub additions: f64,
     /// Additions for a point of which each waits for the one before.
     pub waiting: f64,
+    /// Those that are the same in any order, so that a core makes several at once.
+    pub regrouped: f64,
+    /// How many sums, or what else is regrouped, there are for a point.
+    pub sums: f64,
     /// What is read.
     pub reads: Vec<Read>,
 }
@@ -56,8 +64,9 @@ impl Reached {
     /// Nothing but the points of the visit.
     pub fn nothing() -> Self {
         let map = IndexingMap::default();
-        let here = Place { from: WHERE, map, first_loop: 0, loops: Vec::new(), times: 1.0 };
-        Reached { places: vec![here], additions: 0.0, waiting: 0.0, reads: Vec::new() }
+        let here =
+            Place { from: WHERE, map, first_loop: 0, loops: Vec::new(), depths: Vec::new(), share: 1.0, times: 1.0 };
+        Reached { places: vec![here], additions: 0.0, waiting: 0.0, regrouped: 0.0, sums: 0.0, reads: Vec::new() }
     }
 
     /// Walks from values up to parameters and to what is given.
@@ -74,7 +83,7 @@ impl Reached {
             let instruction = computation.instruction(id);
             for place in std::mem::take(&mut wanted[id.index()]) {
                 count += 1;
-                reached.operation(computation, instruction, place);
+                reached.operation(&fusion.module, computation, instruction, place);
                 match instruction.op {
                     Op::Parameter { .. } => {
                         reached.reads.extend(large(instruction).then_some(Read { parameter: id, place }))
@@ -93,13 +102,19 @@ impl Reached {
     }
 
     /// Counts an operation. What there is only one of is computed once, unless it takes long.
-    fn operation(&mut self, computation: &Computation, instruction: &Instruction, place: usize) {
+    fn operation(&mut self, module: &Module, computation: &Computation, instruction: &Instruction, place: usize) {
         let times = self.places[place].times;
         let one = cost::per_element(computation, instruction);
         match &instruction.op {
             // A few elements are combined in straight-line code, for several results at a time.
             op if cost::is_heavy(op) && cost::steps(computation, instruction) > SHORT_LOOP as f64 => {
-                self.waiting += times * one / 2.0;
+                match cost::is_regrouped(module, instruction) {
+                    true => {
+                        self.regrouped += times * one / 2.0;
+                        self.sums += times;
+                    }
+                    false => self.waiting += times * one / 2.0,
+                }
             }
             Op::Transpose { .. } => {}
             // Its operands are tried one after the other.
@@ -152,13 +167,29 @@ impl Reached {
         if self.places.len() >= MOST_PLACES {
             return from;
         }
-        let turns = if map.ranges.is_empty() { 1.0 } else { loops.iter().map(|&size| size as f64).product() };
-        let times = around.times * turns * share;
-        let own = if map.ranges.is_empty() { &[] } else { loops };
-        let (first_loop, loops) = (around.loops.len(), [&around.loops, own].concat());
-        self.places.push(Place { from, map, first_loop, loops, times });
+        let first_loop = around.loops.len();
+        let depths: Vec<usize> = map.results.iter().map(|index| depth(index, around)).collect();
+        // It is computed before the loops that it does not depend on.
+        let mut loops = [&around.loops, loops].concat();
+        loops.truncate(depths.iter().copied().max().unwrap_or(0));
+        let share = around.share * share;
+        let times = share * loops.iter().map(|&size| size as f64).product::<f64>();
+        self.places.push(Place { from, map, first_loop, loops, depths, share, times });
         self.places.len() - 1
     }
+}
+
+/// How many of the loops there are up to the innermost that an index depends on, which is computed from a place's.
+fn depth(index: &Expr, around: &Place) -> usize {
+    let mut depth = 0;
+    index.visit_leaves(&mut |leaf| {
+        depth = depth.max(match *leaf {
+            ExprKind::Dim(dim) => around.depths.get(dim as usize).copied().unwrap_or(0),
+            ExprKind::Range(number) => around.loops.len() + number as usize + 1,
+            _ => 0,
+        });
+    });
+    depth
 }
 
 /// Whether there are several elements.

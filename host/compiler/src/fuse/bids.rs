@@ -4,7 +4,8 @@
 //! anchors     operations around which some emitter wants to be asked
 //! candidate   the part of the computation around such an operation
 //! bid         what an emitter would take of it, which must be possible: nothing leads out of it and back in
-//! predict     seconds of the bid's plan against seconds of the kernels that the host would make of the same
+//! predict     seconds of the bid's plan against seconds of the kernels that the host would make of the same, several of which
+//!             count a little more
 //! ```
 //!
 //! Decided before everything else: what an emitter gets is a fusion like those that the text brings along. Answers are
@@ -25,6 +26,10 @@ use crate::host_module::with_callees;
 use crate::kernels::collect;
 use crate::rebuild::Rebuild;
 use crate::select::{Emitters, ask, planned};
+
+/// One kernel is worth as much more than several of the same predicted time: between them cores wait for each other, and data
+/// leaves the nearest caches.
+const ONE_KERNEL: f64 = 1.05;
 
 /// What became of a bid, for people.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,7 +175,7 @@ impl<'a, 'c> Bids<'a, 'c> {
         self.answers.entry((offer.form.clone(), number)).or_insert_with(asked).clone()
     }
 
-    /// Seconds of the bid, and of the kernels that are made of the same instructions without it.
+    /// Seconds of the bid, and of the kernels that are made of the same instructions without it, weighed against one.
     fn prediction(
         &mut self,
         module: &Module,
@@ -193,11 +198,12 @@ impl<'a, 'c> Bids<'a, 'c> {
         let bid = planned(&fusion, self.device, self.emitters, Some(number))?;
         let mut otherwise = alone;
         super::by_the_host(&mut otherwise, self.claims);
+        let units = collect(&otherwise).units;
         let mut seconds = 0.0;
-        for unit in collect(&otherwise).units {
+        for unit in &units {
             seconds += planned(&unit.fusion, self.device, self.emitters, None)?.seconds;
         }
-        Ok((bid.seconds, seconds))
+        Ok((bid.seconds, if units.len() > 1 { seconds * ONE_KERNEL } else { seconds }))
     }
 }
 

@@ -1,17 +1,19 @@
 //! Who might make a kernel.
 
 use fusebox_compiler::{Options, Selected, Tuned};
-use fusebox_core::emitter::Configuration;
+use fusebox_core::emitter::{Configuration, check_plan};
 use fusebox_plugins::{LoadedEmitter, Override, Ranked, Registry, Spec, Target};
 use semver::Version;
 
 /// An emitter that takes a fusion, with knobs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
     /// Its number in the registry.
     pub emitter: usize,
     /// Its name, version and knobs.
     pub spec: Spec,
+    /// Microseconds that its plan is predicted to take; none if it has no plan.
+    pub predicted_us: Option<f64>,
 }
 
 /// Everybody who takes the fusion, each as it plans by itself and with each of the alternatives that its plan declares. First
@@ -29,10 +31,19 @@ pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
 fn ways(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<Contender> {
     let emitter = &options.emitters.registry.emitters()[ranked.emitter];
     // Who has no plan is told of where its kernel is asked for.
-    let plan = fusebox_compiler::ask(|| ranked.plan(emitter, &kernel.unit.fusion, &options.device));
-    let alternatives = plan.map_or_else(|_| Vec::new(), |(plan, _)| plan.alternatives);
-    let way = |knobs| Contender { emitter: ranked.emitter, spec: spec(emitter, knobs) };
-    [Configuration::default()].into_iter().chain(alternatives).map(way).collect()
+    let (fusion, device) = (&kernel.unit.fusion, &options.device);
+    let own = Configuration::default();
+    let plan = |knobs: &Configuration| fusebox_compiler::ask(|| emitter.plan(fusion, device, knobs));
+    let alternatives = plan(&own).map_or_else(|_| Vec::new(), |plan| plan.alternatives);
+    let predicted_us = |knobs: &Configuration| {
+        let plan = plan(knobs).ok().filter(|plan| check_plan(plan, fusion, device).is_ok())?;
+        Some(ranked.prediction(&plan, fusion, device).seconds * 1e6)
+    };
+    let way = |knobs: Configuration| {
+        let predicted_us = predicted_us(&knobs);
+        Contender { emitter: ranked.emitter, spec: spec(emitter, knobs), predicted_us }
+    };
+    [own].into_iter().chain(alternatives).map(way).collect()
 }
 
 fn spec(emitter: &LoadedEmitter, knobs: Configuration) -> Spec {

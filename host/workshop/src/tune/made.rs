@@ -40,7 +40,7 @@ pub fn all(contenders: Vec<Contender>, fusion: &Fusion, source: &Source, setting
 }
 
 fn make(place: usize, contender: &Contender, fusion: &Fusion, source: &Source, options: &Options) -> Made {
-    let Contender { emitter, spec } = contender;
+    let Contender { emitter, spec, .. } = contender;
     let registry = options.emitters.registry.clone();
     let is_bundled = registry.emitters()[*emitter].origin().path().is_none();
     let name = spec.to_string();

@@ -103,6 +103,15 @@ pub fn tune(
     Ok(report)
 }
 
+/// Predictions are those of today, also beside times that were measured long ago.
+fn predict_anew(figures: &mut [Figures], contenders: &[contenders::Contender]) {
+    for contender in contenders {
+        let name = contender.spec.to_string();
+        let known = figures.iter_mut().find(|figures| figures.contender == name);
+        known.into_iter().for_each(|figures| figures.predicted_us = contender.predicted_us);
+    }
+}
+
 /// What tunes the fusions of a program, one after the other.
 struct Tuner<'a> {
     settings: &'a Settings<'a>,
@@ -122,7 +131,8 @@ impl Tuner<'_> {
         if let Some(known) = known.filter(|_| self.settings.locked || !self.settings.again)
             && (self.settings.locked || self.database.is_about(&self.device, fingerprint, &names)?)
         {
-            let figures = self.database.figures(&self.device, fingerprint)?;
+            let mut figures = self.database.figures(&self.device, fingerprint)?;
+            predict_anew(&mut figures, &contenders);
             return Ok(Some(Row::of(kernel, known, figures, Origin::Known)));
         }
         let Some(figures) = self.measure(kernel, contenders)? else { return Ok(None) };

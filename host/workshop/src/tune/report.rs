@@ -134,7 +134,11 @@ fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a Row>) -> i
 /// Rows of the table of predictions.
 const WORST: usize = 10;
 
-/// How far predictions are from what was measured: the median of all contenders' errors, and the worst.
+/// Measured times that differ by more than this factor say who is faster.
+const FASTER: f64 = 1.1;
+
+/// How far predictions are from what was measured: the median of all contenders' errors, the worst, and how often the one of
+/// two contenders that was predicted to be faster is.
 ///
 /// # Errors
 /// If nothing can be written.
@@ -158,5 +162,27 @@ pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<
         let factor = error.ln().abs().exp();
         writeln!(out, "  {factor:>8.2}: {predicted:.2} us predicted, {measured:.2} us measured, {name}: {of}")?;
     }
+    let known = reports.iter().flat_map(|report| &report.rows).flat_map(ordered);
+    let (mut right, mut all) = (0, 0);
+    for is_right in known {
+        all += 1;
+        right += usize::from(is_right);
+    }
+    if all > 0 {
+        let share = 100.0 * f64::from(right as u32) / f64::from(all as u32);
+        writeln!(
+            out,
+            "of {all} pairs for one fusion whose times differ by over 10 %, {share:.1} % are predicted in that order"
+        )?;
+    }
     Ok(())
+}
+
+/// Of each pair of contenders whose measured times differ, whether their predicted ones are in the same order.
+fn ordered(row: &Row) -> Vec<bool> {
+    let time = |figures: &Figures| Some((figures.predicted_us?, figures.measured_us()?));
+    let times: Vec<(f64, f64)> = row.figures.iter().filter_map(time).collect();
+    let pairs = times.iter().flat_map(|a| times.iter().map(move |b| (a, b)));
+    let clear = pairs.filter(|(a, b)| b.1 > a.1 * FASTER);
+    clear.map(|(a, b)| a.0 < b.0).collect()
 }
