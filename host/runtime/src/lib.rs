@@ -15,6 +15,7 @@ mod nesting;
 mod target;
 mod value;
 
+mod affinity;
 mod loader;
 mod memory;
 mod pool;
@@ -35,6 +36,7 @@ mod measure;
 
 pub mod npz;
 
+pub use affinity::Pinned;
 pub use cuda::describe_gpu;
 pub use error::{LoadError, RunError};
 pub use executable::{

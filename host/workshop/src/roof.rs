@@ -17,6 +17,7 @@ const SAMPLES: usize = 9;
 pub fn copy_us(bytes: u64, target: Target, options: &Options, cache: Cache) -> Result<f64, WorkshopError> {
     let mut program = Program::load(Executable::copying(bytes.div_ceil(2), target), options)?;
     program.execute()?;
+    let _pinned = program.pin_threads();
     let samples = (0..SAMPLES).map(|_| time(&mut program, cache)).collect::<Result<Vec<_>, _>>()?;
     Ok(median(samples))
 }
