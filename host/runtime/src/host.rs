@@ -49,9 +49,8 @@ impl Host {
 
     /// The pool of the cpu target. Fails if threads cannot be started.
     pub fn start_pool(options: &Options) -> Result<Arc<Pool>, LoadError> {
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = if options.threads == 0 { available() } else { options.threads };
-        let pool = Pool::new(threads).map_err(|source| LoadError::System { what: "starting threads", source })?;
+        let pool = Pool::new(options.thread_count())
+            .map_err(|source| LoadError::System { what: "starting threads", source })?;
         Ok(Arc::new(pool))
     }
 

@@ -33,6 +33,7 @@ mod thunks;
 
 mod error;
 mod measure;
+mod peak;
 
 pub mod npz;
 
@@ -45,6 +46,7 @@ pub use executable::{
 };
 pub use format::FormatError;
 pub use measure::{Effort, Timing, measure};
+pub use peak::operations_per_second;
 pub use processor::describe_cpu;
 pub use program::{Options, Program};
 pub use simt::{LaunchReads, ThreadOrder, trace_reads};

@@ -25,6 +25,14 @@ pub struct Options {
     pub order: ThreadOrder,
 }
 
+impl Options {
+    /// Threads of the cpu target's pool.
+    pub fn thread_count(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        if self.threads == 0 { available() } else { self.threads }
+    }
+}
+
 /// A loaded executable.
 #[derive(Debug)]
 pub struct Program {

@@ -12,7 +12,7 @@ use crate::WorkshopError;
 use crate::statistics::median;
 
 /// What caches hold of a program's memory when it starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
     /// What the last execution left there.
