@@ -18,7 +18,7 @@ macro_rules! fusions {
 }
 
 /// All fusions.
-pub const FUSIONS: [BenchFusion; 10] = fusions![
+pub const FUSIONS: [BenchFusion; 11] = fusions![
     "concatenate_computed",
     "contraction_thin",
     "dynamic-update-slice_row",
@@ -28,7 +28,8 @@ pub const FUSIONS: [BenchFusion; 10] = fusions![
     "reduce_softmax",
     "scatter_rows",
     "transpose_2d",
-    "transpose_rows"
+    "transpose_rows",
+    "input-slices_halves"
 ];
 
 impl BenchFusion {

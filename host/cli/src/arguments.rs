@@ -184,6 +184,9 @@ pub struct Bench {
 pub struct Ab {
     #[command(flatten)]
     pub common: Common,
+    /// More modules, each compared by itself; a summary of all comes last, and with --json every report is a line
+    #[arg(value_name = "MODULE")]
+    pub more: Vec<PathBuf>,
     #[command(flatten)]
     pub inputs: InputChoice,
     /// Side A: an emitter, as --emitter takes it, or the program of another fusebox; may be repeated. Without: what fusebox
@@ -200,7 +203,8 @@ pub struct Ab {
     /// Pairs of runs; without: as many as a verdict takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub pairs: Option<u32>,
-    /// Write the report with plots and the kernels of every stage as a page into this folder: index.html
+    /// Write the report with plots and the kernels of every stage as a page into this folder: index.html; of several modules into
+    /// one folder in it for each
     #[arg(long, value_name = "DIR")]
     pub html: Option<PathBuf>,
     /// Print JSON

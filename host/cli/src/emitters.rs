@@ -35,7 +35,9 @@ struct Library {
 /// about a fusion counts; in each, choices about named fusions come after those about kinds.
 pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure> {
     let settings = if choice.no_config { None } else { settings(choice.config.as_deref(), folder)? };
-    let lock = settings.as_ref().map(|settings| pinned(settings, choice.locked)).transpose()?;
+    if let Some(settings) = &settings {
+        check_pins(settings, choice.locked)?;
+    }
     let written = settings.as_ref().map_or(&[][..], |settings| &settings.choices);
     let specs = specs(choice)?;
     let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| Failure::Bug(e.to_string()))?;
@@ -62,9 +64,6 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     for spec in &specs {
         overrides.extend(Override::resolve(&registry, spec, choice.force).map_err(Failure::input)?);
     }
-    if let Some(lock) = lock.flatten() {
-        lock.write().unwrap_or_else(|error| terminal::complain(&format!("warning: plugins are not pinned: {error}")));
-    }
     Ok(Emitters { registry, overrides, ..Emitters::default() })
 }
 
@@ -77,26 +76,20 @@ pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>
     path.map(|path| Settings::read(&path)).transpose().map_err(Failure::input)
 }
 
-/// Compares the plugins of a file with what is pinned. Gives the lock to be written once they are loaded, if some were not
-/// pinned yet.
-fn pinned(settings: &Settings, locked: bool) -> Result<Option<Lock>, Failure> {
-    let mut lock = Lock::beside(&settings.path).map_err(Failure::input)?;
-    let mut is_new = false;
+/// Compares the plugins of a file with what is pinned. One that is not is its author's, who builds it again and again: it is
+/// used, unless nothing else than what is pinned may be.
+fn check_pins(settings: &Settings, locked: bool) -> Result<(), Failure> {
+    let lock = Lock::beside(&settings.path).map_err(Failure::input)?;
     for Plugin { name, library, place, .. } in &settings.plugins {
         let refused = |reason: String| Failure::at(place, format!("plugin `{name}`: {reason}"));
         let (_, sha256) = inspect(library).map_err(|error| refused(error.to_string()))?;
         match lock.state(name, &sha256) {
             PinState::Pinned => {}
-            state if locked || state != PinState::Unpinned => {
-                return Err(refused(how_to_pin(&lock, library, &sha256, &state)));
-            }
-            _ => {
-                lock.pin(name, &sha256);
-                is_new = true;
-            }
+            PinState::Unpinned if !locked => {}
+            state => return Err(refused(how_to_pin(&lock, library, &sha256, &state))),
         }
     }
-    Ok(is_new.then_some(lock))
+    Ok(())
 }
 
 /// What is wrong with a plugin that is not pinned as it is, and the command that mends it.

@@ -67,6 +67,6 @@ fn every_step_has_its_time_its_bytes_and_its_emitter() {
 fn a_table_for_people_needs_no_file() {
     let place = Workplace::with_module(MODULE);
     let out = place.run(&["bench", "m.hlo", "--profile"]).succeeded();
-    assert!(out.contains("of copy") && out.contains("fused_sums"), "{out}");
+    assert!(out.contains("of roof") && out.contains("bound by") && out.contains("fused_sums"), "{out}");
     place.run(&["bench", "m.hlo", "--profile", "m.hlo"]).failed(2, &["m.hlo"]);
 }

@@ -17,8 +17,8 @@ use crate::{
     Allocation, AllocationKind, CodeImage, Executable, LoadError, Options, RunError, Slice, ThreadOrder, Thunk, simt,
 };
 
-/// Large copies are shared out among the pool in parts of so many bytes.
-const COPY_PART: u64 = 256 << 10;
+/// Work on memory is shared out among the pool in parts of so many bytes.
+const PART: u64 = 256 << 10;
 
 /// A program in the host's memory.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Host {
     kernels: Vec<LoadedKernel>,
     host_ops: Vec<LoadedHostOp>,
     /// `None` for the simt target.
-    pool: Option<Pool>,
+    pool: Option<Arc<Pool>>,
     order: ThreadOrder,
 }
 
@@ -37,7 +37,7 @@ impl Host {
     pub fn load(
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,
-        pool: Option<Pool>,
+        pool: Option<Arc<Pool>>,
         order: ThreadOrder,
     ) -> Result<Host, LoadError> {
         let objects = executable.code.iter().map(link).collect::<Result<Vec<_>, _>>()?;
@@ -48,10 +48,10 @@ impl Host {
     }
 
     /// The pool of the cpu target. Fails if threads cannot be started.
-    pub fn pool(options: &Options) -> Result<Pool, LoadError> {
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = if options.threads == 0 { available() } else { options.threads };
-        Pool::new(threads).map_err(|source| LoadError::System { what: "starting threads", source })
+    pub fn start_pool(options: &Options) -> Result<Arc<Pool>, LoadError> {
+        let pool = Pool::new(options.thread_count())
+            .map_err(|source| LoadError::System { what: "starting threads", source })?;
+        Ok(Arc::new(pool))
     }
 
     /// The threads of the cpu target.
@@ -96,15 +96,15 @@ impl Machine for Host {
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
         let (source, target) = (self.address(from) as usize, self.address(to) as usize);
         let copy = |parts: Range<u64>| {
-            let end = (parts.end * COPY_PART).min(from.bytes);
-            let (start, length) = ((parts.start * COPY_PART) as usize, end - parts.start * COPY_PART);
+            let end = (parts.end * PART).min(from.bytes);
+            let (start, length) = ((parts.start * PART) as usize, end - parts.start * PART);
             // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
             unsafe {
                 let (source, target) = (source as *const u8, target as *mut u8);
                 std::ptr::copy_nonoverlapping(source.add(start), target.add(start), length as usize);
             }
         };
-        let parts = from.bytes.div_ceil(COPY_PART);
+        let parts = from.bytes.div_ceil(PART);
         match &self.pool {
             Some(pool) if parts > 1 => pool.run(parts, &copy),
             _ => copy(0..parts),
@@ -126,8 +126,25 @@ impl Machine for Host {
     }
 
     fn evict(&mut self) -> Result<(), RunError> {
-        self.buffers.iter().for_each(Buffer::evict);
+        for buffer in &self.buffers {
+            let bytes = buffer.as_slice().len();
+            let evict = |parts: Range<u64>| {
+                buffer.evict((parts.start * PART) as usize..((parts.end * PART) as usize).min(bytes));
+            };
+            match &self.pool {
+                Some(pool) => pool.run((bytes as u64).div_ceil(PART), &evict),
+                None => buffer.evict(0..bytes),
+            }
+        }
+        // The next execution is to wait for memory and not for workers that have fallen asleep.
+        if let Some(pool) = &self.pool {
+            pool.wake();
+        }
         Ok(())
+    }
+
+    fn pool(&self) -> Option<Arc<Pool>> {
+        self.pool.clone()
     }
 
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
@@ -143,7 +160,7 @@ impl Machine for Host {
             .map(|slice| unsafe { std::slice::from_raw_parts_mut(self.address(slice), slice.bytes as usize) })
             .collect();
         let workers: &dyn Workers = match &self.pool {
-            Some(pool) => pool,
+            Some(pool) => &**pool,
             None => &Alone,
         };
         self.host_ops[op as usize].execute(&arguments, &mut results, &Context { workers })

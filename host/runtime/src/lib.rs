@@ -15,6 +15,7 @@ mod nesting;
 mod target;
 mod value;
 
+mod affinity;
 mod loader;
 mod memory;
 mod pool;
@@ -33,9 +34,11 @@ mod thunks;
 
 mod error;
 mod measure;
+mod peak;
 
 pub mod npz;
 
+pub use affinity::Pinned;
 pub use cuda::describe_gpu;
 pub use error::{LoadError, RunError};
 pub use executable::{
@@ -44,6 +47,7 @@ pub use executable::{
 };
 pub use format::FormatError;
 pub use measure::{Effort, Timing, measure};
+pub use peak::operations_per_second;
 pub use processor::describe_cpu;
 pub use program::{Options, Program};
 pub use simt::{LaunchReads, ThreadOrder, trace_reads};

@@ -1,6 +1,7 @@
 //! Aligned buffers.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ops::Range;
 use std::ptr::NonNull;
 
 use memmap2::MmapMut;
@@ -50,17 +51,25 @@ impl Buffer {
         Some(buffer)
     }
 
-    /// Writes what caches hold of it back to memory, and drops it from them. Processors other than x86-64 keep it.
-    pub fn evict(&self) {
+    /// Writes what caches hold of some of its bytes back to memory, and drops them from all caches. Processors other than x86-64
+    /// keep them.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "nothing is dropped"))]
+    pub fn evict(&self, bytes: Range<usize>) {
         #[cfg(target_arch = "x86_64")]
-        for offset in (0..self.bytes).step_by(ALIGNMENT) {
-            // SAFETY: the line lies in memory that this buffer owns; flushing changes no value.
-            unsafe { std::arch::x86_64::_mm_clflush(self.start.as_ptr().add(offset)) }
-        }
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: waits for the flushes, and does nothing else.
-        unsafe {
-            std::arch::x86_64::_mm_mfence();
+        {
+            let drops_many_at_once = crate::processor::drops_many_lines_at_once();
+            for line in self.as_slice()[bytes].chunks(ALIGNMENT).map(<[u8]>::as_ptr) {
+                // SAFETY: the line lies in memory that this buffer owns; dropping it changes no value. The processor has the
+                // instruction.
+                unsafe {
+                    match drops_many_at_once {
+                        true => std::arch::asm!("clflushopt [{}]", in(reg) line, options(nostack, preserves_flags)),
+                        false => std::arch::x86_64::_mm_clflush(line),
+                    }
+                }
+            }
+            // SAFETY: waits until all lines are dropped, and does nothing else.
+            unsafe { std::arch::x86_64::_mm_mfence() }
         }
     }
 

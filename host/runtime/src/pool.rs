@@ -10,11 +10,13 @@ use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use fusebox_routines::Workers;
+
+use crate::affinity::{Pinned, Processors};
 
 /// Claims per thread: enough to even out uneven blocks, few enough to keep each claim long.
 const CLAIMS_PER_THREAD: u64 = 8;
@@ -27,6 +29,8 @@ const TURNS: u32 = 32;
 pub struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
+    /// Held while the workers have a job.
+    turn: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -95,13 +99,14 @@ impl Pool {
             let name = format!("fusebox-{index}");
             workers.push(std::thread::Builder::new().name(name).spawn(move || shared.serve())?);
         }
-        Ok(Pool { shared, workers })
+        Ok(Pool { shared, workers, turn: Mutex::default() })
     }
 
     /// Executes `task` on ranges that together cover `0..blocks`, and returns when all are done. Panics if `task` does, on
-    /// whatever thread, once nobody works on it any more.
+    /// whatever thread, once nobody works on it any more. While the workers have another caller's job, this one does all by itself.
     pub fn run(&self, blocks: u64, task: &(dyn Fn(Range<u64>) + Sync)) {
-        if blocks <= 1 || self.workers.is_empty() {
+        let turn = self.turn.try_lock();
+        if blocks <= 1 || self.workers.is_empty() || matches!(turn, Err(TryLockError::WouldBlock)) {
             return task(0..blocks);
         }
         let threads = self.workers.len() as u64 + 1;
@@ -123,6 +128,42 @@ impl Pool {
         if let Some(panic) = own.err().or(of_worker) {
             resume_unwind(panic);
         }
+    }
+}
+
+impl Pool {
+    /// Returns when all workers are awake. For as long as they wait in a loop, the next job finds them so.
+    pub fn wake(&self) {
+        self.on_each(&|_| {});
+    }
+
+    /// Keeps every thread on a processor of its own, if there are as many: the workers as long as they live, the caller as long
+    /// as the result does.
+    pub fn pin(&self) -> Option<Pinned> {
+        let processors = Processors::for_threads(self.workers.len() + 1)?;
+        let (caller, of_caller) = (std::thread::current().id(), Mutex::new(None));
+        self.on_each(&|number| {
+            let pinned = processors.pin(number);
+            match std::thread::current().id() == caller {
+                true => *of_caller.lock().unwrap_or_else(PoisonError::into_inner) = pinned,
+                false => std::mem::forget(pinned),
+            }
+        });
+        of_caller.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls the function once on every thread, with different numbers.
+    fn on_each(&self, function: &(dyn Fn(usize) + Sync)) {
+        let threads = self.workers.len() as u64 + 1;
+        let arrived = AtomicU64::new(0);
+        // There is a block for each, and nobody leaves his own before all have one.
+        self.run(threads, &|blocks| {
+            arrived.fetch_add(blocks.end - blocks.start, Ordering::Relaxed);
+            while !spin_until(|| arrived.load(Ordering::Relaxed) >= threads) {
+                std::thread::yield_now();
+            }
+            blocks.for_each(|number| function(number as usize));
+        });
     }
 }
 
@@ -281,6 +322,57 @@ mod tests {
             });
         }
         assert_eq!(done.load(Ordering::Relaxed), 40);
+    }
+
+    /// Two programs may have one pool, and run at once.
+    #[test]
+    fn callers_that_come_together_get_all_their_blocks_done() {
+        let pool = Pool::new(2).unwrap();
+        let count = || {
+            let done = AtomicU64::new(0);
+            for _ in 0..500 {
+                pool.run(16, &|range| {
+                    done.fetch_add(range.end - range.start, Ordering::Relaxed);
+                });
+            }
+            done.into_inner()
+        };
+        let counts =
+            std::thread::scope(|scope| [(); 3].map(|()| scope.spawn(count)).map(|caller| caller.join().unwrap()));
+        assert_eq!(counts, [500 * 16; 3]);
+    }
+
+    #[test]
+    fn workers_that_were_woken_look_for_work() {
+        let pool = Pool::new(2).unwrap();
+        let sleeping = || pool.shared.lock().sleeping;
+        let is_awake = || {
+            while sleeping() == 0 {
+                std::thread::sleep(SPIN);
+            }
+            pool.wake();
+            sleeping() == 0
+        };
+        // One that is pushed off its processor may be asleep again before anybody looks.
+        assert!((0..50).any(|_| is_awake()));
+    }
+
+    /// Also the caller may run everywhere again in the end.
+    #[test]
+    fn pinned_threads_have_processors_of_their_own() {
+        let available = std::thread::available_parallelism().unwrap().get();
+        let pool = Pool::new(available).unwrap();
+        let before = rustix::thread::sched_getaffinity(None).unwrap();
+        let pinned = pool.pin().unwrap();
+        let processors = Mutex::new(Vec::new());
+        pool.on_each(&|_| processors.lock().unwrap().push(rustix::thread::sched_getcpu()));
+        let mut processors = processors.into_inner().unwrap();
+        processors.sort_unstable();
+        processors.dedup();
+        assert_eq!(processors.len(), available);
+        drop(pinned);
+        assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), before);
+        assert!(Pool::new(available + 1).unwrap().pin().is_none());
     }
 
     /// Wherever a part of a job panics, the caller does, after all others are done; the pool goes on.

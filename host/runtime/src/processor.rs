@@ -65,16 +65,26 @@ fn tile_products() -> TileProducts {
 /// What the processor says of itself, in the leaf of extended features.
 #[cfg(target_arch = "x86_64")]
 fn instructions() -> TileProducts {
-    const LEAF: u32 = 7;
     const BF16: u32 = 1 << 22;
     const TILE: u32 = 1 << 24;
     const INT8: u32 = 1 << 25;
-    if std::arch::x86_64::__cpuid(0).eax < LEAF {
-        return TileProducts::default();
-    }
-    let features = std::arch::x86_64::__cpuid_count(LEAF, 0).edx;
+    let features = extended_features().map_or(0, |features| features.edx);
     let has = |feature: u32| features & (TILE | feature) == TILE | feature;
     TileProducts { bf16: has(BF16), int8: has(INT8) }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn extended_features() -> Option<std::arch::x86_64::CpuidResult> {
+    const LEAF: u32 = 7;
+    (std::arch::x86_64::__cpuid(0).eax >= LEAF).then(|| std::arch::x86_64::__cpuid_count(LEAF, 0))
+}
+
+/// Whether the processor has `clflushopt`: it drops many lines at once, where `clflush` drops one after the other.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn drops_many_lines_at_once() -> bool {
+    const CLFLUSHOPT: u32 = 1 << 23;
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    *KNOWN.get_or_init(|| extended_features().is_some_and(|features| features.ebx & CLFLUSHOPT != 0))
 }
 
 #[cfg(not(target_arch = "x86_64"))]

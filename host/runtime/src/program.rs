@@ -1,14 +1,16 @@
 //! A loaded executable: code linked, buffers allocated, ready to run any number of times.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
 use fusebox_routines::{Generator, SharedGenerator};
 
+use crate::affinity::Pinned;
 use crate::cuda::Cuda;
 use crate::host::Host;
 use crate::host_op::{LoadedHostOp, assemble, check_steps};
+use crate::pool::Pool;
 use crate::processor;
 use crate::thunks::{Machine, in_order};
 use crate::value::describe;
@@ -21,6 +23,14 @@ pub struct Options {
     pub threads: usize,
     /// The order in which the simt target runs threads.
     pub order: ThreadOrder,
+}
+
+impl Options {
+    /// Threads of the cpu target's pool.
+    pub fn thread_count(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        if self.threads == 0 { available() } else { self.threads }
+    }
 }
 
 /// A loaded executable.
@@ -38,6 +48,24 @@ impl Program {
     /// # Errors
     /// If the target is not available here, the code cannot be linked, or memory is short.
     pub fn load(executable: Executable, options: &Options) -> Result<Program, LoadError> {
+        Program::load_on(|| Host::start_pool(options), executable, options)
+    }
+
+    /// Loads as [`Program::load`] does, but for the threads of this program. Two programs that take turns on the same threads do
+    /// not differ in them. One that finds them at work for the other does its work alone.
+    ///
+    /// # Errors
+    /// As [`Program::load`].
+    pub fn load_beside(&self, executable: Executable, options: &Options) -> Result<Program, LoadError> {
+        Program::load_on(|| self.machine.pool().map_or_else(|| Host::start_pool(options), Ok), executable, options)
+    }
+
+    /// Loads for the cpu target's threads, if it is for that.
+    fn load_on(
+        pool: impl FnOnce() -> Result<Arc<Pool>, LoadError>,
+        executable: Executable,
+        options: &Options,
+    ) -> Result<Program, LoadError> {
         executable.check().map_err(LoadError::Object)?;
         processor::check(&executable)?;
         let generator = SharedGenerator::default();
@@ -45,7 +73,7 @@ impl Program {
         let host_ops = host_ops.collect::<Result<Vec<_>, _>>()?;
         check_steps(&executable.thunks, &host_ops)?;
         let machine: Box<dyn Machine> = match executable.target {
-            Target::Cpu => Box::new(Host::load(&executable, host_ops, Some(Host::pool(options)?), options.order)?),
+            Target::Cpu => Box::new(Host::load(&executable, host_ops, Some(pool()?), options.order)?),
             Target::Simt => Box::new(Host::load(&executable, host_ops, None, options.order)?),
             Target::Cuda(capability) => Box::new(Cuda::load(&executable, capability, host_ops)?),
         };
@@ -108,6 +136,12 @@ impl Program {
 
     fn begin(&self) {
         *self.generator.lock().unwrap_or_else(PoisonError::into_inner) = Generator::default();
+    }
+
+    /// Keeps each thread that kernels are shared out among on a processor of its own, where the system might let two take turns on
+    /// one: the calling thread as long as the result lives. `None` where there are fewer processors than threads.
+    pub fn pin_threads(&self) -> Option<Pinned> {
+        self.machine.pool()?.pin()
     }
 
     /// Puts the program's memory out of all caches: the next execution finds them cold.

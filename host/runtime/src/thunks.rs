@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::memory::Buffer;
+use crate::pool::Pool;
 use crate::{RunError, Slice, Thunk};
 
 /// A loaded program in some memory. Slices lie in their allocations; those of a copy have equal sizes and do not overlap.
@@ -32,6 +34,11 @@ pub trait Machine: Debug + Send + Sync {
 
     /// Puts the program's memory out of all caches.
     fn evict(&mut self) -> Result<(), RunError>;
+
+    /// The threads that kernels are shared out among, if this process starts them.
+    fn pool(&self) -> Option<Arc<Pool>> {
+        None
+    }
 
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         in_order(self, thunks, &mut |machine, thunk| machine.step(thunk))

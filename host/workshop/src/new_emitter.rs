@@ -9,19 +9,20 @@ use thiserror::Error;
 struct Template {
     /// What its emitter is for.
     kind: &'static str,
-    /// Kinds of fusions that it takes some of as well.
-    also: &'static [&'static str],
+    /// That and the other kinds of fusions that it takes some of, each with a fusion of the bench set to measure it on.
+    measured_on: &'static [(&'static str, &'static str)],
     manifest: &'static str,
     emitter: &'static str,
     tests: &'static str,
 }
 
-/// The files of an example, by links: what is published as a package has only what is found in its own folder.
+/// The files of an example, and of the bench set, by links: what is published as a package has only what is found in its own
+/// folder.
 macro_rules! template {
-    ($kind:literal, $folder:literal, also: $also:expr) => {
+    ($kind:literal, $folder:literal, $($measured:literal on $fusion:literal),*) => {
         Template {
             kind: $kind,
-            also: $also,
+            measured_on: &[$(($measured, include_str!(concat!("../templates/fusions/", $fusion, ".hlo")))),*],
             manifest: include_str!(concat!("../templates/", $folder, "/manifest.toml")),
             emitter: include_str!(concat!("../templates/", $folder, "/emitter.rs")),
             tests: include_str!(concat!("../templates/", $folder, "/tests.rs")),
@@ -30,10 +31,25 @@ macro_rules! template {
 }
 
 const TEMPLATES: [Template; 3] = [
-    template!("loop", "out-of-tree-emitter", also: &["concatenate", "dynamic-update-slice", "input-slices"]),
-    template!("reduce", "reduce-emitter", also: &[]),
-    template!("transpose", "transpose-emitter", also: &[]),
+    template!(
+        "loop",
+        "out-of-tree-emitter",
+        "loop" on "loop_gelu",
+        "concatenate" on "concatenate_computed",
+        "dynamic-update-slice" on "dynamic-update-slice_row",
+        "input-slices" on "input-slices_halves"
+    ),
+    template!("reduce", "reduce-emitter", "reduce" on "reduce_rows"),
+    template!("transpose", "transpose-emitter", "transpose" on "transpose_2d"),
 ];
+
+/// What `cargo bench` of a new crate runs.
+const BENCH: &str = include_str!("../templates/bundled.rs");
+const BENCH_IN_MANIFEST: &str = "\n[[bench]]\nname = \"bundled\"\nharness = false\n";
+
+/// Lengths of a fusion's dimensions as it stands in the bench set, and so long that it does not fit a core's cache.
+const SMALL: &str = "256";
+const LARGE: &str = "2048";
 
 /// The examples' dependency on fusebox-core.
 const CORE: &str = "fusebox-core = { path = \"../../core\" }";
@@ -86,7 +102,7 @@ pub enum NewEmitterError {
 
 /// All kinds that an emitter can be begun for.
 pub fn kinds() -> Vec<&'static str> {
-    TEMPLATES.iter().flat_map(|template| std::iter::once(&template.kind).chain(template.also)).copied().collect()
+    TEMPLATES.iter().flat_map(|template| template.measured_on).map(|(kind, _)| *kind).collect()
 }
 
 impl NewEmitter {
@@ -98,13 +114,18 @@ impl NewEmitter {
         if !is_name(&self.name) {
             return Err(NewEmitterError::Name(self.name.clone()));
         }
-        let template = TEMPLATES.iter().find(|it| it.kind == self.kind || it.also.contains(&&*self.kind));
-        let template = template.ok_or_else(|| NewEmitterError::Kind { kind: self.kind.clone() })?;
+        let measured_on =
+            |it: &Template| it.measured_on.iter().find(|(kind, _)| *kind == self.kind).map(|(_, text)| *text);
+        let template = TEMPLATES.iter().find_map(|it| Some((it, measured_on(it)?)));
+        let (template, fusion) = template.ok_or_else(|| NewEmitterError::Kind { kind: self.kind.clone() })?;
         let files = [
             (".gitignore", "/target\n".to_owned()),
             ("Cargo.toml", self.manifest(template)?),
             ("src/lib.rs", self.renamed(template, template.emitter)),
             ("tests/plans.rs", self.renamed(template, template.tests)),
+            ("benches/bundled.rs", BENCH.to_owned()),
+            ("benches/small.hlo", fusion.to_owned()),
+            ("benches/large.hlo", fusion.replace(SMALL, LARGE)),
         ];
         self.make_folders()?;
         for (file, text) in &files {
@@ -116,7 +137,8 @@ impl NewEmitter {
     fn manifest(&self, template: &Template) -> Result<String, NewEmitterError> {
         let manifest = self.renamed(template, template.manifest).replace(CORE, &self.dependency()?);
         // Under which terms is its author's to say.
-        Ok(manifest.lines().filter(|line| !line.starts_with("license")).flat_map(|line| [line, "\n"]).collect())
+        let kept = manifest.lines().filter(|line| !line.starts_with("license"));
+        Ok(kept.chain(BENCH_IN_MANIFEST.lines()).flat_map(|line| [line, "\n"]).collect())
     }
 
     /// The dependency on fusebox-core as a line of the manifest.
@@ -153,7 +175,7 @@ impl NewEmitter {
                 return Err(NewEmitterError::Occupied(self.folder.clone()));
             }
         }
-        ["src", "tests"]
+        ["src", "tests", "benches"]
             .into_iter()
             .try_for_each(|name| std::fs::create_dir_all(self.folder.join(name)))
             .map_err(failed)

@@ -8,6 +8,7 @@ use fusebox_core::device::DeviceDescription;
 use serde::Serialize;
 
 use crate::profile::Profile;
+use crate::roof::{Bound, Roof, Work};
 
 /// A fusion beside what the machine allows. Times are of one launch, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,35 +18,14 @@ pub struct Row {
     pub emitter: String,
     /// How many instructions of the program it serves.
     pub uses: usize,
-    /// Read and written.
-    pub bytes: u64,
-    /// Additions, or what takes as long.
-    pub operations: f64,
+    #[serde(flatten)]
+    pub work: Work,
     pub bound: Bound,
-    /// At the full speed of memory or arithmetic, without the launch.
+    /// At the full speed of memory or arithmetic, without the launch: of this machine if times were measured, else of the device as
+    /// it is described.
     pub roof_us: f64,
     pub predicted_us: f64,
     pub measured_us: Option<f64>,
-}
-
-/// What the time is spent on, at the machine's full speed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bound {
-    Launch,
-    Memory,
-    Arithmetic,
-}
-
-impl Bound {
-    /// For people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Bound::Launch => "launch",
-            Bound::Memory => "memory",
-            Bound::Arithmetic => "arithmetic",
-        }
-    }
 }
 
 impl Row {
@@ -65,27 +45,26 @@ pub fn rows(kernels: &[Selected], device: &DeviceDescription, profile: Option<&P
 
 fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>) -> Row {
     let fusion = &kernel.unit.fusion;
-    let bytes = kernel.prediction.read.saturating_add(kernel.prediction.written);
-    let operations = cost::of_computation(fusion.computation());
-    let us = |bytes: u64, operations: f64| (cost::seconds(bytes, operations, device) - device.launch_seconds) * 1e6;
-    let (memory, arithmetic) = (us(bytes, 0.0), us(0, operations));
-    let bound = match () {
-        () if memory.max(arithmetic) < device.launch_seconds * 1e6 => Bound::Launch,
-        () if memory >= arithmetic => Bound::Memory,
-        () => Bound::Arithmetic,
-    };
+    let work = Work::of(kernel);
     let measured = profile.and_then(|profile| profile.rows.iter().find(|row| row.name == fusion.name));
+    let roof = measured.map_or_else(|| described(work, device), |row| row.roof);
     Row {
         fusion: fusion.name.clone(),
         emitter: format!("{} {}", kernel.emitter.name, kernel.emitter.version),
         uses: kernel.unit.uses.len(),
-        bytes,
-        operations,
-        bound,
-        roof_us: us(bytes, operations),
+        work,
+        bound: roof.bound(),
+        roof_us: roof.us(),
         predicted_us: kernel.prediction.seconds * 1e6,
         measured_us: measured.map(|row| row.us / row.times.max(1) as f64),
     }
+}
+
+/// The roof of a machine that is as the device's description says.
+fn described(work: Work, device: &DeviceDescription) -> Roof {
+    let launch_us = device.launch_seconds * 1e6;
+    let us = |bytes: u64, operations: f64| cost::seconds(bytes, operations, device) * 1e6 - launch_us;
+    Roof { memory_us: us(work.bytes, 0.0), arithmetic_us: us(0, work.operations), launch_us }
 }
 
 /// Writes a line per row, and how far predictions are off if there are measured times.
@@ -100,14 +79,14 @@ pub fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
         "fusion", "uses", "bytes", "ops/byte", "bound by", "roof us", "predicted us", "measured us", "of roof"
     )?;
     for row in rows {
-        let intensity = row.operations / (row.bytes.max(1)) as f64;
+        let intensity = row.work.operations / (row.work.bytes.max(1)) as f64;
         let measured = row.measured_us.map_or_else(String::new, |us| format!("{us:.1}"));
         writeln!(
             out,
             "{:<longest$} {:>5} {:>12} {intensity:>8.2} {:>10} {:>10.1} {:>12.1} {measured:>11} {:>5.0} %  {}",
             row.fusion,
             row.uses,
-            row.bytes,
+            row.work.bytes,
             row.bound.name(),
             row.roof_us,
             row.predicted_us,

@@ -6,7 +6,7 @@ use fusebox_compiler::Phase;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 use fusebox_runtime::Options;
-use fusebox_workshop::ab::{self, Maker, Settings, Side};
+use fusebox_workshop::ab::{self, Maker, Report, Settings, Side};
 use fusebox_workshop::measure::Effort;
 use fusebox_workshop::page;
 use serde_json::json;
@@ -16,7 +16,28 @@ use crate::exit::Failure;
 use crate::{emitters, module, target};
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
-    let common = &arguments.common;
+    let first = &arguments.common;
+    let mut reports = Vec::new();
+    for module in [&first.module].into_iter().chain(&arguments.more) {
+        let report = compare(arguments, &Common { module: module.clone(), ..first.clone() })?;
+        if let Some(folder) = &arguments.html {
+            let name = module.file_stem().unwrap_or_default();
+            let folder = if arguments.more.is_empty() { folder.clone() } else { folder.join(name) };
+            write_page(&report, &folder)?;
+        }
+        terminal::print(|out| match arguments.json {
+            true => writeln!(out, "{}", json!(report)),
+            false => ab::write(out, &report),
+        })?;
+        reports.push(report);
+    }
+    if arguments.more.is_empty() || arguments.json {
+        return Ok(());
+    }
+    Ok(terminal::print(|out| ab::write_summary(out, &reports))?)
+}
+
+fn compare(arguments: &Ab, common: &Common) -> Result<Report, Failure> {
     let source = module::read(&common.module, common.compiling.file_limit)?;
     let a = side(&arguments.a, common, "a")?;
     let b = side(&arguments.b, common, "b")?;
@@ -29,16 +50,13 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
         fusion: arguments.fusion.clone(),
         effort: Effort { pairs: arguments.pairs.map(|pairs| pairs as usize), ..Effort::default() },
     };
-    let report = ab::compare(&source, &a, &b, &settings)?;
-    if let Some(folder) = &arguments.html {
-        let failed = |error| Failure::input(format!("cannot make the directory {}: {error}", folder.display()));
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        fusebox_files::write(&folder.join("index.html"), page::of_comparison(&report).as_bytes())?;
-    }
-    Ok(terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{}", json!(report)),
-        false => ab::write(out, &report),
-    })?)
+    Ok(ab::compare(&source, &a, &b, &settings)?)
+}
+
+fn write_page(report: &Report, folder: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure::input(format!("cannot make the directory {}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    Ok(fusebox_files::write(&folder.join("index.html"), page::of_comparison(report).as_bytes())?)
 }
 
 /// A side from what the command line says of it. Its dumps are in a folder of its name.

@@ -37,7 +37,8 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
         writeln!(out, "\nnext:")?;
         writeln!(out, "  cd {}", folder.display())?;
         writeln!(out, "  cargo test && cargo build --release")?;
-        writeln!(out, "  fusebox run MODULE.hlo --emitter {kind}={library}")
+        writeln!(out, "  fusebox run MODULE.hlo --emitter {kind}={library}")?;
+        writeln!(out, "  cargo bench")
     })?)
 }
 

@@ -22,7 +22,7 @@ use crate::measure::{Effort, Watch};
 
 pub use report::{Comparison, Figures, Measured, Report};
 pub use side::{Maker, Side};
-pub use table::write;
+pub use table::{write, write_summary};
 
 /// What both sides have in common.
 pub struct Settings {

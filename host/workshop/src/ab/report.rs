@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::compare::Agreement;
 use crate::measure::Cache;
 use crate::ptxas::Quality;
+use crate::roof::{Roof, Work};
 use crate::statistics::{Interval, Summary, Verdict};
 
 /// Everything about two sides on a module.
@@ -50,6 +51,8 @@ pub struct Figures {
     /// Bytes that the kernels read and write, each element once, by the maps of their plans.
     pub bytes_read: u64,
     pub bytes_written: u64,
+    /// Additions that the kernels make, or what takes as long; of another fusebox nothing is known.
+    pub operations: f64,
     /// What the compiler warns of, such as fusions that an emitter in charge declines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -89,8 +92,8 @@ pub struct Measured {
     pub repeated: usize,
     /// Pairs that count although something else ran.
     pub disturbed: usize,
-    /// Microseconds in which the machine copies as many bytes as the kernels move.
-    pub roof_us: [f64; 2],
+    /// The least time in which the machine does what the kernels of both sides do.
+    pub roof: [Roof; 2],
     /// The pairs, in order of measurement: microseconds of A and of B.
     #[serde(skip)]
     pub times: Vec<[f64; 2]>,
@@ -102,9 +105,9 @@ impl Measured {
         figures.bytes() as f64 / self.median(side) / 1e3
     }
 
-    /// Share of its time in which the machine would have copied as many bytes.
+    /// The roof's part of its time.
     pub fn share(&self, side: usize) -> f64 {
-        self.roof_us[side] / self.median(side)
+        self.roof[side].us() / self.median(side)
     }
 
     fn median(&self, side: usize) -> f64 {
@@ -128,5 +131,10 @@ impl Figures {
     /// Bytes read and written.
     pub fn bytes(&self) -> u64 {
         self.bytes_read.saturating_add(self.bytes_written)
+    }
+
+    /// What the kernels have to do.
+    pub fn work(&self) -> Work {
+        Work { bytes: self.bytes(), operations: self.operations }
     }
 }

@@ -12,6 +12,7 @@ use object::{Object, ObjectSection, SectionKind};
 
 use super::Settings;
 use super::report::{Figures, OnGpu};
+use crate::roof::Work;
 use crate::{WorkshopError, ptxas};
 
 /// A side as the user names it.
@@ -67,6 +68,7 @@ fn make_here(source: &Source, options: &Options) -> Result<Made, WorkshopError> 
         kernels: made.kernels.iter().map(describe).collect(),
         bytes_read: sum(|kernel| kernel.prediction.read),
         bytes_written: sum(|kernel| kernel.prediction.written),
+        operations: made.kernels.iter().map(|kernel| Work::of(kernel).operations).sum(),
         compile_ms: milliseconds(made.elapsed),
         warnings: made.warnings,
         texts,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::{Comparison, Figures, Measured, Report};
 use crate::measure::Cache;
+use crate::statistics::Interval;
 
 /// Writes a report.
 ///
@@ -36,8 +37,8 @@ fn write_comparison(out: &mut dyn Write, comparison: &Comparison) -> io::Result<
     }
     writeln!(
         out,
-        "  {:<4} {:<5} {:>10} {:>21} {:>9} {:>8}  {:<9} ratio, and where it lies",
-        "", "cache", "median us", "quartiles us", "GB/s", "of copy", "B is"
+        "  {:<4} {:<5} {:>10} {:>21} {:>9} {:>8} {:>10}  {:<9} ratio, and where it lies",
+        "", "cache", "median us", "quartiles us", "GB/s", "of roof", "bound by", "B is"
     )?;
     for row in measured {
         write_side(out, "A", a, row, 0)?;
@@ -54,7 +55,12 @@ fn write_side(out: &mut dyn Write, side: &str, figures: &Figures, row: &Measured
     let cache = if row.cache == Cache::Warm { "warm" } else { "cold" };
     let quartiles = format!("{:.1} – {:.1}", times.lower_quartile, times.upper_quartile);
     let (bandwidth, share) = (row.bandwidth(figures, number), 100.0 * row.share(number));
-    write!(out, "  {side:<4} {cache:<5} {:>10.1} {quartiles:>21} {bandwidth:>9.2} {share:>6.0} %", times.median)?;
+    let bound = row.roof[number].bound().name();
+    write!(
+        out,
+        "  {side:<4} {cache:<5} {:>10.1} {quartiles:>21} {bandwidth:>9.2} {share:>6.0} % {bound:>10}",
+        times.median
+    )?;
     if number == 0 {
         return writeln!(out);
     }
@@ -75,6 +81,32 @@ fn write_side(out: &mut dyn Write, side: &str, figures: &Figures, row: &Measured
         write!(out, ", {} on a disturbed machine", row.disturbed)?;
     }
     writeln!(out)
+}
+
+/// Writes a line for each module and state of caches: times of the whole program, and the verdict.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
+    let longest = reports.iter().map(|report| report.module.chars().count()).max().unwrap_or(0).max(6);
+    writeln!(
+        out,
+        "\n{:<longest$}  {:<5} {:>10} {:>10} {:>7}  {:<9} ratio, and where it lies",
+        "module", "cache", "A us", "B us", "of roof", "B is"
+    )?;
+    for Report { module, program, .. } in reports {
+        for row in &program.measured {
+            let Interval { low, ratio, high } = row.ratio;
+            let cache = if row.cache == Cache::Warm { "warm" } else { "cold" };
+            let (a, b, share, verdict) =
+                (row.a_us.median, row.b_us.median, 100.0 * row.share(1), row.verdict.to_string());
+            writeln!(
+                out,
+                "{module:<longest$}  {cache:<5} {a:>10.1} {b:>10.1} {share:>5.0} %  {verdict:<9} {ratio:.3} ({low:.3} – {high:.3})"
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// Most emitters' names that a line shows.

@@ -6,12 +6,12 @@ use fusebox_run::inputs::{self, InputChoice};
 use fusebox_runtime::{Executable, Program, Target};
 
 use super::Settings;
-use super::report::{Comparison, Figures, Measured};
+use super::report::{Comparison, Measured};
 use super::side::{Made, Side};
 use crate::WorkshopError;
 use crate::compare::Agreement;
 use crate::measure::{Cache, Contest, Series, Watch};
-use crate::roof::copy_us;
+use crate::roof::{Machine, Roof};
 use crate::statistics::Summary;
 
 /// Compilations of each side; the fastest counts.
@@ -77,10 +77,11 @@ impl Both {
         let caches: &[Cache] = if target == Target::Simt { &[] } else { &[Cache::Warm, Cache::Cold] };
         let (a, b) = (self.timed(&self.a.executable), self.timed(&self.b.executable));
         let contest = Contest { a: &a, b: &b, inputs: &inputs, options: &settings.run };
+        let mut machine = Machine::new(target, &settings.run);
         let measure = |&cache: &Cache| {
             let series = contest.measure(cache, settings.effort, watch)?;
-            let roof = |figures: &Figures| copy_us(figures.bytes(), target, &settings.run, cache);
-            Ok(measured(&series, cache, [roof(&self.a.figures)?, roof(&self.b.figures)?]))
+            let mut roof = |made: &Made| machine.roof(made.figures.work(), cache);
+            Ok(measured(&series, cache, [roof(&self.a)?, roof(&self.b)?]))
         };
         let measured = caches.iter().map(measure).collect::<Result<Vec<_>, WorkshopError>>()?;
         let (a, b) = (self.a.figures.clone(), self.b.figures.clone());
@@ -107,7 +108,7 @@ impl Both {
     }
 }
 
-fn measured(series: &Series, cache: Cache, roof_us: [f64; 2]) -> Measured {
+fn measured(series: &Series, cache: Cache, roof: [Roof; 2]) -> Measured {
     let times: Vec<[f64; 2]> = series.pairs().map(|pair| [pair.a, pair.b]).collect();
     let summary = |side: usize| Summary::of(&times.iter().map(|pair| pair[side]).collect::<Vec<f64>>());
     Measured {
@@ -118,7 +119,7 @@ fn measured(series: &Series, cache: Cache, roof_us: [f64; 2]) -> Measured {
         verdict: series.verdict,
         repeated: series.repeated(),
         disturbed: series.disturbed(),
-        roof_us,
+        roof,
         times,
     }
 }

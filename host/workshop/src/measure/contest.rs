@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 use fusebox_core::hlo::ArrayLiteral;
 use fusebox_core::random::SplitMix64;
 use fusebox_runtime::{Executable, Options, Program};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Effort, Pair, Round, Series, Watch, alternate};
 use crate::WorkshopError;
+use crate::statistics::median;
 
 /// What caches hold of a program's memory when it starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
     /// What the last execution left there.
@@ -25,7 +26,7 @@ const PAIRS: usize = 4;
 const LONG_ROUND: Duration = Duration::from_millis(200);
 /// How often a disturbed pair is measured again.
 const REPETITIONS: usize = 3;
-/// Longer than idle workers of the other side's pool look for work.
+/// For how long a side that is to be timed runs before, so that caches hold what it left there and not what the other side did.
 const SETTLED: Duration = Duration::from_micros(150);
 /// Executions that a time is the median of, and for how long there may be more or must not be so many.
 const EXECUTIONS: usize = 5;
@@ -44,8 +45,8 @@ pub struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Measures both against each other, strictly in turns. Every round loads them anew, so that no verdict rests on one place
-    /// in memory.
+    /// Measures both against each other, strictly in turns, on the same threads. Every round loads them anew, in random order, so
+    /// that no verdict rests on one place in memory.
     ///
     /// # Errors
     /// If one cannot be loaded or executed.
@@ -61,7 +62,8 @@ impl Contest<'_> {
         watch: &mut Watch,
     ) -> Result<Round, WorkshopError> {
         let begin = Instant::now();
-        let (mut a, mut b) = (self.load(self.a)?, self.load(self.b)?);
+        let (mut a, mut b) = self.load(is_heads(random))?;
+        let _pinned = a.pin_threads();
         let mut round = Round::default();
         while round.pairs.len() < pairs && (round.pairs.is_empty() || begin.elapsed() < LONG_ROUND) {
             let mut repetitions = 0;
@@ -80,11 +82,17 @@ impl Contest<'_> {
         Ok(round)
     }
 
-    fn load(&self, executable: &Executable) -> Result<Program, WorkshopError> {
-        let mut program = Program::load(executable.clone(), self.options)?;
-        program.set_inputs(self.inputs)?;
-        program.execute()?;
-        Ok(program)
+    fn load(&self, a_first: bool) -> Result<(Program, Program), WorkshopError> {
+        let executables = if a_first { [self.a, self.b] } else { [self.b, self.a] }.map(Executable::clone);
+        let [first, second] = executables;
+        let first = Program::load(first, self.options)?;
+        let second = first.load_beside(second, self.options)?;
+        let (mut a, mut b) = if a_first { (first, second) } else { (second, first) };
+        for program in [&mut a, &mut b] {
+            program.set_inputs(self.inputs)?;
+            program.execute()?;
+        }
+        Ok((a, b))
     }
 }
 
@@ -92,20 +100,55 @@ fn is_heads(random: &mut SplitMix64) -> bool {
     random.bits() >> 63 == 0
 }
 
-/// Times both, in the same memory as far as both need as much: where memory lies would favour one of two equal programs.
+/// Times both, in the same memory as far as both need as much: where memory lies would favour one of two equal programs. With
+/// cold caches their executions take turns, so that both are met by whatever slows memory down for a millisecond; with warm
+/// ones each runs for a while by itself, to have caches for itself.
 fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result<Pair, WorkshopError> {
-    let time_b = |a: &mut Program, b: &mut Program| {
-        a.exchange_memory(b);
-        let time = time(b, cache);
-        a.exchange_memory(b);
-        time
-    };
-    if a_first {
-        let time_a = time(a, cache)?;
-        return Ok(Pair { a: time_a, b: time_b(a, b)? });
+    let mut times = [Vec::new(), Vec::new()];
+    let order = if a_first { [0, 1] } else { [1, 0] };
+    let begin = Instant::now();
+    loop {
+        for side in order {
+            if side == 0 {
+                sample(a, cache, &mut times[0])?;
+            } else {
+                a.exchange_memory(b);
+                let sampled = sample(b, cache, &mut times[1]);
+                a.exchange_memory(b);
+                sampled?;
+            }
+        }
+        if cache == Cache::Warm || is_enough(times[0].len(), begin.elapsed() / 2) {
+            let [a, b] = times.map(median);
+            return Ok(Pair { a, b });
+        }
     }
-    let time_b = time_b(a, b)?;
-    Ok(Pair { a: time(a, cache)?, b: time_b })
+}
+
+/// Adds microseconds of executions: of as many as are enough with warm caches, of one with cold ones.
+fn sample(program: &mut Program, cache: Cache, times: &mut Vec<f64>) -> Result<(), WorkshopError> {
+    if cache == Cache::Cold {
+        program.evict()?;
+        times.push(executed(program)?);
+        return Ok(());
+    }
+    let begin = Instant::now();
+    while begin.elapsed() < SETTLED {
+        program.execute()?;
+    }
+    let begin = Instant::now();
+    while !is_enough(times.len(), begin.elapsed()) {
+        times.push(executed(program)?);
+    }
+    Ok(())
+}
+
+fn executed(program: &mut Program) -> Result<f64, WorkshopError> {
+    Ok(program.execute()?.as_secs_f64() * 1e6)
+}
+
+fn is_enough(executions: usize, elapsed: Duration) -> bool {
+    elapsed >= LONG || executions >= MOST_EXECUTIONS || executions >= EXECUTIONS && elapsed >= ENOUGH
 }
 
 /// Microseconds of an execution: the median of some.
@@ -113,22 +156,10 @@ fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result
 /// # Errors
 /// If an execution fails.
 pub fn time(program: &mut Program, cache: Cache) -> Result<f64, WorkshopError> {
-    // The other side's workers go to sleep, and its data leaves the caches that are to be warm with this one's.
-    let begin = Instant::now();
-    while begin.elapsed() < SETTLED {
-        program.execute()?;
-    }
-    let begin = Instant::now();
     let mut times = Vec::new();
-    loop {
-        if cache == Cache::Cold {
-            program.evict()?;
-        }
-        times.push(program.execute()?.as_secs_f64() * 1e6);
-        let elapsed = begin.elapsed();
-        let is_enough = times.len() >= EXECUTIONS && elapsed >= ENOUGH;
-        if is_enough || elapsed >= LONG || times.len() >= MOST_EXECUTIONS {
-            return Ok(crate::statistics::median(times));
-        }
+    let begin = Instant::now();
+    while !is_enough(times.len(), begin.elapsed()) {
+        sample(program, cache, &mut times)?;
     }
+    Ok(median(times))
 }

@@ -19,7 +19,7 @@ pub struct Effort {
 
 /// Rounds after which the verdict is looked at. Fewer say little about how much rounds differ; every look is one more chance
 /// to take noise for a difference; after the last, an open verdict stays open.
-const LOOKS: [usize; 4] = [12, 24, 48, 96];
+const LOOKS: [usize; 6] = [12, 24, 48, 96, 192, 384];
 
 impl Default for Effort {
     fn default() -> Self {
@@ -98,7 +98,9 @@ pub fn alternate<E>(
         }
         let (is_look, is_last) = match effort.pairs {
             Some(_) => (false, left == 0),
-            None => (LOOKS.contains(&rounds.len()), rounds.len() >= LOOKS[3] || begin.elapsed() >= effort.limit),
+            None => {
+                (LOOKS.contains(&rounds.len()), LOOKS.last() == Some(&rounds.len()) || begin.elapsed() >= effort.limit)
+            }
         };
         if !is_look && !is_last {
             continue;

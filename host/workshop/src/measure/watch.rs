@@ -56,9 +56,9 @@ fn calibration() -> Duration {
     begin.elapsed()
 }
 
-/// Time that the main thread was ready and had no processor, where the system tells. It takes part in all work; its workers
-/// also wait for each other.
+/// Time that threads of this process were ready and had no processor, all together, where the system tells.
 fn waiting() -> Duration {
-    let known = Process::myself().and_then(|process| process.schedstat());
-    Duration::from_nanos(known.map_or(0, |known| known.run_delay))
+    let tasks = Process::myself().and_then(|process| process.tasks());
+    let of_each = tasks.into_iter().flatten().filter_map(|task| task.ok()?.schedstat().ok());
+    of_each.map(|known| Duration::from_nanos(known.run_delay)).sum()
 }

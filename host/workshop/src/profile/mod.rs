@@ -12,13 +12,13 @@ mod trace;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use fusebox_compiler::{Prediction, Selected};
-use fusebox_runtime::{Effort, Executable, Options, Program, Target, Thunk};
+use fusebox_compiler::Selected;
+use fusebox_runtime::{Effort, Executable, Options, Program, Thunk};
 use serde::Serialize;
 
 use crate::WorkshopError;
 use crate::measure::Cache;
-use crate::roof::copy_us;
+use crate::roof::{Bound, Machine, Roof, Work};
 use crate::statistics::median;
 
 pub use table::write;
@@ -48,9 +48,16 @@ pub struct Row {
     pub us: f64,
     /// What the kernel's plan was predicted to take, as often.
     pub predicted_us: Option<f64>,
-    /// Bytes read and written each time: of a kernel what its plan says, otherwise all that it is given.
-    pub bytes: u64,
-    /// A copy of as many bytes takes such a part of the time.
+    /// What there is to do each time: bytes are those of the kernel's plan, otherwise all that the step is given. What else than
+    /// kernels computes is not counted.
+    #[serde(flatten)]
+    pub work: Work,
+    /// The least time for that.
+    #[serde(flatten)]
+    pub roof: Roof,
+    /// What bounds it.
+    pub bound: Bound,
+    /// The roof's part of the time.
     pub of_roof: f64,
 }
 
@@ -66,16 +73,17 @@ pub fn profile(
 ) -> Result<Profile, WorkshopError> {
     let measured = measure(program, effort)?;
     let executable = program.executable();
-    let mut roof = Roof { target: executable.target, options, known: HashMap::new() };
+    let mut machine = Machine::new(executable.target, options);
     let mut rows = Vec::new();
     for step in measured.steps {
-        let prediction = prediction(&step.thunk, executable, kernels);
-        let bytes = prediction.map_or_else(|| step.thunk.bytes(), |it| it.read.saturating_add(it.written));
+        let kernel = kernel(&step.thunk, executable, kernels);
+        let work = kernel.map_or_else(|| Work { bytes: step.thunk.bytes(), operations: 0.0 }, Work::of);
         let us = median(step.us_of_runs);
         let (name, by) = step.thunk.name_and_maker(executable);
-        let predicted_us = prediction.map(|it| it.seconds * 1e6 * step.times as f64);
-        let of_roof = if us > 0.0 { step.times as f64 * roof.us(bytes)? / us } else { 0.0 };
-        rows.push(Row { name, by, times: step.times, us, predicted_us, bytes, of_roof });
+        let predicted_us = kernel.map(|it| it.prediction.seconds * 1e6 * step.times as f64);
+        let roof = roof(&mut machine, work)?;
+        let of_roof = if us > 0.0 { step.times as f64 * roof.us() / us } else { 0.0 };
+        rows.push(Row { name, by, times: step.times, us, predicted_us, work, roof, bound: roof.bound(), of_roof });
     }
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|&a, &b| rows[b].us.total_cmp(&rows[a].us));
@@ -133,28 +141,15 @@ fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Times of copies, which are measured once per power of two.
-struct Roof<'o> {
-    target: Target,
-    options: &'o Options,
-    known: HashMap<u64, f64>,
+/// The roof over some work. Copies are measured once per power of two.
+fn roof(machine: &mut Machine<'_>, work: Work) -> Result<Roof, WorkshopError> {
+    let size = work.bytes.max(1).checked_next_power_of_two().unwrap_or(work.bytes);
+    let roof = machine.roof(Work { bytes: size, ..work }, Cache::Warm)?;
+    Ok(Roof { memory_us: roof.memory_us * work.bytes as f64 / size as f64, ..roof })
 }
 
-impl Roof<'_> {
-    /// Microseconds in which a copy moves so many bytes.
-    fn us(&mut self, bytes: u64) -> Result<f64, WorkshopError> {
-        let size = bytes.max(1).checked_next_power_of_two().unwrap_or(bytes);
-        let us = match self.known.get(&size) {
-            Some(&us) => us,
-            None => copy_us(size, self.target, self.options, Cache::Warm)?,
-        };
-        self.known.insert(size, us);
-        Ok(us * bytes as f64 / size as f64)
-    }
-}
-
-fn prediction<'k>(thunk: &Thunk, executable: &Executable, kernels: &'k [Selected]) -> Option<&'k Prediction> {
+fn kernel<'k>(thunk: &Thunk, executable: &Executable, kernels: &'k [Selected]) -> Option<&'k Selected> {
     let Thunk::Kernel { kernel, .. } = thunk else { return None };
     let symbol = &executable.kernels[*kernel as usize].symbol;
-    kernels.iter().find(|it| it.unit.fusion.name == *symbol).map(|it| &it.prediction)
+    kernels.iter().find(|it| it.unit.fusion.name == *symbol)
 }

@@ -13,21 +13,22 @@ pub fn write(out: &mut dyn Write, profile: &Profile) -> io::Result<()> {
     let all: f64 = profile.rows.iter().map(|row| row.us).sum();
     writeln!(
         out,
-        "{:<longest$} {:>6} {:>10} {:>6} {:>12} {:>12} {:>8} {:>7}  by",
-        "step", "times", "us", "share", "predicted us", "bytes", "GB/s", "of copy"
+        "{:<longest$} {:>6} {:>10} {:>6} {:>12} {:>12} {:>8} {:>7} {:>10}  by",
+        "step", "times", "us", "share", "predicted us", "bytes", "GB/s", "of roof", "bound by"
     )?;
     for row in &profile.rows {
         let share = if all > 0.0 { 100.0 * row.us / all } else { 0.0 };
-        let bandwidth = if row.us > 0.0 { row.bytes as f64 * row.times as f64 / row.us / 1e3 } else { 0.0 };
+        let bandwidth = if row.us > 0.0 { row.work.bytes as f64 * row.times as f64 / row.us / 1e3 } else { 0.0 };
         let predicted = row.predicted_us.map_or_else(String::new, |us| format!("{us:.1}"));
         writeln!(
             out,
-            "{:<longest$} {:>6} {:>10.1} {share:>4.0} % {predicted:>12} {:>12} {bandwidth:>8.2} {:>5.0} %  {}",
+            "{:<longest$} {:>6} {:>10.1} {share:>4.0} % {predicted:>12} {:>12} {bandwidth:>8.2} {:>5.0} % {:>10}  {}",
             row.name,
             row.times,
             row.us,
-            row.bytes,
+            row.work.bytes,
             100.0 * row.of_roof,
+            row.bound.name(),
             row.by
         )?;
     }

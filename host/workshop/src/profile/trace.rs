@@ -15,7 +15,7 @@ pub fn trace(program: &str, profile: &Profile) -> Value {
         let row = &profile.rows[row];
         events.push(json!({
             "ph": "X", "name": row.name, "cat": row.by, "pid": 1, "tid": 1, "ts": now, "dur": us,
-            "args": {"by": row.by, "bytes": row.bytes, "share of a copy's speed": row.of_roof}
+            "args": {"by": row.by, "bytes": row.work.bytes, "share of the roof": row.of_roof}
         }));
         now += us;
     }

@@ -93,12 +93,13 @@ fn five_percent_are_found() {
     }
 }
 
-/// More pairs do not help where places differ as much as the sides: then nobody is told that one is faster.
+/// Pairs of a round that agree say nothing where rounds do not: then nobody is told that sides are the same, or that one is
+/// faster.
 #[test]
 fn noise_beyond_the_difference_is_no_verdict() {
     let noise = Noise { placement: 0.4, ..QUIET };
-    let wrong = [Verdict::Slower, Verdict::Faster].map(|verdict| count(noise, 1.0, verdict, 100));
-    assert!(wrong.iter().sum::<usize>() <= 3, "{wrong:?} of 100 each");
+    let open = count(noise, 1.0, Verdict::Ambiguous, 100);
+    assert!(open >= 95, "{open} of 100");
 }
 
 #[test]

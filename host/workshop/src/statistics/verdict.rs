@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Interval;
 
@@ -10,7 +10,7 @@ use super::Interval;
 pub const MARGIN: f64 = 1.02;
 
 /// How B compares with A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// B takes less time by more than the [margin](MARGIN).

@@ -86,6 +86,7 @@ fn heats(
             }
             let mut program = Program::load(timed[times.racer].clone(), &settings.run)?;
             program.set_inputs(&judged.inputs)?;
+            let _pinned = program.pin_threads();
             for _ in 0..samples {
                 times.samples.push(time(&mut program, Cache::Warm)?);
             }

@@ -107,7 +107,8 @@ fn figures(out: &mut String, a: &Figures, b: &Figures, measured: &[Measured]) ->
             times.map(|time| format!("{:.2} – {:.2}", time.lower_quartile, time.upper_quartile)),
         )?;
         row(&format!("{cache}: GB/s"), [0, 1].map(|side| format!("{:.2}", it.bandwidth([a, b][side], side))))?;
-        row(&format!("{cache}: share of a copy"), [0, 1].map(|side| format!("{:.0} %", 100.0 * it.share(side))))?;
+        row(&format!("{cache}: share of the roof"), [0, 1].map(|side| format!("{:.0} %", 100.0 * it.share(side))))?;
+        row(&format!("{cache}: bound by"), it.roof.map(|roof| roof.bound().name().to_owned()))?;
         let ratio = &it.ratio;
         row(
             &format!("{cache}: B over A"),

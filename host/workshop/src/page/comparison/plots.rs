@@ -117,7 +117,7 @@ pub fn distribution(out: &mut String, row: &Measured) -> fmt::Result {
     writeln!(out, "</svg>")
 }
 
-/// Time against bytes: every kernel, and below it the time in which the machine copies as much.
+/// Time against bytes: every kernel, and below it the least time in which the machine does as much.
 pub fn roofline(out: &mut String, report: &Report) -> fmt::Result {
     const HEIGHT: f64 = 330.0;
     let points: Vec<(&Comparison, &Measured, usize)> = super::all(report)
@@ -126,9 +126,9 @@ pub fn roofline(out: &mut String, report: &Report) -> fmt::Result {
     let bytes = |it: &(&Comparison, &Measured, usize)| [&it.0.a, &it.0.b][it.2].bytes() as f64 / 1e6;
     let time = |it: &(&Comparison, &Measured, usize)| [&it.1.a_us, &it.1.b_us][it.2].median;
     let x = Axis::over(points.iter().map(bytes), 60.0, WIDTH - 220.0);
-    let times = points.iter().flat_map(|it| [time(it), it.1.roof_us[it.2]]);
+    let times = points.iter().flat_map(|it| [time(it), it.1.roof[it.2].us()]);
     let y = Axis::over(times, HEIGHT - BELOW, 10.0);
-    open(out, HEIGHT, "time against bytes, with the time of a copy")?;
+    open(out, HEIGHT, "time against bytes, with the roof")?;
     marks_below(out, &x, HEIGHT, " MB")?;
     for mark in y.marks(5) {
         let at = y.at(mark);
@@ -137,15 +137,16 @@ pub fn roofline(out: &mut String, report: &Report) -> fmt::Result {
     }
     for point in &points {
         let (comparison, row, side) = *point;
-        let (cx, cy, roof) = (x.at(bytes(point)), y.at(time(point)), y.at(row.roof_us[side]));
+        let (cx, cy, roof) = (x.at(bytes(point)), y.at(time(point)), y.at(row.roof[side].us()));
         let class = ["a", "b"][side];
         let what = format!(
-            "{}, {} cache, {}: {} µs, a copy of as many bytes {} µs",
+            "{}, {} cache, {}: {} µs; the roof, {}, {} µs",
             comparison.name,
             cache(row).to_lowercase(),
             class.to_uppercase(),
             short(time(point)),
-            short(row.roof_us[side])
+            row.roof[side].bound().name(),
+            short(row.roof[side].us())
         );
         writeln!(out, r#"<line class="roof" x1="{cx:.1}" x2="{cx:.1}" y1="{cy:.1}" y2="{roof:.1}"/>"#)?;
         writeln!(
@@ -163,6 +164,6 @@ pub fn roofline(out: &mut String, report: &Report) -> fmt::Result {
     let legend = WIDTH - 180.0;
     writeln!(out, r#"<circle class="a" cx="{legend}" cy="20" r="5"/><text x="{}" y="24">A</text>"#, legend + 12.0)?;
     writeln!(out, r#"<circle class="b" cx="{legend}" cy="40" r="5"/><text x="{}" y="44">B</text>"#, legend + 12.0)?;
-    writeln!(out, r#"<text x="{}" y="64">bar: a copy of as many bytes</text>"#, legend - 5.0)?;
+    writeln!(out, r#"<text x="{}" y="64">bar: the roof</text>"#, legend - 5.0)?;
     writeln!(out, "</svg>")
 }

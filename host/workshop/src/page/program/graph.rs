@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use rust_sugiyama::configure::{Config, RankingType};
 use rust_sugiyama::from_vertices_and_edges;
 
-use crate::roofline::Bound;
+use crate::roof::Bound;
 
 /// Pixels: of a letter, a line, around the text of a box, between boxes.
 const LETTER: f64 = 6.6;

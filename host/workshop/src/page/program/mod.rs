@@ -121,8 +121,8 @@ fn table(rows: &[Row]) -> Markup {
                 td { a href={ "#" (anchor(&row.fusion)) } { (row.fusion) } }
                 td { (row.emitter) }
                 td { (row.uses) }
-                td { (row.bytes) }
-                td { (format!("{:.2}", row.operations / row.bytes.max(1) as f64)) }
+                td { (row.work.bytes) }
+                td { (format!("{:.2}", row.work.operations / row.work.bytes.max(1) as f64)) }
                 td class=(row.bound.name()) { (row.bound.name()) }
                 td { (format!("{:.1}", row.roof_us)) }
                 td { (format!("{:.1}", row.predicted_us)) }

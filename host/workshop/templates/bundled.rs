@@ -1,0 +1,1 @@
+../../../examples/bundled.rs
