@@ -56,7 +56,7 @@ impl Host {
 
     /// The threads of the cpu target.
     pub(crate) fn workers(&self) -> Option<&Pool> {
-        self.pool.as_ref()
+        self.pool.as_deref()
     }
 
     pub(crate) fn kernel(&self, number: u32) -> &LoadedKernel {

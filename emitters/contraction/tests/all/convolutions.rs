@@ -358,9 +358,9 @@ fn depthwise() {
             "window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=20",
         ),
         (
-            "f32[2,20,9,14]",
+            "f32[2,20,65,130]",
             "f32[20,1,3,3]",
-            "f32[2,20,5,7]",
+            "f32[2,20,33,65]",
             "window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, feature_group_count=20",
         ),
         (
