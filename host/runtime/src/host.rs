@@ -12,7 +12,7 @@ use crate::kernel::{CpuFunction, LoadedKernel};
 use crate::loader::LoadedObject;
 use crate::memory::Buffer;
 use crate::pool::Pool;
-use crate::thunks::Machine;
+use crate::thunks::{Machine, in_order};
 use crate::{
     Allocation, AllocationKind, CodeImage, Executable, LoadError, Options, RunError, Slice, ThreadOrder, Thunk, simt,
 };
@@ -54,11 +54,6 @@ impl Host {
         Ok(Arc::new(pool))
     }
 
-    /// The threads of the cpu target.
-    pub(crate) fn workers(&self) -> Option<&Pool> {
-        self.pool.as_deref()
-    }
-
     pub(crate) fn kernel(&self, number: u32) -> &LoadedKernel {
         &self.kernels[number as usize]
     }
@@ -77,8 +72,11 @@ impl Machine for Host {
     }
 
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        let Some(pool) = self.pool.clone() else {
+            return in_order(self, thunks, &mut |machine, thunk| machine.step(thunk));
+        };
         thunks.iter().try_for_each(|thunk| match thunk {
-            Thunk::While { .. } | Thunk::Conditional { .. } => self.repeat(thunk),
+            Thunk::While { .. } | Thunk::Conditional { .. } => self.repeat(thunk, &pool),
             single => self.step(single),
         })
     }

@@ -105,8 +105,11 @@ impl Pool {
     /// Executes `task` on ranges that together cover `0..blocks`, and returns when all are done. Panics if `task` does, on
     /// whatever thread, once nobody works on it any more. While the workers have another caller's job, this one does all by itself.
     pub fn run(&self, blocks: u64, task: &(dyn Fn(Range<u64>) + Sync)) {
+        if blocks <= 1 || self.workers.is_empty() {
+            return task(0..blocks);
+        }
         let turn = self.turn.try_lock();
-        if blocks <= 1 || self.workers.is_empty() || matches!(turn, Err(TryLockError::WouldBlock)) {
+        if matches!(turn, Err(TryLockError::WouldBlock)) {
             return task(0..blocks);
         }
         let threads = self.workers.len() as u64 + 1;

@@ -3,6 +3,7 @@
 
 use crate::host::{Host, call};
 use crate::kernel::CpuFunction;
+use crate::pool::Pool;
 use crate::thunks::{Machine, branch_taken};
 use crate::{RunError, Slice, Thunk};
 
@@ -28,15 +29,15 @@ enum Prepared<'t> {
 }
 
 impl Host {
-    /// Executes a loop or a branch.
-    pub(crate) fn repeat(&mut self, thunk: &Thunk) -> Result<(), RunError> {
+    /// Executes a loop or a branch on the threads of the cpu target.
+    pub(crate) fn repeat(&mut self, thunk: &Thunk, pool: &Pool) -> Result<(), RunError> {
         let prepared = self.prepared(std::slice::from_ref(thunk));
-        self.turn(&prepared)
+        self.turn(&prepared, pool)
     }
 
     fn prepared<'t>(&self, thunks: &'t [Thunk]) -> Vec<Prepared<'t>> {
         let prepared = |thunk: &'t Thunk| match thunk {
-            Thunk::Kernel { kernel, arguments } if self.workers().is_some() => {
+            Thunk::Kernel { kernel, arguments } => {
                 let kernel = self.kernel(*kernel);
                 let arguments = arguments.iter().map(|slice| self.address(slice)).collect();
                 Prepared::Launch { function: kernel.cpu_function(), blocks: kernel.image.blocks, arguments }
@@ -52,24 +53,22 @@ impl Host {
         thunks.iter().map(prepared).collect()
     }
 
-    fn turn(&mut self, steps: &[Prepared<'_>]) -> Result<(), RunError> {
+    fn turn(&mut self, steps: &[Prepared<'_>], pool: &Pool) -> Result<(), RunError> {
         steps.iter().try_for_each(|step| match step {
             Prepared::Launch { function, blocks, arguments } => {
-                if let Some(pool) = self.workers() {
-                    call(*function, *blocks, arguments, pool);
-                }
+                call(*function, *blocks, arguments, pool);
                 Ok(())
             }
             Prepared::While { condition, predicate, body } => loop {
-                self.turn(condition)?;
+                self.turn(condition, pool)?;
                 if self.read(predicate)?[0] == 0 {
                     return Ok(());
                 }
-                self.turn(body)?;
+                self.turn(body, pool)?;
             },
             Prepared::Conditional { index, branches } => {
                 let taken = branch_taken(&self.read(index)?, branches.len());
-                self.turn(&branches[taken])
+                self.turn(&branches[taken], pool)
             }
             Prepared::Other(thunk) => self.step(thunk),
         })

@@ -9,6 +9,8 @@
 //! takes no longer to compute again than to read stays in the loop, as do large ones made of small ones: memory is worth more.
 //! If the loop makes no turn, the value was computed for nothing.
 
+use std::collections::BTreeSet;
+
 use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayShape, Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
@@ -167,14 +169,13 @@ fn additions(body: &Computation, instructions: &[InstrId]) -> f64 {
 
 /// Everything that some values are made of, up to the elements of the loop's state, in order.
 fn needed_for(body: &Computation, values: &[InstrId]) -> Vec<InstrId> {
-    let mut is_needed = vec![false; body.instructions.len()];
-    values.iter().for_each(|value| is_needed[value.index()] = true);
-    for id in body.ids().rev() {
-        if is_needed[id.index()] && element_of_state(body, id).is_none() {
-            body.instruction(id).operands.iter().for_each(|operand| is_needed[operand.index()] = true);
+    let (mut needed, mut open) = (BTreeSet::new(), values.to_vec());
+    while let Some(id) = open.pop() {
+        if needed.insert(id) && element_of_state(body, id).is_none() {
+            open.extend(&body.instruction(id).operands);
         }
     }
-    body.ids().filter(|id| is_needed[id.index()]).collect()
+    needed.into_iter().collect()
 }
 
 /// Rewrites the loops of a computation, their bodies and conditions.
