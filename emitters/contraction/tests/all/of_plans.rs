@@ -66,9 +66,9 @@ fn registers_hold_the_sums() {
 
 #[test]
 fn knobs_are_what_the_plan_says() {
-    let knobs = Configuration::from([("tile_m", 24), ("tile_n", 64), ("tile_k", 100)]);
+    let knobs = Configuration::from([("tile_m", 36), ("tile_n", 64), ("tile_k", 100)]);
     let plan = emitter().plan(&fusion([200, 300, 200]), &wide(), &knobs).unwrap();
-    assert_eq!((plan.configuration, plan.launch.blocks), (knobs, 9 * 4));
+    assert_eq!((plan.configuration, plan.launch.blocks), (knobs, 6 * 4));
     let knobs = Configuration::from([("tile_n", 1 << 20)]);
     let error = emitter().plan(&fusion([200, 300, 200]), &wide(), &knobs).unwrap_err();
     assert_eq!(error.message, "knob tile_n is 1048576, it must be 1 to 224");
