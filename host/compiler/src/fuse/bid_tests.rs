@@ -61,18 +61,19 @@ impl Emitter for Asker {
     }
 }
 
-/// Two waves whose sum goes through a table of the host's own, and a third that nobody but the result reads.
+/// Two waves whose sum goes through a table of the host's own, and a third that nobody but the result reads. For the host they
+/// are too large to be merged for their launches' sake, and too small for the sake of what they read.
 const PROGRAM: &str = "HloModule m
 ENTRY main {
-  x = f32[4096] parameter(0)
-  half = f32[] constant(0.5)
-  halves = f32[4096] broadcast(half), dimensions={}
-  first = f32[4096] sine(x)
-  second = f32[4096] multiply(first, halves)
-  back = f32[4096] reverse(second), dimensions={0}
-  third = f32[4096] add(back, first)
-  other = f32[4096] subtract(third, halves)
-  ROOT all = (f32[4096], f32[4096], f32[4096]) tuple(second, third, other)
+  x = f16[10000] parameter(0)
+  half = f16[] constant(0.5)
+  halves = f16[10000] broadcast(half), dimensions={}
+  first = f16[10000] sine(x)
+  second = f16[10000] multiply(first, halves)
+  back = f16[10000] reverse(second), dimensions={0}
+  third = f16[10000] add(back, first)
+  other = f16[10000] subtract(third, halves)
+  ROOT all = (f16[10000], f16[10000], f16[10000]) tuple(second, third, other)
 }";
 
 fn emitters(asker: Asker) -> Emitters {

@@ -17,7 +17,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Fusion};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, canonical_text};
 
-use super::candidate::Offer;
+use super::candidate::{Offer, Sequence};
 use super::claims::Claims;
 use super::decide::is_scalar_constant;
 use super::outline::{insert, results};
@@ -81,59 +81,67 @@ impl<'a, 'c> Bids<'a, 'c> {
     /// Puts a fusion in the place of everything in a computation that some emitter takes and does in less time.
     pub fn fuse(&mut self, module: &mut Module, mut id: ComputationId) {
         let mut tried: HashSet<(String, usize)> = HashSet::new();
-        while let Some(taken) = self.next(module, id, &mut tried) {
+        loop {
+            let taken = self.round(module, id, &mut tried);
+            if taken.is_empty() {
+                return;
+            }
             let old = module.computation(id).clone();
-            let calls = ComputationId(module.computations.len() as u32);
-            let new = with_fusion(&old, &taken, calls);
-            insert(module, id, new, vec![taken.region.computation(&old)]);
-            // The fused computation was put in front of this one.
-            id = ComputationId(id.0 + 1);
+            let new = with_fusions(&old, &taken, module.computations.len() as u32);
+            insert(module, id, new, taken.iter().map(|taken| taken.region.computation(&old)).collect());
+            // The fused computations were put in front of this one.
+            id = ComputationId(id.0 + taken.len() as u32);
         }
     }
 
-    /// The next instruction that is not yet tried and whose best bid is worth it.
-    fn next(&mut self, module: &Module, id: ComputationId, tried: &mut HashSet<(String, usize)>) -> Option<Taken> {
-        let computation = module.computation(id);
-        let users = computation.users();
+    /// The best bids on instructions that are not yet tried, one after another as far as they have nothing to do with each
+    /// other: no offer reaches back to what is taken before it. Several in a round, so that many equal layers take few rounds,
+    /// each of which copies the computation.
+    fn round(&mut self, module: &Module, id: ComputationId, tried: &mut HashSet<(String, usize)>) -> Vec<Taken> {
+        let sequence = Sequence::of(module, id);
+        let computation = sequence.computation;
+        let mut taken: Vec<Taken> = Vec::new();
+        let mut last_taken = None;
         for anchor in computation.ids() {
             let instruction = computation.instruction(anchor);
-            let mut best: Option<(f64, Taken)> = None;
-            let mut offer = None;
-            for number in self.emitters.bidders(instruction.opcode()) {
-                if !tried.insert((instruction.name.clone(), number)) {
-                    continue;
-                }
-                let offer = offer.get_or_insert_with(|| Offer::around(module, computation, &users, anchor));
-                let Some(offer) = offer else { break };
-                let Some((gain, taken)) = self.judge(module, computation, offer, number) else { continue };
-                if best.as_ref().is_none_or(|(most, _)| gain > *most) {
-                    best = Some((gain, taken));
-                }
+            let mut bidders = self.emitters.bidders(instruction.opcode());
+            bidders.retain(|&number| !tried.contains(&(instruction.name.clone(), number)));
+            if bidders.is_empty() || Some(anchor) <= last_taken {
+                continue;
             }
-            if let Some((_, taken)) = best {
-                return Some(taken);
+            let Some(members) = sequence.nearest(anchor, last_taken) else { continue };
+            tried.extend(bidders.iter().map(|&number| (instruction.name.clone(), number)));
+            let offer = Offer::around(&sequence, anchor, members);
+            let Some(best) = offer.and_then(|offer| self.best(&sequence, &offer, &bidders)) else { continue };
+            last_taken = best.region.members.last().copied();
+            taken.push(best);
+        }
+        taken
+    }
+
+    /// What the emitter takes that saves most.
+    fn best(&mut self, sequence: &Sequence, offer: &Offer, bidders: &[usize]) -> Option<Taken> {
+        let mut best: Option<(f64, Taken)> = None;
+        for &number in bidders {
+            let Some((gain, taken)) = self.judge(sequence, offer, number) else { continue };
+            if best.as_ref().is_none_or(|(most, _)| gain > *most) {
+                best = Some((gain, taken));
             }
         }
-        None
+        best.map(|(_, taken)| taken)
     }
 
     /// What an emitter takes of an offer, with the seconds it saves.
-    fn judge(
-        &mut self,
-        module: &Module,
-        computation: &Computation,
-        offer: &Offer,
-        number: usize,
-    ) -> Option<(f64, Taken)> {
+    fn judge(&mut self, sequence: &Sequence, offer: &Offer, number: usize) -> Option<(f64, Taken)> {
         let members = match self.answer(offer, number) {
             Ok(members) => members,
             Err(reason) => return self.record(offer, number, reason),
         };
-        let taken = match checked(offer, &members).and_then(|members| taken(computation, members)) {
+        let taken = match checked(offer, &members).and_then(|members| taken(sequence, members)) {
             Ok(taken) => taken,
             Err(reason) => return self.record(offer, number, reason),
         };
-        match self.prediction(module, computation, &taken, number) {
+        match self.prediction(sequence, &taken, number) {
             Ok((bid, otherwise)) if bid < otherwise => {
                 let (bid_us, otherwise_us) = (bid * 1e6, otherwise * 1e6);
                 let members = taken.region.members.len();
@@ -176,14 +184,8 @@ impl<'a, 'c> Bids<'a, 'c> {
     }
 
     /// Seconds of the bid, and of the kernels that are made of the same instructions without it, weighed against one.
-    fn prediction(
-        &mut self,
-        module: &Module,
-        computation: &Computation,
-        taken: &Taken,
-        number: usize,
-    ) -> Result<(f64, f64), String> {
-        let alone = with_callees(module, taken.region.computation(computation), "bid");
+    fn prediction(&mut self, sequence: &Sequence, taken: &Taken, number: usize) -> Result<(f64, f64), String> {
+        let alone = with_callees(sequence.module, taken.region.computation(sequence.computation), "bid");
         let key = (canonical_text(&alone), number);
         if let Some(known) = self.predictions.get(&key) {
             return known.clone();
@@ -224,13 +226,14 @@ fn checked(offer: &Offer, bid: &[InstrId]) -> Result<Vec<InstrId>, String> {
     }
 }
 
-/// The fusion that a bid becomes, if nothing leads out of it and back in.
-fn taken(computation: &Computation, members: Vec<InstrId>) -> Result<Taken, String> {
+/// The fusion that a bid becomes, if nothing leads out of it and back in. Takes time by how far its members lie apart, not by
+/// the size of the computation, as there are many bids.
+fn taken(Sequence { computation, users, .. }: &Sequence, mut members: Vec<InstrId>) -> Result<Taken, String> {
+    members.sort_unstable();
+    check_convex(computation, &members)?;
     let inside: HashSet<InstrId> = members.iter().copied().collect();
-    check_convex(computation, &inside)?;
-    let users = computation.users();
     let (mut roots, mut repeated) = (Vec::new(), HashSet::new());
-    for id in computation.ids().rev().filter(|id| inside.contains(id)) {
+    for id in members.into_iter().rev() {
         let is_outside = |user: &InstrId| !inside.contains(user) || repeated.contains(user);
         let is_read = id == computation.root || users[id.index()].iter().any(is_outside);
         match is_read {
@@ -247,22 +250,26 @@ fn taken(computation: &Computation, members: Vec<InstrId>) -> Result<Taken, Stri
     Ok(Taken { region: Region::of_members(computation, roots, members), repeated })
 }
 
-/// Nothing leads out of a kernel and back in.
-fn check_convex(computation: &Computation, inside: &HashSet<InstrId>) -> Result<(), String> {
-    let count = computation.instructions.len();
+/// Nothing leads out of a kernel and back in. The members are in order.
+fn check_convex(computation: &Computation, members: &[InstrId]) -> Result<(), String> {
+    let (Some(&first), Some(&last)) = (members.first(), members.last()) else { return Ok(()) };
+    let inside: HashSet<InstrId> = members.iter().copied().collect();
     // Outside, what needs the kernel's results; inside, what can be had elsewhere without them.
-    let (mut behind, mut is_free) = (vec![false; count], vec![false; count]);
-    for id in computation.ids() {
+    let (mut behind, mut is_free) = (HashSet::new(), HashSet::new());
+    for id in (first.0..=last.0).map(InstrId) {
         let instruction = computation.instruction(id);
         let is_inside = inside.contains(&id);
-        let leads_back = instruction.operands.iter().any(|operand| behind[operand.index()]);
+        let leads_back = instruction.operands.iter().any(|operand| behind.contains(operand));
         if is_inside && leads_back {
             return Err(format!("what it takes depends on itself: {} needs what is left out", instruction.name));
         }
-        let is_bound = |operand: &InstrId| inside.contains(operand) && !is_free[operand.index()];
+        let is_bound = |operand: &InstrId| inside.contains(operand) && !is_free.contains(operand);
         let needs = instruction.operands.iter().any(is_bound);
-        is_free[id.index()] = is_inside && is_copied(computation, id) && !needs;
-        behind[id.index()] = !is_inside && (leads_back || needs);
+        if is_inside && is_copied(computation, id) && !needs {
+            is_free.insert(id);
+        } else if !is_inside && (leads_back || needs) {
+            behind.insert(id);
+        }
     }
     Ok(())
 }
@@ -286,15 +293,14 @@ fn needed_by(computation: &Computation, roots: &[InstrId], inside: &HashSet<Inst
     needed
 }
 
-/// The computation with the fusion where the last of its members stood.
-fn with_fusion(old: &Computation, taken: &Taken, calls: ComputationId) -> Computation {
-    let region = &taken.region;
-    let inside: HashSet<InstrId> = region.members.iter().copied().collect();
-    let copied = copied(old, taken, &inside);
+/// The computation with each fusion where the last of its members stood. What one takes stands before all of what the next
+/// takes. The computations that they call are numbered from `first_new` on.
+fn with_fusions(old: &Computation, taken: &[Taken], first_new: u32) -> Computation {
+    let copied = copied(old, taken);
     let mut rebuild = Rebuild::new(old);
     let mut made = vec![false; old.instructions.len()];
     let mut waiting: Vec<InstrId> = Vec::new();
-    let last = region.members.last().copied();
+    let mut regions = taken.iter().map(|taken| &taken.region).zip(first_new..).peekable();
     for id in old.ids() {
         if copied[id.index()] {
             let ready = old.instruction(id).operands.iter().all(|operand| made[operand.index()]);
@@ -303,8 +309,8 @@ fn with_fusion(old: &Computation, taken: &Taken, calls: ComputationId) -> Comput
                 false => waiting.push(id),
             }
         }
-        if Some(id) == last {
-            let call = region.call(&mut rebuild, old, calls);
+        if let Some((region, calls)) = regions.next_if(|(region, _)| region.members.last() == Some(&id)) {
+            let call = region.call(&mut rebuild, old, ComputationId(calls));
             results(&mut rebuild, old, region, call);
             region.roots.iter().for_each(|root| made[root.index()] = true);
             for id in std::mem::take(&mut waiting) {
@@ -315,16 +321,17 @@ fn with_fusion(old: &Computation, taken: &Taken, calls: ComputationId) -> Comput
     rebuild.finish()
 }
 
-/// What remains beside the fusion: what is outside, and what is inside but read outside without being a root.
-fn copied(old: &Computation, taken: &Taken, inside: &HashSet<InstrId>) -> Vec<bool> {
+/// What remains beside the fusions: what is outside, and what is inside but read outside without being a root.
+fn copied(old: &Computation, taken: &[Taken]) -> Vec<bool> {
     let users = old.users();
+    let members: HashSet<&InstrId> = taken.iter().flat_map(|taken| &taken.region.members).collect();
+    let roots: HashSet<&InstrId> = taken.iter().flat_map(|taken| &taken.region.roots).collect();
+    let repeated: HashSet<&InstrId> = taken.iter().flat_map(|taken| &taken.repeated).collect();
     let mut copied = vec![false; old.instructions.len()];
     for id in old.ids().rev() {
         let is_read = users[id.index()].iter().any(|user| copied[user.index()]);
-        copied[id.index()] = match inside.contains(&id) {
-            true => (is_read || taken.repeated.contains(&id)) && !taken.region.roots.contains(&id),
-            false => true,
-        };
+        let remains = is_read || repeated.contains(&id);
+        copied[id.index()] = !members.contains(&id) || remains && !roots.contains(&id);
     }
     copied
 }

@@ -1,10 +1,12 @@
-//! Kernels that read the same large values become one with several results.
+//! Kernels that read the same values become one with several results, if that saves memory traffic or as good as all they take
+//! is to be launched.
 //!
 //! Merged is what is computed in one pass: heroes of one form whose emitters say so, with elementwise results over what they
 //! read written on the way; elementwise kernels of equal dimensions. A value that one of the two computes for the
 //! other is then an extra result instead of a kernel. Nothing is merged across a third kernel that needs the one
 //! and feeds the other.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use fusebox_core::cost::{CACHED_BYTES, bytes, first_array, is_heavy};
@@ -24,6 +26,9 @@ const MOST_INPUTS: usize = 24;
 /// Most kernels that are compared because they read one value.
 const MOST_READERS: usize = 32;
 
+/// Most points of kernels that are merged for the sake of their launches alone.
+const MOST_POINTS: i64 = CACHED_BYTES / 4;
+
 /// The points that a kernel goes over once.
 #[derive(Clone, Debug)]
 struct Space {
@@ -33,14 +38,20 @@ struct Space {
     hero: Option<InstrId>,
 }
 
+impl Space {
+    /// Whether what is computed at all points is near by.
+    fn is_small(&self) -> bool {
+        self.dims.iter().fold(1i64, |points, &dim| points.saturating_mul(dim)) <= MOST_POINTS
+    }
+}
+
 /// The steps, those merged that some emitter computes in one pass.
 pub fn merge(computation: &Computation, decisions: &Decisions, steps: Vec<Step>) -> Vec<Step> {
     let spaces = steps.iter().map(|step| space(computation, decisions, step)).collect();
     let mut merger = Merger { computation, decisions, graph: Graph::new(computation, steps), spaces };
-    let large = computation.ids().filter(|&id| bytes(computation.instruction(id)) > CACHED_BYTES);
-    for id in large.collect::<Vec<_>>() {
-        merger.merge_readers(id);
-    }
+    let mut values: Vec<InstrId> = computation.ids().collect();
+    values.sort_by_key(|&id| Reverse(bytes(computation.instruction(id))));
+    values.into_iter().for_each(|id| merger.merge_readers(id));
     merger.graph.steps()
 }
 
@@ -70,8 +81,9 @@ struct Merger<'a> {
 impl Merger<'_> {
     /// Merges what it can among the kernels that read or compute `value`.
     fn merge_readers(&mut self, value: InstrId) {
+        let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;
         let mut candidates: Vec<usize> = self.graph.maker(value).into_iter().chain(self.graph.readers(value)).collect();
-        candidates.retain(|&step| self.spaces[step].is_some());
+        candidates.retain(|&step| self.spaces[step].as_ref().is_some_and(|space| is_large || space.is_small()));
         candidates.truncate(MOST_READERS);
         let mut kept: Vec<usize> = Vec::new();
         for step in candidates {

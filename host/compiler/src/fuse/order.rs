@@ -1,6 +1,6 @@
 //! The steps of a computation and what must come before what.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use fusebox_core::hlo::{Computation, InstrId};
 
@@ -32,19 +32,25 @@ impl Step {
     }
 }
 
-/// Steps with the values that connect them. A step keeps its number when others are joined to it.
+/// Steps with the values that connect them, in an order in which they may be executed. A step keeps its number when others are
+/// joined to it.
 pub struct Graph {
     /// `None`: joined to another.
     steps: Vec<Option<Step>>,
     makers: HashMap<InstrId, usize>,
     /// Per value, the steps that read it.
     readers: HashMap<InstrId, BTreeSet<usize>>,
+    order: Vec<usize>,
+    /// Per step, where it stands in the order.
+    position: Vec<usize>,
 }
 
 impl Graph {
     /// The graph of steps in an order in which they may be executed.
     pub fn new(computation: &Computation, steps: Vec<Step>) -> Graph {
-        let mut graph = Graph { steps: Vec::new(), makers: HashMap::new(), readers: HashMap::new() };
+        let order: Vec<usize> = (0..steps.len()).collect();
+        let (makers, readers, position) = (HashMap::new(), HashMap::new(), order.clone());
+        let mut graph = Graph { steps: Vec::new(), makers, readers, order, position };
         for (number, step) in steps.into_iter().enumerate() {
             for value in step.operands(computation) {
                 graph.readers.entry(value).or_default().insert(number);
@@ -75,6 +81,10 @@ impl Graph {
         self.readers.get(&value).into_iter().flatten().copied().collect()
     }
 
+    fn reads(&self, step: usize) -> Vec<InstrId> {
+        self.region(step).map_or(Vec::new(), |region| region.operands().collect())
+    }
+
     fn successors(&self, step: usize) -> BTreeSet<usize> {
         let made = self.steps[step].as_ref().map_or(&[][..], Step::makes);
         made.iter().flat_map(|value| self.readers(*value)).collect()
@@ -82,61 +92,60 @@ impl Graph {
 
     /// Whether two steps can be one: neither needs the other by way of a third.
     pub fn may_join(&self, a: usize, b: usize) -> bool {
-        !self.leads_around(a, b) && !self.leads_around(b, a)
+        let (first, last) = self.in_order(a, b);
+        let behind = self.behind(first, last);
+        !behind.iter().any(|&step| self.successors(step).contains(&last))
     }
 
-    fn leads_around(&self, from: usize, to: usize) -> bool {
-        let mut pending: Vec<usize> = self.successors(from).into_iter().filter(|&next| next != to).collect();
-        let mut seen: HashSet<usize> = pending.iter().copied().collect();
+    fn in_order(&self, a: usize, b: usize) -> (usize, usize) {
+        if self.position[a] < self.position[b] { (a, b) } else { (b, a) }
+    }
+
+    /// What needs the first step and stands before the last: nothing else can lead from the one to the other.
+    fn behind(&self, first: usize, last: usize) -> HashSet<usize> {
+        let stands_between = |step: &usize| self.position[*step] < self.position[last];
+        let mut behind: HashSet<usize> = self.successors(first).into_iter().filter(stands_between).collect();
+        let mut pending: Vec<usize> = behind.iter().copied().collect();
         while let Some(step) = pending.pop() {
-            if step == to {
-                return true;
-            }
-            pending.extend(self.successors(step).into_iter().filter(|next| seen.insert(*next)));
+            let next = self.successors(step).into_iter().filter(stands_between);
+            pending.extend(next.filter(|&next| behind.insert(next)));
         }
-        false
+        behind
     }
 
-    /// Makes `a` compute what both computed.
+    /// Makes `a` compute what both computed. What needs the first of the two comes after them from now on.
     pub fn join(&mut self, a: usize, b: usize, merged: Region) {
-        for readers in self.readers.values_mut() {
-            if readers.remove(&b) {
-                readers.insert(a);
+        let (first, last) = self.in_order(a, b);
+        let behind = self.behind(first, last);
+        let between = self.position[first]..=self.position[last];
+        let (after, mut order): (Vec<usize>, Vec<usize>) = self.order[between.clone()]
+            .iter()
+            .filter(|&&step| step != a && step != b)
+            .partition(|step| behind.contains(step));
+        order.extend([a, b]);
+        order.extend(after);
+        for (position, step) in between.zip(order) {
+            self.order[position] = step;
+            self.position[step] = position;
+        }
+        for value in self.reads(a).into_iter().chain(self.reads(b)) {
+            if let Some(readers) = self.readers.get_mut(&value) {
+                readers.retain(|&reader| reader != a && reader != b);
             }
         }
-        for value in &merged.roots {
-            self.makers.insert(*value, a);
-            if let Some(readers) = self.readers.get_mut(value) {
-                readers.remove(&a);
-            }
-        }
+        merged.operands().for_each(|value| {
+            self.readers.entry(value).or_default().insert(a);
+        });
+        merged.roots.iter().for_each(|&value| {
+            self.makers.insert(value, a);
+        });
         self.steps[a] = Some(Step::Kernel(merged));
         self.steps[b] = None;
     }
 
-    /// The steps, makers before readers, otherwise in the order of what they make.
+    /// The steps, makers before readers.
     pub fn steps(mut self) -> Vec<Step> {
-        let last = |step: &Step| step.makes().last().copied();
-        let mut missing: BTreeMap<usize, usize> = BTreeMap::new();
-        let present: Vec<usize> = (0..self.steps.len()).filter(|&step| self.steps[step].is_some()).collect();
-        for &step in &present {
-            self.successors(step).into_iter().for_each(|next| *missing.entry(next).or_default() += 1);
-        }
-        let key = |graph: &Graph, step: usize| (graph.steps[step].as_ref().and_then(last), step);
-        let mut ready: BTreeSet<(Option<InstrId>, usize)> =
-            present.iter().filter(|step| !missing.contains_key(step)).map(|&step| key(&self, step)).collect();
-        let mut ordered = Vec::with_capacity(present.len());
-        while let Some((_, step)) = ready.pop_first() {
-            for next in self.successors(step) {
-                if let Some(count) = missing.get_mut(&next) {
-                    *count -= 1;
-                    if *count == 0 {
-                        ready.insert(key(&self, next));
-                    }
-                }
-            }
-            ordered.push(step);
-        }
-        ordered.into_iter().filter_map(|step| self.steps[step].take()).collect()
+        let order = std::mem::take(&mut self.order);
+        order.into_iter().filter_map(|step| self.steps[step].take()).collect()
     }
 }
