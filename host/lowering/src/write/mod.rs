@@ -13,7 +13,7 @@ mod vector;
 
 use std::collections::{BTreeSet, HashMap};
 
-use fusebox_core::ir::{Function, Operation};
+use fusebox_core::ir::{Effect, Function, OpKind, Operation};
 
 use crate::error::{LoweringError, Unsupported};
 use crate::llvm::{Module, Ty, Val};
@@ -51,7 +51,20 @@ struct Declared {
     results: usize,
 }
 
+/// LLVM's number for functions that do nothing to memory but read what arguments point to: equal calls are made once.
+const READS_ARGUMENTS: u64 = 1;
+
 type Outcome<'s> = Result<(), (Option<&'s Operation>, Unsupported)>;
+
+/// Whether all that a function does to memory is to read it, if those that it calls do no more.
+fn only_reads(function: &Function) -> bool {
+    let mut only_reads = true;
+    function.body.walk(&mut |op| {
+        only_reads &= matches!(op.kind, OpKind::Load | OpKind::Call)
+            || !matches!(op.kind.effect(), Effect::Memory | Effect::Allocates);
+    });
+    only_reads
+}
 
 impl<'t> Translation<'t> {
     pub(crate) fn new(llvm: Module, target: &'t TargetInfo) -> Self {
@@ -84,6 +97,10 @@ impl<'t> Translation<'t> {
         self.tile_shape = None;
         for callee in &callees {
             self.declare(callee).map_err(|reason| failed((None, reason)))?;
+        }
+        if callees.iter().all(|callee| only_reads(callee)) {
+            let declared = callees.iter().filter_map(|callee| self.own.get(&callee.name));
+            declared.for_each(|it| self.llvm.add_attribute(it.function, u32::MAX, "memory", READS_ARGUMENTS));
         }
         entry::write(self, entry, facts, is_visible).map_err(failed)?;
         if let Some(callee) = self.callees.get_mut(facts.name) {
