@@ -58,7 +58,9 @@ impl From<LoweringError> for Failure {
         match error {
             LoweringError::Invalid { .. } | LoweringError::Unsupported { .. } => Failure::input(error),
             LoweringError::Target { .. } | LoweringError::Stage(_) => Failure::usage(error),
-            LoweringError::Llvm(_) | LoweringError::ForeignSymbols(_) => Failure::Bug(error.to_string()),
+            LoweringError::Composite { .. } | LoweringError::Llvm(_) | LoweringError::ForeignSymbols(_) => {
+                Failure::Bug(error.to_string())
+            }
         }
     }
 }

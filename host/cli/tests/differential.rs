@@ -104,6 +104,19 @@ fn elementwise_integers_of_every_width() {
     }
 }
 
+/// A component of a cross product, read through slices that are rows of another concatenation: of the inner ones a single
+/// part can be hit, which intervals alone do not say.
+#[test]
+fn a_concatenate_of_which_one_part_is_read() {
+    check(
+        "  x = f32[3,1] parameter(0)\n  y = f32[3,1] parameter(1)\n  z = f32[3,1] parameter(2)\n  a = f32[3,1] add(x, y)
+  b = f32[3,1] subtract(y, z)\n  c = f32[3,1] multiply(x, z)\n  d = f32[3,3] concatenate(a, b, c), dimensions={1}
+  e = f32[3,3] concatenate(b, c, a), dimensions={1}\n  f = f32[3,3] concatenate(c, a, b), dimensions={1}
+  g = f32[3,9] concatenate(d, e, f), dimensions={1}\n  h = f32[3,3,3] reshape(g)
+  i = f32[3,3,1] slice(h), slice={[0:3],[0:3],[2:3]}\n  ROOT r = f32[3,3] reshape(i)",
+    );
+}
+
 #[test]
 fn conversions_between_all_types() {
     let types = ["pred", "s8", "u8", "s32", "u32", "s64", "u64", "f16", "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2"];

@@ -57,7 +57,7 @@ fn fusion(module: &Module, calls: ComputationId, names: &mut HashSet<String>) ->
 }
 
 /// A name that every assembler takes, unique in the program.
-fn symbol(name: &str, taken: &mut HashSet<String>) -> String {
+pub fn symbol(name: &str, taken: &mut HashSet<String>) -> String {
     let valid = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
     let mut base: String = name.chars().map(valid).collect();
     if !base.starts_with(|c: char| c.is_ascii_alphabetic()) {

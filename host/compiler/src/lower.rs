@@ -1,25 +1,27 @@
 //! Kernels to machine code, in as many batches as there are threads to compile them.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fusebox_core::emitter::WriteMode;
 use fusebox_core::hlo::Shape;
 use fusebox_core::ir::Function;
-use fusebox_lowering::{Argument, Code, KernelSource, LoweringError, NoStages, Stage, Stages, Target};
+use fusebox_lowering::{Argument, Code, Composite, KernelSource, LoweringError, NoStages, Stage, Stages, Step, Target};
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
 
+use crate::schedule::Schedule;
 use crate::select::Selected;
 use crate::{CompileError, Dump, Options, Phase};
 
 /// Kernels below which a second thread is not worth its start.
 const LEAST_PER_BATCH: usize = 2;
 
-/// Machine code of all kernels.
+/// Machine code of all kernels and composites.
 #[derive(Debug, Default)]
 pub struct Lowered {
     /// One per batch.
     pub code: Vec<Code>,
-    /// One per kernel that is no routine.
+    /// One per kernel that is launched, then one per composite.
     pub images: Vec<KernelImage>,
     /// The texts asked for; one per batch.
     pub texts: BTreeMap<Stage, Vec<String>>,
@@ -34,16 +36,28 @@ pub struct Refused {
     pub source: LoweringError,
 }
 
-/// Compiles all kernels, or says which one cannot be. Keeps the texts of wanted stages, and of all if dumps are written.
-pub fn lower(kernels: &[Selected], options: &Options) -> Result<Result<Lowered, Refused>, CompileError> {
+/// Compiles all kernels and what a schedule composes of them, or says which kernel cannot be compiled. Keeps the texts of wanted
+/// stages, and of all if dumps are written.
+pub fn lower(
+    kernels: &[Selected],
+    schedule: &Schedule,
+    options: &Options,
+) -> Result<Result<Lowered, Refused>, CompileError> {
     let Options { target, threads, dump, .. } = options;
     // One PTX or assembly file is one module: only objects come in several.
     let threads = if target.takes_several_modules() { *threads } else { 1 };
-    let batches = batches(kernels, threads);
-    let compile = |batch: &Vec<usize>| {
+    let compiled: Vec<&Selected> = kernels.iter().filter(|kernel| !kernel.is_routine()).collect();
+    let launched: Vec<&Selected> = schedule.launched.iter().map(|&number| compiled[number as usize]).collect();
+    let names = |kernels: &[&Selected]| -> BTreeSet<String> {
+        kernels.iter().map(|kernel| kernel.unit.fusion.name.clone()).collect()
+    };
+    let inner = &names(&compiled) - &names(&launched);
+    let batches = batches(&compiled, &schedule.composites, threads);
+    let compile = |batch: &Batch| {
         let mut texts = Texts::new(options);
-        let sources: Vec<KernelSource> = batch.iter().map(|&index| source(&kernels[index], target)).collect();
-        let code = fusebox_lowering::compile(&sources, target, &mut texts);
+        let sources: Vec<KernelSource> = batch.kernels.iter().map(|kernel| source(kernel, target)).collect();
+        let batch = fusebox_lowering::Batch { kernels: &sources, composites: &batch.composites, inner: &inner };
+        let code = fusebox_lowering::compile_batch(&batch, target, &mut texts);
         (code, texts.texts)
     };
     let mut lowered = Lowered::default();
@@ -55,14 +69,17 @@ pub fn lower(kernels: &[Selected], options: &Options) -> Result<Result<Lowered, 
         }
         texts.into_iter().for_each(|(stage, text)| lowered.texts.entry(stage).or_default().push(text));
     }
-    let batch_of = |index: &usize| batches.iter().position(|batch| batch.contains(index)).unwrap_or(0);
-    lowered.images = compiled(kernels).map(|index| image(&kernels[index], batch_of(&index))).collect();
+    let batch_of = |has: &dyn Fn(&Batch) -> bool| batches.iter().position(has).unwrap_or(0);
+    let of_kernel = |kernel: &&Selected| {
+        let has = |batch: &Batch| batch.kernels.iter().any(|other| std::ptr::eq(*other, *kernel));
+        image(kernel, batch_of(&has))
+    };
+    let of_composite = |composite: &Composite| {
+        let has = |batch: &Batch| batch.composites.contains(composite);
+        image_of_composite(composite, &compiled, batch_of(&has))
+    };
+    lowered.images = launched.iter().map(of_kernel).chain(schedule.composites.iter().map(of_composite)).collect();
     Ok(Ok(lowered))
-}
-
-/// Numbers of those that are no routines.
-fn compiled(kernels: &[Selected]) -> impl Iterator<Item = usize> {
-    (0..kernels.len()).filter(|&index| !kernels[index].is_routine())
 }
 
 /// Compiles one kernel for arguments that stand anywhere in memory.
@@ -75,24 +92,72 @@ pub fn lower_on_elements(kernel: &Selected, options: &Options) -> Result<Code, C
     })
 }
 
-/// Numbers of kernels, in batches of about equal work: the largest kernels first, each to the batch that
-/// has least.
-fn batches(kernels: &[Selected], threads: usize) -> Vec<Vec<usize>> {
-    let mut by_size: Vec<usize> = compiled(kernels).collect();
-    if by_size.is_empty() {
+/// What is compiled together.
+#[derive(Default)]
+struct Batch<'k> {
+    kernels: Vec<&'k Selected>,
+    composites: Vec<Composite>,
+    /// Operations of the kernels.
+    work: usize,
+}
+
+/// Batches of about equal work: the largest parts first, each to the batch that has least.
+fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usize) -> Vec<Batch<'k>> {
+    if kernels.is_empty() {
         return Vec::new();
     }
-    let count = (by_size.len() / LEAST_PER_BATCH).clamp(1, threads.max(1));
-    let work = |index: usize| kernels[index].functions.iter().map(Function::size).sum::<usize>();
-    by_size.sort_by_key(|&index| std::cmp::Reverse(work(index)));
-    let mut batches = vec![(0, Vec::new()); count];
-    for index in by_size {
-        if let Some((size, batch)) = batches.iter_mut().min_by_key(|(size, _)| *size) {
-            *size += work(index);
-            batch.push(index);
+    let mut parts = parts(kernels, composites);
+    parts.sort_by_key(|part| Reverse(part.work));
+    let count = (kernels.len() / LEAST_PER_BATCH).clamp(1, threads.max(1)).min(parts.len());
+    let mut batches: Vec<Batch> = (0..count).map(|_| Batch::default()).collect();
+    for part in parts {
+        if let Some(batch) = batches.iter_mut().min_by_key(|batch| batch.work) {
+            batch.add(part);
         }
     }
-    batches.into_iter().map(|(_, batch)| batch).collect()
+    batches
+}
+
+impl<'k> Batch<'k> {
+    fn add(&mut self, other: Batch<'k>) {
+        self.kernels.extend(other.kernels);
+        self.composites.extend(other.composites);
+        self.work += other.work;
+    }
+}
+
+/// Kernels that can be compiled by themselves, and composites with all kernels that they share with others.
+fn parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<Batch<'k>> {
+    let numbers: HashMap<&str, usize> =
+        kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str()).zip(0..).collect();
+    let mut part_of: Vec<usize> = (0..kernels.len()).collect();
+    let called: Vec<Vec<usize>> = composites.iter().map(|composite| called(composite, &numbers)).collect();
+    for numbers in &called {
+        let joined: BTreeSet<usize> = numbers.iter().map(|&number| part_of[number]).collect();
+        let first = joined.first().copied();
+        part_of.iter_mut().filter(|part| joined.contains(part)).for_each(|part| *part = first.unwrap_or(*part));
+    }
+    let mut parts: BTreeMap<usize, Batch> = BTreeMap::new();
+    for (&kernel, &part) in kernels.iter().zip(&part_of) {
+        let work = kernel.functions.iter().map(Function::size).sum();
+        parts.entry(part).or_default().add(Batch { kernels: vec![kernel], composites: Vec::new(), work });
+    }
+    for (composite, numbers) in composites.iter().zip(&called) {
+        let part = numbers.first().map_or(0, |&number| part_of[number]);
+        parts.entry(part).or_default().composites.push(composite.clone());
+    }
+    parts.into_values().collect()
+}
+
+/// Numbers of the kernels that a composite calls.
+fn called(composite: &Composite, numbers: &HashMap<&str, usize>) -> Vec<usize> {
+    let mut called = BTreeSet::new();
+    composite.walk(&mut |step| {
+        if let Step::Kernel { kernel, .. } = step {
+            called.extend(numbers.get(kernel.as_str()));
+        }
+    });
+    called.into_iter().collect()
 }
 
 fn in_parallel<R: Send + Sync, T: Send>(items: &[R], f: &(dyn Fn(&R) -> T + Sync)) -> Vec<T> {
@@ -153,6 +218,28 @@ fn image(kernel: &Selected, code: usize) -> KernelImage {
         threads_per_block: kernel.plan.launch.threads_per_block,
         shared_bytes: kernel.plan.shared_bytes,
         arguments: arguments(kernel),
+    }
+}
+
+/// A composite is launched like a kernel of one block.
+fn image_of_composite(composite: &Composite, kernels: &[&Selected], code: usize) -> KernelImage {
+    let numbers = kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str()).zip(0..).collect();
+    let emitters = called(composite, &numbers).into_iter().map(|number| &kernels[number].emitter);
+    let emitters: BTreeSet<String> = emitters.map(|it| format!("{} {}", it.name, it.version)).collect();
+    let argument = |argument: &Argument| KernelArgument {
+        name: composite.name.clone(),
+        bytes: argument.bytes,
+        element_bytes: 1,
+        access: if argument.read_only { Access::Read } else { Access::Update },
+    };
+    KernelImage {
+        symbol: composite.name.clone(),
+        emitter: format!("loop of {}", Vec::from_iter(emitters).join(", ")),
+        code: code as u32,
+        blocks: 1,
+        threads_per_block: 1,
+        shared_bytes: 0,
+        arguments: composite.arguments.iter().map(argument).collect(),
     }
 }
 

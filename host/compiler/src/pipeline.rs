@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fusebox_core::device::{DeviceDescription, TileProducts};
 use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with};
-use fusebox_lowering::{Code, Runner, Stage, Target};
+use fusebox_lowering::{Code, Composite, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable, Extension};
 
 use crate::fuse::{BidRecord, Claims, Reason, Told};
@@ -49,6 +49,8 @@ pub struct Compilation {
     pub reasons: Vec<Reason>,
     /// The kernels with their emitters and plans.
     pub kernels: Vec<Selected>,
+    /// Loops that are functions of several kernels.
+    pub composites: Vec<Composite>,
     /// Machine code and texts.
     pub lowered: Lowered,
     /// What the runtime loads.
@@ -85,14 +87,12 @@ fn finish(mut made: Compilation, options: &Options, begin: Instant) -> Result<Co
     if options.until > Phase::Fuse {
         select_emitters(&mut made, options)?;
     }
-    if options.until > Phase::Emit {
-        made.lowered = lowered(&mut made, options)?;
-    }
-    if options.until > Phase::Code {
-        let mut executable = assemble(&made, options)?;
-        options.departures.planted.in_executable(&mut executable);
-        options.dump.write(Phase::Schedule, "", "txt", || report::thunks(&executable).into_bytes())?;
-        made.executable = Some(executable);
+    if options.until >= Phase::Emit {
+        let schedule = lowered(&mut made, options)?;
+        made.composites.clone_from(&schedule.composites);
+        if options.until > Phase::Code {
+            made.executable = Some(assembled(&made, schedule, options)?);
+        }
     }
     made.elapsed = begin.elapsed();
     Ok(made)
@@ -141,11 +141,19 @@ fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileEr
     options.dump.write(Phase::Emit, name, "mlir", || selected.text(&options.target).into_bytes())
 }
 
-/// Machine code. An emitter whose kernel cannot be compiled gives way to the next that takes the fusion.
-fn lowered(made: &mut Compilation, options: &Options) -> Result<Lowered, CompileError> {
+/// Makes the schedule and, if wanted, machine code. An emitter whose kernel cannot be compiled gives way to the next that takes
+/// the fusion.
+fn lowered(made: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
     loop {
-        let Refused { kernel, source } = match lower(&made.kernels, options)? {
-            Ok(lowered) => return Ok(lowered),
+        let schedule = scheduled(made, options)?;
+        if options.until <= Phase::Emit {
+            return Ok(schedule);
+        }
+        let Refused { kernel, source } = match lower(&made.kernels, &schedule, options)? {
+            Ok(lowered) => {
+                made.lowered = lowered;
+                return Ok(schedule);
+            }
             Err(refused) => refused,
         };
         let refused = made.kernels.remove(kernel);
@@ -157,16 +165,24 @@ fn lowered(made: &mut Compilation, options: &Options) -> Result<Lowered, Compile
     }
 }
 
-fn assemble(made: &Compilation, options: &Options) -> Result<Executable, CompileError> {
-    let kernels = kernels::collect(&made.fused);
+fn scheduled(made: &Compilation, options: &Options) -> Result<Schedule, CompileError> {
     let mut numbers = 0..;
-    let units = made
-        .kernels
-        .iter()
-        .map(|kernel| Made { plan: &kernel.plan, kernel: if kernel.is_routine() { None } else { numbers.next() } });
+    let units = made.kernels.iter().map(|kernel| {
+        let number = if kernel.is_routine() { None } else { numbers.next() };
+        Made { plan: &kernel.plan, kernel: number, runs_alone: runs_alone(kernel, &options.target) }
+    });
     let units: Vec<Made> = units.collect();
-    let Schedule { thunks, allocations, mut host_ops, comparators, parameters, result } =
-        schedule(&made.fused, &kernels, &units, options.target.buffer_alignment())?;
+    schedule(&made.fused, &kernels::collect(&made.fused), &units, options.target.buffer_alignment())
+}
+
+/// Whether one thread executes a kernel anyhow. Tile registers are configured at the beginning of a function, for one kernel.
+fn runs_alone(kernel: &Selected, target: &Target) -> bool {
+    let uses_tiles = || TileProducts::used_by(&kernel.functions) != TileProducts::default();
+    target.takes_composites() && kernel.plan.launch.blocks == 1 && !uses_tiles()
+}
+
+fn assembled(made: &Compilation, schedule: Schedule, options: &Options) -> Result<Executable, CompileError> {
+    let Schedule { thunks, allocations, mut host_ops, comparators, parameters, result, .. } = schedule;
     for (number, module, comparator) in comparators {
         host_ops[number].comparator = Some(comparators::compile(&module, comparator, options)?);
     }
@@ -174,7 +190,11 @@ fn assemble(made: &Compilation, options: &Options) -> Result<Executable, Compile
     let name = made.fused.name.clone();
     let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());
     let extensions = extensions(&made.kernels);
-    Ok(Executable { name, target, extensions, code, kernels, host_ops, allocations, thunks, parameters, result })
+    let mut executable =
+        Executable { name, target, extensions, code, kernels, host_ops, allocations, thunks, parameters, result };
+    options.departures.planted.in_executable(&mut executable);
+    options.dump.write(Phase::Schedule, "", "txt", || report::thunks(&executable, &made.composites).into_bytes())?;
+    Ok(executable)
 }
 
 /// What kernels need of the processor that not every one has.

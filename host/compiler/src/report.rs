@@ -5,6 +5,7 @@ use std::fmt::Write;
 use fusebox_core::analysis::Hero;
 use fusebox_core::emitter::{KernelKind, OutputPlan, Prediction};
 use fusebox_core::hlo::{Instruction, Module};
+use fusebox_lowering::{Composite, Step};
 use fusebox_plugins::{Fingerprint, Outcome};
 use fusebox_routines::Unsupported;
 use fusebox_runtime::{Executable, Thunk};
@@ -88,8 +89,8 @@ pub fn bids(bids: &[BidRecord]) -> Vec<String> {
     bids.iter().map(line).collect()
 }
 
-/// The steps of an executable and its memory.
-pub fn thunks(executable: &Executable) -> String {
+/// The steps of an executable and its memory. The composites are those it was made with.
+pub fn thunks(executable: &Executable, composites: &[Composite]) -> String {
     let mut text = String::new();
     for (index, allocation) in executable.allocations.iter().enumerate() {
         let kind = match &allocation.kind {
@@ -98,6 +99,9 @@ pub fn thunks(executable: &Executable) -> String {
             fusebox_runtime::AllocationKind::Temporary => "temporary",
         };
         let _ = writeln!(text, "allocation {index}: {} bytes, {kind}", allocation.bytes);
+    }
+    for composite in composites {
+        text.push_str(&self::composite(composite));
     }
     steps(&mut text, executable, &executable.thunks, 0);
     text
@@ -109,6 +113,45 @@ fn steps(text: &mut String, executable: &Executable, thunks: &[Thunk], depth: us
         for (name, nested) in thunk.nested() {
             let _ = writeln!(text, "{:1$}{name}:", "", depth * 2 + 2);
             steps(text, executable, nested, depth + 2);
+        }
+    }
+}
+
+/// A loop that is one function: its buffers and its steps.
+pub fn composite(composite: &Composite) -> String {
+    let arguments = composite.arguments.iter().enumerate();
+    let given = arguments.map(|(number, argument)| format!("{number}: {} bytes", argument.bytes));
+    let own = composite.own.iter().zip(composite.arguments.len()..);
+    let own = own.map(|(bytes, number)| format!("own {number}: {bytes} bytes"));
+    let buffers: Vec<String> = given.chain(own).collect();
+    let mut text = format!("function {} ({})\n", composite.name, buffers.join(", "));
+    steps_of_composite(&mut text, &composite.steps, 1);
+    text
+}
+
+fn steps_of_composite(text: &mut String, steps: &[Step], depth: usize) {
+    for step in steps {
+        let mut nested: Vec<(String, &[Step])> = Vec::new();
+        let line = match step {
+            Step::Kernel { kernel, buffers } => {
+                let buffers: Vec<String> = buffers.iter().map(usize::to_string).collect();
+                format!("kernel {kernel} ({})", buffers.join(", "))
+            }
+            Step::Copy { from, to } => format!("copy {from} -> {to}"),
+            Step::While { condition, predicate, body } => {
+                nested = vec![("condition".into(), condition), ("body".into(), body)];
+                format!("while {predicate}")
+            }
+            Step::Conditional { index, branches } => {
+                nested =
+                    branches.iter().enumerate().map(|(number, it)| (format!("branch {number}"), &it[..])).collect();
+                format!("conditional {index}")
+            }
+        };
+        let _ = writeln!(text, "{:1$}{line}", "", depth * 2);
+        for (name, inside) in nested {
+            let _ = writeln!(text, "{:1$}{name}:", "", depth * 2 + 2);
+            steps_of_composite(text, inside, depth + 2);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! maps say, in the scopes of a function.
 
 use fusebox_core::builder::Type;
-use fusebox_core::hlo::InstrId;
+use fusebox_core::hlo::{InstrId, Op};
 use fusebox_core::indexing::{Access, Constraint, Expr, Interval, OperandRead, access};
 
 use crate::elemental::state::loop_states;
@@ -31,6 +31,8 @@ struct Planner<'p, 'm> {
     states: Vec<Vec<Type>>,
     /// Range variables of the loops entered so far.
     ranges: Vec<IndexId>,
+    /// Only one part of a concatenation can be hit: that it is hit needs no condition.
+    one_part: bool,
     recipe: Recipe,
 }
 
@@ -43,7 +45,9 @@ impl Partition<'_> {
         let access = &access(self.computation, self.instruction(id)).map_err(|reason| self.error(id, reason))?;
         let states = loop_states(self, id, access.loops.len())?;
         let (ranges, recipe) = (Vec::new(), Recipe::default());
-        Planner { partition: self, id, site, access, states, ranges, recipe }.recipe()
+        let mut planner = Planner { partition: self, id, site, access, states, ranges, one_part: false, recipe };
+        planner.one_part = planner.hits_one_part()?;
+        planner.recipe()
     }
 }
 
@@ -80,6 +84,22 @@ impl Planner<'_, '_> {
             self.recipe.indices.push(index);
         }
         Ok(self.recipe)
+    }
+
+    fn hits_one_part(&mut self) -> Result<bool> {
+        if !matches!(self.partition.instruction(self.id).op, Op::Concatenate { .. }) {
+            return Ok(false);
+        }
+        let mut parts = 0;
+        for read in &self.access.reads {
+            let mut possible = true;
+            for Constraint { expr, bounds } in &read.reading.map.constraints {
+                let index = self.at(expr, &[])?;
+                possible &= !self.partition.indices.bounds(index).intersect(*bounds).is_empty();
+            }
+            parts += usize::from(possible);
+        }
+        Ok(parts == 1)
     }
 
     /// Enters the loops that a read depends on, outermost first, and behind each the conditions that can be decided there.
@@ -154,7 +174,7 @@ impl Planner<'_, '_> {
         for condition in conditions {
             let (possible, allowed) = (self.partition.indices.bounds(condition.index), condition.bounds);
             reachable &= !possible.intersect(allowed).is_empty();
-            if !allowed.contains_interval(possible) {
+            if !allowed.contains_interval(possible) && !self.one_part {
                 open.push(condition);
             }
         }

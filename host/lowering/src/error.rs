@@ -32,6 +32,9 @@ pub enum LoweringError {
     /// The stages asked for are not two that a kernel passes through one after the other.
     #[error("{0}")]
     Stage(String),
+    /// A composite does not fit its kernels. A bug in fusebox.
+    #[error("composite `{name}`: {reason}")]
+    Composite { name: String, reason: String },
     /// LLVM rejected what lowering made. A bug in fusebox.
     #[error("LLVM rejected generated code: {0}")]
     Llvm(String),

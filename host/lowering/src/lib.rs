@@ -7,6 +7,7 @@
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 
+mod composite;
 mod error;
 mod indices;
 mod launch;
@@ -20,10 +21,11 @@ mod symbols;
 mod targets;
 mod write;
 
+pub use composite::{Batch, Composite, Step};
 pub use error::{Diagnostic, LoweringError};
 pub use launch::read_kernel;
 pub use mlir::{check_with_mlir, generic_form};
-pub use pipeline::{compile, dedicate, kernel_text, lower, parse, read, verify};
+pub use pipeline::{compile, compile_batch, dedicate, kernel_text, lower, parse, read, verify};
 pub use targets::{Runner, Target};
 
 /// One argument of a kernel.

@@ -1,5 +1,7 @@
 //! The stages in order.
 
+use std::collections::BTreeSet;
+
 use fusebox_core::ir;
 
 use crate::error::{Diagnostic, LoweringError};
@@ -7,24 +9,33 @@ use crate::llvm::{FileKind, Machine, Module};
 use crate::stages::{self, KernelFunctions};
 use crate::targets::TargetInfo;
 use crate::write::Translation;
-use crate::{Code, KernelSource, NoStages, Stage, Stages, Target, launch, symbols};
+use crate::{Batch, Code, KernelSource, NoStages, Stage, Stages, Target, launch, symbols};
 
 /// The stages that a kernel passes through as kernel IR.
 const PASSES: [Stage; 5] = [Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
 
-/// Compiles a batch of kernels to one piece of code.
+/// Compiles kernels to one piece of code.
 ///
 /// # Errors
 /// If a kernel's IR is invalid or uses what the target does not have, or if the target does not exist.
 pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
+    compile_batch(&Batch { kernels, composites: &[], inner: &BTreeSet::new() }, target, stages)
+}
+
+/// Compiles kernels and what is composed of them to one piece of code.
+///
+/// # Errors
+/// As [`compile`]; and if a composite does not fit its kernels.
+pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
     let info = target.info();
     let (machine, mut translation) = started(info)?;
     let wanted = Stage::ALL.into_iter().filter(|&stage| stage <= Stage::Scalars && stages.wants(stage));
     let mut texts: Vec<(Stage, String)> = wanted.map(|stage| (stage, String::new())).collect();
-    for kernel in kernels {
+    for kernel in batch.kernels {
         let functions = passed(kernel, info, Stage::Kernel, &PASSES, &mut texts, stages)?;
-        translation.add_kernel(&functions, &kernel.facts())?;
+        translation.add_kernel(&functions, &kernel.facts(), !batch.inner.contains(&kernel.entry))?;
     }
+    translation.add_composites(batch.composites)?;
     texts.iter().for_each(|(stage, text)| stages.stage(*stage, text));
     translation.add_math()?;
     generate(translation, &machine, info, stages)
@@ -53,7 +64,7 @@ pub fn lower(kernel: &KernelSource, target: &Target, from: Stage, to: Stage) -> 
         return Ok(functions.text(info));
     }
     let (machine, mut translation) = started(info)?;
-    translation.add_kernel(&functions, &kernel.facts())?;
+    translation.add_kernel(&functions, &kernel.facts(), true)?;
     translation.add_math()?;
     let mut only = Only { wanted: to, text: String::new() };
     generate(translation, &machine, info, &mut only)?;

@@ -17,8 +17,8 @@ use crate::{
     Allocation, AllocationKind, CodeImage, Executable, LoadError, Options, RunError, Slice, ThreadOrder, Thunk, simt,
 };
 
-/// Work on memory is shared out among the pool in parts of so many bytes.
-const PART: u64 = 256 << 10;
+/// Work on memory is shared out among the pool in parts of so many bytes: copies of no more are made by one thread.
+pub const PART_BYTES: u64 = 256 << 10;
 
 /// A program in the host's memory.
 #[derive(Debug)]
@@ -94,15 +94,15 @@ impl Machine for Host {
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
         let (source, target) = (self.address(from) as usize, self.address(to) as usize);
         let copy = |parts: Range<u64>| {
-            let end = (parts.end * PART).min(from.bytes);
-            let (start, length) = ((parts.start * PART) as usize, end - parts.start * PART);
+            let end = (parts.end * PART_BYTES).min(from.bytes);
+            let (start, length) = ((parts.start * PART_BYTES) as usize, end - parts.start * PART_BYTES);
             // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
             unsafe {
                 let (source, target) = (source as *const u8, target as *mut u8);
                 std::ptr::copy_nonoverlapping(source.add(start), target.add(start), length as usize);
             }
         };
-        let parts = from.bytes.div_ceil(PART);
+        let parts = from.bytes.div_ceil(PART_BYTES);
         match &self.pool {
             Some(pool) if parts > 1 => pool.run(parts, &copy),
             _ => copy(0..parts),
@@ -127,10 +127,10 @@ impl Machine for Host {
         for buffer in &self.buffers {
             let bytes = buffer.as_slice().len();
             let evict = |parts: Range<u64>| {
-                buffer.evict((parts.start * PART) as usize..((parts.end * PART) as usize).min(bytes));
+                buffer.evict((parts.start * PART_BYTES) as usize..((parts.end * PART_BYTES) as usize).min(bytes));
             };
             match &self.pool {
-                Some(pool) => pool.run((bytes as u64).div_ceil(PART), &evict),
+                Some(pool) => pool.run((bytes as u64).div_ceil(PART_BYTES), &evict),
                 None => buffer.evict(0..bytes),
             }
         }

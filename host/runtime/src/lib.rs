@@ -46,6 +46,7 @@ pub use executable::{
     KernelImage, Slice, Thunk,
 };
 pub use format::FormatError;
+pub use host::PART_BYTES;
 pub use measure::{Effort, Timing, measure};
 pub use peak::operations_per_second;
 pub use processor::describe_cpu;

@@ -118,6 +118,7 @@ fn print(out: &mut dyn Write, made: &Compilation, options: &Options) -> io::Resu
         let heroes = heroes(&kernel.unit.fusion, &options.device, &options.emitters);
         writeln!(out, "{}", report::kernel(kernel, &heroes))?;
     }
+    made.composites.iter().try_for_each(|composite| writeln!(out, "{}", report::composite(composite)))?;
     let mut lines = report::host_operations(&made.fused).into_iter().chain(report::bids(&made.bids));
     lines.try_for_each(|line| writeln!(out, "{line}"))?;
     writeln!(out)

@@ -54,6 +54,16 @@ impl Buffers {
         matches!(self.buffers[slice.allocation as usize].kind, AllocationKind::Temporary)
     }
 
+    /// Of places, in bytes.
+    pub fn alignment(&self) -> u64 {
+        self.alignment
+    }
+
+    /// Declares that no step touches a buffer any more.
+    pub fn forget(&mut self, buffer: u32) {
+        self.buffers[buffer as usize].life = None;
+    }
+
     fn add(&mut self, bytes: u64, kind: AllocationKind) -> Slice {
         self.buffers.push(Buffer { bytes, kind, life: None });
         Slice { allocation: self.buffers.len() as u32 - 1, offset: 0, bytes }

@@ -3,10 +3,13 @@
 //! Instructions are executed in their order. A value is the list of the slices of its leaves; tuples,
 //! parameters and reshapes are lists made of others' slices and cost nothing.
 //!
+//! Loops of small steps are then made functions (`composites`), which are launched like kernels.
+//!
 //! Values are immutable, buffers are not: where nobody needs a value any more (`uses`), a kernel that updates it may
 //! leave its result in the value's buffer, and a loop's body its next state in the state's.
 
 mod buffers;
+mod composites;
 mod control;
 mod sequence;
 mod uses;
@@ -18,18 +21,24 @@ use std::collections::HashMap;
 
 use fusebox_core::emitter::Plan;
 use fusebox_core::hlo::{ComputationId, Module, Shape};
+use fusebox_lowering::Composite;
 use fusebox_runtime::{Allocation, Binding, HostOp, Slice, Thunk, ValueShape};
 
 use crate::CompileError;
 use crate::kernels::Kernels;
 use buffers::Buffers;
+use composites::Composing;
 use sequence::Arguments;
 
 /// What running a program takes, kernels' code aside.
 #[derive(Debug)]
 pub struct Schedule {
-    /// The steps; kernel numbers are those of [`Made::kernel`].
+    /// The steps. They launch the kernels in `launched`, by their place there, and after these the composites.
     pub thunks: Vec<Thunk>,
+    /// Numbers of the kernels that steps launch, as in [`Made::kernel`]; others are parts of composites.
+    pub launched: Vec<u32>,
+    /// Loops that became functions.
+    pub composites: Vec<Composite>,
     /// The memory.
     pub allocations: Vec<Allocation>,
     /// Operations executed by the host.
@@ -49,6 +58,8 @@ pub struct Made<'a> {
     pub plan: &'a Plan,
     /// The number of its kernel; `None` if a routine executes it.
     pub kernel: Option<u32>,
+    /// Whether one thread executes it, so that it may become part of a composite.
+    pub runs_alone: bool,
 }
 
 /// Makes the steps of the entry computation and places all buffers.
@@ -108,12 +119,22 @@ impl<'a> Scheduler<'a> {
         (bindings, leaves)
     }
 
-    fn finish(self, mut thunks: Vec<Thunk>, mut parameters: Vec<Binding>, mut result: Binding) -> Schedule {
+    fn finish(mut self, mut thunks: Vec<Thunk>, mut parameters: Vec<Binding>, mut result: Binding) -> Schedule {
+        let composites = self.composed(&mut thunks, &parameters, &result);
+        let launched = composites::renumber(&mut thunks, self.made.iter().filter(|made| made.kernel.is_some()).count());
         let placed = self.buffers.place();
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
         let Scheduler { host_ops, comparators, .. } = self;
-        Schedule { thunks, allocations: placed.allocations, host_ops, comparators, parameters, result }
+        let allocations = placed.allocations;
+        Schedule { thunks, launched, composites, allocations, host_ops, comparators, parameters, result }
+    }
+
+    fn composed(&mut self, thunks: &mut [Thunk], parameters: &[Binding], result: &Binding) -> Vec<Composite> {
+        let units = self.kernels.units.iter().zip(self.made).filter(|(_, made)| made.kernel.is_some());
+        let kernels: Vec<(&str, Made)> = units.map(|(unit, made)| (unit.fusion.name.as_str(), *made)).collect();
+        let interface: Vec<Slice> = parameters.iter().chain([result]).flat_map(|it| it.leaves.clone()).collect();
+        Composing::new(&kernels, &mut self.buffers, thunks, &interface).compose(thunks)
     }
 }
 

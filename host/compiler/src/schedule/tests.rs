@@ -24,7 +24,8 @@ fn compiled(text: &str) -> Compiled {
     crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled());
     let kernels = kernels::collect(&module);
     let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
-    let made = plans.iter().enumerate().map(|(number, plan)| Made { plan, kernel: Some(number as u32) });
+    let made = |(number, plan)| Made { plan, kernel: Some(number as u32), runs_alone: false };
+    let made = plans.iter().enumerate().map(made);
     let schedule = schedule(&module, &kernels, &made.collect::<Vec<_>>(), 64).unwrap();
     Compiled { module, kernels, plans, schedule }
 }

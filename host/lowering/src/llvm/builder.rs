@@ -134,6 +134,11 @@ impl Module {
         unsafe { LLVMBuildFence(self.builder, ordering, 0, NAME) };
     }
 
+    /// Copies so many bytes between places that do not overlap.
+    pub(crate) fn copy(&self, from: Val, to: Val, bytes: Val, alignment: u32) {
+        unsafe { LLVMBuildMemCpy(self.builder, to.0, alignment, from.0, alignment, bytes.0) };
+    }
+
     /// The address of element `index` of an array of `element` in bounds.
     pub(crate) fn element_pointer(&self, element: Ty, pointer: Val, index: Val) -> Val {
         let mut indices = [index.0];
@@ -165,16 +170,26 @@ impl Module {
 
     /// The jump that closes a loop.
     pub(crate) fn branch_back(&self, to: Bb, unrolling: Unrolling) {
-        let flag = match unrolling {
-            Unrolling::Full => "llvm.loop.unroll.full",
-            Unrolling::Never => "llvm.loop.unroll.disable",
-            Unrolling::Open => return self.branch(to),
-        };
+        match unrolling {
+            Unrolling::Full => self.branch_with_wish(to, "llvm.loop.unroll.full", None),
+            Unrolling::Never => self.branch_with_wish(to, "llvm.loop.unroll.disable", None),
+            Unrolling::Open => self.branch(to),
+        }
+    }
+
+    /// The jump that closes a loop whose turns are made one after the other: the vectoriser does nothing to it.
+    pub(crate) fn branch_back_in_order(&self, to: Bb) {
+        self.branch_with_wish(to, "llvm.loop.isvectorized", Some(1));
+    }
+
+    fn branch_with_wish(&self, to: Bb, flag: &str, value: Option<i64>) {
         // SAFETY: all values are of this context. A loop's node refers to itself, so it is made around a stand-in.
         unsafe {
             let branch = LLVMBuildBr(self.builder, to.0);
             let text = LLVMMDStringInContext2(self.context, flag.as_ptr().cast(), flag.len());
-            let wish = LLVMMDNodeInContext2(self.context, [text].as_mut_ptr(), 1);
+            let value = value.map(|value| LLVMValueAsMetadata(self.const_int(self.int(32), value).0));
+            let mut wish: Vec<LLVMMetadataRef> = [text].into_iter().chain(value).collect();
+            let wish = LLVMMDNodeInContext2(self.context, wish.as_mut_ptr(), wish.len());
             let stand_in = LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
             let node = LLVMMDNodeInContext2(self.context, [stand_in, wish].as_mut_ptr(), 2);
             LLVMMetadataReplaceAllUsesWith(stand_in, node);

@@ -99,6 +99,11 @@ impl Target {
         self.0.buffer_alignment
     }
 
+    /// Whether loops of kernels may be compiled as functions.
+    pub fn takes_composites(&self) -> bool {
+        self.0.is_cpu()
+    }
+
     /// Whether a program's kernels may be compiled in several batches.
     pub fn takes_several_modules(&self) -> bool {
         self.0.several_modules

@@ -2,25 +2,37 @@
 
 use fusebox_core::ir::Function;
 
+use super::composite::Callee;
 use super::function::{Body, Ids};
 use super::{Outcome, Translation};
-use crate::llvm::{Bb, IntPredicate, Op, Ty, Val};
+use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::Facts;
 use crate::targets::{Form, GpuCode};
 
 /// Marks entry functions whose threads keep many values.
 const MANY_REGISTERS: &str = "fusebox.many_registers";
 
-pub(super) fn write<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Facts<'_>) -> Outcome<'s> {
+/// Writes a kernel, as one that is launched if it `is_visible`.
+pub(super) fn write<'s>(
+    translation: &mut Translation<'_>,
+    entry: &'s Function,
+    facts: &Facts<'_>,
+    is_visible: bool,
+) -> Outcome<'s> {
     match translation.target.gpu {
         Some(gpu) => on_gpu(translation, entry, facts, &gpu),
-        None => on_host(translation, entry, facts),
+        None => on_host(translation, entry, facts, is_visible),
     }
 }
 
-/// The body becomes a function of its own, whose parameters carry what is known about the buffers; the visible
-/// function finds the buffers and calls it.
-fn on_host<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Facts<'_>) -> Outcome<'s> {
+/// The body becomes a function of its own, whose parameters carry what is known about the buffers, for composites to call; a
+/// visible function finds the buffers and calls it.
+fn on_host<'s>(
+    translation: &mut Translation<'_>,
+    entry: &'s Function,
+    facts: &Facts<'_>,
+    is_visible: bool,
+) -> Outcome<'s> {
     let llvm = &translation.llvm;
     let (pointer, word) = (llvm.pointer(0), llvm.int(64));
     let count = entry.body.arguments.len();
@@ -33,10 +45,22 @@ fn on_host<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &F
     let ids = [llvm.parameter(inner, count), llvm.parameter(inner, count + 1)];
     translation.past_caches = false;
     define(translation, entry, inner, Ids { facts, parameters: Some(ids) })?;
+    let callee = Callee {
+        body: inner,
+        signature,
+        arguments: count,
+        blocks: facts.blocks,
+        threads: facts.threads,
+        past_caches: translation.past_caches,
+        operations: 0,
+        is_visible,
+    };
     match translation.target.form {
-        Form::Thread => thread_wrapper(translation, facts.name, count, signature, inner),
-        _ => blocks_wrapper(translation, facts, count, signature, inner),
+        _ if !is_visible => {}
+        Form::Thread => thread_wrapper(translation, facts.name, &callee),
+        _ => blocks_wrapper(translation, facts.name, &callee),
     }
+    translation.callees.insert(facts.name.to_owned(), callee);
     Ok(())
 }
 
@@ -73,39 +97,49 @@ fn define<'s>(translation: &mut Translation<'_>, entry: &'s Function, function: 
 }
 
 /// `void kernel(void *const *args, int64_t first_block, int64_t end_block)`.
-fn blocks_wrapper(translation: &Translation<'_>, facts: &Facts<'_>, count: usize, signature: Ty, inner: Val) {
+fn blocks_wrapper(translation: &Translation<'_>, name: &str, callee: &Callee) {
     let llvm = &translation.llvm;
     let (pointer, word) = (llvm.pointer(0), llvm.int(64));
-    let outer = llvm.add_function(facts.name, llvm.signature(llvm.void(), &[pointer, word, word]), true);
+    let outer = llvm.add_function(name, llvm.signature(llvm.void(), &[pointer, word, word]), true);
     llvm.add_attribute(outer, u32::MAX, "nounwind", 0);
-    let [entry, head, inside, done] = [(); 4].map(|()| llvm.add_block(outer));
-    llvm.position_at_end(entry);
-    let mut arguments = load_arguments(translation, outer, count);
-    let (first, end) = (llvm.parameter(outer, 1), llvm.parameter(outer, 2));
-    llvm.branch(head);
-
-    llvm.position_at_end(head);
-    let block = llvm.phi(word);
-    llvm.add_incoming(block, first, entry);
-    llvm.branch_if(llvm.compare_int(IntPredicate::LLVMIntSLT, block, end), inside, done);
-
-    llvm.position_at_end(inside);
-    arguments.push(block);
-    let next = each_thread(translation, facts.threads, outer, |thread| {
-        arguments.push(thread);
-        llvm.call(signature, inner, &arguments);
+    llvm.position_at_end(llvm.add_block(outer));
+    let buffers = find_buffers(translation, outer, callee.arguments);
+    let range = [1, 2].map(|place| llvm.parameter(outer, place));
+    each_block(translation, range, callee.threads, |block, thread| {
+        llvm.call(callee.signature, callee.body, &[&buffers[..], &[block, thread]].concat());
     });
-    llvm.add_incoming(block, llvm.binary_nsw(Op::LLVMAdd, block, llvm.const_int(word, 1)), next);
-    llvm.branch(head);
-    llvm.position_at_end(done);
-    if translation.past_caches {
+    if callee.past_caches {
         llvm.settle_stores();
     }
     llvm.return_value(None);
 }
 
+/// `body` for each thread of the blocks of a range.
+pub(super) fn each_block(
+    translation: &Translation<'_>,
+    [first, end]: [Val; 2],
+    threads: u32,
+    body: impl FnOnce(Val, Val),
+) {
+    let llvm = &translation.llvm;
+    let word = llvm.int(64);
+    let before = llvm.current_block();
+    let [head, inside, done] = [(); 3].map(|()| llvm.add_block_after_current());
+    llvm.branch(head);
+    llvm.position_at_end(head);
+    let block = llvm.phi(word);
+    llvm.add_incoming(block, first, before);
+    llvm.branch_if(llvm.compare_int(IntPredicate::LLVMIntSLT, block, end), inside, done);
+
+    llvm.position_at_end(inside);
+    let next = each_thread(translation, threads, |thread| body(block, thread));
+    llvm.add_incoming(block, llvm.binary_nsw(Op::LLVMAdd, block, llvm.const_int(word, 1)), next);
+    llvm.branch(head);
+    llvm.position_at_end(done);
+}
+
 /// `body` for each thread of a block; gives the block that comes after. One thread, the rule here, needs no loop.
-fn each_thread(translation: &Translation<'_>, threads: u32, outer: Val, body: impl FnOnce(Val)) -> Bb {
+fn each_thread(translation: &Translation<'_>, threads: u32, body: impl FnOnce(Val)) -> Bb {
     let llvm = &translation.llvm;
     let constant = |value| llvm.const_int(llvm.int(64), value);
     if threads == 1 {
@@ -113,7 +147,7 @@ fn each_thread(translation: &Translation<'_>, threads: u32, outer: Val, body: im
         return llvm.current_block();
     }
     let before = llvm.current_block();
-    let [head, inside, next] = [(); 3].map(|()| llvm.add_block(outer));
+    let [head, inside, next] = [(); 3].map(|()| llvm.add_block_after_current());
     llvm.branch(head);
     llvm.position_at_end(head);
     let thread = llvm.phi(llvm.int(64));
@@ -130,20 +164,21 @@ fn each_thread(translation: &Translation<'_>, threads: u32, outer: Val, body: im
 }
 
 /// `void kernel(void *const *args, int64_t block, int64_t thread)`.
-fn thread_wrapper(translation: &Translation<'_>, name: &str, count: usize, signature: Ty, inner: Val) {
+fn thread_wrapper(translation: &Translation<'_>, name: &str, callee: &Callee) {
     let llvm = &translation.llvm;
     let (pointer, word) = (llvm.pointer(0), llvm.int(64));
     let outer = llvm.add_function(name, llvm.signature(llvm.void(), &[pointer, word, word]), true);
     llvm.add_attribute(outer, u32::MAX, "nounwind", 0);
     let entry = llvm.add_block(outer);
     llvm.position_at_end(entry);
-    let mut arguments = load_arguments(translation, outer, count);
+    let mut arguments = find_buffers(translation, outer, callee.arguments);
     arguments.extend([llvm.parameter(outer, 1), llvm.parameter(outer, 2)]);
-    llvm.call(signature, inner, &arguments);
+    llvm.call(callee.signature, callee.body, &arguments);
     llvm.return_value(None);
 }
 
-fn load_arguments(translation: &Translation<'_>, outer: Val, count: usize) -> Vec<Val> {
+/// The addresses in the table that a visible function is given.
+pub(super) fn find_buffers(translation: &Translation<'_>, outer: Val, count: usize) -> Vec<Val> {
     let llvm = &translation.llvm;
     let pointer = llvm.pointer(0);
     let table = llvm.parameter(outer, 0);

@@ -2,6 +2,7 @@
 
 mod arith;
 mod atomic;
+mod composite;
 mod control;
 mod entry;
 mod function;
@@ -12,19 +13,22 @@ mod vector;
 
 use std::collections::{BTreeSet, HashMap};
 
-use fusebox_core::ir::{Function, Operation};
+use fusebox_core::ir::{Effect, Function, OpKind, Operation};
 
 use crate::error::{LoweringError, Unsupported};
 use crate::llvm::{Module, Ty, Val};
 use crate::math as library;
 use crate::stages::{Facts, KernelFunctions, StageError, scalars};
 use crate::targets::TargetInfo;
+use composite::Callee;
 use function::Body;
 
 /// A batch of kernels on its way to one LLVM module.
 pub(crate) struct Translation<'t> {
     pub(crate) llvm: Module,
     target: &'t TargetInfo,
+    /// Kernels that are written, for composites to call.
+    callees: HashMap<String, Callee>,
     /// Functions of the kernel being written.
     own: HashMap<String, Declared>,
     /// Functions of the math library and of the simulator that have been called.
@@ -47,13 +51,27 @@ struct Declared {
     results: usize,
 }
 
+/// LLVM's number for functions that do nothing to memory but read what arguments point to: equal calls are made once.
+const READS_ARGUMENTS: u64 = 1;
+
 type Outcome<'s> = Result<(), (Option<&'s Operation>, Unsupported)>;
+
+/// Whether all that a function does to memory is to read it, if those that it calls do no more.
+fn only_reads(function: &Function) -> bool {
+    let mut only_reads = true;
+    function.body.walk(&mut |op| {
+        only_reads &= matches!(op.kind, OpKind::Load | OpKind::Call)
+            || !matches!(op.kind.effect(), Effect::Memory | Effect::Allocates);
+    });
+    only_reads
+}
 
 impl<'t> Translation<'t> {
     pub(crate) fn new(llvm: Module, target: &'t TargetInfo) -> Self {
         Translation {
             llvm,
             target,
+            callees: HashMap::new(),
             own: HashMap::new(),
             shared: HashMap::new(),
             wanted: BTreeSet::new(),
@@ -63,7 +81,13 @@ impl<'t> Translation<'t> {
         }
     }
 
-    pub(crate) fn add_kernel(&mut self, kernel: &KernelFunctions, facts: &Facts<'_>) -> Result<(), LoweringError> {
+    /// Writes a kernel; one that is not visible is there for composites alone.
+    pub(crate) fn add_kernel(
+        &mut self,
+        kernel: &KernelFunctions,
+        facts: &Facts<'_>,
+        is_visible: bool,
+    ) -> Result<(), LoweringError> {
         let target = self.target;
         let failed = |(op, reason)| StageError::new(op, reason).in_kernel(facts, target);
         let Some((entry, callees)) = kernel.functions.split_first() else { return Ok(()) };
@@ -74,7 +98,14 @@ impl<'t> Translation<'t> {
         for callee in &callees {
             self.declare(callee).map_err(|reason| failed((None, reason)))?;
         }
-        entry::write(self, entry, facts).map_err(failed)?;
+        if callees.iter().all(|callee| only_reads(callee)) {
+            let declared = callees.iter().filter_map(|callee| self.own.get(&callee.name));
+            declared.for_each(|it| self.llvm.add_attribute(it.function, u32::MAX, "memory", READS_ARGUMENTS));
+        }
+        entry::write(self, entry, facts, is_visible).map_err(failed)?;
+        if let Some(callee) = self.callees.get_mut(facts.name) {
+            callee.operations = kernel.functions.iter().map(Function::size).sum();
+        }
         for callee in callees {
             let Some(declared) = self.own.get(&callee.name).cloned() else { continue };
             self.define(callee, &declared).map_err(failed)?;

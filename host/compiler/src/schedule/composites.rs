@@ -1,0 +1,219 @@
+//! Loops of small steps become functions, so that a step costs a call or less instead of a launch.
+//!
+//! ```text
+//! while(s) { kernel k(s, t); copy t -> s }     t is used by the loop alone
+//! kernel while(s)                              copies s to an own buffer, repeats k and the copy on that and an own t, copies s back
+//! ```
+//!
+//! A step is small if one thread makes it anyhow: a kernel of one block, a copy that is not shared out. So nothing is lost that
+//! ran side by side before. Small buffers are the function's own, and LLVM keeps in registers what it can.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use fusebox_lowering::{Argument, Composite, Step};
+use fusebox_runtime::{PART_BYTES, Slice, Thunk};
+
+use super::Made;
+use super::buffers::Buffers;
+use crate::kernels::symbol;
+
+/// Most bytes of a composite's own buffers: what a processor's vector registers hold. More would stay in memory in any case.
+const MOST_OWN: u64 = 2 << 10;
+/// Most bytes of a buffer that is only read, to be an own one: some scalars.
+const FEW: u64 = 64;
+
+/// Turns loops into launches of composites.
+pub struct Composing<'s, 'a> {
+    /// Names of the kernels and what was made of them, by number.
+    kernels: &'s [(&'a str, Made<'a>)],
+    buffers: &'s mut Buffers,
+    /// How often the program names each buffer.
+    uses: HashMap<u32, usize>,
+    /// Names that are taken.
+    names: HashSet<String>,
+    composites: Vec<Composite>,
+}
+
+/// A buffer inside of a loop.
+#[derive(Clone, Copy, Debug, Default)]
+struct Inside {
+    bytes: u64,
+    uses: usize,
+    is_written: bool,
+}
+
+impl<'s, 'a> Composing<'s, 'a> {
+    /// For a program of these thunks, whose parameters and result stand in `interface`. No buffer has its place yet.
+    pub fn new(
+        kernels: &'s [(&'a str, Made<'a>)],
+        buffers: &'s mut Buffers,
+        thunks: &[Thunk],
+        interface: &[Slice],
+    ) -> Self {
+        let mut uses: HashMap<u32, usize> = HashMap::new();
+        interface.iter().for_each(|slice| *uses.entry(slice.allocation).or_default() += 1);
+        each_slice(kernels, thunks, &mut |slice, _| *uses.entry(slice.allocation).or_default() += 1);
+        let names = kernels.iter().map(|(name, _)| (*name).to_owned()).collect();
+        Composing { kernels, buffers, uses, names, composites: Vec::new() }
+    }
+
+    /// Replaces the outermost loops whose steps are all small. The composites' numbers follow those of the kernels.
+    pub fn compose(mut self, thunks: &mut [Thunk]) -> Vec<Composite> {
+        self.sequence(thunks);
+        self.composites
+    }
+
+    fn sequence(&mut self, thunks: &mut [Thunk]) {
+        for thunk in thunks {
+            if let Some(launch) = self.launch(thunk) {
+                *thunk = launch;
+                continue;
+            }
+            match thunk {
+                Thunk::While { condition, body, .. } => [condition, body].into_iter().for_each(|it| self.sequence(it)),
+                Thunk::Conditional { branches, .. } => branches.iter_mut().for_each(|branch| self.sequence(branch)),
+                Thunk::Kernel { .. } | Thunk::Copy { .. } | Thunk::HostOp { .. } => {}
+            }
+        }
+    }
+
+    /// The launch of a composite that does what a loop does.
+    fn launch(&mut self, thunk: &Thunk) -> Option<Thunk> {
+        let Thunk::While { name, .. } = thunk else { return None };
+        let mut inside: BTreeMap<u32, Inside> = BTreeMap::new();
+        each_slice(self.kernels, std::slice::from_ref(thunk), &mut |slice, is_written| {
+            let it = inside.entry(slice.allocation).or_default();
+            *it = Inside { bytes: slice.bytes, uses: it.uses + 1, is_written: it.is_written || is_written };
+        });
+        let Layout { given, own, numbers } = Layout::of(&inside, |number| self.is_inner(number, &inside));
+        let repeated = self.step(thunk, &numbers)?;
+        let argument = |number: &u32| Argument {
+            bytes: inside[number].bytes,
+            alignment: self.buffers.alignment() as u32,
+            read_only: !inside[number].is_written,
+            // Two that are used in the loop alone may share a place, at different times.
+            no_alias: !self.is_inner(*number, &inside),
+        };
+        let arguments = given.iter().map(argument).collect();
+        let shared = own.iter().filter_map(|own| Some((own, given.iter().position(|given| given == own)?)));
+        let begins = shared.clone().map(|(own, argument)| Step::Copy { from: argument, to: numbers[own] });
+        let written = shared.filter(|(own, _)| inside[own].is_written);
+        let ends = written.map(|(own, argument)| Step::Copy { from: numbers[own], to: argument });
+        let steps = begins.chain([repeated]).chain(ends).collect();
+        let own_bytes = own.iter().map(|number| inside[number].bytes).collect();
+        own.iter().filter(|number| !given.contains(number)).for_each(|&number| self.buffers.forget(number));
+        let name = symbol(&format!("loop_{name}"), &mut self.names);
+        self.composites.push(Composite { name, arguments, own: own_bytes, steps });
+        let slice = |&allocation: &u32| Slice { allocation, offset: 0, bytes: inside[&allocation].bytes };
+        let kernel = (self.kernels.len() + self.composites.len() - 1) as u32;
+        Some(Thunk::Kernel { kernel, arguments: given.iter().map(slice).collect() })
+    }
+
+    /// Whether nothing but the loop uses a buffer.
+    fn is_inner(&self, number: u32, inside: &BTreeMap<u32, Inside>) -> bool {
+        self.uses.get(&number).copied() == inside.get(&number).map(|it| it.uses)
+    }
+
+    /// A thunk as a step; `None` if it is not small.
+    fn step(&self, thunk: &Thunk, numbers: &BTreeMap<u32, usize>) -> Option<Step> {
+        let number = |slice: &Slice| numbers.get(&slice.allocation).copied();
+        let steps =
+            |thunks: &[Thunk]| thunks.iter().map(|thunk| self.step(thunk, numbers)).collect::<Option<Vec<Step>>>();
+        match thunk {
+            Thunk::Kernel { kernel, arguments } => {
+                let (name, made) = self.kernels.get(*kernel as usize)?;
+                let buffers = arguments.iter().map(number).collect::<Option<Vec<usize>>>()?;
+                made.runs_alone.then(|| Step::Kernel { kernel: (*name).to_owned(), buffers })
+            }
+            Thunk::Copy { from, to } if from.bytes <= PART_BYTES => {
+                Some(Step::Copy { from: number(from)?, to: number(to)? })
+            }
+            Thunk::Copy { .. } | Thunk::HostOp { .. } => None,
+            Thunk::While { condition, predicate, body, .. } => {
+                let (condition, body) = (steps(condition)?, steps(body)?);
+                Some(Step::While { condition, predicate: number(predicate)?, body })
+            }
+            Thunk::Conditional { index, branches, .. } => {
+                let branches = branches.iter().map(|branch| steps(branch)).collect::<Option<Vec<Vec<Step>>>>()?;
+                Some(Step::Conditional { index: number(index)?, branches })
+            }
+        }
+    }
+}
+
+/// Which buffers of a loop stand where.
+struct Layout {
+    /// Those that the composite is given, in order.
+    given: Vec<u32>,
+    /// Those of its own, in order. One that is given too starts as that, and ends there.
+    own: Vec<u32>,
+    /// The number of each, where the loop uses it.
+    numbers: BTreeMap<u32, usize>,
+}
+
+impl Layout {
+    /// The smallest buffers are the composite's own; it is given what others use, and what is large.
+    fn of(inside: &BTreeMap<u32, Inside>, is_inner: impl Fn(u32) -> bool) -> Layout {
+        let is_small = |it: &Inside| it.bytes <= if it.is_written { MOST_OWN } else { FEW };
+        let mut small: Vec<(u64, u32)> =
+            inside.iter().filter(|(_, it)| is_small(it)).map(|(&number, it)| (it.bytes, number)).collect();
+        small.sort_unstable();
+        let mut total = 0;
+        let fits = |&(bytes, _): &(u64, u32)| {
+            total += bytes;
+            total <= MOST_OWN
+        };
+        let own: Vec<u32> = small.into_iter().take_while(fits).map(|(_, number)| number).collect();
+        let is_own: BTreeSet<u32> = own.iter().copied().collect();
+        let given: Vec<u32> =
+            inside.keys().copied().filter(|&number| !(is_own.contains(&number) && is_inner(number))).collect();
+        let mut numbers: BTreeMap<u32, usize> = given.iter().copied().zip(0..).collect();
+        numbers.extend(own.iter().copied().zip(given.len()..));
+        Layout { given, own, numbers }
+    }
+}
+
+/// Calls `f` for all slices of thunks, with whether they are written.
+fn each_slice(kernels: &[(&str, Made)], thunks: &[Thunk], f: &mut dyn FnMut(&Slice, bool)) {
+    for thunk in thunks {
+        match thunk {
+            Thunk::Kernel { kernel, arguments } => {
+                let outputs = kernels.get(*kernel as usize).map_or(0, |(_, made)| made.plan.outputs.len());
+                let parameters = arguments.len().saturating_sub(outputs);
+                arguments.iter().enumerate().for_each(|(number, slice)| f(slice, number >= parameters));
+            }
+            Thunk::Copy { from, to } => {
+                f(from, false);
+                f(to, true);
+            }
+            Thunk::HostOp { arguments, results, .. } => {
+                arguments.iter().for_each(|slice| f(slice, false));
+                results.iter().for_each(|slice| f(slice, true));
+            }
+            Thunk::While { predicate: read, .. } | Thunk::Conditional { index: read, .. } => f(read, false),
+        }
+        thunk.nested().iter().for_each(|(_, inside)| each_slice(kernels, inside, f));
+    }
+}
+
+/// Numbers what thunks launch anew: first the kernels that they still do, then the composites. Gives the old numbers of
+/// these kernels.
+pub fn renumber(thunks: &mut [Thunk], kernels: usize) -> Vec<u32> {
+    let mut launched = BTreeSet::new();
+    each_launch(thunks, &mut |number| launched.extend([*number]));
+    let new: HashMap<u32, u32> = launched.range(..kernels as u32).copied().zip(0..).collect();
+    let composite = |number: u32| number - kernels as u32 + new.len() as u32;
+    each_launch(thunks, &mut |number| *number = new.get(number).copied().unwrap_or_else(|| composite(*number)));
+    launched.range(..kernels as u32).copied().collect()
+}
+
+fn each_launch(thunks: &mut [Thunk], f: &mut dyn FnMut(&mut u32)) {
+    for thunk in thunks {
+        match thunk {
+            Thunk::Kernel { kernel, .. } => f(kernel),
+            Thunk::While { condition, body, .. } => [condition, body].into_iter().for_each(|it| each_launch(it, f)),
+            Thunk::Conditional { branches, .. } => branches.iter_mut().for_each(|branch| each_launch(branch, f)),
+            Thunk::Copy { .. } | Thunk::HostOp { .. } => {}
+        }
+    }
+}

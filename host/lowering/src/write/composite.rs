@@ -1,0 +1,212 @@
+//! Composites: functions that call kernels.
+//!
+//! A call of a kernel becomes the kernel's body, so that LLVM sees what goes through the composite's own buffers and keeps
+//! it in registers. How much code this may make is bounded.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Translation;
+use super::entry::{each_block, find_buffers};
+use crate::error::{LoweringError, Required, Unsupported};
+use crate::llvm::{Bb, IntPredicate, Ty, Val};
+use crate::stages::Done;
+use crate::{Composite, Step};
+
+/// Operations of a kernel whose body may stand at several calls.
+const REPEATED: usize = 400;
+/// Operations of all bodies of a composite beyond which further calls stay calls: LLVM's passes are slower than linear.
+const MOST: usize = 20_000;
+
+/// A kernel that composites may call.
+#[derive(Clone)]
+pub(super) struct Callee {
+    /// A function of the buffers, a block and a thread.
+    pub(super) body: Val,
+    pub(super) signature: Ty,
+    pub(super) arguments: usize,
+    pub(super) blocks: u64,
+    pub(super) threads: u32,
+    /// Whether its stores are to be waited for.
+    pub(super) past_caches: bool,
+    /// Of all its functions.
+    pub(super) operations: usize,
+    /// Whether it is called from elsewhere too.
+    pub(super) is_visible: bool,
+}
+
+impl Translation<'_> {
+    /// Writes composites of kernels that are written.
+    pub(crate) fn add_composites(&mut self, composites: &[Composite]) -> Result<(), LoweringError> {
+        let inlined = inlined(composites, &self.callees);
+        for (composite, inlined) in composites.iter().zip(&inlined) {
+            Writer { translation: self, composite, inlined, buffers: Vec::new() }
+                .write()
+                .map_err(|Unsupported(reason)| LoweringError::Composite { name: composite.name.clone(), reason })?;
+        }
+        Ok(())
+    }
+}
+
+/// Per composite the kernels whose calls become their bodies: those called once, and short ones, as long as it does not grow
+/// too large.
+fn inlined<'c>(composites: &'c [Composite], callees: &HashMap<String, Callee>) -> Vec<BTreeSet<&'c str>> {
+    let calls_of = |composite: &'c Composite| {
+        let mut calls: HashMap<&str, usize> = HashMap::new();
+        composite.walk(&mut |step| {
+            if let Step::Kernel { kernel, .. } = step {
+                *calls.entry(kernel).or_default() += 1;
+            }
+        });
+        calls
+    };
+    let mut all: HashMap<&str, usize> = HashMap::new();
+    composites.iter().flat_map(calls_of).for_each(|(kernel, calls)| *all.entry(kernel).or_default() += calls);
+    let of_one = |composite| {
+        let operations = |kernel: &str| callees.get(kernel).map_or(0, |callee| callee.operations);
+        let mut calls: Vec<(&str, usize)> = calls_of(composite).into_iter().collect();
+        calls.sort_by_key(|&(kernel, calls)| (operations(kernel).saturating_mul(calls), kernel));
+        let mut total = 0usize;
+        let fits = |&(kernel, calls): &(&str, usize)| {
+            let is_only_here = all.get(kernel) == Some(&1) && callees.get(kernel).is_some_and(|it| !it.is_visible);
+            total = total.saturating_add(operations(kernel).saturating_mul(calls));
+            total <= MOST && (is_only_here || operations(kernel) <= REPEATED)
+        };
+        calls.into_iter().filter(fits).map(|(kernel, _)| kernel).collect()
+    };
+    composites.iter().map(of_one).collect()
+}
+
+/// One composite while it is written.
+struct Writer<'w, 't> {
+    translation: &'w Translation<'t>,
+    composite: &'w Composite,
+    inlined: &'w BTreeSet<&'w str>,
+    /// Addresses of the buffers.
+    buffers: Vec<Val>,
+}
+
+impl Writer<'_, '_> {
+    /// As kernels are: a function whose parameters carry what is known about the buffers, and a visible one that finds them.
+    fn write(mut self) -> Done {
+        let (llvm, composite) = (&self.translation.llvm, self.composite);
+        let count = composite.arguments.len();
+        let signature = llvm.signature(llvm.void(), &vec![llvm.pointer(0); count]);
+        let body = llvm.add_function(&format!("{}.body", composite.name), signature, false);
+        llvm.add_attribute(body, u32::MAX, "alwaysinline", 0);
+        llvm.add_attribute(body, u32::MAX, "nounwind", 0);
+        for (number, argument) in composite.arguments.iter().enumerate() {
+            let place = number as u32 + 1;
+            llvm.add_attribute(body, place, "align", argument.alignment.into());
+            llvm.add_attribute(body, place, "dereferenceable", argument.bytes);
+            let flags = [(argument.no_alias, "noalias"), (argument.read_only, "readonly")];
+            flags.iter().filter(|(holds, _)| *holds).for_each(|(_, name)| llvm.add_attribute(body, place, name, 0));
+            self.buffers.push(llvm.parameter(body, number));
+        }
+        llvm.position_at_end(llvm.add_block(body));
+        let own = composite.own.iter().map(|&bytes| llvm.stack_array(llvm.int(8), bytes, ALIGNMENT));
+        self.buffers.extend(own);
+        self.steps(&composite.steps)?;
+        llvm.return_value(None);
+        let (pointer, word) = (llvm.pointer(0), llvm.int(64));
+        let outer = llvm.add_function(&composite.name, llvm.signature(llvm.void(), &[pointer, word, word]), true);
+        llvm.add_attribute(outer, u32::MAX, "nounwind", 0);
+        llvm.position_at_end(llvm.add_block(outer));
+        llvm.call(signature, body, &find_buffers(self.translation, outer, count));
+        llvm.return_value(None);
+        Ok(())
+    }
+
+    fn steps(&self, steps: &[Step]) -> Done {
+        steps.iter().try_for_each(|step| match step {
+            Step::Kernel { kernel, buffers } => self.call(kernel, buffers),
+            Step::Copy { from, to } => self.copy(*from, *to),
+            Step::While { condition, predicate, body } => self.repeat(condition, *predicate, body),
+            Step::Conditional { index, branches } => self.branch(*index, branches),
+        })
+    }
+
+    fn call(&self, kernel: &str, buffers: &[usize]) -> Done {
+        let callee = self.translation.callees.get(kernel).required("there is no kernel of a step's name")?;
+        if callee.arguments != buffers.len() {
+            return Unsupported::because("a step gives a kernel the wrong number of buffers");
+        }
+        let llvm = &self.translation.llvm;
+        let mut arguments = buffers.iter().map(|&buffer| self.buffer(buffer)).collect::<Done<Vec<Val>>>()?;
+        let constant = |value| llvm.const_int(llvm.int(64), value);
+        let range = [0, callee.blocks as i64].map(constant);
+        each_block(self.translation, range, callee.threads, |block, thread| {
+            arguments.extend([block, thread]);
+            let call = llvm.call(callee.signature, callee.body, &arguments);
+            if !self.inlined.contains(kernel) {
+                llvm.add_call_attribute(call, "noinline");
+            }
+        });
+        if callee.past_caches {
+            llvm.settle_stores();
+        }
+        Ok(())
+    }
+
+    fn copy(&self, from: usize, to: usize) -> Done {
+        let bytes = self.composite.bytes(from);
+        if bytes != self.composite.bytes(to) {
+            return Unsupported::because("a step copies between buffers of different sizes");
+        }
+        let llvm = &self.translation.llvm;
+        let bytes = llvm.const_int(llvm.int(64), bytes.unwrap_or(0) as i64);
+        llvm.copy(self.buffer(from)?, self.buffer(to)?, bytes, ALIGNMENT);
+        Ok(())
+    }
+
+    fn repeat(&self, condition: &[Step], predicate: usize, body: &[Step]) -> Done {
+        let llvm = &self.translation.llvm;
+        let [head, inside, after] = self.new_blocks();
+        llvm.branch(head);
+        llvm.position_at_end(head);
+        self.steps(condition)?;
+        let byte = llvm.load(llvm.int(8), self.buffer(predicate)?, 1);
+        llvm.branch_if(llvm.compare_int(IntPredicate::LLVMIntNE, byte, llvm.const_int(llvm.int(8), 0)), inside, after);
+        llvm.position_at_end(inside);
+        self.steps(body)?;
+        llvm.branch_back_in_order(head);
+        llvm.position_at_end(after);
+        Ok(())
+    }
+
+    fn branch(&self, index: usize, branches: &[Vec<Step>]) -> Done {
+        let llvm = &self.translation.llvm;
+        let bits = 8 * self.composite.bytes(index).unwrap_or(0) as u32;
+        let last = branches.len().checked_sub(1).required("a conditional has no branch")?;
+        // What is true takes the first branch; a number the one it counts.
+        let (first, others): (usize, Vec<(i64, usize)>) = match bits {
+            8 => (0, vec![(0, last)]),
+            32 => (last, (0..last).map(|branch| (branch as i64, branch)).collect()),
+            _ => return Unsupported::because("a conditional's index is neither a byte nor a word"),
+        };
+        let [after] = self.new_blocks();
+        let blocks: Vec<Bb> = branches.iter().map(|_| llvm.add_block_after_current()).collect();
+        let ty = llvm.int(bits);
+        let value = llvm.load(ty, self.buffer(index)?, 1);
+        let cases: Vec<(Val, Bb)> =
+            others.iter().map(|&(value, branch)| (llvm.const_int(ty, value), blocks[branch])).collect();
+        llvm.switch(value, &cases, blocks[first]);
+        for (branch, &block) in branches.iter().zip(&blocks) {
+            llvm.position_at_end(block);
+            self.steps(branch)?;
+            llvm.branch(after);
+        }
+        llvm.position_at_end(after);
+        Ok(())
+    }
+
+    fn buffer(&self, number: usize) -> Done<Val> {
+        self.buffers.get(number).copied().required("a step names a buffer that does not exist")
+    }
+
+    fn new_blocks<const N: usize>(&self) -> [Bb; N] {
+        [(); N].map(|()| self.translation.llvm.add_block_after_current())
+    }
+}
+
+/// Of all buffers, in bytes.
+const ALIGNMENT: u32 = 64;
