@@ -1,17 +1,23 @@
-//! What a combiner leaves unchanged.
+//! What an operation or a combiner leaves unchanged.
 
 use fusebox_core::hlo::{ArrayLiteral, BinaryOp, Computation, ElementType, InstrId, Op};
 
 /// The element `e` with `op(e, x) = x` for the operation that a combiner of two scalars consists of, as a
 /// literal of one element; `None` if the combiner is anything else.
 pub fn identity_of(combiner: &Computation) -> Option<ArrayLiteral> {
+    let op = combining(combiner)?;
+    let element_type = combiner.root_instruction().shape.as_array()?.element_type;
+    let data = neutral(op, element_type)?;
+    Some(ArrayLiteral { element_type, dims: Vec::new(), data: data.into() })
+}
+
+/// The operation that a combiner of two scalars consists of; `None` if the combiner is anything else.
+pub fn combining(combiner: &Computation) -> Option<BinaryOp> {
     let root = combiner.root_instruction();
     let Op::Binary(op) = root.op else { return None };
     let mut numbers: Vec<i64> = root.operands.iter().filter_map(|&id| parameter_number(combiner, id)).collect();
     numbers.sort_unstable();
-    let element_type = root.shape.as_array()?.element_type;
-    let data = if numbers == [0, 1] { bytes(op, element_type)? } else { return None };
-    Some(ArrayLiteral { element_type, dims: Vec::new(), data: data.into() })
+    (numbers == [0, 1]).then_some(op)
 }
 
 fn parameter_number(computation: &Computation, id: InstrId) -> Option<i64> {
@@ -21,7 +27,8 @@ fn parameter_number(computation: &Computation, id: InstrId) -> Option<i64> {
     }
 }
 
-fn bytes(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
+/// The bytes of `e` with `op(e, x) = op(x, e) = x` for every `x`.
+pub fn neutral(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
     match ty {
         ElementType::Pred => pred(op).map(|value| vec![value]),
         ElementType::F16 => float(op, [0x8000, 0x3c00, 0xfc00, 0x7c00], 2),
@@ -31,6 +38,16 @@ fn bytes(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
             float(op, [1 << 63, 1.0f64.to_bits(), f64::NEG_INFINITY.to_bits(), f64::INFINITY.to_bits()], 8)
         }
         _ if ty.is_integer() && ty.bits() >= 8 => integer(op, ty),
+        _ => None,
+    }
+}
+
+/// The bytes of `e` with `op(e, x) = op(x, e) = e` for every `x`.
+pub fn absorbing(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
+    match op {
+        BinaryOp::And => neutral(BinaryOp::Or, ty),
+        BinaryOp::Or => neutral(BinaryOp::And, ty),
+        BinaryOp::Multiply if !ty.is_float() => neutral(BinaryOp::Or, ty),
         _ => None,
     }
 }

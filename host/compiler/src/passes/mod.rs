@@ -21,6 +21,7 @@ mod inline_calls;
 mod loop_invariants;
 mod movements;
 mod row_major;
+mod simplify;
 mod split_reductions;
 mod supported;
 mod top_k;
@@ -54,6 +55,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("movements", |module, _| movements::run(module)),
     ("top-k", |module, _| top_k::run(module)),
     ("empty-arrays", |module, _| empty_arrays::run(module)),
+    ("simplify", |module, _| simplify::run(module)),
     ("wide-sums", |module, _| wide_sums::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),
     ("loop-invariants", |module, claims| loop_invariants::run(module, claims.device())),

@@ -174,3 +174,33 @@ ENTRY main { x = s32[2,3,4,5] parameter(0)
     let value = |module: &Module| fusebox_interpreter::evaluate(module, &[Literal::Array(input.clone())]).unwrap();
     assert_eq!(value(&before), value(&after));
 }
+
+/// What the files about `simplify` show is exact, zeros of both signs, infinities and extremes included.
+#[test]
+fn what_is_simplified_gives_the_same_bits() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests/passes");
+    let texts = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let texts: Vec<String> = texts.filter(|text| text.contains("// pass: simplify\n")).collect();
+    assert!(texts.len() >= 4);
+    for text in texts {
+        let before = module(text.split("// -----").next().unwrap());
+        let after = module(&apply("simplify", &print_module(&before)).unwrap());
+        let entry = before.entry_computation().unwrap();
+        let parameters = entry.parameters();
+        let shapes = parameters.iter().map(|&id| entry.instruction(id).shape.as_array().unwrap());
+        let values: Vec<Literal> = shapes.map(|array| extremes(array.element_type, &array.dims)).collect();
+        let [before, after] = [before, after].map(|module| fusebox_interpreter::evaluate(&module, &values).unwrap());
+        assert_eq!(before, after, "{text}");
+    }
+}
+
+fn extremes(element_type: ElementType, dims: &[i64]) -> Literal {
+    let size = element_type.byte_size();
+    let top = 1u64 << (8 * size - 1);
+    // Of a byte, the top and the bottom; of a float, both zeros, an infinity, and numbers.
+    let patterns = [0, top, if size == 4 { 0xff80_0000 } else { top - 1 }, 0x0101_0101_3f8c_cccd];
+    let patterns = if element_type == ElementType::Pred { [0, 1, 1, 0] } else { patterns };
+    let count = dims.iter().product::<i64>() as usize;
+    let data: Vec<u8> = (0..count).flat_map(|i| patterns[(i + i / 7) % 4].to_le_bytes()[..size].to_vec()).collect();
+    Literal::Array(ArrayLiteral { element_type, dims: dims.to_vec(), data: data.into() })
+}

@@ -1,0 +1,41 @@
+//! Conversions in a row.
+
+use fusebox_core::hlo::{ElementType, InstrId, Instruction, Op};
+
+use crate::rebuild::Rebuild;
+
+pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
+    let Op::Convert = instruction.op else { return None };
+    let through = rebuild.instruction(rebuild.mapped(instruction.operands[0]));
+    let Op::Convert = through.op else { return None };
+    let source = through.operands[0];
+    let type_of = |shape: &fusebox_core::hlo::Shape| shape.as_array().map(|array| array.element_type);
+    let from = type_of(&rebuild.instruction(source).shape)?;
+    let (through, to) = (type_of(&through.shape)?, type_of(&instruction.shape)?);
+    if !loses_nothing(from, through) {
+        return None;
+    }
+    if from == to {
+        return Some(source);
+    }
+    // An integer becomes another by its bits, and a float by its value.
+    let is_by_value = through.is_float() == from.is_float() || to.is_float();
+    is_by_value.then(|| rebuild.add(instruction, Op::Convert, instruction.shape.clone(), vec![source]))
+}
+
+/// Whether every value of one type is a value of the other.
+fn loses_nothing(from: ElementType, to: ElementType) -> bool {
+    let digits = match to {
+        ElementType::F64 => 53,
+        ElementType::F32 => 24,
+        _ if to.is_signed_integer() => to.bits() - 1,
+        _ if to.is_unsigned_integer() => to.bits(),
+        _ => return false,
+    };
+    match from {
+        ElementType::Pred => true,
+        _ if from.is_float() => to.is_float() && from.bits() < to.bits(),
+        _ if from.is_signed_integer() => !to.is_unsigned_integer() && from.bits() - 1 <= digits,
+        _ => from.is_unsigned_integer() && from.bits() <= digits,
+    }
+}

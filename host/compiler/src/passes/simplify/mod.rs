@@ -1,0 +1,45 @@
+//! Instructions whose result can be had from simpler ones: always the same numbers, to the last bit.
+//!
+//! ```text
+//! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), real(complex(a, b)), pow(x, 2), …
+//! conversions  convert(convert x) if the first loses nothing
+//! slices       slices of slices, concatenations, broadcasts and paddings; slices that start at constants
+//! units        a reduction over dimensions of one element
+//! ```
+
+mod conversions;
+mod neutral;
+mod slices;
+mod units;
+
+use fusebox_core::hlo::{ArrayLiteral, InstrId, Literal, Module, Op};
+
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+
+/// Applies the rules to everything that thunks execute, operands first.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    for id in in_role(module, Role::Sequence) {
+        let old = module.computation(id);
+        let new = Rebuild::each(old, |rebuild, _, instruction| {
+            let simpler = neutral::simpler(rebuild, instruction)
+                .or_else(|| conversions::simpler(rebuild, instruction))
+                .or_else(|| slices::simpler(rebuild, instruction))
+                .or_else(|| units::simpler(rebuild, module, instruction));
+            Ok::<_, CompileError>(simpler)
+        })?;
+        module.computations[id.index()] = new;
+    }
+    Ok(())
+}
+
+/// The one value of all elements, if that is known.
+fn uniform(rebuild: &Rebuild, id: InstrId) -> Option<ArrayLiteral> {
+    let instruction = rebuild.instruction(id);
+    match &instruction.op {
+        Op::Broadcast { .. } | Op::Reshape => uniform(rebuild, *instruction.operands.first()?),
+        Op::Constant(Literal::Array(value)) if value.element_count() == 1 => Some(value.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,83 @@
+//! Operations one operand of which says what the result is.
+
+use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op, UnaryOp};
+
+use super::uniform;
+use crate::passes::identity::{absorbing, neutral};
+use crate::rebuild::Rebuild;
+
+pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
+    let operands = rebuild.operands(instruction);
+    let simpler = match (&instruction.op, operands.as_slice()) {
+        (Op::Binary(op), &[x, y]) => binary(rebuild, instruction, *op, [x, y])?,
+        (Op::Unary(op), &[x]) => unary(rebuild, *op, x)?,
+        (Op::Reverse { dimensions }, &[x]) => match rebuild.instruction(x) {
+            Instruction { op: Op::Reverse { dimensions: first }, operands, .. } if first == dimensions => operands[0],
+            _ => return None,
+        },
+        (Op::Select, &[condition, on_true, on_false]) => match uniform(rebuild, condition) {
+            _ if on_true == on_false => on_true,
+            Some(known) => {
+                if known.data[..] == [0] {
+                    on_false
+                } else {
+                    on_true
+                }
+            }
+            None => return None,
+        },
+        _ => return None,
+    };
+    (rebuild.instruction(simpler).shape == instruction.shape).then_some(simpler)
+}
+
+fn binary(rebuild: &mut Rebuild, instruction: &Instruction, op: BinaryOp, [x, y]: [InstrId; 2]) -> Option<InstrId> {
+    let ty = rebuild.instruction(x).shape.as_array()?.element_type;
+    let is = |id: InstrId, bytes: &Option<Vec<u8>>| {
+        uniform(rebuild, id).zip(bytes.as_ref()).is_some_and(|(known, bytes)| known.data[..] == bytes[..])
+    };
+    let (neutral, absorbing) = (neutral(op, ty), absorbing(op, ty));
+    if x == y && is_idempotent(op) || is(y, &neutral) || is(x, &absorbing) || is(y, &neutral_behind(op, ty)) {
+        return Some(x);
+    }
+    if is(x, &neutral) || is(y, &absorbing) {
+        return Some(y);
+    }
+    let is_square = op == BinaryOp::Power && uniform(rebuild, y).is_some_and(|known| two(ty) == Some(&known.data[..]));
+    is_square.then(|| rebuild.add(instruction, Op::Binary(BinaryOp::Multiply), instruction.shape.clone(), vec![x, x]))
+}
+
+/// What changes nothing as the second operand, but may as the first.
+fn neutral_behind(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
+    let one = neutral(BinaryOp::Multiply, ty)?;
+    match op {
+        BinaryOp::Subtract => Some(vec![0; one.len()]),
+        BinaryOp::Divide | BinaryOp::Power => Some(one),
+        _ => None,
+    }
+}
+
+fn is_idempotent(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Maximum | BinaryOp::Minimum)
+}
+
+/// The bytes of two, in types whose product is rounded as well as their power.
+fn two(ty: ElementType) -> Option<&'static [u8]> {
+    match ty {
+        ElementType::F32 => Some(&[0, 0, 0, 0x40]),
+        ElementType::F64 => Some(&[0, 0, 0, 0, 0, 0, 0, 0x40]),
+        _ => None,
+    }
+}
+
+fn unary(rebuild: &Rebuild, op: UnaryOp, x: InstrId) -> Option<InstrId> {
+    let operand = rebuild.instruction(x);
+    match (op, &operand.op) {
+        (UnaryOp::Negate, Op::Unary(UnaryOp::Negate)) | (UnaryOp::Not, Op::Unary(UnaryOp::Not)) => {
+            Some(operand.operands[0])
+        }
+        (UnaryOp::Real, Op::Binary(BinaryOp::Complex)) => Some(operand.operands[0]),
+        (UnaryOp::Imag, Op::Binary(BinaryOp::Complex)) => Some(operand.operands[1]),
+        _ => None,
+    }
+}

@@ -1,0 +1,194 @@
+//! Parts of what was put together, and parts that start at constants.
+
+use fusebox_core::hlo::{InstrId, Instruction, Op, Shape, SliceDim};
+
+use super::uniform;
+use crate::rebuild::Rebuild;
+
+pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
+    match &instruction.op {
+        Op::Slice { dims } => {
+            let operand = rebuild.mapped(instruction.operands[0]);
+            slice(rebuild, instruction, operand, dims.clone())
+        }
+        Op::DynamicSlice { sizes } => at_constants(rebuild, instruction, sizes),
+        Op::DynamicUpdateSlice => {
+            let update = rebuild.mapped(instruction.operands[1]);
+            (rebuild.instruction(update).shape == instruction.shape).then_some(update)
+        }
+        Op::Concatenate { dimension } => side_by_side(rebuild, instruction, *dimension as usize),
+        _ => None,
+    }
+}
+
+/// The slice of `operand` made simpler, if it can be.
+fn slice(rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, dims: Vec<SliceDim>) -> Option<InstrId> {
+    let (source, dims) = behind(rebuild, operand, dims)?;
+    match dims {
+        Some(dims) => Some(part(rebuild, origin, source, dims)),
+        None => {
+            let Op::Broadcast { dimensions } = &rebuild.instruction(operand).op else { return None };
+            let op = Op::Broadcast { dimensions: dimensions.clone() };
+            Some(rebuild.add(origin, op, origin.shape.clone(), vec![source]))
+        }
+    }
+}
+
+/// That part of an array: a slice, or what it is a slice of.
+fn part(rebuild: &mut Rebuild, origin: &Instruction, source: InstrId, dims: Vec<SliceDim>) -> InstrId {
+    if let Some(simpler) = slice(rebuild, origin, source, dims.clone()) {
+        return simpler;
+    }
+    match rebuild.instruction(source).shape == origin.shape {
+        true => source,
+        false => rebuild.add(origin, Op::Slice { dims }, origin.shape.clone(), vec![source]),
+    }
+}
+
+/// Where the elements of a slice come from, and which part of that they are; no part of the operand of a broadcast of which
+/// only copies are cut off.
+fn behind(rebuild: &Rebuild, operand: InstrId, dims: Vec<SliceDim>) -> Option<(InstrId, Option<Vec<SliceDim>>)> {
+    let instruction = rebuild.instruction(operand);
+    let first = *instruction.operands.first()?;
+    match &instruction.op {
+        Op::Slice { dims: inner } => {
+            let both = inner.iter().zip(&dims).map(|(inner, outer)| SliceDim {
+                start: inner.start + outer.start * inner.stride,
+                limit: inner.start + (outer.limit - 1) * inner.stride + 1,
+                stride: inner.stride * outer.stride,
+            });
+            Some((first, Some(both.collect())))
+        }
+        Op::Concatenate { dimension } => of_one(rebuild, &instruction.operands, *dimension as usize, dims),
+        Op::Broadcast { dimensions } => {
+            let sizes = &rebuild.instruction(first).shape.as_array()?.dims;
+            let is_whole = |(&d, &size): (&i64, &i64)| length(&dims[d as usize]) == size;
+            dimensions.iter().zip(sizes).all(is_whole).then_some((first, None))
+        }
+        Op::Pad { dims: padding } => {
+            let sizes = &rebuild.instruction(first).shape.as_array()?.dims;
+            let moved = dims.iter().zip(padding).zip(sizes).map(|((dim, padding), &size)| {
+                let (start, limit) = (dim.start - padding.low, dim.limit - padding.low);
+                let is_inside = padding.interior == 0 && start >= 0 && limit <= size;
+                is_inside.then_some(SliceDim { start, limit, ..*dim })
+            });
+            Some((first, Some(moved.collect::<Option<_>>()?)))
+        }
+        _ => None,
+    }
+}
+
+fn length(dim: &SliceDim) -> i64 {
+    (dim.limit - dim.start + dim.stride - 1) / dim.stride
+}
+
+/// The operand of a concatenation that the whole slice is a part of.
+fn of_one(
+    rebuild: &Rebuild,
+    operands: &[InstrId],
+    dimension: usize,
+    mut dims: Vec<SliceDim>,
+) -> Option<(InstrId, Option<Vec<SliceDim>>)> {
+    let mut begin = 0;
+    for &operand in operands {
+        let end = begin + rebuild.instruction(operand).shape.as_array()?.dims[dimension];
+        let dim = &mut dims[dimension];
+        if begin <= dim.start && dim.limit <= end {
+            (dim.start, dim.limit) = (dim.start - begin, dim.limit - begin);
+            return Some((operand, Some(dims)));
+        }
+        begin = end;
+    }
+    None
+}
+
+/// A slice that starts at constants, which are moved to where all of it is inside.
+fn at_constants(rebuild: &mut Rebuild, instruction: &Instruction, sizes: &[i64]) -> Option<InstrId> {
+    let operands = rebuild.operands(instruction);
+    let (&source, starts) = operands.split_first()?;
+    let shape = rebuild.instruction(source).shape.as_array()?.clone();
+    let starts = starts.iter().map(|&start| integer(rebuild, start)).collect::<Option<Vec<i64>>>()?;
+    let dims = starts.iter().zip(sizes).zip(&shape.dims).map(|((&start, &size), &whole)| {
+        let start = start.clamp(0, whole - size);
+        SliceDim { start, limit: start + size, stride: 1 }
+    });
+    Some(part(rebuild, instruction, source, dims.collect()))
+}
+
+/// The value of a constant integer.
+fn integer(rebuild: &Rebuild, id: InstrId) -> Option<i64> {
+    let value = uniform(rebuild, id)?;
+    let mut bytes = [0; 8];
+    bytes[..value.data.len()].copy_from_slice(&value.data);
+    let unused = 64 - 8 * value.data.len() as u32;
+    let bits = u64::from_le_bytes(bytes);
+    match value.element_type {
+        ty if ty.is_signed_integer() => Some(((bits << unused) as i64) >> unused),
+        _ => Some(i64::try_from(bits).unwrap_or(i64::MAX)),
+    }
+}
+
+/// Slices of one array that lie side by side are one slice, and a concatenation of which one operand is another is one.
+fn side_by_side(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize) -> Option<InstrId> {
+    let operands = rebuild.operands(instruction);
+    let is_nested = |&id: &InstrId| matches!(&rebuild.instruction(id).op, Op::Concatenate { dimension: d } if *d as usize == dimension);
+    let flat: Vec<InstrId> = operands
+        .iter()
+        .flat_map(|id| if is_nested(id) { rebuild.instruction(*id).operands.clone() } else { vec![*id] })
+        .collect();
+    let joined = joined(rebuild, &flat, dimension);
+    if joined.len() == flat.len() {
+        let is_flat = flat == operands;
+        let op = Op::Concatenate { dimension: dimension as i64 };
+        return (!is_flat).then(|| rebuild.add(instruction, op, instruction.shape.clone(), flat));
+    }
+    let mut parts = Vec::with_capacity(joined.len());
+    for (source, dims) in joined {
+        let element_type = instruction.shape.as_array()?.element_type;
+        let lengths: Vec<i64> = dims.iter().map(length).collect();
+        let shape = Shape::array(element_type, lengths);
+        let origin = Instruction { shape, ..instruction.clone() };
+        parts.push(part(rebuild, &origin, source, dims));
+    }
+    match parts.as_slice() {
+        [all] => Some(*all),
+        _ => {
+            let op = Op::Concatenate { dimension: dimension as i64 };
+            Some(rebuild.add(instruction, op, instruction.shape.clone(), parts))
+        }
+    }
+}
+
+/// The operands of a concatenation as parts of arrays, those that continue each other as one.
+fn joined(rebuild: &Rebuild, operands: &[InstrId], dimension: usize) -> Vec<(InstrId, Vec<SliceDim>)> {
+    let mut parts: Vec<(InstrId, Vec<SliceDim>)> = Vec::new();
+    for &id in operands {
+        let (source, dims) = as_part(rebuild, id);
+        if let Some((last, before)) = parts.last_mut() {
+            let mut continued = before.clone();
+            continued[dimension].limit = dims[dimension].limit;
+            let continues = before[dimension].limit == dims[dimension].start
+                && before[dimension].stride == 1
+                && SliceDim { start: before[dimension].start, ..dims[dimension] } == continued[dimension]
+                && dims.iter().zip(&continued).enumerate().all(|(d, (one, other))| d == dimension || one == other);
+            if *last == source && continues {
+                *before = continued;
+                continue;
+            }
+        }
+        parts.push((source, dims));
+    }
+    parts
+}
+
+/// A slice by what it is a part of; anything else is all of itself.
+fn as_part(rebuild: &Rebuild, id: InstrId) -> (InstrId, Vec<SliceDim>) {
+    let instruction = rebuild.instruction(id);
+    match &instruction.op {
+        Op::Slice { dims } => (instruction.operands[0], dims.clone()),
+        _ => {
+            let sizes = instruction.shape.as_array().map_or(&[][..], |array| &array.dims);
+            (id, sizes.iter().map(|&limit| SliceDim { start: 0, limit, stride: 1 }).collect())
+        }
+    }
+}
