@@ -12,6 +12,7 @@ use glob::Pattern;
 
 use crate::commands::check_emitter::CheckEmitter;
 use crate::commands::new_emitter::NewEmitter;
+use crate::passes;
 
 /// Compiles and runs HLO; its code generators are plugins.
 #[derive(Debug, Parser)]
@@ -88,6 +89,9 @@ pub struct Compiling {
     /// Threads to compile and run with; 0: one per processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
+    /// Leave these passes over HLO out
+    #[arg(long, value_name = "-NAME", value_delimiter = ',', allow_hyphen_values = true, value_parser = passes::parser())]
+    pub passes: Vec<String>,
 }
 
 /// Which emitters to use, and how to reach them.

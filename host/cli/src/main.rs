@@ -9,6 +9,7 @@ mod commands;
 mod emitters;
 mod exit;
 mod module;
+mod passes;
 mod target;
 mod tuned;
 

@@ -9,7 +9,7 @@ use fusebox_run::terminal;
 
 use crate::arguments::Common;
 use crate::exit::Failure;
-use crate::{emitters, target, tuned};
+use crate::{emitters, passes, target, tuned};
 
 /// The module's bytes and form.
 pub fn read(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
@@ -69,7 +69,8 @@ pub fn options(
         fusebox_lowering::dedicate(&target);
     }
     let emitters = emitters::choose(&common.compiling.emitters, folder_of(&common.module))?;
-    let (dump, departures) = (dump(common)?, Departures::default());
+    let without_passes = passes::left_out(&common.compiling.passes);
+    let (dump, departures) = (dump(common)?, Departures { without_passes, ..Departures::default() });
     let mut options = Options { target, device, emitters, threads, until, stages, dump, departures };
     options.emitters.tuned = tuned::choices(&common.tuned, &options)?;
     Ok(options)

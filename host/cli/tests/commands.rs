@@ -187,3 +187,18 @@ fn kernel_quality_is_reported_by_ptxas() {
     let json = json.succeeded();
     assert!(json.contains("\"target\":\"sm_90\"") && json.contains("\"spill_stores\":0"), "{json}");
 }
+
+#[test]
+fn passes_can_be_left_out_one_by_one() {
+    let place = Workplace::with_module(&MODULE.replace("constant(2)", "constant(1)"));
+    let hlo = |passes: &[&str]| place.run(&[&["compile", "m.hlo", "--emit", "hlo"], passes].concat()).succeeded();
+    assert!(!hlo(&[]).contains("multiply("));
+    assert!(hlo(&["--passes=-simplify"]).contains("multiply("));
+    let help = place.run(&["compile", "--help"]).succeeded();
+    let listed = help.lines().filter_map(|line| line.trim().strip_prefix("- -"));
+    let optional: Vec<String> = listed.filter_map(|line| Some(format!("-{}", line.split(':').next()?))).collect();
+    assert!(optional.contains(&"-simplify".to_owned()) && optional.len() >= 8, "{help}");
+    let run = |passes: &[&str]| place.run(&[&["run", "m.hlo", "--print"], passes].concat()).succeeded();
+    assert_eq!(run(&["--passes", &optional.join(",")]), run(&[]));
+    place.run(&["run", "m.hlo", "--passes=-dead-code"]).failed(2, &["possible values: -movements"]);
+}

@@ -1,4 +1,4 @@
-//! Departures from the usual way of compiling, for whoever looks for a fault in it.
+//! Departures from the usual way of compiling, for whoever looks for a fault in it or wants to know what a step is worth.
 
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use fusebox_runtime::Executable;
 pub struct Departures {
     /// Whether LLVM's passes are left out.
     pub unoptimised: bool,
+    /// Names of passes that are left out, none of which is needed.
+    pub without_passes: Vec<&'static str>,
     /// Faults that tests plant. Nothing but tests sets this.
     #[doc(hidden)]
     pub planted: Planted,

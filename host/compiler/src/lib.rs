@@ -43,6 +43,7 @@ pub use fusebox_core::emitter::Prediction;
 pub use host_module::with_callees;
 pub use kernels::Unit;
 pub use lower::{Lowered, dump_of_stage};
+pub use passes::{PASSES, Pass};
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile, compile_fused};
 pub use select::{Emitters, Selected, Tuned, ask, is_in_emitter};

@@ -101,7 +101,7 @@ fn finish(mut made: Compilation, options: &Options, begin: Instant) -> Result<Co
 fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileError> {
     let mut before = if options.dump.is_active() { shortened_hlo(&module) } else { Vec::new() };
     let mut claims = Claims::new(&options.device, &options.emitters);
-    for (number, (name, _)) in passes::PASSES.iter().enumerate() {
+    for (number, passes::Pass { name, .. }) in passes::PASSES.iter().enumerate() {
         steps::pass(number, &mut module, &mut claims, options)?;
         if !options.dump.is_active() {
             continue;

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{Module, verify};
 
 use crate::fuse::{self, Claims, Told};
-use crate::passes::PASSES;
+use crate::passes::{PASSES, Pass};
 use crate::{CompileError, Options, Phase, host_operations};
 
 /// A step from a module to another that means the same.
@@ -28,7 +28,7 @@ impl Step {
     /// As it is called in dumps.
     pub fn name(self) -> &'static str {
         match self {
-            Step::Pass(number) => PASSES[number].0,
+            Step::Pass(number) => PASSES[number].name,
             Step::Fuse => "fuse",
         }
     }
@@ -46,7 +46,10 @@ impl Step {
 }
 
 pub fn pass(number: usize, module: &mut Module, claims: &mut Claims, options: &Options) -> Result<(), CompileError> {
-    let (name, run) = PASSES[number];
+    let Pass { name, run, .. } = PASSES[number];
+    if options.departures.without_passes.contains(&name) {
+        return Ok(());
+    }
     run(module, claims)?;
     options.departures.planted.in_module(name, module);
     check(module, Phase::Passes, name)

@@ -20,8 +20,8 @@ fn passes() {
     let emitters = Emitters::bundled();
     check("passes", |module, device, text| {
         let pass = said(text, "pass");
-        let (_, run) = PASSES.iter().find(|(name, _)| *name == pass).unwrap_or_else(|| panic!("no pass {pass}"));
-        run(module, &mut fuse::Claims::new(device, &emitters)).map_err(|error| error.to_string())
+        let found = PASSES.iter().find(|it| it.name == pass).unwrap_or_else(|| panic!("no pass {pass}"));
+        (found.run)(module, &mut fuse::Claims::new(device, &emitters)).map_err(|error| error.to_string())
     });
 }
 

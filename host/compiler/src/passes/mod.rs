@@ -42,25 +42,55 @@ use crate::fuse::Claims;
 /// What a pass does. It may ask what emitters claim, and which device they do it for.
 pub type Run = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
 
-/// All passes in order, with their names in dumps.
-pub const PASSES: &[(&str, Run)] = &[
-    ("supported", |module, _| supported::check(module)),
-    ("expansions", |module, _| expansions::run(module)),
-    ("inline-calls", |module, _| inline_calls::run(module)),
-    ("row-major", |module, _| row_major::run(module)),
-    ("batch-norm", |module, _| batch_norm::run(module)),
-    ("canonical-ops", |module, _| canonical_ops::run(module)),
-    ("four-bit-integers", |module, _| four_bit_integers::run(module)),
-    ("tuples", |module, _| tuples::run(module)),
-    ("movements", |module, _| movements::run(module)),
-    ("top-k", |module, _| top_k::run(module)),
-    ("empty-arrays", |module, _| empty_arrays::run(module)),
-    ("simplify", |module, _| simplify::run(module)),
-    ("wide-sums", |module, _| wide_sums::run(module)),
-    ("constant-folding", |module, _| constant_folding::run(module)),
-    ("loop-invariants", |module, claims| loop_invariants::run(module, claims.device())),
-    ("cumulative", cumulative::run),
-    ("split-reductions", |module, claims| split_reductions::run(module, claims.device())),
-    ("common-subexpressions", |module, _| common_subexpressions::run(module)),
-    ("dead-code", |module, _| dead_code::run(module)),
+/// A step from HLO to simpler HLO.
+pub struct Pass {
+    /// As it is called in dumps and on the command line.
+    pub name: &'static str,
+    /// What it is for, in a line.
+    pub about: &'static str,
+    /// Whether what follows gets on without it.
+    pub is_optional: bool,
+    /// What it does.
+    pub run: Run,
+}
+
+/// One without which what follows would meet what it does not know.
+const fn needed(name: &'static str, about: &'static str, run: Run) -> Pass {
+    Pass { name, about, is_optional: false, run }
+}
+
+/// One without which programs are as right, but slower.
+const fn optional(name: &'static str, about: &'static str, run: Run) -> Pass {
+    Pass { name, about, is_optional: true, run }
+}
+
+/// All passes in order.
+pub const PASSES: &[Pass] = &[
+    needed("supported", "refuses what is not supported", |module, _| supported::check(module)),
+    needed("expansions", "scan, ragged-dot and scaled-dot as loops and products", |module, _| expansions::run(module)),
+    needed("inline-calls", "called computations stand where they are called", |module, _| inline_calls::run(module)),
+    needed("row-major", "all arrays without layouts, what is laid out otherwise transposed", |module, _| {
+        row_major::run(module)
+    }),
+    needed("batch-norm", "batch normalisation as arithmetic", |module, _| batch_norm::run(module)),
+    needed("canonical-ops", "no operation without effect on one device", |module, _| canonical_ops::run(module)),
+    needed("four-bit-integers", "their arithmetic in eight bits", |module, _| four_bit_integers::run(module)),
+    needed("tuples", "no tuple that is taken apart again", |module, _| tuples::run(module)),
+    optional("movements", "reshapes, broadcasts and transposes in a row as one", |module, _| movements::run(module)),
+    optional("top-k", "sorts of which the first elements are used as top-k", |module, _| top_k::run(module)),
+    needed("empty-arrays", "arrays without elements as constants", |module, _| empty_arrays::run(module)),
+    optional("simplify", "neutral elements, conversions in a row, parts of what was put together", |module, _| {
+        simplify::run(module)
+    }),
+    optional("wide-sums", "sums of narrow floats in wide ones, rounded once", |module, _| wide_sums::run(module)),
+    optional("constant-folding", "small operations on constants evaluated", |module, _| constant_folding::run(module)),
+    optional("loop-invariants", "what a loop does not change computed before it", |module, claims| {
+        loop_invariants::run(module, claims.device())
+    }),
+    optional("cumulative", "long cumulative reductions in blocks", cumulative::run),
+    optional("split-reductions", "reductions of much into little in two steps", |module, claims| {
+        split_reductions::run(module, claims.device())
+    }),
+    optional("common-subexpressions", "equal instructions as one", |module, _| common_subexpressions::run(module)),
+    needed("dead-code", "nothing that nobody reads", |module, _| dead_code::run(module)),
 ];

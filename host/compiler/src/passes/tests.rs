@@ -19,7 +19,7 @@ fn apply(pass: &str, text: &str) -> Result<String, CompileError> {
 
 fn apply_for(device: &DeviceDescription, pass: &str, text: &str) -> Result<String, CompileError> {
     let mut module = module(text);
-    let (_, run) = PASSES.iter().find(|(name, _)| *name == pass).unwrap();
+    let run = PASSES.iter().find(|it| it.name == pass).unwrap().run;
     run(&mut module, &mut Claims::new(device, &Emitters::bundled()))?;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     Ok(print_module(&module))
@@ -91,7 +91,7 @@ fn a_split_reduction_gives_the_same() {
     ] {
         let text = reduction("s32", dims, dimensions, "add");
         let (before, mut after) = (module(&text), module(&text));
-        let run = PASSES.iter().find(|(name, _)| *name == "split-reductions").unwrap().1;
+        let run = PASSES.iter().find(|pass| pass.name == "split-reductions").unwrap().run;
         run(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled())).unwrap();
         verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
         let reductions =
@@ -166,7 +166,7 @@ ENTRY main { x = s32[2,3,4,5] parameter(0)
   t = s32[5,3,2,4] transpose(x), dimensions={3,1,0,2}
   ROOT r = s32[5,2,4] reduce(t, zero), dimensions={1}, to_apply=add }";
     let (before, mut after) = (module(text), module(text));
-    let run = PASSES.iter().find(|(name, _)| *name == "movements").unwrap().1;
+    let run = PASSES.iter().find(|pass| pass.name == "movements").unwrap().run;
     run(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled())).unwrap();
     verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
     let data: Vec<u8> = (0..120i32).flat_map(|n| (n * n).to_le_bytes()).collect();
