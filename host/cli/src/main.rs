@@ -9,6 +9,7 @@ mod commands;
 mod emitters;
 mod exit;
 mod module;
+mod progress;
 mod target;
 mod tuned;
 

@@ -8,6 +8,7 @@ use fusebox_core::ir::Function;
 use fusebox_lowering::{Argument, Code, KernelSource, LoweringError, NoStages, Stage, Stages, Target};
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
 
+use crate::progress::Advance;
 use crate::select::Selected;
 use crate::{CompileError, Dump, Options, Phase};
 
@@ -44,6 +45,7 @@ pub fn lower(kernels: &[Selected], options: &Options) -> Result<Result<Lowered, 
         let mut texts = Texts::new(options);
         let sources: Vec<KernelSource> = batch.iter().map(|&index| source(&kernels[index], target)).collect();
         let code = fusebox_lowering::compile(&sources, target, &mut texts);
+        options.progress.tell(Advance::Done(batch.len()));
         (code, texts.texts)
     };
     let mut lowered = Lowered::default();
@@ -208,6 +210,9 @@ impl Stages for Texts<'_> {
 
     fn rewrite(&mut self, stage: Stage, functions: &mut [Function]) {
         self.options.departures.planted.in_kernel(stage, functions);
+        if stage == Stage::Scalars {
+            self.options.progress.tell(Advance::Done(1));
+        }
     }
 
     fn stage(&mut self, stage: Stage, text: &str) {

@@ -6,6 +6,7 @@
 //! bid         what an emitter would take of it, which must be possible: nothing leads out of it and back in
 //! predict     seconds of the bid's plan against seconds of the kernels that the host would make of the same, several of which
 //!             count a little more
+//! decide      the user's choice, then what a decision on the cut says (`cuts`), then the prediction
 //! ```
 //!
 //! Decided before everything else: what an emitter gets is a fusion like those that the text brings along. Answers are
@@ -19,6 +20,7 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, canonic
 
 use super::candidate::Offer;
 use super::claims::Claims;
+use super::cuts::{self, Cut};
 use super::decide::is_scalar_constant;
 use super::outline::{insert, results};
 use super::region::Region;
@@ -49,17 +51,47 @@ pub struct Bids<'a, 'c> {
     claims: &'c mut Claims<'a>,
     /// By form of the offer and emitter: what it takes, as numbers of the region's instructions.
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
-    /// By form of the fusion and emitter: seconds of the bid and otherwise.
-    predictions: HashMap<(String, usize), Result<(f64, f64), String>>,
+    /// By form of the fusion and emitter.
+    predictions: HashMap<(String, usize), Result<Forecast, String>>,
     /// What became of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
+    /// Regions that might as well be cut otherwise, each once.
+    pub cuts: Vec<Cut>,
     /// Emitters that gave no usable answer, each failure once.
     pub warnings: Vec<String>,
 }
 
+/// What a bid is predicted to take, and what its instructions take without it.
+#[derive(Clone, Copy, Debug)]
+pub struct Forecast {
+    /// Seconds of the bid.
+    pub bid: f64,
+    /// Seconds otherwise, weighed against one kernel.
+    pub otherwise: f64,
+    /// Kernels otherwise.
+    pub kernels: usize,
+}
+
+impl Forecast {
+    /// Seconds that the bid saves.
+    pub fn gain(&self) -> f64 {
+        self.otherwise - self.bid
+    }
+}
+
 /// A bid that can be made a fusion.
-struct Taken {
-    region: Region,
+pub struct Bidding {
+    /// Number of the emitter.
+    pub emitter: usize,
+    pub taken: Taken,
+    pub forecast: Forecast,
+    /// Number of the record that says what becomes of it.
+    record: usize,
+}
+
+/// What a bid takes, where nothing leads out of it and back in.
+pub struct Taken {
+    pub region: Region,
     /// Members that are computed again outside for those who read them there.
     repeated: HashSet<InstrId>,
 }
@@ -74,6 +106,7 @@ impl<'a, 'c> Bids<'a, 'c> {
             answers: HashMap::new(),
             predictions: HashMap::new(),
             records: Vec::new(),
+            cuts: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -82,22 +115,19 @@ impl<'a, 'c> Bids<'a, 'c> {
     pub fn fuse(&mut self, module: &mut Module, mut id: ComputationId) {
         let mut tried: HashSet<(String, usize)> = HashSet::new();
         while let Some(taken) = self.next(module, id, &mut tried) {
-            let old = module.computation(id).clone();
-            let calls = ComputationId(module.computations.len() as u32);
-            let new = with_fusion(&old, &taken, calls);
-            insert(module, id, new, vec![taken.region.computation(&old)]);
+            taken.fuse(module, id);
             // The fused computation was put in front of this one.
             id = ComputationId(id.0 + 1);
         }
     }
 
-    /// The next instruction that is not yet tried and whose best bid is worth it.
+    /// The next instruction that is not yet tried and around which a bid is decided for.
     fn next(&mut self, module: &Module, id: ComputationId, tried: &mut HashSet<(String, usize)>) -> Option<Taken> {
         let computation = module.computation(id);
         let users = computation.users();
         for anchor in computation.ids() {
             let instruction = computation.instruction(anchor);
-            let mut best: Option<(f64, Taken)> = None;
+            let mut bids = Vec::new();
             let mut offer = None;
             for number in self.emitters.bidders(instruction.opcode()) {
                 if !tried.insert((instruction.name.clone(), number)) {
@@ -105,56 +135,76 @@ impl<'a, 'c> Bids<'a, 'c> {
                 }
                 let offer = offer.get_or_insert_with(|| Offer::around(module, computation, &users, anchor));
                 let Some(offer) = offer else { break };
-                let Some((gain, taken)) = self.judge(module, computation, offer, number) else { continue };
-                if best.as_ref().is_none_or(|(most, _)| gain > *most) {
-                    best = Some((gain, taken));
-                }
+                bids.extend(self.judge(module, computation, offer, number));
             }
-            if let Some((_, taken)) = best {
-                return Some(taken);
+            if let Some(place) = self.decided(module, computation, &bids) {
+                return Some(bids.swap_remove(place).taken);
             }
         }
         None
     }
 
-    /// What an emitter takes of an offer, with the seconds it saves.
-    fn judge(
-        &mut self,
-        module: &Module,
-        computation: &Computation,
-        offer: &Offer,
-        number: usize,
-    ) -> Option<(f64, Taken)> {
-        let members = match self.answer(offer, number) {
-            Ok(members) => members,
-            Err(reason) => return self.record(offer, number, reason),
-        };
-        let taken = match checked(offer, &members).and_then(|members| taken(computation, members)) {
-            Ok(taken) => taken,
-            Err(reason) => return self.record(offer, number, reason),
-        };
-        match self.prediction(module, computation, &taken, number) {
-            Ok((bid, otherwise)) if bid < otherwise => {
-                let (bid_us, otherwise_us) = (bid * 1e6, otherwise * 1e6);
-                let members = taken.region.members.len();
-                let reason = format!("takes {members} instructions: {bid_us:.1} us instead of {otherwise_us:.1}");
-                self.record::<()>(offer, number, reason);
-                Some((otherwise - bid, taken))
-            }
-            Ok((bid, otherwise)) => {
-                let reason = format!("would take {:.1} us instead of {:.1}", bid * 1e6, otherwise * 1e6);
-                self.record(offer, number, reason)
-            }
-            Err(reason) => self.record(offer, number, reason),
-        }
-    }
-
-    fn record<T>(&mut self, offer: &Offer, number: usize, outcome: String) -> Option<T> {
+    /// The bid of an emitter, if it is possible.
+    fn judge(&mut self, module: &Module, computation: &Computation, offer: &Offer, number: usize) -> Option<Bidding> {
+        let members = self.answer(offer, number).and_then(|members| checked(offer, &members));
+        let judged = members.and_then(|members| {
+            let taken = taken(computation, members)?;
+            let forecast = self.prediction(module, computation, &taken, number)?;
+            Ok((taken, forecast))
+        });
         let region = offer.candidate.region.computation();
         let anchor = region.instruction(offer.candidate.anchor).name.clone();
         let emitter = self.emitters.registry.emitters()[number].identity();
+        let outcome = judged.as_ref().err().cloned().unwrap_or_default();
         self.records.push(BidRecord { anchor, emitter, outcome });
-        None
+        let (taken, forecast) = judged.ok()?;
+        Some(Bidding { emitter: number, taken, forecast, record: self.records.len() - 1 })
+    }
+
+    /// The place of the bid around one instruction that becomes a fusion, and why, in the records.
+    fn decided(&mut self, module: &Module, computation: &Computation, bids: &[Bidding]) -> Option<usize> {
+        let in_charge = bids.iter().position(|bid| self.emitters.is_in_charge(bid.emitter));
+        let predicted = || {
+            let worth = bids.iter().enumerate().rev().filter(|(_, bid)| bid.forecast.gain() > 0.0);
+            worth.max_by(|a, b| a.1.forecast.gain().total_cmp(&b.1.forecast.gain())).map(|(place, _)| place)
+        };
+        let (decided, why) = match in_charge {
+            Some(place) => (Some(place), ", as the user has put it in charge".to_owned()),
+            None => match self.tuned(module, computation, bids, predicted()) {
+                Some((place, name)) => (place, format!(", tuned: `{name}` is what `fusebox tune` has found")),
+                None => (predicted(), String::new()),
+            },
+        };
+        for (place, bid) in bids.iter().enumerate() {
+            let does = match decided == Some(place) {
+                true => format!("takes {} instructions:", bid.taken.region.members.len()),
+                false => "would take".into(),
+            };
+            let Forecast { bid: own, otherwise, .. } = bid.forecast;
+            let outcome = format!("{does} {:.1} us instead of {:.1}{why}", own * 1e6, otherwise * 1e6);
+            self.records[bid.record].outcome = outcome;
+        }
+        decided
+    }
+
+    /// What is decided about a cut that predictions hardly tell from another, and what that was written down as.
+    fn tuned(
+        &mut self,
+        module: &Module,
+        computation: &Computation,
+        bids: &[Bidding],
+        predicted: Option<usize>,
+    ) -> Option<(Option<usize>, String)> {
+        let open = cuts::open(bids, predicted)?;
+        let anchor = self.records[bids.first()?.record].anchor.clone();
+        let cut = open.cut(module, computation, bids, &anchor, self.claims)?;
+        let known = self.emitters.cuts.get(&cut.fingerprint);
+        let way = known.and_then(|name| cut.ways.iter().find(|way| way.name == *name));
+        let found = way.map(|way| (way.bid, way.name.clone()));
+        if self.cuts.iter().all(|other| other.fingerprint != cut.fingerprint) {
+            self.cuts.push(cut);
+        }
+        found
     }
 
     fn answer(&mut self, offer: &Offer, number: usize) -> Result<Vec<InstrId>, String> {
@@ -175,14 +225,13 @@ impl<'a, 'c> Bids<'a, 'c> {
         self.answers.entry((offer.form.clone(), number)).or_insert_with(asked).clone()
     }
 
-    /// Seconds of the bid, and of the kernels that are made of the same instructions without it, weighed against one.
     fn prediction(
         &mut self,
         module: &Module,
         computation: &Computation,
         taken: &Taken,
         number: usize,
-    ) -> Result<(f64, f64), String> {
+    ) -> Result<Forecast, String> {
         let alone = with_callees(module, taken.region.computation(computation), "bid");
         let key = (canonical_text(&alone), number);
         if let Some(known) = self.predictions.get(&key) {
@@ -193,9 +242,9 @@ impl<'a, 'c> Bids<'a, 'c> {
         predicted
     }
 
-    fn predict(&mut self, alone: Module, number: usize) -> Result<(f64, f64), String> {
+    fn predict(&mut self, alone: Module, number: usize) -> Result<Forecast, String> {
         let fusion = Fusion::new("bid", alone.clone()).ok_or("the bid is empty")?;
-        let bid = planned(&fusion, self.device, self.emitters, Some(number))?;
+        let bid = planned(&fusion, self.device, self.emitters, Some(number))?.seconds;
         let mut otherwise = alone;
         super::by_the_host(&mut otherwise, self.claims);
         let units = collect(&otherwise).units;
@@ -203,7 +252,17 @@ impl<'a, 'c> Bids<'a, 'c> {
         for unit in &units {
             seconds += planned(&unit.fusion, self.device, self.emitters, None)?.seconds;
         }
-        Ok((bid.seconds, if units.len() > 1 { seconds * ONE_KERNEL } else { seconds }))
+        let kernels = units.len();
+        Ok(Forecast { bid, otherwise: if kernels > 1 { seconds * ONE_KERNEL } else { seconds }, kernels })
+    }
+}
+
+impl Taken {
+    /// Puts the fusion in its place. The fused computation is put in front of the one it was taken from.
+    pub fn fuse(&self, module: &mut Module, id: ComputationId) {
+        let old = module.computation(id).clone();
+        let calls = ComputationId(module.computations.len() as u32);
+        insert(module, id, with_fusion(&old, self, calls), vec![self.region.computation(&old)]);
     }
 }
 
@@ -225,7 +284,7 @@ fn checked(offer: &Offer, bid: &[InstrId]) -> Result<Vec<InstrId>, String> {
 }
 
 /// The fusion that a bid becomes, if nothing leads out of it and back in.
-fn taken(computation: &Computation, members: Vec<InstrId>) -> Result<Taken, String> {
+pub fn taken(computation: &Computation, members: Vec<InstrId>) -> Result<Taken, String> {
     let inside: HashSet<InstrId> = members.iter().copied().collect();
     check_convex(computation, &inside)?;
     let users = computation.users();
