@@ -10,7 +10,7 @@ pub mod set;
 
 use std::fmt::Write;
 
-use fusebox_compiler::{Compilation, CompileError, Departures, Dump, Emitters, Options, Phase, Source};
+use fusebox_compiler::{Compilation, CompileError, Departures, Dump, Emitters, Options, Phase, Progress, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 use fusebox_plugins::{Failure, LoadError, Registry};
@@ -85,6 +85,7 @@ pub fn compile(text: &str, emitters: &Emitters, until: Phase) -> Result<Compilat
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        progress: Progress::default(),
     };
     fusebox_compiler::compile(&Source::text("bench.hlo", text), &options)
 }

@@ -145,11 +145,21 @@ pub struct TunedChoice {
     pub no_tuned: bool,
 }
 
+/// Whether to say how far the work is.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ProgressChoice {
+    /// Say on standard error how far the work is, with the time left, also where that is no terminal
+    #[arg(long)]
+    pub progress: bool,
+}
+
 /// `fusebox run`
 #[derive(Debug, Args)]
 pub struct Run {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub progress: ProgressChoice,
     #[command(flatten)]
     pub trust: Trust,
     #[command(flatten)]
@@ -173,6 +183,8 @@ pub struct Run {
 pub struct Bench {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub progress: ProgressChoice,
     #[command(flatten)]
     pub inputs: InputChoice,
     /// Instead: time, bytes and share of the roof of every step, and who made it; with FILE also a trace that Perfetto opens
@@ -257,6 +269,8 @@ pub struct Tune {
     pub modules: Vec<PathBuf>,
     #[command(flatten)]
     pub compiling: Compiling,
+    #[command(flatten)]
+    pub progress: ProgressChoice,
     /// Where choices are kept; by default fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
@@ -282,6 +296,8 @@ pub struct Tune {
 pub struct Compile {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub progress: ProgressChoice,
     /// The stage to stop at
     #[arg(long, value_enum)]
     pub emit: Option<Emit>,

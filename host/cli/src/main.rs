@@ -10,6 +10,7 @@ mod emitters;
 mod exit;
 mod module;
 mod passes;
+mod progress;
 mod target;
 mod tuned;
 

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::{Compilation, Departures, Dump, Format, Options, Phase, Source};
+use fusebox_compiler::{Compilation, Departures, Dump, Format, Options, Phase, Progress, Source};
 use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 
-use crate::arguments::Common;
+use crate::arguments::{Common, ProgressChoice};
 use crate::exit::Failure;
+use crate::progress::Bar;
 use crate::{emitters, passes, target, tuned};
 
 /// The module's bytes and form.
@@ -70,9 +71,10 @@ pub fn options(
     }
     let emitters = emitters::choose(&common.compiling.emitters, folder_of(&common.module))?;
     let without_passes = passes::left_out(&common.compiling.passes);
-    let (dump, departures) = (dump(common)?, Departures { without_passes, ..Departures::default() });
-    let mut options = Options { target, device, emitters, threads, until, stages, dump, departures };
-    options.emitters.tuned = tuned::choices(&common.tuned, &options)?;
+    let departures = Departures { without_passes, ..Departures::default() };
+    let (dump, progress) = (dump(common)?, Progress::default());
+    let mut options = Options { target, device, emitters, threads, until, stages, dump, departures, progress };
+    tuned::load(&common.tuned, &mut options)?;
     Ok(options)
 }
 
@@ -87,9 +89,28 @@ pub fn compile(
     compile_with(source, &options(common, ptx_version, until, stages)?)
 }
 
+/// The same with a bar.
+pub fn compile_with_bar(
+    source: &Source,
+    (common, choice): (&Common, &ProgressChoice),
+    ptx_version: Option<u32>,
+    until: Phase,
+    stages: Vec<Stage>,
+) -> Result<Compilation, Failure> {
+    let bar = Bar::new(&source.name, choice);
+    let mut options = options(common, ptx_version, until, stages)?;
+    options.progress = bar.of_compiler();
+    let made = fusebox_compiler::compile(source, &options);
+    bar.end();
+    warned(made?)
+}
+
 /// The same with options that are known.
 pub fn compile_with(source: &Source, options: &Options) -> Result<Compilation, Failure> {
-    let made = fusebox_compiler::compile(source, options)?;
+    warned(fusebox_compiler::compile(source, options)?)
+}
+
+fn warned(made: Compilation) -> Result<Compilation, Failure> {
     made.warnings.iter().for_each(|warning| terminal::complain(&format!("warning: {warning}")));
     Ok(made)
 }

@@ -1,21 +1,19 @@
 //! What `fusebox tune` has measured: where it is kept, and what of it a compilation goes by.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::{Options, Tuned};
-use fusebox_plugins::Fingerprint;
+use fusebox_compiler::Options;
 use fusebox_workshop::tune;
 
 use crate::arguments::TunedChoice;
 use crate::exit::Failure;
 
-/// What was chosen for the device that is compiled for.
-pub fn choices(choice: &TunedChoice, options: &Options) -> Result<HashMap<Fingerprint, Tuned>, Failure> {
+/// Lets a compilation go by what was chosen for its device.
+pub fn load(choice: &TunedChoice, options: &mut Options) -> Result<(), Failure> {
     match place(choice.tuned.as_deref()).filter(|_| !choice.no_tuned) {
         Some(path) => Ok(tune::load(&path, options)?),
-        None => Ok(HashMap::new()),
+        None => Ok(()),
     }
 }
 

@@ -7,6 +7,7 @@
 mod departures;
 mod phase;
 mod pipeline;
+mod progress;
 mod steps;
 
 mod dump;
@@ -38,7 +39,7 @@ mod tests;
 pub use departures::{Departures, Planted};
 pub use dump::Dump;
 pub use error::{CompileError, EmitterError};
-pub use fuse::{BidRecord, Reason, heroes};
+pub use fuse::{BidRecord, Cut, Reason, Way, heroes};
 pub use fusebox_core::emitter::Prediction;
 pub use host_module::with_callees;
 pub use kernels::Unit;
@@ -46,6 +47,7 @@ pub use lower::{Lowered, dump_of_stage};
 pub use passes::{PASSES, Pass};
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile, compile_fused};
+pub use progress::{Advance, Progress};
 pub use select::{Emitters, Selected, Tuned, ask, is_in_emitter};
 pub use source::{Format, Source};
 pub use steps::Step;

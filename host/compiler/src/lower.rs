@@ -9,6 +9,7 @@ use fusebox_core::ir::Function;
 use fusebox_lowering::{Argument, Code, Composite, KernelSource, LoweringError, NoStages, Stage, Stages, Step, Target};
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
 
+use crate::progress::Advance;
 use crate::schedule::Schedule;
 use crate::select::Selected;
 use crate::{CompileError, Dump, Options, Phase};
@@ -58,6 +59,7 @@ pub fn lower(
         let sources: Vec<KernelSource> = batch.kernels.iter().map(|kernel| source(kernel, target)).collect();
         let batch = fusebox_lowering::Batch { kernels: &sources, composites: &batch.composites, inner: &inner };
         let code = fusebox_lowering::compile_batch(&batch, target, &mut texts);
+        options.progress.tell(Advance::Done(sources.len()));
         (code, texts.texts)
     };
     let mut lowered = Lowered::default();
@@ -295,6 +297,9 @@ impl Stages for Texts<'_> {
 
     fn rewrite(&mut self, stage: Stage, functions: &mut [Function]) {
         self.options.departures.planted.in_kernel(stage, functions);
+        if stage == Stage::Scalars {
+            self.options.progress.tell(Advance::Done(1));
+        }
     }
 
     fn stage(&mut self, stage: Stage, text: &str) {

@@ -7,8 +7,9 @@ use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with};
 use fusebox_lowering::{Code, Composite, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable, Extension};
 
-use crate::fuse::{BidRecord, Claims, Reason, Told};
+use crate::fuse::{BidRecord, Claims, Cut, Reason, Told};
 use crate::lower::{Lowered, Refused, lower};
+use crate::progress::{Advance, Progress};
 use crate::schedule::{Made, Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
@@ -16,6 +17,9 @@ use crate::{CompileError, Departures, Dump, Phase, comparators, kernels, passes,
 
 /// Constants of more elements are left out where the same module is written after every pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
+
+/// Steps of progress for each kernel: it is chosen, lowered, and made machine code of.
+const STEPS: usize = 3;
 
 /// What to compile for, and how.
 #[derive(Clone)]
@@ -36,6 +40,8 @@ pub struct Options {
     pub dump: Dump,
     /// What is done otherwise than usual.
     pub departures: Departures,
+    /// Who is told how far the work is.
+    pub progress: Progress,
 }
 
 /// What a compilation made, as far as it was asked to go.
@@ -47,6 +53,8 @@ pub struct Compilation {
     pub bids: Vec<BidRecord>,
     /// Why instructions are in the fusions they are in, or in none.
     pub reasons: Vec<Reason>,
+    /// Regions that might as well be cut into kernels otherwise.
+    pub cuts: Vec<Cut>,
     /// The kernels with their emitters and plans.
     pub kernels: Vec<Selected>,
     /// Loops that are functions of several kernels.
@@ -118,17 +126,22 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
 }
 
 fn fused(mut module: Module, options: &Options, made: &mut Compilation) -> Result<Module, CompileError> {
-    Told { bids: made.bids, reasons: made.reasons, warnings: made.warnings } = steps::fuse(&mut module, options)?;
+    Told { bids: made.bids, reasons: made.reasons, cuts: made.cuts, warnings: made.warnings } =
+        steps::fuse(&mut module, options)?;
     dump_hlo(options, Phase::Fuse, &module)?;
     Ok(module)
 }
 
 fn select_emitters(made: &mut Compilation, options: &Options) -> Result<(), CompileError> {
-    for unit in &kernels::collect(&made.fused).units {
+    let units = kernels::collect(&made.fused).units;
+    let steps = if options.until > Phase::Emit { STEPS } else { 1 };
+    options.progress.tell(Advance::Begun(steps * units.len()));
+    for unit in &units {
         let selected = select(unit, options)?;
         dump_selected(&selected, options)?;
         made.warnings.extend(selected.failures.iter().map(ToString::to_string));
         made.kernels.push(selected);
+        options.progress.tell(Advance::Done(1));
     }
     made.warnings.extend(check_choices(&made.kernels, &made.bids, &options.emitters)?);
     Ok(())

@@ -28,6 +28,8 @@ pub struct Emitters {
     pub overrides: Vec<Override>,
     /// What was measured to be the fastest, of fusions of which the user has chosen nothing.
     pub tuned: HashMap<Fingerprint, Tuned>,
+    /// The [ways](crate::Way) in which regions are to be cut into kernels whose [cuts](crate::Cut) predictions do not tell apart.
+    pub cuts: HashMap<Fingerprint, String>,
     /// Whether they are asked for a part of a program, on which a choice need not have an effect.
     pub of_part: bool,
 }
@@ -70,9 +72,24 @@ impl Emitters {
 
     /// Those that the user has put in charge of an emitter's kind instead of it.
     pub fn replaced_by(&self, number: usize) -> Option<&[usize]> {
-        let kind = &self.registry.emitters()[number].descriptor().kind;
-        let choice = self.overrides.iter().rev().find(|choice| choice.is_of(kind))?;
+        let choice = self.choice_of_kind(number)?;
         (!choice.emitters.contains(&number)).then_some(choice.emitters.as_slice())
+    }
+
+    /// Whether the user has put an emitter in charge of its own kind.
+    pub fn is_in_charge(&self, number: usize) -> bool {
+        self.choice_of_kind(number).is_some_and(|choice| choice.emitters.contains(&number))
+    }
+
+    fn choice_of_kind(&self, number: usize) -> Option<&Override> {
+        let kind = &self.registry.emitters()[number].descriptor().kind;
+        self.overrides.iter().rev().find(|choice| choice.is_of(kind))
+    }
+
+    /// Name and version of an emitter.
+    pub fn name_of(&self, number: usize) -> String {
+        let descriptor = self.registry.emitters()[number].descriptor();
+        format!("{}@{}", descriptor.name, descriptor.version)
     }
 }
 

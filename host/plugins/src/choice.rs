@@ -15,8 +15,8 @@ use crate::spec::{Spec, Subject, Target};
 /// A choice of the user: these emitters are in charge of what they take of some fusions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// The fusions. Those of a kind are those which, without overrides, an emitter of this kind would take; if no other emitters
-    /// are of it, all that these would take.
+    /// The fusions. Those of a kind are those which, without overrides, an emitter of this kind would take. If no other emitters are
+    /// of it, or only one would take a fusion that asks for none, all that these would take.
     pub subject: Subject,
     /// Numbers of the emitters in the registry; several where a file offers several of the kind.
     pub emitters: Vec<usize>,

@@ -148,7 +148,8 @@ pub fn select(
 }
 
 /// The number of the user's choice for a fusion of this kind: the last that is about it. Where nobody takes the fusion, it is the
-/// one of its emitters' own kind; a kind that nobody else is of has the fusions that its emitters take.
+/// one of its emitters' own kind. What its emitters take is theirs too where nobody else is of their kind, or where only a
+/// prediction stands against it: that an emitter which asks for no fusion, and takes what others leave, would be faster.
 fn override_for(
     fusion: &Fusion,
     kind: Option<&KernelKind>,
@@ -161,10 +162,13 @@ fn override_for(
         |choice: &Override| (0..emitters.len()).any(|i| is_own(i, choice) && !choice.emitters.contains(&i));
     let takes =
         |choice: &Override| order.iter().any(|it| is_own(it.emitter, choice) && choice.emitters.contains(&it.emitter));
+    let asks = |number: usize| !emitters[number].heroes().is_empty() || !emitters[number].anchors().is_empty();
+    let is_left_over = first_planned(order).is_some_and(|first| !asks(first.emitter));
+    let is_asked_for = |choice: &Override| is_left_over && choice.emitters.iter().any(|&number| asks(number));
     let last = |fits: &dyn Fn(&Override) -> bool| overrides.iter().rposition(fits);
     match kind {
         Some(kind) => last(&|choice| choice.subject.is(fusion, Some(kind)))
-            .or_else(|| last(&|choice| takes(choice) && !others_are_of(choice))),
+            .or_else(|| last(&|choice| takes(choice) && (!others_are_of(choice) || is_asked_for(choice)))),
         None => last(&|choice| match choice.subject {
             Subject::Kind(_) => choice.emitters.iter().any(|&number| is_own(number, choice)),
             _ => choice.subject.is(fusion, None),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use fusebox_compiler::{Departures, Dump, Emitters, Options, Phase, Source, compile};
+use fusebox_compiler::{Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_lowering::{Stage, Target};
 use fusebox_plugins::Registry;
 use fusebox_run::inputs::{self, InputChoice};
@@ -24,6 +24,7 @@ fn options(target: Target) -> Options {
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        progress: Progress::default(),
     }
 }
 

@@ -18,7 +18,8 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     module::check_output(arguments.profile.as_ref().and_then(Option::as_ref), &arguments.common, others)?;
     let source = module::read(&arguments.common.module, arguments.common.compiling.file_limit)?;
     let begin = Instant::now();
-    let made = module::compile(&source, &arguments.common, None, Phase::Run, Vec::new())?;
+    let made =
+        module::compile_with_bar(&source, (&arguments.common, &arguments.progress), None, Phase::Run, Vec::new())?;
     let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
     let options = Options { threads: target::threads(arguments.common.compiling.threads), ..Options::default() };
     let mut program = Program::load(executable, &options)?;

@@ -16,7 +16,13 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
     let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.compiling.target, &target));
     check(emit, &target)?;
     let stages = stage(emit).into_iter().collect();
-    let made = module::compile(&source, &arguments.common, arguments.ptx_version, last_phase(emit), stages)?;
+    let made = module::compile_with_bar(
+        &source,
+        (&arguments.common, &arguments.progress),
+        arguments.ptx_version,
+        last_phase(emit),
+        stages,
+    )?;
     write(arguments, &output(emit, &made, &target)?)
 }
 

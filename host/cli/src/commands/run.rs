@@ -83,6 +83,7 @@ fn is_stored(arguments: &Run, source: &Source) -> Result<bool, Failure> {
 }
 
 fn compile(arguments: &Run, source: &Source) -> Result<Executable, Failure> {
-    let made = module::compile(source, &arguments.common, None, Phase::Run, Vec::new())?;
+    let made =
+        module::compile_with_bar(source, (&arguments.common, &arguments.progress), None, Phase::Run, Vec::new())?;
     made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))
 }

@@ -8,12 +8,12 @@ use fusebox_compiler::{Options, Phase};
 use fusebox_lowering::Runner;
 use fusebox_run::terminal;
 use fusebox_workshop::tune::{self, Choices, Database, Origin, Progress, Report, Settings};
-use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
 use crate::arguments::{Common, Tune, TunedChoice};
 use crate::exit::Failure;
+use crate::progress::Bar;
 use crate::{module, tuned};
 
 pub fn run(arguments: &Tune) -> Result<(), Failure> {
@@ -37,12 +37,13 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         let Tune { again, seed, .. } = *arguments;
         let locked = arguments.compiling.emitters.locked;
         let settings = Settings { compile, run, locked, again, seed, stop: &stop };
-        let bar = Bar::new(&source.name);
-        let report = tune::tune(&source, &settings, &database, &mut |progress| bar.show(progress))?;
-        bar.bar.finish_and_clear();
+        let bar = Bar::new(&source.name, &arguments.progress);
+        let report = tune::tune(&source, &settings, &database, &mut |progress| show(&bar, progress));
+        bar.end();
+        let report = report?;
         report.warnings.iter().for_each(|warning| terminal::complain(&format!("warning: {warning}")));
         let kept = report.rows.iter().filter(|row| row.origin != Origin::Nobody);
-        choices.entry(device).or_default().extend(kept.map(|row| (row.fingerprint, row.chosen.clone())));
+        choices.entry(device).or_default().extend(kept.map(|row| (row.question, row.chosen.clone())));
         reports.push(report);
         if stop.load(Ordering::Relaxed) {
             break;
@@ -102,27 +103,11 @@ fn check_target(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// A line on standard error that says how far the work is, if that is a terminal.
-struct Bar {
-    bar: ProgressBar,
-}
-
-impl Bar {
-    fn new(module: &str) -> Bar {
-        let bar = ProgressBar::new(0).with_prefix(module.to_owned());
-        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len}, {eta} left: {wide_msg}");
-        if let Ok(style) = style {
-            bar.set_style(style);
-        }
-        Bar { bar }
-    }
-
-    fn show(&self, progress: Progress<'_>) {
-        match progress {
-            Progress::Begun(fusions) => self.bar.set_length(fusions as u64),
-            Progress::Compiling(fusion, count) => self.bar.set_message(format!("{fusion}, {count} are compiled")),
-            Progress::Measuring(fusion, count) => self.bar.set_message(format!("{fusion}, {count} are measured")),
-            Progress::Done(_) => self.bar.inc(1),
-        }
+fn show(bar: &Bar, progress: Progress<'_>) {
+    match progress {
+        Progress::Begun(questions) => bar.expect(questions),
+        Progress::Compiling(name, count) => bar.say(format!("{name}, {count} are compiled")),
+        Progress::Measuring(name, count) => bar.say(format!("{name}, {count} are measured")),
+        Progress::Done(_) => bar.advance(1),
     }
 }

@@ -201,3 +201,50 @@ fn an_emitter_that_fails_while_bidding_is_passed_over_with_a_warning() {
     assert!(warning.contains("emitter asker 1.0.0 (linked in) failed while bidding on"), "{warning}");
     assert!(warning.contains("no bid today"), "{warning}");
 }
+
+/// The asker's number in the registry.
+fn asker(emitters: &Emitters) -> usize {
+    emitters.registry.emitters().len() - 1
+}
+
+#[test]
+fn an_emitter_that_the_user_puts_in_charge_gets_what_it_bids_on_whatever_is_predicted() {
+    let taken = |_: &Candidate| names(&["first", "second", "back"]);
+    let mut emitters = emitters(Asker { taken, accepts: true });
+    let lost = fused(&emitters);
+    assert!(lost.1[0].outcome.starts_with("would take"), "{lost:?}");
+    let number = asker(&emitters);
+    emitters.overrides.push(Override::of_kind(KernelKind("waves".into()), vec![number], "waves=asker"));
+    let (fusions, records) = fused(&emitters);
+    assert!(fusions.iter().any(|fusion| fusion.ends_with(&names(&["first", "second", "back"]))), "{fusions:?}");
+    assert!(records[0].outcome.ends_with(", as the user has put it in charge"), "{records:?}");
+}
+
+#[test]
+fn where_predictions_do_not_tell_cuts_apart_a_decision_is_gone_by() {
+    let taken = |_: &Candidate| names(&["halves", "half", "first", "second"]);
+    let mut emitters = emitters(Asker { taken, accepts: true });
+    let module = || parse_module(PROGRAM, "test.hlo").unwrap();
+    let cuts = super::run(&mut module(), &DeviceDescription::cpu(1), &emitters).cuts;
+    let [cut] = cuts.as_slice() else { panic!("{cuts:?}") };
+    assert_eq!(cut.anchor, "first");
+    let ways: Vec<(&str, usize)> =
+        cut.ways.iter().map(|way| (way.name.as_str(), fusions_of(&way.module).len())).collect();
+    assert_eq!(ways, [("asker@1.0.0", 1), ("apart", 2)]);
+
+    emitters.cuts.insert(cut.fingerprint, "apart".into());
+    let (fusions, records) = fused(&emitters);
+    assert_eq!(fusions, fused(&Emitters::bundled()).0);
+    assert!(records[0].outcome.contains("tuned: `apart` is what"), "{records:?}");
+    // Nobody asks for this: the prediction decides.
+    emitters.cuts.insert(cut.fingerprint, "nobody@1.0.0".into());
+    assert!(fused(&emitters).1[0].outcome.starts_with("takes 4 instructions"));
+}
+
+#[test]
+fn cuts_whose_predictions_differ_much_are_no_question() {
+    let taken = |_: &Candidate| names(&["first", "second", "back"]);
+    let emitters = emitters(Asker { taken, accepts: true });
+    let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
+    assert!(super::run(&mut module, &DeviceDescription::cpu(1), &emitters).cuts.is_empty());
+}

@@ -6,6 +6,7 @@
 //! bid         what an emitter would take of it, which must be possible: nothing leads out of it and back in
 //! predict     seconds of the bid's plan against seconds of the kernels that the host would make of the same, several of which
 //!             count a little more
+//! decide      the user's choice, then what a decision on the cut says (`cuts`), then the prediction
 //! ```
 //!
 //! Decided before everything else: what an emitter gets is a fusion like those that the text brings along. Answers are
@@ -19,6 +20,7 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, canonic
 
 use super::candidate::{Offer, Sequence};
 use super::claims::Claims;
+use super::cuts::{self, Cut};
 use super::decide::is_scalar_constant;
 use super::outline::{insert, results};
 use super::region::Region;
@@ -49,17 +51,47 @@ pub struct Bids<'a, 'c> {
     claims: &'c mut Claims<'a>,
     /// By form of the offer and emitter: what it takes, as numbers of the region's instructions.
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
-    /// By form of the fusion and emitter: seconds of the bid and otherwise.
-    predictions: HashMap<(String, usize), Result<(f64, f64), String>>,
+    /// By form of the fusion and emitter.
+    predictions: HashMap<(String, usize), Result<Forecast, String>>,
     /// What became of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
+    /// Regions that might as well be cut otherwise, each once.
+    pub cuts: Vec<Cut>,
     /// Emitters that gave no usable answer, each failure once.
     pub warnings: Vec<String>,
 }
 
+/// What a bid is predicted to take, and what its instructions take without it.
+#[derive(Clone, Copy, Debug)]
+pub struct Forecast {
+    /// Seconds of the bid.
+    pub bid: f64,
+    /// Seconds otherwise, weighed against one kernel.
+    pub otherwise: f64,
+    /// Kernels otherwise.
+    pub kernels: usize,
+}
+
+impl Forecast {
+    /// Seconds that the bid saves.
+    pub fn gain(&self) -> f64 {
+        self.otherwise - self.bid
+    }
+}
+
 /// A bid that can be made a fusion.
-struct Taken {
-    region: Region,
+pub struct Bidding {
+    /// Number of the emitter.
+    pub emitter: usize,
+    pub taken: Taken,
+    pub forecast: Forecast,
+    /// Number of the record that says what becomes of it.
+    record: usize,
+}
+
+/// What a bid takes, where nothing leads out of it and back in.
+pub struct Taken {
+    pub region: Region,
     /// Members that are computed again outside for those who read them there.
     repeated: HashSet<InstrId>,
 }
@@ -74,6 +106,7 @@ impl<'a, 'c> Bids<'a, 'c> {
             answers: HashMap::new(),
             predictions: HashMap::new(),
             records: Vec::new(),
+            cuts: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -86,17 +119,15 @@ impl<'a, 'c> Bids<'a, 'c> {
             if taken.is_empty() {
                 return;
             }
-            let old = module.computation(id).clone();
-            let new = with_fusions(&old, &taken, module.computations.len() as u32);
-            insert(module, id, new, taken.iter().map(|taken| taken.region.computation(&old)).collect());
+            put_in_place(module, id, &taken);
             // The fused computations were put in front of this one.
             id = ComputationId(id.0 + taken.len() as u32);
         }
     }
 
-    /// The best bids on instructions that are not yet tried, one after another as far as they have nothing to do with each
-    /// other: no offer reaches back to what is taken before it. Several in a round, so that many equal layers take few rounds,
-    /// each of which copies the computation.
+    /// What is decided for around instructions that are not yet tried, one after another as far as they have nothing to do with
+    /// each other: no offer reaches back to what is taken before it. Several in a round, so that many equal layers take few
+    /// rounds, each of which copies the computation.
     fn round(&mut self, module: &Module, id: ComputationId, tried: &mut HashSet<(String, usize)>) -> Vec<Taken> {
         let sequence = Sequence::of(module, id);
         let computation = sequence.computation;
@@ -111,58 +142,77 @@ impl<'a, 'c> Bids<'a, 'c> {
             }
             let Some(members) = sequence.nearest(anchor, last_taken) else { continue };
             tried.extend(bidders.iter().map(|&number| (instruction.name.clone(), number)));
-            let offer = Offer::around(&sequence, anchor, members);
-            let Some(best) = offer.and_then(|offer| self.best(&sequence, &offer, &bidders)) else { continue };
-            last_taken = best.region.members.last().copied();
-            taken.push(best);
+            let Some(offer) = Offer::around(&sequence, anchor, members) else { continue };
+            let judged = bidders.into_iter().filter_map(|number| self.judge(&sequence, &offer, number));
+            let mut bids: Vec<Bidding> = judged.collect();
+            let Some(place) = self.decided(&sequence, &bids) else { continue };
+            let decided = bids.swap_remove(place).taken;
+            last_taken = decided.region.members.last().copied();
+            taken.push(decided);
         }
         taken
     }
 
-    /// What the emitter takes that saves most.
-    fn best(&mut self, sequence: &Sequence, offer: &Offer, bidders: &[usize]) -> Option<Taken> {
-        let mut best: Option<(f64, Taken)> = None;
-        for &number in bidders {
-            let Some((gain, taken)) = self.judge(sequence, offer, number) else { continue };
-            if best.as_ref().is_none_or(|(most, _)| gain > *most) {
-                best = Some((gain, taken));
-            }
-        }
-        best.map(|(_, taken)| taken)
-    }
-
-    /// What an emitter takes of an offer, with the seconds it saves.
-    fn judge(&mut self, sequence: &Sequence, offer: &Offer, number: usize) -> Option<(f64, Taken)> {
-        let members = match self.answer(offer, number) {
-            Ok(members) => members,
-            Err(reason) => return self.record(offer, number, reason),
-        };
-        let taken = match checked(offer, &members).and_then(|members| taken(sequence, members)) {
-            Ok(taken) => taken,
-            Err(reason) => return self.record(offer, number, reason),
-        };
-        match self.prediction(sequence, &taken, number) {
-            Ok((bid, otherwise)) if bid < otherwise => {
-                let (bid_us, otherwise_us) = (bid * 1e6, otherwise * 1e6);
-                let members = taken.region.members.len();
-                let reason = format!("takes {members} instructions: {bid_us:.1} us instead of {otherwise_us:.1}");
-                self.record::<()>(offer, number, reason);
-                Some((otherwise - bid, taken))
-            }
-            Ok((bid, otherwise)) => {
-                let reason = format!("would take {:.1} us instead of {:.1}", bid * 1e6, otherwise * 1e6);
-                self.record(offer, number, reason)
-            }
-            Err(reason) => self.record(offer, number, reason),
-        }
-    }
-
-    fn record<T>(&mut self, offer: &Offer, number: usize, outcome: String) -> Option<T> {
+    /// The bid of an emitter, if it is possible.
+    fn judge(&mut self, sequence: &Sequence, offer: &Offer, number: usize) -> Option<Bidding> {
+        let members = self.answer(offer, number).and_then(|members| checked(offer, &members));
+        let judged = members.and_then(|members| {
+            let taken = taken(sequence, members)?;
+            let forecast = self.prediction(sequence, &taken, number)?;
+            Ok((taken, forecast))
+        });
         let region = offer.candidate.region.computation();
         let anchor = region.instruction(offer.candidate.anchor).name.clone();
         let emitter = self.emitters.registry.emitters()[number].identity();
+        let outcome = judged.as_ref().err().cloned().unwrap_or_default();
         self.records.push(BidRecord { anchor, emitter, outcome });
-        None
+        let (taken, forecast) = judged.ok()?;
+        Some(Bidding { emitter: number, taken, forecast, record: self.records.len() - 1 })
+    }
+
+    /// The place of the bid around one instruction that becomes a fusion, and why, in the records.
+    fn decided(&mut self, sequence: &Sequence, bids: &[Bidding]) -> Option<usize> {
+        let in_charge = bids.iter().position(|bid| self.emitters.is_in_charge(bid.emitter));
+        let predicted = || {
+            let worth = bids.iter().enumerate().rev().filter(|(_, bid)| bid.forecast.gain() > 0.0);
+            worth.max_by(|a, b| a.1.forecast.gain().total_cmp(&b.1.forecast.gain())).map(|(place, _)| place)
+        };
+        let (decided, why) = match in_charge {
+            Some(place) => (Some(place), ", as the user has put it in charge".to_owned()),
+            None => match self.tuned(sequence, bids, predicted()) {
+                Some((place, name)) => (place, format!(", tuned: `{name}` is what `fusebox tune` has found")),
+                None => (predicted(), String::new()),
+            },
+        };
+        for (place, bid) in bids.iter().enumerate() {
+            let does = match decided == Some(place) {
+                true => format!("takes {} instructions:", bid.taken.region.members.len()),
+                false => "would take".into(),
+            };
+            let Forecast { bid: own, otherwise, .. } = bid.forecast;
+            let outcome = format!("{does} {:.1} us instead of {:.1}{why}", own * 1e6, otherwise * 1e6);
+            self.records[bid.record].outcome = outcome;
+        }
+        decided
+    }
+
+    /// What is decided about a cut that predictions hardly tell from another, and what that was written down as.
+    fn tuned(
+        &mut self,
+        sequence: &Sequence,
+        bids: &[Bidding],
+        predicted: Option<usize>,
+    ) -> Option<(Option<usize>, String)> {
+        let open = cuts::open(bids, predicted)?;
+        let anchor = self.records[bids.first()?.record].anchor.clone();
+        let cut = open.cut(sequence, bids, &anchor, self.claims)?;
+        let known = self.emitters.cuts.get(&cut.fingerprint);
+        let way = known.and_then(|name| cut.ways.iter().find(|way| way.name == *name));
+        let found = way.map(|way| (way.bid, way.name.clone()));
+        if self.cuts.iter().all(|other| other.fingerprint != cut.fingerprint) {
+            self.cuts.push(cut);
+        }
+        found
     }
 
     fn answer(&mut self, offer: &Offer, number: usize) -> Result<Vec<InstrId>, String> {
@@ -183,8 +233,7 @@ impl<'a, 'c> Bids<'a, 'c> {
         self.answers.entry((offer.form.clone(), number)).or_insert_with(asked).clone()
     }
 
-    /// Seconds of the bid, and of the kernels that are made of the same instructions without it, weighed against one.
-    fn prediction(&mut self, sequence: &Sequence, taken: &Taken, number: usize) -> Result<(f64, f64), String> {
+    fn prediction(&mut self, sequence: &Sequence, taken: &Taken, number: usize) -> Result<Forecast, String> {
         let alone = with_callees(sequence.module, taken.region.computation(sequence.computation), "bid");
         let key = (canonical_text(&alone), number);
         if let Some(known) = self.predictions.get(&key) {
@@ -195,9 +244,9 @@ impl<'a, 'c> Bids<'a, 'c> {
         predicted
     }
 
-    fn predict(&mut self, alone: Module, number: usize) -> Result<(f64, f64), String> {
+    fn predict(&mut self, alone: Module, number: usize) -> Result<Forecast, String> {
         let fusion = Fusion::new("bid", alone.clone()).ok_or("the bid is empty")?;
-        let bid = planned(&fusion, self.device, self.emitters, Some(number))?;
+        let bid = planned(&fusion, self.device, self.emitters, Some(number))?.seconds;
         let mut otherwise = alone;
         super::by_the_host(&mut otherwise, self.claims);
         let units = collect(&otherwise).units;
@@ -205,8 +254,17 @@ impl<'a, 'c> Bids<'a, 'c> {
         for unit in &units {
             seconds += planned(&unit.fusion, self.device, self.emitters, None)?.seconds;
         }
-        Ok((bid.seconds, if units.len() > 1 { seconds * ONE_KERNEL } else { seconds }))
+        let kernels = units.len();
+        Ok(Forecast { bid, otherwise: if kernels > 1 { seconds * ONE_KERNEL } else { seconds }, kernels })
     }
+}
+
+/// Puts fusions in the place of what they take, each of which stands before all of the next. The fused computations are put in
+/// front of the one they are taken from.
+pub fn put_in_place(module: &mut Module, id: ComputationId, taken: &[Taken]) {
+    let old = module.computation(id).clone();
+    let new = with_fusions(&old, taken, module.computations.len() as u32);
+    insert(module, id, new, taken.iter().map(|taken| taken.region.computation(&old)).collect());
 }
 
 /// The instructions of the computation that a bid is on.
@@ -228,7 +286,7 @@ fn checked(offer: &Offer, bid: &[InstrId]) -> Result<Vec<InstrId>, String> {
 
 /// The fusion that a bid becomes, if nothing leads out of it and back in. Takes time by how far its members lie apart, not by
 /// the size of the computation, as there are many bids.
-fn taken(Sequence { computation, users, .. }: &Sequence, mut members: Vec<InstrId>) -> Result<Taken, String> {
+pub fn taken(Sequence { computation, users, .. }: &Sequence, mut members: Vec<InstrId>) -> Result<Taken, String> {
     members.sort_unstable();
     check_convex(computation, &members)?;
     let inside: HashSet<InstrId> = members.iter().copied().collect();

@@ -48,6 +48,11 @@ impl<'a> Claims<'a> {
         self.device
     }
 
+    /// The emitters that are asked.
+    pub fn emitters(&self) -> &'a Emitters {
+        self.emitters
+    }
+
     /// What is asked for in a computation.
     pub fn of(&mut self, module: &Module, id: ComputationId) -> Heroes {
         let computation = module.computation(id);
@@ -117,8 +122,8 @@ impl<'a> Claims<'a> {
                 }
             };
             claimed.push(number);
-            if !is_elemental {
-                // No other kernel can compute its elements one by one.
+            if !is_elemental || self.emitters.is_in_charge(number) {
+                // No other kernel can compute its elements one by one, or the user wants kernels of this emitter.
                 (claim.lost_inside, claim.lost_beside) = (f64::INFINITY, f64::INFINITY);
             }
             if best.as_ref().is_none_or(|best| most_lost(&claim) > most_lost(&best.claim)) {

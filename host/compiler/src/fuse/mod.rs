@@ -1,7 +1,8 @@
 //! HLO to HLO in which everything that runs as a kernel is a fusion.
 //!
 //! ```text
-//! bids     what emitters ask for, offered as a candidate -> fusion instructions
+//! bids     what emitters ask for, offered as a candidate -> fusion instructions, after
+//!          cuts    what is decided where predictions do not tell cuts apart
 //! decide   per instruction: a buffer of its own, or computed inside its users' kernels, after
 //!          cost    what repeated work and launches cost
 //!          claims  what emitters ask for where an operation decides a kernel
@@ -17,6 +18,7 @@ mod bare;
 mod bids;
 mod candidate;
 mod claims;
+mod cuts;
 mod decide;
 mod executor;
 mod hero;
@@ -38,6 +40,7 @@ mod tests;
 
 pub use bids::BidRecord;
 pub use claims::{Claims, heroes};
+pub use cuts::{Cut, Way};
 pub use executor::{Executor, executor};
 pub use reasons::Reason;
 
@@ -54,6 +57,8 @@ pub struct Told {
     pub bids: Vec<BidRecord>,
     /// Why instructions are where they are; not of those that emitters asked for by bids.
     pub reasons: Vec<Reason>,
+    /// Regions that might as well be cut otherwise.
+    pub cuts: Vec<Cut>,
     /// Emitters that failed.
     pub warnings: Vec<String>,
 }
@@ -68,7 +73,7 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
             bids.fuse(module, id);
         }
     }
-    let mut told = Told { bids: bids.records, reasons: Vec::new(), warnings: bids.warnings };
+    let mut told = Told { bids: bids.records, reasons: Vec::new(), cuts: bids.cuts, warnings: bids.warnings };
     the_rest(module, &mut claims, Some(&mut told.reasons));
     told.warnings.append(&mut claims.warnings);
     told

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::parse_module;
 use fusebox_plugins::{Outcome, Override, Ranked, Registry, SelectError, Selection, Spec, select};
 
 use crate::built::{bundled_reduce, hostile, simple_loop};
@@ -150,4 +152,38 @@ fn an_unknown_emitter_is_answered_with_those_there_are() {
     let missing = Override::resolve(&registry, &"loop=./missing.so".parse().unwrap(), false).unwrap_err();
     assert!(missing.to_string().contains("missing.so"));
     assert!(!Path::new("./missing.so").exists());
+}
+
+/// Sums of looked-up rows: a reduction that is small enough, at some size, for a loop to be predicted to be faster.
+fn looked_up(rows: usize) -> Fusion {
+    let text = format!(
+        "HloModule m\n\
+         add {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }}\n\
+         ENTRY fused {{ at = s32[7,{rows},1] parameter(0)\n table = f32[23,6] parameter(1)\n zero = f32[] constant(0)\n\
+         found = f32[7,{rows},6] gather(table, at), offset_dims={{2}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, \
+         index_vector_dim=2, slice_sizes={{1,6}}\n\
+         ROOT sums = f32[7,6] reduce(found, zero), dimensions={{1}}, to_apply=add }}\n"
+    );
+    Fusion::new("sums", parse_module(&text, "test").unwrap()).unwrap()
+}
+
+#[test]
+fn a_prediction_for_those_who_ask_for_nothing_does_not_stand_against_the_user() {
+    let registry = Registry::new(fusebox_bundle::emitters()).unwrap();
+    let device = DeviceDescription::cpu(1);
+    let overridden = |fusion: &Fusion, spec: &str| {
+        let overrides = Override::resolve(&registry, &spec.parse::<Spec>().unwrap(), false).unwrap();
+        select(&registry, fusion, &device, &overrides).unwrap()
+    };
+    let is_loop = |fusion: &Fusion| {
+        let usual = select(&registry, fusion, &device, &[]).unwrap();
+        usual.kind.as_ref().is_some_and(|kind| kind.0 == "loop") && order(&registry, &usual).len() > 1
+    };
+    let fusion = (1..64).map(looked_up).find(is_loop).expect("a loop is predicted to be faster at no size");
+    let forced = overridden(&fusion, "reduce=serial-reduce");
+    assert_eq!(forced.in_charge, Some(0));
+    assert!(order(&registry, &forced)[0].starts_with("serial-reduce "), "{:?}", forced.order);
+    // A reduction is none of the loop emitter's, though that would take it.
+    let reduction = (1..64).map(|rows| looked_up(64 * rows)).find(|fusion| !is_loop(fusion)).unwrap();
+    assert!(overridden(&reduction, "loop=loop").in_charge.is_none());
 }

@@ -1,16 +1,15 @@
 //! What a compilation goes by.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use fusebox_compiler::{Options, Tuned};
+use fusebox_compiler::Options;
 use fusebox_lowering::Runner;
-use fusebox_plugins::Fingerprint;
 use procfs::{CpuInfo, Current};
 use sha2::{Digest, Sha256};
 
 use super::contenders::find;
 use super::database::{DatabaseError, all};
+use super::question::Question;
 
 /// The device that is compiled for, in words that are the same in every run and differ where times may.
 pub fn device(options: &Options) -> String {
@@ -26,18 +25,23 @@ pub fn device(options: &Options) -> String {
     format!("{}:{} {} cores, {digest}", options.target, model.unwrap_or_default(), device.core_count)
 }
 
-/// What was chosen for the fusions of this device, of emitters that are here; nothing if there is no such file.
+/// Lets a compilation go by what was chosen on its device, as far as the emitters are here; by nothing if there is no such file.
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn load(path: &Path, options: &Options) -> Result<HashMap<Fingerprint, Tuned>, DatabaseError> {
+pub fn load(path: &Path, options: &mut Options) -> Result<(), DatabaseError> {
     // Nothing is asked of the machine where nothing was tuned.
     if !path.exists() {
-        return Ok(HashMap::new());
+        return Ok(());
     }
-    let found = all(path, &device(options))?;
-    let here = |(fingerprint, chosen): (_, super::Chosen)| {
-        Some((fingerprint, find(&chosen.spec, &options.emitters.registry)?))
-    };
-    Ok(found.into_iter().filter_map(here).collect())
+    for (question, chosen) in all(path, &device(options))? {
+        let emitters = &mut options.emitters;
+        match question {
+            Question::Emitter(fusion) => {
+                emitters.tuned.extend(find(&chosen.spec, &emitters.registry).map(|tuned| (fusion, tuned)));
+            }
+            Question::Cut(region) => drop(emitters.cuts.insert(region, chosen.spec)),
+        }
+    }
+    Ok(())
 }

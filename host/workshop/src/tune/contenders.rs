@@ -1,34 +1,100 @@
-//! Who might make a kernel.
+//! Who might make a kernel, and in which ways a region might be cut into kernels.
 
-use fusebox_compiler::{Options, Selected, Tuned};
+use std::sync::Arc;
+
+use fusebox_compiler::{Compilation, CompileError, Cut, Emitters, Options, Selected, Source, Tuned};
 use fusebox_core::emitter::{Configuration, check_plan};
-use fusebox_plugins::{LoadedEmitter, Override, Ranked, Registry, Spec, Target};
+use fusebox_core::hlo::Module;
+use fusebox_plugins::{Fingerprint, LoadedEmitter, Override, Ranked, Registry, Spec, Subject, Target};
 use semver::Version;
 
-/// An emitter that takes a fusion, with knobs.
-#[derive(Clone, Debug, PartialEq)]
+use crate::case::source_alone;
+
+/// One of several ways to compute the same.
+#[derive(Clone, Debug)]
 pub struct Contender {
-    /// Its number in the registry.
-    pub emitter: usize,
-    /// Its name, version and knobs.
-    pub spec: Spec,
-    /// Microseconds that its plan is predicted to take; none if it has no plan.
+    /// Name, version and knobs of an emitter, or how a region is cut.
+    pub name: String,
+    /// Microseconds that it is predicted to take; none if it has no plan.
     pub predicted_us: Option<f64>,
+    /// Whether it is made by emitters that come with fusebox.
+    pub is_bundled: bool,
+    /// What is compiled.
+    way: Way,
+}
+
+#[derive(Clone, Debug)]
+enum Way {
+    /// A fusion alone by an emitter.
+    Emitter(Arc<Source>, Box<Override>),
+    /// A region with its fusions.
+    Cut(Box<Module>),
+}
+
+impl Contender {
+    /// Compiles it with these options, whatever they say of emitters and tuning.
+    ///
+    /// # Errors
+    /// If it cannot be compiled.
+    pub fn compile(&self, options: Options) -> Result<Compilation, CompileError> {
+        let registry = options.emitters.registry.clone();
+        let emitters = |overrides| Emitters { registry, overrides, of_part: true, ..Emitters::default() };
+        match &self.way {
+            Way::Emitter(source, choice) => {
+                let emitters = emitters(vec![(**choice).clone()]);
+                fusebox_compiler::compile(source, &Options { emitters, ..options })
+            }
+            Way::Cut(module) => {
+                let emitters = emitters(options.emitters.overrides.clone());
+                fusebox_compiler::compile_fused((**module).clone(), &Options { emitters, ..options })
+            }
+        }
+    }
 }
 
 /// Everybody who takes the fusion, each as it plans by itself and with each of the alternatives that its plan declares. First
 /// whoever makes it untuned; the others as they are predicted.
 pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
     let registry = &options.emitters.registry;
+    let Ok(subject) = Subject::fingerprinted(&Fingerprint::of(&kernel.unit.fusion).to_string()) else {
+        return Vec::new();
+    };
+    let source = Arc::new(source_alone(kernel));
     let takers = kernel.selection.order.iter().skip(kernel.place);
-    let mut contenders: Vec<Contender> = takers.flat_map(|ranked| ways(ranked, kernel, options)).collect();
-    // Of two emitters of one name and version a SPEC means only one.
-    contenders.retain(|it| find(&it.spec.to_string(), registry).is_some_and(|found| found.emitter == it.emitter));
-    contenders
+    let ways = takers.flat_map(|ranked| knobs(ranked, kernel, options).into_iter().map(move |it| (ranked.emitter, it)));
+    let contender = |(emitter, (knobs, predicted_us)): (usize, (Configuration, Option<f64>))| {
+        let loaded = &registry.emitters()[emitter];
+        let name = spec(loaded, knobs.clone()).to_string();
+        // Of two emitters of one name and version a SPEC means only one.
+        find(&name, registry).filter(|found| found.emitter == emitter)?;
+        let (subject, emitters) = (subject.clone(), vec![emitter]);
+        let choice = Override { subject, emitters, knobs, spec: name.clone(), place: None, force: true };
+        let way = Way::Emitter(source.clone(), Box::new(choice));
+        Some(Contender { name, predicted_us, is_bundled: is_bundled(loaded), way })
+    };
+    ways.filter_map(contender).collect()
 }
 
-/// One emitter with all its knobs.
-fn ways(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<Contender> {
+/// All ways to cut a region, first the one that it is cut in untuned.
+pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
+    let contender = |way: &fusebox_compiler::Way| {
+        let asks = find(&way.name, registry).map(|found| &registry.emitters()[found.emitter]);
+        Contender {
+            name: way.name.clone(),
+            predicted_us: Some(way.seconds * 1e6),
+            is_bundled: asks.is_none_or(is_bundled),
+            way: Way::Cut(Box::new(way.module.clone())),
+        }
+    };
+    cut.ways.iter().map(contender).collect()
+}
+
+fn is_bundled(emitter: &LoadedEmitter) -> bool {
+    emitter.origin().path().is_none()
+}
+
+/// All knobs that an emitter plans with, and how many microseconds it is predicted to take then.
+fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configuration, Option<f64>)> {
     let emitter = &options.emitters.registry.emitters()[ranked.emitter];
     // Who has no plan is told of where its kernel is asked for.
     let (fusion, device) = (&kernel.unit.fusion, &options.device);
@@ -39,11 +105,7 @@ fn ways(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<Contender>
         let plan = plan(knobs).ok().filter(|plan| check_plan(plan, fusion, device).is_ok())?;
         Some(ranked.prediction(&plan, fusion, device).seconds * 1e6)
     };
-    let way = |knobs: Configuration| {
-        let predicted_us = predicted_us(&knobs);
-        Contender { emitter: ranked.emitter, spec: spec(emitter, knobs), predicted_us }
-    };
-    [own].into_iter().chain(alternatives).map(way).collect()
+    [own].into_iter().chain(alternatives).map(|knobs| (knobs.clone(), predicted_us(&knobs))).collect()
 }
 
 fn spec(emitter: &LoadedEmitter, knobs: Configuration) -> Spec {

@@ -3,35 +3,35 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use fusebox_plugins::Fingerprint;
 use redb::{Builder, ConcurrencyMode, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 use serde::{Deserialize, Serialize};
 
 use super::lock::Choices;
+use super::question::Question;
 use crate::statistics::Interval;
 
-/// By device and fingerprint: what was chosen, as JSON.
+/// By device and question: what was chosen, as JSON.
 const CHOSEN: TableDefinition<(&str, &str), &str> = TableDefinition::new("chosen-1");
-/// By device, fingerprint, and name, version and knobs of an emitter: its place in the fixed order, and its figures as JSON.
+/// By device, question and contender: its place in the fixed order, and its figures as JSON.
 const MEASURED: TableDefinition<(&str, &str, &str), (u64, &str)> = TableDefinition::new("measured-1");
 /// Memory for pages of the file.
 const CACHE_BYTES: usize = 16 << 20;
 
-/// Who was chosen for a fusion.
+/// What was chosen for a fusion, or for a region that can be cut in several ways.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
-    /// What the fusion was called where it was tuned.
+    /// What the fusion was called where it was tuned, or the instruction around which the region lies.
     pub fusion: String,
-    /// Name, version and knobs of the emitter.
+    /// Name, version and knobs of the emitter, or the way to cut.
     pub spec: String,
-    /// Who would make it untuned.
+    /// Which it would be untuned.
     pub instead_of: String,
 }
 
 /// What is known of a contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Name, version and knobs.
+    /// Name, version and knobs, or the way to cut.
     pub contender: String,
     /// Microseconds that it is predicted to take; none if it has no program.
     pub predicted_us: Option<f64>,
@@ -97,26 +97,26 @@ impl Database {
         Ok(Database { path: path.into(), file })
     }
 
-    /// What was chosen for a fusion on a device.
+    /// What was chosen on a device.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn find(&self, device: &str, fingerprint: Fingerprint) -> Result<Option<Chosen>, DatabaseError> {
+    pub fn find(&self, device: &str, question: Question) -> Result<Option<Chosen>, DatabaseError> {
         self.done(self.file.begin_read().map_err(Into::into).and_then(|read| {
             let Some(table) = opened(read.open_table(CHOSEN))? else { return Ok(None) };
-            let found = table.get((device, fingerprint.to_string().as_str()))?;
+            let found = table.get((device, question.to_string().as_str()))?;
             found.map(|text| from_json(text.value())).transpose()
         }))
     }
 
-    /// What was measured of a fusion on a device, in the fixed order; nothing of one whose choice was imported.
+    /// What was measured on a device, in the fixed order; nothing where the choice was imported.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn figures(&self, device: &str, fingerprint: Fingerprint) -> Result<Vec<Figures>, DatabaseError> {
+    pub fn figures(&self, device: &str, question: Question) -> Result<Vec<Figures>, DatabaseError> {
         self.done(self.file.begin_read().map_err(Into::into).and_then(|read| {
             let Some(table) = opened(read.open_table(MEASURED))? else { return Ok(Vec::new()) };
-            of_fusion(&table, device, &fingerprint.to_string())
+            of_question(&table, device, &question.to_string())
         }))
     }
 
@@ -124,8 +124,8 @@ impl Database {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn is_about(&self, device: &str, fingerprint: Fingerprint, names: &[String]) -> Result<bool, DatabaseError> {
-        let known = self.figures(device, fingerprint)?;
+    pub fn is_about(&self, device: &str, question: Question, names: &[String]) -> Result<bool, DatabaseError> {
+        let known = self.figures(device, question)?;
         Ok(known.is_empty() || are_about(&known, names))
     }
 
@@ -137,13 +137,13 @@ impl Database {
     pub fn keep(
         &self,
         device: &str,
-        fingerprint: Fingerprint,
+        question: Question,
         chosen: &Chosen,
         figures: &[Figures],
         replace: bool,
     ) -> Result<Chosen, DatabaseError> {
         let names: Vec<String> = figures.iter().map(|figures| figures.contender.clone()).collect();
-        let key = fingerprint.to_string();
+        let key = question.to_string();
         let write = || -> Result<Chosen, redb::Error> {
             let write = self.file.begin_write()?;
             let standing = {
@@ -151,7 +151,7 @@ impl Database {
                 let mut measured = write.open_table(MEASURED)?;
                 let known: Option<Chosen> =
                     table.get((device, key.as_str()))?.map(|text| from_json(text.value())).transpose()?;
-                let before = of_fusion(&measured, device, &key)?;
+                let before = of_question(&measured, device, &key)?;
                 let is_same = are_about(&before, &names);
                 match known.filter(|_| is_same && !replace) {
                     Some(known) => known,
@@ -180,8 +180,8 @@ impl Database {
     /// If the file cannot be written.
     pub fn import(&self, choices: &Choices) -> Result<(), DatabaseError> {
         for (device, choices) in choices {
-            for (fingerprint, chosen) in choices {
-                self.keep(device, *fingerprint, chosen, &[], true)?;
+            for (question, chosen) in choices {
+                self.keep(device, *question, chosen, &[], true)?;
             }
         }
         Ok(())
@@ -196,8 +196,8 @@ impl Database {
 ///
 /// # Errors
 /// If the file is something else, or cannot be read.
-pub fn all(path: &Path, device: &str) -> Result<Vec<(Fingerprint, Chosen)>, DatabaseError> {
-    let read = || -> Result<Vec<(Fingerprint, Chosen)>, redb::Error> {
+pub fn all(path: &Path, device: &str) -> Result<Vec<(Question, Chosen)>, DatabaseError> {
+    let read = || -> Result<Vec<(Question, Chosen)>, redb::Error> {
         match builder().open_read_only(path) {
             Ok(file) => of_device(&file.begin_read()?, device),
             // One that a process was killed over has to be mended, which only who may write can.
@@ -216,16 +216,16 @@ fn are_about(figures: &[Figures], names: &[String]) -> bool {
     figures.len() == names.len() && figures.iter().all(|figures| names.contains(&figures.contender))
 }
 
-/// What a table has of a fusion, in the fixed order.
-fn of_fusion(
+/// What a table has of a question, in the fixed order.
+fn of_question(
     table: &impl ReadableTable<(&'static str, &'static str, &'static str), (u64, &'static str)>,
     device: &str,
-    fingerprint: &str,
+    question: &str,
 ) -> Result<Vec<Figures>, redb::Error> {
     let mut found = Vec::new();
-    for entry in table.range((device, fingerprint, "")..)? {
+    for entry in table.range((device, question, "")..)? {
         let (key, value) = entry?;
-        if (key.value().0, key.value().1) != (device, fingerprint) {
+        if (key.value().0, key.value().1) != (device, question) {
             break;
         }
         let (place, text) = value.value();
@@ -235,7 +235,7 @@ fn of_fusion(
     Ok(found.into_iter().map(|(_, figures)| figures).collect())
 }
 
-fn of_device(read: &ReadTransaction, device: &str) -> Result<Vec<(Fingerprint, Chosen)>, redb::Error> {
+fn of_device(read: &ReadTransaction, device: &str) -> Result<Vec<(Question, Chosen)>, redb::Error> {
     let Some(table) = opened(read.open_table(CHOSEN))? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entry in table.range((device, "")..)? {
@@ -243,8 +243,8 @@ fn of_device(read: &ReadTransaction, device: &str) -> Result<Vec<(Fingerprint, C
         if key.value().0 != device {
             break;
         }
-        let fingerprint = Fingerprint::from_str(key.value().1).map_err(redb::Error::Corrupted)?;
-        found.push((fingerprint, from_json(value.value())?));
+        let question = Question::from_str(key.value().1).map_err(redb::Error::Corrupted)?;
+        found.push((question, from_json(value.value())?));
     }
     Ok(found)
 }

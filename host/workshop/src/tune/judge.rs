@@ -19,6 +19,7 @@ const MOST_INTERPRETED: f64 = 2e6;
 pub struct Racer {
     /// Its place in the fixed order.
     pub place: usize,
+    /// Which contender it is.
     pub name: String,
     pub predicted_us: f64,
     pub executable: Executable,

@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fusebox_files::{ReadError, SizeLimit};
-use fusebox_plugins::{Fingerprint, Spec};
+use fusebox_plugins::Spec;
 use serde::{Deserialize, Serialize};
 
 use super::database::Chosen;
+use super::question::Question;
 
 /// Largest file that is read.
 const MOST_BYTES: SizeLimit = SizeLimit::bytes(64 << 20);
 
 const HEAD: &str = "# Who makes which fusion, as `fusebox tune` has measured it. `fusebox tune --import` reads this file.\n\
-                    # By device; `instead_of` is who would make it untuned.\n";
+                    # By device; `instead_of` is who would make it untuned. `cut-` stands before regions that can be cut into kernels in several\n\
+                    # ways: around the instruction `fusion`, as emitter `spec` asks for it, or `apart`, as without its fusion.\n";
 
-/// Choices by device and fusion.
-pub type Choices = BTreeMap<String, BTreeMap<Fingerprint, Chosen>>;
+/// Choices by device and question.
+pub type Choices = BTreeMap<String, BTreeMap<Question, Chosen>>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,8 +47,8 @@ pub enum LockError {
 /// # Errors
 /// If a name cannot be written as TOML.
 pub fn write(choices: &Choices) -> Result<String, toml::ser::Error> {
-    let by_text = |(device, choices): (&String, &BTreeMap<Fingerprint, Chosen>)| {
-        let choices = choices.iter().map(|(fingerprint, chosen)| (fingerprint.to_string(), chosen.clone()));
+    let by_text = |(device, choices): (&String, &BTreeMap<Question, Chosen>)| {
+        let choices = choices.iter().map(|(question, chosen)| (question.to_string(), chosen.clone()));
         (device.clone(), choices.collect())
     };
     let written = Written { device: choices.iter().map(by_text).collect() };
@@ -64,12 +66,12 @@ pub fn read(path: &Path) -> Result<Choices, LockError> {
     let written: Written = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
     let mut choices = Choices::new();
     for (device, written) in written.device {
-        for (fingerprint, chosen) in written {
-            let fingerprint = fingerprint.parse().map_err(invalid)?;
+        for (question, chosen) in written {
+            let question = question.parse().map_err(invalid)?;
             for spec in [&chosen.spec, &chosen.instead_of] {
                 spec.parse::<Spec>().map_err(|error| invalid(error.to_string()))?;
             }
-            choices.entry(device.clone()).or_default().insert(fingerprint, chosen);
+            choices.entry(device.clone()).or_default().insert(question, chosen);
         }
     }
     Ok(choices)
@@ -86,14 +88,20 @@ mod tests {
             spec: spec.into(),
             instead_of: "vector-loop@0.1.0".into(),
         };
-        let fingerprint: Fingerprint = "d3d1f5dfc6b2dd21eb561ec88d15472b".parse().unwrap();
-        let of_cpu = BTreeMap::from([(fingerprint, chosen("loop@0.1.0{unroll=4}"))]);
+        let question = |text: &str| text.parse::<Question>().unwrap();
+        let of_cpu = BTreeMap::from([
+            (question("d3d1f5dfc6b2dd21eb561ec88d15472b"), chosen("loop@0.1.0{unroll=4}")),
+            (question("cut-d3d1f5dfc6b2dd21eb561ec88d15472b"), chosen("apart")),
+        ]);
         let choices = Choices::from([("cpu: 2 cores, 01234567".to_owned(), of_cpu)]);
         let text = write(&choices).unwrap();
         assert!(
-            text.ends_with(
+            text.contains(
                 "[device.\"cpu: 2 cores, 01234567\".d3d1f5dfc6b2dd21eb561ec88d15472b]\nfusion = \"fused_add\"\n\
              spec = \"loop@0.1.0{unroll=4}\"\ninstead_of = \"vector-loop@0.1.0\"\n"
+            ) && text.contains(
+                "[device.\"cpu: 2 cores, 01234567\".cut-d3d1f5dfc6b2dd21eb561ec88d15472b]\nfusion = \"fused_add\"\n\
+             spec = \"apart\"\n"
             ),
             "{text}"
         );

@@ -1,8 +1,10 @@
-//! Tuning: for each fusion of a program, the fastest of all emitters that take it, with all knobs that they declare.
+//! Tuning: for each region of a program that predictions do not tell how to cut into kernels, the fastest cut; then for each
+//! fusion, the fastest of all emitters that take it, with all knobs that they declare.
 //!
 //! ```text
+//! question.rs    what is decided: a cut, or who makes a fusion
 //! contenders.rs  a kernel as fusebox makes it by itself -> all who might make it instead, in the fixed order that decides ties
-//! made.rs        contenders -> programs of the fusion alone, compiled in parallel
+//! made.rs        contenders -> programs of the fusion or region alone, compiled in parallel
 //! judge.rs       programs -> those whose results are right
 //! race.rs        right programs -> their times; the slower half leaves early, the last ones are measured against the first
 //! database.rs    what was chosen and measured, by device and fusion, in a file that several processes use at once
@@ -17,22 +19,28 @@ mod database;
 mod judge;
 mod lock;
 mod made;
+mod question;
 mod race;
 mod report;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fusebox_compiler::{Emitters, Options, Phase, Selected, Source};
+use fusebox_compiler::{Compilation, Cut, Emitters, Options, Phase, Selected, Source};
+use fusebox_core::emitter::Fusion;
 use fusebox_plugins::Fingerprint;
 use fusebox_run::inputs::InputChoice;
 
 use crate::WorkshopError;
-use crate::case::source_alone;
-use crate::measure::Watch;
+use contenders::Contender;
+use race::{Stopwatch, Timer};
 
 pub use chosen::{device, load};
 pub use database::{Chosen, Database, DatabaseError, Figures, Outcome};
 pub use lock::{Choices, LockError, read, write};
+pub use question::Question;
 pub use report::{Origin, Report, Row, write_predictions, write_summary};
 
 /// How to tune.
@@ -60,7 +68,7 @@ impl Settings<'_> {
 /// How far the work is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
-    /// So many fusions are to be tuned.
+    /// So many questions more are to be decided: fusions, and regions to cut.
     Begun(usize),
     /// One is being compiled, by so many.
     Compiling(&'a str, usize),
@@ -70,7 +78,7 @@ pub enum Progress<'a> {
     Done(&'a str),
 }
 
-/// Tunes all fusions of a program, and keeps what comes of each as soon as it is known.
+/// Tunes all fusions of a program, and before them the cuts, and keeps what comes of each as soon as it is known.
 ///
 /// # Errors
 /// If the program is not compiled, the database cannot be used, or, where nothing may be measured, something has to be.
@@ -80,115 +88,178 @@ pub fn tune(
     database: &Database,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Report, WorkshopError> {
+    tune_by(&mut Stopwatch::new(&settings.run, settings.seed), source, settings, database, progress)
+}
+
+/// The same by another's measurements.
+fn tune_by(
+    timer: &mut dyn Timer,
+    source: &Source,
+    settings: &Settings<'_>,
+    database: &Database,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Report, WorkshopError> {
     let compile = &settings.compile;
-    let emitters = Emitters { tuned: Default::default(), ..compile.emitters.clone() };
-    let untuned = Options { until: Phase::Emit, emitters, ..compile.clone() };
-    let made = fusebox_compiler::compile(source, &untuned)?;
-    let mut tuner = Tuner { settings, database, device: device(compile), watch: Watch::new(), progress };
-    let mut report = Report { module: source.name.clone(), warnings: made.warnings, ..Report::default() };
+    let report = Report { module: source.name.clone(), ..Report::default() };
+    let mut tuner = Tuner { settings, database, device: device(compile), timer, progress, report };
+    let made = tuner.tune_cuts(source)?;
     let (tunable, chosen): (Vec<&Selected>, Vec<&Selected>) =
         made.kernels.iter().partition(|kernel| kernel.selection.in_charge.is_none());
-    report.chosen_by_user = chosen.len();
-    if settings.locked {
-        tuner.check_locked(&tunable)?;
-    }
-    (tuner.progress)(Progress::Begun(tunable.len()));
-    for kernel in tunable {
-        match tuner.tune(kernel)? {
-            Some(row) => report.rows.push(row),
-            None => report.interrupted += 1,
-        }
-        (tuner.progress)(Progress::Done(&kernel.unit.fusion.name));
-    }
-    Ok(report)
+    tuner.report.chosen_by_user = chosen.len();
+    tuner.tune_all(tunable.into_iter().map(|kernel| Asked::about_kernel(kernel, compile)).collect())?;
+    tuner.report.warnings = made.warnings;
+    Ok(tuner.report)
 }
 
 /// Predictions are those of today, also beside times that were measured long ago.
-fn predict_anew(figures: &mut [Figures], contenders: &[contenders::Contender]) {
+fn predict_anew(figures: &mut [Figures], contenders: &[Contender]) {
     for contender in contenders {
-        let name = contender.spec.to_string();
-        let known = figures.iter_mut().find(|figures| figures.contender == name);
+        let known = figures.iter_mut().find(|figures| figures.contender == contender.name);
         known.into_iter().for_each(|figures| figures.predicted_us = contender.predicted_us);
     }
 }
 
-/// What tunes the fusions of a program, one after the other.
+/// A question with all its possible answers, first the one that is given untuned.
+struct Asked<'m> {
+    question: Question,
+    name: &'m str,
+    /// What all answers compute.
+    fusion: &'m Fusion,
+    uses: usize,
+    contenders: Vec<Contender>,
+}
+
+impl<'m> Asked<'m> {
+    fn about_kernel(kernel: &'m Selected, options: &Options) -> Asked<'m> {
+        let fusion = &kernel.unit.fusion;
+        let (question, uses) = (Question::Emitter(Fingerprint::of(fusion)), kernel.unit.uses.len());
+        Asked { question, name: &fusion.name, fusion, uses, contenders: contenders::of(kernel, options) }
+    }
+
+    fn about_cut(cut: &'m Cut, options: &Options) -> Asked<'m> {
+        let contenders = contenders::of_cut(cut, &options.emitters.registry);
+        Asked { question: Question::Cut(cut.fingerprint), name: &cut.anchor, fusion: &cut.region, uses: 1, contenders }
+    }
+
+    /// Why a choice is none of the answers, in words.
+    fn is_answered(&self, chosen: Option<&Chosen>, settings: &Settings<'_>) -> Result<(), String> {
+        let Some(Chosen { spec, .. }) = chosen else { return Err("was never tuned".into()) };
+        let registry = &settings.compile.emitters.registry;
+        let is_of = |contender: &Contender, emitter: usize| {
+            contenders::find(&contender.name, registry).is_some_and(|found| found.emitter == emitter)
+        };
+        match contenders::find(spec, registry) {
+            _ if self.contenders.iter().any(|contender| contender.name == *spec) => Ok(()),
+            Some(tuned) if self.contenders.iter().any(|it| is_of(it, tuned.emitter)) => Ok(()),
+            Some(_) => Err(format!("is declined by {spec}, which was chosen for it")),
+            None => Err(format!("was tuned for {spec}, which is not here")),
+        }
+    }
+}
+
+/// What answers the questions of a program, one after the other.
 struct Tuner<'a> {
     settings: &'a Settings<'a>,
     database: &'a Database,
     device: String,
-    watch: Watch,
+    timer: &'a mut dyn Timer,
     progress: &'a mut dyn FnMut(Progress<'_>),
+    report: Report,
 }
 
 impl Tuner<'_> {
-    /// The outcome for a fusion; `None` if the work ends before it is known.
-    fn tune(&mut self, kernel: &Selected) -> Result<Option<Row>, WorkshopError> {
-        let fingerprint = Fingerprint::of(&kernel.unit.fusion);
-        let contenders = contenders::of(kernel, &self.settings.compile);
-        let names: Vec<String> = contenders.iter().map(|contender| contender.spec.to_string()).collect();
-        let known = self.database.find(&self.device, fingerprint)?;
-        if let Some(known) = known.filter(|_| self.settings.locked || !self.settings.again)
-            && (self.settings.locked || self.database.is_about(&self.device, fingerprint, &names)?)
-        {
-            let mut figures = self.database.figures(&self.device, fingerprint)?;
-            predict_anew(&mut figures, &contenders);
-            return Ok(Some(Row::of(kernel, known, figures, Origin::Known)));
+    /// The program with the fastest cuts. Each that is decided may ask for others.
+    fn tune_cuts(&mut self, source: &Source) -> Result<Compilation, WorkshopError> {
+        let compile = &self.settings.compile;
+        let emitters = Emitters { tuned: Default::default(), cuts: Default::default(), ..compile.emitters.clone() };
+        let mut options = Options { until: Phase::Fuse, emitters, ..compile.clone() };
+        loop {
+            let made = fusebox_compiler::compile(source, &options)?;
+            let is_open = |cut: &&Cut| !options.emitters.cuts.contains_key(&cut.fingerprint);
+            let open: Vec<&Cut> = made.cuts.iter().filter(is_open).collect();
+            if open.is_empty() || self.settings.is_stopped() {
+                options.until = Phase::Emit;
+                return Ok(fusebox_compiler::compile(source, &options)?);
+            }
+            self.tune_all(open.into_iter().map(|cut| Asked::about_cut(cut, compile)).collect())?;
+            let decided = self.report.rows.iter().filter_map(|row| match row.question {
+                Question::Cut(region) => Some((region, row.chosen.spec.clone())),
+                Question::Emitter(_) => None,
+            });
+            options.emitters.cuts = decided.collect();
         }
-        let Some(figures) = self.measure(kernel, contenders)? else { return Ok(None) };
+    }
+
+    fn tune_all(&mut self, asked: Vec<Asked<'_>>) -> Result<(), WorkshopError> {
+        if self.settings.locked {
+            self.check_locked(&asked)?;
+        }
+        (self.progress)(Progress::Begun(asked.len()));
+        for asked in asked {
+            let name = asked.name;
+            match self.tune(asked)? {
+                Some(row) => self.report.rows.push(row),
+                None => self.report.interrupted += 1,
+            }
+            (self.progress)(Progress::Done(name));
+        }
+        Ok(())
+    }
+
+    /// What is decided; `None` if the work ends before it is known.
+    fn tune(&mut self, asked: Asked<'_>) -> Result<Option<Row>, WorkshopError> {
+        let Asked { question, name, uses, .. } = asked;
+        let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();
+        let row = |chosen, figures, origin| Ok(Some(Row { question, chosen, uses, figures, origin }));
+        let known = self.database.find(&self.device, question)?;
+        if let Some(known) = known.filter(|_| self.settings.locked || !self.settings.again)
+            && (self.settings.locked || self.database.is_about(&self.device, question, &names)?)
+        {
+            let mut figures = self.database.figures(&self.device, question)?;
+            predict_anew(&mut figures, &asked.contenders);
+            return row(known, figures, Origin::Known);
+        }
+        let Some(figures) = self.measure(asked)? else { return Ok(None) };
         let instead_of = names.into_iter().next().unwrap_or_default();
         let winner = race::winner(&figures).map(str::to_owned);
         let (spec, is_right) = (winner.clone().unwrap_or_else(|| instead_of.clone()), winner.is_some());
-        let chosen = Chosen { fusion: kernel.unit.fusion.name.clone(), spec, instead_of };
+        let chosen = Chosen { fusion: name.to_owned(), spec, instead_of };
         if !is_right {
-            return Ok(Some(Row::of(kernel, chosen, figures, Origin::Nobody)));
+            return row(chosen, figures, Origin::Nobody);
         }
-        let kept = self.database.keep(&self.device, fingerprint, &chosen, &figures, self.settings.again)?;
+        let kept = self.database.keep(&self.device, question, &chosen, &figures, self.settings.again)?;
         // Another process may have been faster: then all go by what it has found.
-        let figures = if kept == chosen { figures } else { self.database.figures(&self.device, fingerprint)? };
-        Ok(Some(Row::of(kernel, kept, figures, Origin::Measured)))
+        let figures = if kept == chosen { figures } else { self.database.figures(&self.device, question)? };
+        row(kept, figures, Origin::Measured)
     }
 
     /// What became of all contenders, in their order.
-    fn measure(
-        &mut self,
-        kernel: &Selected,
-        contenders: Vec<contenders::Contender>,
-    ) -> Result<Option<Vec<Figures>>, WorkshopError> {
+    fn measure(&mut self, asked: Asked<'_>) -> Result<Option<Vec<Figures>>, WorkshopError> {
         let settings = self.settings;
-        let fusion = &kernel.unit.fusion;
+        let Asked { name, fusion, contenders, .. } = asked;
         // Who is alone wins without a race.
         if let [only] = contenders.as_slice() {
-            let predicted_us = kernel.prediction.seconds * 1e6;
-            return Ok(Some(vec![Figures::of(only.spec.to_string(), predicted_us, Outcome::Alone)]));
+            let predicted_us = only.predicted_us.unwrap_or(f64::NAN);
+            return Ok(Some(vec![Figures::of(only.name.clone(), predicted_us, Outcome::Alone)]));
         }
-        (self.progress)(Progress::Compiling(&fusion.name, contenders.len()));
-        let source = source_alone(kernel);
-        let Some(made) = made::all(contenders, fusion, &source, settings) else { return Ok(None) };
+        (self.progress)(Progress::Compiling(name, contenders.len()));
+        let Some(made) = made::all(contenders, settings) else { return Ok(None) };
         let choice = InputChoice { inputs: None, seed: settings.seed };
         let judged = judge::all(made, fusion, &choice, settings)?;
-        (self.progress)(Progress::Measuring(&fusion.name, judged.racers.len()));
-        let Some(mut figures) = race::run(&judged, settings, &mut self.watch)? else { return Ok(None) };
+        (self.progress)(Progress::Measuring(name, judged.racers.len()));
+        let Some(mut figures) = race::run(&judged, settings, self.timer)? else { return Ok(None) };
         figures.extend(judged.refused);
         figures.sort_by_key(|(place, _)| *place);
         Ok(Some(figures.into_iter().map(|(_, figures)| figures).collect()))
     }
 
-    fn check_locked(&self, kernels: &[&Selected]) -> Result<(), WorkshopError> {
+    fn check_locked(&self, asked: &[Asked<'_>]) -> Result<(), WorkshopError> {
         let mut missing = Vec::new();
-        for kernel in kernels {
-            let fusion = &kernel.unit.fusion;
-            let fingerprint = Fingerprint::of(fusion);
-            let known = self.database.find(&self.device, fingerprint)?;
-            let why = match &known {
-                None => "was never tuned".to_owned(),
-                Some(chosen) => match contenders::find(&chosen.spec, &self.settings.compile.emitters.registry) {
-                    Some(tuned) if kernel.selection.order.iter().any(|it| it.emitter == tuned.emitter) => continue,
-                    Some(_) => format!("is declined by {}, which was chosen for it", chosen.spec),
-                    None => format!("was tuned for {}, which is not here", chosen.spec),
-                },
-            };
-            missing.push(format!("{} ({fingerprint}) {why}", fusion.name));
+        for asked in asked {
+            let known = self.database.find(&self.device, asked.question)?;
+            if let Err(why) = asked.is_answered(known.as_ref(), self.settings) {
+                missing.push(format!("{} ({}) {why}", asked.name, asked.question));
+            }
         }
         match missing.is_empty() {
             true => Ok(()),

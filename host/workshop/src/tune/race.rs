@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use fusebox_core::hlo::ArrayLiteral;
 use fusebox_core::random::SplitMix64;
-use fusebox_runtime::{Executable, Program};
+use fusebox_runtime::{Executable, Options, Program};
 
 use super::Settings;
 use super::database::{Figures, Outcome};
@@ -20,6 +21,54 @@ const FIRST_SAMPLES: usize = 2;
 const CLEARLY_SLOWER: [f64; 2] = [1.5, 1.2];
 /// Time after which a pair of the final counts as alike.
 const LONGEST_FINAL: Duration = Duration::from_secs(3);
+
+/// Who says how long racers take.
+pub trait Timer {
+    /// Times of a racer in microseconds, so many.
+    ///
+    /// # Errors
+    /// If it fails now that has run before.
+    fn alone(&mut self, racer: &Racer, inputs: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError>;
+
+    /// The time of a racer over that of the first, measured in turns.
+    ///
+    /// # Errors
+    /// If one of them fails.
+    fn against(&mut self, first: &Racer, other: &Racer, inputs: &[ArrayLiteral]) -> Result<Interval, WorkshopError>;
+}
+
+/// Measures on this machine.
+pub struct Stopwatch<'a> {
+    options: &'a Options,
+    effort: Effort,
+    watch: Watch,
+}
+
+impl<'a> Stopwatch<'a> {
+    pub fn new(options: &'a Options, seed: u64) -> Stopwatch<'a> {
+        Stopwatch { options, effort: Effort { limit: LONGEST_FINAL, seed, pairs: None }, watch: Watch::new() }
+    }
+}
+
+/// A kernel that updates in place would else be timed together with the copy that it needs only here.
+fn timed(racer: &Racer) -> Executable {
+    racer.executable.clone().without_copies()
+}
+
+impl Timer for Stopwatch<'_> {
+    fn alone(&mut self, racer: &Racer, inputs: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError> {
+        let mut program = Program::load(timed(racer), self.options)?;
+        program.set_inputs(inputs)?;
+        let _pinned = program.pin_threads();
+        (0..samples).map(|_| time(&mut program, Cache::Warm)).collect()
+    }
+
+    fn against(&mut self, first: &Racer, other: &Racer, inputs: &[ArrayLiteral]) -> Result<Interval, WorkshopError> {
+        let [a, b] = [first, other].map(timed);
+        let contest = Contest { a: &a, b: &b, inputs, options: self.options };
+        Ok(contest.measure(Cache::Warm, self.effort, &mut self.watch)?.ratio)
+    }
+}
 
 /// A racer's place among the racers, and its times so far in microseconds.
 struct Times {
@@ -40,21 +89,15 @@ impl Times {
 pub fn run(
     judged: &Judged,
     settings: &Settings<'_>,
-    watch: &mut Watch,
+    timer: &mut dyn Timer,
 ) -> Result<Option<Vec<(usize, Figures)>>, WorkshopError> {
     let racers = &judged.racers;
-    // A kernel that updates in place would else be timed together with the copy that it needs only here.
-    let timed: Vec<Executable> = racers.iter().map(|racer| racer.executable.clone().without_copies()).collect();
-    let Some((finalists, mut figures)) = heats(judged, &timed, settings)? else { return Ok(None) };
-    let effort = Effort { limit: LONGEST_FINAL, seed: settings.seed, pairs: None };
+    let Some((finalists, mut figures)) = heats(judged, settings, timer)? else { return Ok(None) };
     for Times { racer, samples } in finalists {
         let alone = median(samples);
-        let outcome = if racer == 0 {
-            Outcome::First { us: alone }
-        } else {
-            let contest = Contest { a: &timed[0], b: &timed[racer], inputs: &judged.inputs, options: &settings.run };
-            let series = contest.measure(Cache::Warm, effort, watch)?;
-            Outcome::Final { us: alone, ratio: series.ratio }
+        let outcome = match racer {
+            0 => Outcome::First { us: alone },
+            _ => Outcome::Final { us: alone, ratio: timer.against(&racers[0], &racers[racer], &judged.inputs)? },
         };
         figures.push(of(&racers[racer], outcome));
         if settings.is_stopped() {
@@ -68,10 +111,11 @@ pub fn run(
 #[allow(clippy::type_complexity, reason = "those left, and what became of the others")]
 fn heats(
     judged: &Judged,
-    timed: &[Executable],
     settings: &Settings<'_>,
+    timer: &mut dyn Timer,
 ) -> Result<Option<(Vec<Times>, Vec<(usize, Figures)>)>, WorkshopError> {
-    let mut left: Vec<Times> = (0..timed.len()).map(|racer| Times { racer, samples: Vec::new() }).collect();
+    let racers = &judged.racers;
+    let mut left: Vec<Times> = (0..racers.len()).map(|racer| Times { racer, samples: Vec::new() }).collect();
     let mut random = SplitMix64(settings.seed);
     let mut figures = Vec::new();
     let mut samples = FIRST_SAMPLES;
@@ -84,16 +128,11 @@ fn heats(
             if settings.is_stopped() {
                 return Ok(None);
             }
-            let mut program = Program::load(timed[times.racer].clone(), &settings.run)?;
-            program.set_inputs(&judged.inputs)?;
-            let _pinned = program.pin_threads();
-            for _ in 0..samples {
-                times.samples.push(time(&mut program, Cache::Warm)?);
-            }
+            times.samples.extend(timer.alone(&racers[times.racer], &judged.inputs, samples)?);
         }
         let limit = CLEARLY_SLOWER[heat.min(CLEARLY_SLOWER.len() - 1)];
         for Times { racer, samples } in leave(&mut left, limit) {
-            figures.push(of(&judged.racers[racer], Outcome::Slower { us: median(samples) }));
+            figures.push(of(&racers[racer], Outcome::Slower { us: median(samples) }));
         }
         samples *= 2;
     }

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use fusebox_compiler::Selected;
-use fusebox_plugins::Fingerprint;
 use serde::Serialize;
 
 use super::database::{Chosen, Figures, Outcome};
+use super::question::Question;
 use super::race;
 use crate::statistics::{Interval, median};
 
@@ -16,11 +15,11 @@ use crate::statistics::{Interval, median};
 pub struct Report {
     /// The program's file.
     pub module: String,
-    /// Its fusions, in their order.
+    /// What was decided: about cuts, then about its fusions, in their order.
     pub rows: Vec<Row>,
     /// Number of fusions of which the user has chosen who makes them.
     pub chosen_by_user: usize,
-    /// Number of fusions left when the work was ended.
+    /// Number of fusions, and of regions to cut, left when the work was ended.
     pub interrupted: usize,
     /// What the compiler had to say.
     pub warnings: Vec<String>,
@@ -38,12 +37,12 @@ pub enum Origin {
     Nobody,
 }
 
-/// What became of a fusion.
+/// What became of a fusion, or of a region that can be cut in several ways.
 #[derive(Clone, Debug)]
 pub struct Row {
-    pub fingerprint: Fingerprint,
+    pub question: Question,
     pub chosen: Chosen,
-    /// How often the program has it.
+    /// How often the program has the fusion.
     pub uses: usize,
     /// What is known of all contenders; nothing if the choice was imported.
     pub figures: Vec<Figures>,
@@ -51,9 +50,13 @@ pub struct Row {
 }
 
 impl Row {
-    pub(super) fn of(kernel: &Selected, chosen: Chosen, figures: Vec<Figures>, origin: Origin) -> Row {
-        let fingerprint = Fingerprint::of(&kernel.unit.fusion);
-        Row { fingerprint, chosen, uses: kernel.unit.uses.len(), figures, origin }
+    /// Whether it is made otherwise than untuned.
+    fn is_changed(&self) -> bool {
+        self.chosen.spec != self.chosen.instead_of
+    }
+
+    fn is_cut(&self) -> bool {
+        matches!(self.question, Question::Cut(_))
     }
 
     /// The winner's time as a share of the time of the first that is right.
@@ -76,7 +79,8 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
     let rows = || reports.iter().flat_map(|report| report.rows.iter().map(move |row| (report, row)));
     for (report, row) in rows() {
         let Chosen { fusion, spec, instead_of } = &row.chosen;
-        if spec != instead_of {
+        let fusion = if row.is_cut() { format!("around {fusion}") } else { fusion.clone() };
+        if row.is_changed() {
             let Interval { low, ratio, high } = row.ratio();
             let gain = match row.figures.is_empty() {
                 true => "as it was imported".to_owned(),
@@ -94,14 +98,19 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
             writeln!(out, "{} {fusion}: nobody makes it right; nothing is kept", report.module)?;
         }
     }
-    by_emitter(out, rows().map(|(_, row)| row))?;
-    let count = |is_meant: &dyn Fn(&Row) -> bool| rows().filter(|(_, row)| is_meant(row)).count();
-    let (all, changed) = (count(&|_| true), count(&|row| row.chosen.spec != row.chosen.instead_of));
-    let known = count(&|row| row.origin == Origin::Known);
+    let fusions = || rows().map(|(_, row)| row).filter(|row| !row.is_cut());
+    let cuts = || rows().map(|(_, row)| row).filter(|row| row.is_cut());
+    by_emitter(out, fusions())?;
+    let (all, changed) = (fusions().count(), fusions().filter(|row| row.is_changed()).count());
+    let known = fusions().filter(|row| row.origin == Origin::Known).count();
     let users: usize = reports.iter().map(|report| report.chosen_by_user).sum();
     let users = if users > 0 { format!("; {users} more are chosen by the user") } else { String::new() };
     writeln!(out, "{all} fusions, {known} of them known, {changed} made otherwise than untuned{users}")?;
-    let timed = || rows().filter_map(|(_, row)| Some((row, row.first_us()? * row.uses as f64)));
+    if cuts().next().is_some() {
+        let (all, changed) = (cuts().count(), cuts().filter(|row| row.is_changed()).count());
+        writeln!(out, "{all} regions that can be cut in several ways, {changed} cut otherwise than untuned")?;
+    }
+    let timed = || fusions().filter_map(|row| Some((row, row.first_us()? * row.uses as f64)));
     let before: f64 = timed().map(|(_, us)| us).sum();
     let after: f64 = timed().map(|(row, us)| us * row.ratio().ratio).sum();
     if before > 0.0 {
@@ -113,7 +122,7 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
 /// A line for each emitter that has won from another, the most wins first.
 fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a Row>) -> io::Result<()> {
     let mut gains: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for row in rows.filter(|row| row.chosen.spec != row.chosen.instead_of && !row.figures.is_empty()) {
+    for row in rows.filter(|row| row.is_changed() && !row.figures.is_empty()) {
         let name = row.chosen.spec.split(['@', '{']).next().unwrap_or_default();
         gains.entry(name).or_default().push(row.ratio().ratio);
     }

@@ -1,0 +1,102 @@
+//! Regions that might as well be cut into kernels otherwise: of several cuts that are predicted to take about as long, only a
+//! measurement tells the fastest. Fusion goes by what is decided of them (`Emitters::cuts`), and tells of all that it has met.
+
+use std::collections::BTreeSet;
+
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{InstrId, Module};
+use fusebox_plugins::Fingerprint;
+
+use super::bids::{Bidding, put_in_place, taken};
+use super::candidate::Sequence;
+use super::claims::Claims;
+use crate::host_module::with_callees;
+
+/// Predictions that differ by less than this factor do not tell which cut is faster.
+const NEAR: f64 = 1.2;
+
+/// How the cut is called that no emitter asks for.
+const APART: &str = "apart";
+/// Name of a region alone.
+const NAME: &str = "cut";
+
+/// A region that can be cut in several ways.
+#[derive(Clone, Debug)]
+pub struct Cut {
+    /// Name of the instruction around which emitters bid.
+    pub anchor: String,
+    /// What is computed, as if it were one kernel.
+    pub region: Fusion,
+    /// Of the region: by it a decision is found.
+    pub fingerprint: Fingerprint,
+    /// First the one that is predicted to be fastest.
+    pub ways: Vec<Way>,
+}
+
+/// One way to cut a region.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// Name and version of the emitter that asks for it, or `apart`: a SPEC.
+    pub name: String,
+    /// Seconds that all its kernels are predicted to take.
+    pub seconds: f64,
+    /// The region alone, with its fusions.
+    pub module: Module,
+    /// Place of the bid among those around the anchor.
+    pub(super) bid: Option<usize>,
+}
+
+/// Cuts whose predictions are near each other: bids, or `None` for the cut without any.
+pub struct Open {
+    /// With predicted seconds; first the one that is predicted to be fastest.
+    ways: Vec<(Option<usize>, f64)>,
+    /// The bid that takes all that any of them takes.
+    whole: usize,
+}
+
+/// The cuts that predictions do not tell apart, if there are several. `predicted` is the one they speak for.
+pub fn open(bids: &[Bidding], predicted: Option<usize>) -> Option<Open> {
+    let all: BTreeSet<&InstrId> = bids.iter().flat_map(|bid| &bid.taken.region.members).collect();
+    // Without a bid for all that is taken it is not known how long that takes apart.
+    let whole = bids.iter().position(|bid| bid.taken.region.members.len() == all.len())?;
+    let apart = bids[whole].forecast.otherwise;
+    let seconds = |way: Option<usize>| apart - way.map_or(0.0, |place| bids[place].forecast.gain());
+    // Emitters that ask for the same ask for one cut; what is one kernel anyway is cut as without a bid.
+    let cut = |way: Option<usize>| {
+        way.map(|place| &bids[place]).filter(|bid| bid.forecast.kernels > 1).map(|bid| &bid.taken.region.members)
+    };
+    let mut ways = vec![(predicted, seconds(predicted))];
+    for way in std::iter::once(None).chain((0..bids.len()).map(Some)) {
+        let is_known = ways.iter().any(|(known, _)| cut(*known) == cut(way));
+        if !is_known && seconds(way) <= NEAR * seconds(predicted) {
+            ways.push((way, seconds(way)));
+        }
+    }
+    (ways.len() > 1).then_some(Open { ways, whole })
+}
+
+impl Open {
+    /// The region that the cuts are of, and what each makes of it.
+    pub fn cut(&self, sequence: &Sequence, bids: &[Bidding], anchor: &str, claims: &mut Claims) -> Option<Cut> {
+        let region = &bids[self.whole].taken.region;
+        let alone = with_callees(sequence.module, region.computation(sequence.computation), NAME);
+        let entry = alone.entry?;
+        let parameters = region.operands().count();
+        let origin =
+            |id: &InstrId| region.members.binary_search(id).ok().map(|place| InstrId((parameters + place) as u32));
+        let mut ways = Vec::with_capacity(self.ways.len());
+        for &(bid, seconds) in &self.ways {
+            let mut made = alone.clone();
+            if let Some(place) = bid {
+                let members: Option<Vec<InstrId>> = bids[place].taken.region.members.iter().map(origin).collect();
+                let taken = taken(&Sequence::of(&alone, entry), members?).ok()?;
+                put_in_place(&mut made, entry, &[taken]);
+            }
+            super::the_rest(&mut made, claims, None);
+            let name = bid.map_or_else(|| APART.to_owned(), |place| claims.emitters().name_of(bids[place].emitter));
+            ways.push(Way { name, seconds, module: made, bid });
+        }
+        let region = Fusion::new(NAME, alone)?;
+        Some(Cut { anchor: anchor.to_owned(), fingerprint: Fingerprint::of(&region), region, ways })
+    }
+}

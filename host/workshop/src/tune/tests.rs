@@ -1,0 +1,105 @@
+//! Tuning of cuts, by a timer that says what the test wants.
+
+use std::sync::atomic::AtomicBool;
+
+use fusebox_compiler::{Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::ArrayLiteral;
+use fusebox_lowering::Target;
+use fusebox_plugins::Registry;
+
+use super::judge::Racer;
+use super::race::Timer;
+use super::{Database, Report, Settings, load, tune_by};
+use crate::WorkshopError;
+use crate::statistics::Interval;
+
+/// The softmax of four rows: reductions whose results go back over the rows.
+fn softmax(columns: usize) -> Source {
+    Source::text(
+        "softmax.hlo",
+        &format!(
+            "HloModule m\n\
+             max {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] maximum(a, b) }}\n\
+             sum {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }}\n\
+             ENTRY main {{ x = f32[4,{columns}] parameter(0)\n low = f32[] constant(-inf)\n zero = f32[] constant(0)\n\
+             most = f32[4] reduce(x, low), dimensions={{1}}, to_apply=max\n\
+             mosts = f32[4,{columns}] broadcast(most), dimensions={{0}}\n\
+             less = f32[4,{columns}] subtract(x, mosts)\n grown = f32[4,{columns}] exponential(less)\n\
+             all = f32[4] reduce(grown, zero), dimensions={{1}}, to_apply=sum\n\
+             alls = f32[4,{columns}] broadcast(all), dimensions={{0}}\n\
+             ROOT shares = f32[4,{columns}] divide(grown, alls) }}\n"
+        ),
+    )
+}
+
+fn options() -> Options {
+    Options {
+        target: Target::named("cpu").unwrap(),
+        device: DeviceDescription::cpu(1),
+        emitters: Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() },
+        threads: 1,
+        until: Phase::Fuse,
+        stages: Vec::new(),
+        dump: Dump::default(),
+        departures: Departures::default(),
+        progress: Progress::default(),
+    }
+}
+
+/// Takes one microsecond for one racer, and two for all others.
+struct Says(String);
+
+impl Says {
+    fn us(&self, racer: &Racer) -> f64 {
+        if racer.name == self.0 { 1.0 } else { 2.0 }
+    }
+}
+
+impl Timer for Says {
+    fn alone(&mut self, racer: &Racer, _: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError> {
+        Ok(vec![self.us(racer); samples])
+    }
+
+    fn against(&mut self, first: &Racer, other: &Racer, _: &[ArrayLiteral]) -> Result<Interval, WorkshopError> {
+        let ratio = self.us(other) / self.us(first);
+        Ok(Interval { low: ratio, ratio, high: ratio })
+    }
+}
+
+fn cuts_are(made: &Compilation, said: &str) -> bool {
+    made.bids.iter().any(|bid| bid.outcome.contains(said))
+}
+
+#[test]
+fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_on() {
+    let sizes = (1..200).map(|it| softmax(8 * it));
+    let made = |source: &Source, options: &Options| compile(source, options).unwrap();
+    let (source, predicted) = sizes
+        .map(|source| (source.clone(), made(&source, &options())))
+        .find(|(_, made)| made.cuts.len() == 1)
+        .expect("there is a size for which predictions do not tell cuts apart");
+    let [first, other, ..] = predicted.cuts[0].ways.as_slice() else { panic!("{:?}", predicted.cuts) };
+    assert!(!cuts_are(&predicted, "tuned"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tuned.redb");
+    let tuned = |timer: &mut Says, locked: bool| -> Result<Report, WorkshopError> {
+        let (run, stop) = (fusebox_runtime::Options { threads: 1, ..Default::default() }, AtomicBool::new(false));
+        let settings = Settings { compile: options(), run, locked, again: false, seed: 0, stop: &stop };
+        tune_by(timer, &source, &settings, &Database::open(&path).unwrap(), &mut |_| {})
+    };
+    let missing = tuned(&mut Says(String::new()), true).unwrap_err().to_string();
+    assert!(missing.contains(&format!("(cut-{}) was never tuned", predicted.cuts[0].fingerprint)), "{missing}");
+    let report = tuned(&mut Says(other.name.clone()), false).unwrap();
+    let chosen = &report.rows[0].chosen;
+    assert_eq!((&chosen.spec, &chosen.instead_of), (&other.name, &first.name));
+    let known = tuned(&mut Says(String::new()), true).unwrap();
+    assert_eq!(known.rows[0].chosen, *chosen);
+
+    let mut options = options();
+    load(&path, &mut options).unwrap();
+    let obeyed = made(&source, &options);
+    assert!(cuts_are(&obeyed, &format!("tuned: `{}`", other.name)), "{:?}", obeyed.bids);
+    assert_ne!(fusebox_core::hlo::print_module(&obeyed.fused), fusebox_core::hlo::print_module(&predicted.fused));
+}
