@@ -11,6 +11,7 @@ mod batch_norm;
 mod canonical_ops;
 mod common_subexpressions;
 mod constant_folding;
+mod control_flow;
 mod cumulative;
 mod dead_code;
 mod empty_arrays;
@@ -55,6 +56,7 @@ pub const PASSES: &[(&str, Run)] = &[
     ("top-k", |module, _| top_k::run(module)),
     ("empty-arrays", |module, _| empty_arrays::run(module)),
     ("wide-sums", |module, _| wide_sums::run(module)),
+    ("control-flow", |module, _| control_flow::run(module)),
     ("constant-folding", |module, _| constant_folding::run(module)),
     ("loop-invariants", |module, claims| loop_invariants::run(module, claims.device())),
     ("cumulative", cumulative::run),
