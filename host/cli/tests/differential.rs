@@ -47,6 +47,18 @@ swap { s = (s32[], s32[3], s32[3]) parameter(0)
   three = s32[] constant(3)
   m = s32[] add(n, three)
   ROOT t = (s32[], s32[3], s32[3]) tuple(m, b, a) }
+both { s = (s32[], s32[3], s32[3]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  two = s32[] constant(2)
+  m = s32[] add(n, two)
+  a = s32[3] get-tuple-element(s), index=1
+  t = (s32[], s32[3], s32[3]) while(s), condition=below_20, body=fibonacci
+  b = s32[3] get-tuple-element(t), index=1
+  three = s32[] constant(3)
+  which = s32[] remainder(n, three)
+  c = s32[3] conditional(which, s, t, s), branch_computations={same, other, other}
+  d = s32[3] subtract(c, b)
+  ROOT r = (s32[], s32[3], s32[3]) tuple(m, d, a) }
 same { s = (s32[], s32[3], s32[3]) parameter(0)
   ROOT a = s32[3] get-tuple-element(s), index=1 }
 other { s = (s32[], s32[3], s32[3]) parameter(0)
@@ -224,7 +236,7 @@ fn results_that_are_parameters_constants_and_repeated() {
 #[test]
 fn loops_and_branches() {
     let state = "  n = s32[] constant(1)\n  a = s32[3] parameter(0)\n  b = s32[3] parameter(1)\n  s = (s32[], s32[3], s32[3]) tuple(n, a, b)\n";
-    for body in ["fibonacci", "swap"] {
+    for body in ["fibonacci", "swap", "both"] {
         check(&format!("{state}  ROOT w = (s32[], s32[3], s32[3]) while(s), condition=below_20, body={body}"));
     }
     check(&format!(

@@ -6,12 +6,17 @@ mod program;
 use program::Workplace;
 use serde_json::Value;
 
-/// A sum of rows, and a loop of three turns.
+/// A sum of rows, a loop of three turns with a step that is no kernel, and a loop of kernels alone.
 const MODULE: &str = "HloModule m
 add {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT s = f32[] add(a, b)
+}
+before {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = pred[] compare(a, b), direction=LT
 }
 goes_on {
   s = (s32[], f32[64]) parameter(0)
@@ -26,7 +31,17 @@ turn {
   one = s32[] constant(1)
   next = s32[] add(i, one)
   wave = f32[64] sine(v)
-  ROOT both = (s32[], f32[64]) tuple(next, wave)
+  sorted = f32[64] sort(wave), dimensions={0}, to_apply=before
+  ROOT both = (s32[], f32[64]) tuple(next, sorted)
+}
+small_turn {
+  s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[64] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  half = f32[64] cosine(v)
+  ROOT both = (s32[], f32[64]) tuple(next, half)
 }
 ENTRY main {
   x = f32[64,1024] parameter(0)
@@ -35,7 +50,10 @@ ENTRY main {
   none = s32[] constant(0)
   before = (s32[], f32[64]) tuple(none, sums)
   ended = (s32[], f32[64]) while(before), condition=goes_on, body=turn
-  ROOT v = f32[64] get-tuple-element(ended), index=1
+  v = f32[64] get-tuple-element(ended), index=1
+  again = (s32[], f32[64]) tuple(none, v)
+  small = (s32[], f32[64]) while(again), condition=goes_on, body=small_turn
+  ROOT w = f32[64] get-tuple-element(small), index=1
 }
 ";
 
@@ -52,6 +70,9 @@ fn every_step_has_its_time_its_bytes_and_its_emitter() {
     assert_eq!([&sums["times"], &sums["bytes"]], [1, 64 * 1024 * 4 + 64 * 4]);
     assert!(sums["by"].as_str().unwrap().contains("reduce"), "{sums}");
     assert_eq!(row("fused_wave")["times"], 3);
+    let small = row("loop_small");
+    assert_eq!(small["times"], 1);
+    assert!(small["by"].as_str().unwrap().starts_with("loop of "), "{small}");
     for figure in ["us", "predicted_us", "of_roof"] {
         assert!(sums[figure].as_f64().unwrap() > 0.0, "{figure} of {sums}");
     }

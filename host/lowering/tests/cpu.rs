@@ -3,8 +3,11 @@
 
 mod jit;
 
-use fusebox_lowering::{Stage, Target};
-use jit::{Buffer, compile_and_run, contains_in_order, object, run, source, stages_of};
+use std::collections::BTreeSet;
+
+use fusebox_lowering::{Argument, Batch, Code, Composite, LoweringError, Stage, Step, Target};
+use jit::elementwise::kernel;
+use jit::{Buffer, Recorded, compile_and_run, contains_in_order, object, run, source, stages_of};
 
 /// `a + b` of 1000 elements, 256 a block, by a subgraph function.
 const ADD: &str = r#"
@@ -62,4 +65,85 @@ fn two_kernels_of_one_batch_and_two_batches_of_one_thread() {
     let mut buffers = [Buffer::of(&[1f32; 1000]), Buffer::of(&[2f32; 1000]), Buffer::of(&[0f32; 1000])];
     compile_and_run(&first, &mut buffers);
     assert_eq!(buffers[2].values::<f32>(), [3.0; 1000]);
+}
+
+/// A function of one number in a buffer, which has a byte and a number of its own; the kernels are for it alone.
+fn composed(kernels: &[jit::KernelSource], steps: Vec<Step>) -> Result<(Code, Recorded), LoweringError> {
+    let argument = Argument { bytes: 4, alignment: 64, read_only: false, no_alias: true };
+    let composite = Composite { name: "all".into(), arguments: vec![argument], own: vec![1, 4], steps };
+    let inner: BTreeSet<String> = kernels.iter().map(|kernel| kernel.entry.clone()).collect();
+    let kernels = jit::read(kernels)?;
+    let batch = Batch { kernels: &kernels, composites: &[composite], inner: &inner };
+    let mut stages = Recorded::default();
+    fusebox_lowering::compile_batch(&batch, &Target::cpu(), &mut stages).map(|code| (code, stages))
+}
+
+fn call(kernel: &str, buffers: [usize; 2]) -> Step {
+    Step::Kernel { kernel: kernel.into(), buffers: buffers.to_vec() }
+}
+
+/// A kernel that adds to a number, by as many operations.
+fn adding(name: &str, number: i64, times: usize) -> jit::KernelSource {
+    let constant = format!(r#"%c = "arith.constant"() <{{value = {number} : i32}}> : () -> i32"#);
+    let add = |at: usize| {
+        format!(
+            "%x{} = \"arith.xori\"(%x{at}, %i{at}) : (i32, i32) -> i32\n%i{} = \"arith.addi\"(%i{at}, %x{at}) : (i32, i32) -> i32",
+            at + 1,
+            at + 1
+        )
+    };
+    let more: Vec<String> = (0..times).map(add).collect();
+    let start = r#"%i0 = "arith.addi"(%x0, %c) : (i32, i32) -> i32"#;
+    let end = format!(
+        r#"%z = "arith.xori"(%i{times}, %i{times}) : (i32, i32) -> i32
+%y = "arith.addi"(%i0, %z) : (i32, i32) -> i32
+%r = "arith.addi"(%y, %z) : (i32, i32) -> i32"#
+    );
+    kernel(name, &[("i32", 4)], ("i32", 4), 1, &format!("{constant}\n{start}\n{}\n{end}", more.join("\n")))
+}
+
+#[test]
+fn a_composite_loops_and_branches_without_calls_or_memory() {
+    let below = r#"%ten = "arith.constant"() <{value = 10 : i32}> : () -> i32
+%less = "arith.cmpi"(%x0, %ten) <{predicate = 2 : i64}> : (i32, i32) -> i1
+%r = "arith.extui"(%less) : (i1) -> i8"#;
+    let below = kernel("below", &[("i32", 4)], ("i8", 1), 1, below);
+    let kernels = [below, adding("one", 1, 0), adding("two", 2, 0), adding("five", 5, 0)];
+    let set = |kernel| vec![call(kernel, [0, 2]), Step::Copy { from: 2, to: 0 }];
+    let body = vec![Step::Conditional { index: 0, branches: vec![set("one"), set("two"), set("five")] }];
+    let repeated = Step::While { condition: vec![call("below", [0, 1])], predicate: 1, body };
+    let last = Step::Conditional { index: 1, branches: vec![set("five"), set("one")] };
+    let (code, stages) = composed(&kernels, vec![repeated, last]).unwrap();
+    let mut buffers = [Buffer::of(&[0i32])];
+    run(&object(code), "all", &mut buffers, 0, 1);
+    // 0 + 1 + 2 + 5 + 5, and 1 as that is not below 10.
+    assert_eq!(buffers[0].values::<i32>(), [14]);
+    let text = stages.get(Stage::Llvm);
+    assert!(!text.contains("call") && !text.contains("alloca") && !text.contains("@one"), "{text}");
+}
+
+#[test]
+fn a_composite_has_large_kernels_once() {
+    let steps = |times| vec![Step::Kernel { kernel: "large".into(), buffers: vec![0, 2] }; times];
+    let calls = |operations, times| {
+        let (_, stages) = composed(&[adding("large", 1, operations)], steps(times)).unwrap();
+        stages.get(Stage::LlvmUnoptimized).matches("call void @large.body").count()
+            - stages.get(Stage::Llvm).matches("call void @large.body").count()
+    };
+    assert_eq!([calls(300, 1), calls(300, 2), calls(10, 2)], [1, 0, 2]);
+}
+
+#[test]
+fn a_composite_that_does_not_fit_its_kernels_is_refused() {
+    let one = || adding("one", 1, 0);
+    for (step, reason) in [
+        (call("two", [0, 2]), "no kernel of a step's name"),
+        (Step::Kernel { kernel: "one".into(), buffers: vec![0] }, "wrong number of buffers"),
+        (call("one", [0, 3]), "a buffer that does not exist"),
+        (Step::Copy { from: 1, to: 2 }, "different sizes"),
+        (Step::Conditional { index: 0, branches: Vec::new() }, "no branch"),
+    ] {
+        let Err(error) = composed(&[one()], vec![step]) else { panic!("compiled: {reason}") };
+        assert!(error.to_string().contains(reason), "{error}");
+    }
 }

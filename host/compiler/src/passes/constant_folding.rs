@@ -22,19 +22,25 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 }
 
 fn fold(rebuild: &mut Rebuild, module: &Module, instruction: &Instruction) -> Option<InstrId> {
-    if instruction.operands.is_empty() || !is_small(instruction) || !is_foldable(&instruction.op) {
-        return None;
-    }
     let operands = rebuild.operands(instruction);
     let values: Vec<Literal> = operands.iter().map(|&o| constant(rebuild.instruction(o))).collect::<Option<_>>()?;
-    let shapes: Vec<_> = operands.iter().map(|&o| rebuild.instruction(o).shape.clone()).collect();
-    let single = host_module::of(module, instruction, &shapes);
-    let value = fusebox_interpreter::evaluate(&single, &values).ok()?;
-    (value.shape() == instruction.shape)
-        .then(|| rebuild.add(instruction, Op::Constant(value), instruction.shape.clone(), Vec::new()))
+    let value = value(module, instruction, &values)?;
+    Some(rebuild.add(instruction, Op::Constant(value), instruction.shape.clone(), Vec::new()))
 }
 
-fn constant(instruction: &Instruction) -> Option<Literal> {
+/// The value of a small operation on constants.
+pub fn value(module: &Module, instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
+    if operands.is_empty() || !is_small(instruction) || !is_foldable(&instruction.op) {
+        return None;
+    }
+    let shapes: Vec<_> = operands.iter().map(Literal::shape).collect();
+    let single = host_module::of(module, instruction, &shapes);
+    let value = fusebox_interpreter::evaluate(&single, operands).ok()?;
+    (value.shape() == instruction.shape).then_some(value)
+}
+
+/// The value of a small constant.
+pub fn constant(instruction: &Instruction) -> Option<Literal> {
     match &instruction.op {
         Op::Constant(literal) if is_small(instruction) => Some(literal.clone()),
         _ => None,

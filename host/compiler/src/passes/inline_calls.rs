@@ -63,6 +63,11 @@ fn fits(caller: &Computation, call: &Instruction, callee: &Computation) -> bool 
 /// Copies the callee's instructions; its parameters become the call's operands.
 pub fn splice(rebuild: &mut Rebuild, callee: &Computation, call: &Instruction) -> InstrId {
     let arguments = rebuild.operands(call);
+    splice_with(rebuild, callee, &arguments)
+}
+
+/// The same for new instructions as arguments.
+pub fn splice_with(rebuild: &mut Rebuild, callee: &Computation, arguments: &[InstrId]) -> InstrId {
     let mut map: Vec<InstrId> = Vec::with_capacity(callee.instructions.len());
     for instruction in &callee.instructions {
         let new = match instruction.op {

@@ -11,6 +11,7 @@ mod batch_norm;
 mod canonical_ops;
 mod common_subexpressions;
 mod constant_folding;
+mod control_flow;
 mod cumulative;
 mod dead_code;
 mod empty_arrays;
@@ -79,11 +80,14 @@ pub const PASSES: &[Pass] = &[
     optional("movements", "reshapes, broadcasts and transposes in a row as one", |module, _| movements::run(module)),
     optional("top-k", "sorts of which the first elements are used as top-k", |module, _| top_k::run(module)),
     needed("empty-arrays", "arrays without elements as constants", |module, _| empty_arrays::run(module)),
+    optional("wide-sums", "sums of narrow floats in wide ones, rounded once", |module, _| wide_sums::run(module)),
+    optional("control-flow", "loops of few turns and known branches as plain instructions", |module, _| {
+        control_flow::run(module)
+    }),
+    optional("constant-folding", "small operations on constants evaluated", |module, _| constant_folding::run(module)),
     optional("simplify", "neutral elements, conversions in a row, parts of what was put together", |module, _| {
         simplify::run(module)
     }),
-    optional("wide-sums", "sums of narrow floats in wide ones, rounded once", |module, _| wide_sums::run(module)),
-    optional("constant-folding", "small operations on constants evaluated", |module, _| constant_folding::run(module)),
     optional("loop-invariants", "what a loop does not change computed before it", |module, claims| {
         loop_invariants::run(module, claims.device())
     }),

@@ -98,9 +98,12 @@ impl Scheduler<'_> {
     /// Whether instruction `id`, which reads `slice` as one of `operands`, may leave something else there: nobody
     /// needs the old value afterwards, and no other operand shows it.
     pub fn may_take(&self, frame: &Frame, id: InstrId, slice: &Slice, operands: &[Slice]) -> bool {
-        self.is_writable(frame, slice)
-            && operands.iter().filter(|other| other.overlaps(slice)).count() == 1
-            && !frame.any_leaf_in(slice, |leaf| frame.uses.is_needed_after(leaf, id))
+        operands.iter().filter(|other| other.overlaps(slice)).count() == 1 && self.is_last_use(frame, id, slice)
+    }
+
+    /// Whether nobody needs what stands in `slice` after instruction `id`, and it may be written.
+    fn is_last_use(&self, frame: &Frame, id: InstrId, slice: &Slice) -> bool {
+        self.is_writable(frame, slice) && !frame.any_leaf_in(slice, |leaf| frame.uses.is_needed_after(leaf, id))
     }
 
     fn is_writable(&self, frame: &Frame, slice: &Slice) -> bool {
@@ -171,7 +174,7 @@ impl Scheduler<'_> {
         })?;
         let mut results = self.results(frame, id, &instruction.shape);
         let mut arguments = frame.operands(instruction);
-        self.start_outputs(frame, id, unit, &arguments, &mut results, thunks);
+        self.start_outputs(frame, id, unit, &mut arguments, &mut results, thunks);
         let Some(kernel) = self.made.get(unit).and_then(|made| made.kernel) else {
             let fusion = &self.kernels.units[unit].fusion;
             let opcode = fusion.computation().root_instruction().opcode();
@@ -191,19 +194,31 @@ impl Scheduler<'_> {
         frame: &Frame,
         id: InstrId,
         unit: usize,
-        parameters: &[Slice],
+        parameters: &mut [Slice],
         results: &mut [Slice],
         thunks: &mut Vec<Thunk>,
     ) {
         let Some(made) = self.made.get(unit) else { return };
         for (number, output) in made.plan.outputs.iter().enumerate().take(results.len()) {
-            let Some(&parameter) = output.initial.and_then(|number| parameters.get(number as usize)) else { continue };
+            let Some(initial) = output.initial.map(|number| number as usize) else { continue };
+            let Some(&parameter) = parameters.get(initial) else { continue };
             let is_taken = results.iter().any(|result| result.overlaps(&parameter));
-            if !is_taken && self.may_take(frame, id, &parameter, parameters) {
+            if !is_taken && self.is_last_use(frame, id, &parameter) && is_whole(&parameter, parameters) {
+                self.read_elsewhere(initial, parameters, thunks);
                 results[number] = parameter;
             } else {
                 self.copy(parameter, results[number], thunks);
             }
+        }
+    }
+
+    /// Lets all parameters but one that stand in its place read a copy.
+    fn read_elsewhere(&mut self, kept: usize, parameters: &mut [Slice], thunks: &mut Vec<Thunk>) {
+        let place = parameters[kept];
+        let mut copy = None;
+        for (_, parameter) in parameters.iter_mut().enumerate().filter(|(number, it)| *number != kept && **it == place)
+        {
+            *parameter = *copy.get_or_insert_with(|| self.staged_copy(place, thunks));
         }
     }
 
@@ -272,4 +287,9 @@ impl Scheduler<'_> {
             thunks.push(Thunk::Copy { from, to });
         }
     }
+}
+
+/// Whether all that shares memory with a slice is the same slice.
+fn is_whole(slice: &Slice, others: &[Slice]) -> bool {
+    others.iter().all(|other| other == slice || !other.overlaps(slice))
 }

@@ -6,6 +6,7 @@ use fusebox_core::hlo::{
     ArrayLiteral, ArrayShape, ElementType, Literal, Module, Op, Shape, parse_module, print_module, verify,
 };
 use fusebox_core::indexing::IndexingMap;
+use fusebox_lowering::{Composite, Step};
 use fusebox_runtime::{AllocationKind, Slice, Thunk};
 
 use super::{Made, Schedule, schedule};
@@ -19,12 +20,16 @@ struct Compiled {
 }
 
 fn compiled(text: &str) -> Compiled {
+    compiled_with(text, false)
+}
+
+fn compiled_with(text: &str, runs_alone: bool) -> Compiled {
     let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
     crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled());
     let kernels = kernels::collect(&module);
     let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
-    let made = |(number, plan)| Made { plan, kernel: Some(number as u32), runs_alone: false };
+    let made = |(number, plan)| Made { plan, kernel: Some(number as u32), runs_alone };
     let made = plans.iter().enumerate().map(made);
     let schedule = schedule(&module, &kernels, &made.collect::<Vec<_>>(), 64).unwrap();
     Compiled { module, kernels, plans, schedule }
@@ -351,4 +356,35 @@ fn random_programs_compute_what_the_module_says() {
             lines.text
         ));
     }
+}
+
+#[test]
+fn a_loop_of_small_steps_becomes_a_function() {
+    let text = counting("a = s32[4] add(x, y)\n  b = s32[4] dynamic-update-slice(y, u, i)");
+    let schedule = compiled_with(&text, true).schedule;
+    let [composite] = &schedule.composites[..] else { panic!("{:?}", schedule.composites) };
+    // The state is given: the number, `a` and `b`. It and what only the loop uses are the function's own.
+    let mut sizes: Vec<u64> = composite.arguments.iter().map(|it| it.bytes).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [4, 16, 16]);
+    assert!(composite.arguments.iter().all(|it| it.no_alias && !it.read_only), "{composite:?}");
+    let copies = |composite: &Composite| {
+        composite.steps.iter().filter(|step| matches!(step, Step::Copy { .. })).cloned().collect::<Vec<Step>>()
+    };
+    let copied: Vec<[bool; 2]> = copies(composite)
+        .iter()
+        .map(|step| if let Step::Copy { from, to } = step { [*from < 3, *to < 3] } else { unreachable!() })
+        .collect();
+    assert_eq!(copied, [[[true, false]; 3], [[false, true]; 3]].concat());
+    // Its launch comes after those of the kernels that are still launched.
+    let launch = schedule.launched.len() as u32;
+    assert!(schedule.thunks.iter().any(|thunk| matches!(thunk, Thunk::Kernel { kernel, .. } if *kernel == launch)));
+    assert!(!schedule.thunks.iter().any(|thunk| matches!(thunk, Thunk::While { .. })));
+
+    let large = compiled_with(&text.replace("s32[4]", "s32[4096]"), true).schedule;
+    assert_eq!(copies(&large.composites[0]).len(), 2, "only the number is small: {:?}", large.composites);
+    let sorting = text.replace("add(x, y)", "cholesky(x)");
+    let sorting = sorting.replace("s32[4]", "f32[4,4]").replace("dynamic-update-slice(y, u, i)", "negate(y)");
+    assert_eq!(compiled_with(&sorting, true).schedule.composites, []);
+    assert_eq!(compiled_with(&text, false).schedule.composites, []);
 }

@@ -115,6 +115,10 @@ pub struct KernelSource {
 
 /// Reads the kernels and compiles them.
 pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
+    fusebox_lowering::compile(&read(kernels)?, target, stages)
+}
+
+pub fn read(kernels: &[KernelSource]) -> Result<Vec<fusebox_lowering::KernelSource>, LoweringError> {
     let read = |kernel: &KernelSource| -> Result<fusebox_lowering::KernelSource, LoweringError> {
         Ok(fusebox_lowering::KernelSource {
             entry: kernel.entry.clone(),
@@ -124,8 +128,7 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
             shared_bytes: kernel.shared_bytes,
         })
     };
-    let kernels = kernels.iter().map(read).collect::<Result<Vec<_>, LoweringError>>()?;
-    fusebox_lowering::compile(&kernels, target, stages)
+    kernels.iter().map(read).collect()
 }
 
 /// A kernel whose last `outputs` arguments are written.

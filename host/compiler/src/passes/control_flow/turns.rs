@@ -1,0 +1,101 @@
+//! Loops of few turns: how many they make is found by making them, with what is known of the state.
+//!
+//! ```text
+//! while(0, x: i < 2) { (i + 1, f(x)) }     is     (2, f(f(x)))
+//! ```
+
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op};
+
+use crate::passes::common_subexpressions::depends_on_operands_alone;
+use crate::passes::constant_folding;
+use crate::passes::inline_calls::splice_with;
+use crate::rebuild::Rebuild;
+
+/// Most turns of a loop that is written out.
+const MOST_TURNS: usize = 8;
+/// Most instructions that this may make of several turns.
+const MOST_INSTRUCTIONS: usize = 128;
+
+/// What is known of the elements of a state.
+type Known = Vec<Option<Literal>>;
+
+/// The turns of a loop one after the other, if it makes few.
+pub fn unrolled(
+    module: &Module,
+    rebuild: &mut Rebuild,
+    instruction: &Instruction,
+    condition: ComputationId,
+    body: ComputationId,
+) -> Option<InstrId> {
+    let (condition, body) = (module.computation(condition), module.computation(body));
+    let mut state = rebuild.mapped(instruction.operands[0]);
+    let turns = turns(module, condition, body, elements(rebuild, state))?;
+    if turns > 1 && (turns * body.instructions.len() > MOST_INSTRUCTIONS || !is_plain(body)) {
+        return None;
+    }
+    for _ in 0..turns {
+        state = splice_with(rebuild, body, &[state]);
+    }
+    Some(state)
+}
+
+/// The number of turns that a loop makes, if that is known and small. Its condition is not evaluated any more then.
+fn turns(module: &Module, condition: &Computation, body: &Computation, mut state: Known) -> Option<usize> {
+    if !is_plain(condition) {
+        return None;
+    }
+    for turn in 0..=MOST_TURNS {
+        let values = known(module, condition, &state);
+        let goes_on = values[condition.root.index()].as_ref()?.as_array()?.data.first() != Some(&0);
+        if !goes_on {
+            return Some(turn);
+        }
+        let values = known(module, body, &state);
+        let root = body.root_instruction();
+        state = match root.op {
+            Op::Tuple => root.operands.iter().map(|next| values[next.index()].clone()).collect(),
+            _ => return None,
+        };
+    }
+    None
+}
+
+fn elements(rebuild: &Rebuild, state: InstrId) -> Known {
+    let value = |id: &InstrId| constant_folding::constant(rebuild.instruction(*id));
+    match rebuild.instruction(state) {
+        Instruction { op: Op::Tuple, operands, .. } => operands.iter().map(value).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The values of a computation's instructions as far as they follow from what is known of its state.
+fn known(module: &Module, computation: &Computation, state: &Known) -> Known {
+    let mut values: Known = Vec::with_capacity(computation.instructions.len());
+    for instruction in &computation.instructions {
+        let value = match &instruction.op {
+            Op::Constant(_) => constant_folding::constant(instruction),
+            Op::GetTupleElement { index } => {
+                let is_of_state = matches!(computation.instruction(instruction.operands[0]).op, Op::Parameter { .. });
+                let element = usize::try_from(*index).ok().filter(|_| is_of_state);
+                element.and_then(|element| state.get(element)?.clone())
+            }
+            _ => {
+                let operands: Option<Vec<Literal>> =
+                    instruction.operands.iter().map(|operand| values[operand.index()].clone()).collect();
+                operands.and_then(|operands| constant_folding::value(module, instruction, &operands))
+            }
+        };
+        values.push(value);
+    }
+    values
+}
+
+/// Whether a computation may be made several times, or never: nothing but its values is seen of it, and it has no loops or
+/// branches of its own.
+fn is_plain(computation: &Computation) -> bool {
+    computation.instructions.iter().all(|instruction| match &instruction.op {
+        Op::Parameter { .. } => true,
+        Op::While { .. } | Op::Conditional { .. } => false,
+        op => depends_on_operands_alone(op),
+    })
+}
