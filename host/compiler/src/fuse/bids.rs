@@ -310,10 +310,13 @@ pub fn taken(Sequence { computation, users, .. }: &Sequence, mut members: Vec<In
 
 /// Nothing leads out of a kernel and back in. The members are in order.
 fn check_convex(computation: &Computation, members: &[InstrId]) -> Result<(), String> {
-    let (Some(&first), Some(&last)) = (members.first(), members.last()) else { return Ok(()) };
+    // What every kernel can compute for itself may stand far in front of all else.
+    let start = members.iter().position(|&id| !is_copied(computation, id)).unwrap_or(0);
+    let (free, [first, .., last] | [first @ last]) = members.split_at(start) else { return Ok(()) };
     let inside: HashSet<InstrId> = members.iter().copied().collect();
     // Outside, what needs the kernel's results; inside, what can be had elsewhere without them.
-    let (mut behind, mut is_free) = (HashSet::new(), HashSet::new());
+    let mut behind: HashSet<InstrId> = HashSet::new();
+    let mut is_free: HashSet<InstrId> = free.iter().copied().collect();
     for id in (first.0..=last.0).map(InstrId) {
         let instruction = computation.instruction(id);
         let is_inside = inside.contains(&id);
