@@ -21,6 +21,7 @@ mod identity;
 mod inline_calls;
 mod loop_invariants;
 mod movements;
+mod products;
 mod row_major;
 mod simplify;
 mod split_reductions;
@@ -88,6 +89,7 @@ pub const PASSES: &[Pass] = &[
     optional("simplify", "neutral elements, conversions in a row, parts of what was put together", |module, _| {
         simplify::run(module)
     }),
+    optional("products", "products of transposed arrays, and transposed products", |module, _| products::run(module)),
     optional("loop-invariants", "what a loop does not change computed before it", |module, claims| {
         loop_invariants::run(module, claims.device())
     }),
