@@ -149,7 +149,10 @@ impl Block<'_> {
                 false => tensor,
             };
         let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
-        let right = fill(b, right, self.problem.sizes.columns % tiles.width() != 0);
+        let is_ragged = self.problem.sizes.columns % tiles.width() != 0;
+        let right = fill(b, right, is_ragged);
+        // What is turned is turned with all lines of a square.
+        let turned = fill(b, turned, is_ragged && tiles.turned_dims().is_some());
         State { left, right, groups, turned, sums, outputs }
     }
 

@@ -29,6 +29,21 @@ fn run_prints_a_summary_or_values() {
 }
 
 #[test]
+fn how_far_the_work_is_stands_on_standard_error_if_asked_for() {
+    let place = Workplace::with_module(MODULE);
+    let commands = [&["run", "m.hlo"][..], &["compile", "m.hlo", "--emit", "mlir"], &["bench", "m.hlo"]];
+    for command in commands {
+        let (usual, told) = (place.run(command), place.run(&[command, &["--progress"]].concat()));
+        assert_eq!(usual.err, "", "no terminal, not asked for");
+        assert!(told.err.starts_with("m.hlo: ") && told.err.trim_end().ends_with(" in all"), "{}", told.err);
+        let (usual, told) = (usual.succeeded(), told.succeeded());
+        assert!(usual == told || command[0] == "bench" && told.lines().count() == 1, "{told}");
+    }
+    let tuned = place.run(&["tune", "m.hlo", "--progress"]);
+    assert!(tuned.err.starts_with("m.hlo: 2/2, "), "{}", tuned.err);
+}
+
+#[test]
 fn the_seed_decides_random_inputs() {
     let place = Workplace::with_module(MODULE);
     let run = |seed| place.run(&["run", "m.hlo", "--seed", seed]).succeeded();

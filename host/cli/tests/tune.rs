@@ -1,6 +1,6 @@
 //! `fusebox tune` through the whole program: what is kept, who goes by it, and what becomes of it when several work at once or
 //! the work is interrupted.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
 #[allow(dead_code, reason = "every test binary uses a part")]
@@ -71,6 +71,47 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
     place
         .run(&["tune", "m.hlo", "--locked"])
         .failed(1, &["fused_t300", "was tuned for nobody@1.0.0, which is not here"]);
+}
+
+/// The softmax of four rows: reductions whose results go back over the rows.
+fn softmax(columns: usize) -> String {
+    format!(
+        "HloModule m\n\
+         max {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] maximum(a, b) }}\n\
+         sum {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }}\n\
+         ENTRY main {{ x = f32[4,{columns}] parameter(0)\n low = f32[] constant(-inf)\n zero = f32[] constant(0)\n\
+         most = f32[4] reduce(x, low), dimensions={{1}}, to_apply=max\n\
+         mosts = f32[4,{columns}] broadcast(most), dimensions={{0}}\n\
+         less = f32[4,{columns}] subtract(x, mosts)\n grown = f32[4,{columns}] exponential(less)\n\
+         all = f32[4] reduce(grown, zero), dimensions={{1}}, to_apply=sum\n\
+         alls = f32[4,{columns}] broadcast(all), dimensions={{0}}\n\
+         ROOT shares = f32[4,{columns}] divide(grown, alls) }}\n"
+    )
+}
+
+#[test]
+fn a_cut_that_is_imported_is_made_and_explained() {
+    let place = Workplace::new();
+    let missing = (1..40).find_map(|it| {
+        place.write("m.hlo", softmax(16 * it).as_bytes());
+        let ran = place.run(&["tune", "m.hlo", "--locked"]);
+        ran.err.contains("(cut-").then_some(ran.err)
+    });
+    let missing = missing.expect("there is a size for which predictions do not tell cuts apart");
+    let region = missing.lines().find_map(|line| Some(line.split_once("(cut-")?.1.split_once(')')?.0)).unwrap();
+    place.write("other.hlo", b"HloModule m\nENTRY main { y = f32[99] parameter(0)\n ROOT s = f32[99] sine(y) }\n");
+    place.run(&["tune", "other.hlo", "--export", "other.toml"]).succeeded();
+    let other = read(&place, "other.toml");
+    let device = other.lines().find_map(|line| Some(line.strip_prefix("[device.")?.rsplit_once('.')?.0)).unwrap();
+    for (way, said) in [("apart", "would take"), ("row-normalise@0.2.0", "takes ")] {
+        let lines = format!("fusion = \"most\"\nspec = \"{way}\"\ninstead_of = \"apart\"\n");
+        place.write("cut.toml", format!("[device.{device}.cut-{region}]\n{lines}").as_bytes());
+        place.run(&["tune", "--import", "cut.toml"]).succeeded();
+        let told = place.run(&["explain", "m.hlo", "--why", "most"]).succeeded();
+        let line = told.lines().find(|line| line.contains("row-normalise")).unwrap_or(&told);
+        assert!(line.contains(said) && line.contains(&format!("tuned: `{way}` is what")), "{told}");
+        assert!(!place.run(&["explain", "m.hlo", "--why", "most", "--no-tuned"]).succeeded().contains("tuned"));
+    }
 }
 
 #[test]

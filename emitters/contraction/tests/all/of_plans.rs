@@ -132,3 +132,15 @@ fn as_many_rows_as_there_may_be() {
     let plan = in_tiles([1 << 30, 1 << 13, 16], TileProducts { bf16: true, int8: true });
     assert!(plan.notes[0].ends_with("32 by 16 sums in tile registers"), "{:?}", plan.notes);
 }
+
+/// Whatever stood in memory before would be multiplied: small numbers take some processors a hundred times as long.
+#[test]
+fn lines_that_are_never_packed_hold_zeros() {
+    let inserts = |columns: i64| {
+        let text = plain("f32", [19, 13, columns]).replace(&format!("[13,{columns}]"), &format!("[{columns},13]"));
+        let fusion = plans::fusion(&text.replace("rhs_contracting_dims={0}", "rhs_contracting_dims={1}"));
+        let plan = emitter().plan(&fusion, &wide(), &Configuration::default()).unwrap();
+        emitter().emit(&fusion, &wide(), &plan).unwrap().code.to_string().matches("tensor.insert").count()
+    };
+    assert_eq!(inserts(19), inserts(16) + 2, "lines of the right operand, and the room in which they are turned");
+}

@@ -7,9 +7,9 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{InstrId, Module};
 use fusebox_plugins::Fingerprint;
 
-use super::bids::{Bidding, put_in_place, taken};
 use super::candidate::Sequence;
 use super::claims::Claims;
+use super::taken::{Taken, put_in_place, taken};
 use crate::host_module::with_callees;
 
 /// Predictions that differ by less than this factor do not tell which cut is faster.
@@ -19,6 +19,34 @@ const NEAR: f64 = 1.2;
 const APART: &str = "apart";
 /// Name of a region alone.
 const NAME: &str = "cut";
+
+/// What a bid is predicted to take, and what its instructions take without it.
+#[derive(Clone, Copy, Debug)]
+pub struct Forecast {
+    /// Seconds of the bid.
+    pub bid: f64,
+    /// Seconds otherwise, weighed against one kernel.
+    pub otherwise: f64,
+    /// Kernels otherwise.
+    pub kernels: usize,
+}
+
+impl Forecast {
+    /// Seconds that the bid saves.
+    pub fn gain(&self) -> f64 {
+        self.otherwise - self.bid
+    }
+}
+
+/// A bid that can be made a fusion.
+pub struct Bidding {
+    /// Number of the emitter.
+    pub emitter: usize,
+    pub taken: Taken,
+    pub forecast: Forecast,
+    /// Number of the record that says what becomes of it.
+    pub record: usize,
+}
 
 /// A region that can be cut in several ways.
 #[derive(Clone, Debug)]

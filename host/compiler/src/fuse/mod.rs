@@ -30,6 +30,7 @@ mod outline;
 mod reads;
 mod reasons;
 mod region;
+mod taken;
 
 #[cfg(test)]
 mod bid_tests;
