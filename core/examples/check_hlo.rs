@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use fusebox_core::hlo::{
-    Diagnostic, Module, ParseOptions, parse_module_with, print_module, read_proto, verify, write_proto,
+    Diagnostic, Elided, Module, ParseOptions, parse_module_with, print_module, read_proto, verify, write_proto,
 };
 
 fn main() -> ExitCode {
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     while let Some(argument) = arguments.next() {
         let result = match argument.as_str() {
             "--fill" => {
-                options.fill_elided = true;
+                options.elided = Elided::Random;
                 continue;
             }
             "--emit" => {

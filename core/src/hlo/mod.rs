@@ -40,7 +40,7 @@ pub use op::{BinaryOp, Op, Opcode, UnaryOp};
 pub use proto::{read_proto, write_proto};
 pub use shape::{ArrayShape, Layout, Shape};
 pub use span::{Diagnostic, Span};
-pub use text::{ParseOptions, PrintOptions, parse_module, parse_module_with, print_module, print_module_with};
+pub use text::{Elided, ParseOptions, PrintOptions, parse_module, parse_module_with, print_module, print_module_with};
 pub use values::{
     Comparison, ComparisonType, ConvDims, ConvolutionAttrs, CustomCallAttrs, DotDims, FftType, FusionKind, GatherDims,
     PaddingDim, RandomAlgorithm, RandomDistribution, ScatterDims, SliceDim, Transpose, Window, WindowDim,

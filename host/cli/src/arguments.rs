@@ -81,6 +81,12 @@ pub struct Compiling {
     /// Largest module that is read: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     pub file_limit: SizeLimit,
+    /// The module of this name, where a file has several
+    #[arg(long = "module", value_name = "NAME")]
+    pub module_named: Option<String>,
+    /// What becomes of constants that were left out of the text, `{...}`
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub elided_constants: ElidedConstants,
     /// cpu, simt, cuda, sm_80, sm_90, gfx942, …
     #[arg(long, default_value = "cpu")]
     pub target: String,
@@ -92,6 +98,18 @@ pub struct Compiling {
     /// Leave these passes over HLO out
     #[arg(long, value_name = "-NAME", value_delimiter = ',', allow_hyphen_values = true, value_parser = passes::parser())]
     pub passes: Vec<String>,
+}
+
+/// What becomes of constants whose values a text leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ElidedConstants {
+    /// They are an error
+    #[default]
+    Refuse,
+    /// All elements are 0
+    Zero,
+    /// Floats from -1 to below 1, all else 0 or 1; the same in every run
+    Random,
 }
 
 /// Which emitters to use, and how to reach them.

@@ -3,26 +3,37 @@
 use std::path::{Path, PathBuf};
 
 use fusebox_compiler::{Compilation, Departures, Dump, Format, Options, Phase, Progress, Source};
+use fusebox_core::hlo::Elided;
 use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 
-use crate::arguments::{Common, ProgressChoice};
+use crate::arguments::{Common, Compiling, ElidedConstants, ProgressChoice};
 use crate::exit::Failure;
 use crate::progress::Bar;
 use crate::{emitters, passes, target, tuned};
 
-/// The module's bytes and form.
-pub fn read(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
+/// The module, as the command line says it is to be read.
+pub fn read(path: &Path, compiling: &Compiling) -> Result<Source, Failure> {
+    let elided = match compiling.elided_constants {
+        ElidedConstants::Refuse => Elided::Refuse,
+        ElidedConstants::Zero => Elided::Zero,
+        ElidedConstants::Random => Elided::Random,
+    };
+    Ok(Source { elided, module: compiling.module_named.clone(), ..file(path, compiling.file_limit)? })
+}
+
+/// A file's bytes and form.
+pub fn file(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
     if path.as_os_str() == "-" {
         let bytes = fusebox_files::read_stream("standard input", std::io::stdin().lock(), limit)?;
-        return Ok(Source { name: "<stdin>".into(), bytes, format: Format::Text });
+        return Ok(Source::new("<stdin>".into(), bytes, Format::Text));
     }
     let format = match path.extension().and_then(|e| e.to_str()) {
         Some("pb") => Format::Proto,
         _ => Format::Text,
     };
-    Ok(Source { name: path.display().to_string(), bytes: fusebox_files::read(path, limit)?, format })
+    Ok(Source::new(path.display().to_string(), fusebox_files::read(path, limit)?, format))
 }
 
 /// The folder of a module; for standard input the working directory.

@@ -217,3 +217,29 @@ fn passes_can_be_left_out_one_by_one() {
     assert_eq!(run(&["--passes", &optional.join(",")]), run(&[]));
     place.run(&["run", "m.hlo", "--passes=-dead-code"]).failed(2, &["possible values: -movements"]);
 }
+
+#[test]
+fn constants_that_were_left_out_are_refused_or_filled() {
+    let place = Workplace::with_module(
+        "HloModule m\nENTRY e {\n  c = f32[64] constant({...})\n  n = s32[64] constant({...})\n  ROOT t = (f32[64], s32[64]) tuple(c, n)\n}\n",
+    );
+    place.run(&["run", "m.hlo"]).failed(1, &["m.hlo:3:", "--elided-constants", "[in c]"]);
+    let filled = |how| place.run(&["run", "m.hlo", "--elided-constants", how]).succeeded();
+    assert!(filled("zero").contains("f32[64] min 0 max 0"), "{}", filled("zero"));
+    let random = filled("random");
+    assert!(random.contains("f32[64] min -1 max 0.9375") && random.contains("s32[64] min 0 max 1"), "{random}");
+    assert_eq!(random, filled("random"));
+}
+
+#[test]
+fn of_several_modules_in_a_file_one_is_chosen() {
+    let second =
+        MODULE.replace("HloModule m\n", "HloModule second, is_scheduled=true\n").replace("constant(2)", "constant(3)");
+    let place = Workplace::with_module(&format!("{MODULE}\n{second}\nHloModule broken\nENTRY e {{ x = f32[ }}\n"));
+    place.run(&["run", "m.hlo"]).failed(1, &["here are 3 modules", "--module", "m, second, broken"]);
+    place.run(&["run", "m.hlo", "--module", "third"]).failed(1, &["no module third", "m, second, broken"]);
+    let line = format!("m.hlo:{}:", MODULE.lines().count() * 2 + 4);
+    place.run(&["run", "m.hlo", "--module", "broken"]).failed(1, &[&line]);
+    let other = Workplace::with_module(&second).run(&["run", "m.hlo", "--print"]).succeeded();
+    assert_eq!(place.run(&["run", "m.hlo", "--print", "--module", "second"]).succeeded(), other);
+}

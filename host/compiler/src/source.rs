@@ -1,6 +1,9 @@
 //! A module as the user gives it.
 
-use fusebox_core::hlo::{Module, parse_module, read_proto, verify};
+use std::borrow::Cow;
+use std::ops::Range;
+
+use fusebox_core::hlo::{Diagnostic, Elided, Module, ParseOptions, Span, parse_module_with, read_proto, verify};
 
 use crate::CompileError;
 
@@ -13,6 +16,10 @@ pub struct Source {
     pub bytes: Vec<u8>,
     /// Which of the two.
     pub format: Format,
+    /// What becomes of constants that the text leaves out.
+    pub elided: Elided,
+    /// Which module, where the text has several.
+    pub module: Option<String>,
 }
 
 /// Form of a module.
@@ -27,7 +34,12 @@ pub enum Format {
 impl Source {
     /// HLO text.
     pub fn text(name: &str, text: &str) -> Source {
-        Source { name: name.into(), bytes: text.as_bytes().to_vec(), format: Format::Text }
+        Source::new(name.into(), text.as_bytes().to_vec(), Format::Text)
+    }
+
+    /// A module of which nothing is left out.
+    pub fn new(name: String, bytes: Vec<u8>, format: Format) -> Source {
+        Source { name, bytes, format, elided: Elided::Refuse, module: None }
     }
 
     /// Reads and verifies the module.
@@ -45,7 +57,34 @@ impl Source {
 
     fn parse_text(&self) -> Result<Module, CompileError> {
         let text = String::from_utf8_lossy(&self.bytes);
-        parse_module(&text, &self.name).map_err(CompileError::Module)
+        let chosen = self.chosen(&text).map_err(|fault| CompileError::Module(vec![fault]))?;
+        let options = ParseOptions { elided: self.elided, ..ParseOptions::default() };
+        parse_module_with(&chosen, &self.name, &options).map_err(CompileError::Module)
+    }
+
+    /// The text of one module of several, behind as many empty lines as stand before it.
+    fn chosen<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, Diagnostic> {
+        let modules = modules(text);
+        let wanted = match (&self.module, modules.as_slice()) {
+            (None, [] | [_]) => return Ok(Cow::Borrowed(text)),
+            (Some(wanted), _) => modules.iter().find(|module| module.name == *wanted),
+            (None, _) => None,
+        };
+        let Some(found) = wanted else {
+            let names: Vec<&str> = modules.iter().map(|module| module.name).collect();
+            let message = match &self.module {
+                Some(wanted) => format!("there is no module {wanted} here, only {}", names.join(", ")),
+                None => format!("here are {} modules: choose one with --module: {}", names.len(), names.join(", ")),
+            };
+            return Err(self.fault(message));
+        };
+        let lines = text[..found.range.start].matches('\n').count();
+        Ok(Cow::Owned("\n".repeat(lines) + &text[found.range.clone()]))
+    }
+
+    fn fault(&self, message: String) -> Diagnostic {
+        let (file, source_line) = (self.name.clone(), String::new());
+        Diagnostic { file, span: Span::default(), subject: None, message, source_line }
     }
 
     fn read_proto(&self) -> Result<Module, CompileError> {
@@ -56,4 +95,27 @@ impl Source {
         module.source_file.clone_from(&self.name);
         Ok(module)
     }
+}
+
+/// A module in a text of several.
+struct Part<'t> {
+    name: &'t str,
+    range: Range<usize>,
+}
+
+/// The modules of a text, each of which begins on a line of its own.
+fn modules(text: &str) -> Vec<Part<'_>> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if let Some(header) = line.strip_prefix("HloModule ") {
+            let name = header.split([',', ' ', '\n', '\r']).next().unwrap_or_default();
+            if let Some(last) = parts.last_mut() {
+                last.range.end = start;
+            }
+            parts.push(Part { name, range: start..text.len() });
+        }
+        start += line.len();
+    }
+    parts
 }

@@ -1,9 +1,10 @@
 //! Values of constants.
 
-use super::ParseOptions;
 use super::lexer::Cursor;
 use super::source::{Fault, Parse};
+use super::{Elided, ParseOptions};
 use crate::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
+use crate::random::SplitMix64;
 
 /// The value of a constant of the given shape. Its nesting is that of the shape.
 pub(crate) fn literal(cursor: &mut Cursor, shape: &Shape, options: &ParseOptions) -> Parse<Literal> {
@@ -16,7 +17,8 @@ pub(crate) fn literal(cursor: &mut Cursor, shape: &Shape, options: &ParseOptions
     }
 }
 
-const ELIDED: &str = "the value of this constant was left out, `{...}`: print the module with its large constants";
+const ELIDED: &str = "the value of this constant was left out, `{...}`: print the module with its large constants, or have them \
+                      filled (--elided-constants)";
 
 fn tuple_literal(cursor: &mut Cursor, elements: &[Shape], options: &ParseOptions) -> Parse<Literal> {
     cursor.expect(b'(', "before the elements of a tuple constant")?;
@@ -48,14 +50,24 @@ fn array_literal(cursor: &mut Cursor, shape: &ArrayShape, options: &ParseOptions
         .map_err(|_| Fault::new(at, "the constant has the wrong number of elements"))
 }
 
-/// A counter pattern in place of an elided constant, if the caller allows it.
+/// What stands for an elided constant, if the caller allows it.
 fn filler(shape: &ArrayShape, options: &ParseOptions) -> Option<Vec<u8>> {
-    if !options.fill_elided || shape.byte_size() > options.largest_filler {
+    if options.elided == Elided::Refuse || shape.byte_size() > options.largest_filler {
         return None;
     }
+    let part = shape.element_type.real_part();
+    let parts = if shape.element_type.is_complex() { 2 } else { 1 };
+    let mut random = SplitMix64(0);
     let mut data = Vec::with_capacity(shape.byte_size() as usize);
-    for index in 0..shape.element_count() {
-        push_number(shape.element_type, Number::integer((index % 2).into()), &mut data).ok()?;
+    for _ in 0..parts * shape.element_count() {
+        let number = match options.elided {
+            Elided::Random if part.is_float() => {
+                Number::Decimal { value: (random.bits() % 32) as f64 / 16.0 - 1.0, word: "" }
+            }
+            Elided::Random => Number::integer((random.bits() % 2).into()),
+            _ => Number::integer(0),
+        };
+        push_number(part, number, &mut data).ok()?;
     }
     Some(data)
 }

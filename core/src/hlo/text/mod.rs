@@ -30,18 +30,29 @@ use super::{Diagnostic, Module};
 /// Settings of the parser.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseOptions {
-    /// Accept constants whose value was left out (`{...}`) and give them a pattern of zeros and
-    /// ones; otherwise they are an error.
-    pub fill_elided: bool,
-    /// Largest such constant, in bytes.
+    /// What becomes of constants whose value was left out (`{...}`).
+    pub elided: Elided,
+    /// Largest such constant that is filled, in bytes.
     pub largest_filler: i64,
     /// After so many faults the parser gives up.
     pub max_diagnostics: usize,
 }
 
+/// What becomes of constants whose value was left out of the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Elided {
+    /// They are an error.
+    #[default]
+    Refuse,
+    /// All elements are 0.
+    Zero,
+    /// Floats are multiples of 1/16 from -1 to below 1, all else is 0 or 1; the same whenever the text is read.
+    Random,
+}
+
 impl Default for ParseOptions {
     fn default() -> Self {
-        ParseOptions { fill_elided: false, largest_filler: 1 << 30, max_diagnostics: 100 }
+        ParseOptions { elided: Elided::Refuse, largest_filler: 1 << 30, max_diagnostics: 100 }
     }
 }
 

@@ -38,7 +38,7 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
 }
 
 fn compare(arguments: &Ab, common: &Common) -> Result<Report, Failure> {
-    let source = module::read(&common.module, common.compiling.file_limit)?;
+    let source = module::read(&common.module, &common.compiling)?;
     let a = side(&arguments.a, common, "a")?;
     let b = side(&arguments.b, common, "b")?;
     let stages = if arguments.html.is_some() { Stage::ALL.to_vec() } else { Vec::new() };

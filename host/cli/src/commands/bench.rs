@@ -16,7 +16,7 @@ use crate::{module, target};
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let others = arguments.inputs.inputs.as_ref();
     module::check_output(arguments.profile.as_ref().and_then(Option::as_ref), &arguments.common, others)?;
-    let source = module::read(&arguments.common.module, arguments.common.compiling.file_limit)?;
+    let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
     let begin = Instant::now();
     let made =
         module::compile_with_bar(&source, (&arguments.common, &arguments.progress), None, Phase::Run, Vec::new())?;

@@ -12,7 +12,7 @@ use crate::{module, target};
 
 pub fn run(arguments: &Bisect) -> Result<(), Failure> {
     let common = &arguments.common;
-    let source = module::read(&common.module, common.compiling.file_limit)?;
+    let source = module::read(&common.module, &common.compiling)?;
     let settings = Settings {
         compile: module::options(common, None, Phase::Run, Vec::new())?,
         run: Options { threads: target::threads(common.compiling.threads), ..Options::default() },

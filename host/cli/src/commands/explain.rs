@@ -21,7 +21,7 @@ use crate::{module, target};
 
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
     module::check_output(arguments.html.as_ref(), &arguments.common, arguments.inputs.inputs.as_ref())?;
-    let source = module::read(&arguments.common.module, arguments.common.compiling.file_limit)?;
+    let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
     if arguments.ptxas {
         return kernel_quality(&source, arguments);
     }

@@ -7,10 +7,10 @@ use fusebox_run::terminal;
 
 use crate::arguments::Indexing;
 use crate::exit::Failure;
-use crate::module::{dump_to, read};
+use crate::module::{dump_to, file};
 
 pub fn run(arguments: &Indexing) -> Result<(), Failure> {
-    let source = read(&arguments.module, arguments.file_limit)?;
+    let source = file(&arguments.module, arguments.file_limit)?;
     let module = source.parse()?;
     let dump = dump_to(arguments.dump_to.as_deref(), &arguments.module)?;
     dump.write(Phase::Parse, "", "hlo", || print_module(&module).into_bytes())?;

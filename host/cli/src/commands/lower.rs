@@ -10,7 +10,7 @@ use crate::{module, target};
 pub fn run(arguments: &Lower) -> Result<(), Failure> {
     let (from, to) = (stage(&arguments.from)?, stage(&arguments.to)?);
     let (target, _) = target::parse(&arguments.target, 1, None)?;
-    let source = module::read(&arguments.kernel, arguments.file_limit)?;
+    let source = module::file(&arguments.kernel, arguments.file_limit)?;
     let text = String::from_utf8(source.bytes)
         .map_err(|_| Failure::usage(format!("{}: kernel IR is text, and this is not UTF-8", source.name)))?;
     let kernel = fusebox_lowering::read_kernel(&source.name, &text, arguments.kernel_name.as_deref())?;

@@ -15,7 +15,7 @@ use crate::{module, target};
 
 pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
     let common = &arguments.common;
-    let source = module::read(&common.module, common.compiling.file_limit)?;
+    let source = module::read(&common.module, &common.compiling)?;
     let options = module::options(common, None, Phase::Run, Vec::new())?;
     let run = Options { threads: target::threads(common.compiling.threads), ..Options::default() };
     let made = module::compile_with(&source, &options)?;

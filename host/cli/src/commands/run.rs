@@ -16,7 +16,7 @@ const MOST_DUMPED_VALUES: usize = 1 << 16;
 pub fn run(arguments: &Run) -> Result<(), Failure> {
     let others = [&arguments.inputs.inputs, &arguments.trust.require_signature];
     module::check_output(arguments.outputs.as_ref(), &arguments.common, others.into_iter().flatten())?;
-    let source = module::read(&arguments.common.module, arguments.common.compiling.file_limit)?;
+    let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
     let result = match arguments.interpreter {
         _ if arguments.check && is_stored(arguments, &source)? => {
             return Err(Failure::usage("an executable is machine code: --check needs the module"));

@@ -29,7 +29,7 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     let stop = stopped_by_interrupt()?;
     let (mut reports, mut choices) = (Vec::new(), Choices::new());
     for path in &arguments.modules {
-        let source = module::read(path, arguments.compiling.file_limit)?;
+        let source = module::read(path, &arguments.compiling)?;
         let compile = module::options(&common(arguments, path), None, Phase::Run, Vec::new())?;
         check_target(&compile)?;
         let run = fusebox_runtime::Options { threads: compile.threads, ..Default::default() };
