@@ -11,7 +11,7 @@ use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Instructions that a module may grow by: bodies that call others twice can double at each level. What is left then stays.
-const MOST_GROWTH: usize = 100_000;
+const MOST_GROWTH: usize = 10_000;
 
 /// Works on what is called before its callers, so that what is copied is final.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
