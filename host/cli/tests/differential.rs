@@ -47,6 +47,11 @@ swap { s = (s32[], s32[3], s32[3]) parameter(0)
   three = s32[] constant(3)
   m = s32[] add(n, three)
   ROOT t = (s32[], s32[3], s32[3]) tuple(m, b, a) }
+same { s = (s32[], s32[3], s32[3]) parameter(0)
+  ROOT a = s32[3] get-tuple-element(s), index=1 }
+other { s = (s32[], s32[3], s32[3]) parameter(0)
+  b = s32[3] get-tuple-element(s), index=2
+  ROOT n = s32[3] not(b) }
 both { s = (s32[], s32[3], s32[3]) parameter(0)
   n = s32[] get-tuple-element(s), index=0
   two = s32[] constant(2)
@@ -59,11 +64,6 @@ both { s = (s32[], s32[3], s32[3]) parameter(0)
   c = s32[3] conditional(which, s, t, s), branch_computations={same, other, other}
   d = s32[3] subtract(c, b)
   ROOT r = (s32[], s32[3], s32[3]) tuple(m, d, a) }
-same { s = (s32[], s32[3], s32[3]) parameter(0)
-  ROOT a = s32[3] get-tuple-element(s), index=1 }
-other { s = (s32[], s32[3], s32[3]) parameter(0)
-  b = s32[3] get-tuple-element(s), index=2
-  ROOT n = s32[3] not(b) }
 ";
 
 fn check(entry: &str) {

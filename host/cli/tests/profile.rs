@@ -6,7 +6,7 @@ mod program;
 use program::Workplace;
 use serde_json::Value;
 
-/// A sum of rows, a loop of three turns with a step that is no kernel, and a loop of kernels alone.
+/// A sum of rows, a loop of thirty turns with a step that is no kernel, and a loop of kernels alone.
 const MODULE: &str = "HloModule m
 add {
   a = f32[] parameter(0)
@@ -21,7 +21,7 @@ before {
 goes_on {
   s = (s32[], f32[64]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
-  most = s32[] constant(3)
+  most = s32[] constant(30)
   ROOT less = pred[] compare(i, most), direction=LT
 }
 turn {
@@ -69,7 +69,7 @@ fn every_step_has_its_time_its_bytes_and_its_emitter() {
     let sums = row("fused_sums");
     assert_eq!([&sums["times"], &sums["bytes"]], [1, 64 * 1024 * 4 + 64 * 4]);
     assert!(sums["by"].as_str().unwrap().contains("reduce"), "{sums}");
-    assert_eq!(row("fused_wave")["times"], 3);
+    assert_eq!(row("fused_wave")["times"], 30);
     let small = row("loop_small");
     assert_eq!(small["times"], 1);
     assert!(small["by"].as_str().unwrap().starts_with("loop of "), "{small}");
@@ -79,7 +79,7 @@ fn every_step_has_its_time_its_bytes_and_its_emitter() {
 
     let trace: Value = serde_json::from_slice(&std::fs::read(place.path("trace.json")).unwrap()).unwrap();
     let events: Vec<&Value> = trace["traceEvents"].as_array().unwrap().iter().filter(|it| it["ph"] == "X").collect();
-    assert_eq!(events.iter().filter(|it| it["name"] == row("fused_wave")["name"]).count(), 3);
+    assert_eq!(events.iter().filter(|it| it["name"] == row("fused_wave")["name"]).count(), 30);
     let ends = events.windows(2).map(|two| two[0]["ts"].as_f64().unwrap() + two[0]["dur"].as_f64().unwrap());
     ends.zip(&events[1..]).for_each(|(end, next)| assert!((next["ts"].as_f64().unwrap() - end).abs() < 1e-6));
 }

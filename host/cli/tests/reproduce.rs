@@ -24,7 +24,7 @@ fn a_fusion_is_reproduced_with_the_values_that_it_has_in_its_program() {
     // What the body is given first: the exponentials of the module's inputs, which are above zero.
     let shown = place.run(&["run", "r/module.hlo", "--inputs", "r/inputs.npz", "--print"]).succeeded();
     let of_module = place.run(&["run", "m.hlo", "--print"]).succeeded();
-    assert_ne!(shown, of_module, "three turns are not one");
+    assert_ne!(shown, of_module, "nine turns are not one");
     let module = std::fs::read_to_string(place.path("r/module.hlo")).unwrap();
     assert!(module.contains("sine") && !module.contains("while"), "{module}");
     let stages: Vec<String> = std::fs::read_dir(place.path("r/stages"))

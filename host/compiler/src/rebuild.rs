@@ -51,6 +51,11 @@ impl<'a> Rebuild<'a> {
         &self.new[new.index()]
     }
 
+    /// Number of new instructions made so far.
+    pub fn size(&self) -> usize {
+        self.new.len()
+    }
+
     /// Declares what stands for an old instruction.
     pub fn set(&mut self, old: InstrId, new: InstrId) {
         self.map[old.index()] = Some(new);

@@ -46,6 +46,22 @@ fn doubling_calls_are_refused_before_memory_is_full() {
     assert!(error.contains("calls nest so deeply"), "{error}");
 }
 
+#[test]
+fn doubling_branches_stay_before_memory_is_full() {
+    let mut text = String::from("HloModule m\nf0 { p = f32[] parameter(0)\n  ROOT a = f32[] add(p, p) }\n");
+    for level in 1..60 {
+        let of = format!("branch_computations={{f{0}, f{0}}}", level - 1);
+        text += &format!(
+            "f{level} {{ p = f32[] parameter(0)\n  yes = pred[] constant(true)\n  \
+             a = f32[] conditional(yes, p, p), {of}\n  ROOT b = f32[] conditional(yes, a, a), {of} }}\n"
+        );
+    }
+    text += "ENTRY main { p = f32[] parameter(0)\n  yes = pred[] constant(true)\n  \
+             ROOT r = f32[] conditional(yes, p, p), branch_computations={f59, f59} }";
+    let made = apply("control-flow", &text).unwrap();
+    assert!(made.contains("conditional(") && made.lines().count() < 40_000);
+}
+
 /// A reduction of `x` over `dimensions` with the combiner `op`.
 fn reduction(ty: &str, dims: &[i64], dimensions: &[i64], op: &str) -> String {
     let kept: Vec<i64> = (0..dims.len()).filter(|d| !dimensions.contains(&(*d as i64))).map(|d| dims[d]).collect();

@@ -97,7 +97,9 @@ impl Writer<'_, '_> {
         for (number, argument) in composite.arguments.iter().enumerate() {
             let place = number as u32 + 1;
             llvm.add_attribute(body, place, "align", argument.alignment.into());
-            llvm.add_attribute(body, place, "dereferenceable", argument.bytes);
+            if argument.bytes > 0 {
+                llvm.add_attribute(body, place, "dereferenceable", argument.bytes);
+            }
             let flags = [(argument.no_alias, "noalias"), (argument.read_only, "readonly")];
             flags.iter().filter(|(holds, _)| *holds).for_each(|(_, name)| llvm.add_attribute(body, place, name, 0));
             self.buffers.push(llvm.parameter(body, number));

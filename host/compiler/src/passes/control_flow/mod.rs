@@ -10,14 +10,19 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
+/// Instructions that a module may grow by: bodies that call others twice can double at each level. What is left then stays.
+const MOST_GROWTH: usize = 10_000;
+
 /// Works on what is called before its callers, so that what is copied is final.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
-    let mut has_changed = false;
+    let (mut has_changed, mut growth) = (false, 0);
     for id in in_role(module, Role::Sequence) {
         let old = module.computation(id);
         if old.instructions.iter().any(|it| matches!(it.op, Op::While { .. } | Op::Conditional { .. })) {
             let new = Rebuild::each(old, |rebuild, _, instruction| {
-                let new = plain(module, rebuild, instruction);
+                let before = rebuild.size();
+                let new = if growth < MOST_GROWTH { plain(module, rebuild, instruction) } else { None };
+                growth += rebuild.size() - before;
                 has_changed |= new.is_some();
                 Ok::<_, CompileError>(new)
             })?;

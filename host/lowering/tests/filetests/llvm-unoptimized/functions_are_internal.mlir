@@ -14,7 +14,7 @@ func.func private @k.both(%x: f32) -> (f32, f32) {
   func.return %x, %y : f32, f32
 }
 // -----
-; Function Attrs: noinline nounwind
+; Function Attrs: noinline nounwind memory(argmem: read)
 define internal { float, float } @k.both(float %0) #0 {
   %2 = fneg float %0
   %3 = insertvalue { float, float } poison, float %0, 0
@@ -55,6 +55,6 @@ define void @k(ptr %0, i64 %1, i64 %2) #2 {
   ret void
 }
 
-attributes #0 = { noinline nounwind }
+attributes #0 = { noinline nounwind memory(argmem: read) }
 attributes #1 = { alwaysinline nounwind }
 attributes #2 = { nounwind }
