@@ -39,6 +39,7 @@ def plot(rows, path):
     import matplotlib
     matplotlib.use('svg')
     import matplotlib.pyplot as pyplot
+    pyplot.rcParams.update({'svg.fonttype': 'none', 'svg.hashsalt': 'fusebox'})
     rows = sorted((row for row in rows if 'us' in row), key=lambda row: ratio(row, 'run'))
     figure, axes = pyplot.subplots(figsize=(9, .22 * len(rows) + 1))
     for offset, what in ((-.2, 'run'), (.2, 'compile')):

@@ -5,7 +5,7 @@ use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction, WindowDim};
 use fusebox_core::indexing::{Expr, IndexingMap, ceil_div, delinearize};
 
-use crate::operand::{Operand, distances, rows_of};
+use crate::operand::{Operand, distances, is_in_parts, rows_of};
 use crate::problem::{Form, MOST_POINTS, Side};
 use crate::runs::{Along, Condition, Runs};
 
@@ -344,6 +344,7 @@ impl Geometry {
             element: array.element_type,
             runs_along_steps: are_steps,
             steps_are_adjacent: is_plain && distances(fusion, instruction, &at)[1] == 1,
+            is_in_parts: is_in_parts(fusion, instruction),
             rows_of: rows_of(fusion, instruction, &at).filter(|_| places.is_empty()),
             at,
             runs: (!is_plain).then_some(runs),

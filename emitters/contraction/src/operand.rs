@@ -19,6 +19,8 @@ pub struct Operand {
     pub runs_along_steps: bool,
     /// Whether steps lie side by side.
     pub steps_are_adjacent: bool,
+    /// Whether where an element is computed from depends on conditions on its index, as in a concatenation.
+    pub is_in_parts: bool,
     /// The fusion's parameter that it is, whose neighbours in memory are lines.
     pub rows_of: Option<usize>,
     /// How it is copied, if lines or steps do not follow each other in memory, or not all of them are there.
@@ -74,6 +76,13 @@ pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2
         }
     }
     largest.map_or([0, 0], |(_, distances)| distances)
+}
+
+/// Whether any parameter is read under conditions on the operand's index.
+pub fn is_in_parts(fusion: &Fusion, operand: InstrId) -> bool {
+    let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);
+    let known = maps.parameters.iter().filter_map(|indexing| indexing.known());
+    known.flatten().any(|reading| !reading.map.constraints.is_empty())
 }
 
 /// The same in one array.

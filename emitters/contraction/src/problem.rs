@@ -5,7 +5,7 @@ use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, DotDims, ElementType, InstrId, Instruction, Op, accumulation_type};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Reading, delinearize, maps_to};
 
-use crate::operand::{Operand, Roles, distances, distances_in, rows_of};
+use crate::operand::{Operand, Roles, distances, distances_in, is_in_parts, rows_of};
 use crate::{convert, convolution};
 
 /// More points than any processor visits; below it, no count overflows.
@@ -201,6 +201,7 @@ fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<Form, Decl
             element: array.element_type,
             runs_along_steps: step != 0 && (line == 0 || step < line),
             steps_are_adjacent: step == 1,
+            is_in_parts: is_in_parts(fusion, instruction),
             rows_of: rows_of(fusion, instruction, &at),
             at,
             runs: None,

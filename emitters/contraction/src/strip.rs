@@ -87,6 +87,7 @@ impl<'a> Strip<'a> {
             at: runs.over_lines_and_steps(),
             runs_along_steps: true,
             steps_are_adjacent: false,
+            is_in_parts: false,
             rows_of: None,
             runs: Some(runs),
         }

@@ -147,6 +147,7 @@ impl Analysis for Problem {
                 element: elements[1],
                 runs_along_steps: false,
                 steps_are_adjacent: false,
+                is_in_parts: false,
                 rows_of: None,
                 runs: None,
             },

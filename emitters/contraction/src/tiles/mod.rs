@@ -133,7 +133,8 @@ impl Tiles {
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.stays = tiles.stays_packed(limit);
         let is_once = micro.kernel == MicroKernel::Vectors && micro.planes == 1 && columns <= width;
-        let is_scattered = problem.operands[0].runs.is_some();
+        // Conditions on steps are decided once for many where lines are copied, not for each row of a register tile.
+        let is_scattered = problem.operands[0].runs.is_some() || problem.operands[0].is_in_parts;
         if tiles.stays && tiles.left == LeftForm::Lines && is_once && !is_scattered {
             tiles.left = LeftForm::InPlace;
             tiles.tile_k = wanted_k.unwrap_or(problem.most_together());

@@ -64,6 +64,19 @@ fn registers_hold_the_sums() {
     assert!(sums([64, 784, 1024], &wide()).ends_with("13 by 32 sums in registers"));
 }
 
+/// Rows that are multiplied once are read from where they are, unless a condition on the step says where that is.
+#[test]
+fn a_concatenated_operand_is_packed_even_if_it_is_used_once() {
+    let packed = |text: &str| {
+        let plan = plans::check(emitter(), &plans::fusion(text), &wide()).unwrap_or_else(|failure| panic!("{failure}"));
+        plan.shared_bytes
+    };
+    let in_parts = "f { x = f32[4096,40] parameter(0)\n y = f32[4096,60] parameter(1)\n w = f32[100,16] parameter(2)
+  c = f32[4096,100] concatenate(x, y), dimensions={1}
+  ROOT d = f32[4096,16] dot(c, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
+    assert!(packed(in_parts) > packed(&plain("f32", [4096, 100, 16])));
+}
+
 #[test]
 fn knobs_are_what_the_plan_says() {
     let knobs = Configuration::from([("tile_m", 36), ("tile_n", 64), ("tile_k", 100)]);
