@@ -45,6 +45,7 @@ pub use kernels::Unit;
 pub use lower::{Lowered, dump_of_stage};
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile, compile_fused};
+pub use schedule::{Alive, Memory};
 pub use select::{Emitters, Selected, Tuned, ask, is_in_emitter};
 pub use source::{Format, Source};
 pub use steps::Step;

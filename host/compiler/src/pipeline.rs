@@ -9,7 +9,7 @@ use fusebox_runtime::{CodeImage, Executable, Extension};
 
 use crate::fuse::{BidRecord, Claims, Reason, Told};
 use crate::lower::{Lowered, Refused, lower};
-use crate::schedule::{Made, Schedule, schedule};
+use crate::schedule::{Made, Memory, Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
@@ -51,6 +51,8 @@ pub struct Compilation {
     pub kernels: Vec<Selected>,
     /// Machine code and texts.
     pub lowered: Lowered,
+    /// What memory is needed for, of an executable.
+    pub memory: Option<Memory>,
     /// What the runtime loads.
     pub executable: Option<Executable>,
     /// Emitters that failed and were passed over.
@@ -89,7 +91,8 @@ fn finish(mut made: Compilation, options: &Options, begin: Instant) -> Result<Co
         made.lowered = lowered(&mut made, options)?;
     }
     if options.until > Phase::Code {
-        let mut executable = assemble(&made, options)?;
+        let (mut executable, memory) = assemble(&made, options)?;
+        made.memory = Some(memory);
         options.departures.planted.in_executable(&mut executable);
         options.dump.write(Phase::Schedule, "", "txt", || report::thunks(&executable).into_bytes())?;
         made.executable = Some(executable);
@@ -157,7 +160,7 @@ fn lowered(made: &mut Compilation, options: &Options) -> Result<Lowered, Compile
     }
 }
 
-fn assemble(made: &Compilation, options: &Options) -> Result<Executable, CompileError> {
+fn assemble(made: &Compilation, options: &Options) -> Result<(Executable, Memory), CompileError> {
     let kernels = kernels::collect(&made.fused);
     let mut numbers = 0..;
     let units = made
@@ -165,7 +168,7 @@ fn assemble(made: &Compilation, options: &Options) -> Result<Executable, Compile
         .iter()
         .map(|kernel| Made { plan: &kernel.plan, kernel: if kernel.is_routine() { None } else { numbers.next() } });
     let units: Vec<Made> = units.collect();
-    let Schedule { thunks, allocations, mut host_ops, comparators, parameters, result } =
+    let Schedule { thunks, allocations, mut host_ops, comparators, parameters, result, memory } =
         schedule(&made.fused, &kernels, &units, options.target.buffer_alignment())?;
     for (number, module, comparator) in comparators {
         host_ops[number].comparator = Some(comparators::compile(&module, comparator, options)?);
@@ -174,7 +177,9 @@ fn assemble(made: &Compilation, options: &Options) -> Result<Executable, Compile
     let name = made.fused.name.clone();
     let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());
     let extensions = extensions(&made.kernels);
-    Ok(Executable { name, target, extensions, code, kernels, host_ops, allocations, thunks, parameters, result })
+    let executable =
+        Executable { name, target, extensions, code, kernels, host_ops, allocations, thunks, parameters, result };
+    Ok((executable, memory))
 }
 
 /// What kernels need of the processor that not every one has.

@@ -8,21 +8,24 @@
 
 mod buffers;
 mod control;
+mod memory;
+mod placement;
 mod sequence;
 mod uses;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_core::emitter::Plan;
 use fusebox_core::hlo::{ComputationId, Module, Shape};
-use fusebox_runtime::{Allocation, Binding, HostOp, Slice, Thunk, ValueShape};
+use fusebox_runtime::{Allocation, AllocationKind, Binding, HostOp, Slice, Thunk, ValueShape};
 
 use crate::CompileError;
 use crate::kernels::Kernels;
 use buffers::Buffers;
+pub use memory::{Alive, Memory};
 use sequence::Arguments;
 
 /// What running a program takes, kernels' code aside.
@@ -40,6 +43,8 @@ pub struct Schedule {
     pub parameters: Vec<Binding>,
     /// The entry's result.
     pub result: Binding,
+    /// What the memory is needed for.
+    pub memory: Memory,
 }
 
 /// What became of a fusion.
@@ -109,12 +114,28 @@ impl<'a> Scheduler<'a> {
     }
 
     fn finish(self, mut thunks: Vec<Thunk>, mut parameters: Vec<Binding>, mut result: Binding) -> Schedule {
-        let placed = self.buffers.place();
+        let placed = self.buffers.place(self.module);
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
         let Scheduler { host_ops, comparators, .. } = self;
-        Schedule { thunks, allocations: placed.allocations, host_ops, comparators, parameters, result }
+        let memory = accounted(placed.memory, &placed.allocations, &result);
+        Schedule { thunks, allocations: placed.allocations, host_ops, comparators, parameters, result, memory }
     }
+}
+
+/// What allocations are for, and how much of the temporary ones is the result.
+fn accounted(memory: Memory, allocations: &[Allocation], result: &Binding) -> Memory {
+    let sum = |is_such: fn(&AllocationKind) -> bool| -> u64 {
+        allocations.iter().filter(|it| is_such(&it.kind)).map(|it| it.bytes).sum()
+    };
+    let arguments = sum(|kind| matches!(kind, AllocationKind::Parameter));
+    let constants = sum(|kind| matches!(kind, AllocationKind::Constant(_)));
+    let written = sum(|kind| matches!(kind, AllocationKind::Temporary));
+    let is_written = |slice: &&Slice| allocations[slice.allocation as usize].kind == AllocationKind::Temporary;
+    let results: HashSet<&Slice> = result.leaves.iter().filter(is_written).collect();
+    let outputs: u64 = results.iter().map(|slice| slice.bytes).sum();
+    let total = arguments + constants + written;
+    Memory { arguments, constants, outputs, temporaries: written.saturating_sub(outputs), total, ..memory }
 }
 
 /// Sizes of a shape's array leaves.
