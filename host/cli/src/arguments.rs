@@ -432,8 +432,11 @@ pub struct Explain {
     /// Run the program, and show what kernels take beside what was predicted
     #[arg(long, conflicts_with_all = ["ptxas", "why"])]
     pub measure: bool,
+    /// Instead: what memory is needed for, in bytes, and who is alive at the peak
+    #[arg(long, conflicts_with_all = ["ptxas", "why", "measure"])]
+    pub memory: bool,
     /// Write a page with a graph of the program, in which every fusion opens
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["ptxas", "why", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ptxas", "why", "memory", "json"])]
     pub html: Option<PathBuf>,
     #[command(flatten)]
     pub inputs: InputChoice,

@@ -95,3 +95,27 @@ fn the_page_opens_in_a_browser_without_network_and_without_complaints() {
         assert!(shown.contains(&format!(">{name}</text>")), "{name} has a box");
     }
 }
+
+/// Three values of 4096 bytes, of which two live at a time, and a result of 4096.
+const CHAIN: &str = "HloModule chain
+ENTRY main {
+  x = f32[32,32] parameter(0)
+  a = f32[32,32] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[32,32] dot(a, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = f32[32,32] dot(b, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT d = f32[32,32] dot(c, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+";
+
+#[test]
+fn the_memory_of_a_program_is_accounted_for() {
+    let place = Workplace::with_module(CHAIN);
+    let memory: Value =
+        serde_json::from_str(&place.run(&["explain", "m.hlo", "--memory", "--json"]).succeeded()).unwrap();
+    for (what, bytes) in [("arguments", 4096), ("outputs", 4096), ("temporaries", 4096), ("peak", 8192), ("waste", 0)] {
+        assert_eq!(memory[what], bytes, "{what}: {memory}");
+    }
+    assert_eq!(memory["alive"].as_array().unwrap().len(), 2, "{memory}");
+    let text = place.run(&["explain", "m.hlo", "--memory"]).succeeded();
+    assert!(text.contains("4096 bytes, steps 1 to 2: "), "{text}");
+}

@@ -48,6 +48,7 @@ pub use passes::{PASSES, Pass};
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile, compile_fused};
 pub use progress::{Advance, Progress};
+pub use schedule::{Alive, Memory};
 pub use select::{Emitters, Selected, Tuned, ask, is_in_emitter};
 pub use source::{Format, Source};
 pub use steps::Step;

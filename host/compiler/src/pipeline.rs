@@ -10,7 +10,7 @@ use fusebox_runtime::{CodeImage, Executable, Extension};
 use crate::fuse::{BidRecord, Claims, Cut, Reason, Told};
 use crate::lower::{Lowered, Refused, lower};
 use crate::progress::{Advance, Progress};
-use crate::schedule::{Made, Schedule, schedule};
+use crate::schedule::{Made, Memory, Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
@@ -61,6 +61,8 @@ pub struct Compilation {
     pub composites: Vec<Composite>,
     /// Machine code and texts.
     pub lowered: Lowered,
+    /// What memory is needed for, of an executable.
+    pub memory: Option<Memory>,
     /// What the runtime loads.
     pub executable: Option<Executable>,
     /// Emitters that failed and were passed over.
@@ -98,6 +100,7 @@ fn finish(mut made: Compilation, options: &Options, begin: Instant) -> Result<Co
     if options.until >= Phase::Emit {
         let schedule = lowered(&mut made, options)?;
         made.composites.clone_from(&schedule.composites);
+        made.memory = (options.until > Phase::Code).then(|| schedule.memory.clone());
         if options.until > Phase::Code {
             made.executable = Some(assembled(&made, schedule, options)?);
         }

@@ -10,6 +10,7 @@ use fusebox_plugins::{Fingerprint, Outcome};
 use fusebox_routines::Unsupported;
 use fusebox_runtime::{Executable, Thunk};
 
+use crate::Memory;
 use crate::fuse::BidRecord;
 use crate::host_operations;
 use crate::select::Selected;
@@ -87,6 +88,19 @@ pub fn host_operations(module: &Module) -> Vec<String> {
 pub fn bids(bids: &[BidRecord]) -> Vec<String> {
     let line = |bid: &BidRecord| format!("{}: {} {}", bid.anchor, bid.emitter, bid.outcome);
     bids.iter().map(line).collect()
+}
+
+/// What memory is for, in bytes, and who is alive at the peak.
+pub fn memory(memory: &Memory) -> String {
+    let Memory { arguments, constants, outputs, temporaries, total, peak, waste, peak_step, alive } = memory;
+    let mut text = format!(
+        "arguments {arguments}, constants {constants}, outputs {outputs}, temporaries {temporaries}: {total} bytes\n\
+         peak of outputs and temporaries: {peak} bytes at step {peak_step}; gaps between them take {waste} more\n"
+    );
+    for it in alive {
+        let _ = writeln!(text, "{:>14} bytes, steps {} to {}: {}", it.bytes, it.first, it.last, it.instruction);
+    }
+    text
 }
 
 /// The steps of an executable and its memory. The composites are those it was made with.

@@ -25,7 +25,7 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
     if arguments.ptxas {
         return kernel_quality(&source, arguments);
     }
-    let until = if arguments.measure { Phase::Run } else { Phase::Emit };
+    let until = if arguments.measure || arguments.memory { Phase::Schedule } else { Phase::Emit };
     let options = module::options(&arguments.common, None, until, Vec::new())?;
     let mut made = module::compile_with(&source, &options)?;
     if let Some(name) = &arguments.why {
@@ -33,6 +33,12 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
         return Ok(terminal::print(|out| match arguments.json {
             true => writeln!(out, "{}", json!(lines)),
             false => lines.iter().try_for_each(|line| writeln!(out, "{line}")),
+        })?);
+    }
+    if let Some(memory) = made.memory.as_ref().filter(|_| arguments.memory) {
+        return Ok(terminal::print(|out| match arguments.json {
+            true => writeln!(out, "{}", json!(memory)),
+            false => write!(out, "{}", report::memory(memory)),
         })?);
     }
     let profile = made.executable.take().map(|it| measured(it, &made, arguments)).transpose()?;

@@ -3,7 +3,11 @@
 //!
 //! Until placed, a slice's allocation number is the number of its buffer.
 
+use fusebox_core::hlo::Module;
 use fusebox_runtime::{Allocation, AllocationKind, Slice, Thunk};
+
+use super::memory::{Maker, Memory};
+use super::placement::{Placement, Request, place};
 
 /// Buffers in the making. Time is counted in steps of the whole program; a loop's body lies between the
 /// loop's first and last step.
@@ -11,6 +15,8 @@ pub struct Buffers {
     alignment: u64,
     buffers: Vec<Buffer>,
     now: u32,
+    /// Whose steps are being made.
+    maker: Option<Maker>,
 }
 
 struct Buffer {
@@ -18,12 +24,15 @@ struct Buffer {
     kind: AllocationKind,
     /// First and last step that touches it.
     life: Option<(u32, u32)>,
+    made_by: Option<Maker>,
 }
 
 /// The outcome: real allocations, and where each buffer is.
 pub struct Placed {
     /// The allocations.
     pub allocations: Vec<Allocation>,
+    /// What they are needed for.
+    pub memory: Memory,
     /// Per buffer: allocation and offset.
     places: Vec<(u32, u64)>,
 }
@@ -31,7 +40,7 @@ pub struct Placed {
 impl Buffers {
     /// None yet. Offsets will be multiples of `alignment`.
     pub fn new(alignment: u64) -> Self {
-        Buffers { alignment, buffers: Vec::new(), now: 0 }
+        Buffers { alignment, buffers: Vec::new(), now: 0, maker: None }
     }
 
     /// A buffer filled from outside.
@@ -65,8 +74,13 @@ impl Buffers {
     }
 
     fn add(&mut self, bytes: u64, kind: AllocationKind) -> Slice {
-        self.buffers.push(Buffer { bytes, kind, life: None });
+        self.buffers.push(Buffer { bytes, kind, life: None, made_by: self.maker });
         Slice { allocation: self.buffers.len() as u32 - 1, offset: 0, bytes }
+    }
+
+    /// From now on buffers are made for that instruction; gives for whom they were before.
+    pub fn make_for(&mut self, maker: Option<Maker>) -> Option<Maker> {
+        std::mem::replace(&mut self.maker, maker)
     }
 
     /// Goes on to the next step.
@@ -83,13 +97,17 @@ impl Buffers {
         }
     }
 
-    /// Finds a place for everything: temporaries share one allocation, by first fit in order of birth.
-    pub fn place(self) -> Placed {
-        let mut placed = Placed { allocations: Vec::new(), places: vec![(0, 0); self.buffers.len()] };
-        let mut temporaries: Vec<(u32, u32, usize)> = Vec::new();
+    /// Finds a place for everything; temporaries share one allocation.
+    pub fn place(self, module: &Module) -> Placed {
+        let places = vec![(0, 0); self.buffers.len()];
+        let mut placed = Placed { allocations: Vec::new(), memory: Memory::default(), places };
+        let mut temporaries: Vec<(usize, Request)> = Vec::new();
         for (index, buffer) in self.buffers.iter().enumerate() {
             match (&buffer.kind, buffer.life) {
-                (AllocationKind::Temporary, Some((first, last))) => temporaries.push((first, last, index)),
+                (AllocationKind::Temporary, Some((first, last))) => {
+                    let bytes = buffer.bytes.max(1).next_multiple_of(self.alignment);
+                    temporaries.push((index, Request { bytes, life: first..=last }));
+                }
                 (AllocationKind::Temporary, None) => {}
                 (kind, _) => {
                     placed.places[index] = (placed.allocations.len() as u32, 0);
@@ -97,42 +115,17 @@ impl Buffers {
                 }
             }
         }
-        temporaries.sort_unstable();
         let arena = placed.allocations.len() as u32;
-        let mut bytes = 0;
-        let mut alive: Vec<Alive> = Vec::new();
-        for (first, last, index) in temporaries {
-            alive.retain(|a| a.last >= first);
-            let size = self.buffers[index].bytes.max(1).next_multiple_of(self.alignment);
-            let offset = insert(&mut alive, size, last);
+        let (indices, requests): (Vec<usize>, Vec<Request>) = temporaries.into_iter().unzip();
+        let Placement { offsets, bytes } = place(&requests);
+        let makers: Vec<Option<Maker>> = indices.iter().map(|&index| self.buffers[index].made_by).collect();
+        placed.memory = Memory::at_peak(module, &requests, &makers, bytes);
+        for (index, offset) in indices.into_iter().zip(offsets) {
             placed.places[index] = (arena, offset);
-            bytes = bytes.max(offset + size);
         }
         placed.allocations.push(Allocation { bytes, kind: AllocationKind::Temporary });
         placed
     }
-}
-
-/// A place in use, until a step.
-struct Alive {
-    offset: u64,
-    bytes: u64,
-    last: u32,
-}
-
-/// Takes the lowest gap that is wide enough. `alive` stays sorted by offset.
-fn insert(alive: &mut Vec<Alive>, bytes: u64, last: u32) -> u64 {
-    let mut offset = 0;
-    let mut position = alive.len();
-    for (index, other) in alive.iter().enumerate() {
-        if offset + bytes <= other.offset {
-            position = index;
-            break;
-        }
-        offset = other.offset + other.bytes;
-    }
-    alive.insert(position, Alive { offset, bytes, last });
-    offset
 }
 
 impl Placed {
@@ -184,7 +177,7 @@ mod tests {
             }
             buffers.step();
         }
-        let placed = buffers.place();
+        let placed = buffers.place(&Module::default());
         let mut resolved = slices.clone();
         resolved.iter_mut().for_each(|s| placed.resolve(s));
         for a in 0..slices.len() {

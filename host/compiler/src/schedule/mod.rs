@@ -11,23 +11,26 @@
 mod buffers;
 mod composites;
 mod control;
+mod memory;
+mod placement;
 mod sequence;
 mod uses;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_core::emitter::Plan;
 use fusebox_core::hlo::{ComputationId, Module, Shape};
 use fusebox_lowering::Composite;
-use fusebox_runtime::{Allocation, Binding, HostOp, Slice, Thunk, ValueShape};
+use fusebox_runtime::{Allocation, AllocationKind, Binding, HostOp, Slice, Thunk, ValueShape};
 
 use crate::CompileError;
 use crate::kernels::Kernels;
 use buffers::Buffers;
 use composites::Composing;
+pub use memory::{Alive, Memory};
 use sequence::Arguments;
 
 /// What running a program takes, kernels' code aside.
@@ -49,6 +52,8 @@ pub struct Schedule {
     pub parameters: Vec<Binding>,
     /// The entry's result.
     pub result: Binding,
+    /// What the memory is needed for.
+    pub memory: Memory,
 }
 
 /// What became of a fusion.
@@ -122,12 +127,13 @@ impl<'a> Scheduler<'a> {
     fn finish(mut self, mut thunks: Vec<Thunk>, mut parameters: Vec<Binding>, mut result: Binding) -> Schedule {
         let composites = self.composed(&mut thunks, &parameters, &result);
         let launched = composites::renumber(&mut thunks, self.made.iter().filter(|made| made.kernel.is_some()).count());
-        let placed = self.buffers.place();
+        let placed = self.buffers.place(self.module);
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
         let Scheduler { host_ops, comparators, .. } = self;
+        let memory = accounted(placed.memory, &placed.allocations, &result);
         let allocations = placed.allocations;
-        Schedule { thunks, launched, composites, allocations, host_ops, comparators, parameters, result }
+        Schedule { thunks, launched, composites, allocations, host_ops, comparators, parameters, result, memory }
     }
 
     fn composed(&mut self, thunks: &mut [Thunk], parameters: &[Binding], result: &Binding) -> Vec<Composite> {
@@ -136,6 +142,21 @@ impl<'a> Scheduler<'a> {
         let interface: Vec<Slice> = parameters.iter().chain([result]).flat_map(|it| it.leaves.clone()).collect();
         Composing::new(&kernels, &mut self.buffers, thunks, &interface).compose(thunks)
     }
+}
+
+/// What allocations are for, and how much of the temporary ones is the result.
+fn accounted(memory: Memory, allocations: &[Allocation], result: &Binding) -> Memory {
+    let sum = |is_such: fn(&AllocationKind) -> bool| -> u64 {
+        allocations.iter().filter(|it| is_such(&it.kind)).map(|it| it.bytes).sum()
+    };
+    let arguments = sum(|kind| matches!(kind, AllocationKind::Parameter));
+    let constants = sum(|kind| matches!(kind, AllocationKind::Constant(_)));
+    let written = sum(|kind| matches!(kind, AllocationKind::Temporary));
+    let is_written = |slice: &&Slice| allocations[slice.allocation as usize].kind == AllocationKind::Temporary;
+    let results: HashSet<&Slice> = result.leaves.iter().filter(is_written).collect();
+    let outputs: u64 = results.iter().map(|slice| slice.bytes).sum();
+    let total = arguments + constants + written;
+    Memory { arguments, constants, outputs, temporaries: written.saturating_sub(outputs), total, ..memory }
 }
 
 /// Sizes of a shape's array leaves.

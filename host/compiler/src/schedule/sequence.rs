@@ -88,7 +88,12 @@ impl Scheduler<'_> {
         for (instr, instruction) in computation.ids().zip(&computation.instructions) {
             let value = match &instruction.op {
                 Op::Parameter { number } => arguments.values[*number as usize].clone(),
-                _ => self.instruction(&frame, instr, instruction, thunks)?,
+                _ => {
+                    let outer = self.buffers.make_for(Some((id, instr)));
+                    let value = self.instruction(&frame, instr, instruction, thunks)?;
+                    self.buffers.make_for(outer);
+                    value
+                }
             };
             frame.values.push(value);
         }
