@@ -128,7 +128,7 @@ fn explain_tells_what_it_took() {
         assert_eq!(emitters, [NAME], "{target}");
     }
     let text = explain(&["explain", "m.hlo"]);
-    assert!(text.contains("takes 29 instructions: "), "{text}");
+    assert!(text.contains("takes 27 instructions: "), "{text}");
     // In a process of its own it asks for the same.
     let isolated = explain(&["explain", "m.hlo", "--isolate"]);
     assert_eq!(isolated.replace(", isolated", ""), text);

@@ -147,6 +147,34 @@ fn a_region_shows_what_is_around_an_anchor_and_what_is_read_elsewhere() {
 }
 
 #[test]
+fn what_only_uses_the_same_constant_is_not_around() {
+    let taken = |candidate: &Candidate| {
+        let names = &candidate.region.computation().instructions;
+        let has = |name: &str| names.iter().any(|it| it.name == name);
+        assert!(has("half") && has("halves") && has("first") != has("second"), "{:?}", candidate.region.module);
+        Vec::new()
+    };
+    let text = "HloModule m
+ENTRY main {
+  x = f32[64] parameter(0)
+  y = f32[64] parameter(1)
+  half = f32[] constant(0.5)
+  halves = f32[64] broadcast(half), dimensions={}
+  first = f32[64] sine(x)
+  less = f32[64] multiply(first, halves)
+  second = f32[64] sine(y)
+  least = f32[64] multiply(second, halves)
+  ROOT all = (f32[64], f32[64]) tuple(less, least)
+}";
+    let mut module = parse_module(text, "test.hlo").unwrap();
+    let emitters = emitters(Asker { taken, accepts: true });
+    let records = super::run(&mut module, &DeviceDescription::cpu(1), &emitters).bids;
+    let asked: Vec<&str> = records.iter().map(|record| record.anchor.as_str()).collect();
+    assert_eq!(asked, ["first", "second"], "{records:?}");
+    assert!(records.iter().all(|record| record.outcome == "no wave is large enough"), "{records:?}");
+}
+
+#[test]
 fn a_bid_that_depends_on_itself_is_refused() {
     let taken = |_: &Candidate| names(&["first", "second", "third"]);
     let said = outcome(Asker { taken, accepts: true });

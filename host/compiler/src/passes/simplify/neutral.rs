@@ -11,10 +11,6 @@ pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<Instr
     let simpler = match (&instruction.op, operands.as_slice()) {
         (Op::Binary(op), &[x, y]) => binary(rebuild, instruction, *op, [x, y])?,
         (Op::Unary(op), &[x]) => unary(rebuild, *op, x)?,
-        (Op::Reverse { dimensions }, &[x]) => match rebuild.instruction(x) {
-            Instruction { op: Op::Reverse { dimensions: first }, operands, .. } if first == dimensions => operands[0],
-            _ => return None,
-        },
         (Op::Select, &[condition, on_true, on_false]) => match uniform(rebuild, condition) {
             _ if on_true == on_false => on_true,
             Some(known) => {
