@@ -345,19 +345,25 @@ mod tests {
         assert_eq!(counts, [500 * 16; 3]);
     }
 
+    /// How soon they sleep again is the processor's affair. Between the barriers none of them can.
     #[test]
-    fn workers_that_were_woken_look_for_work() {
-        let pool = Pool::new(2).unwrap();
-        let sleeping = || pool.shared.lock().sleeping;
-        let is_awake = || {
-            while sleeping() == 0 {
-                std::thread::sleep(SPIN);
-            }
-            pool.wake();
-            sleeping() == 0
-        };
-        // One that is pushed off its processor may be asleep again before anybody looks.
-        assert!((0..50).any(|_| is_awake()));
+    fn every_thread_is_woken_before_any_goes_on() {
+        let pool = Pool::new(3).unwrap();
+        let all = std::sync::Barrier::new(3);
+        let seen = Mutex::new(Vec::new());
+        for _ in 0..50 {
+            pool.on_each(&|number| {
+                all.wait();
+                seen.lock().unwrap().push((number, std::thread::current().id(), pool.shared.lock().sleeping));
+                all.wait();
+            });
+            let mut seen = std::mem::take(&mut *seen.lock().unwrap());
+            seen.sort_by_key(|(number, ..)| *number);
+            assert_eq!(seen.iter().map(|(number, ..)| *number).collect::<Vec<_>>(), [0, 1, 2]);
+            let threads: std::collections::HashSet<_> = seen.iter().map(|(_, thread, _)| thread).collect();
+            assert_eq!(threads.len(), 3);
+            assert!(seen.iter().all(|(.., sleeping)| *sleeping == 0));
+        }
     }
 
     /// Also the caller may run everywhere again in the end.
