@@ -35,7 +35,7 @@ pub struct DeviceDescription {
     pub core_cache_bytes: u64,
     /// Seconds from one kernel's end to the start of the next, for the cost model.
     pub launch_seconds: f64,
-    /// Seconds until the other cores have taken up their blocks; 0 where a launch starts all at once.
+    /// Seconds until the other cores have taken up their blocks and said that they are done; 0 where a launch starts all at once.
     pub share_seconds: f64,
     /// Memory bandwidth in bytes per second, for the cost model.
     pub memory_bandwidth: f64,
@@ -95,7 +95,7 @@ impl DeviceDescription {
             cache_line_bytes: 64,
             core_cache_bytes: 2 << 20,
             launch_seconds: 0.04e-6,
-            share_seconds: 0.06e-6,
+            share_seconds: 0.5e-6,
             memory_bandwidth: 25e9 * f64::from(threads.max(1)),
             flops: 50e9 * f64::from(threads.max(1)),
             matrix_products: Vec::new(),
