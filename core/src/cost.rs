@@ -19,6 +19,20 @@ pub const CHEAP_SCALAR: f64 = 10.0;
 
 /// Additions in the time that a function takes, most of it a polynomial.
 const FUNCTION: f64 = 25.0;
+/// The same of a sine of a double, which reduces its argument exactly.
+const WIDE_TRIGONOMETRY: f64 = 100.0;
+/// The same of functions of complex numbers: of the simplest, and of those that are made of several sines.
+const COMPLEX: [f64; 2] = [70.0, 300.0];
+/// Powers of complex numbers.
+const COMPLEX_POWER: f64 = 800.0;
+/// Integers are divided one by one, unless it is known by what.
+const INTEGER_DIVISION: [f64; 2] = [40.0, 4.0];
+/// Remainders of floats are found bit by bit.
+const FLOAT_REMAINDER: f64 = 100.0;
+/// Integer powers, of up to 32 bits and of 64.
+const INTEGER_POWER: [f64; 2] = [75.0, 330.0];
+/// Bytes of memory traffic in the time of an addition of a single number.
+const BYTES_OF_ADDITION: f64 = 1.2;
 /// Additions that reading an element takes where neighbours in the result are far apart in memory.
 pub const STRIDED_READ: f64 = 12.0;
 /// Bytes from which strided reads miss the nearest cache.
@@ -32,8 +46,8 @@ pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 
         Op::Constant(_) | Op::Parameter { .. } | Op::Broadcast { .. } | Op::GetTupleElement { .. } => 0.0,
         Op::Iota { .. } | Op::Tuple => 0.0,
         Op::Reshape if moves_only_units(computation, instruction) => 0.0,
-        Op::Unary(op) => unary(*op) * width(unary(*op), instruction),
-        Op::Binary(op) => binary(*op, instruction),
+        Op::Unary(op) => unary(*op, instruction),
+        Op::Binary(op) => binary(*op, computation, instruction),
         Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) => {
             2.0 * steps(computation, instruction)
         }
@@ -66,12 +80,15 @@ fn is_read(computation: &Computation, id: InstrId) -> bool {
 }
 
 /// Bytes of memory traffic that take as long as the arithmetic of one element does on all cores, which share the
-/// memory: functions and divisions take a dozen, all else one.
-pub fn arithmetic_bytes(op: &Op) -> i64 {
-    match op {
+/// memory: one for what takes an instruction.
+pub fn arithmetic_bytes(computation: &Computation, instruction: &Instruction) -> i64 {
+    match &instruction.op {
         Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::Reshape | Op::Bitcast | Op::Broadcast { .. } => 0,
-        Op::Binary(BinaryOp::Divide) => 12,
-        op if is_function(op) => 12,
+        Op::Unary(_) | Op::Binary(_) => {
+            let element = first_array(instruction).map_or(0, |array| array.element_type.byte_size());
+            let words = element.max(4) as f64 / 4.0;
+            (per_element(computation, instruction) * words * BYTES_OF_ADDITION) as i64
+        }
         _ => 1,
     }
 }
@@ -80,7 +97,7 @@ pub fn arithmetic_bytes(op: &Op) -> i64 {
 /// result from a near cache.
 pub fn is_function(op: &Op) -> bool {
     match op {
-        Op::Unary(op) => unary(*op) > 2.0,
+        Op::Unary(op) => simple(*op).is_none_or(|cost| cost > 2.0),
         Op::Binary(op) => matches!(op, BinaryOp::Power | BinaryOp::Atan2 | BinaryOp::Remainder),
         _ => false,
     }
@@ -166,38 +183,57 @@ pub fn is_regrouped(module: &Module, instruction: &Instruction) -> bool {
     }
 }
 
-fn unary(op: UnaryOp) -> f64 {
-    match op {
-        UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag => 1.0,
-        UnaryOp::IsFinite | UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Popcnt | UnaryOp::CountLeadingZeros => 2.0,
-        UnaryOp::RoundNearestAfz | UnaryOp::RoundNearestEven => 2.0,
-        UnaryOp::Sqrt => 6.0,
-        UnaryOp::Rsqrt => 10.0,
-        _ => FUNCTION,
+/// Of an instruction that gives numbers of this type.
+fn unary(op: UnaryOp, instruction: &Instruction) -> f64 {
+    let element = first_array(instruction).map(|array| array.element_type);
+    let is_complex = element.is_some_and(ElementType::is_complex);
+    let is_trigonometric = matches!(op, UnaryOp::Sine | UnaryOp::Cosine | UnaryOp::Tan);
+    match simple(op) {
+        _ if is_complex && (is_trigonometric || op == UnaryOp::Tanh) => COMPLEX[1],
+        Some(cost) if is_complex && cost > 2.0 => COMPLEX[0],
+        Some(cost) => cost,
+        None if is_complex => COMPLEX[0],
+        None if is_trigonometric && element == Some(ElementType::F64) => WIDE_TRIGONOMETRY,
+        None => FUNCTION,
     }
 }
 
-/// How much longer a function takes of what is wider than a single number: polynomials are longer, and of complex numbers
-/// several are computed.
-fn width(one: f64, instruction: &Instruction) -> f64 {
-    match first_array(instruction).map(|array| array.element_type) {
-        Some(ElementType::F64) if one >= FUNCTION => 4.0,
-        Some(ElementType::C64 | ElementType::C128) if one >= FUNCTION => 12.0,
-        _ => 1.0,
+/// What is no polynomial.
+fn simple(op: UnaryOp) -> Option<f64> {
+    match op {
+        UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag => Some(1.0),
+        UnaryOp::IsFinite | UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Popcnt | UnaryOp::CountLeadingZeros => Some(2.0),
+        UnaryOp::RoundNearestAfz | UnaryOp::RoundNearestEven => Some(2.0),
+        UnaryOp::Sqrt => Some(6.0),
+        UnaryOp::Rsqrt => Some(10.0),
+        _ => None,
     }
 }
 
-fn binary(op: BinaryOp, instruction: &Instruction) -> f64 {
-    let is_f64 = instruction.shape.as_array().is_some_and(|s| s.element_type == ElementType::F64);
+/// Of an instruction that gives numbers of this type.
+fn binary(op: BinaryOp, computation: &Computation, instruction: &Instruction) -> f64 {
+    let Some(element) = first_array(instruction).map(|array| array.element_type) else { return 1.0 };
+    let is_wide = element.byte_size() > 4;
     match op {
-        BinaryOp::Divide | BinaryOp::Remainder => {
-            if is_f64 {
-                15.0
-            } else {
-                8.0
-            }
+        BinaryOp::Divide | BinaryOp::Remainder if element.is_integer() => {
+            INTEGER_DIVISION[usize::from(is_constant(computation, instruction.operands[1]))]
         }
+        BinaryOp::Remainder => FLOAT_REMAINDER,
+        BinaryOp::Divide if element.is_complex() || is_wide => 15.0,
+        BinaryOp::Divide => 8.0,
+        BinaryOp::Power if element.is_complex() => COMPLEX_POWER,
+        BinaryOp::Power if element.is_integer() => INTEGER_POWER[usize::from(is_wide)],
         BinaryOp::Power | BinaryOp::Atan2 => 50.0,
         _ => 1.0,
+    }
+}
+
+/// Whether it is known when the program is compiled, the same for all elements.
+fn is_constant(computation: &Computation, id: InstrId) -> bool {
+    let instruction = computation.instruction(id);
+    match instruction.op {
+        Op::Broadcast { .. } | Op::Convert => is_constant(computation, instruction.operands[0]),
+        Op::Constant(_) => first_array(instruction).is_some_and(|array| array.element_count() == 1),
+        _ => false,
     }
 }

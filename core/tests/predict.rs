@@ -30,12 +30,12 @@ fn visit(fusion: &Fusion, map: &str, value: &str, given: &[&str]) -> Visit {
 /// Microseconds beside the launch.
 fn time(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> f64 {
     assert_eq!(check_plan(plan, fusion, device), Ok(()));
-    let shared = if plan.launch.blocks > 1 { device.share_seconds } else { 0.0 };
-    (predict(plan, fusion, device).seconds - device.launch_seconds - shared) * 1e6
+    (predict(plan, fusion, device).seconds - device.launch_seconds) * 1e6
 }
 
+/// Two cores that take up their blocks at once.
 fn cpu() -> DeviceDescription {
-    DeviceDescription::cpu(2)
+    DeviceDescription { share_seconds: 0.0, ..DeviceDescription::cpu(2) }
 }
 
 const ROWS: &str = "(th, bl)[row, point] -> (bl * 32 + row, point), domain: th in [0, 0], bl in [0, 31], row in [0, 31], \
@@ -131,10 +131,34 @@ fn what_does_not_depend_on_a_loop_is_computed_before_it() {
 #[test]
 fn a_launch_on_several_cores_takes_longer_to_begin() {
     let copy = fusion("x = f32[64] parameter(0)\n ROOT y = f32[64] negate(x)");
-    let on = |map: &str| predict(&plan(map), &copy, &cpu()).seconds;
-    let one = on("(th, bl)[i] -> (bl * 64 + i), domain: th in [0, 0], bl in [0, 0], i in [0, 63]");
-    let two = on("(th, bl)[i] -> (bl * 32 + i), domain: th in [0, 0], bl in [0, 1], i in [0, 31]");
-    assert!(one < two && one < 1e-7, "{one} {two}");
+    let plans = [
+        plan("(th, bl)[i] -> (bl * 64 + i), domain: th in [0, 0], bl in [0, 0], i in [0, 63]"),
+        plan("(th, bl)[i] -> (bl * 32 + i), domain: th in [0, 0], bl in [0, 1], i in [0, 31]"),
+        plan("(th, bl)[i] -> (bl * 2 + i), domain: th in [0, 0], bl in [0, 31], i in [0, 1]"),
+    ];
+    let device = DeviceDescription::cpu(2);
+    let [one, two, many] = [0, 1, 2].map(|number| predict(&plans[number], &copy, &device).seconds);
+    assert!(one < two && two < many && one < 1e-7, "{one} {two} {many}");
+    let [one, two, many] = [0, 1, 2].map(|number| predict_unsaid(&plans[number], &copy, &device).seconds);
+    assert!(one < two && two < many && one < 1e-7, "{one} {two} {many}");
+}
+
+#[test]
+fn functions_take_as_long_as_their_type_lets_them() {
+    let time_of = |element: &str, operation: &str| {
+        let text = format!(
+            "x = {element}[1024] parameter(0)\n y = {element}[1024] parameter(1)\n c = {element}[] constant(3)
+             b = {element}[1024] broadcast(c), dimensions={{}}\n ROOT z = {element}[1024] {operation}"
+        );
+        let one = plan("(th, bl)[i] -> (i), domain: th in [0, 0], bl in [0, 0], i in [0, 1023]");
+        time(&one, &fusion(&text), &cpu())
+    };
+    let times = |element: &str, operation: &str, other: &str| time_of(element, operation) / time_of(element, other);
+    assert!(times("s32", "divide(x, y)", "add(x, y)") > 4.0, "integers are divided one by one");
+    assert!(times("s32", "divide(x, b)", "add(x, y)") < 4.0, "but not by a constant");
+    assert!(times("f32", "remainder(x, y)", "divide(x, y)") > 4.0);
+    assert!(times("f64", "sine(x)", "exponential(x)") > 2.0, "its argument is reduced");
+    assert!(times("c64", "power(x, y)", "exponential(x)") > 4.0);
 }
 
 #[test]

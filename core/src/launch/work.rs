@@ -27,7 +27,7 @@ pub fn work_per_point(computation: &Computation, values: &[InstrId]) -> i64 {
         let read = own.saturating_mul(combined_elements(computation, instruction));
         work = work.saturating_add(match &instruction.op {
             Op::Parameter { .. } => own.saturating_mul(bytes(id)),
-            op => cost::arithmetic_bytes(op).saturating_mul(read),
+            _ => cost::arithmetic_bytes(computation, instruction).saturating_mul(read),
         });
         for operand in &instruction.operands {
             times[operand.index()] = times[operand.index()].max(read);

@@ -53,6 +53,10 @@ const LOOP: f64 = 4.0;
 const SUM_OF_LANES: f64 = 16.0;
 /// Additions in the time that an index takes to be divided, by a constant.
 const DIVISION: f64 = 3.0;
+/// Blocks that are dealt in the time until the other cores have taken up theirs.
+const DEALT: f64 = 8.0;
+/// Most blocks for which that counts: those of larger kernels take so long that the others have gone on meanwhile.
+const SHORT_BLOCKS: f64 = 32.0;
 
 /// What a kernel moves through memory, and how long it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +99,16 @@ pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Pred
 pub fn predict_unsaid(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
     let moved = moved(plan, fusion);
     let additions = cost::of_computation(fusion.computation());
-    Prediction { seconds: cost::seconds(moved.read + moved.written, additions, device), ..moved }
+    let seconds = cost::seconds(moved.read + moved.written, additions, device) + sharing(plan, device);
+    Prediction { seconds, ..moved }
+}
+
+/// Seconds until other cores have taken up their blocks, and the blocks are dealt.
+fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
+    match plan.launch.blocks > 1 && device.core_count > 1 {
+        true => device.share_seconds * (1.0 + (plan.launch.blocks as f64).min(SHORT_BLOCKS) / DEALT),
+        false => 0.0,
+    }
 }
 
 /// Bytes of what is read and written, each once.
@@ -284,8 +297,6 @@ impl<'a> Totals<'a> {
         let longest = computing.max(memory).max(waiting);
         let others = computing + memory + waiting - longest;
         let reproducible = if work.unordered { REPRODUCIBLE } else { 0.0 };
-        let is_shared = self.plan.launch.blocks > 1 && device.core_count > 1;
-        let launch = device.launch_seconds + if is_shared { device.share_seconds } else { 0.0 };
-        launch + longest + NOT_OVERLAPPED * others + reproducible
+        device.launch_seconds + sharing(self.plan, device) + longest + NOT_OVERLAPPED * others + reproducible
     }
 }

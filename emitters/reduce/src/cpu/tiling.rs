@@ -4,7 +4,7 @@ use fusebox_core::analysis::{ReductionGroup, ReductionKind, ReductionProblem};
 use fusebox_core::cost::arithmetic_bytes;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::Op;
+use fusebox_core::hlo::{Instruction, Op};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 /// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
@@ -17,8 +17,9 @@ const COLUMN_BLOCKS_PER_CORE: i64 = 4;
 const CUT: i64 = 64;
 /// Bytes of accumulators of a block's columns; they stay in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
-/// Operations in front of the reduction up to which several rows of columns are taken in one turn.
-const CHEAP: i64 = 12;
+/// What the arithmetic in front of the reduction weighs, in bytes, up to which several rows of columns are taken in one turn: a
+/// function at most.
+const CHEAP: i64 = 30;
 
 /// A group's share of the work per block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,6 +185,7 @@ fn work(fusion: &Fusion, group: &ReductionGroup) -> i64 {
 
 /// About how much arithmetic a point takes; the reduction itself is one with reading it.
 fn arithmetic_per_point(fusion: &Fusion) -> i64 {
-    let instructions = fusion.computation().instructions.iter().map(|instruction| &instruction.op);
-    instructions.filter(|op| !matches!(op, Op::Reduce { .. } | Op::Iota { .. })).map(arithmetic_bytes).sum()
+    let computation = fusion.computation();
+    let counts = |it: &&Instruction| !matches!(it.op, Op::Reduce { .. } | Op::Iota { .. });
+    computation.instructions.iter().filter(counts).map(|it| arithmetic_bytes(computation, it)).sum()
 }

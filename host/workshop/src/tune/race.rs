@@ -161,16 +161,16 @@ fn of(racer: &Racer, outcome: Outcome) -> (usize, Figures) {
     (racer.place, Figures::of(racer.name.clone(), racer.predicted_us, outcome))
 }
 
-/// The first of those who are as fast as the fastest, as far as that matters. Nobody wins who is not surely faster than the
-/// first. `None` if nobody is right.
+/// The first of those who are not surely slower than the fastest by more than the margin: measured again, they would win as
+/// often. Nobody wins who is not surely faster than the first. `None` if nobody is right.
 pub fn winner(figures: &[Figures]) -> Option<&str> {
     let ratio = |figures: &Figures| match &figures.outcome {
-        Outcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(ratio.ratio),
-        Outcome::First { .. } | Outcome::Alone => Some(1.0),
+        Outcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(*ratio),
+        Outcome::First { .. } | Outcome::Alone => Some(Interval { low: 1.0, ratio: 1.0, high: 1.0 }),
         _ => None,
     };
-    let fastest = figures.iter().filter_map(ratio).fold(f64::INFINITY, f64::min);
-    let is_as_fast = |it: &&Figures| ratio(it).is_some_and(|ratio| ratio <= fastest * MARGIN);
+    let fastest = figures.iter().filter_map(ratio).map(|it| it.ratio).fold(f64::INFINITY, f64::min);
+    let is_as_fast = |it: &&Figures| ratio(it).is_some_and(|ratio| ratio.low <= fastest * MARGIN);
     figures.iter().find(is_as_fast).map(|figures| figures.contender.as_str())
 }
 
@@ -199,6 +199,15 @@ mod tests {
         assert_eq!(winner(&[first(), final_of("a", 0.985)]), Some("first"), "1.5 % is nothing");
         assert_eq!(winner(&[first(), final_of("a", 0.81), final_of("b", 0.80)]), Some("a"));
         assert_eq!(winner(&[first(), final_of("a", 0.85), final_of("b", 0.80)]), Some("b"));
+        let rough = |name: &str| {
+            let ratio = Interval { low: 0.78, ratio: 0.85, high: 0.95 };
+            Figures::of(name.into(), 1.0, Outcome::Final { us: 8.5, ratio })
+        };
+        assert_eq!(
+            winner(&[first(), rough("a"), final_of("b", 0.80)]),
+            Some("a"),
+            "it may be the fastest another time"
+        );
         let unsure = Interval { low: 0.7, ratio: 0.8, high: 1.1 };
         let unsure = Figures::of("a".into(), 1.0, Outcome::Final { us: 8.0, ratio: unsure });
         assert_eq!(winner(&[first(), unsure]), Some("first"));
