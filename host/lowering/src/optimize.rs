@@ -2,8 +2,10 @@
 //!
 //! For this machine, the part of `default<O3>` that loops over elements profit from, in its order. Left out is what
 //! has no object here (coroutines, exceptions, calls that are never made), packing of straight-line code
-//! (`slp-vectorizer`), whose time grows with the square of an expression's depth, and unrolling at LLVM's own
-//! discretion: the vectoriser interleaves by itself, and short loops are marked. GPUs take LLVM's own pipeline, into
+//! (`slp-vectorizer`), whose time grows with the square of an expression's depth, unrolling at LLVM's own
+//! discretion: the vectoriser interleaves by itself, and short loops are marked; copies of a loop for each outcome of
+//! conditions that it does not change, and canonical loop variables (`indvars`): the stages before have split loops and written
+//! variables that count in steps of one, and both take time that grows fast with the depth of a nest. GPUs take LLVM's own pipeline, into
 //! which their back ends insert passes.
 
 /// After inlining, and between the steps that leave blocks behind.
@@ -18,9 +20,13 @@ const SHORT_LOOPS: &str = "loop-unroll<O3;full-unroll-max=4;no-partial;no-peelin
 no-upperbound>";
 const COMBINE: &str = "instcombine<max-iterations=1;no-verify-fixpoint>";
 
+/// For functions of vectors without loops.
+pub(crate) const STRAIGHT: &str = "early-cse,instcombine<max-iterations=1;no-verify-fixpoint>";
+
 /// The pipeline for the processor this runs on, in LLVM's notation.
 pub(crate) fn on_host() -> String {
-    format!("always-inline,cgscc(inline),globaldce,function({}),globaldce,constmerge", host())
+    // Declarations that only the vectoriser asks for have no use before.
+    format!("always-inline,cgscc(inline),function({}),globaldce,constmerge", host())
 }
 
 fn host() -> String {
@@ -32,10 +38,10 @@ fn host() -> String {
         "reassociate",
         // Loops into the form that the vectoriser wants.
         "loop-mssa(loop-instsimplify,loop-simplifycfg,licm<allowspeculation>,loop-rotate<header-duplication>,\
-         licm<allowspeculation>,simple-loop-unswitch<nontrivial;trivial>)",
+         licm<allowspeculation>,simple-loop-unswitch<trivial>)",
         BLOCKS,
         COMBINE,
-        "loop(loop-idiom,indvars,loop-deletion)",
+        "loop(loop-idiom,loop-deletion)",
         SHORT_LOOPS,
         // Memory: what is read twice, written and read again, or never read.
         "sroa<modify-cfg>,gvn<>,bdce",

@@ -9,7 +9,7 @@ use crate::llvm::{FileKind, Machine, Module};
 use crate::stages::{self, KernelFunctions};
 use crate::targets::TargetInfo;
 use crate::write::Translation;
-use crate::{Batch, Code, KernelSource, NoStages, Stage, Stages, Target, launch, symbols};
+use crate::{Batch, Code, KernelSource, NoStages, Stage, Stages, Target, launch, optimize, symbols};
 
 /// The stages that a kernel passes through as kernel IR.
 const PASSES: [Stage; 5] = [Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
@@ -205,19 +205,22 @@ fn verified(kernel: &KernelSource, stage: Stage) -> Result<KernelFunctions, Lowe
 }
 
 fn generate(
-    translation: Translation<'_>,
+    mut translation: Translation<'_>,
     machine: &Machine,
     info: &TargetInfo,
     stages: &mut dyn Stages,
 ) -> Result<Code, LoweringError> {
-    let module = &translation.llvm;
     if stages.wants(Stage::LlvmUnoptimized) {
-        stages.stage(Stage::LlvmUnoptimized, &module.text());
+        stages.stage(Stage::LlvmUnoptimized, &translation.llvm.text());
     }
-    module.verify().map_err(LoweringError::Llvm)?;
+    translation.llvm.verify().map_err(LoweringError::Llvm)?;
     if stages.optimises() {
-        machine.optimize(module, &info.passes).map_err(LoweringError::Llvm)?;
+        machine.optimize(&translation.llvm, &info.passes).map_err(LoweringError::Llvm)?;
+        for function in translation.add_vector_math()? {
+            machine.optimize_function(&translation.llvm, function, optimize::STRAIGHT).map_err(LoweringError::Llvm)?;
+        }
     }
+    let module = &translation.llvm;
     if stages.wants(Stage::Llvm) {
         stages.stage(Stage::Llvm, &module.text());
     }

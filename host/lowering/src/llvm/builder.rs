@@ -267,6 +267,13 @@ impl Module {
     }
 
     /// Lanes of two vectors of one type, by number; the second's follow the first's.
+    /// A vector of so many lanes that all have this value.
+    pub(crate) fn splat(&self, value: Val, lanes: u32) -> Val {
+        let ty = self.vector(self.type_of(value), lanes);
+        let first = self.with_lane(self.undefined(ty), value, self.const_int(self.int(32), 0));
+        self.shuffled(first, first, &vec![0; lanes as usize])
+    }
+
     pub(crate) fn shuffled(&self, first: Val, second: Val, lanes: &[i64]) -> Val {
         let mut numbers: Vec<LLVMValueRef> = lanes.iter().map(|&lane| self.const_int(self.int(32), lane).0).collect();
         unsafe {

@@ -4,13 +4,13 @@ use std::ffi::{CStr, c_char};
 use std::sync::{Once, OnceLock};
 
 use llvm_sys::core::*;
-use llvm_sys::error::{LLVMConsumeError, LLVMDisposeErrorMessage, LLVMGetErrorMessage};
+use llvm_sys::error::{LLVMConsumeError, LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use llvm_sys::target::*;
 use llvm_sys::target_machine::*;
 use llvm_sys::transforms::pass_builder::*;
 
-use super::Module;
 use super::module::{c_string, message};
+use super::{Module, Val};
 use crate::targets::Backend;
 
 /// Generates code for one target.
@@ -69,30 +69,23 @@ impl Machine {
         }
     }
 
-    /// Runs a pass pipeline in LLVM's notation.
+    /// Runs a pass pipeline in LLVM's notation over a module.
     pub(crate) fn optimize(&self, module: &Module, passes: &str) -> Result<(), String> {
+        module.functions().for_each(|function| self.tune(module, function));
+        // SAFETY: all three are alive during the call.
+        run_passes(passes, |passes, options| unsafe { LLVMRunPasses(module.module, passes, self.raw, options) })
+    }
+
+    /// Runs a pass pipeline in LLVM's notation over one function.
+    pub(crate) fn optimize_function(&self, module: &Module, function: Val, passes: &str) -> Result<(), String> {
+        self.tune(module, function);
+        // SAFETY: all three are alive during the call.
+        run_passes(passes, |passes, options| unsafe { LLVMRunPassesOnFunction(function.0, passes, self.raw, options) })
+    }
+
+    fn tune(&self, module: &Module, function: Val) {
         if let Some(processor) = self.tuned_for {
-            module.functions().for_each(|function| module.add_string_attribute(function, "tune-cpu", processor));
-        }
-        // SAFETY: options are disposed of; an error is turned into its message, which frees it.
-        unsafe {
-            let options = LLVMCreatePassBuilderOptions();
-            // Only what `branch_back` asks for: unrolling longer loops makes much code that takes long to
-            // compile and runs no faster, as the vectoriser interleaves by itself.
-            LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
-            let error = LLVMRunPasses(module.module, c_string(passes).as_ptr(), self.raw, options);
-            LLVMDisposePassBuilderOptions(options);
-            if error.is_null() {
-                return Ok(());
-            }
-            let text = LLVMGetErrorMessage(error);
-            if text.is_null() {
-                LLVMConsumeError(error);
-                return Err("unknown error".into());
-            }
-            let result = CStr::from_ptr(text).to_string_lossy().into_owned();
-            LLVMDisposeErrorMessage(text);
-            Err(result)
+            module.add_string_attribute(function, "tune-cpu", processor);
         }
     }
 
@@ -120,6 +113,33 @@ impl Drop for Machine {
     fn drop(&mut self) {
         // SAFETY: created once, disposed of once.
         unsafe { LLVMDisposeTargetMachine(self.raw) }
+    }
+}
+
+/// Runs passes with the options of all of them; an error is LLVM's message.
+fn run_passes(
+    passes: &str,
+    run: impl FnOnce(*const c_char, LLVMPassBuilderOptionsRef) -> LLVMErrorRef,
+) -> Result<(), String> {
+    // SAFETY: options are disposed of; an error is turned into its message, which frees it.
+    unsafe {
+        let options = LLVMCreatePassBuilderOptions();
+        // Only what `branch_back` asks for: unrolling longer loops makes much code that takes long to
+        // compile and runs no faster, as the vectoriser interleaves by itself.
+        LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
+        let error = run(c_string(passes).as_ptr(), options);
+        LLVMDisposePassBuilderOptions(options);
+        if error.is_null() {
+            return Ok(());
+        }
+        let text = LLVMGetErrorMessage(error);
+        if text.is_null() {
+            LLVMConsumeError(error);
+            return Err("unknown error".into());
+        }
+        let result = CStr::from_ptr(text).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(text);
+        Err(result)
     }
 }
 

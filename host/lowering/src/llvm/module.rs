@@ -178,6 +178,21 @@ impl Module {
         }
     }
 
+    /// The function of this name, if there is one and something uses it.
+    pub(crate) fn used_function(&self, name: &str) -> Option<Val> {
+        // SAFETY: the module is alive, the name is zero-terminated, and only a function that exists is asked for its uses.
+        unsafe {
+            let function = LLVMGetNamedFunction(self.module, c_string(name).as_ptr());
+            (!function.is_null() && !LLVMGetFirstUse(function).is_null()).then_some(Val(function))
+        }
+    }
+
+    /// Makes a function known to this module alone.
+    pub(crate) fn hide(&self, function: Val) {
+        // SAFETY: a function of this module.
+        unsafe { LLVMSetLinkage(function.0, LLVMLinkage::LLVMInternalLinkage) };
+    }
+
     /// All functions that have a body.
     pub(crate) fn functions(&self) -> impl Iterator<Item = Val> {
         // SAFETY: the module is alive; null ends the list.

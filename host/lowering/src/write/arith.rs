@@ -72,6 +72,11 @@ fn instruction(kind: OpKind) -> Option<Instruction> {
     })
 }
 
+/// Whether an operation does the same to elements and to those of vectors.
+pub(super) fn is_by_element(kind: OpKind) -> bool {
+    matches!(kind, OpKind::NegF | OpKind::CmpI | OpKind::CmpF | OpKind::Select) || instruction(kind).is_some()
+}
+
 impl<'s> Body<'_, '_, 's> {
     pub(super) fn arithmetic(&mut self, op: &'s Operation) -> Done<Val> {
         let operands = self.operands(op)?;

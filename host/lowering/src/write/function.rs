@@ -22,12 +22,14 @@ pub(super) struct Body<'b, 't, 's> {
     pub(super) source: &'s Function,
     values: Vec<Option<Val>>,
     pub(super) ids: Option<Ids<'b>>,
+    /// Lanes of the vectors that stand for what the source says are elements.
+    pub(super) lanes: Option<u32>,
     current: Option<&'s Operation>,
 }
 
 impl<'b, 't, 's> Body<'b, 't, 's> {
     pub(super) fn new(translation: &'b mut Translation<'t>, source: &'s Function, ids: Option<Ids<'b>>) -> Self {
-        Body { translation, source, values: vec![None; source.types.len()], ids, current: None }
+        Body { translation, source, values: vec![None; source.types.len()], ids, lanes: None, current: None }
     }
 
     pub(super) fn llvm(&self) -> &Module {
@@ -51,7 +53,8 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
     }
 
     pub(super) fn type_of(&self, value: Value) -> Done<Ty> {
-        self.translation.type_of(self.source.type_of(value))
+        let ty = self.translation.type_of(self.source.type_of(value))?;
+        Ok(self.lanes.map_or(ty, |lanes| self.llvm().vector(ty, lanes)))
     }
 
     /// Writes the body and returns what it returns.
@@ -98,7 +101,10 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
             ReportAccess | ReportIndex | ReportTurn | ReportDivision => return self.report(op),
             Mma => return self.matrix_product(op),
             Wgmma => return self.tile_product(op),
-            Constant => self.constant(op)?,
+            Constant => {
+                let value = self.constant(op)?;
+                self.lanes.map_or(value, |lanes| self.llvm().splat(value, lanes))
+            }
             ThreadId | BlockId => self.id(op)?,
             Load if self.source.type_of(op.result()).as_tile().is_some() => self.load_tile(op)?,
             Load => self.load(op)?,
@@ -144,20 +150,14 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
     fn call(&mut self, op: &'s Operation) -> Done {
         let Some(callee) = op.callee() else { return Unsupported::because("the callee is not a function's name") };
         let operands = self.operands(op)?;
-        let (own, shared) = (&self.translation.own, &self.translation.shared);
-        let declared = match own.get(callee).or_else(|| shared.get(callee)) {
+        let declared = match self.translation.own.get(callee) {
             Some(declared) => declared.clone(),
             None => {
                 let symbol =
                     library::symbol(callee).ok_or_else(|| Unsupported(format!("there is no function @{callee}")))?;
-                self.translation.wanted.insert(symbol);
                 let parameters: Vec<Ty> = operands.iter().map(|&operand| self.llvm().type_of(operand)).collect();
                 let results = op.results.iter().map(|&result| self.type_of(result)).collect::<Done<Vec<Ty>>>()?;
-                let declared = self.translation.declared(symbol, &parameters, &results);
-                // The definition is written for a vectoriser that sees all of it.
-                self.llvm().add_attribute(declared.function, u32::MAX, "alwaysinline", 0);
-                self.translation.shared.insert(symbol, declared.clone());
-                declared
+                self.translation.math_function(symbol, &parameters, &results)
             }
         };
         let llvm = self.llvm();

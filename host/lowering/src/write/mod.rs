@@ -6,22 +6,24 @@ mod composite;
 mod control;
 mod entry;
 mod function;
+mod math;
 mod memory;
 mod simulator;
 mod tile;
 mod vector;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use fusebox_core::ir::{Effect, Function, OpKind, Operation};
 
 use crate::error::{LoweringError, Unsupported};
 use crate::llvm::{Module, Ty, Val};
 use crate::math as library;
-use crate::stages::{Facts, KernelFunctions, StageError, scalars};
+use crate::stages::{Facts, KernelFunctions, StageError};
 use crate::targets::TargetInfo;
 use composite::Callee;
 use function::Body;
+use math::VectorFunction;
 
 /// A batch of kernels on its way to one LLVM module.
 pub(crate) struct Translation<'t> {
@@ -31,10 +33,16 @@ pub(crate) struct Translation<'t> {
     callees: HashMap<String, Callee>,
     /// Functions of the kernel being written.
     own: HashMap<String, Declared>,
-    /// Functions of the math library and of the simulator that have been called.
+    /// Functions of the simulator that have been called.
     shared: HashMap<&'static str, Declared>,
-    /// Math functions called and not yet defined.
-    wanted: BTreeSet<&'static str>,
+    /// Functions of the math library that kernels use, by name and whether they are called or become part of a kernel.
+    math: BTreeMap<(&'static str, bool), Declared>,
+    /// Those that have been looked at.
+    definitions: HashMap<&'static str, Function>,
+    /// Those of vectors, which wait for the vectoriser.
+    vector_math: Vec<VectorFunction>,
+    /// The kernel being written calls math functions.
+    is_math_called: bool,
     /// Places of memory accesses, for the simulator.
     pub(crate) sites: Vec<String>,
     /// The kernel being written writes past the caches.
@@ -74,7 +82,10 @@ impl<'t> Translation<'t> {
             callees: HashMap::new(),
             own: HashMap::new(),
             shared: HashMap::new(),
-            wanted: BTreeSet::new(),
+            math: BTreeMap::new(),
+            definitions: HashMap::new(),
+            vector_math: Vec::new(),
+            is_math_called: false,
             sites: Vec::new(),
             past_caches: false,
             tile_shape: None,
@@ -95,6 +106,7 @@ impl<'t> Translation<'t> {
         let callees: Vec<&Function> = callees.iter().filter(|callee| library::symbol(&callee.name).is_none()).collect();
         self.own.clear();
         self.tile_shape = None;
+        self.is_math_called = self.calls_math(kernel)?;
         for callee in &callees {
             self.declare(callee).map_err(|reason| failed((None, reason)))?;
         }
@@ -108,35 +120,17 @@ impl<'t> Translation<'t> {
         }
         for callee in callees {
             let Some(declared) = self.own.get(&callee.name).cloned() else { continue };
-            self.define(callee, &declared).map_err(failed)?;
+            self.define(callee, &declared, None).map_err(failed)?;
         }
         Ok(())
     }
 
-    /// Defines the math functions that kernels have called.
-    pub(crate) fn add_math(&mut self) -> Result<(), LoweringError> {
-        let wanted = std::mem::take(&mut self.wanted);
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let facts = Facts { name: "math library", arguments: &[], blocks: 1, threads: 1, shared_bytes: 0 };
-        let definitions = library::definitions(wanted.iter().copied(), self.target.fused_multiply_add)
-            .map_err(|error| LoweringError::Llvm(error.to_string()))?;
-        for definition in &definitions {
-            let lowered =
-                scalars::lowered(definition, self.target).map_err(|error| error.in_kernel(&facts, self.target))?;
-            let target = self.target;
-            let Some(declared) = self.shared.get(definition.name.as_str()).cloned() else { continue };
-            self.define(&lowered, &declared)
-                .map_err(|(op, reason)| StageError::new(op, reason).in_kernel(&facts, target))?;
-        }
-        Ok(())
-    }
-
-    fn define<'s>(&mut self, function: &'s Function, declared: &Declared) -> Outcome<'s> {
+    /// Writes a function's body; with `lanes`, on vectors of so many elements of the types that it says.
+    fn define<'s>(&mut self, function: &'s Function, declared: &Declared, lanes: Option<u32>) -> Outcome<'s> {
         let start = self.llvm.add_block(declared.function);
         self.llvm.position_at_end(start);
         let mut body = Body::new(self, function, None);
+        body.lanes = lanes;
         for (position, &argument) in function.body.arguments.iter().enumerate() {
             let parameter = body.llvm().parameter(declared.function, position);
             body.bind(argument, parameter);

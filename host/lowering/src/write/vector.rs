@@ -16,11 +16,7 @@ impl<'s> Body<'_, '_, 's> {
                 let Type::Vector(lanes, _) = self.source.type_of(op.result()) else {
                     return Unsupported::because("its result is no vector of one dimension");
                 };
-                let lanes = vec![0; lanes.iter().product::<i64>() as usize];
-                let llvm = self.llvm();
-                let ty = llvm.vector(llvm.type_of(operands[0]), lanes.len() as u32);
-                let first = llvm.with_lane(llvm.undefined(ty), operands[0], llvm.const_int(llvm.int(32), 0));
-                Ok(llvm.shuffled(first, first, &lanes))
+                Ok(self.llvm().splat(operands[0], lanes.iter().product::<i64>() as u32))
             }
             OpKind::VectorExtract => {
                 let position = self.position(op, &operands[1..])?;

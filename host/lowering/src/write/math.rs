@@ -1,0 +1,160 @@
+//! Functions of the math library: their bodies where they are called, or, in kernels that would grow too long by that,
+//! functions that are called, of one number and of vectors.
+//!
+//! LLVM's vectoriser is told of the latter by an attribute and picks the number of lanes itself. Of the vector functions
+//! that it may pick only the declarations are written before it has run, and the bodies of those picked afterwards.
+
+use std::collections::BTreeSet;
+
+use fusebox_core::ir::{Function, OpKind, Operation};
+
+use super::arith::is_by_element;
+use super::{Declared, Translation};
+use crate::error::LoweringError;
+use crate::llvm::{Ty, Val};
+use crate::math as library;
+use crate::stages::{Facts, KernelFunctions, StageError, scalars};
+
+/// How many lanes the vectoriser may want.
+const LANES: [u32; 6] = [2, 4, 8, 16, 32, 64];
+/// LLVM's number for functions that neither read nor write memory.
+const NO_MEMORY: u64 = 0;
+/// Where LLVM's vectoriser looks up which function computes several results of another one.
+const VARIANTS: &str = "vector-function-abi-variant";
+
+/// A function of vectors that is declared.
+pub(super) struct VectorFunction {
+    name: String,
+    lanes: u32,
+    /// What it computes of each lane.
+    scalar: Function,
+}
+
+impl Translation<'_> {
+    /// Whether the bodies of all math functions that a kernel calls make it so long that they are called instead.
+    pub(super) fn calls_math(&mut self, kernel: &KernelFunctions) -> Result<bool, LoweringError> {
+        let Some(most) = self.target.most_inlined_math else { return Ok(false) };
+        let mut called = Vec::new();
+        for function in &kernel.functions {
+            function.body.walk(&mut |op| called.extend(library_call(op)));
+        }
+        let mut operations = 0usize;
+        for symbol in called {
+            operations = operations.saturating_add(self.definition(symbol)?.size());
+        }
+        Ok(operations > most)
+    }
+
+    /// The function of the math library that the kernel being written calls.
+    pub(super) fn math_function(&mut self, symbol: &'static str, parameters: &[Ty], results: &[Ty]) -> Declared {
+        let is_called = self.is_math_called;
+        if let Some(known) = self.math.get(&(symbol, is_called)) {
+            return known.clone();
+        }
+        let declared = self.declared(&name_of(symbol, is_called), parameters, results);
+        let function = |name, value| self.llvm.add_attribute(declared.function, u32::MAX, name, value);
+        if is_called {
+            function("noinline", 0);
+            self.mark_pure(declared.function);
+        } else {
+            // The definition is written for a vectoriser that sees all of it.
+            function("alwaysinline", 0);
+        }
+        self.math.insert((symbol, is_called), declared.clone());
+        declared
+    }
+
+    /// Defines the math functions that kernels have called.
+    pub(crate) fn add_math(&mut self) -> Result<(), LoweringError> {
+        let wanted: BTreeSet<_> = self.math.keys().copied().collect();
+        for (symbol, is_called) in wanted {
+            let Some(declared) = self.math.get(&(symbol, is_called)).cloned() else { continue };
+            let lowered = self.definition(symbol)?.clone();
+            self.define_math(&lowered, &declared, None)?;
+            if is_called && by_element(&lowered) {
+                self.declare_vectors(&lowered, symbol, &declared);
+            }
+        }
+        Ok(())
+    }
+
+    /// Defines those functions of vectors that the vectoriser has picked, and gives them.
+    pub(crate) fn add_vector_math(&mut self) -> Result<Vec<Val>, LoweringError> {
+        let mut defined = Vec::new();
+        for VectorFunction { name, lanes, scalar } in std::mem::take(&mut self.vector_math) {
+            let Some(function) = self.llvm.used_function(&name) else { continue };
+            self.llvm.hide(function);
+            let declared = Declared { function, signature: self.llvm.void(), results: 1 };
+            self.define_math(&scalar, &declared, Some(lanes))?;
+            defined.push(function);
+        }
+        Ok(defined)
+    }
+
+    /// Declares a function for each number of lanes, and names them to the vectoriser.
+    fn declare_vectors(&mut self, scalar: &Function, symbol: &str, declared: &Declared) {
+        let name = name_of(symbol, true);
+        let llvm = &self.llvm;
+        let element = llvm.type_of(llvm.parameter(declared.function, 0));
+        let mut variants = Vec::new();
+        for lanes in LANES {
+            let vector = llvm.vector(element, lanes);
+            let parameters = vec![vector; scalar.body.arguments.len()];
+            let of_lanes = format!("{name}.x{lanes}");
+            let function = llvm.add_function(&of_lanes, llvm.signature(vector, &parameters), true);
+            self.mark_pure(function);
+            variants.push(format!("_ZGV_LLVM_N{lanes}{}_{name}({of_lanes})", "v".repeat(parameters.len())));
+            self.vector_math.push(VectorFunction { name: of_lanes, lanes, scalar: scalar.clone() });
+        }
+        llvm.add_string_attribute(declared.function, VARIANTS, &variants.join(","));
+    }
+
+    fn mark_pure(&self, function: Val) {
+        let flags = [("nounwind", 0), ("willreturn", 0), ("memory", NO_MEMORY)];
+        flags.iter().for_each(|&(name, value)| self.llvm.add_attribute(function, u32::MAX, name, value));
+    }
+
+    /// A function of the library in the form that is written as LLVM IR.
+    fn definition(&mut self, symbol: &'static str) -> Result<&Function, LoweringError> {
+        if !self.definitions.contains_key(symbol) {
+            let written = library::definitions([symbol], self.target.fused_multiply_add)
+                .map_err(|error| LoweringError::Llvm(error.to_string()))?;
+            for function in &written {
+                let lowered = scalars::lowered(function, self.target);
+                let lowered = lowered.map_err(|error| error.in_kernel(&LIBRARY, self.target))?;
+                self.definitions.insert(symbol, lowered);
+            }
+        }
+        let missing = || LoweringError::Llvm(format!("the math library does not define @{symbol}"));
+        self.definitions.get(symbol).ok_or_else(missing)
+    }
+
+    fn define_math(
+        &mut self,
+        function: &Function,
+        declared: &Declared,
+        lanes: Option<u32>,
+    ) -> Result<(), LoweringError> {
+        let target = self.target;
+        self.define(function, declared, lanes)
+            .map_err(|(op, reason)| StageError::new(op, reason).in_kernel(&LIBRARY, target))
+    }
+}
+
+/// Stands for a kernel in errors.
+const LIBRARY: Facts<'static> = Facts { name: "math library", arguments: &[], blocks: 1, threads: 1, shared_bytes: 0 };
+
+fn library_call(op: &Operation) -> Option<&'static str> {
+    op.callee().filter(|_| op.kind == OpKind::Call).and_then(library::symbol)
+}
+
+fn name_of(symbol: &str, is_called: bool) -> String {
+    if is_called { format!("{symbol}.called") } else { symbol.to_owned() }
+}
+
+/// Whether all that a function does it can do to each lane of vectors.
+fn by_element(function: &Function) -> bool {
+    function.body.operations.iter().all(|op| {
+        matches!(op.kind, OpKind::Constant | OpKind::Return) || is_by_element(op.kind) && op.regions.is_empty()
+    })
+}
