@@ -50,6 +50,7 @@ mod widened;
 
 pub use dot::{Product, Strides, product_of};
 pub use elements::{elements, elements_mut, scratch};
+pub use lapack::TriangularSystem;
 pub use operation::Operation;
 pub use parts::{Alone, Workers, for_each, try_for_each};
 pub use random::{Generator, SharedGenerator};

@@ -82,6 +82,11 @@ impl<'a> Operation<'a> {
 
     /// The text of `backend_config`; empty if there is none.
     pub fn backend_config(&self) -> &'a str {
-        self.instruction.extra.as_ref().and_then(|extra| extra.backend_config.as_deref()).unwrap_or("")
+        backend_config(self.instruction)
     }
+}
+
+/// The text of an instruction's `backend_config`; empty if there is none.
+pub fn backend_config(instruction: &Instruction) -> &str {
+    instruction.extra.as_ref().and_then(|extra| extra.backend_config.as_deref()).unwrap_or("")
 }

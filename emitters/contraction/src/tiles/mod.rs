@@ -32,6 +32,9 @@ const MOST_LINES: i64 = 8;
 const LINE_BYTES: i64 = 1024;
 /// Steps of an operand that is not packed: their rows lie in as many pages.
 const UNPACKED_STEPS: i64 = 64;
+/// Register tiles below each other for which rows of the right operand are read from where they are: packing them takes as long
+/// as reading them so a few times.
+const UNPACKED_TILES: i64 = 4;
 /// Bytes of a tile's columns of one step, and as many rows: what is packed is used often.
 const TILE_BYTES: i64 = 1024;
 /// Bytes that lines are longer than a power of two, lest they fall into the same sets of a cache.
@@ -208,8 +211,8 @@ impl Tiles {
         };
         let form = if left.runs_along_steps { LeftForm::Lines } else { LeftForm::Panels };
         let turns = right.runs_along_steps;
-        // Packed, it would be read but once.
-        let is_unpacked = sizes.rows <= height
+        // Packed, it would be read but a few times.
+        let is_unpacked = sizes.rows <= height * UNPACKED_TILES
             && right.rows_of.is_some()
             && right.element == problem.factor
             && planes == 1

@@ -66,8 +66,7 @@ impl Tiles {
         let multiplied = (batch * steps) as f64
             * (ceil_div(rows, self.height) * self.height) as f64
             * (ceil_div(columns, self.width()) * self.width()) as f64;
-        let packed = self.tiles() as f64 * (self.tile_m + self.tile_n) as f64 * self.sizes.steps as f64;
-        let unpacked = self.left == LeftForm::InPlace || self.is_unpacked;
+        let packed = self.tiles() as f64 * self.packed_lines() as f64 * self.sizes.steps as f64;
         let at_once = match self.micro.kernel {
             MicroKernel::Vectors => self.lanes * PRODUCTS_PER_LANE,
             MicroKernel::Tiles => self.micro.tile_steps() * PRODUCTS_PER_TILE_STEP,
@@ -80,9 +79,16 @@ impl Tiles {
         Work {
             // A product of complex numbers is four.
             additions: multiplied * self.micro.planes.pow(2) as f64 / at_once as f64 + runs.sum::<f64>(),
-            tile_bytes: if unpacked { 0.0 } else { packed * self.planes(self.micro.bytes()) as f64 },
+            tile_bytes: packed * self.planes(self.micro.bytes()) as f64,
             ..Work::default()
         }
+    }
+
+    /// Lines of both operands that a tile packs.
+    fn packed_lines(&self) -> i64 {
+        let left = if self.left == LeftForm::InPlace { 0 } else { self.tile_m };
+        let right = if self.is_unpacked { 0 } else { self.tile_n };
+        left + right
     }
 
     fn configuration(&self) -> Configuration {

@@ -64,6 +64,13 @@ fn registers_hold_the_sums() {
     assert!(sums([64, 784, 1024], &wide()).ends_with("13 by 32 sums in registers"));
 }
 
+/// Rows of the right operand that a few register tiles need are read from where they are.
+#[test]
+fn few_rows_are_multiplied_from_memory() {
+    let packs = |sizes: [i64; 3]| i64::from(planned(sizes, &wide()).shared_bytes) > 4 * sizes[1] * sizes[2] / 2;
+    assert_eq!([[16, 128, 512], [32, 128, 512], [128, 128, 512]].map(packs), [false, false, true]);
+}
+
 /// Rows that are multiplied once are read from where they are, unless a condition on the step says where that is.
 #[test]
 fn a_concatenated_operand_is_packed_even_if_it_is_used_once() {

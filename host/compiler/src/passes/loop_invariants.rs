@@ -7,7 +7,8 @@
 //!
 //! The value becomes a further element of the loop's state, which every turn passes on and which so stays where it is. A value that
 //! takes no longer to compute again than to read stays in the loop, as do large ones made of small ones: memory is worth more.
-//! If the loop makes no turn, the value was computed for nothing.
+//! What a product reads is put together before the loop even if that is cheap, as emitters multiply best from an array that lies in
+//! memory as it is read. If the loop makes no turn, the value was computed for nothing.
 
 use std::collections::BTreeSet;
 
@@ -118,9 +119,12 @@ fn element_of_state(body: &Computation, id: InstrId) -> Option<i64> {
 /// The invariant values that the rest of the body uses, or, where it takes no long time to make one, those it is made of.
 fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescription) -> Vec<InstrId> {
     let mut is_wanted = vec![false; body.instructions.len()];
-    for (id, instruction) in body.ids().zip(&body.instructions) {
-        if !invariant[id.index()] {
-            instruction.operands.iter().for_each(|operand| is_wanted[operand.index()] = true);
+    let mut is_multiplied = is_wanted.clone();
+    for (instruction, _) in body.instructions.iter().zip(invariant).filter(|(_, is_invariant)| !**is_invariant) {
+        let is_product = matches!(instruction.op, Op::Dot(_) | Op::Convolution(_));
+        for operand in &instruction.operands {
+            is_wanted[operand.index()] = true;
+            is_multiplied[operand.index()] |= is_product;
         }
     }
     let mut values = Vec::new();
@@ -129,29 +133,45 @@ fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescrip
         if !is_wanted[id.index()] || element_of_state(body, id).is_some() {
             continue;
         }
-        match is_worth_a_buffer(body, id, device) {
+        match has_room(body, id, device) && (is_long(body, id) || is_put_together(body, id, is_multiplied[id.index()]))
+        {
             true => values.push(id),
-            false => body.instruction(id).operands.iter().for_each(|operand| is_wanted[operand.index()] = true),
+            false => body.instruction(id).operands.iter().for_each(|operand| {
+                is_wanted[operand.index()] = true;
+                is_multiplied[operand.index()] |= is_multiplied[id.index()];
+            }),
         }
     }
     values.reverse();
     values
 }
 
-/// Whether computing the value takes longer than reading it, and it is not larger than what it is made of unless the cores'
-/// caches hold it.
-fn is_worth_a_buffer(body: &Computation, id: InstrId, device: &DeviceDescription) -> bool {
-    let instruction = body.instruction(id);
-    let Some(array) = instruction.shape.as_array() else { return false };
-    let is_copied = instruction.op.is_movement() || matches!(instruction.op, Op::Broadcast { .. });
-    if is_copied || array.element_count() == 0 {
-        return false;
-    }
+/// Whether the value is not larger than what it is made of, unless the cores' caches hold it.
+fn has_room(body: &Computation, id: InstrId, device: &DeviceDescription) -> bool {
+    let Some(array) = body.instruction(id).shape.as_array() else { return false };
     let made_of = needed_for(body, &[id]);
     let sources = made_of.iter().filter(|&&it| element_of_state(body, it).is_some());
     let read: i64 = sources.map(|&it| cost::bytes(body.instruction(it))).fold(0, i64::saturating_add);
-    let is_small = array.byte_size() <= read || array.byte_size() as u64 <= device.core_cache_bytes;
-    is_small && (!instruction.op.is_elemental() || additions(body, &made_of) >= cost::ROUND_TRIP * count(array))
+    array.element_count() > 0 && (array.byte_size() <= read || array.byte_size() as u64 <= device.core_cache_bytes)
+}
+
+/// Whether computing the value takes longer than reading it.
+fn is_long(body: &Computation, id: InstrId) -> bool {
+    let instruction = body.instruction(id);
+    let is_copied = instruction.op.is_movement() || matches!(instruction.op, Op::Broadcast { .. });
+    let takes = || additions(body, &needed_for(body, &[id]));
+    !is_copied
+        && (!instruction.op.is_elemental()
+            || takes() >= cost::ROUND_TRIP * cost::first_array(instruction).map_or(0.0, count))
+}
+
+/// Whether the value comes from several places, or is computed or moved for a product. A part of an array is where it is.
+fn is_put_together(body: &Computation, id: InstrId, is_multiplied: bool) -> bool {
+    match body.instruction(id).op {
+        Op::Concatenate { .. } => true,
+        Op::Broadcast { .. } | Op::Reshape | Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Constant(_) => false,
+        _ => is_multiplied,
+    }
 }
 
 fn count(array: &ArrayShape) -> f64 {

@@ -14,6 +14,7 @@ mod constant_folding;
 mod control_flow;
 mod cumulative;
 mod dead_code;
+mod elements;
 mod empty_arrays;
 mod expansions;
 mod four_bit_integers;
@@ -24,6 +25,7 @@ mod movements;
 mod products;
 mod row_major;
 mod simplify;
+mod small_systems;
 mod split_reductions;
 mod supported;
 mod top_k;
@@ -81,11 +83,17 @@ pub const PASSES: &[Pass] = &[
     optional("movements", "reshapes, broadcasts and transposes in a row as one", |module, _| movements::run(module)),
     optional("top-k", "sorts of which the first elements are used as top-k", |module, _| top_k::run(module)),
     needed("empty-arrays", "arrays without elements as constants", |module, _| empty_arrays::run(module)),
+    optional("small-systems", "triangular systems of a few equations as arithmetic", |module, _| {
+        small_systems::run(module)
+    }),
     optional("wide-sums", "sums of narrow floats in wide ones, rounded once", |module, _| wide_sums::run(module)),
     optional("control-flow", "loops of few turns and known branches as plain instructions", |module, _| {
         control_flow::run(module)
     }),
     optional("constant-folding", "small operations on constants evaluated", |module, _| constant_folding::run(module)),
+    optional("elements", "small arrays of which only single elements are used, taken apart", |module, _| {
+        elements::run(module)
+    }),
     optional("simplify", "neutral elements, conversions in a row, parts of what was put together", |module, _| {
         simplify::run(module)
     }),

@@ -388,3 +388,14 @@ fn a_loop_of_small_steps_becomes_a_function() {
     assert_eq!(compiled_with(&sorting, true).schedule.composites, []);
     assert_eq!(compiled_with(&text, false).schedule.composites, []);
 }
+
+/// Nobody else reads it, but its value comes from outside.
+#[test]
+fn a_constant_is_given_to_a_loop() {
+    let text = counting(
+        "k = s32[4] constant({5, 6, 7, 8})\n  a = s32[4] add(x, k)\n  b = s32[4] dynamic-update-slice(y, u, i)",
+    );
+    let schedule = compiled_with(&text, true).schedule;
+    let read = schedule.composites[0].arguments.iter().filter(|it| it.read_only).map(|it| it.bytes);
+    assert_eq!(read.collect::<Vec<u64>>(), [16], "{:?}", schedule.composites);
+}

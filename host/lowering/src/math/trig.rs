@@ -8,6 +8,8 @@
 //! * f64: below 2^20 three pieces of π/2 of 33 bits and a rest, `r` as a sum of two (Cody and Waite); above,
 //!   in a loop that runs once, Payne and Hanek's product with 192 bits of 2/π in integers.
 
+use std::f64::consts::FRAC_PI_2;
+
 use super::exp::rounder;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 use fusebox_core::builder::{IntPredicate, Scalar, Term};
@@ -98,25 +100,24 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
     Reduced { quadrant, r: Pair { high, low } }
 }
 
-/// |x| of an f32: the quadrant in the two low bits of an i64, and the rest in f64.
+/// |x| of an f32: the quadrant in the two low bits of an i64, and the rest in f64, in quarter turns. Loops wait for it in every
+/// turn, so few steps depend on each other: whole turns are counted while the product with the first piece is made.
 fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let magnitude = x.absf();
     let wide = magnitude.extf(Scalar::F64);
-    let [(_, first), rest @ ..] = &TWO_OVER_PI_F32;
-    let mut pieces = first.map(|piece| wide.number(piece));
-    let mut bound = TWO_OVER_PI_F32[0].0;
-    for (next_bound, next) in rest {
-        let beyond = magnitude.ge(bound);
-        pieces = std::array::from_fn(|i| beyond.select(next[i], pieces[i]));
-        bound = *next_bound;
-    }
-    let product = wide * pieces[0];
-    let fours = product.mul_add(0.25, rounder(wide)) - rounder(wide);
-    let high = fours.mul_add(-4.0, product);
-    let middle = wide * pieces[1];
-    let shifted = (high + middle) + rounder(wide);
-    let turn = (high - (shifted - rounder(wide))) + middle;
-    (shifted.to_bits(), wide.mul_add(pieces[2], turn) * std::f64::consts::FRAC_PI_2)
+    let [(first, near), (second, far), (third, farther), (_, farthest)] = TWO_OVER_PI_F32;
+    let [first, second, third] = [first, second, third].map(|bound| magnitude.ge(bound));
+    let piece = |i: usize, by: f64| {
+        let large = third.select(by * farthest[i], wide.number(by * farther[i]));
+        second.select(large, first.select(by * far[i], wide.number(by * near[i])))
+    };
+    let in_turns = piece(0, 0.25);
+    let turns = wide.mul_add(in_turns, rounder(wide)) - rounder(wide);
+    let high = wide * in_turns - turns;
+    let middle = wide * piece(1, 1.0);
+    let shifted = high.mul_add(4.0, middle) + rounder(wide);
+    let rest = high.mul_add(4.0, rounder(wide) - shifted) + middle;
+    (shifted.to_bits(), wide.mul_add(piece(2, 1.0), rest))
 }
 
 /// Below 2^20 quarter turns. With FMA the pieces of π/2 have 53 bits; without, 33, so that products are exact.
@@ -226,19 +227,31 @@ fn sin_at<'f>(quadrant: Term<'f>, r: &Pair<'f>) -> Term<'f> {
     value.with_flipped(sign_at(quadrant))
 }
 
-/// The same for f32, in f64: `b + b r² p(r²)` with b = r for a sine and 1 for a cosine.
-fn sin_at_single<'f>(quadrant: Term<'f>, r: Term<'f>) -> Term<'f> {
-    let (odd, square) = (is_odd(quadrant), r * r);
-    let base = odd.select(1.0, r);
-    let value = square.polynomial_by(odd, &COS_F32, &SIN_F32).mul_add(base * square, base);
+/// The same for f32, in f64, of a rest of `t` quarter turns: `b + b t² p(t²)` with b = r for a sine and 1 for a cosine. Halves of
+/// `p` are computed side by side.
+fn sin_at_single<'f>(quadrant: Term<'f>, rest: Term<'f>) -> Term<'f> {
+    let (odd, square) = (is_odd(quadrant), rest * rest);
+    let base = odd.select(1.0, rest * FRAC_PI_2);
+    let [cos, sin] = [&COS_F32, &SIN_F32].map(in_quarter_turns);
+    let half = |at: usize| square.polynomial_by(odd, &cos[at..at + 2], &sin[at..at + 2]);
+    let value = half(2).mul_add(square * square, half(0)).mul_add(base * square, base);
     value.with_flipped(sign_at(quadrant)).truncf(Scalar::F32)
+}
+
+/// Coefficients of a polynomial in r², without its constant, as those of one in the square of quarter turns.
+fn in_quarter_turns(coefficients: &[f64; 4]) -> [f64; 4] {
+    let mut scale = 1.0;
+    coefficients.map(|coefficient| {
+        scale *= FRAC_PI_2 * FRAC_PI_2;
+        coefficient * scale
+    })
 }
 
 /// sin x = sin |x| with the sign of x, which keeps -0.
 pub fn sin(x: Term<'_>) -> Term<'_> {
     let value = if x.is_f32() {
-        let (quadrant, r) = reduce_single(x);
-        sin_at_single(quadrant, r)
+        let (quadrant, rest) = reduce_single(x);
+        sin_at_single(quadrant, rest)
     } else {
         let Reduced { quadrant, r } = reduce(x);
         sin_at(quadrant, &r)
@@ -249,8 +262,8 @@ pub fn sin(x: Term<'_>) -> Term<'_> {
 /// cos x, a quarter turn ahead of the sine.
 pub fn cos(x: Term<'_>) -> Term<'_> {
     if x.is_f32() {
-        let (quadrant, r) = reduce_single(x);
-        return sin_at_single(quadrant + 1_i64, r);
+        let (quadrant, rest) = reduce_single(x);
+        return sin_at_single(quadrant + 1_i64, rest);
     }
     let Reduced { quadrant, r } = reduce(x);
     sin_at(quadrant + 1_i64, &r)
@@ -259,8 +272,8 @@ pub fn cos(x: Term<'_>) -> Term<'_> {
 /// tan x: in f32 a polynomial and perhaps -1 divided by it, in f64 sine by cosine.
 pub fn tan(x: Term<'_>) -> Term<'_> {
     let value = if x.is_f32() {
-        let (quadrant, r) = reduce_single(x);
-        let tangent = tan_of_remainder(r);
+        let (quadrant, rest) = reduce_single(x);
+        let tangent = tan_of_remainder(rest * FRAC_PI_2);
         is_odd(quadrant).select(-1.0 / tangent, tangent)
     } else {
         let Reduced { quadrant, r } = reduce(x);

@@ -2,16 +2,19 @@
 
 use std::str::FromStr;
 
+use fusebox_core::hlo::Instruction;
+
+use crate::Unsupported;
 use crate::attributes::Attributes;
-use crate::{Operation, Unsupported};
+use crate::operation::backend_config;
 
 /// The attributes of a call, each of which must be there.
 #[derive(Debug)]
 pub(super) struct Asked<'a>(Attributes<'a>);
 
 impl<'a> Asked<'a> {
-    pub fn of(operation: &Operation<'a>) -> Self {
-        Asked(Attributes::new(operation.backend_config()))
+    pub fn of(instruction: &'a Instruction) -> Self {
+        Asked(Attributes::new(backend_config(instruction)))
     }
 
     /// An integer or a flag.

@@ -65,7 +65,7 @@ pub(super) fn syevd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let n = form.square(0)?;
     let ty = form.element_type();
     form.expect(&[(ty, &[n, n]), (ty.real_part(), &[n]), (ElementType::S32, &[])])?;
-    let attributes = Asked::of(operation);
+    let attributes = Asked::of(operation.instruction);
     let (lower, vectors) = (attributes.is_first("uplo", ['L', 'U'])?, attributes.is_first("mode", ['V', 'N'])?);
     form.routine(Symmetric::<T> { n, lower, vectors, of: PhantomData })
 }
@@ -119,7 +119,7 @@ pub(super) fn gesdd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let form = Form::new(operation, &[2])?;
     let [rows, columns] = form.matrix(0)?;
     let (ty, size) = (form.element_type(), rows.min(columns));
-    let vectors = match Asked::of(operation).letter("mode")? {
+    let vectors = match Asked::of(operation.instruction).letter("mode")? {
         'A' => Vectors::Full,
         'S' => Vectors::Thin,
         'N' => Vectors::None,
@@ -204,7 +204,7 @@ pub(super) fn gees<T: General>(operation: &Operation) -> Result<Box<dyn Routine>
     let values = types_of_values(ty).into_iter().map(|ty| (ty, vector));
     let results: Vec<_> = [(ty, matrix); 2].into_iter().chain(values).chain([status; 2]).collect();
     form.expect(&results)?;
-    if Asked::of(operation).letter("sort")? != 'N' {
+    if Asked::of(operation.instruction).letter("sort")? != 'N' {
         return Err(Unsupported::new("a sorted Schur form"));
     }
     form.routine(Schur::<T> { n, of: PhantomData })
@@ -267,7 +267,7 @@ pub(super) fn geev<T: General>(operation: &Operation) -> Result<Box<dyn Routine>
     let values = types_of_values(ty).into_iter().map(|ty| (ty, vector));
     let results: Vec<_> = values.chain([(complex, matrix); 2]).chain([(ElementType::S32, &[][..])]).collect();
     form.expect(&results)?;
-    let attributes = Asked::of(operation);
+    let attributes = Asked::of(operation.instruction);
     let wanted = |name| attributes.is_first(name, ['V', 'N']);
     form.routine(Eigen::<T> { n, left: wanted("compute_left")?, right: wanted("compute_right")?, of: PhantomData })
 }

@@ -10,11 +10,13 @@ mod eigen;
 mod form;
 mod orthogonal;
 mod solve;
+mod triangular;
 
 use fusebox_core::hlo::{ElementType, Op};
 
 use crate::{Operation, Routine, Unsupported};
 pub use solve::{make_cholesky, make_triangular_solve};
+pub use triangular::TriangularSystem;
 
 /// Makes the routine of a call for one type of elements.
 macro_rules! for_type {

@@ -161,7 +161,7 @@ pub(super) fn ormqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let form = Form::new(operation, &[2, 1, 2])?;
     let (packed, matrix) = (form.matrix(0)?, form.matrix(2)?);
     let ty = form.element_type();
-    let attributes = Asked::of(operation);
+    let attributes = Asked::of(operation.instruction);
     let (left, adjoint) = (attributes.get("left")?, attributes.get("transpose")?);
     let reflectors = form.vector(1, ty)?;
     let size = if left { matrix[0] } else { matrix[1] };

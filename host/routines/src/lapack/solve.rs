@@ -10,6 +10,7 @@ use super::attributes::Asked;
 use super::call::{write, write_status};
 use super::for_type;
 use super::form::Form;
+use super::triangular::TriangularSystem;
 use crate::linalg::batch::PerMatrix;
 use crate::linalg::matrix::Matrix;
 use crate::linalg::product::{Triangle, solve_triangle};
@@ -71,7 +72,7 @@ pub(super) fn potrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let form = Form::new(operation, &[2])?;
     let n = form.square(0)?;
     form.expect(&[(form.element_type(), &[n, n]), (ElementType::S32, &[])])?;
-    let lower = Asked::of(operation).is_first("uplo", ['L', 'U'])?;
+    let lower = Asked::of(operation.instruction).is_first("uplo", ['L', 'U'])?;
     form.routine(Cholesky::<T> { n, lower, clean: false, of: PhantomData })
 }
 
@@ -137,10 +138,7 @@ struct TriangularSolve<T> {
     n: usize,
     /// Columns of `b` where the triangle stands on the left, else its rows.
     count: usize,
-    left: bool,
-    lower: bool,
-    unit: bool,
-    transpose: Transpose,
+    system: TriangularSystem,
     of: Of<T>,
 }
 
@@ -153,13 +151,13 @@ impl<T: Scalar> PerMatrix for TriangularSolve<T> {
         if a.len() != self.n * self.n || b.len() != self.n * self.count || x.len() != b.len() {
             return Err(RoutineError::Buffer);
         }
-        // x op(a) = b is op(a)ᵀ xᵀ = bᵀ, and the rows of b are the columns of bᵀ.
-        let transposed = (self.transpose == Transpose::None) != self.left;
+        let TriangularSystem { left_side, lower, unit_diagonal, transpose_a } = self.system;
+        let transposed = self.system.is_transposed();
         let a = MatRef::from_row_major_slice(a, self.n, self.n);
         let a = if transposed { a.transpose() } else { a };
-        let conjugate = self.transpose == Transpose::Adjoint;
-        let form = Triangle { lower: self.lower != transposed, unit: self.unit, conjugate };
-        if !self.left {
+        let conjugate = transpose_a == Transpose::Adjoint;
+        let form = Triangle { lower: lower != transposed, unit: unit_diagonal, conjugate };
+        if !left_side {
             x.copy_from_slice(b);
             return solve_triangle(a, form, x, workers);
         }
@@ -179,63 +177,32 @@ impl<T: Scalar> PerMatrix for TriangularSolve<T> {
 
 impl<T: Scalar> TriangularSolve<T> {
     /// The routine, by the operands' shapes.
-    fn routine(
-        form: &Form,
-        left: bool,
-        lower: bool,
-        unit: bool,
-        transpose: Transpose,
-    ) -> Result<Box<dyn Routine>, Unsupported> {
+    fn routine(form: &Form, system: TriangularSystem) -> Result<Box<dyn Routine>, Unsupported> {
         let n = form.square(0)?;
         let [rows, columns] = form.matrix(1)?;
-        let (size, count) = if left { (rows, columns) } else { (columns, rows) };
+        let (size, count) = if system.left_side { (rows, columns) } else { (columns, rows) };
         if size != n {
             return Err(Unsupported::new("a triangular system whose right-hand side has another size"));
         }
         form.expect(&[(form.element_type(), &[rows, columns])])?;
-        form.routine(TriangularSolve::<T> { n, count, left, lower, unit, transpose, of: PhantomData })
+        form.routine(TriangularSolve::<T> { n, count, system, of: PhantomData })
     }
 }
 
 pub(super) fn trsm<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let attributes = Asked::of(operation);
-    let transpose = match attributes.letter("trans_x")? {
-        'N' => Transpose::None,
-        'T' => Transpose::Transpose,
-        'C' => Transpose::Adjoint,
-        letter => {
-            return Err(Unsupported::new(format!("`trans_x = '{letter}'` in backend_config: wanted is N, T or C")));
-        }
-    };
-    TriangularSolve::<T>::routine(
-        &Form::new(operation, &[2, 2])?,
-        attributes.is_first("side", ['L', 'R'])?,
-        attributes.is_first("uplo", ['L', 'U'])?,
-        attributes.is_first("diag", ['U', 'N'])?,
-        transpose,
-    )
+    TriangularSolve::<T>::routine(&Form::new(operation, &[2, 2])?, TriangularSystem::of(operation.instruction)?)
 }
 
 /// The routine of `triangular-solve`.
 pub fn make_triangular_solve(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let Op::TriangularSolve { left_side, lower, unit_diagonal, transpose_a } = operation.instruction.op else {
-        return Err(Unsupported::new("a triangular system without its attributes"));
-    };
-    fn typed<T: Scalar>(
-        form: &Form,
-        left: bool,
-        lower: bool,
-        unit: bool,
-        transpose: Transpose,
-    ) -> Result<Box<dyn Routine>, Unsupported> {
-        TriangularSolve::<T>::routine(form, left, lower, unit, transpose)
+    fn typed<T: Scalar>(form: &Form, system: TriangularSystem) -> Result<Box<dyn Routine>, Unsupported> {
+        TriangularSolve::<T>::routine(form, system)
     }
+    let system = TriangularSystem::of(operation.instruction)?;
     let form = Form::new(operation, &[2, 2])?;
     match form.element_type() {
-        ty if ty.is_float() && ty.bits() < 32 => {
-            widened(typed::<f32>(&form, left_side, lower, unit_diagonal, transpose_a)?, ty)
-        }
-        ty => for_type!(ty, typed(&form, left_side, lower, unit_diagonal, transpose_a)),
+        ty if ty.is_float() && ty.bits() < 32 => widened(typed::<f32>(&form, system)?, ty),
+        ty => for_type!(ty, typed(&form, system)),
     }
 }
 

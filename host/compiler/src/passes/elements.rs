@@ -1,0 +1,125 @@
+//! Small arrays of which only single elements are used are computed element by element.
+//!
+//! ```text
+//! slice(add(x, y)), one element of it   add(slice x, slice y)    if nobody uses the sum as a whole
+//! ```
+//!
+//! The state of a small system of equations is such an array. As numbers its elements are values of one function, each computed
+//! once and kept in a register; as an array they would be computed by a call for each of its uses.
+
+use std::collections::{BTreeSet, HashMap};
+
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape, SliceDim};
+
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+
+/// Elements of the largest array that is taken apart: it becomes as many instructions.
+const MOST: i64 = 4;
+
+/// Takes arrays apart in everything that thunks execute.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    for id in in_role(module, Role::Sequence) {
+        let old = module.computation(id);
+        let wanted = wanted(old);
+        if wanted.iter().any(|it| !it.is_empty()) {
+            module.computations[id.index()] = apart(old, &wanted)?;
+        }
+    }
+    Ok(())
+}
+
+/// An element of an array, by its index.
+type Index = Vec<i64>;
+
+/// For each instruction that is to be taken apart, which of its elements are used; for all others none.
+fn wanted(computation: &Computation) -> Vec<BTreeSet<Index>> {
+    let users = computation.users();
+    let mut wanted = vec![BTreeSet::new(); users.len()];
+    // Users come behind what they use.
+    for id in computation.ids().rev() {
+        if id == computation.root || !is_small_and_elementwise(computation, id) {
+            continue;
+        }
+        let of_user = |&user: &InstrId| match one_element(computation.instruction(user)) {
+            Some(index) => BTreeSet::from([index]),
+            None if reads_as_a_whole(computation, user, id) => wanted[user.index()].clone(),
+            None => BTreeSet::new(),
+        };
+        let sets: Vec<BTreeSet<Index>> = users[id.index()].iter().map(of_user).collect();
+        if sets.iter().all(|set| !set.is_empty()) {
+            wanted[id.index()] = sets.into_iter().flatten().collect();
+        }
+    }
+    wanted
+}
+
+fn is_small_and_elementwise(computation: &Computation, id: InstrId) -> bool {
+    let instruction = computation.instruction(id);
+    let small = instruction.shape.as_array().filter(|array| (2..=MOST).contains(&array.element_count()));
+    instruction.op.is_elementwise() && small.is_some()
+}
+
+/// Whether an elementwise user reads an operand at its own index.
+fn reads_as_a_whole(computation: &Computation, user: InstrId, operand: InstrId) -> bool {
+    dims(computation.instruction(user)) == dims(computation.instruction(operand))
+}
+
+fn dims(instruction: &Instruction) -> &[i64] {
+    instruction.shape.as_array().map_or(&[], |array| &array.dims)
+}
+
+/// The index of the only element of a slice.
+fn one_element(instruction: &Instruction) -> Option<Index> {
+    let Op::Slice { dims } = &instruction.op else { return None };
+    let is_one = instruction.shape.as_array()?.element_count() == 1;
+    is_one.then(|| dims.iter().map(|dim| dim.start).collect())
+}
+
+/// The computation with these elements in place of their arrays.
+fn apart(old: &Computation, wanted: &[BTreeSet<Index>]) -> Result<Computation, CompileError> {
+    let mut elements: HashMap<(InstrId, Index), InstrId> = HashMap::new();
+    Rebuild::each(old, |rebuild, id, instruction| {
+        for index in &wanted[id.index()] {
+            let element = element(rebuild, &elements, instruction, index);
+            elements.insert((id, index.clone()), element);
+        }
+        let of_whole = one_element(instruction).and_then(|index| elements.get(&(instruction.operands[0], index)));
+        Ok(of_whole.copied())
+    })
+}
+
+/// An element of an elementwise operation's result, made of its operands' elements.
+fn element(
+    rebuild: &mut Rebuild,
+    elements: &HashMap<(InstrId, Index), InstrId>,
+    instruction: &Instruction,
+    index: &Index,
+) -> InstrId {
+    let operands = instruction.operands.iter().map(|&operand| match elements.get(&(operand, index.clone())) {
+        Some(&element) => element,
+        None => part(rebuild, operand, dims(instruction), index),
+    });
+    let operands = operands.collect();
+    rebuild.add(instruction, instruction.op.clone(), of_one(&instruction.shape), operands)
+}
+
+/// A slice of one element; an operand of other dimensions has but one, which is taken at every index.
+fn part(rebuild: &mut Rebuild, operand: InstrId, sizes: &[i64], index: &Index) -> InstrId {
+    let source = rebuild.mapped(operand);
+    let whole = rebuild.instruction(source).clone();
+    if dims(&whole) != sizes {
+        return source;
+    }
+    let dims = index.iter().map(|&start| SliceDim { start, limit: start + 1, stride: 1 }).collect();
+    rebuild.add(&whole, Op::Slice { dims }, of_one(&whole.shape), vec![source])
+}
+
+/// The shape of an element.
+fn of_one(shape: &Shape) -> Shape {
+    match shape.as_array() {
+        Some(array) => Shape::array(array.element_type, vec![1; array.rank()]),
+        None => shape.clone(),
+    }
+}

@@ -1,0 +1,60 @@
+//! Which triangular system an instruction solves: HLO's `triangular-solve` and LAPACK's `trsm` say it in different ways.
+
+use fusebox_core::hlo::{Instruction, Op, Transpose};
+
+use super::attributes::Asked;
+use crate::Unsupported;
+
+/// `op(a) x = b`, or `x op(a) = b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TriangularSystem {
+    /// Whether `a` stands on the left.
+    pub left_side: bool,
+    /// Whether `a` is its lower triangle, not its upper one.
+    pub lower: bool,
+    /// Whether the diagonal counts as ones.
+    pub unit_diagonal: bool,
+    /// What is done with `a`.
+    pub transpose_a: Transpose,
+}
+
+impl TriangularSystem {
+    /// The system that an instruction solves.
+    ///
+    /// # Errors
+    /// If it solves none, or does not say which.
+    pub fn of(instruction: &Instruction) -> Result<TriangularSystem, Unsupported> {
+        match &instruction.op {
+            &Op::TriangularSolve { left_side, lower, unit_diagonal, transpose_a } => {
+                Ok(TriangularSystem { left_side, lower, unit_diagonal, transpose_a })
+            }
+            Op::CustomCall(call) if call.target.starts_with("lapack_") && call.target.ends_with("trsm_ffi") => {
+                TriangularSystem::of_attributes(&Asked::of(instruction))
+            }
+            _ => Err(Unsupported::new("a triangular system without its attributes")),
+        }
+    }
+
+    fn of_attributes(attributes: &Asked) -> Result<TriangularSystem, Unsupported> {
+        let transpose_a = match attributes.letter("trans_x")? {
+            'N' => Transpose::None,
+            'T' => Transpose::Transpose,
+            'C' => Transpose::Adjoint,
+            letter => {
+                return Err(Unsupported::new(format!("`trans_x = '{letter}'` in backend_config: wanted is N, T or C")));
+            }
+        };
+        Ok(TriangularSystem {
+            left_side: attributes.is_first("side", ['L', 'R'])?,
+            lower: attributes.is_first("uplo", ['L', 'U'])?,
+            unit_diagonal: attributes.is_first("diag", ['U', 'N'])?,
+            transpose_a,
+        })
+    }
+
+    /// Whether `a` is read transposed where `x` is found from the left: `x op(a) = b` is `op(a)ᵀ xᵀ = bᵀ`, and the rows of `b`
+    /// are the columns of `bᵀ`.
+    pub fn is_transposed(self) -> bool {
+        (self.transpose_a == Transpose::None) != self.left_side
+    }
+}
