@@ -58,9 +58,9 @@ impl Buffers {
         self.add(bytes, AllocationKind::Temporary)
     }
 
-    /// Whether thunks may write there.
-    pub fn is_temporary(&self, slice: &Slice) -> bool {
-        matches!(self.buffers[slice.allocation as usize].kind, AllocationKind::Temporary)
+    /// Whether thunks may write to a buffer, and nobody else does.
+    pub fn is_temporary(&self, buffer: u32) -> bool {
+        matches!(self.buffers[buffer as usize].kind, AllocationKind::Temporary)
     }
 
     /// Of places, in bytes.

@@ -109,9 +109,9 @@ impl<'s, 'a> Composing<'s, 'a> {
         Some(Thunk::Kernel { kernel, arguments: given.iter().map(slice).collect() })
     }
 
-    /// Whether nothing but the loop uses a buffer.
+    /// Whether nothing but the loop uses a buffer. What a constant holds comes from outside.
     fn is_inner(&self, number: u32, inside: &BTreeMap<u32, Inside>) -> bool {
-        self.uses.get(&number).copied() == inside.get(&number).map(|it| it.uses)
+        self.buffers.is_temporary(number) && self.uses.get(&number).copied() == inside.get(&number).map(|it| it.uses)
     }
 
     /// A thunk as a step; `None` if it is not small.

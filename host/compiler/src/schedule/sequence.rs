@@ -112,7 +112,7 @@ impl Scheduler<'_> {
     }
 
     fn is_writable(&self, frame: &Frame, slice: &Slice) -> bool {
-        self.buffers.is_temporary(slice) && !frame.borrowed.contains(&slice.allocation)
+        self.buffers.is_temporary(slice.allocation) && !frame.borrowed.contains(&slice.allocation)
     }
 
     /// Buffers for what instruction `id` makes: where the caller wants them if that is free by now, else fresh ones.

@@ -359,6 +359,27 @@ fn random_programs_compute_what_the_module_says() {
 }
 
 #[test]
+fn a_constant_that_only_a_loop_reads_is_given_to_its_function() {
+    let text = counting("a = s32[4] fusion(x, one), kind=kLoop, calls=shifted\n  b = s32[4] copy(y)").replacen(
+        COUNT,
+        &format!(
+            "{COUNT}\nshifted {{ x = s32[4] parameter(0)\n one = s32[] parameter(1)\n \
+             all = s32[4] broadcast(one), dimensions={{}}\n ROOT a = s32[4] add(x, all) }}"
+        ),
+        1,
+    );
+    let Schedule { allocations, composites, thunks, .. } = compiled_with(&text, true).schedule;
+    let [Composite { arguments, .. }] = &composites[..] else { panic!("{composites:?}") };
+    assert_eq!(arguments.iter().filter(|it| it.read_only && it.bytes == 4).count(), 1, "{arguments:?}");
+    let constant = |slice: &Slice| {
+        let allocation = &allocations[slice.allocation as usize];
+        matches!(&allocation.kind, AllocationKind::Constant(data) if *data == 1i32.to_le_bytes())
+    };
+    let is_given = |thunk: &Thunk| matches!(thunk, Thunk::Kernel { arguments, .. } if arguments.iter().any(constant));
+    assert!(thunks.iter().any(is_given), "{thunks:?}");
+}
+
+#[test]
 fn a_loop_of_small_steps_becomes_a_function() {
     let text = counting("a = s32[4] add(x, y)\n  b = s32[4] dynamic-update-slice(y, u, i)");
     let schedule = compiled_with(&text, true).schedule;
