@@ -10,7 +10,9 @@ pub mod set;
 
 use std::fmt::Write;
 
-use fusebox_compiler::{Compilation, CompileError, Departures, Dump, Emitters, Options, Phase, Progress, Source};
+use fusebox_compiler::{
+    Cache, Compilation, CompileError, Departures, Dump, Emitters, Options, Phase, Progress, Source,
+};
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 use fusebox_plugins::{Failure, LoadError, Registry};
@@ -86,6 +88,7 @@ pub fn compile(text: &str, emitters: &Emitters, until: Phase) -> Result<Compilat
         dump: Dump::default(),
         departures: Departures::default(),
         progress: Progress::default(),
+        cache: Cache::default(),
     };
     fusebox_compiler::compile(&Source::text("bench.hlo", text), &options)
 }

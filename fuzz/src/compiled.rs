@@ -1,6 +1,6 @@
 //! Compiling as `fusebox` does.
 
-use fusebox_compiler::{CompileError, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Cache, CompileError, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
@@ -33,6 +33,7 @@ pub fn options(target: Target, device: DeviceDescription, registry: Registry, un
         dump: Dump::default(),
         departures: Departures::default(),
         progress: Progress::default(),
+        cache: Cache::default(),
     }
 }
 

@@ -163,6 +163,21 @@ pub struct TunedChoice {
     pub no_tuned: bool,
 }
 
+/// Where compiled programs are kept.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CacheChoice {
+    /// Keep what is compiled in this folder, and take from there what was compiled before; by default FUSEBOX_CACHE, if that is set.
+    /// What is in it is run: trust it like a program
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Most that is kept: bytes, or 512M, 4G, none; 2G by default. What was not used for longest goes
+    #[arg(long, value_name = "SIZE")]
+    pub cache_limit: Option<SizeLimit>,
+    /// Keep nothing, whatever FUSEBOX_CACHE and fusebox.toml say
+    #[arg(long, conflicts_with = "cache")]
+    pub no_cache: bool,
+}
+
 /// Whether to say how far the work is.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ProgressChoice {
@@ -176,6 +191,8 @@ pub struct ProgressChoice {
 pub struct Run {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub cache: CacheChoice,
     #[command(flatten)]
     pub progress: ProgressChoice,
     #[command(flatten)]
@@ -201,6 +218,8 @@ pub struct Run {
 pub struct Bench {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub cache: CacheChoice,
     #[command(flatten)]
     pub progress: ProgressChoice,
     #[command(flatten)]
@@ -314,6 +333,8 @@ pub struct Tune {
 pub struct Compile {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub cache: CacheChoice,
     #[command(flatten)]
     pub progress: ProgressChoice,
     /// The stage to stop at

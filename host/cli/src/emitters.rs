@@ -34,7 +34,7 @@ struct Library {
 /// All emitters for a module in that folder, and which the user chose. The command line comes last, and the last choice that is
 /// about a fusion counts; in each, choices about named fusions come after those about kinds.
 pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure> {
-    let settings = if choice.no_config { None } else { settings(choice.config.as_deref(), folder)? };
+    let settings = settings_of(choice, folder)?;
     if let Some(settings) = &settings {
         check_pins(settings, choice.locked)?;
     }
@@ -65,6 +65,11 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
         overrides.extend(Override::resolve(&registry, spec, choice.force).map_err(Failure::input)?);
     }
     Ok(Emitters { registry, overrides, ..Emitters::default() })
+}
+
+/// What `fusebox.toml` says, if there is one for this folder that the command goes by.
+pub fn settings_of(choice: &EmitterChoice, folder: &Path) -> Result<Option<Settings>, Failure> {
+    if choice.no_config { Ok(None) } else { settings(choice.config.as_deref(), folder) }
 }
 
 /// What `fusebox.toml` says, if there is one for this folder.

@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod cache;
 mod commands;
 mod emitters;
+mod environment;
 mod exit;
 mod module;
 mod passes;

@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::{Compilation, Departures, Dump, Format, Options, Phase, Progress, Source};
+use fusebox_compiler::{Cache, Compilation, CompileError, Departures, Dump, Format, Options, Phase, Progress, Source};
 use fusebox_core::hlo::Elided;
 use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 
-use crate::arguments::{Common, Compiling, ElidedConstants, ProgressChoice};
+use crate::arguments::{CacheChoice, Common, Compiling, ElidedConstants, ProgressChoice};
 use crate::exit::Failure;
 use crate::progress::Bar;
-use crate::{emitters, passes, target, tuned};
+use crate::{cache, emitters, passes, target, tuned};
 
 /// The module, as the command line says it is to be read.
 pub fn read(path: &Path, compiling: &Compiling) -> Result<Source, Failure> {
@@ -83,8 +83,8 @@ pub fn options(
     let emitters = emitters::choose(&common.compiling.emitters, folder_of(&common.module))?;
     let without_passes = passes::left_out(&common.compiling.passes);
     let departures = Departures { without_passes, ..Departures::default() };
-    let (dump, progress) = (dump(common)?, Progress::default());
-    let mut options = Options { target, device, emitters, threads, until, stages, dump, departures, progress };
+    let (dump, progress, cache) = (dump(common)?, Progress::default(), Cache::default());
+    let mut options = Options { target, device, emitters, threads, until, stages, dump, departures, progress, cache };
     tuned::load(&common.tuned, &mut options)?;
     Ok(options)
 }
@@ -100,20 +100,49 @@ pub fn compile(
     compile_with(source, &options(common, ptx_version, until, stages)?)
 }
 
-/// The same with a bar.
-pub fn compile_with_bar(
-    source: &Source,
-    (common, choice): (&Common, &ProgressChoice),
-    ptx_version: Option<u32>,
-    until: Phase,
-    stages: Vec<Stage>,
-) -> Result<Compilation, Failure> {
-    let bar = Bar::new(&source.name, choice);
-    let mut options = options(common, ptx_version, until, stages)?;
-    options.progress = bar.of_compiler();
-    let made = fusebox_compiler::compile(source, &options);
-    bar.end();
-    warned(made?)
+/// The compiler as the command line sets it up: it shows how far it is, and keeps what it makes.
+pub struct Compiler<'a> {
+    pub common: &'a Common,
+    pub progress: &'a ProgressChoice,
+    pub cache: &'a CacheChoice,
+}
+
+impl Compiler<'_> {
+    /// Compiles with a bar and the cache.
+    pub fn compile(
+        &self,
+        source: &Source,
+        ptx_version: Option<u32>,
+        until: Phase,
+        stages: Vec<Stage>,
+    ) -> Result<Compilation, Failure> {
+        self.made(source, options(self.common, ptx_version, until, stages)?, fusebox_compiler::compile)
+    }
+
+    /// The executable, and nothing else where the cache has it.
+    pub fn executable(&self, source: &Source, ptx_version: Option<u32>) -> Result<Compilation, Failure> {
+        let options = options(self.common, ptx_version, Phase::Run, Vec::new())?;
+        self.made(source, options, fusebox_compiler::compile_or_load)
+    }
+
+    fn made(
+        &self,
+        source: &Source,
+        mut options: Options,
+        compile: fn(&Source, &Options) -> Result<Compilation, CompileError>,
+    ) -> Result<Compilation, Failure> {
+        let Compiler { common, progress, cache } = self;
+        let bar = Bar::new(&source.name, progress);
+        options.progress = bar.of_compiler();
+        options.cache = cache::open(cache, &common.compiling.emitters, folder_of(&common.module))?;
+        let made = compile(source, &options);
+        bar.end();
+        let made = warned(made?)?;
+        if let (Some(cached), true) = (made.cached, progress.progress) {
+            terminal::complain(&format!("{}: cache: {cached}", source.name));
+        }
+        Ok(made)
+    }
 }
 
 /// The same with options that are known.

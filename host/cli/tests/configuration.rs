@@ -172,3 +172,49 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
     place.write("fusebox.toml", b"[emitters]\nloop = \"loop{wings=2}\"\n");
     place.run(&["run", "m.hlo"]).failed(1, &["has no knob `wings`"]);
 }
+
+/// What is said of the cache: hit, miss, or nothing.
+fn cached(place: &Workplace, arguments: &[&str], variables: &[(&str, &str)]) -> Option<String> {
+    let arguments =
+        [&["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox", "--progress"], arguments].concat();
+    let ran = place.run_with_environment(&arguments, variables);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let said = ran.err.split_once("m.hlo: cache: ")?.1;
+    Some(said.split([',', '\n']).next().unwrap().to_owned())
+}
+
+#[test]
+fn the_cache_is_where_the_command_or_the_variable_or_the_file_says() {
+    let place = Workplace::with_module(&of_64("small"));
+    let says = |word: &str| Some(word.to_owned());
+    assert_eq!(cached(&place, &[], &[]), None, "by default there is none");
+    assert_eq!(cached(&place, &["--cache", "a"], &[]), says("miss"));
+    assert_eq!(cached(&place, &["--cache", "a"], &[]), says("hit"));
+    assert_eq!(cached(&place, &[], &[("FUSEBOX_CACHE", "a")]), says("hit"));
+    assert_eq!(cached(&place, &["--cache", "b"], &[("FUSEBOX_CACHE", "a")]), says("miss"));
+    assert_eq!(cached(&place, &["--no-cache"], &[("FUSEBOX_CACHE", "a")]), None);
+    assert_eq!(cached(&place, &[], &[("FUSEBOX_CACHE", "")]), None);
+    place.write("fusebox.toml", b"[cache]\npath = \"a\"\nlimit = \"100\"\n");
+    assert_eq!(cached(&place, &[], &[]), says("hit"));
+    assert_eq!(cached(&place, &[], &[("FUSEBOX_CACHE", "c")]), says("miss"));
+    let ran = place.run(&["run", "m.hlo", "--cache", "d"]);
+    assert!(ran.err.contains("warning: ") && ran.err.contains("more than 100"), "the file's limit: {}", ran.err);
+    let ran = place.run(&["run", "m.hlo", "--cache", "d", "--cache-limit", "1M"]);
+    assert_eq!(ran.err, "");
+    let json: serde_json::Value = serde_json::from_str(&place.run(&["bench", "m.hlo", "--json"]).succeeded()).unwrap();
+    assert_eq!(json["cache"], "hit");
+    place.run(&["run", "m.hlo", "--cache", "m.hlo"]).failed(1, &["m.hlo"]);
+}
+
+#[test]
+fn a_plugin_that_has_changed_is_no_hit() {
+    let place = Workplace::with_module(&of_64("small"));
+    std::fs::copy(built::simple_loop(), place.path("mine.so")).unwrap();
+    let arguments = ["--cache", "kept", "--load", "mine.so"];
+    assert_eq!(cached(&place, &arguments, &[]).as_deref(), Some("miss"));
+    assert_eq!(cached(&place, &arguments, &[]).as_deref(), Some("hit"));
+    assert_eq!(cached(&place, &arguments[..2], &[]).as_deref(), Some("miss"), "without it");
+    let library = std::fs::read(place.path("mine.so")).unwrap();
+    place.write("mine.so", &[&library[..], b"x"].concat());
+    assert_eq!(cached(&place, &arguments, &[]).as_deref(), Some("miss"));
+}

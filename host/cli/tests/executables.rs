@@ -3,7 +3,9 @@
 
 mod program;
 
-use program::Workplace;
+use std::process::Stdio;
+
+use program::{Ran, Workplace};
 
 /// A kernel, a loop with a predicate, a host operation and a constant.
 const PROGRAM: &str = "HloModule m
@@ -112,4 +114,36 @@ fn only_what_the_key_has_signed_is_run_where_a_signature_is_required() {
     run(&["theirs.pub", "m.fusebox"]).succeeded();
 
     run(&["ours.pub", "m.hlo"]).failed(1, &["--require-signature is for executables"]);
+}
+
+#[test]
+fn several_processes_share_a_cache_and_damage_in_it_is_a_miss() {
+    let place = Workplace::with_module(PROGRAM);
+    let expected = place.run(&["run", "m.hlo"]).succeeded();
+    let arguments = ["run", "m.hlo", "--cache", "kept", "--progress"];
+    let processes: Vec<_> = (0..4)
+        .map(|_| place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        .collect();
+    for process in processes {
+        assert_eq!(Ran::from(process.wait_with_output().unwrap()).succeeded(), expected);
+    }
+    let told = |word: &str| {
+        let ran = place.run(&arguments);
+        assert!(ran.err.contains(word) && !ran.err.contains("warning"), "no {word}: {}", ran.err);
+        assert_eq!(ran.succeeded(), expected);
+    };
+    told("cache: hit");
+    for (number, file) in std::fs::read_dir(place.path("kept")).unwrap().enumerate() {
+        let path = file.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        if number % 2 == 0 {
+            bytes[middle] ^= 1
+        } else {
+            bytes.truncate(middle)
+        }
+        std::fs::write(&path, bytes).unwrap();
+    }
+    told("cache: miss, 0 of");
+    told("cache: hit");
 }

@@ -17,7 +17,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::{Departures, Dump, Emitters, Phase, Progress, Source};
+use fusebox_compiler::{Cache, Departures, Dump, Emitters, Phase, Progress, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::LaunchDimensions;
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
@@ -53,6 +53,7 @@ fn a_report_names_what_the_program_calls_it() {
         dump: Dump::default(),
         departures: Departures::default(),
         progress: Progress::default(),
+        cache: Cache::default(),
     };
     let made = fusebox_compiler::compile(&Source::text("m.hlo", text), &options).unwrap();
     let mut executable = made.executable.unwrap();

@@ -35,6 +35,11 @@ pub struct Planted {
 }
 
 impl Planted {
+    /// Whether there are any.
+    pub(crate) fn is_any(&self) -> bool {
+        self.module.is_some() || self.kernel.is_some() || self.executable.is_some()
+    }
+
     pub(crate) fn in_module(&self, step: &str, module: &mut Module) {
         self.module.iter().for_each(|plant| plant(step, module));
     }

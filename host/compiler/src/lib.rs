@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cache;
 mod departures;
 mod phase;
 mod pipeline;
@@ -36,6 +37,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
+pub use cache::{Cache, Cached, compile_or_load};
 pub use departures::{Departures, Planted};
 pub use dump::Dump;
 pub use error::{CompileError, EmitterError};

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fusebox_core::emitter::WriteMode;
 use fusebox_core::hlo::Shape;
@@ -9,10 +10,11 @@ use fusebox_core::ir::Function;
 use fusebox_lowering::{Argument, Code, Composite, KernelSource, LoweringError, NoStages, Stage, Stages, Step, Target};
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
 
+use crate::cache;
 use crate::progress::Advance;
 use crate::schedule::Schedule;
 use crate::select::Selected;
-use crate::{CompileError, Dump, Options, Phase};
+use crate::{Cached, CompileError, Dump, Options, Phase};
 
 /// Kernels below which a second thread is not worth its start.
 const LEAST_PER_BATCH: usize = 2;
@@ -26,6 +28,10 @@ pub struct Lowered {
     pub images: Vec<KernelImage>,
     /// The texts asked for; one per batch.
     pub texts: BTreeMap<Stage, Vec<String>>,
+    /// What of the code was in the cache, if there is one.
+    pub cached: Option<Cached>,
+    /// Why code is not kept there.
+    pub warning: Option<String>,
 }
 
 /// A kernel that cannot be compiled.
@@ -53,35 +59,47 @@ pub fn lower(
         kernels.iter().map(|kernel| kernel.unit.fusion.name.clone()).collect()
     };
     let inner = &names(&compiled) - &names(&launched);
-    let batches = batches(&compiled, &schedule.composites, threads);
+    let batches = match options.store() {
+        // Each by itself, since other programs have other kernels beside it.
+        Some(_) if target.takes_several_modules() => sorted_parts(&compiled, &schedule.composites),
+        _ => batches(&compiled, &schedule.composites, threads),
+    };
     let compile = |batch: &Batch| {
         let mut texts = Texts::new(options);
         let sources: Vec<KernelSource> = batch.kernels.iter().map(|kernel| source(kernel, target)).collect();
         let batch = fusebox_lowering::Batch { kernels: &sources, composites: &batch.composites, inner: &inner };
-        let code = fusebox_lowering::compile_batch(&batch, target, &mut texts);
-        options.progress.tell(Advance::Done(sources.len()));
-        (code, texts.texts)
+        let piece =
+            cache::kept_or_compiled(&batch, options, || fusebox_lowering::compile_batch(&batch, target, &mut texts));
+        // Kept code has passed no stage that tells.
+        let steps = if piece.as_ref().is_ok_and(|piece| piece.was_kept) { 2 } else { 1 };
+        options.progress.tell(Advance::Done(steps * sources.len()));
+        (piece, texts.texts)
     };
     let mut lowered = Lowered::default();
-    for (number, (code, texts)) in in_parallel(&batches, &compile).into_iter().enumerate() {
+    let mut pieces = Vec::new();
+    for (number, (piece, texts)) in in_parallel(&batches, threads, &compile).into_iter().enumerate() {
         dump_texts(dump, number, &texts)?;
-        match code {
-            Ok(code) => lowered.code.push(code),
+        match piece {
+            Ok(piece) => pieces.push(piece),
             Err(source) => return refused(source, kernels).map(Err),
         }
         texts.into_iter().for_each(|(stage, text)| lowered.texts.entry(stage).or_default().push(text));
     }
-    let batch_of = |has: &dyn Fn(&Batch) -> bool| batches.iter().position(has).unwrap_or(0);
-    let of_kernel = |kernel: &&Selected| {
-        let has = |batch: &Batch| batch.kernels.iter().any(|other| std::ptr::eq(*other, *kernel));
-        image(kernel, batch_of(&has))
-    };
-    let of_composite = |composite: &Composite| {
-        let has = |batch: &Batch| batch.composites.contains(composite);
-        image_of_composite(composite, &compiled, batch_of(&has))
-    };
+    lowered.cached = cache::found(&pieces, options);
+    lowered.warning = cache::keep(&pieces, options).err().map(|error| format!("code is not in the cache: {error}"));
+    lowered.code = pieces.into_iter().map(|piece| piece.code).collect();
+    let batch_of = numbers_by_symbol(&batches);
+    let batch_of = |symbol: &str| batch_of.get(symbol).copied().unwrap_or(0);
+    let of_kernel = |kernel: &&Selected| image(kernel, batch_of(&kernel.unit.fusion.name));
+    let of_composite = |composite: &Composite| image_of_composite(composite, &compiled, batch_of(&composite.name));
     lowered.images = launched.iter().map(of_kernel).chain(schedule.composites.iter().map(of_composite)).collect();
     Ok(Ok(lowered))
+}
+
+/// In the code of which batch a function is.
+fn numbers_by_symbol<'b>(batches: &'b [Batch]) -> HashMap<&'b str, usize> {
+    let numbered = batches.iter().zip(0..);
+    numbered.flat_map(|(batch, number)| batch.symbols().map(move |symbol| (symbol, number))).collect()
 }
 
 /// Compiles one kernel for arguments that stand anywhere in memory.
@@ -108,8 +126,7 @@ fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usiz
     if kernels.is_empty() {
         return Vec::new();
     }
-    let mut parts = parts(kernels, composites);
-    parts.sort_by_key(|part| Reverse(part.work));
+    let parts = sorted_parts(kernels, composites);
     let count = (kernels.len() / LEAST_PER_BATCH).clamp(1, threads.max(1)).min(parts.len());
     let mut batches: Vec<Batch> = (0..count).map(|_| Batch::default()).collect();
     for part in parts {
@@ -120,7 +137,20 @@ fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usiz
     batches
 }
 
+/// All parts, the largest first.
+fn sorted_parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<Batch<'k>> {
+    let mut parts = parts(kernels, composites);
+    parts.sort_by_key(|part| Reverse(part.work));
+    parts
+}
+
 impl<'k> Batch<'k> {
+    /// Names of the functions in its code.
+    fn symbols(&self) -> impl Iterator<Item = &str> {
+        let kernels = self.kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str());
+        kernels.chain(self.composites.iter().map(|composite| composite.name.as_str()))
+    }
+
     fn add(&mut self, other: Batch<'k>) {
         self.kernels.extend(other.kernels);
         self.composites.extend(other.composites);
@@ -162,15 +192,22 @@ fn called(composite: &Composite, numbers: &HashMap<&str, usize>) -> Vec<usize> {
     called.into_iter().collect()
 }
 
-fn in_parallel<R: Send + Sync, T: Send>(items: &[R], f: &(dyn Fn(&R) -> T + Sync)) -> Vec<T> {
-    let Some((last, others)) = items.split_last() else { return Vec::new() };
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = others.iter().map(|item| scope.spawn(move || f(item))).collect();
-        let last = f(last);
-        let mut results: Vec<T> = handles.into_iter().map(join).collect();
-        results.push(last);
-        results
-    })
+/// Applies a function to all, each as soon as one of so many threads is free.
+fn in_parallel<R: Sync, T: Send>(items: &[R], threads: usize, f: &(dyn Fn(&R) -> T + Sync)) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let items = numbers.map_while(|number| Some((number, items.get(number)?)));
+        items.map(|(number, item)| (number, f(item))).collect()
+    };
+    let mut results: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let others = items.len().min(threads).saturating_sub(1);
+        let others: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
+        let own: Vec<(usize, T)> = work();
+        own.into_iter().chain(others.into_iter().flat_map(join)).collect()
+    });
+    results.sort_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 fn join<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {

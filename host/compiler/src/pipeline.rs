@@ -13,7 +13,7 @@ use crate::progress::{Advance, Progress};
 use crate::schedule::{Made, Memory, Schedule, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
-use crate::{CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
+use crate::{Cache, Cached, CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
 
 /// Constants of more elements are left out where the same module is written after every pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
@@ -42,6 +42,8 @@ pub struct Options {
     pub departures: Departures,
     /// Who is told how far the work is.
     pub progress: Progress,
+    /// What earlier compilations have left.
+    pub cache: Cache,
 }
 
 /// What a compilation made, as far as it was asked to go.
@@ -67,6 +69,8 @@ pub struct Compilation {
     pub executable: Option<Executable>,
     /// Emitters that failed and were passed over.
     pub warnings: Vec<String>,
+    /// What was in the cache, if there is one.
+    pub cached: Option<Cached>,
     /// Time from text to here.
     pub elapsed: Duration,
 }
@@ -167,6 +171,8 @@ fn lowered(made: &mut Compilation, options: &Options) -> Result<Schedule, Compil
         }
         let Refused { kernel, source } = match lower(&made.kernels, &schedule, options)? {
             Ok(lowered) => {
+                made.cached = lowered.cached;
+                made.warnings.extend(lowered.warning.clone());
                 made.lowered = lowered;
                 return Ok(schedule);
             }

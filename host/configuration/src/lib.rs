@@ -21,4 +21,4 @@ pub use error::FileError;
 pub use find::{FILE_NAME, FindError, above};
 pub use lock::{LOCK_NAME, Lock, PinState};
 pub use place::Place;
-pub use settings::{Choice, Isolation, Plugin, Settings};
+pub use settings::{CacheSettings, Choice, Isolation, Plugin, Settings};

@@ -22,6 +22,17 @@ pub struct Settings {
     pub plugins: Vec<Plugin>,
     /// Who is in charge of what: of kinds, then of fusions by name, then by fingerprint, each in the file's order.
     pub choices: Vec<Choice>,
+    /// Where compiled programs are kept.
+    pub cache: CacheSettings,
+}
+
+/// Where compiled programs are kept, as far as the file says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheSettings {
+    /// The folder.
+    pub path: Option<PathBuf>,
+    /// Most bytes of all that is kept.
+    pub limit: Option<SizeLimit>,
 }
 
 /// A library of emitters.
@@ -64,6 +75,15 @@ struct Written {
     emitters: BTreeMap<String, Spanned<String>>,
     fusions: BTreeMap<String, Spanned<String>>,
     fingerprints: BTreeMap<String, Spanned<String>>,
+    cache: WrittenCache,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct WrittenCache {
+    path: Option<PathBuf>,
+    #[serde(deserialize_with = "size")]
+    limit: Option<SizeLimit>,
 }
 
 #[derive(Deserialize)]
@@ -123,7 +143,9 @@ impl Settings {
                 choices.push(Choice { spec, place: place(byte) });
             }
         }
-        Ok(Settings { path: path.into(), plugins, choices })
+        let WrittenCache { path: kept_in, limit } = written.cache;
+        let cache = CacheSettings { path: kept_in.map(|path| folder.join(path)), limit };
+        Ok(Settings { path: path.into(), plugins, choices, cache })
     }
 }
 
@@ -172,6 +194,10 @@ loop = "./lib.so"
 
 [fingerprints]
 "0a*" = "another{x=1}"
+
+[cache]
+path = "kept"
+limit = "64M"
 "#;
         let settings = read(text).unwrap();
         let names: Vec<&str> = settings.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
@@ -180,6 +206,8 @@ loop = "./lib.so"
             Isolation { isolate: true, memory: Some(SizeLimit::bytes(512 << 20)), time: Some(Duration::from_secs(5)) };
         assert_eq!(settings.plugins[0].isolation, isolation);
         assert_eq!(settings.plugins[1].isolation, Isolation::default());
+        let cache = CacheSettings { path: Some("there/kept".into()), limit: Some(SizeLimit::bytes(64 << 20)) };
+        assert_eq!(settings.cache, cache);
         let libraries: Vec<&Path> = settings.plugins.iter().map(|plugin| plugin.library.as_path()).collect();
         let wanted = ["there/libmine.so", "/abs/lib.so", "there/./lib.so"];
         assert_eq!(libraries, wanted.map(Path::new));
@@ -208,6 +236,8 @@ loop = "./lib.so"
             ("[plugins.a]\npath = \"a\"\nmemory = \"much\"\n", "fusebox.toml:3:10: error: `much` is no size"),
             ("[plugins.a]\npath = \"a\"\ntime = 0\n", "fusebox.toml:3:8: error: invalid value"),
             ("[plugins.a]\npath = \"a\"\nisolate = \"yes\"\n", "fusebox.toml:3:11: error: invalid type"),
+            ("[cache]\nlimit = \"much\"\n", "there/fusebox.toml:2:9: error: `much` is no size"),
+            ("[cache]\nfolder = \"a\"\n", "there/fusebox.toml:2:1: error: unknown key `folder`"),
             ("[emitters]\nloop = \"a b\"\n", "fusebox.toml:2:8: error: emitter spec `loop=a b`: `a b` is not a name"),
             ("[emitters]\n\"a b\" = \"x\"\n", "fusebox.toml:2:9: error: the kind `a b` is not a name"),
             ("[fusions]\n\"[\" = \"x\"\n", "fusebox.toml:2:7: error: `[` is no pattern"),

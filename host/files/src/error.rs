@@ -137,3 +137,42 @@ impl WriteError {
         matches!(self, WriteError::IsInput { .. })
     }
 }
+
+/// Why a [`Store`](crate::Store) cannot be used, or does not keep something.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The folder cannot be made or read.
+    #[error("cannot use the folder {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It is another user's.
+    #[error("cannot use the folder {}: it belongs to another user, who would decide what is found there", path.display())]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Others may write to it.
+    #[error("cannot use the folder {path}: other users may write to it, and would decide what is found there; \
+        `chmod go-w {path}` keeps them out", path = path.display())]
+    Shared {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// One entry alone is beyond the bound.
+    #[error("nothing is kept in {}: it has {bytes} bytes, which is more than {limit}", path.display())]
+    TooLarge {
+        /// The folder.
+        path: PathBuf,
+        /// Bytes of the entry.
+        bytes: u64,
+        /// The bound.
+        limit: SizeLimit,
+    },
+    /// An entry cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}

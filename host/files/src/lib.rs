@@ -7,6 +7,7 @@
 //! limit     how large a file may be           replace   the new file beside the old one, then in its place
 //! kind      FIFO, device, directory, …        direct    FIFOs and devices, which cannot be replaced
 //! read      open, read, read a stream         place     where a name leads
+//! store     a folder of entries that can be made again
 //! ```
 
 #![forbid(unsafe_code)]
@@ -20,10 +21,12 @@ mod place;
 mod read;
 mod replace;
 mod same;
+mod store;
 
-pub use error::{ReadError, WriteError};
+pub use error::{ReadError, StoreError, WriteError};
 pub use kind::FileKind;
 pub use limit::{BadSize, SizeLimit};
 pub use read::{open, read, read_stream};
 pub use replace::{replace, write};
 pub use same::refuse_inputs;
+pub use store::{Key, Store};

@@ -50,6 +50,15 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     replace(path, |file| file.write_all(bytes))
 }
 
+/// Replaces a file by these bytes without waiting for the disk: whoever opens the name sees the old file or the new one, whole,
+/// but after a power cut it may be damaged. For what can be made again.
+pub(crate) fn write_unsaved(place: &Path, parts: &[&[u8]]) -> Result<(), WriteError> {
+    let mut draft = Draft::beside(place).map_err(|source| no_draft(place, place, source))?;
+    let failed = |step| move |source| WriteError::Draft { path: place.into(), step, source };
+    parts.iter().try_for_each(|part| draft.file().write_all(part)).map_err(failed("writing the new file"))?;
+    draft.put(place, false).map_err(failed("putting the new file in place"))
+}
+
 fn no_draft(path: &Path, place: &Path, source: io::Error) -> WriteError {
     match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => WriteError::Path { path: path.into(), source },

@@ -21,6 +21,8 @@ mod symbols;
 mod targets;
 mod write;
 
+use serde::{Deserialize, Serialize};
+
 pub use composite::{Batch, Composite, Step};
 pub use error::{Diagnostic, LoweringError};
 pub use launch::read_kernel;
@@ -57,7 +59,7 @@ pub struct KernelSource {
 }
 
 /// Result of a compilation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Code {
     /// A relocatable ELF object with one global function per kernel.
     Object {

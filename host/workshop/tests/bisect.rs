@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fusebox_compiler::{Departures, Dump, Emitters, Options, Phase, Planted, Progress, Source};
+use fusebox_compiler::{Cache, Departures, Dump, Emitters, Options, Phase, Planted, Progress, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, Plan, Verdict as Answer,
@@ -97,6 +97,7 @@ fn settings(planted: Planted, emitters: Vec<Box<dyn Emitter>>) -> Settings {
         dump: Dump::default(),
         departures: Departures { planted, ..Departures::default() },
         progress: Progress::default(),
+        cache: Cache::default(),
     };
     let run = fusebox_runtime::Options { threads: 1, ..Default::default() };
     let inputs = InputChoice { inputs: None, seed: 1 };

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use fusebox_compiler::{Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Cache, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_lowering::{Stage, Target};
 use fusebox_plugins::Registry;
 use fusebox_run::inputs::{self, InputChoice};
@@ -25,6 +25,7 @@ fn options(target: Target) -> Options {
         dump: Dump::default(),
         departures: Departures::default(),
         progress: Progress::default(),
+        cache: Cache::default(),
     }
 }
 

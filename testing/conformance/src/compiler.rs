@@ -1,6 +1,6 @@
 //! The whole compiler with emitters under test: what they make of a module, against the reference interpreter.
 
-use fusebox_compiler::{Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Emitter;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
@@ -208,6 +208,7 @@ impl Compiler {
             dump: Dump::default(),
             departures: Departures::default(),
             progress: Progress::default(),
+            cache: Cache::default(),
         };
         compile(&Source::text("fusion.hlo", text), &options)
             .map_err(|e| Failure::of("the emitters", &machine.device.name, e, text))

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::arguments::Bench;
 use crate::exit::Failure;
+use crate::module::Compiler;
 use crate::{module, target};
 
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
@@ -18,8 +19,13 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     module::check_output(arguments.profile.as_ref().and_then(Option::as_ref), &arguments.common, others)?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
     let begin = Instant::now();
-    let made =
-        module::compile_with_bar(&source, (&arguments.common, &arguments.progress), None, Phase::Run, Vec::new())?;
+    let Bench { common, progress, cache, .. } = arguments;
+    let compiler = Compiler { common, progress, cache };
+    let made = match arguments.profile {
+        // It tells of kernels, which an executable has no more.
+        Some(_) => compiler.compile(&source, None, Phase::Run, Vec::new())?,
+        None => compiler.executable(&source, None)?,
+    };
     let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
     let options = Options { threads: target::threads(arguments.common.compiling.threads), ..Options::default() };
     let mut program = Program::load(executable, &options)?;
@@ -30,12 +36,16 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         return show_profile(&mut program, &made.kernels, &options, arguments, trace.as_deref());
     }
     let timing = measure(&mut program, Effort::default())?;
-    let line = timing_json(compile_ms, &timing, &arguments.common.compiling.target);
+    let mut line = timing_json(compile_ms, &timing, &arguments.common.compiling.target);
+    if let Some(cached) = made.cached {
+        line["cache"] = cached.name().into();
+    }
+    let cached = made.cached.map(|cached| format!(" (cache: {cached})")).unwrap_or_default();
     Ok(terminal::print(|out| match arguments.json {
         true => writeln!(out, "{line}"),
         false => writeln!(
             out,
-            "compile {:.1} ms, run median {:.1} us, min {:.1} us, {} runs on {}",
+            "compile {:.1} ms{cached}, run median {:.1} us, min {:.1} us, {} runs on {}",
             compile_ms, timing.median_us, timing.min_us, timing.runs, arguments.common.compiling.target
         ),
     })?)

@@ -7,6 +7,7 @@ use fusebox_run::terminal;
 
 use crate::arguments::{Compile, Emit};
 use crate::exit::Failure;
+use crate::module::Compiler;
 use crate::{module, target};
 
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
@@ -16,13 +17,12 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
     let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.compiling.target, &target));
     check(emit, &target)?;
     let stages = stage(emit).into_iter().collect();
-    let made = module::compile_with_bar(
-        &source,
-        (&arguments.common, &arguments.progress),
-        arguments.ptx_version,
-        last_phase(emit),
-        stages,
-    )?;
+    let Compile { common, progress, cache, ptx_version, .. } = arguments;
+    let compiler = Compiler { common, progress, cache };
+    let made = match emit {
+        Emit::Executable => compiler.executable(&source, *ptx_version)?,
+        _ => compiler.compile(&source, *ptx_version, last_phase(emit), stages)?,
+    };
     write(arguments, &output(emit, &made, &target)?)
 }
 

@@ -8,6 +8,7 @@ use fusebox_workshop::case::Case;
 
 use crate::arguments::Run;
 use crate::exit::Failure;
+use crate::module::Compiler;
 use crate::{module, target};
 
 /// Values of an array that a dump shows; --outputs writes all.
@@ -83,7 +84,7 @@ fn is_stored(arguments: &Run, source: &Source) -> Result<bool, Failure> {
 }
 
 fn compile(arguments: &Run, source: &Source) -> Result<Executable, Failure> {
-    let made =
-        module::compile_with_bar(source, (&arguments.common, &arguments.progress), None, Phase::Run, Vec::new())?;
+    let Run { common, progress, cache, .. } = arguments;
+    let made = Compiler { common, progress, cache }.executable(source, None)?;
     made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))
 }

@@ -28,7 +28,7 @@ mod foretold;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::{Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, print_module};
@@ -165,6 +165,7 @@ fn compiled(text: &str, until: Phase) -> Result<Compilation, String> {
         dump: Dump::default(),
         departures: Departures::default(),
         progress: Progress::default(),
+        cache: Cache::default(),
     };
     compile(&Source::text("m.hlo", text), &options).map_err(|e| e.to_string())
 }

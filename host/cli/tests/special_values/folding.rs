@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fusebox_compiler::{Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Cache, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, Literal, Op};
 use fusebox_lowering::Target;
@@ -56,6 +56,7 @@ fn fold_part(case: &Case, single: Range<usize>, pairs: Range<usize>) -> Folded {
         dump: Dump::default(),
         departures: Departures::default(),
         progress: Progress::default(),
+        cache: Cache::default(),
     };
     let module = compile(&Source::text("folded.hlo", &text), &options).unwrap_or_else(|e| panic!("{e}\n{text}")).fused;
     let entry = module.entry_computation().unwrap();

@@ -181,6 +181,20 @@ fn with_full_vectors(features: String) -> String {
     if later { features + ",-prefer-256-bit" } else { features }
 }
 
+/// All that code for this machine depends on.
+pub(crate) fn host_identity() -> String {
+    let Host { triple, base, features, processor } = host();
+    format!("{triple} {base} {features} {processor}")
+}
+
+/// LLVM's version.
+pub(crate) fn version() -> String {
+    let [mut major, mut minor, mut patch] = [0; 3];
+    // SAFETY: three places to write numbers to.
+    unsafe { LLVMGetVersion(&mut major, &mut minor, &mut patch) };
+    format!("{major}.{minor}.{patch}")
+}
+
 /// Whether this machine has a feature, by LLVM's name.
 pub(crate) fn host_has(feature: &str) -> bool {
     host().features.split(',').any(|known| known.strip_prefix('+') == Some(feature))

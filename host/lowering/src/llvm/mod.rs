@@ -13,7 +13,8 @@ use llvm_sys::prelude::*;
 pub(crate) use atomic::AtomicOp;
 pub(crate) use builder::{FastMath, IntPredicate, Op, Unrolling};
 pub(crate) use machine::{
-    FileKind, Machine, backend, disable_straight_line_vectorizer, disable_strength_reduction, host_has, initialize_host,
+    FileKind, Machine, backend, disable_straight_line_vectorizer, disable_strength_reduction, host_has, host_identity,
+    initialize_host, version,
 };
 pub(crate) use module::Module;
 

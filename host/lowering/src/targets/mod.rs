@@ -14,7 +14,7 @@ use fusebox_core::ir::{Float, MatrixProduct};
 
 use crate::Code;
 use crate::error::LoweringError;
-use crate::llvm::{Module, Val};
+use crate::llvm::{self, Module, Val};
 
 /// All targets there are, each as its file tells of it.
 const FAMILIES: [Family; 4] = [cpu::FAMILY, simt::FAMILY, nvptx::FAMILY, amdgpu::FAMILY];
@@ -72,6 +72,18 @@ impl Target {
     /// nothing to targets without PTX.
     pub fn with_ptx_version(self, version: u32) -> Target {
         Target(Arc::new(nvptx::in_version(Arc::unwrap_or_clone(self.0), version)))
+    }
+
+    /// All that code depends on besides the kernels and this build of fusebox: the target, LLVM, and the processor of the machine
+    /// where that is compiled for.
+    pub fn identity(&self) -> String {
+        let Backend { triple, processor, features, .. } = &self.0.backend;
+        let ptx = self.0.ptx.as_ref().and_then(|ptx| ptx.version);
+        let machine = match triple {
+            None => llvm::host_identity(),
+            Some(triple) => format!("{triple} {processor} {features}"),
+        };
+        format!("{self} {ptx:?} LLVM {} {machine}", llvm::version())
     }
 
     /// A usual machine of the target, for where none can be asked.

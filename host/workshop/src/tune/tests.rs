@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use fusebox_compiler::{Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::ArrayLiteral;
 use fusebox_lowering::Target;
@@ -44,6 +44,7 @@ fn options() -> Options {
         dump: Dump::default(),
         departures: Departures::default(),
         progress: Progress::default(),
+        cache: Cache::default(),
     }
 }
 

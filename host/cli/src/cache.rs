@@ -1,0 +1,29 @@
+//! Where compiled programs are kept: the command line, `FUSEBOX_CACHE`, `fusebox.toml`; by default nowhere.
+
+use std::path::Path;
+
+use fusebox_compiler::Cache;
+use fusebox_configuration::CacheSettings;
+use fusebox_files::{SizeLimit, Store};
+
+use crate::arguments::{CacheChoice, EmitterChoice};
+use crate::exit::Failure;
+use crate::{emitters, environment};
+
+/// The variable that names the folder.
+const VARIABLE: &str = "FUSEBOX_CACHE";
+/// Bytes of all that is kept, where nothing else is said.
+const LIMIT: SizeLimit = SizeLimit::bytes(2 << 30);
+
+/// The cache for a module in that folder.
+pub fn open(choice: &CacheChoice, emitters: &EmitterChoice, folder: &Path) -> Result<Cache, Failure> {
+    if choice.no_cache {
+        return Ok(Cache::default());
+    }
+    let settings = emitters::settings_of(emitters, folder)?.map(|settings| settings.cache).unwrap_or_default();
+    let CacheSettings { path, limit } = settings;
+    let named = choice.cache.clone().or_else(|| environment::path(VARIABLE));
+    let Some(path) = named.or(path) else { return Ok(Cache::default()) };
+    let limit = choice.cache_limit.or(limit).unwrap_or(LIMIT);
+    Ok(Cache::of(Store::open(&path, limit).map_err(Failure::input)?))
+}

@@ -1,0 +1,8 @@
+//! Environment variables that name files.
+
+use std::path::PathBuf;
+
+/// The path in a variable, if it is set and not empty.
+pub fn path(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}

@@ -1,0 +1,54 @@
+//! Machine code of kernels in the cache.
+
+use fusebox_files::{Key, StoreError};
+use fusebox_lowering::{Batch, Code, LoweringError};
+
+use super::{Cached, key};
+use crate::Options;
+
+/// What was compiled together.
+pub struct Piece {
+    /// The code.
+    pub code: Code,
+    /// Whether it was there.
+    pub was_kept: bool,
+    /// What it is kept by, if it is.
+    key: Option<Key>,
+}
+
+/// The code of a batch as it was kept, or else as it is compiled.
+///
+/// # Errors
+/// As `compile`.
+pub fn kept_or_compiled(
+    batch: &Batch<'_>,
+    options: &Options,
+    compile: impl FnOnce() -> Result<Code, LoweringError>,
+) -> Result<Piece, LoweringError> {
+    let store = options.store();
+    // Why there may be no key is told of the whole program.
+    let key = store.and_then(|_| key::of_code(batch, &options.target).ok());
+    let found = store.zip(key.as_ref()).and_then(|(store, key)| postcard::from_bytes(&store.get(key)?).ok());
+    match found {
+        Some(code) => Ok(Piece { code, was_kept: true, key }),
+        None => Ok(Piece { code: compile()?, was_kept: false, key }),
+    }
+}
+
+/// What was there of all pieces, if there is a cache.
+pub fn found(pieces: &[Piece], options: &Options) -> Option<Cached> {
+    let found = pieces.iter().filter(|piece| piece.was_kept).count();
+    options.store().map(|_| Cached::Code { found, of: pieces.len() })
+}
+
+/// Keeps what was not there.
+///
+/// # Errors
+/// If something cannot be kept.
+pub fn keep(pieces: &[Piece], options: &Options) -> Result<(), StoreError> {
+    let Some(store) = options.store() else { return Ok(()) };
+    let new = pieces.iter().filter(|piece| !piece.was_kept);
+    let entry = |piece: &Piece| Some((piece.key.clone()?, postcard::to_stdvec(&piece.code).ok()?));
+    let new: Vec<(Key, Vec<u8>)> = new.filter_map(entry).collect();
+    if new.is_empty() { Ok(()) } else { store.keep(&new) }
+}

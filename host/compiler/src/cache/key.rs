@@ -1,0 +1,105 @@
+//! What entries of the cache depend on.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use fusebox_files::{Key, SizeLimit};
+use fusebox_lowering::{Batch, Target};
+use fusebox_plugins::Fingerprint;
+use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, ReadCache};
+
+use crate::{Emitters, Format, Options, Source};
+
+/// Where the system has the program that runs.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// A program depends on all that a compilation is given.
+///
+/// # Errors
+/// If this build of fusebox or a plugin cannot be told from others.
+pub fn of_program(source: &Source, options: &Options) -> Result<Key, String> {
+    let Source { name: _, bytes, format, elided, module } = source;
+    let Options { target, device, emitters, threads, departures, .. } = options;
+    let format = match format {
+        Format::Text => "text",
+        Format::Proto => "proto",
+    };
+    let compilation = format!("{elided:?} {module:?} {device:?} {threads} {:?}", departures.without_passes);
+    let key = begun("program", target)?.and(bytes).and(format).and(compilation);
+    with_emitters(key, emitters)
+}
+
+/// Machine code depends on the kernels, and on what their functions are composed to.
+///
+/// # Errors
+/// If this build of fusebox cannot be told from others.
+pub fn of_code(batch: &Batch<'_>, target: &Target) -> Result<Key, String> {
+    let mut key = begun("code", target)?.and(format!("{:?}", batch.composites));
+    for kernel in batch.kernels {
+        let is_inner = batch.inner.contains(&kernel.entry);
+        let launch = (kernel.launch, kernel.shared_bytes, is_inner);
+        key = key.and(&kernel.entry).and(format!("{:?} {launch:?}", kernel.arguments));
+        // With the places that only this form has: the simulator reports them.
+        key = kernel.functions.iter().fold(key, |key, function| key.and(format!("{function:#}")));
+    }
+    Ok(key)
+}
+
+fn begun(sort: &str, target: &Target) -> Result<Key, String> {
+    Ok(Key::of(sort).and(build()?).and(target.identity()))
+}
+
+/// Who there is, and what the user and tuning have decided about them.
+fn with_emitters(mut key: Key, emitters: &Emitters) -> Result<Key, String> {
+    let Emitters { registry, overrides, tuned, cuts, of_part } = emitters;
+    let mut files: HashMap<&Path, String> = HashMap::new();
+    for emitter in registry.emitters() {
+        key = key.and(emitter.identity());
+        let Some(path) = emitter.origin().path() else { continue };
+        if !files.contains_key(path) {
+            let (_, sha256) = fusebox_plugins::inspect(path).map_err(|error| error.to_string())?;
+            files.insert(path, sha256);
+        }
+        key = key.and(&files[path]);
+    }
+    let knobs = |of: &Fingerprint| tuned.get(of).map(|tuned| (tuned.emitter, &tuned.knobs));
+    let mut decided: Vec<String> = tuned.keys().map(|of| format!("emitter {of} {:?}", knobs(of))).collect();
+    decided.extend(cuts.iter().map(|(of, way)| format!("cut {of} {way}")));
+    decided.sort();
+    Ok(key.and(format!("{overrides:?} {of_part}")).and(decided.join("\n")))
+}
+
+/// What tells this build of fusebox from all others.
+fn build() -> Result<&'static [u8], String> {
+    static BUILD: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
+    let build = BUILD.get_or_init(|| linkers_id().map_or_else(digest_of_this_program, Ok));
+    build.as_deref().map_err(Clone::clone)
+}
+
+/// What the linker has made of all that it has linked, if it was asked to.
+fn linkers_id() -> Option<Vec<u8>> {
+    let file = fusebox_files::open(Path::new(THIS_PROGRAM), SizeLimit::none()).ok()?;
+    // By what the loader goes by: of all else in the file, symbols above all, there is much.
+    let data = ReadCache::new(file);
+    let header = FileHeader64::<Endianness>::parse(&data).ok()?;
+    let endian = header.endian().ok()?;
+    let mut segments = header.program_headers(endian, &data).ok()?.iter();
+    segments.find_map(|segment| {
+        let mut notes = segment.notes(endian, &data).ok()??;
+        while let Ok(Some(note)) = notes.next() {
+            if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
+                return Some(note.desc().to_vec());
+            }
+        }
+        None
+    })
+}
+
+fn digest_of_this_program() -> Result<Vec<u8>, String> {
+    let bytes = fusebox_files::read(Path::new(THIS_PROGRAM), SizeLimit::none());
+    let bytes = bytes.map_err(|error| format!("this build of fusebox cannot be told from others: {error}"))?;
+    Ok(Key::of("build").and(bytes).to_string().into_bytes())
+}
