@@ -55,6 +55,7 @@ fn fold_part(case: &Case, single: Range<usize>, pairs: Range<usize>) -> Folded {
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        memory_limit: None,
         progress: Progress::default(),
     };
     let module = compile(&Source::text("folded.hlo", &text), &options).unwrap_or_else(|e| panic!("{e}\n{text}")).fused;
