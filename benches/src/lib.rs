@@ -87,6 +87,7 @@ pub fn compile(text: &str, emitters: &Emitters, until: Phase) -> Result<Compilat
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        memory_limit: None,
         progress: Progress::default(),
         cache: Cache::default(),
     };

@@ -32,6 +32,7 @@ pub fn options(target: Target, device: DeviceDescription, registry: Registry, un
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        memory_limit: None,
         progress: Progress::default(),
         cache: Cache::default(),
     }

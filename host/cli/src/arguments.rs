@@ -95,6 +95,10 @@ pub struct Compiling {
     /// Threads to compile and run with; 0: one per processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
+    /// Most memory for results and what is made on the way, inputs and constants aside: bytes, or 512K, 64M, 2G. Values are
+    /// computed twice where that saves enough; it is an error if it does not
+    #[arg(long, value_name = "SIZE")]
+    pub memory_limit: Option<SizeLimit>,
     /// Leave these passes over HLO out
     #[arg(long, value_name = "-NAME", value_delimiter = ',', allow_hyphen_values = true, value_parser = passes::parser())]
     pub passes: Vec<String>,

@@ -84,7 +84,9 @@ pub fn options(
     let without_passes = passes::left_out(&common.compiling.passes);
     let departures = Departures { without_passes, ..Departures::default() };
     let (dump, progress, cache) = (dump(common)?, Progress::default(), Cache::default());
-    let mut options = Options { target, device, emitters, threads, until, stages, dump, departures, progress, cache };
+    let memory_limit = common.compiling.memory_limit.and_then(SizeLimit::most);
+    let mut options =
+        Options { target, device, emitters, threads, until, stages, dump, departures, memory_limit, progress, cache };
     tuned::load(&common.tuned, &mut options)?;
     Ok(options)
 }

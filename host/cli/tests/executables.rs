@@ -78,6 +78,60 @@ fn an_executable_is_not_interpreted() {
     with_executable("cpu").run(&["run", "--interpreter", "m.fusebox"]).failed(2, &["machine code"]);
 }
 
+/// As `jax.jit(f, donate_argnums=0).lower(x, y).as_text("hlo")` gives it.
+const DONATING: &str = "HloModule jit_f, input_output_alias={ {0}: (0, {}, may-alias) }, \
+entry_computation_layout={(f32[1000]{0}, f32[10]{0})->(f32[1000]{0}, f32[1000]{0})}
+ENTRY main {
+  x = f32[1000]{0} parameter(0)
+  y = f32[10]{0} parameter(1)
+  i = s32[] constant(3)
+  z = f32[1000]{0} sine(x)
+  d = f32[1000]{0} dynamic-update-slice(x, y, i)
+  ROOT r = (f32[1000]{0}, f32[1000]{0}) tuple(d, z)
+}
+";
+
+#[test]
+fn a_donated_input_is_updated_in_place_by_modules_and_executables() {
+    let place = Workplace::with_module(DONATING);
+    let text = place.run(&["explain", "m.hlo", "--memory"]).succeeded();
+    assert!(text.contains("result 0 stands in the buffer of input 0, which x donates"), "{text}");
+    assert!(text.contains("outputs 4000, temporaries "), "{text}");
+    for target in ["cpu", "simt"] {
+        place.run(&["compile", "m.hlo", "--target", target, "--emit", "executable", "-o", "m.fusebox"]).succeeded();
+        let expected = place.run(&["run", "m.hlo", "--target", target, "--check", "--print"]).succeeded();
+        assert_eq!(place.run(&["run", "m.fusebox", "--print"]).succeeded(), expected);
+    }
+    place.run(&["bench", "m.hlo"]).succeeded();
+}
+
+/// Steps that copy, in a program whose parameter `p` is donated to its only result `n`.
+fn copies(lines: &str) -> usize {
+    let place = Workplace::with_module(&format!(
+        "HloModule m, input_output_alias={{ {{}}: (0, {{}}, may-alias) }}\n\
+         ENTRY main {{\n  p = f32[512,64] parameter(0)\n  g = f32[512,64] parameter(1)\n  {lines}\n}}\n"
+    ));
+    for target in ["cpu", "simt"] {
+        place.run(&["run", "m.hlo", "--target", target, "--check", "--dump-to", target]).succeeded();
+    }
+    let steps = std::fs::read_to_string(place.path("cpu/09-thunks.txt")).unwrap();
+    steps.lines().filter(|line| line.trim_start().starts_with("copy ")).count()
+}
+
+#[test]
+fn element_by_element_a_donated_input_is_written_where_it_is_read() {
+    assert_eq!(copies("s = f32[512,64] multiply(g, g)\n  ROOT n = f32[512,64] subtract(p, s)"), 0);
+    assert_eq!(
+        copies("m = f32[512,64] maximum(p, g)\n  q = f32[512,64] multiply(p, m)\n  ROOT n = f32[512,64] add(q, g)"),
+        0
+    );
+    let shown_otherwise = "r = f32[512,64] reverse(p), dimensions={0}\n  ROOT n = f32[512,64] subtract(p, r)";
+    assert_eq!(copies(shown_otherwise), 1, "an element is read after another thread may have written it");
+    let shifted = "c = f32[] constant(1)\n  b = f32[512,63] slice(p), slice={[0:512],[0:63]}\n  \
+                   s = f32[512,64] pad(b, c), padding=0_0x1_0\n  ROOT n = f32[512,64] multiply(p, s)";
+    assert_eq!(copies(shifted), 1);
+}
+
 /// A key pair whose public half is written to a file.
 fn key(place: &Workplace, file: &str) -> minisign::KeyPair {
     let pair = minisign::KeyPair::generate_unencrypted_keypair().unwrap();

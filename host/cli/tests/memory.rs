@@ -83,3 +83,45 @@ fn inputs_that_do_not_fit_are_an_error() {
     let ran = within(&place, 1000, &["run", "take.hlo", "--inputs", "in.npz"]);
     ran.failed(1, &["in.npz, arr_0: 400000000 bytes of memory are not available"]);
 }
+
+/// Layers whose results are needed again in the opposite order, as in a training step.
+fn layers(count: usize) -> String {
+    let mut text = String::from("HloModule m\nENTRY main {\n  h0 = f32[64,32] parameter(0)\n");
+    for layer in 1..=count {
+        let before = layer - 1;
+        text += &format!(
+            "  w{layer} = f32[32,32] parameter({layer})\n  d{layer} = f32[64,32] dot(h{before}, w{layer}), lhs_contracting_dims={{1}}, \
+             rhs_contracting_dims={{0}}\n  h{layer} = f32[64,32] tanh(d{layer})\n"
+        );
+    }
+    text += &format!("  g{count} = f32[64,32] copy(h{count})\n");
+    for layer in (1..=count).rev() {
+        let before = layer - 1;
+        text += &format!(
+            "  m{layer} = f32[64,32] multiply(g{layer}, h{layer})\n  g{before} = f32[64,32] dot(m{layer}, w{layer}), \
+             lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}\n"
+        );
+    }
+    text + "  ROOT r = f32[64,32] copy(g0)\n}\n"
+}
+
+#[test]
+fn under_a_limit_values_are_computed_twice() {
+    let place = Workplace::with_module(&layers(8));
+    let written = |flags: &[&str]| -> u64 {
+        let told = place.run(&[&["explain", "m.hlo", "--memory", "--json"], flags].concat()).succeeded();
+        let memory: serde_json::Value = serde_json::from_str(&told).unwrap();
+        memory["outputs"].as_u64().unwrap() + memory["temporaries"].as_u64().unwrap()
+    };
+    let all = written(&[]);
+    let limit = (all * 6 / 10).to_string();
+    assert!(written(&["--memory-limit", &limit]) <= all * 6 / 10);
+    let expected = place.run(&["run", "m.hlo", "--print"]).succeeded();
+    let found = place.run(&["run", "m.hlo", "--print", "--memory-limit", &limit, "--check"]).succeeded();
+    assert_eq!(found, expected, "the same kernels on the same values");
+    place.run(&["bench", "m.hlo", "--memory-limit", &limit]).succeeded();
+    place.run(&["compile", "m.hlo", "--memory-limit", &limit, "--emit", "executable", "-o", "e"]).succeeded();
+    assert_eq!(place.run(&["run", "e", "--print"]).succeeded(), expected);
+    let refused = place.run(&["run", "m.hlo", "--memory-limit", "4K"]);
+    refused.failed(1, &["only 4096 are allowed", "alive at the peak: ", "bytes)"]);
+}

@@ -52,6 +52,7 @@ fn a_report_names_what_the_program_calls_it() {
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        memory_limit: None,
         progress: Progress::default(),
         cache: Cache::default(),
     };

@@ -7,6 +7,8 @@ use fusebox_lowering::LoweringError;
 use fusebox_plugins::{Failure, SelectError};
 use thiserror::Error;
 
+use crate::Memory;
+
 /// Why a module was not compiled.
 #[derive(Debug, Error)]
 pub enum CompileError {
@@ -19,6 +21,17 @@ pub enum CompileError {
     /// The user's choice of emitters or target cannot be met.
     #[error("{0}")]
     Choice(String),
+    /// The program does not get along with so little memory.
+    #[error(
+        "outputs and temporaries take at least {} bytes, whatever is computed twice, and only {limit} are allowed; alive at the peak: {}",
+        .least.written(), alive(.least)
+    )]
+    MemoryLimit {
+        /// Bytes allowed.
+        limit: u64,
+        /// The least that was reached.
+        least: Box<Memory>,
+    },
     /// A dump could not be written.
     #[error(transparent)]
     Dump(#[from] WriteError),
@@ -110,6 +123,15 @@ impl CompileError {
     pub fn is_internal(&self) -> bool {
         matches!(self, CompileError::Internal { .. })
     }
+}
+
+/// The largest of what is alive at the peak.
+fn alive(memory: &Memory) -> String {
+    let named: Vec<String> =
+        memory.alive.iter().take(8).map(|it| format!("{} ({} bytes)", it.instruction, it.bytes)).collect();
+    let others = memory.alive.len().saturating_sub(named.len());
+    let others = if others > 0 { format!(" and {others} more") } else { String::new() };
+    named.join(", ") + &others
 }
 
 fn join(diagnostics: &[Diagnostic]) -> String {

@@ -8,6 +8,7 @@ mod cache;
 mod departures;
 mod phase;
 mod pipeline;
+mod pointwise;
 mod progress;
 mod steps;
 
@@ -50,7 +51,7 @@ pub use passes::{PASSES, Pass};
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile, compile_fused};
 pub use progress::{Advance, Progress};
-pub use schedule::{Alive, Memory};
+pub use schedule::{Alive, Memory, Shared};
 pub use select::{Emitters, Selected, Tuned, ask, is_in_emitter};
 pub use source::{Format, Source};
 pub use steps::Step;

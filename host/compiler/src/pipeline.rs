@@ -9,8 +9,9 @@ use fusebox_runtime::{CodeImage, Executable, Extension};
 
 use crate::fuse::{BidRecord, Claims, Cut, Reason, Told};
 use crate::lower::{Lowered, Refused, lower};
+use crate::pointwise::{self, Pair};
 use crate::progress::{Advance, Progress};
-use crate::schedule::{Made, Memory, Schedule, schedule};
+use crate::schedule::{Made, Memory, Schedule, rematerialise, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{Cache, Cached, CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
@@ -40,6 +41,8 @@ pub struct Options {
     pub dump: Dump,
     /// What is done otherwise than usual.
     pub departures: Departures,
+    /// Most bytes of outputs and temporaries. Values are computed twice where less memory is needed by that.
+    pub memory_limit: Option<u64>,
     /// Who is told how far the work is.
     pub progress: Progress,
     /// What earlier compilations have left.
@@ -165,7 +168,7 @@ fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileEr
 /// the fusion.
 fn lowered(made: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
     loop {
-        let schedule = scheduled(made, options)?;
+        let schedule = scheduled_in_place(made, options)?;
         if options.until <= Phase::Emit {
             return Ok(schedule);
         }
@@ -187,14 +190,41 @@ fn lowered(made: &mut Compilation, options: &Options) -> Result<Schedule, Compil
     }
 }
 
-fn scheduled(made: &Compilation, options: &Options) -> Result<Schedule, CompileError> {
+/// The schedule, once outputs take the places of parameters that nobody needs any more.
+fn scheduled_in_place(made: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
+    let schedule = scheduled(made, options, None)?;
+    if schedule.in_place.is_empty() && options.memory_limit.is_none() {
+        return Ok(schedule);
+    }
+    for (unit, pair) in schedule.in_place {
+        pointwise::let_stand_in_place(&mut made.kernels[unit], pair);
+    }
+    scheduled(made, options, options.memory_limit)
+}
+
+fn scheduled(made: &Compilation, options: &Options, limit: Option<u64>) -> Result<Schedule, CompileError> {
+    let pairs: Vec<Vec<Pair>> = made.kernels.iter().map(pointwise::pairs).collect();
     let mut numbers = 0..;
-    let units = made.kernels.iter().map(|kernel| {
+    let units = made.kernels.iter().zip(&pairs).map(|(kernel, pairs)| {
         let number = if kernel.is_routine() { None } else { numbers.next() };
-        Made { plan: &kernel.plan, kernel: number, runs_alone: runs_alone(kernel, &options.target) }
+        Made {
+            plan: &kernel.plan,
+            kernel: number,
+            runs_alone: runs_alone(kernel, &options.target),
+            seconds: kernel.prediction.seconds,
+            pairs,
+        }
     });
     let units: Vec<Made> = units.collect();
-    schedule(&made.fused, &kernels::collect(&made.fused), &units, options.target.buffer_alignment())
+    let (kernels, alignment) = (kernels::collect(&made.fused), options.target.buffer_alignment());
+    let schedule = schedule(&made.fused, &kernels, &units, alignment)?;
+    match limit {
+        Some(limit) if schedule.memory.written() > limit => {
+            let program = rematerialise::Program { module: made.fused.clone(), kernels, made: &units, alignment };
+            rematerialise::within(limit, program, schedule)
+        }
+        _ => Ok(schedule),
+    }
 }
 
 /// Whether one thread executes a kernel anyhow. Tile registers are configured at the beginning of a function, for one kernel.

@@ -10,10 +10,10 @@ use fusebox_plugins::{Fingerprint, Outcome};
 use fusebox_routines::Unsupported;
 use fusebox_runtime::{Executable, Thunk};
 
-use crate::Memory;
 use crate::fuse::BidRecord;
 use crate::host_operations;
 use crate::select::Selected;
+use crate::{Memory, Shared};
 
 /// Who was chosen and why the others were not.
 pub fn selection(selected: &Selected) -> String {
@@ -92,11 +92,14 @@ pub fn bids(bids: &[BidRecord]) -> Vec<String> {
 
 /// What memory is for, in bytes, and who is alive at the peak.
 pub fn memory(memory: &Memory) -> String {
-    let Memory { arguments, constants, outputs, temporaries, total, peak, waste, peak_step, alive } = memory;
+    let Memory { arguments, constants, outputs, temporaries, total, peak, waste, peak_step, alive, shared } = memory;
     let mut text = format!(
         "arguments {arguments}, constants {constants}, outputs {outputs}, temporaries {temporaries}: {total} bytes\n\
          peak of outputs and temporaries: {peak} bytes at step {peak_step}; gaps between them take {waste} more\n"
     );
+    for Shared { output, input, parameter } in shared {
+        let _ = writeln!(text, "result {output} stands in the buffer of input {input}, which {parameter} donates");
+    }
     for it in alive {
         let _ = writeln!(text, "{:>14} bytes, steps {} to {}: {}", it.bytes, it.first, it.last, it.instruction);
     }
@@ -109,6 +112,7 @@ pub fn thunks(executable: &Executable, composites: &[Composite]) -> String {
     for (index, allocation) in executable.allocations.iter().enumerate() {
         let kind = match &allocation.kind {
             fusebox_runtime::AllocationKind::Parameter => "parameter",
+            fusebox_runtime::AllocationKind::Donated => "donated parameter",
             fusebox_runtime::AllocationKind::Constant(_) => "constant",
             fusebox_runtime::AllocationKind::Temporary => "temporary",
         };

@@ -15,10 +15,7 @@ impl Executable {
         self.kernels.iter().try_for_each(|kernel| self.check_kernel(kernel))?;
         for parameter in &self.parameters {
             self.check_binding(parameter)?;
-            let leaves = &mut parameter.leaves.iter();
-            if !leaves.all(|leaf| self.kind(leaf) == Some(&AllocationKind::Parameter)) {
-                return Err("a parameter's memory is used for something else".into());
-            }
+            parameter.leaves.iter().try_for_each(|leaf| self.check_input(leaf))?;
         }
         self.check_binding(&self.result)?;
         self.check_thunks(&self.thunks, 0)
@@ -53,6 +50,15 @@ impl Executable {
             }
         }
         Ok(())
+    }
+
+    /// A donated input has a buffer to itself, which its owner can take back.
+    fn check_input(&self, leaf: &Slice) -> Result<(), String> {
+        match self.allocations.get(leaf.allocation as usize) {
+            Some(Allocation { kind: AllocationKind::Parameter, .. }) => Ok(()),
+            Some(Allocation { kind: AllocationKind::Donated, bytes }) if *bytes == leaf.bytes => Ok(()),
+            _ => Err("a parameter's memory is used for something else".into()),
+        }
     }
 
     fn check_thunks(&self, thunks: &[Thunk], depth: usize) -> Result<(), String> {
@@ -124,9 +130,9 @@ impl Executable {
 
     fn check_written(&self, slice: &Slice) -> Result<(), String> {
         self.check_slice(slice)?;
-        match self.kind(slice) {
-            Some(AllocationKind::Temporary) => Ok(()),
-            _ => Err("a step writes to a parameter or a constant".into()),
+        match self.kind(slice).is_some_and(AllocationKind::is_writable) {
+            true => Ok(()),
+            false => Err("a step writes to a parameter or a constant".into()),
         }
     }
 

@@ -67,6 +67,28 @@ pub enum RunError {
         /// Shape given.
         found: String,
     },
+    /// Nothing stands in the place of a donated input.
+    #[error("input {index} is donated: the last run has taken it; donate it anew, or set all inputs")]
+    Taken {
+        /// Number of the array.
+        index: usize,
+    },
+    /// A buffer is handed over for an input that the program does not take as its own.
+    #[error("input {index} is not donated by the module (`input_output_alias`, `buffer_donor`): set it")]
+    NotDonated {
+        /// Number of the array.
+        index: usize,
+    },
+    /// A buffer has another size than its input.
+    #[error("the buffer for input {index} has {found} bytes, the module's parameter {expected}")]
+    DonatedSize {
+        /// Number of the array.
+        index: usize,
+        /// Bytes of the parameter.
+        expected: u64,
+        /// Bytes given.
+        found: u64,
+    },
     /// A host operation failed.
     #[error("{name}: {reason}")]
     HostOp {

@@ -204,6 +204,9 @@ pub struct Allocation {
 pub enum AllocationKind {
     /// Filled with a leaf of an input before a run; never written by thunks.
     Parameter,
+    /// Filled with a leaf of a donated input before a run; from then on the program's own, as temporary memory is. Results
+    /// may stand in it.
+    Donated,
     /// Filled once, at loading, with these bytes; never written by thunks.
     Constant(Vec<u8>),
     /// Written and read by thunks.
@@ -219,6 +222,13 @@ pub struct Slice {
     pub offset: u64,
     /// Size in bytes.
     pub bytes: u64,
+}
+
+impl AllocationKind {
+    /// Whether thunks may write it.
+    pub fn is_writable(&self) -> bool {
+        matches!(self, AllocationKind::Donated | AllocationKind::Temporary)
+    }
 }
 
 impl Slice {

@@ -190,7 +190,7 @@ fn link(code: &CodeImage) -> Result<Arc<LoadedObject>, LoadError> {
 fn allocate(allocation: &Allocation) -> Result<Buffer, LoadError> {
     let buffer = match &allocation.kind {
         AllocationKind::Constant(data) => Buffer::from_bytes(data),
-        AllocationKind::Parameter | AllocationKind::Temporary => {
+        AllocationKind::Parameter | AllocationKind::Donated | AllocationKind::Temporary => {
             usize::try_from(allocation.bytes).ok().and_then(Buffer::zeroed)
         }
     };

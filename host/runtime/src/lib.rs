@@ -26,6 +26,7 @@ mod kernel;
 mod simt;
 
 mod cuda;
+mod donation;
 mod host;
 mod processor;
 mod program;
@@ -48,6 +49,7 @@ pub use executable::{
 pub use format::FormatError;
 pub use host::PART_BYTES;
 pub use measure::{Effort, Timing, measure};
+pub use memory::Buffer;
 pub use peak::operations_per_second;
 pub use processor::describe_cpu;
 pub use program::{Options, Program};

@@ -13,7 +13,7 @@ pub const ALIGNMENT: usize = 64;
 /// when the program is loaded, and they may be huge ones.
 const LEAST_MAPPED: usize = 256 << 10;
 
-/// A zeroed buffer, aligned to [`ALIGNMENT`].
+/// Memory of a program, aligned as kernels may assume.
 #[derive(Debug)]
 pub struct Buffer {
     start: NonNull<u8>,
@@ -28,7 +28,7 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// A buffer of that size; `None` if memory is short.
+    /// A buffer of so many bytes, all 0; `None` if memory is short.
     pub fn zeroed(bytes: usize) -> Option<Buffer> {
         if bytes >= LEAST_MAPPED {
             let mut mapping = MmapMut::map_anon(bytes).ok()?;
@@ -54,7 +54,7 @@ impl Buffer {
     /// Writes what caches hold of some of its bytes back to memory, and drops them from all caches. Processors other than x86-64
     /// keep them.
     #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "nothing is dropped"))]
-    pub fn evict(&self, bytes: Range<usize>) {
+    pub(crate) fn evict(&self, bytes: Range<usize>) {
         #[cfg(target_arch = "x86_64")]
         {
             let drops_many_at_once = crate::processor::drops_many_lines_at_once();
@@ -77,6 +77,7 @@ impl Buffer {
         Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
     }
 
+    /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: `start` points to `bytes` initialised bytes owned by this buffer.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
@@ -89,7 +90,7 @@ impl Buffer {
     }
 
     /// Address of the first byte, for kernels.
-    pub fn address(&self) -> *mut u8 {
+    pub(crate) fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 }

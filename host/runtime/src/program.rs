@@ -8,8 +8,10 @@ use fusebox_routines::{Generator, SharedGenerator};
 
 use crate::affinity::Pinned;
 use crate::cuda::Cuda;
+use crate::donation::Donations;
 use crate::host::Host;
 use crate::host_op::{LoadedHostOp, assemble, check_steps};
+use crate::memory::Buffer;
 use crate::pool::Pool;
 use crate::processor;
 use crate::thunks::{Machine, in_order};
@@ -38,6 +40,7 @@ impl Options {
 pub struct Program {
     executable: Executable,
     machine: Box<dyn Machine>,
+    donations: Donations,
     /// Where random numbers come from; each execution begins with a new one.
     generator: SharedGenerator,
 }
@@ -77,7 +80,8 @@ impl Program {
             Target::Simt => Box::new(Host::load(&executable, host_ops, None, options.order)?),
             Target::Cuda(capability) => Box::new(Cuda::load(&executable, capability, host_ops)?),
         };
-        Ok(Program { executable, machine, generator })
+        let donations = Donations::of(&executable);
+        Ok(Program { executable, machine, donations, generator })
     }
 
     /// What was loaded.
@@ -90,7 +94,8 @@ impl Program {
         self.executable.parameters.iter().filter_map(|p| p.shape.to_shape()).collect()
     }
 
-    /// Puts the inputs in place: one array per leaf of the parameters, in order. They stay until set again.
+    /// Puts the inputs in place: one array per leaf of the parameters, in order. They stay until set again: of donated ones, which
+    /// an execution may write over, the arrays are kept and put in place anew.
     ///
     /// # Errors
     /// If their number, types or dimensions are not the parameters', or a GPU does not take them.
@@ -107,16 +112,36 @@ impl Program {
             }
         }
         let slices = self.executable.parameters.iter().flat_map(|p| &p.leaves);
-        slices.zip(inputs).try_for_each(|(slice, input)| self.machine.write(slice, &input.data))
+        slices.zip(inputs).try_for_each(|(slice, input)| self.machine.write(slice, &input.data))?;
+        self.donations.keep(inputs);
+        Ok(())
+    }
+
+    /// Hands a buffer over for a donated leaf of the parameters, without a copy if the program is in the host's memory. Gives the
+    /// buffer that was there: after an execution it holds the result that shares it, if one does. The next execution writes over
+    /// what is handed over, so that after it the leaf is to be donated again.
+    ///
+    /// # Errors
+    /// If the module does not donate that leaf, the buffer's size is another, or a GPU does not take it.
+    pub fn donate(&mut self, index: usize, buffer: Buffer) -> Result<Buffer, RunError> {
+        let place = self.donations.place(index).ok_or(RunError::NotDonated { index })?;
+        let found = buffer.as_slice().len() as u64;
+        if found != place.bytes {
+            return Err(RunError::DonatedSize { index, expected: place.bytes, found });
+        }
+        let before = self.machine.exchange(&place, buffer)?;
+        self.donations.hand_over(index);
+        Ok(before)
     }
 
     /// Runs on the inputs in place; the result stays in the program's buffers. Gives the time taken, on a GPU as its
     /// own clock tells.
     ///
     /// # Errors
-    /// If a host operation or a GPU fails or the simulator finds a fault.
+    /// If a donated buffer was not donated again since the last execution, a host operation or a GPU fails, or the simulator
+    /// finds a fault.
     pub fn execute(&mut self) -> Result<Duration, RunError> {
-        self.begin();
+        self.begin()?;
         self.machine.execute(&self.executable.thunks)
     }
 
@@ -125,7 +150,7 @@ impl Program {
     /// # Errors
     /// As [`Program::execute`].
     pub fn execute_in_steps(&mut self) -> Result<Vec<(&Thunk, Duration)>, RunError> {
-        self.begin();
+        self.begin()?;
         let mut steps = Vec::new();
         in_order(&mut *self.machine, &self.executable.thunks, &mut |machine, thunk| {
             steps.push((thunk, machine.execute(std::slice::from_ref(thunk))?));
@@ -134,8 +159,9 @@ impl Program {
         Ok(steps)
     }
 
-    fn begin(&self) {
+    fn begin(&mut self) -> Result<(), RunError> {
         *self.generator.lock().unwrap_or_else(PoisonError::into_inner) = Generator::default();
+        self.donations.begin(&mut *self.machine)
     }
 
     /// Keeps each thread that kernels are shared out among on a processor of its own, where the system might let two take turns on
@@ -162,6 +188,8 @@ impl Program {
                 std::mem::swap(own, other);
             }
         }
+        self.donations.spoil();
+        other.donations.spoil();
     }
 
     /// The result of the last execution.

@@ -32,6 +32,16 @@ pub trait Machine: Debug + Send + Sync {
         &mut []
     }
 
+    /// Puts a buffer in the place of a whole allocation, and gives what was there before.
+    fn exchange(&mut self, place: &Slice, buffer: Buffer) -> Result<Buffer, RunError> {
+        if let Some(own) = self.buffers().get_mut(place.allocation as usize) {
+            return Ok(std::mem::replace(own, buffer));
+        }
+        let before = Buffer::from_bytes(&self.read(place)?).ok_or(RunError::Memory { bytes: place.bytes })?;
+        self.write(place, buffer.as_slice())?;
+        Ok(before)
+    }
+
     /// Puts the program's memory out of all caches.
     fn evict(&mut self) -> Result<(), RunError>;
 

@@ -96,6 +96,7 @@ fn settings(planted: Planted, emitters: Vec<Box<dyn Emitter>>) -> Settings {
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures { planted, ..Departures::default() },
+        memory_limit: None,
         progress: Progress::default(),
         cache: Cache::default(),
     };

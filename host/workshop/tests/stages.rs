@@ -24,6 +24,7 @@ fn options(target: Target) -> Options {
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        memory_limit: None,
         progress: Progress::default(),
         cache: Cache::default(),
     }

@@ -207,6 +207,7 @@ impl Compiler {
             stages: Vec::new(),
             dump: Dump::default(),
             departures: Departures::default(),
+            memory_limit: None,
             progress: Progress::default(),
             cache: Cache::default(),
         };

@@ -164,6 +164,7 @@ fn compiled(text: &str, until: Phase) -> Result<Compilation, String> {
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        memory_limit: None,
         progress: Progress::default(),
         cache: Cache::default(),
     };

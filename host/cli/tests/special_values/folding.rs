@@ -55,6 +55,7 @@ fn fold_part(case: &Case, single: Range<usize>, pairs: Range<usize>) -> Folded {
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        memory_limit: None,
         progress: Progress::default(),
         cache: Cache::default(),
     };

@@ -48,6 +48,11 @@ impl Buffers {
         self.add(bytes, AllocationKind::Parameter)
     }
 
+    /// A buffer filled from outside that thunks may write.
+    pub fn donated(&mut self, bytes: u64) -> Slice {
+        self.add(bytes, AllocationKind::Donated)
+    }
+
     /// A buffer with these contents.
     pub fn constant(&mut self, data: Vec<u8>) -> Slice {
         self.add(data.len() as u64, AllocationKind::Constant(data))
@@ -59,8 +64,8 @@ impl Buffers {
     }
 
     /// Whether thunks may write there.
-    pub fn is_temporary(&self, slice: &Slice) -> bool {
-        matches!(self.buffers[slice.allocation as usize].kind, AllocationKind::Temporary)
+    pub fn is_writable(&self, slice: &Slice) -> bool {
+        self.buffers[slice.allocation as usize].kind.is_writable()
     }
 
     /// Of places, in bytes.
@@ -81,6 +86,11 @@ impl Buffers {
     /// From now on buffers are made for that instruction; gives for whom they were before.
     pub fn make_for(&mut self, maker: Option<Maker>) -> Option<Maker> {
         std::mem::replace(&mut self.maker, maker)
+    }
+
+    /// The current step.
+    pub fn now(&self) -> u32 {
+        self.now
     }
 
     /// Goes on to the next step.

@@ -31,7 +31,8 @@ impl Scheduler<'_> {
         self.buffers.step();
         self.buffers.touch(&predicate);
         let mut body_thunks = Vec::new();
-        let iterates = Arguments { values: vec![state.clone()], borrowed, targets: state.clone() };
+        let iterates =
+            Arguments { values: vec![state.clone()], borrowed, targets: state.iter().copied().map(Some).collect() };
         let next = self.sequence(body, &iterates, &mut body_thunks)?;
         self.copy_all(&next, &state, &mut body_thunks);
         self.buffers.step();
@@ -89,7 +90,8 @@ impl Scheduler<'_> {
             let argument = frame.values[argument.index()].clone();
             let is_kept = |slice: &&Slice| !self.may_take(frame, id, slice, &argument);
             let borrowed = argument.iter().filter(is_kept).map(|slice| slice.allocation).collect();
-            let arguments = Arguments { values: vec![argument], borrowed, targets: results.clone() };
+            let arguments =
+                Arguments { values: vec![argument], borrowed, targets: results.iter().copied().map(Some).collect() };
             let value = self.sequence(branch, &arguments, &mut steps)?;
             self.copy_all(&value, &results, &mut steps);
             sequences.push(steps);
@@ -103,7 +105,7 @@ impl Scheduler<'_> {
 
 /// Per leaf of a loop's state, whether the body gives it back as it got it.
 fn passed_on(body: &Computation) -> Vec<bool> {
-    let uses = Uses::of(body);
+    let uses = Uses::in_program_order(body);
     let state = body.parameters().first().map_or(&[][..], |&id| uses.leaves(id));
     uses.result().iter().zip(state).map(|(next, leaf)| next == leaf).collect()
 }

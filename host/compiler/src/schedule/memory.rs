@@ -3,6 +3,7 @@
 use fusebox_core::hlo::{ComputationId, InstrId, Module};
 use serde::Serialize;
 
+use super::donation::Shared;
 use super::placement::{Occupancy, Request};
 
 /// The memory of a program, in bytes.
@@ -12,7 +13,7 @@ pub struct Memory {
     pub arguments: u64,
     /// Constants that are kept in memory of their own.
     pub constants: u64,
-    /// Results that are neither inputs nor constants.
+    /// Results that stand neither in inputs nor in constants.
     pub outputs: u64,
     /// What else steps write.
     pub temporaries: u64,
@@ -26,6 +27,8 @@ pub struct Memory {
     pub peak_step: u32,
     /// Who is alive then, the largest first.
     pub alive: Vec<Alive>,
+    /// Results in buffers of donated inputs.
+    pub shared: Vec<Shared>,
 }
 
 /// A buffer that is alive at the peak.
@@ -45,6 +48,11 @@ pub struct Alive {
 pub type Maker = (ComputationId, InstrId);
 
 impl Memory {
+    /// Bytes of what steps write, inputs aside.
+    pub fn written(&self) -> u64 {
+        self.outputs + self.temporaries
+    }
+
     /// Those alive at the peak; the rest is not known yet. `makers`: of each request.
     pub fn at_peak(module: &Module, requests: &[Request], makers: &[Option<Maker>], arena: u64) -> Memory {
         let Occupancy { peak, step } = Occupancy::of(requests);

@@ -1,6 +1,6 @@
 //! From the fused module to thunks and buffers.
 //!
-//! Instructions are executed in their order. A value is the list of the slices of its leaves; tuples,
+//! Instructions are executed in the order of the program or in one that frees early (`order`), whichever takes less memory. A value is the list of the slices of its leaves; tuples,
 //! parameters and reshapes are lists made of others' slices and cost nothing.
 //!
 //! Loops of small steps are then made functions (`composites`), which are launched like kernels.
@@ -11,8 +11,12 @@
 mod buffers;
 mod composites;
 mod control;
+mod donation;
+mod in_place;
 mod memory;
+mod order;
 mod placement;
+pub mod rematerialise;
 mod sequence;
 mod uses;
 
@@ -22,15 +26,20 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 
 use fusebox_core::emitter::Plan;
-use fusebox_core::hlo::{ComputationId, Module, Shape};
+use fusebox_core::hlo::{ComputationId, InstrId, Module, Shape};
 use fusebox_lowering::Composite;
 use fusebox_runtime::{Allocation, AllocationKind, Binding, HostOp, Slice, Thunk, ValueShape};
 
 use crate::CompileError;
 use crate::kernels::Kernels;
+use crate::pointwise::Pair;
 use buffers::Buffers;
 use composites::Composing;
+use donation::Donations;
+pub use donation::Shared;
+use in_place::Merits;
 pub use memory::{Alive, Memory};
+use order::Orders;
 use sequence::Arguments;
 
 /// What running a program takes, kernels' code aside.
@@ -54,6 +63,12 @@ pub struct Schedule {
     pub result: Binding,
     /// What the memory is needed for.
     pub memory: Memory,
+    /// The entry's instructions in the order in which they are executed.
+    pub order: Vec<InstrId>,
+    /// Place in `order` of the instruction that is executed when most memory is in use.
+    pub peak_position: usize,
+    /// Outputs that may take a parameter's place in all launches, by the kernel's unit.
+    pub in_place: Vec<(usize, Pair)>,
 }
 
 /// What became of a fusion.
@@ -65,63 +80,135 @@ pub struct Made<'a> {
     pub kernel: Option<u32>,
     /// Whether one thread executes it, so that it may become part of a composite.
     pub runs_alone: bool,
+    /// The time that its kernel is predicted to take.
+    pub seconds: f64,
+    /// Outputs that may take a parameter's place.
+    pub pairs: &'a [Pair],
 }
 
 /// Makes the steps of the entry computation and places all buffers.
 ///
 /// `made`: what became of each of `kernels`' units.
 pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u64) -> Result<Schedule, CompileError> {
+    let orders = order::of_program(module);
+    let in_program_order = in_order(module, kernels, made, alignment, &orders)?;
+    let updates = |computation, id| {
+        let made = kernels.of.get(&(computation, id)).and_then(|&unit| made.get(unit));
+        made.is_some_and(|made| made.plan.outputs.iter().any(|output| output.initial.is_some()))
+    };
+    let early = order::freeing_early(module, updates);
+    if early == orders {
+        return Ok(in_program_order);
+    }
+    let freeing_early = in_order(module, kernels, made, alignment, &early)?;
+    let is_better = freeing_early.memory.total < in_program_order.memory.total;
+    Ok(if is_better { freeing_early } else { in_program_order })
+}
+
+fn in_order(
+    module: &Module,
+    kernels: &Kernels,
+    made: &[Made],
+    alignment: u64,
+    orders: &Orders,
+) -> Result<Schedule, CompileError> {
     let Some(entry) = module.entry else {
         return Err(CompileError::Internal { phase: "schedule", message: "the module has no entry".into() });
     };
-    let mut scheduler = Scheduler::new(module, kernels, made, alignment);
-    let (parameters, values) = scheduler.bind_parameters(entry);
-    let arguments = Arguments { values, ..Arguments::default() };
+    let mut scheduler = Scheduler::new(module, kernels, made, Buffers::new(alignment), orders);
+    let computation = module.computation(entry);
+    let donations = Donations::of(module, computation);
+    let (parameters, values) = scheduler.bind_parameters(entry, &donations);
+    let inputs: Vec<Slice> = values.iter().flatten().copied().collect();
+    let targets: Vec<Option<Slice>> = donations.place_of.iter().map(|place| place.map(|input| inputs[input])).collect();
+    let arguments = Arguments { values, borrowed: HashSet::new(), targets: targets.clone() };
     let mut thunks = Vec::new();
-    let result = scheduler.sequence(entry, &arguments, &mut thunks)?;
-    scheduler.buffers.touch(&result);
-    let shape = &module.computation(entry).root_instruction().shape;
-    let result = Binding { shape: ValueShape::from(shape), leaves: result };
-    Ok(scheduler.finish(thunks, parameters, result))
+    let values = scheduler.sequence(entry, &arguments, &mut thunks)?;
+    let result = scheduler.results_in_place(&values, &targets, &mut thunks);
+    let result = Binding { shape: ValueShape::from(&computation.root_instruction().shape), leaves: result };
+    let begins = std::mem::take(&mut scheduler.begins);
+    let mut schedule = scheduler.finish(thunks, parameters, result);
+    schedule.order.clone_from(&orders[entry.index()]);
+    // What an instruction does begins with the step after the last one before.
+    schedule.peak_position = begins.partition_point(|&begin| begin < schedule.memory.peak_step).saturating_sub(1);
+    schedule.memory.shared = donations.shared(computation);
+    Ok(schedule)
 }
 
 struct Scheduler<'a> {
     module: &'a Module,
     kernels: &'a Kernels,
     made: &'a [Made<'a>],
+    orders: &'a Orders,
     buffers: Buffers,
     host_ops: Vec<HostOp>,
     comparators: Vec<(usize, Module, ComputationId)>,
     constants: HashMap<Vec<u8>, Slice>,
+    merits: Merits,
+    /// Per instruction of the entry, the last step before it.
+    begins: Vec<u32>,
 }
 
 impl<'a> Scheduler<'a> {
-    fn new(module: &'a Module, kernels: &'a Kernels, made: &'a [Made<'a>], alignment: u64) -> Self {
+    fn new(
+        module: &'a Module,
+        kernels: &'a Kernels,
+        made: &'a [Made<'a>],
+        buffers: Buffers,
+        orders: &'a Orders,
+    ) -> Self {
         Scheduler {
             module,
             kernels,
             made,
-            buffers: Buffers::new(alignment),
+            orders,
+            buffers,
             host_ops: Vec::new(),
             comparators: Vec::new(),
             constants: HashMap::new(),
+            merits: Merits::new(),
+            begins: Vec::new(),
         }
     }
 
     /// A buffer for each leaf of each parameter of the entry.
-    fn bind_parameters(&mut self, entry: ComputationId) -> (Vec<Binding>, Vec<Vec<Slice>>) {
+    fn bind_parameters(&mut self, entry: ComputationId, donations: &Donations) -> (Vec<Binding>, Vec<Vec<Slice>>) {
         let computation = self.module.computation(entry);
+        let mut numbers = 0..;
+        let mut buffer = |bytes| match numbers.next().is_some_and(|number| donations.donated.contains(&number)) {
+            true => self.buffers.donated(bytes),
+            false => self.buffers.parameter(bytes),
+        };
         let bindings: Vec<Binding> = computation
             .parameters()
             .iter()
             .map(|&id| &computation.instruction(id).shape)
             .map(|shape| Binding {
                 shape: ValueShape::from(shape),
-                leaves: leaf_bytes(shape).map(|bytes| self.buffers.parameter(bytes)).collect(),
+                leaves: leaf_bytes(shape).map(&mut buffer).collect(),
             })
             .collect();
         let leaves = bindings.iter().map(|b| b.leaves.clone()).collect();
         (bindings, leaves)
+    }
+
+    /// Copies results that were not made in the buffers which they are to stand in; moves others out of these.
+    fn results_in_place(&mut self, values: &[Slice], targets: &[Option<Slice>], thunks: &mut Vec<Thunk>) -> Vec<Slice> {
+        let is_overwritten = |value: &Slice| {
+            let is_one = |(other, target): (&Slice, &Option<Slice>)| other != value && target.as_ref() == Some(value);
+            values.iter().zip(targets).any(is_one)
+        };
+        let mut places = Vec::with_capacity(values.len());
+        for (value, target) in values.iter().zip(targets) {
+            places.push(match target {
+                Some(target) => *target,
+                None if is_overwritten(value) => self.buffers.temporary(value.bytes),
+                None => *value,
+            });
+        }
+        self.copy_all(values, &places, thunks);
+        self.buffers.touch(&places);
+        places
     }
 
     fn finish(mut self, mut thunks: Vec<Thunk>, mut parameters: Vec<Binding>, mut result: Binding) -> Schedule {
@@ -130,10 +217,24 @@ impl<'a> Scheduler<'a> {
         let placed = self.buffers.place(self.module);
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
+        let in_place = in_place::chosen(&self.merits);
         let Scheduler { host_ops, comparators, .. } = self;
         let memory = accounted(placed.memory, &placed.allocations, &result);
         let allocations = placed.allocations;
-        Schedule { thunks, launched, composites, allocations, host_ops, comparators, parameters, result, memory }
+        Schedule {
+            thunks,
+            launched,
+            composites,
+            allocations,
+            host_ops,
+            comparators,
+            parameters,
+            result,
+            memory,
+            in_place,
+            order: Vec::new(),
+            peak_position: 0,
+        }
     }
 
     fn composed(&mut self, thunks: &mut [Thunk], parameters: &[Binding], result: &Binding) -> Vec<Composite> {
@@ -149,7 +250,7 @@ fn accounted(memory: Memory, allocations: &[Allocation], result: &Binding) -> Me
     let sum = |is_such: fn(&AllocationKind) -> bool| -> u64 {
         allocations.iter().filter(|it| is_such(&it.kind)).map(|it| it.bytes).sum()
     };
-    let arguments = sum(|kind| matches!(kind, AllocationKind::Parameter));
+    let arguments = sum(|kind| matches!(kind, AllocationKind::Parameter | AllocationKind::Donated));
     let constants = sum(|kind| matches!(kind, AllocationKind::Constant(_)));
     let written = sum(|kind| matches!(kind, AllocationKind::Temporary));
     let is_written = |slice: &&Slice| allocations[slice.allocation as usize].kind == AllocationKind::Temporary;

@@ -9,6 +9,7 @@ use fusebox_core::hlo::{
 use fusebox_routines::comparator_to_compile;
 use fusebox_runtime::{HostOp, Slice, Thunk};
 
+use super::in_place::Merit;
 use super::uses::{Leaf, Uses};
 use super::{Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
@@ -21,11 +22,11 @@ pub type Value = Vec<Slice>;
 pub struct Frame {
     /// The computation.
     pub id: ComputationId,
-    /// Per instruction, where its value stands.
+    /// Per instruction, where its value stands; nothing before it is made.
     pub values: Vec<Value>,
     uses: Uses,
-    /// Where the leaves of the parameters stand, those included whose instruction comes late.
-    arguments: Vec<(Slice, Leaf)>,
+    /// Per buffer, the leaves that stand in it, those of parameters included whose instruction comes late.
+    standing: HashMap<u32, Vec<(Slice, Leaf)>>,
     /// Buffers of arguments that belong to somebody else: not to be written.
     borrowed: HashSet<u32>,
     /// Where the caller wants the result.
@@ -39,23 +40,25 @@ pub struct Arguments {
     pub values: Vec<Value>,
     /// Buffers among them that the computation must not write.
     pub borrowed: HashSet<u32>,
-    /// Where the caller will copy the result's leaves, if they are not made there.
-    pub targets: Value,
+    /// Where the caller will copy leaves of the result, if they are not made there.
+    pub targets: Vec<Option<Slice>>,
 }
 
 impl Frame {
-    fn new(computation: &Computation, id: ComputationId, arguments: &Arguments) -> Frame {
-        let uses = Uses::of(computation);
+    fn new(computation: &Computation, id: ComputationId, order: &[InstrId], arguments: &Arguments) -> Frame {
+        let uses = Uses::of(computation, order);
         let mut wanted = HashMap::new();
-        for (&leaf, &target) in uses.result().iter().zip(&arguments.targets) {
-            wanted.entry(leaf).or_insert(target);
+        for (&leaf, target) in uses.result().iter().zip(&arguments.targets) {
+            target.iter().for_each(|&target| _ = wanted.entry(leaf).or_insert(target));
         }
         let of_parameter = |(id, value): (InstrId, &Value)| {
             value.iter().copied().zip(uses.leaves(id).iter().copied()).collect::<Vec<_>>()
         };
-        let placed = computation.parameters().into_iter().zip(&arguments.values).flat_map(of_parameter).collect();
-        let values = Vec::with_capacity(computation.instructions.len());
-        Frame { id, values, uses, arguments: placed, borrowed: arguments.borrowed.clone(), wanted }
+        let placed = computation.parameters().into_iter().zip(&arguments.values).flat_map(of_parameter);
+        let mut standing: HashMap<u32, Vec<(Slice, Leaf)>> = HashMap::new();
+        placed.for_each(|(place, leaf)| standing.entry(place.allocation).or_default().push((place, leaf)));
+        let values = vec![Value::new(); computation.instructions.len()];
+        Frame { id, values, uses, standing, borrowed: arguments.borrowed.clone(), wanted }
     }
 
     /// Values of an instruction's operands, one after the other.
@@ -65,12 +68,18 @@ impl Frame {
 
     /// Whether any leaf of an argument or of a value made so far that stands in `slice` satisfies `f`.
     fn any_leaf_in(&self, slice: &Slice, f: impl Fn(Leaf) -> bool) -> bool {
-        let is_one = |place: &Slice, leaf: Leaf| place.overlaps(slice) && f(leaf);
-        self.arguments.iter().any(|(place, leaf)| is_one(place, *leaf))
-            || self.values.iter().enumerate().any(|(index, value)| {
-                let leaves = self.uses.leaves(InstrId(index as u32));
-                value.iter().zip(leaves).any(|(place, &leaf)| is_one(place, leaf))
-            })
+        let standing = self.standing.get(&slice.allocation).into_iter().flatten();
+        standing.into_iter().any(|(place, leaf)| place.overlaps(slice) && f(*leaf))
+    }
+
+    /// Keeps the value of an instruction, and forgets what nobody needs any more where it stands.
+    fn keep(&mut self, id: InstrId, value: Value) {
+        for (&place, &leaf) in value.iter().zip(self.uses.leaves(id)).filter(|(_, leaf)| leaf.made_by == id) {
+            let standing = self.standing.entry(place.allocation).or_default();
+            standing.retain(|(_, old)| self.uses.is_needed_after(*old, id));
+            standing.push((place, leaf));
+        }
+        self.values[id.index()] = value;
     }
 }
 
@@ -84,8 +93,14 @@ impl Scheduler<'_> {
     ) -> Result<Value, CompileError> {
         let module = self.module;
         let computation = module.computation(id);
-        let mut frame = Frame::new(computation, id, arguments);
-        for (instr, instruction) in computation.ids().zip(&computation.instructions) {
+        let orders = self.orders;
+        let order = &orders[id.index()];
+        let mut frame = Frame::new(computation, id, order, arguments);
+        for &instr in order {
+            let instruction = computation.instruction(instr);
+            if module.entry == Some(id) {
+                self.begins.push(self.buffers.now());
+            }
             let value = match &instruction.op {
                 Op::Parameter { number } => arguments.values[*number as usize].clone(),
                 _ => {
@@ -95,7 +110,7 @@ impl Scheduler<'_> {
                     value
                 }
             };
-            frame.values.push(value);
+            frame.keep(instr, value);
         }
         Ok(frame.values.swap_remove(computation.root.index()))
     }
@@ -112,7 +127,7 @@ impl Scheduler<'_> {
     }
 
     fn is_writable(&self, frame: &Frame, slice: &Slice) -> bool {
-        self.buffers.is_temporary(slice) && !frame.borrowed.contains(&slice.allocation)
+        self.buffers.is_writable(slice) && !frame.borrowed.contains(&slice.allocation)
     }
 
     /// Buffers for what instruction `id` makes: where the caller wants them if that is free by now, else fresh ones.
@@ -179,6 +194,7 @@ impl Scheduler<'_> {
         })?;
         let mut results = self.results(frame, id, &instruction.shape);
         let mut arguments = frame.operands(instruction);
+        self.note_pairs(frame, id, unit, &arguments);
         self.start_outputs(frame, id, unit, &mut arguments, &mut results, thunks);
         let Some(kernel) = self.made.get(unit).and_then(|made| made.kernel) else {
             let fusion = &self.kernels.units[unit].fusion;
@@ -191,6 +207,24 @@ impl Scheduler<'_> {
         self.buffers.touch(&arguments);
         thunks.push(Thunk::Kernel { kernel, arguments });
         Ok(results)
+    }
+
+    /// Which parameters an output may take the place of, here and everywhere else where the kernel is launched.
+    fn note_pairs(&mut self, frame: &Frame, id: InstrId, unit: usize, parameters: &[Slice]) {
+        let Some(made) = self.made.get(unit) else { return };
+        for &pair in made.pairs {
+            let Some(parameter) = parameters.get(pair.parameter) else { continue };
+            let wanted = frame.wanted.get(&Leaf { made_by: id, number: pair.output });
+            let may_take = self.may_take(frame, id, parameter, parameters);
+            let merit = match wanted {
+                _ if !may_take => Merit::Refused,
+                Some(wanted) if wanted == parameter => Merit::Wanted,
+                Some(_) => Merit::Refused,
+                None => Merit::Possible,
+            };
+            let known = self.merits.entry((unit, pair)).or_insert(merit);
+            *known = (*known).min(merit);
+        }
     }
 
     /// Outputs that start from a parameter's value take the parameter's place, or a copy of it.

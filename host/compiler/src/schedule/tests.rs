@@ -29,7 +29,7 @@ fn compiled_with(text: &str, runs_alone: bool) -> Compiled {
     crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled());
     let kernels = kernels::collect(&module);
     let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
-    let made = |(number, plan)| Made { plan, kernel: Some(number as u32), runs_alone };
+    let made = |(number, plan)| Made { plan, kernel: Some(number as u32), runs_alone, seconds: 1e-6, pairs: &[] };
     let made = plans.iter().enumerate().map(made);
     let schedule = schedule(&module, &kernels, &made.collect::<Vec<_>>(), 64).unwrap();
     Compiled { module, kernels, plans, schedule }
@@ -65,7 +65,7 @@ impl Machine<'_> {
 
     fn write(&mut self, slice: &Slice, data: &[u8]) {
         let allocation = &self.compiled.schedule.allocations[slice.allocation as usize];
-        assert!(matches!(allocation.kind, AllocationKind::Temporary), "{slice} is not to be written");
+        assert!(allocation.kind.is_writable(), "{slice} is not to be written");
         self.memory[slice.allocation as usize][slice.offset as usize..(slice.offset + slice.bytes) as usize]
             .copy_from_slice(data);
     }
@@ -351,11 +351,66 @@ fn random_programs_compute_what_the_module_says() {
         let mut lines = Lines { seed, text: entry.into(), names };
         lines.grow("e", 6, &["other", "inner"]);
         let (a, b) = (lines.any(), lines.any());
-        check(&format!(
-            "HloModule m\n{COUNT}\n{inner}{other}{}  ROOT r = (s32[4], s32[4], s32[4]) tuple({a}, {b}, e5) }}",
-            lines.text
-        ));
+        for donated in ["", ", input_output_alias={ {0}: (0, {}, may-alias), {2}: (1, {}, may-alias) }"] {
+            check(&format!(
+                "HloModule m{donated}\n{COUNT}\n{inner}{other}{}  ROOT r = (s32[4], s32[4], s32[4]) tuple({a}, {b}, e5) }}",
+                lines.text
+            ));
+        }
     }
+}
+
+/// Two parameters, the first of them donated to the first result.
+fn donating(body: &str) -> Compiled {
+    let compiled = check(&format!(
+        "HloModule m, input_output_alias={{ {{0}}: (0, {{}}, may-alias) }}
+ENTRY main {{ p = s32[4] parameter(0)
+  q = s32[4] parameter(1)
+  i = s32[] constant(1)
+  u = s32[2] slice(q), slice={{[1:3]}}
+  {body} }}"
+    ));
+    let Schedule { parameters, result, memory, .. } = &compiled.schedule;
+    assert_eq!(result.leaves[0], parameters[0].leaves[0]);
+    assert_eq!((memory.shared[0].output, memory.shared[0].input, &*memory.shared[0].parameter), (0, 0, "p"));
+    compiled
+}
+
+#[test]
+fn a_donated_input_is_updated_where_it_stands() {
+    let compiled = donating("d = s32[4] dynamic-update-slice(p, u, i)\n  ROOT r = (s32[4], s32[4]) tuple(d, q)");
+    assert_eq!(copies(&compiled.schedule.thunks), 0);
+    assert_eq!(compiled.schedule.memory.outputs, 0, "one result is an input, the other stands in one");
+}
+
+#[test]
+fn a_result_is_made_in_the_donated_buffer_once_nobody_reads_it() {
+    let compiled = donating(
+        "n = s32[4] reverse(p), dimensions={0}\n  d = s32[4] dynamic-update-slice(q, u, i)\n  \
+         r = s32[4] reverse(n), dimensions={0}\n  ROOT t = (s32[4], s32[4]) tuple(d, n)",
+    );
+    assert_eq!(copies(&compiled.schedule.thunks), 1, "of `q`, whose value is updated and which is not donated");
+}
+
+#[test]
+fn an_alias_that_cannot_be_had_costs_one_copy() {
+    donating("ROOT t = (s32[4], s32[4]) tuple(q, p)");
+    donating("ROOT t = (s32[4], s32[4]) tuple(p, p)");
+    donating("n = s32[4] reverse(p), dimensions={0}\n  ROOT t = (s32[4], s32[4]) tuple(n, p)");
+    let compiled = donating("n = s32[4] reverse(p), dimensions={0}\n  ROOT t = (s32[4], s32[4]) tuple(n, q)");
+    assert_eq!(copies(&compiled.schedule.thunks), 1, "a kernel does not write what it reads");
+}
+
+#[test]
+fn a_loop_runs_on_donated_state() {
+    let text = counting("a = s32[4] dynamic-update-slice(x, u, i)\n  b = s32[4] reshape(y)");
+    let text = text.replace("n = s32[4] negate(p)", "n = s32[4] reshape(p)");
+    let donated = text.replace("HloModule m", "HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }");
+    let arrays = |compiled: &Compiled| {
+        compiled.schedule.thunks.iter().filter(|t| matches!(t, Thunk::Copy { from, .. } if from.bytes > 4)).count()
+    };
+    assert_eq!(arrays(&check(&text)), 1);
+    assert_eq!(arrays(&check(&donated)), 0);
 }
 
 #[test]

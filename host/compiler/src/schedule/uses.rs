@@ -18,22 +18,38 @@ pub struct Leaf {
 pub struct Uses {
     /// Per instruction, where its leaves are made.
     leaves: Vec<Vec<Leaf>>,
-    /// Per instruction and leaf made there, the last instruction that reads it.
-    last: Vec<Vec<Option<InstrId>>>,
+    /// Per instruction, the leaves that it reads; those that pass leaves on read none.
+    reads: Vec<Vec<Leaf>>,
+    /// Per instruction, when it is executed.
+    times: Vec<usize>,
+    /// Per instruction and leaf made there, when it is read for the last time.
+    last: Vec<Vec<Option<usize>>>,
     root: InstrId,
 }
 
 impl Uses {
-    /// Follows every leaf of a computation whose instructions are executed in their order.
-    pub fn of(computation: &Computation) -> Uses {
-        let mut uses = Uses { leaves: Vec::new(), last: Vec::new(), root: computation.root };
+    /// Follows every leaf of a computation whose instructions are executed in their own order.
+    pub fn in_program_order(computation: &Computation) -> Uses {
+        Uses::of(computation, &computation.ids().collect::<Vec<_>>())
+    }
+
+    /// Follows every leaf of a computation whose instructions are executed in that order.
+    pub fn of(computation: &Computation, order: &[InstrId]) -> Uses {
+        let mut times = vec![0; computation.instructions.len()];
+        order.iter().enumerate().for_each(|(time, id)| times[id.index()] = time);
+        let (leaves, reads, last) = (Vec::new(), Vec::new(), Vec::new());
+        let mut uses = Uses { leaves, reads, times, last, root: computation.root };
         for (id, instruction) in computation.ids().zip(&computation.instructions) {
             let passed_on = uses.passed_on(computation, instruction);
+            let mut read: Vec<Leaf> = Vec::new();
             if passed_on.is_none() {
-                let read: Vec<Leaf> =
-                    instruction.operands.iter().flat_map(|o| uses.leaves[o.index()].clone()).collect();
-                read.iter().for_each(|leaf| uses.last[leaf.made_by.index()][leaf.number] = Some(id));
+                read.extend(instruction.operands.iter().flat_map(|o| &uses.leaves[o.index()]));
             }
+            for leaf in &read {
+                let last: &mut Option<usize> = &mut uses.last[leaf.made_by.index()][leaf.number];
+                *last = (*last).max(Some(uses.times[id.index()]));
+            }
+            uses.reads.push(read);
             let made = if passed_on.is_none() { leaf_count(&instruction.shape) } else { 0 };
             let own = || (0..made).map(|number| Leaf { made_by: id, number }).collect();
             uses.leaves.push(passed_on.unwrap_or_else(own));
@@ -62,6 +78,11 @@ impl Uses {
         &self.leaves[id.index()]
     }
 
+    /// The leaves that an instruction reads.
+    pub fn reads(&self, id: InstrId) -> &[Leaf] {
+        &self.reads[id.index()]
+    }
+
     /// Where the leaves of the result are made.
     pub fn result(&self) -> &[Leaf] {
         self.leaves(self.root)
@@ -69,12 +90,12 @@ impl Uses {
 
     /// Whether a leaf is read after `id`, by the computation's caller if by nobody else.
     pub fn is_needed_after(&self, leaf: Leaf, id: InstrId) -> bool {
-        self.last[leaf.made_by.index()][leaf.number] > Some(id) || self.result().contains(&leaf)
+        self.last[leaf.made_by.index()][leaf.number] > Some(self.times[id.index()]) || self.result().contains(&leaf)
     }
 
     /// The same, a read by `id` itself included.
     pub fn is_needed_from(&self, leaf: Leaf, id: InstrId) -> bool {
-        self.last[leaf.made_by.index()][leaf.number] >= Some(id) || self.result().contains(&leaf)
+        self.last[leaf.made_by.index()][leaf.number] >= Some(self.times[id.index()]) || self.result().contains(&leaf)
     }
 }
 
@@ -100,7 +121,7 @@ ENTRY main { x = f32[4] parameter(0)
         .unwrap();
         let main = module.entry_computation().unwrap();
         let id = |name| main.find(name).unwrap();
-        let uses = Uses::of(main);
+        let uses = Uses::in_program_order(main);
         let (x, y) = (uses.leaves(id("x"))[0], uses.leaves(id("y"))[0]);
         assert_eq!(uses.leaves(id("r")), [x]);
         assert_eq!(uses.result(), [y, Leaf { made_by: id("n"), number: 0 }]);

@@ -3,8 +3,8 @@
 use super::assembler::*;
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
 use fusebox_runtime::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, HostOp, KernelArgument, KernelImage, LoadError,
-    Options, Program, RunError, Slice, Target, Thunk, ValueShape,
+    Access, Allocation, AllocationKind, Binding, Buffer, CodeImage, Executable, HostOp, KernelArgument, KernelImage,
+    LoadError, Options, Program, RunError, Slice, Target, Thunk, ValueShape,
 };
 
 /// An executable without parameters whose result is its last allocation.
@@ -107,6 +107,51 @@ fn all_blocks_run() {
     exe.thunks = vec![launch(&mut exe, "number_blocks", 200, 1, &[(out, Access::WriteOnce)])];
     result(&mut exe, "u8", out);
     assert_eq!(run(&exe).unwrap(), (0..200).collect::<Vec<u8>>());
+}
+
+/// Copies a donated input, then writes over it; the result stands in the input's place.
+fn consuming() -> Program {
+    let mut exe = executable(Target::Cpu, &[COPY_16, FILL_4]);
+    let input = allocation(&mut exe, 16, AllocationKind::Donated);
+    let part = |offset| Slice { offset, bytes: 4, ..input };
+    exe.parameters = vec![Binding { shape: ValueShape::Array("u8".into(), vec![16]), leaves: vec![input] }];
+    exe.thunks = vec![launch(&mut exe, "fill_4", 1, 1, &[(part(0), Access::WriteOnce)])];
+    result(&mut exe, "u8", input);
+    Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap()
+}
+
+#[test]
+fn a_donated_buffer_is_used_itself_and_handed_over_once() {
+    let mut program = consuming();
+    let buffer = Buffer::from_bytes(&[7; 16]).unwrap();
+    let address = buffer.as_slice().as_ptr();
+    let first = program.donate(0, buffer).unwrap();
+    program.execute().unwrap();
+    assert!(matches!(program.execute(), Err(RunError::Taken { index: 0 })));
+    let result = program.donate(0, first).unwrap();
+    assert_eq!(result.as_slice().as_ptr(), address, "nothing was copied");
+    assert_eq!(result.as_slice(), [[0x55; 4], [7; 4], [7; 4], [7; 4]].concat());
+    program.execute().unwrap();
+    let small = Buffer::zeroed(8).unwrap();
+    assert!(matches!(program.donate(0, small), Err(RunError::DonatedSize { index: 0, expected: 16, found: 8 })));
+    let other = Buffer::zeroed(16).unwrap();
+    assert!(matches!(program.donate(1, other), Err(RunError::NotDonated { index: 1 })));
+}
+
+#[test]
+fn inputs_that_are_set_are_there_in_every_run() {
+    let mut exe = consuming().executable().clone();
+    let input = exe.parameters[0].leaves[0];
+    let seen = temporary(&mut exe, 16);
+    exe.thunks.insert(0, Thunk::Copy { from: input, to: seen });
+    result(&mut exe, "u8", seen);
+    let mut program = Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap();
+    program.set_inputs(&[ArrayLiteral::new(ElementType::U8, vec![16], vec![7; 16]).unwrap()]).unwrap();
+    for run in 0..3 {
+        program.execute().unwrap();
+        let Literal::Array(array) = program.result().unwrap() else { panic!() };
+        assert_eq!(&array.data[..], [7; 16], "run {run}");
+    }
 }
 
 /// Gives the first or the second of two parameters; its allocations stand in that order.

@@ -43,6 +43,7 @@ fn options() -> Options {
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        memory_limit: None,
         progress: Progress::default(),
         cache: Cache::default(),
     }

@@ -1,0 +1,149 @@
+//! Kernels that may leave an output where a parameter stands, element by element.
+//!
+//! A kernel may if it reads each element of the parameter only in the turn of the loop that writes the output's element of the same
+//! index, and before that. This shows in the kernel's own operations, whoever wrote it. It is then written so that it reads the output
+//! itself, whose initial value is the parameter's (see [`OutputPlan::initial`](fusebox_core::emitter::OutputPlan)).
+
+use std::collections::HashSet;
+
+use fusebox_core::emitter::WriteMode;
+use fusebox_core::ir::{Function, OpKind, Operation, Region, Value};
+
+use crate::select::Selected;
+
+/// A parameter and the output that may take its place, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pair {
+    /// Number of the parameter.
+    pub parameter: usize,
+    /// Number of the output.
+    pub output: usize,
+}
+
+/// All such pairs of a kernel.
+pub fn pairs(kernel: &Selected) -> Vec<Pair> {
+    let Some(entry) = entry(&kernel.functions, &kernel.unit.fusion.name) else { return Vec::new() };
+    let outputs = kernel.plan.outputs.len();
+    let parameters = entry.body.arguments.len().saturating_sub(outputs);
+    let (inputs, results) = entry.body.arguments.split_at(parameters);
+    let unique = (0..outputs).filter(|&output| kernel.plan.outputs[output].mode == WriteMode::Unique);
+    let pairs =
+        unique.filter_map(|output| Some((output, written(entry, results[output])?))).flat_map(|(output, write)| {
+            let fits = move |&parameter: &usize| {
+                entry.type_of(inputs[parameter]) == entry.type_of(results[output])
+                    && reads_first(&kernel.functions, entry, inputs[parameter], &write)
+            };
+            (0..parameters).filter(fits).map(move |parameter| Pair { parameter, output })
+        });
+    pairs.collect()
+}
+
+/// Lets a kernel read the output where it read the parameter.
+pub fn let_stand_in_place(kernel: &mut Selected, Pair { parameter, output }: Pair) {
+    let name = &kernel.unit.fusion.name;
+    let outputs = kernel.plan.outputs.len();
+    let Some(entry) = kernel.functions.iter_mut().find(|function| &function.name == name) else { return };
+    let place = entry.body.arguments.len() - outputs + output;
+    let (old, new) = (entry.body.arguments[parameter], entry.body.arguments[place]);
+    replace(&mut entry.body, old, new);
+    let plan = &mut kernel.plan.outputs[output];
+    (plan.mode, plan.initial) = (WriteMode::InPlace, Some(parameter as u32));
+}
+
+fn entry<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> {
+    functions.iter().find(|function| function.name == name)
+}
+
+/// Where all elements of an output are written.
+#[derive(Clone, Copy)]
+struct Write<'f> {
+    /// The loop's body.
+    body: &'f Region,
+    /// Place of the insertion in it.
+    at: usize,
+    index: &'f [Value],
+}
+
+/// The only insertion into an output, in a loop that is given the output and hands it on.
+fn written(entry: &Function, output: Value) -> Option<Write<'_>> {
+    let mut users = entry.body.operations.iter().filter(|op| op.operands.contains(&output));
+    let (Some(outer), None) = (users.next(), users.next()) else { return None };
+    let place = outer.operands.iter().position(|&operand| operand == output)?;
+    let ([body], true) = (&outer.regions[..], outer.kind == OpKind::Loop) else { return None };
+    // Of a loop's operands the last are what it hands on, as the last of its body's arguments are.
+    let from_end = outer.operands.len() - place;
+    let carried = *body.arguments.get(body.arguments.len().checked_sub(from_end)?)?;
+    let at = body.operations.iter().position(|op| op.operands.contains(&carried))?;
+    let insertion = &body.operations[at];
+    let is_only = uses(body, carried) == 1 && uses(body, *insertion.results.first()?) == 1;
+    let is_handed_on = body.yielded().len().checked_sub(from_end).map(|place| body.yielded()[place]);
+    let is_insertion = insertion.kind == OpKind::Insert && insertion.operands.get(1) == Some(&carried);
+    let is_whole = is_only && is_insertion && is_handed_on == insertion.results.first().copied();
+    is_whole.then(|| Write { body, at, index: &insertion.operands[2..] })
+}
+
+/// Whether the entry reads a parameter only at the index of a write, in the same turn of its loop and before it.
+fn reads_first(functions: &[Function], entry: &Function, parameter: Value, write: &Write<'_>) -> bool {
+    let before = write.body.operations[..write.at].iter().filter(|op| op.operands.contains(&parameter));
+    let before: Vec<&Operation> = before.collect();
+    let count = |op: &&Operation| op.operands.iter().filter(|&&operand| operand == parameter).count();
+    let index: Index = write.index.iter().copied().map(Some).collect();
+    let mut reads = Reads { functions, known: HashSet::new() };
+    uses(&entry.body, parameter) == before.iter().map(count).sum::<usize>()
+        && before.iter().all(|op| reads.are_at(op, parameter, &index))
+}
+
+/// The components of an index, as a function calls them; `None` of one that it does not know.
+type Index = Vec<Option<Value>>;
+
+/// Follows a tensor from function to function.
+struct Reads<'f> {
+    functions: &'f [Function],
+    /// Functions that read their argument at an index alone, or are being asked.
+    known: HashSet<(&'f str, Value, Index)>,
+}
+
+impl<'f> Reads<'f> {
+    /// Whether an operation reads a tensor only at an index.
+    fn are_at(&mut self, op: &'f Operation, tensor: Value, index: &Index) -> bool {
+        match op.kind {
+            OpKind::Extract => {
+                op.operands[0] == tensor && op.operands[1..].iter().map(|&it| Some(it)).eq(index.iter().copied())
+            }
+            OpKind::PureCall => {
+                let callee = op.callee().and_then(|name| entry(self.functions, name));
+                callee.is_some_and(|callee| self.are_at_in_callee(op, callee, tensor, index))
+            }
+            _ => false,
+        }
+    }
+
+    fn are_at_in_callee(&mut self, call: &Operation, callee: &'f Function, tensor: Value, index: &Index) -> bool {
+        let arguments = &callee.body.arguments;
+        let inside = |value: Value| call.operands.iter().position(|&it| it == value).map(|place| arguments[place]);
+        let index: Index = index.iter().map(|value| value.and_then(inside)).collect();
+        let of_tensor = call.operands.iter().zip(arguments).filter(|(operand, _)| **operand == tensor);
+        of_tensor.map(|(_, &argument)| argument).collect::<Vec<Value>>().into_iter().all(|argument| {
+            if !self.known.insert((&callee.name, argument, index.clone())) {
+                return true;
+            }
+            let mut readers: Vec<&'f Operation> = Vec::new();
+            callee.body.walk(&mut |op| readers.extend(op.operands.contains(&argument).then_some(op)));
+            readers.into_iter().all(|op| self.are_at(op, argument, &index))
+        })
+    }
+}
+
+/// How often a value is an operand, in nested regions too.
+fn uses(region: &Region, value: Value) -> usize {
+    let mut count = 0;
+    region.walk(&mut |op| count += op.operands.iter().filter(|&&operand| operand == value).count());
+    count
+}
+
+fn replace(region: &mut Region, old: Value, new: Value) {
+    for op in &mut region.operations {
+        op.operands.iter_mut().filter(|operand| **operand == old).for_each(|operand| *operand = new);
+        op.regions.iter_mut().for_each(|region| replace(region, old, new));
+    }
+}

@@ -1,0 +1,150 @@
+//! Donated inputs: which results are to stand in their buffers.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use fusebox_core::hlo::{Computation, Module, Shape};
+use serde::Serialize;
+
+use super::leaf_count;
+
+/// What the caller gives away with a call. Leaves are those of all parameters, or those of the result, in order.
+#[derive(Debug, Default)]
+pub struct Donations {
+    /// Leaves of the parameters that the program may write.
+    pub donated: HashSet<usize>,
+    /// Of each leaf of the result, the leaf of the parameters whose buffer it is to have.
+    pub place_of: Vec<Option<usize>>,
+}
+
+/// A result that stands in the buffer of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shared {
+    /// Number of the result's leaf.
+    pub output: usize,
+    /// The input: its number among the leaves of the parameters.
+    pub input: usize,
+    /// The parameter that it is or belongs to.
+    pub parameter: String,
+}
+
+impl Donations {
+    /// What the module's header says. An alias of leaves of different sizes cannot be had: its result has a buffer of its own.
+    /// A donor becomes the first result of its shape that has no place yet.
+    pub fn of(module: &Module, entry: &Computation) -> Donations {
+        let parameters: Vec<&Shape> = entry.parameters().iter().map(|&id| &entry.instruction(id).shape).collect();
+        let result = &entry.root_instruction().shape;
+        let input = |number: i64, path: &[i64]| leaves_of_parameter(&parameters, number, path).unwrap_or(0..0);
+        let inputs: Vec<&Shape> = parameters.iter().flat_map(|shape| arrays(shape)).collect();
+        let outputs = arrays(result);
+        let mut donations = Donations { donated: HashSet::new(), place_of: vec![None; outputs.len()] };
+        for alias in &module.input_output_alias {
+            let outputs_of = leaves_at(result, &alias.output).unwrap_or(0..0);
+            for (input, output) in input(alias.parameter, &alias.parameter_index).zip(outputs_of) {
+                if bytes(inputs[input]) == bytes(outputs[output]) {
+                    donations.give(input, output);
+                }
+            }
+        }
+        for (parameter, path) in &module.buffer_donor {
+            for input in input(*parameter, path).filter(|input| !donations.is_given(*input)).collect::<Vec<_>>() {
+                let takes = |output: &usize| donations.place_of[*output].is_none() && inputs[input] == outputs[*output];
+                match (0..outputs.len()).find(takes) {
+                    Some(output) => donations.give(input, output),
+                    None => donations.donated.extend([input]),
+                }
+            }
+        }
+        donations
+    }
+
+    fn is_given(&self, input: usize) -> bool {
+        self.place_of.contains(&Some(input))
+    }
+
+    /// An input has room for one result.
+    fn give(&mut self, input: usize, output: usize) {
+        if !self.is_given(input) && self.place_of[output].is_none() {
+            self.donated.insert(input);
+            self.place_of[output] = Some(input);
+        }
+    }
+
+    /// For people: what shares a buffer.
+    pub fn shared(&self, entry: &Computation) -> Vec<Shared> {
+        let of_leaves = entry.parameters().into_iter().flat_map(|id| {
+            let instruction = entry.instruction(id);
+            std::iter::repeat_n(&instruction.name, leaf_count(&instruction.shape))
+        });
+        let names: Vec<&String> = of_leaves.collect();
+        let places = self.place_of.iter().enumerate().filter_map(|(output, place)| Some((output, (*place)?)));
+        places.map(|(output, input)| Shared { output, input, parameter: names[input].clone() }).collect()
+    }
+}
+
+fn arrays(shape: &Shape) -> Vec<&Shape> {
+    shape.leaves().into_iter().filter(|leaf| leaf.as_array().is_some()).collect()
+}
+
+fn bytes(leaf: &Shape) -> Option<i64> {
+    leaf.as_array().map(|array| array.byte_size())
+}
+
+/// Numbers of the leaves at a path into a parameter, among the leaves of all parameters.
+fn leaves_of_parameter(parameters: &[&Shape], number: i64, path: &[i64]) -> Option<Range<usize>> {
+    let number = usize::try_from(number).ok()?;
+    let before: usize = parameters.get(..number)?.iter().map(|shape| leaf_count(shape)).sum();
+    let leaves = leaves_at(parameters.get(number)?, path)?;
+    Some(before + leaves.start..before + leaves.end)
+}
+
+/// Numbers of the array leaves at a path into a shape.
+fn leaves_at(shape: &Shape, path: &[i64]) -> Option<Range<usize>> {
+    let (mut shape, mut first) = (shape, 0);
+    for &index in path {
+        let index = usize::try_from(index).ok()?;
+        let elements = shape.as_tuple()?;
+        first += elements.get(..index)?.iter().map(leaf_count).sum::<usize>();
+        shape = elements.get(index)?;
+    }
+    Some(first..first + leaf_count(shape))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fusebox_core::hlo::parse_module;
+
+    fn of(header: &str) -> Donations {
+        let text = format!(
+            "HloModule m, {header}
+ENTRY main {{ s = (f32[4], (f32[8], s32[4])) parameter(0)
+  x = f32[4] parameter(1)
+  a = f32[4] get-tuple-element(s), index=0
+  ROOT t = (f32[4], f32[4]) tuple(x, a) }}"
+        );
+        let module = parse_module(&text, "test.hlo").unwrap();
+        Donations::of(&module, module.entry_computation().unwrap())
+    }
+
+    #[test]
+    fn aliases_are_followed_through_tuples() {
+        let donations = of("input_output_alias={ {0}: (0, {1, 1}, may-alias), {1}: (1, {}, must-alias) }");
+        assert_eq!(donations.place_of, [Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn what_does_not_fit_or_is_given_already_has_no_place() {
+        let donations = of("input_output_alias={ {0}: (0, {1, 0}, may-alias), {1}: (1, {}, may-alias) }");
+        assert_eq!(donations.place_of, [None, Some(3)]);
+        let donations = of("input_output_alias={ {0}: (1, {}, may-alias), {1}: (1, {}, may-alias) }");
+        assert_eq!(donations.place_of, [Some(3), None]);
+    }
+
+    #[test]
+    fn donors_become_the_first_free_result_of_their_shape() {
+        let donations = of("input_output_alias={ {0}: (1, {}, may-alias) }, buffer_donor={ (0, {0}), (0, {1, 1}) }");
+        assert_eq!(donations.place_of, [Some(3), Some(0)]);
+        assert_eq!(donations.donated, HashSet::from([0, 2, 3]), "an s32[4] may be written, and is no f32[4]");
+    }
+}

@@ -1,0 +1,245 @@
+//! The order in which a computation's instructions are executed, so that little is alive at once.
+//!
+//! List scheduling: of all instructions whose operands are made, the next is the one that frees the most bytes beyond those that it
+//! allocates. That is not better for every program, so [`super::schedule`] compares it with the order of the program.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Opcode};
+
+use super::leaf_bytes;
+use super::uses::{Leaf, Uses};
+use crate::roles::{Role, roles};
+
+/// Of each computation, its instructions in the order in which they are executed.
+pub type Orders = Vec<Vec<InstrId>>;
+
+/// Of every computation the order in which the program has them.
+pub fn of_program(module: &Module) -> Orders {
+    module.computations.iter().map(|computation| computation.ids().collect()).collect()
+}
+
+/// Of every computation that is not part of a kernel an order that frees early.
+///
+/// `updates`: whether a kernel updates an operand in place.
+pub fn freeing_early(module: &Module, updates: impl Fn(ComputationId, InstrId) -> bool) -> Orders {
+    let roles = roles(module);
+    let mut has_effect = Vec::new();
+    for computation in &module.computations {
+        let effect = computation.instructions.iter().any(|it| is_ordered(it, &has_effect));
+        has_effect.push(effect);
+    }
+    let order = |number: usize| {
+        let (id, computation) = (ComputationId(number as u32), &module.computations[number]);
+        match roles[number] {
+            Role::Sequence => Listing::new(computation, &has_effect, |instruction| updates(id, instruction)).list(),
+            _ => computation.ids().collect(),
+        }
+    };
+    (0..module.computations.len()).map(order).collect()
+}
+
+/// Whether an instruction shows when it is executed: it draws random numbers, or says so. `has_effect`: of the computations before.
+fn is_ordered(instruction: &Instruction, has_effect: &[bool]) -> bool {
+    match &instruction.op {
+        Op::CustomCall(call) if call.has_side_effect => true,
+        op if [Opcode::Rng, Opcode::RngGetAndUpdateState].contains(&op.opcode()) => true,
+        op => op.called().iter().any(|callee| has_effect.get(callee.index()).copied().unwrap_or(true)),
+    }
+}
+
+/// A computation while its instructions are put in order.
+struct Listing {
+    /// Per instruction, those that wait for it.
+    successors: Vec<Vec<InstrId>>,
+    /// Per instruction, for how many it waits.
+    waits_for: Vec<u32>,
+    /// Per instruction, the leaves that it reads, each once.
+    reads: Vec<Vec<usize>>,
+    leaves: Vec<Read>,
+    /// Per instruction, bytes freed minus bytes allocated if it came next.
+    gain: Vec<i64>,
+    is_done: Vec<bool>,
+}
+
+/// A leaf and those that read it.
+#[derive(Default)]
+struct Read {
+    /// What is free after the last reader.
+    bytes: i64,
+    readers: Vec<InstrId>,
+    /// Readers that are still to come.
+    to_come: usize,
+}
+
+impl Listing {
+    fn new(computation: &Computation, has_effect: &[bool], updates: impl Fn(InstrId) -> bool) -> Listing {
+        let count = computation.instructions.len();
+        let mut listing = Listing {
+            successors: vec![Vec::new(); count],
+            waits_for: vec![0; count],
+            reads: vec![Vec::new(); count],
+            leaves: Vec::new(),
+            gain: vec![0; count],
+            is_done: vec![false; count],
+        };
+        listing.follow_leaves(computation);
+        let mut last_effect = None;
+        for (id, instruction) in computation.ids().zip(&computation.instructions) {
+            let predecessors = instruction.extra.iter().flat_map(|extra| &extra.control_predecessors);
+            instruction.operands.iter().chain(predecessors).for_each(|&before| listing.comes_after(id, before));
+            if is_ordered(instruction, has_effect) {
+                last_effect.replace(id).into_iter().for_each(|before| listing.comes_after(id, before));
+            }
+        }
+        listing.updates_come_last(|id| match computation.instruction(id).op {
+            Op::While { .. } | Op::Conditional { .. } => true,
+            _ => updates(id),
+        });
+        listing
+    }
+
+    /// Who reads which leaves, and what making them allocates.
+    fn follow_leaves(&mut self, computation: &Computation) {
+        let uses = Uses::in_program_order(computation);
+        let stays: HashSet<&Leaf> = uses.result().iter().collect();
+        let mut numbers: HashMap<Leaf, usize> = HashMap::new();
+        for (id, instruction) in computation.ids().zip(&computation.instructions) {
+            for &leaf in uses.reads(id) {
+                let read = &mut self.leaves[numbers[&leaf]];
+                if read.readers.last() != Some(&id) {
+                    read.readers.push(id);
+                    read.to_come += 1;
+                    self.reads[id.index()].push(numbers[&leaf]);
+                }
+            }
+            let is_given = matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_));
+            let own = uses.leaves(id).iter().filter(|leaf| leaf.made_by == id);
+            for (&leaf, bytes) in own.zip(leaf_bytes(&instruction.shape)) {
+                let bytes = if is_given { 0 } else { i64::try_from(bytes).unwrap_or(i64::MAX) };
+                self.gain[id.index()] = self.gain[id.index()].saturating_sub(bytes);
+                numbers.insert(leaf, self.leaves.len());
+                let bytes = if stays.contains(&leaf) { 0 } else { bytes };
+                self.leaves.push(Read { bytes, ..Read::default() });
+            }
+        }
+    }
+
+    /// Edges lead forward in the program, so that there is always an instruction that waits for none.
+    fn comes_after(&mut self, id: InstrId, before: InstrId) {
+        if before < id {
+            self.successors[before.index()].push(id);
+            self.waits_for[id.index()] += 1;
+        }
+    }
+
+    /// Where the program's last reader of a leaf may update it in place, it stays the last.
+    fn updates_come_last(&mut self, may_update: impl Fn(InstrId) -> bool) {
+        for leaf in 0..self.leaves.len() {
+            let Some((&last, earlier)) = self.leaves[leaf].readers.split_last() else { continue };
+            if may_update(last) {
+                earlier.to_vec().into_iter().for_each(|reader| self.comes_after(last, reader));
+            }
+        }
+    }
+
+    fn list(mut self) -> Vec<InstrId> {
+        (0..self.leaves.len()).for_each(|leaf| _ = self.credit_last_reader(leaf));
+        let all = (0..self.gain.len() as u32).map(InstrId);
+        let mut ready: BinaryHeap<(i64, Reverse<InstrId>)> =
+            all.filter(|&id| self.waits_for[id.index()] == 0).map(|id| self.key(id)).collect();
+        let mut order = Vec::with_capacity(self.gain.len());
+        while let Some((gain, Reverse(id))) = ready.pop() {
+            // An entry from before the gain changed has a newer one.
+            if self.is_done[id.index()] || gain != self.gain[id.index()] {
+                continue;
+            }
+            self.is_done[id.index()] = true;
+            order.push(id);
+            for leaf in std::mem::take(&mut self.reads[id.index()]) {
+                self.leaves[leaf].to_come -= 1;
+                let reader = self.credit_last_reader(leaf).filter(|reader| self.waits_for[reader.index()] == 0);
+                ready.extend(reader.map(|reader| self.key(reader)));
+            }
+            for successor in std::mem::take(&mut self.successors[id.index()]) {
+                self.waits_for[successor.index()] -= 1;
+                if self.waits_for[successor.index()] == 0 {
+                    ready.push(self.key(successor));
+                }
+            }
+        }
+        order
+    }
+
+    /// Among equals the program's order counts.
+    fn key(&self, id: InstrId) -> (i64, Reverse<InstrId>) {
+        (self.gain[id.index()], Reverse(id))
+    }
+
+    /// If only one reader of a leaf is still to come, that one frees it.
+    fn credit_last_reader(&mut self, leaf: usize) -> Option<InstrId> {
+        let Read { bytes, readers, to_come: 1 } = &self.leaves[leaf] else { return None };
+        let reader = readers.iter().copied().find(|reader| !self.is_done[reader.index()])?;
+        self.gain[reader.index()] = self.gain[reader.index()].saturating_add(*bytes);
+        Some(reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fusebox_core::hlo::parse_module;
+
+    /// Names of the entry's instructions in their order, parameters left out.
+    fn listed(body: &str) -> Vec<String> {
+        let text = format!("HloModule m\nENTRY main {{ p = f32[8] parameter(0)\n{body} }}");
+        let module = parse_module(&text, "test.hlo").unwrap();
+        let main = module.entry_computation().unwrap();
+        let order = freeing_early(&module, |_, _| false)[module.entry.unwrap().index()].clone();
+        let names = order.into_iter().map(|id| main.instruction(id).name.clone());
+        names.filter(|name| name != "p").collect()
+    }
+
+    #[test]
+    fn a_large_value_is_used_up_before_the_next_is_made() {
+        let order = listed(
+            "a = f32[800] pad(p, p), padding=0_792
+  b = f32[800] pad(p, p), padding=0_792
+  s = f32[8] slice(a), slice={[0:8]}
+  t = f32[8] slice(b), slice={[0:8]}
+  ROOT r = f32[8] add(s, t)",
+        );
+        assert_eq!(order, ["a", "s", "b", "t", "r"]);
+    }
+
+    #[test]
+    fn what_must_come_in_order_does() {
+        let drawn = listed(
+            "z = f32[] constant(0)
+  o = f32[] constant(1)
+  a = f32[800] rng(z, o), distribution=rng_uniform
+  b = f32[8] rng(z, o), distribution=rng_uniform
+  s = f32[8] slice(a), slice={[0:8]}
+  ROOT r = f32[8] add(s, b)",
+        );
+        let place = |name: &str| drawn.iter().position(|it| it == name);
+        assert!(place("a") < place("b"), "{drawn:?}");
+        let ordered = listed(
+            "a = f32[800] pad(p, p), padding=0_792
+  b = f32[8] negate(p), control-predecessors={a}
+  s = f32[8] slice(a), slice={[0:8]}
+  ROOT r = f32[8] add(s, b)",
+        );
+        assert_eq!(ordered, ["a", "s", "b", "r"]);
+        let control_first = listed(
+            "b = f32[8] negate(p)
+  a = f32[800] pad(p, p), padding=0_792
+  c = f32[8] exponential(b), control-predecessors={a}
+  s = f32[8] slice(a), slice={[0:8]}
+  ROOT r = f32[8] add(s, c)",
+        );
+        let place = |name: &str| control_first.iter().position(|it| it == name);
+        assert!(place("a") < place("c"), "{control_first:?}");
+    }
+}
