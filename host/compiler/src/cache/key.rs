@@ -22,12 +22,13 @@ const THIS_PROGRAM: &str = "/proc/self/exe";
 /// If this build of fusebox or a plugin cannot be told from others.
 pub fn of_program(source: &Source, options: &Options) -> Result<Key, String> {
     let Source { name: _, bytes, format, elided, module } = source;
-    let Options { target, device, emitters, threads, departures, .. } = options;
+    let Options { target, device, emitters, threads, departures, memory_limit, .. } = options;
     let format = match format {
         Format::Text => "text",
         Format::Proto => "proto",
     };
-    let compilation = format!("{elided:?} {module:?} {device:?} {threads} {:?}", departures.without_passes);
+    let passes = &departures.without_passes;
+    let compilation = format!("{elided:?} {module:?} {device:?} {threads} {passes:?} {memory_limit:?}");
     let key = begun("program", target)?.and(bytes).and(format).and(compilation);
     with_emitters(key, emitters)
 }

@@ -43,6 +43,7 @@ fn place() -> Place {
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
+        memory_limit: None,
         progress: Progress::default(),
         cache: Cache::of(store),
     };
@@ -103,6 +104,7 @@ fn all_that_a_compilation_is_given_tells_its_program_from_others() {
         (source.clone(), Options { target: Target::nvptx(90).with_ptx_version(83), ..options.clone() }),
         (source.clone(), Options { device, ..options.clone() }),
         (source.clone(), Options { threads: 1, ..options.clone() }),
+        (source.clone(), Options { memory_limit: Some(1 << 20), ..options.clone() }),
         (
             source.clone(),
             Options { departures: Departures { without_passes, ..Departures::default() }, ..options.clone() },
