@@ -10,7 +10,9 @@ use std::fmt::Debug;
 use fusebox_core::ir::{OpKind, verify};
 use fusebox_core::random::SplitMix64;
 use fusebox_lowering::{NoStages, Stage, Target, math};
-use jit::{Buffer, KernelSource, compile, contains_in_order, object, run, source, stages_of};
+use jit::{
+    Buffer, KernelSource, compile, compile_and_run, contains_in_order, elementwise, object, run, source, stages_of,
+};
 
 /// Arguments a kernel takes at once.
 const CHUNK: usize = 1 << 16;
@@ -349,6 +351,39 @@ fn f32_functions_become_vector_code() {
         contains_in_order(optimised, &["x float> "]);
         let scalar_call = optimised.lines().find(|line| line.contains("call float") || line.contains("call double"));
         assert_eq!(scalar_call, None, "{operation}");
+    }
+}
+
+/// A kernel that applies an operation again and again: to what it gave before and, where it takes two operands, to `%x1`.
+fn chain(operation: &str, operands: usize, links: usize, count: usize) -> KernelSource {
+    let types = vec!["f32"; operands].join(", ");
+    let link = |at: usize| {
+        let before = if at == 0 { "%x0".to_owned() } else { format!("%c{}", at - 1) };
+        let result = if at + 1 == links { "%r".to_owned() } else { format!("%c{at}") };
+        let values = [before.as_str(), "%x1"][..operands].join(", ");
+        format!("{result} = \"{operation}\"({values}) : ({types}) -> f32\n")
+    };
+    let body: String = (0..links).map(link).collect();
+    elementwise::kernel("chain", &[("f32", 4), ("f32", 4)], ("f32", 4), count as u64, &body)
+}
+
+#[test]
+fn long_chains_call_functions_of_vectors_that_compute_the_same_bits() {
+    const LINKS: usize = 24;
+    // Not a multiple of any number of lanes, so that the function of one number is called too.
+    let (start, other) = (points(1003, 5), points(1003, 6));
+    for (operation, operands) in [("math.sin", 1), ("math.atan2", 2)] {
+        let source = |links| chain(operation, operands, links, start.len());
+        let of_chain = |links: usize, values: &[f32]| {
+            let mut buffers = [Buffer::of(values), Buffer::of(&other), Buffer::of(&vec![0f32; values.len()])];
+            compile_and_run(&source(links), &mut buffers);
+            buffers[2].values::<f32>()
+        };
+        let (_, stages) = stages_of(&source(LINKS), &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
+        contains_in_order(stages.get(Stage::Llvm), &["x float> @fusebox_", ".called.x"]);
+        let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+        let link_by_link = (0..LINKS).fold(start.clone(), |values, _| of_chain(1, &values));
+        assert_eq!(bits(of_chain(LINKS, &start)), bits(link_by_link), "{operation}");
     }
 }
 

@@ -177,9 +177,9 @@ pub(crate) struct TargetInfo {
     pub(crate) most_copies: i64,
     /// Most operations that unrolling a loop around other loops may leave: beyond it, all that is gained is code.
     pub(crate) most_nested: i64,
-    /// Most operations that the bodies of all math functions in a kernel have together; more are called. `None` where calls
-    /// cost more than code.
-    pub(crate) most_inlined_math: Option<usize>,
+    /// Most operations that all but the first copies of math functions in a kernel have together; beyond it they are called. `None`
+    /// where calls cost more than code.
+    pub(crate) most_copied_math: Option<usize>,
     /// Threads that exchange values directly.
     pub(crate) warp: u32,
     pub(crate) atomics: Atomics,
@@ -309,7 +309,7 @@ fn gpu() -> TargetInfo {
         fused_multiply_add: true,
         most_copies: 8,
         most_nested: 512,
-        most_inlined_math: None,
+        most_copied_math: None,
         warp: 32,
         keeps_long_loops: true,
         splits_loops: false,

@@ -4,7 +4,7 @@
 //! LLVM's vectoriser is told of the latter by an attribute and picks the number of lanes itself. Of the vector functions
 //! that it may pick only the declarations are written before it has run, and the bodies of those picked afterwards.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fusebox_core::ir::{Function, OpKind, Operation};
 
@@ -31,18 +31,20 @@ pub(super) struct VectorFunction {
 }
 
 impl Translation<'_> {
-    /// Whether the bodies of all math functions that a kernel calls make it so long that they are called instead.
+    /// Whether a kernel calls math functions so often that copies of their bodies would make it long.
     pub(super) fn calls_math(&mut self, kernel: &KernelFunctions) -> Result<bool, LoweringError> {
-        let Some(most) = self.target.most_inlined_math else { return Ok(false) };
-        let mut called = Vec::new();
+        let Some(most) = self.target.most_copied_math else { return Ok(false) };
+        let mut calls: BTreeMap<&'static str, usize> = BTreeMap::new();
         for function in &kernel.functions {
-            function.body.walk(&mut |op| called.extend(library_call(op)));
+            function
+                .body
+                .walk(&mut |op| library_call(op).into_iter().for_each(|it| *calls.entry(it).or_default() += 1));
         }
-        let mut operations = 0usize;
-        for symbol in called {
-            operations = operations.saturating_add(self.definition(symbol)?.size());
+        let mut copied = 0usize;
+        for (symbol, calls) in calls {
+            copied = copied.saturating_add(self.definition(symbol)?.size().saturating_mul(calls - 1));
         }
-        Ok(operations > most)
+        Ok(copied > most)
     }
 
     /// The function of the math library that the kernel being written calls.
