@@ -57,8 +57,12 @@ fn wanted(computation: &Computation) -> Vec<BTreeSet<Index>> {
 
 fn is_small_and_elementwise(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
-    let small = instruction.shape.as_array().filter(|array| (2..=MOST).contains(&array.element_count()));
-    instruction.op.is_elementwise() && small.is_some()
+    let count = |it: &Instruction| it.shape.as_array().map_or(0, |array| array.element_count());
+    let is_read =
+        |&operand: &InstrId| reads_as_a_whole(computation, id, operand) || count(computation.instruction(operand)) == 1;
+    instruction.op.is_elementwise()
+        && (2..=MOST).contains(&count(instruction))
+        && instruction.operands.iter().all(is_read)
 }
 
 /// Whether an elementwise user reads an operand at its own index.

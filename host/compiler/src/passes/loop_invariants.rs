@@ -10,6 +10,8 @@
 //! What a product reads is put together before the loop even if that is cheap, as emitters multiply best from an array that lies in
 //! memory as it is read. If the loop makes no turn, the value was computed for nothing.
 
+mod operands;
+
 use std::collections::BTreeSet;
 
 use fusebox_core::cost;
@@ -27,6 +29,9 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
     let mut has_changed = false;
     for caller in in_role(module, Role::Sequence) {
         let loops: Vec<InstrId> = module.computation(caller).ids().filter(|&id| is_loop(module, caller, id)).collect();
+        for &at in &loops {
+            lay_out_operands(module, caller, at, device)?;
+        }
         let found = loops.into_iter().filter_map(|id| Loop::of(module, caller, id, device));
         let found: Vec<Loop> = found.filter(|it| is_called_once(module, it)).collect();
         if !found.is_empty() {
@@ -39,6 +44,22 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
 
 fn is_loop(module: &Module, caller: ComputationId, id: InstrId) -> bool {
     matches!(module.computation(caller).instruction(id).op, Op::While { .. })
+}
+
+/// Lays out the operands of a loop's products, if it is one whose invariants may leave it.
+fn lay_out_operands(
+    module: &mut Module,
+    caller: ComputationId,
+    at: InstrId,
+    device: &DeviceDescription,
+) -> Result<(), CompileError> {
+    let Op::While { condition, body } = module.computation(caller).instruction(at).op else { return Ok(()) };
+    let may_leave =
+        [body, condition].iter().all(|&it| takes_state_apart(module.computation(it)) && calls_of(module, it) == 1);
+    if may_leave && let Some(new) = operands::laid_out(module.computation(body), device)? {
+        module.computations[body.index()] = new;
+    }
+    Ok(())
 }
 
 /// A loop, and what is computed before it.
@@ -73,11 +94,13 @@ impl Loop {
 
 /// Whether body and condition belong to this loop alone and may be changed.
 fn is_called_once(module: &Module, it: &Loop) -> bool {
-    let calls = |callee: ComputationId| {
-        let all = module.computations.iter().flat_map(|computation| &computation.instructions);
-        all.flat_map(|instruction| instruction.op.called()).filter(|&called| called == callee).count()
-    };
-    calls(it.body) == 1 && calls(it.condition) == 1
+    calls_of(module, it.body) == 1 && calls_of(module, it.condition) == 1
+}
+
+/// How often a computation is called.
+fn calls_of(module: &Module, callee: ComputationId) -> usize {
+    let all = module.computations.iter().flat_map(|computation| &computation.instructions);
+    all.flat_map(|instruction| instruction.op.called()).filter(|&called| called == callee).count()
 }
 
 /// Whether the state is only used by its elements.
