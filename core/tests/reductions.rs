@@ -13,6 +13,7 @@ mean { n = f32[] parameter(0)\n s = f32[] parameter(1)\n m = f32[] parameter(2)\
 wide { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = f64[] convert(a)\n d = f64[] convert(b)
   e = f64[] add(c, d)\n ROOT s = f32[] convert(e) }
 mixed { a = f32[] parameter(0)\n b = bf16[] parameter(1)\n c = f32[] convert(b)\n ROOT s = f32[] add(a, c) }
+powers { a = f8e8m0fnu[] parameter(0)\n b = f8e8m0fnu[] parameter(1)\n ROOT s = f8e8m0fnu[] add(a, b) }
 ";
 
 fn fusion(body: &str) -> Fusion {
@@ -143,6 +144,11 @@ fn refusals_say_why() {
          ROOT r = f32[8] reduce(x, z), dimensions={1}, to_apply=mixed",
     );
     assert!(mixed.contains("accumulates in another type"), "{mixed}");
+    let powers = reason(
+        "x = f8e8m0fnu[8,16] parameter(0)\n z = f8e8m0fnu[] constant(1)
+         ROOT r = f8e8m0fnu[8] reduce(x, z), dimensions={1}, to_apply=powers",
+    );
+    assert!(powers.contains("no zero that several threads could start from"), "{powers}");
     let softmax = reason(
         "x = f32[8,16] parameter(0)\n z = f32[] constant(0)\n r = f32[8] reduce(x, z), dimensions={1}, to_apply=add
          b = f32[8,16] broadcast(r), dimensions={0}\n ROOT y = f32[8,16] divide(x, b)",

@@ -27,7 +27,6 @@ pub(crate) fn evaluate(
         | Opcode::AllToAll
         | Opcode::CollectiveBroadcast
         | Opcode::AllReduceStart
-        | Opcode::AllReduceDone
         | Opcode::AllGatherDone
         | Opcode::CollectivePermuteDone
         | Opcode::Domain => alone(instruction, operands),
@@ -41,7 +40,9 @@ pub(crate) fn evaluate(
             }
             _ => malformed("async-start calls one computation"),
         },
-        Opcode::AsyncUpdate => operands.0.pop().map_or_else(|| malformed("async-update takes an operand"), Ok),
+        Opcode::AllReduceDone | Opcode::AsyncUpdate => {
+            operands.0.pop().map_or_else(|| malformed(format!("{opcode} takes an operand")), Ok)
+        }
         Opcode::AsyncDone => operands.element(1),
         _ => unsupported(format!("{opcode} needs something outside the module that is not there")),
     }

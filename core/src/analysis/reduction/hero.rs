@@ -94,6 +94,13 @@ pub(in crate::analysis) fn hero(
     let applied = module.computation(*to_apply);
     let operation = single_operation(applied);
     let start = start(computation, instruction, operation.or_else(|| converted_operation(applied)));
+    let has_no_zero = values.iter().any(|value| value.element_type == ElementType::F8E8M0FNU);
+    if has_no_zero && matches!(start, Start::Neutral(BinaryOp::Add | BinaryOp::Xor)) {
+        return Err(format!(
+            "{} is a sum in f8e8m0fnu, which has no zero that several threads could start from",
+            instruction.name
+        ));
+    }
     Ok(ReductionHero { instruction: id, values, operation, start, problem, to_operand })
 }
 

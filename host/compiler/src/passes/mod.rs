@@ -22,6 +22,7 @@ mod identity;
 mod inline_calls;
 mod loop_invariants;
 mod movements;
+mod one_device;
 mod products;
 mod row_major;
 mod simplify;
@@ -70,6 +71,11 @@ const fn optional(name: &'static str, about: &'static str, run: Run) -> Pass {
 
 /// All passes in order.
 pub const PASSES: &[Pass] = &[
+    needed(
+        "one-device",
+        "exchanges between devices, and operations in two halves, as what they are on one device",
+        |module, _| one_device::run(module),
+    ),
     needed("supported", "refuses what is not supported", |module, _| supported::check(module)),
     needed("expansions", "scan, ragged-dot and scaled-dot as loops and products", |module, _| expansions::run(module)),
     needed("inline-calls", "called computations stand where they are called", |module, _| inline_calls::run(module)),
