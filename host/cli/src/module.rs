@@ -76,7 +76,7 @@ pub fn options(
     stages: Vec<Stage>,
 ) -> Result<Options, Failure> {
     let threads = target::threads(common.compiling.threads);
-    let (target, device) = target::parse(&common.compiling.target, threads, ptx_version)?;
+    let (target, device) = target::parse(&common.compiling.target, ptx_version)?;
     if until > Phase::Emit {
         fusebox_lowering::dedicate(&target);
     }

@@ -8,8 +8,9 @@ use crate::exit::Failure;
 /// The name of the GPU in this machine.
 pub const THIS_GPU: &str = "cuda";
 
-/// The target of that name and the device it stands for: this machine's own where it is meant.
-pub fn parse(name: &str, threads: usize, ptx_version: Option<u32>) -> Result<(Target, DeviceDescription), Failure> {
+/// The target of that name and the device it stands for: this machine's own where it is meant. How many threads a program is run with
+/// is not asked: it would decide how sums are cut, and results are to have the same bits for any number.
+pub fn parse(name: &str, ptx_version: Option<u32>) -> Result<(Target, DeviceDescription), Failure> {
     let (target, device) = match name {
         THIS_GPU => {
             let (capability, device) = fusebox_runtime::describe_gpu()?;
@@ -19,7 +20,7 @@ pub fn parse(name: &str, threads: usize, ptx_version: Option<u32>) -> Result<(Ta
             let target = Target::named(name).ok_or_else(|| unknown(name))?;
             let device = match target.runner() {
                 Some(Runner::Cpu) => {
-                    let device = fusebox_runtime::describe_cpu(threads);
+                    let device = fusebox_runtime::describe_cpu(threads(0));
                     DeviceDescription { tile_products: device.tile_products.and(target.tile_products()), ..device }
                 }
                 _ => target.device().clone(),

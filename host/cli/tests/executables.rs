@@ -105,6 +105,18 @@ fn a_donated_input_is_updated_in_place_by_modules_and_executables() {
     place.run(&["bench", "m.hlo"]).succeeded();
 }
 
+#[test]
+fn results_have_the_same_bits_for_any_number_of_threads_and_in_every_run() {
+    let place = Workplace::with_module(
+        "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n\
+         ENTRY main {\n  x = f32[300,4000] parameter(0)\n  z = f32[] constant(0)\n  \
+         ROOT r = f32[] reduce(x, z), dimensions={0,1}, to_apply=add\n}\n",
+    );
+    let run = |threads| place.run(&["run", "m.hlo", "--print", "--threads", threads]).succeeded();
+    let expected = run("1");
+    ["2", "7", "7", "7"].iter().for_each(|threads| assert_eq!(run(threads), expected, "{threads} threads"));
+}
+
 /// Steps that copy, in a program whose parameter `p` is donated to its only result `n`.
 fn copies(lines: &str) -> usize {
     let place = Workplace::with_module(&format!(

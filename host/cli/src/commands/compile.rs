@@ -13,7 +13,7 @@ use crate::{module, target};
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
     module::check_output(arguments.output.as_ref(), &arguments.common, [])?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
-    let (target, _) = target::parse(&arguments.common.compiling.target, 1, arguments.ptx_version)?;
+    let (target, _) = target::parse(&arguments.common.compiling.target, arguments.ptx_version)?;
     let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.compiling.target, &target));
     check(emit, &target)?;
     let stages = stage(emit).into_iter().collect();

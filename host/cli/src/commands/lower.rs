@@ -9,7 +9,7 @@ use crate::{module, target};
 
 pub fn run(arguments: &Lower) -> Result<(), Failure> {
     let (from, to) = (stage(&arguments.from)?, stage(&arguments.to)?);
-    let (target, _) = target::parse(&arguments.target, 1, None)?;
+    let (target, _) = target::parse(&arguments.target, None)?;
     let source = module::file(&arguments.kernel, arguments.file_limit)?;
     let text = String::from_utf8(source.bytes)
         .map_err(|_| Failure::usage(format!("{}: kernel IR is text, and this is not UTF-8", source.name)))?;

@@ -1,7 +1,8 @@
 //! From the fused module to thunks and buffers.
 //!
-//! Instructions are executed in the order of the program or in one that frees early (`order`), whichever takes less memory. A value is the list of the slices of its leaves; tuples,
-//! parameters and reshapes are lists made of others' slices and cost nothing.
+//! Instructions are executed in the order of the program or in one that frees early (`order`), whichever takes less memory. A value
+//! is the list of the slices of its leaves; tuples, parameters and reshapes are lists made of others' slices and cost nothing.
+//! Results may have to stand in donated inputs (`donation`), and values may be made twice to save memory (`rematerialise`).
 //!
 //! Loops of small steps are then made functions (`composites`), which are launched like kernels.
 //!

@@ -137,10 +137,13 @@ impl Listing {
     /// Where the program's last reader of a leaf may update it in place, it stays the last.
     fn updates_come_last(&mut self, may_update: impl Fn(InstrId) -> bool) {
         for leaf in 0..self.leaves.len() {
-            let Some((&last, earlier)) = self.leaves[leaf].readers.split_last() else { continue };
-            if may_update(last) {
-                earlier.to_vec().into_iter().for_each(|reader| self.comes_after(last, reader));
+            let readers = std::mem::take(&mut self.leaves[leaf].readers);
+            if let Some((&last, earlier)) = readers.split_last()
+                && may_update(last)
+            {
+                earlier.iter().for_each(|&reader| self.comes_after(last, reader));
             }
+            self.leaves[leaf].readers = readers;
         }
     }
 

@@ -15,6 +15,9 @@ use super::{Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
 use crate::host_module;
 
+/// Bytes from which on it is worth while to save a buffer. Of a kernel that writes what it reads LLVM knows less, and takes longer.
+const LEAST_SAVED: u64 = 64 << 10;
+
 /// Slices of a value's array leaves.
 pub type Value = Vec<Slice>;
 
@@ -220,6 +223,7 @@ impl Scheduler<'_> {
                 _ if !may_take => Merit::Refused,
                 Some(wanted) if wanted == parameter => Merit::Wanted,
                 Some(_) => Merit::Refused,
+                None if parameter.bytes < LEAST_SAVED => Merit::Refused,
                 None => Merit::Possible,
             };
             let known = self.merits.entry((unit, pair)).or_insert(merit);
