@@ -14,17 +14,17 @@ add {
   ROOT s = f32[] add(a, b)
 }
 ENTRY main {
-  x = f32[64,128] parameter(0)
+  x = f32[512,128] parameter(0)
   zero = f32[] constant(0)
-  zeros = f32[64,128] broadcast(zero), dimensions={}
-  same = f32[64,128] add(x, zeros)
-  unread = f32[64,128] sine(x)
-  grown = f32[64,128] exponential(x)
-  sums = f32[64] reduce(grown, zero), dimensions={1}, to_apply=add
-  all = f32[64,128] broadcast(sums), dimensions={0}
-  parts = f32[64,128] divide(grown, all)
-  turned = f32[128,64] transpose(parts), dimensions={1,0}
-  ROOT both = (f32[128,64], f32[64]) tuple(turned, sums)
+  zeros = f32[512,128] broadcast(zero), dimensions={}
+  same = f32[512,128] add(x, zeros)
+  unread = f32[512,128] sine(x)
+  grown = f32[512,128] exponential(x)
+  sums = f32[512] reduce(grown, zero), dimensions={1}, to_apply=add
+  all = f32[512,128] broadcast(sums), dimensions={0}
+  parts = f32[512,128] divide(grown, all)
+  turned = f32[128,512] transpose(parts), dimensions={1,0}
+  ROOT both = (f32[128,512], f32[512]) tuple(turned, sums)
 }
 ";
 

@@ -5,7 +5,7 @@ use std::fs::{self, DirBuilder, DirEntry};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use rustix::process::geteuid;
@@ -15,6 +15,8 @@ use crate::{SizeLimit, StoreError, read, replace};
 
 /// Bytes of an entry's digest, which stands before its content.
 const DIGEST: usize = 32;
+/// A draft that was not written to for longer is nobody's any more.
+const LONGEST_WRITE: Duration = Duration::from_secs(600);
 /// What files of entries end in; nothing else in the folder is touched.
 const EXTENSION: &str = ".kept";
 
@@ -144,14 +146,16 @@ fn digest(key: &Key, content: &[u8]) -> [u8; DIGEST] {
     Sha256::new().chain_update(key.digest()).chain_update(content).finalize().into()
 }
 
-/// A file, if it is an entry or a draft of one, which a killed process may have left.
+/// A file, if it is an entry, or a draft of one that a killed process has left: one that is being written is its process's alone.
 fn entry(file: &DirEntry) -> Option<Entry> {
     let name = file.file_name().into_string().ok()?;
-    let name = name.strip_prefix('.').unwrap_or(&name);
-    let (digits, rest) = name.split_at_checked(2 * DIGEST)?;
+    let draft = name.strip_prefix('.');
+    let (digits, rest) = draft.unwrap_or(&name).split_at_checked(2 * DIGEST)?;
     let found = file.metadata().ok()?;
+    let used = found.modified().ok()?;
     let is_entry = found.is_file() && rest.starts_with(EXTENSION) && digits.bytes().all(|it| it.is_ascii_hexdigit());
-    is_entry.then_some(Entry { used: found.modified().ok()?, bytes: found.len(), path: file.path() })
+    let is_being_written = draft.is_some() && used.elapsed().is_ok_and(|age| age < LONGEST_WRITE);
+    (is_entry && !is_being_written).then_some(Entry { used, bytes: found.len(), path: file.path() })
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn what_cannot_run_here_says_so() {
     let mut older = copy(Target::Cpu).to_bytes().unwrap();
     older[8] = 3;
     assert!(
-        failed("older.fusebox", &older).contains("format 3, this fusebox reads format 5: compile the module again")
+        failed("older.fusebox", &older).contains("format 3, this fusebox reads format 6: compile the module again")
     );
     if fusebox_runtime::describe_gpu().is_err() {
         assert!(failed("gpu.fusebox", &copy(Target::Cuda(90)).to_bytes().unwrap()).contains("no CUDA driver"));

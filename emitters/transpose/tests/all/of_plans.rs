@@ -102,11 +102,12 @@ fn results_of_whole_lines_are_written_by_lines() {
     for (element, line) in [("u8", 64), ("f8e5m2", 64), ("bf16", 32), ("f32", 16), ("f64", 8)] {
         for (dims, past) in [([4096, 4096], true), ([4096, 4095], true), ([4096, 4], false), ([256, 128], false)] {
             let fusion = plain(element, &dims, &[1, 0]);
-            let plan = planned_only(&fusion, &device);
             if dims[1] == 4 {
+                let plan = planned_only(&fusion, &device);
                 assert!(!plan.configuration.0.contains_key("rows"), "{plan:?}");
                 continue;
             }
+            let plan = planned_by("line-transpose", &fusion, &device);
             let expected = [("columns".to_owned(), 2 * line), ("rows".to_owned(), 2 * line)];
             assert_eq!(plan.configuration, Configuration(expected.into()), "{element}");
             assert_eq!(plan.notes[0].ends_with(", past the caches"), past, "{:?}", plan.notes);

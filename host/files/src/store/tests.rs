@@ -91,7 +91,7 @@ fn drafts_that_killed_processes_left_count_and_go() {
     let (_folder, store) = store(SizeLimit::bytes(100));
     let draft = store.folder.join(format!(".{}.Xy12.partial", store.path(&key("a")).file_name().unwrap().display()));
     fs::write(&draft, [0; 90]).unwrap();
-    age(&draft, 100);
+    age(&draft, 1000);
     store.keep(&[(key("b"), vec![0; 50])]).unwrap();
     assert!(!draft.exists() && store.get(&key("b")).is_some());
 }

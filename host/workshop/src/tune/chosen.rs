@@ -16,13 +16,16 @@ pub fn device(options: &Options) -> String {
     let device = &options.device;
     let digest: [u8; 32] = Sha256::digest(format!("{device:?}")).into();
     let digest: String = digest[..4].iter().map(|byte| format!("{byte:02x}")).collect();
-    let model = match options.target.runner() {
+    let parts = match options.target.runner() {
+        // A program is planned for all processors, and takes as long as the threads let it that it has.
         Some(Runner::Cpu) => {
-            CpuInfo::current().ok().and_then(|info| info.model_name(0).map(|name| format!(" {name},")))
+            let info = CpuInfo::current().ok();
+            let model = info.as_ref().and_then(|info| info.model_name(0)).map(|name| format!(" {name},"));
+            format!("{} {} threads", model.unwrap_or_default(), options.threads)
         }
-        _ => None,
+        _ => format!(" {} cores", device.core_count),
     };
-    format!("{}:{} {} cores, {digest}", options.target, model.unwrap_or_default(), device.core_count)
+    format!("{}:{parts}, {digest}", options.target)
 }
 
 /// Lets a compilation go by what was chosen on its device, as far as the emitters are here; by nothing if there is no such file.

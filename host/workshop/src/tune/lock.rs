@@ -93,14 +93,14 @@ mod tests {
             (question("d3d1f5dfc6b2dd21eb561ec88d15472b"), chosen("loop@0.1.0{unroll=4}")),
             (question("cut-d3d1f5dfc6b2dd21eb561ec88d15472b"), chosen("apart")),
         ]);
-        let choices = Choices::from([("cpu: 2 cores, 01234567".to_owned(), of_cpu)]);
+        let choices = Choices::from([("cpu: 2 threads, 01234567".to_owned(), of_cpu)]);
         let text = write(&choices).unwrap();
         assert!(
             text.contains(
-                "[device.\"cpu: 2 cores, 01234567\".d3d1f5dfc6b2dd21eb561ec88d15472b]\nfusion = \"fused_add\"\n\
+                "[device.\"cpu: 2 threads, 01234567\".d3d1f5dfc6b2dd21eb561ec88d15472b]\nfusion = \"fused_add\"\n\
              spec = \"loop@0.1.0{unroll=4}\"\ninstead_of = \"vector-loop@0.1.0\"\n"
             ) && text.contains(
-                "[device.\"cpu: 2 cores, 01234567\".cut-d3d1f5dfc6b2dd21eb561ec88d15472b]\nfusion = \"fused_add\"\n\
+                "[device.\"cpu: 2 threads, 01234567\".cut-d3d1f5dfc6b2dd21eb561ec88d15472b]\nfusion = \"fused_add\"\n\
              spec = \"apart\"\n"
             ),
             "{text}"
