@@ -107,7 +107,8 @@ fn results_of_whole_lines_are_written_by_lines() {
                 assert!(!plan.configuration.0.contains_key("rows"), "{plan:?}");
                 continue;
             }
-            let plan = planned_by("line-transpose", &fusion, &device);
+            let by_lines = named(emitters(), "line-transpose").unwrap();
+            let plan = by_lines.plan(&fusion, &device, &Configuration::default()).unwrap();
             let expected = [("columns".to_owned(), 2 * line), ("rows".to_owned(), 2 * line)];
             assert_eq!(plan.configuration, Configuration(expected.into()), "{element}");
             assert_eq!(plan.notes[0].ends_with(", past the caches"), past, "{:?}", plan.notes);
