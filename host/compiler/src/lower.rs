@@ -14,7 +14,7 @@ use crate::cache;
 use crate::progress::Advance;
 use crate::schedule::Schedule;
 use crate::select::Selected;
-use crate::{Cached, CompileError, Dump, Options, Phase};
+use crate::{Cached, CompileError, Dump, Options, Phase, pointwise};
 
 /// Kernels below which a second thread is not worth its start.
 const LEAST_PER_BATCH: usize = 2;
@@ -241,11 +241,14 @@ pub fn source(kernel: &Selected, target: &Target) -> KernelSource {
     }
 }
 
-/// Arguments that may be the same memory: outputs that start from a parameter's value, and these parameters.
+/// Arguments that may be the same memory: outputs that start from a parameter's value, and these parameters. A kernel that only
+/// goes by the output meets that memory once, and LLVM may make vectors of what it reads of others meanwhile.
 fn shared_arguments(kernel: &Selected) -> Vec<usize> {
     let parameters = kernel.unit.fusion.computation().parameters().len();
     let outputs = kernel.plan.outputs.iter().enumerate();
-    outputs.filter_map(|(number, output)| Some([parameters + number, output.initial? as usize])).flatten().collect()
+    let initial = outputs.filter_map(|(number, output)| Some((parameters + number, output.initial? as usize)));
+    let is_met_twice = |(_, parameter): &(usize, usize)| pointwise::uses_parameter(kernel, *parameter);
+    initial.filter(is_met_twice).flat_map(|(output, parameter)| [output, parameter]).collect()
 }
 
 fn image(kernel: &Selected, code: usize) -> KernelImage {

@@ -50,6 +50,12 @@ pub fn let_stand_in_place(kernel: &mut Selected, Pair { parameter, output }: Pai
     (plan.mode, plan.initial) = (WriteMode::InPlace, Some(parameter as u32));
 }
 
+/// Whether a kernel goes by a parameter of that number at all: one whose place an output has taken is read there.
+pub fn uses_parameter(kernel: &Selected, parameter: usize) -> bool {
+    let entry = entry(&kernel.functions, &kernel.unit.fusion.name);
+    entry.is_none_or(|it| it.body.arguments.get(parameter).is_none_or(|&argument| uses(&it.body, argument) > 0))
+}
+
 fn entry<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> {
     functions.iter().find(|function| function.name == name)
 }

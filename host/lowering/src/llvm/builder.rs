@@ -179,6 +179,9 @@ impl Module {
 
     /// The jump that closes a loop whose turns are made one after the other: the vectoriser does nothing to it.
     pub(crate) fn branch_back_in_order(&self, to: Bb) {
+        // LLVM puts an empty block together with the block before and takes its mark along. If that one closes a loop inside, the
+        // mark would be about the loop inside. This call keeps the block from being empty and becomes no instruction.
+        self.call_intrinsic("llvm.sideeffect", &[], &[]);
         self.branch_with_wish(to, "llvm.loop.isvectorized", Some(1));
     }
 
