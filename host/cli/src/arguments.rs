@@ -327,9 +327,11 @@ pub struct Tune {
     /// Print also how far predicted times are from measured ones
     #[arg(long)]
     pub predictions: bool,
-    /// Seed of the random numbers that fusions are measured on
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    /// Go by what each fusion takes by itself, and do not run whole programs
+    #[arg(long, conflicts_with = "inputs")]
+    pub fusions_alone: bool,
+    #[command(flatten)]
+    pub inputs: InputChoice,
 }
 
 /// `fusebox compile`

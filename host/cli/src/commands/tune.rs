@@ -20,6 +20,9 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     if let Some(path) = &arguments.export {
         fusebox_files::refuse_inputs(path, arguments.modules.iter())?;
     }
+    if arguments.inputs.inputs.is_some() && arguments.modules.len() > 1 {
+        return Err(Failure::usage("--inputs is for one module: tune the others by commands of their own"));
+    }
     let place = tuned::place(arguments.tuned.as_deref())
         .ok_or_else(|| Failure::usage("there is no folder for choices: set HOME, or name a file with --tuned"))?;
     let database = Database::open(&place)?;
@@ -34,9 +37,10 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         check_target(&compile)?;
         let run = fusebox_runtime::Options { threads: compile.threads, ..Default::default() };
         let device = tune::device(&compile);
-        let Tune { again, seed, .. } = *arguments;
+        let (again, seed) = (arguments.again, arguments.inputs.seed);
+        let program = (!arguments.fusions_alone).then(|| arguments.inputs.clone());
         let locked = arguments.compiling.emitters.locked;
-        let settings = Settings { compile, run, locked, again, seed, stop: &stop };
+        let settings = Settings { compile, run, locked, again, seed, program, stop: &stop };
         let bar = Bar::new(&source.name, &arguments.progress);
         let report = tune::tune(&source, &settings, &database, &mut |progress| show(&bar, progress));
         bar.end();
@@ -109,5 +113,6 @@ fn show(bar: &Bar, progress: Progress<'_>) {
         Progress::Compiling(name, count) => bar.say(format!("{name}, {count} are compiled")),
         Progress::Measuring(name, count) => bar.say(format!("{name}, {count} are measured")),
         Progress::Done(_) => bar.advance(1),
+        Progress::Trying(count) => bar.say(format!("{count} that won by themselves are tried in the program")),
     }
 }

@@ -82,7 +82,7 @@ impl Contest<'_> {
         Ok(round)
     }
 
-    fn load(&self, a_first: bool) -> Result<(Program, Program), WorkshopError> {
+    pub(super) fn load(&self, a_first: bool) -> Result<(Program, Program), WorkshopError> {
         let executables = if a_first { [self.a, self.b] } else { [self.b, self.a] }.map(Executable::clone);
         let [first, second] = executables;
         let first = Program::load(first, self.options)?;
@@ -96,7 +96,7 @@ impl Contest<'_> {
     }
 }
 
-fn is_heads(random: &mut SplitMix64) -> bool {
+pub(super) fn is_heads(random: &mut SplitMix64) -> bool {
     random.bits() >> 63 == 0
 }
 
@@ -132,13 +132,19 @@ fn sample(program: &mut Program, cache: Cache, times: &mut Vec<f64>) -> Result<(
         times.push(executed(program)?);
         return Ok(());
     }
-    let begin = Instant::now();
-    while begin.elapsed() < SETTLED {
-        program.execute()?;
-    }
+    settled(program)?;
     let begin = Instant::now();
     while !is_enough(times.len(), begin.elapsed()) {
         times.push(executed(program)?);
+    }
+    Ok(())
+}
+
+/// Runs a program until caches hold what it leaves there.
+pub(super) fn settled(program: &mut Program) -> Result<(), WorkshopError> {
+    let begin = Instant::now();
+    while begin.elapsed() < SETTLED {
+        program.execute()?;
     }
     Ok(())
 }
@@ -147,7 +153,7 @@ fn executed(program: &mut Program) -> Result<f64, WorkshopError> {
     Ok(program.execute()?.as_secs_f64() * 1e6)
 }
 
-fn is_enough(executions: usize, elapsed: Duration) -> bool {
+pub(super) fn is_enough(executions: usize, elapsed: Duration) -> bool {
     elapsed >= LONG || executions >= MOST_EXECUTIONS || executions >= EXECUTIONS && elapsed >= ENOUGH
 }
 

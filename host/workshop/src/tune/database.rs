@@ -51,8 +51,13 @@ pub enum Outcome {
     Slower { us: f64 },
     /// It is the first that is right: the others were measured against it.
     First { us: f64 },
-    /// It came into the final, and took this much of the first's time.
-    Final { us: f64, ratio: Interval },
+    /// It came into the final, and took this much of the first's time; and in a whole program, if it was tried in one.
+    Final {
+        us: f64,
+        ratio: Interval,
+        #[serde(default)]
+        in_program: Option<Interval>,
+    },
 }
 
 /// Why the file cannot be used.

@@ -1,10 +1,12 @@
 //! Whose results are right.
 
+use std::time::Duration;
+
 use fusebox_core::cost;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 use fusebox_run::inputs::{self, InputChoice};
-use fusebox_runtime::{Executable, Program};
+use fusebox_runtime::{Executable, Program, RunError};
 
 use super::Settings;
 use super::database::{Figures, Outcome};
@@ -12,6 +14,9 @@ use super::made::Made;
 use crate::WorkshopError;
 use crate::closeness::{difference_beyond_rounding, jitter};
 
+/// Whose first run takes this much of the fastest one's, and so long, takes no part in the race: not even cold caches explain that.
+const HOPELESS: u32 = 8;
+const LONG: Duration = Duration::from_millis(4);
 /// Most additions of a fusion that the interpreter judges: some tenths of a second.
 const MOST_INTERPRETED: f64 = 2e6;
 
@@ -29,8 +34,8 @@ pub struct Racer {
 pub struct Judged {
     /// Those whose results are right, in the fixed order.
     pub racers: Vec<Racer>,
-    /// The others, with their places.
-    pub refused: Vec<(usize, Figures)>,
+    /// The others, who are wrong or hopelessly slow, with their places.
+    pub out: Vec<(usize, Figures)>,
     /// What they all run on.
     pub inputs: Vec<ArrayLiteral>,
 }
@@ -52,19 +57,31 @@ pub fn all(
     let values = inputs::load(choice, &shapes)?;
     let judge = Judge { fusion, settings, values: &values };
     let reference = judge.reference(&made);
-    let (mut racers, mut refused) = (Vec::new(), Vec::new());
+    let (mut right, mut out) = (Vec::new(), Vec::new());
     for Made { place, name, program, .. } in made {
         let checked = program.and_then(|(executable, predicted_us)| {
-            judge.check(&executable, reference.as_ref())?;
-            Ok((executable, predicted_us))
+            Ok((judge.check(&executable, reference.as_ref())?, executable, predicted_us))
         });
         match checked {
-            Ok((executable, predicted_us)) => racers.push(Racer { place, name, predicted_us, executable }),
-            Err(reason) => refused.push((place, Figures::of(name, f64::NAN, Outcome::Refused(reason)))),
+            Ok((time, executable, predicted_us)) => {
+                right.push((time, Racer { place, name, predicted_us, executable }));
+            }
+            Err(reason) => out.push((place, Figures::of(name, f64::NAN, Outcome::Refused(reason)))),
+        }
+    }
+    let fastest = right.iter().map(|(time, _)| *time).min().unwrap_or_default();
+    let is_hopeless = |time: Duration, place: usize| place > 0 && time > LONG && time > HOPELESS * fastest;
+    let mut racers = Vec::new();
+    for (number, (time, racer)) in right.into_iter().enumerate() {
+        if is_hopeless(time, number) {
+            let outcome = Outcome::Slower { us: time.as_secs_f64() * 1e6 };
+            out.push((racer.place, Figures::of(racer.name, racer.predicted_us, outcome)));
+        } else {
+            racers.push(racer);
         }
     }
     let inputs = inputs::arrays(&values);
-    Ok(Judged { racers, refused, inputs })
+    Ok(Judged { racers, out, inputs })
 }
 
 /// Who says what is right.
@@ -101,26 +118,32 @@ impl Judge<'_> {
             Reference::Interpreter => {
                 fusebox_interpreter::evaluate(&self.fusion.module, values).map_err(|error| error.to_string())
             }
-            Reference::Program(program) => self.run(program, values),
+            Reference::Program(program) => Ok(self.run(program, values)?.0),
         }
     }
 
-    fn run(&self, program: &Executable, values: &[Literal]) -> Result<Literal, String> {
-        let program = Program::load(program.clone(), &self.settings.run).map_err(|error| error.to_string());
-        program?.run(&inputs::arrays(values)).map_err(|error| error.to_string())
+    /// The result, and what it took.
+    fn run(&self, program: &Executable, values: &[Literal]) -> Result<(Literal, Duration), String> {
+        let mut program = Program::load(program.clone(), &self.settings.run).map_err(|error| error.to_string())?;
+        let mut run = || {
+            program.set_inputs(&inputs::arrays(values))?;
+            let time = program.execute()?;
+            Ok((program.result()?, time))
+        };
+        run().map_err(|error: RunError| error.to_string())
     }
 
-    /// Fails if the program does, or is further from the reference than rounding explains; says why.
-    fn check(&self, program: &Executable, reference: Option<&(Reference, Literal)>) -> Result<(), String> {
-        let found = self.run(program, self.values)?;
-        let Some((reference, expected)) = reference else { return Ok(()) };
+    /// How long the program took. Fails if it does, or is further from the reference than rounding explains; says why.
+    fn check(&self, program: &Executable, reference: Option<&(Reference, Literal)>) -> Result<Duration, String> {
+        let (found, time) = self.run(program, self.values)?;
+        let Some((reference, expected)) = reference else { return Ok(time) };
         let jittered = || {
             let values: Vec<Literal> = self.values.iter().map(jitter).collect();
             Ok::<_, String>([expected.clone(), self.value(reference, &values)?])
         };
         match difference_beyond_rounding(&found, expected, jittered)? {
             Some(difference) => Err(format!("its result is wrong: {difference}")),
-            None => Ok(()),
+            None => Ok(time),
         }
     }
 }

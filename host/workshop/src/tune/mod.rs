@@ -5,8 +5,9 @@
 //! question.rs    what is decided: a cut, or who makes a fusion
 //! contenders.rs  a kernel as fusebox makes it by itself -> all who might make it instead, in the fixed order that decides ties
 //! made.rs        contenders -> programs of the fusion or region alone, compiled in parallel
-//! judge.rs       programs -> those whose results are right
+//! judge.rs       programs -> those whose results are right, and that are not hopelessly slow
 //! race.rs        right programs -> their times; the slower half leaves early, the last ones are measured against the first
+//! whole.rs       what has won by itself -> what is faster in the whole program too
 //! database.rs    what was chosen and measured, by device and fusion, in a file that several processes use at once
 //! lock.rs        what was chosen, as a text for people
 //! chosen.rs      what was chosen -> what a compilation goes by
@@ -22,6 +23,7 @@ mod made;
 mod question;
 mod race;
 mod report;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -55,6 +57,8 @@ pub struct Settings<'a> {
     pub again: bool,
     /// Seed of the random numbers that fusions run on.
     pub seed: u64,
+    /// What the whole program runs on; `None` if what wins by itself is not to be tried in it.
+    pub program: Option<InputChoice>,
     /// Set from outside when the work is to end.
     pub stop: &'a AtomicBool,
 }
@@ -76,6 +80,8 @@ pub enum Progress<'a> {
     Measuring(&'a str, usize),
     /// It is done.
     Done(&'a str),
+    /// So many that have won by themselves are being tried in the whole program.
+    Trying(usize),
 }
 
 /// Tunes all fusions of a program, and before them the cuts, and keeps what comes of each as soon as it is known.
@@ -107,7 +113,8 @@ fn tune_by(
         made.kernels.iter().partition(|kernel| kernel.selection.in_charge.is_none());
     tuner.report.chosen_by_user = chosen.len();
     tuner.tune_all(tunable.into_iter().map(|kernel| Asked::about_kernel(kernel, compile)).collect())?;
-    tuner.report.warnings = made.warnings;
+    tuner.try_emitters(source)?;
+    tuner.report.warnings.extend(made.warnings);
     Ok(tuner.report)
 }
 
@@ -182,6 +189,7 @@ impl Tuner<'_> {
                 return Ok(fusebox_compiler::compile(source, &options)?);
             }
             self.tune_all(open.into_iter().map(|cut| Asked::about_cut(cut, compile)).collect())?;
+            self.try_cuts(source)?;
             let decided = self.report.rows.iter().filter_map(|row| match row.question {
                 Question::Cut(region) => Some((region, row.chosen.spec.clone())),
                 Question::Emitter(_) => None,
@@ -210,7 +218,8 @@ impl Tuner<'_> {
     fn tune(&mut self, asked: Asked<'_>) -> Result<Option<Row>, WorkshopError> {
         let Asked { question, name, uses, .. } = asked;
         let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();
-        let row = |chosen, figures, origin| Ok(Some(Row { question, chosen, uses, figures, origin }));
+        let row =
+            |chosen, figures, origin| Ok(Some(Row { question, name: name.to_owned(), chosen, uses, figures, origin }));
         let known = self.database.find(&self.device, question)?;
         if let Some(known) = known.filter(|_| self.settings.locked || !self.settings.again)
             && (self.settings.locked || self.database.is_about(&self.device, question, &names)?)
@@ -248,7 +257,7 @@ impl Tuner<'_> {
         let judged = judge::all(made, fusion, &choice, settings)?;
         (self.progress)(Progress::Measuring(name, judged.racers.len()));
         let Some(mut figures) = race::run(&judged, settings, self.timer)? else { return Ok(None) };
-        figures.extend(judged.refused);
+        figures.extend(judged.out);
         figures.sort_by_key(|(place, _)| *place);
         Ok(Some(figures.into_iter().map(|(_, figures)| figures).collect()))
     }

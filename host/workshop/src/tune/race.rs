@@ -1,5 +1,6 @@
 //! Who is fastest: a race in heats, from which the slower half leaves early, and a final against the first.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fusebox_core::hlo::ArrayLiteral;
@@ -10,7 +11,7 @@ use super::Settings;
 use super::database::{Figures, Outcome};
 use super::judge::{Judged, Racer};
 use crate::WorkshopError;
-use crate::measure::{Cache, Contest, Effort, Watch, time};
+use crate::measure::{Cache, Contest, Effort, Watch, Whole, time};
 use crate::statistics::{Interval, MARGIN, Verdict, median};
 
 /// Racers of the final beside the first.
@@ -24,7 +25,7 @@ const LONGEST_FINAL: Duration = Duration::from_secs(3);
 
 /// Who says how long racers take.
 pub trait Timer {
-    /// Times of a racer in microseconds, so many.
+    /// Times of a racer in microseconds, so many, each in memory of its own.
     ///
     /// # Errors
     /// If it fails now that has run before.
@@ -35,6 +36,18 @@ pub trait Timer {
     /// # Errors
     /// If one of them fails.
     fn against(&mut self, first: &Racer, other: &Racer, inputs: &[ArrayLiteral]) -> Result<Interval, WorkshopError>;
+
+    /// What a program takes over what it takes untuned, and each of these kernels.
+    ///
+    /// # Errors
+    /// If one of both fails.
+    fn in_program(
+        &mut self,
+        untuned: &Executable,
+        tuned: &Executable,
+        inputs: &[ArrayLiteral],
+        kernels: &BTreeSet<&str>,
+    ) -> Result<Whole, WorkshopError>;
 }
 
 /// Measures on this machine.
@@ -57,16 +70,29 @@ fn timed(racer: &Racer) -> Executable {
 
 impl Timer for Stopwatch<'_> {
     fn alone(&mut self, racer: &Racer, inputs: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError> {
-        let mut program = Program::load(timed(racer), self.options)?;
-        program.set_inputs(inputs)?;
-        let _pinned = program.pin_threads();
-        (0..samples).map(|_| time(&mut program, Cache::Warm)).collect()
+        let sample = |_| {
+            let mut program = Program::load(timed(racer), self.options)?;
+            program.set_inputs(inputs)?;
+            let _pinned = program.pin_threads();
+            time(&mut program, Cache::Warm)
+        };
+        (0..samples).map(sample).collect()
     }
 
     fn against(&mut self, first: &Racer, other: &Racer, inputs: &[ArrayLiteral]) -> Result<Interval, WorkshopError> {
         let [a, b] = [first, other].map(timed);
         let contest = Contest { a: &a, b: &b, inputs, options: self.options };
         Ok(contest.measure(Cache::Warm, self.effort, &mut self.watch)?.ratio)
+    }
+
+    fn in_program(
+        &mut self,
+        untuned: &Executable,
+        tuned: &Executable,
+        inputs: &[ArrayLiteral],
+        kernels: &BTreeSet<&str>,
+    ) -> Result<Whole, WorkshopError> {
+        Contest { a: untuned, b: tuned, inputs, options: self.options }.measure_kernels(kernels, self.effort.seed)
     }
 }
 
@@ -77,8 +103,9 @@ struct Times {
 }
 
 impl Times {
-    fn median(&self) -> f64 {
-        median(self.samples.clone())
+    /// The shortest: bad luck, such as where its memory lies, makes a racer slow, and none makes it fast.
+    fn best(&self) -> f64 {
+        self.samples.iter().copied().fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -93,11 +120,19 @@ pub fn run(
 ) -> Result<Option<Vec<(usize, Figures)>>, WorkshopError> {
     let racers = &judged.racers;
     let Some((finalists, mut figures)) = heats(judged, settings, timer)? else { return Ok(None) };
-    for Times { racer, samples } in finalists {
+    let first = finalists.iter().find(|times| times.racer == 0).map_or(f64::INFINITY, Times::best);
+    for times in finalists {
+        let best = times.best();
+        let Times { racer, samples } = times;
         let alone = median(samples);
         let outcome = match racer {
             0 => Outcome::First { us: alone },
-            _ => Outcome::Final { us: alone, ratio: timer.against(&racers[0], &racers[racer], &judged.inputs)? },
+            // Pairs would not show that it is faster.
+            _ if best > first * MARGIN => Outcome::Slower { us: alone },
+            _ => {
+                let ratio = timer.against(&racers[0], &racers[racer], &judged.inputs)?;
+                Outcome::Final { us: alone, ratio, in_program: None }
+            }
         };
         figures.push(of(&racers[racer], outcome));
         if settings.is_stopped() {
@@ -142,12 +177,12 @@ fn heats(
 
 /// Takes out who is clearly slower than the fastest, and the slower half where many are left.
 fn leave(left: &mut Vec<Times>, limit: f64) -> Vec<Times> {
-    left.sort_by(|a, b| a.median().total_cmp(&b.median()).then(a.racer.cmp(&b.racer)));
-    let fastest = left.first().map_or(0.0, Times::median);
+    left.sort_by(|a, b| a.best().total_cmp(&b.best()).then(a.racer.cmp(&b.racer)));
+    let fastest = left.first().map_or(0.0, Times::best);
     let most = left.len().div_ceil(2).max(FINALISTS);
     let (mut place, mut gone) = (0, Vec::new());
     left.retain_mut(|times| {
-        let stays = times.racer == 0 || place < most && times.median() <= limit * fastest;
+        let stays = times.racer == 0 || place < most && times.best() <= limit * fastest;
         place += 1;
         if !stays {
             gone.push(Times { racer: times.racer, samples: std::mem::take(&mut times.samples) });
@@ -190,7 +225,7 @@ mod tests {
 
     fn final_of(name: &str, ratio: f64) -> Figures {
         let ratio = Interval { low: ratio * 0.99, ratio, high: ratio * 1.01 };
-        Figures::of(name.into(), 1.0, Outcome::Final { us: 10.0 * ratio.ratio, ratio })
+        Figures::of(name.into(), 1.0, Outcome::Final { us: 10.0 * ratio.ratio, ratio, in_program: None })
     }
 
     #[test]
@@ -201,7 +236,7 @@ mod tests {
         assert_eq!(winner(&[first(), final_of("a", 0.85), final_of("b", 0.80)]), Some("b"));
         let rough = |name: &str| {
             let ratio = Interval { low: 0.78, ratio: 0.85, high: 0.95 };
-            Figures::of(name.into(), 1.0, Outcome::Final { us: 8.5, ratio })
+            Figures::of(name.into(), 1.0, Outcome::Final { us: 8.5, ratio, in_program: None })
         };
         assert_eq!(
             winner(&[first(), rough("a"), final_of("b", 0.80)]),
@@ -209,7 +244,7 @@ mod tests {
             "it may be the fastest another time"
         );
         let unsure = Interval { low: 0.7, ratio: 0.8, high: 1.1 };
-        let unsure = Figures::of("a".into(), 1.0, Outcome::Final { us: 8.0, ratio: unsure });
+        let unsure = Figures::of("a".into(), 1.0, Outcome::Final { us: 8.0, ratio: unsure, in_program: None });
         assert_eq!(winner(&[first(), unsure]), Some("first"));
         let wrong = Figures::of("wrong".into(), 1.0, Outcome::Refused("wrong".into()));
         assert_eq!(winner(std::slice::from_ref(&wrong)), None);

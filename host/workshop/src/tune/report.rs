@@ -41,6 +41,8 @@ pub enum Origin {
 #[derive(Clone, Debug)]
 pub struct Row {
     pub question: Question,
+    /// What the fusion is called in this program.
+    pub name: String,
     pub chosen: Chosen,
     /// How often the program has the fusion.
     pub uses: usize,
@@ -64,6 +66,15 @@ impl Row {
         race::ratio(&self.figures, &self.chosen.spec)
     }
 
+    /// What a contender gained in the whole program, if it was tried there.
+    fn in_program(&self, contender: &str) -> Option<String> {
+        let found = self.figures.iter().find(|figures| figures.contender == contender)?;
+        match found.outcome {
+            Outcome::Final { in_program, .. } => in_program.map(gained),
+            _ => None,
+        }
+    }
+
     /// Time of the first that is right, in microseconds.
     fn first_us(&self) -> Option<f64> {
         let first = self.figures.iter().find(|figures| matches!(figures.outcome, Outcome::First { .. }));
@@ -81,12 +92,22 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
         let Chosen { fusion, spec, instead_of } = &row.chosen;
         let fusion = if row.is_cut() { format!("around {fusion}") } else { fusion.clone() };
         if row.is_changed() {
-            let Interval { low, ratio, high } = row.ratio();
             let gain = match row.figures.is_empty() {
                 true => "as it was imported".to_owned(),
-                false => format!("{:.2} times as fast ({:.2} to {:.2})", 1.0 / ratio, 1.0 / high, 1.0 / low),
+                false => gained(row.ratio()),
             };
-            writeln!(out, "{} {fusion}: {spec} instead of {instead_of}, {gain}", report.module)?;
+            let in_program = row.in_program(spec).map_or(String::new(), |it| format!(", in the program {it}"));
+            writeln!(out, "{} {fusion}: {spec} instead of {instead_of}, {gain}{in_program}", report.module)?;
+        }
+        for figures in row.figures.iter().filter(|figures| figures.contender != *spec) {
+            if let Some(found) = row.in_program(&figures.contender) {
+                let name = &figures.contender;
+                writeln!(
+                    out,
+                    "{} {fusion}: {name} is faster by itself, and in the program {found}: {spec} stays",
+                    report.module
+                )?;
+            }
         }
         for figures in &row.figures {
             if let Outcome::Refused(reason) = &figures.outcome {
@@ -117,6 +138,10 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
         writeln!(out, "their kernels together: {before:.1} us untuned, {after:.1} us tuned")?;
     }
     Ok(())
+}
+
+fn gained(Interval { low, ratio, high }: Interval) -> String {
+    format!("{:.2} times as fast ({:.2} to {:.2})", 1.0 / ratio, 1.0 / high, 1.0 / low)
 }
 
 /// A line for each emitter that has won from another, the most wins first.

@@ -1,5 +1,7 @@
 //! Tuning of cuts, by a timer that says what the test wants.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
@@ -7,11 +9,15 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::ArrayLiteral;
 use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
+use fusebox_run::inputs::InputChoice;
+use fusebox_runtime::Executable;
 
 use super::judge::Racer;
 use super::race::Timer;
-use super::{Database, Report, Settings, load, tune_by};
+use super::report::Row;
+use super::{Database, Outcome, Report, Settings, load, tune_by};
 use crate::WorkshopError;
+use crate::measure::{Part, Whole};
 use crate::statistics::Interval;
 
 /// The softmax of four rows: reductions whose results go back over the rows.
@@ -49,13 +55,24 @@ fn options() -> Options {
     }
 }
 
-/// Takes one microsecond for one racer, and two for all others.
-struct Says(String);
+/// Takes one microsecond for one racer, and two for all others; the tuned program takes so much of the untuned one's time.
+struct Says {
+    fastest: String,
+    in_program: f64,
+}
 
 impl Says {
-    fn us(&self, racer: &Racer) -> f64 {
-        if racer.name == self.0 { 1.0 } else { 2.0 }
+    fn fastest(name: &str) -> Says {
+        Says { fastest: name.to_owned(), in_program: 0.9 }
     }
+
+    fn us(&self, racer: &Racer) -> f64 {
+        if racer.name == self.fastest { 1.0 } else { 2.0 }
+    }
+}
+
+fn exactly(ratio: f64) -> Interval {
+    Interval { low: ratio, ratio, high: ratio }
 }
 
 impl Timer for Says {
@@ -64,9 +81,27 @@ impl Timer for Says {
     }
 
     fn against(&mut self, first: &Racer, other: &Racer, _: &[ArrayLiteral]) -> Result<Interval, WorkshopError> {
-        let ratio = self.us(other) / self.us(first);
-        Ok(Interval { low: ratio, ratio, high: ratio })
+        Ok(exactly(self.us(other) / self.us(first)))
     }
+
+    fn in_program(
+        &mut self,
+        _: &Executable,
+        _: &Executable,
+        _: &[ArrayLiteral],
+        kernels: &BTreeSet<&str>,
+    ) -> Result<Whole, WorkshopError> {
+        let ratio = exactly(self.in_program);
+        let part = |name: &&str| ((*name).to_owned(), Part { share: 0.5, ratio });
+        Ok(Whole { ratio: Some(ratio), kernels: kernels.iter().map(part).collect() })
+    }
+}
+
+fn tuned(timer: &mut Says, source: &Source, path: &Path, locked: bool) -> Result<Report, WorkshopError> {
+    let (run, stop) = (fusebox_runtime::Options { threads: 1, ..Default::default() }, AtomicBool::new(false));
+    let program = Some(InputChoice { inputs: None, seed: 0 });
+    let settings = Settings { compile: options(), run, locked, again: false, seed: 0, program, stop: &stop };
+    tune_by(timer, source, &settings, &Database::open(path).unwrap(), &mut |_| {})
 }
 
 fn cuts_are(made: &Compilation, said: &str) -> bool {
@@ -86,17 +121,13 @@ fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tuned.redb");
-    let tuned = |timer: &mut Says, locked: bool| -> Result<Report, WorkshopError> {
-        let (run, stop) = (fusebox_runtime::Options { threads: 1, ..Default::default() }, AtomicBool::new(false));
-        let settings = Settings { compile: options(), run, locked, again: false, seed: 0, stop: &stop };
-        tune_by(timer, &source, &settings, &Database::open(&path).unwrap(), &mut |_| {})
-    };
-    let missing = tuned(&mut Says(String::new()), true).unwrap_err().to_string();
+    let tuned = |timer: &mut Says, locked: bool| tuned(timer, &source, &path, locked);
+    let missing = tuned(&mut Says::fastest(""), true).unwrap_err().to_string();
     assert!(missing.contains(&format!("(cut-{}) was never tuned", predicted.cuts[0].fingerprint)), "{missing}");
-    let report = tuned(&mut Says(other.name.clone()), false).unwrap();
+    let report = tuned(&mut Says::fastest(&other.name), false).unwrap();
     let chosen = &report.rows[0].chosen;
     assert_eq!((&chosen.spec, &chosen.instead_of), (&other.name, &first.name));
-    let known = tuned(&mut Says(String::new()), true).unwrap();
+    let known = tuned(&mut Says::fastest(""), true).unwrap();
     assert_eq!(known.rows[0].chosen, *chosen);
 
     let mut options = options();
@@ -104,4 +135,31 @@ fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_
     let obeyed = made(&source, &options);
     assert!(cuts_are(&obeyed, &format!("tuned: `{}`", other.name)), "{:?}", obeyed.bids);
     assert_ne!(fusebox_core::hlo::print_module(&obeyed.fused), fusebox_core::hlo::print_module(&predicted.fused));
+}
+
+/// A transpose, which several emitters take.
+fn transpose() -> Source {
+    let text = "HloModule m\nENTRY main { x = f32[300,48] parameter(0)\n ROOT t = f32[48,300] transpose(x), dimensions={1,0} }\n";
+    Source::text("transpose.hlo", text)
+}
+
+#[test]
+fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
+    let source = transpose();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let row = |timer: &mut Says, name: &str| tuned(timer, &source, &path(name), false).unwrap().rows.remove(0);
+    let untuned = row(&mut Says::fastest(""), "none");
+    let other = untuned.figures[1].contender.clone();
+    let in_program = |ratio: f64| Says { fastest: other.clone(), in_program: ratio };
+    for (ratio, name, stays) in [(0.9, "faster", true), (0.99, "same", false), (1.2, "slower", false)] {
+        let Row { chosen, figures, .. } = row(&mut in_program(ratio), name);
+        let wanted = if stays { &other } else { &chosen.instead_of };
+        assert_eq!(&chosen.spec, wanted, "{name}");
+        let tried = Outcome::Final { us: 1.0, ratio: exactly(0.5), in_program: Some(exactly(ratio)) };
+        assert!(figures.iter().any(|figures| figures.contender == other && figures.outcome == tried), "{figures:?}");
+        // Both are kept, and what was tried is not tried again.
+        let known = row(&mut in_program(0.5), name);
+        assert_eq!((known.chosen, known.figures), (chosen, figures), "{name}");
+    }
 }

@@ -1,0 +1,141 @@
+//! A program made in two ways, measured kernel by kernel.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use fusebox_core::random::SplitMix64;
+use fusebox_runtime::{Program, Thunk};
+
+use super::contest::{Contest, is_enough, is_heads, settled};
+use crate::WorkshopError;
+use crate::statistics::{Interval, Verdict, median, of_ratios};
+
+/// Pairs of a round, which is cut short where they take long.
+const PAIRS: usize = 2;
+const LONG_ROUND: Duration = Duration::from_millis(200);
+/// Rounds after which it is looked whether all is known; after the last, or so much time, what is open stays open.
+const LOOKS: [usize; 4] = [12, 24, 48, 96];
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// How a program compares with another one that computes the same by kernels of the same names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Whole {
+    /// B's time over A's.
+    pub ratio: Option<Interval>,
+    /// The kernels asked for that both programs launch.
+    pub kernels: BTreeMap<String, Part>,
+}
+
+/// What a kernel is in a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Its share of A's time.
+    pub share: f64,
+    /// Its time in B over that in A.
+    pub ratio: Interval,
+}
+
+/// Microseconds of an execution, for each of the kernels asked for and in all.
+type Times = (BTreeMap<String, f64>, f64);
+
+impl Contest<'_> {
+    /// Measures both step by step, strictly in turns, loaded anew every round: until it is known of every one of these kernels, and
+    /// of both programs, which is faster, or time is up.
+    ///
+    /// # Errors
+    /// If one cannot be loaded or executed.
+    pub fn measure_kernels(&self, names: &BTreeSet<&str>, seed: u64) -> Result<Whole, WorkshopError> {
+        let mut random = SplitMix64(seed);
+        let begin = Instant::now();
+        let mut rounds: Vec<Vec<[Times; 2]>> = Vec::new();
+        loop {
+            rounds.push(self.round_of_kernels(names, &mut random)?);
+            let is_last = rounds.len() == LOOKS[LOOKS.len() - 1] || begin.elapsed() >= LONGEST;
+            if !is_last && !LOOKS.contains(&rounds.len()) {
+                continue;
+            }
+            let whole = compared(&rounds, names, seed);
+            let intervals = whole.kernels.values().map(|part| part.ratio).chain(whole.ratio);
+            if is_last || intervals.map(|it| Verdict::of(&it)).all(|verdict| verdict != Verdict::Ambiguous) {
+                return Ok(whole);
+            }
+        }
+    }
+
+    fn round_of_kernels(
+        &self,
+        names: &BTreeSet<&str>,
+        random: &mut SplitMix64,
+    ) -> Result<Vec<[Times; 2]>, WorkshopError> {
+        let begin = Instant::now();
+        let (mut a, mut b) = self.load(is_heads(random))?;
+        let _pinned = a.pin_threads();
+        let mut pairs = Vec::new();
+        while pairs.len() < PAIRS && (pairs.is_empty() || begin.elapsed() < LONG_ROUND) {
+            let mut times = [None, None];
+            let order = if is_heads(random) { [0, 1] } else { [1, 0] };
+            for side in order {
+                times[side] = Some(if side == 0 {
+                    sample(&mut a, names)?
+                } else {
+                    a.exchange_memory(&mut b);
+                    let sampled = sample(&mut b, names);
+                    a.exchange_memory(&mut b);
+                    sampled?
+                });
+            }
+            if let [Some(a), Some(b)] = times {
+                pairs.push([a, b]);
+            }
+        }
+        Ok(pairs)
+    }
+}
+
+/// The medians of as many executions as are enough, once caches hold what this program left there.
+fn sample(program: &mut Program, names: &BTreeSet<&str>) -> Result<Times, WorkshopError> {
+    settled(program)?;
+    let (mut of_kernels, mut totals): (BTreeMap<String, Vec<f64>>, Vec<f64>) = Default::default();
+    let begin = Instant::now();
+    while !is_enough(totals.len(), begin.elapsed()) {
+        let (times, total) = execute(program, names)?;
+        times.into_iter().for_each(|(name, us)| of_kernels.entry(name).or_default().push(us));
+        totals.push(total);
+    }
+    Ok((of_kernels.into_iter().map(|(name, times)| (name, median(times))).collect(), median(totals)))
+}
+
+fn execute(program: &mut Program, names: &BTreeSet<&str>) -> Result<Times, WorkshopError> {
+    let mut by_number: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut total = 0.0;
+    for (thunk, time) in program.execute_in_steps()? {
+        let us = time.as_secs_f64() * 1e6;
+        total += us;
+        if let Thunk::Kernel { kernel, .. } = thunk {
+            *by_number.entry(*kernel).or_default() += us;
+        }
+    }
+    let mut of_kernels: BTreeMap<String, f64> = BTreeMap::new();
+    for (number, us) in by_number {
+        let name = &program.executable().kernels[number as usize].symbol;
+        if names.contains(name.as_str()) {
+            *of_kernels.entry(name.clone()).or_default() += us;
+        }
+    }
+    Ok((of_kernels, total))
+}
+
+fn compared(rounds: &[Vec<[Times; 2]>], names: &BTreeSet<&str>, seed: u64) -> Whole {
+    let ratio = |time: &dyn Fn(&Times) -> Option<f64>| {
+        let of_pair = |[a, b]: &[Times; 2]| Some(time(b)? / time(a)?).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+        let of_rounds = rounds.iter().map(|pairs| pairs.iter().filter_map(of_pair).collect::<Vec<f64>>());
+        let of_rounds: Vec<Vec<f64>> = of_rounds.filter(|ratios| !ratios.is_empty()).collect();
+        (!of_rounds.is_empty()).then(|| of_ratios(&of_rounds, seed))
+    };
+    let part = |name: &str| {
+        let shares = rounds.iter().flatten().filter_map(|[(of_kernels, total), _]| Some(of_kernels.get(name)? / total));
+        let ratio = ratio(&|(of_kernels, _)| of_kernels.get(name).copied())?;
+        Some((name.to_owned(), Part { share: median(shares.collect()), ratio }))
+    };
+    Whole { ratio: ratio(&|(_, total)| Some(*total)), kernels: names.iter().filter_map(|name| part(name)).collect() }
+}

@@ -1,0 +1,154 @@
+//! Whether what has won by itself is faster in its program too. There, caches hold what the kernels before have left, and not what
+//! the same kernel read a moment ago.
+
+use std::collections::BTreeSet;
+
+use fusebox_compiler::{Emitters, Options, Phase, Source, compile};
+use fusebox_core::hlo::{ArrayLiteral, Shape};
+use fusebox_run::inputs;
+use fusebox_runtime::Executable;
+
+use super::contenders::find;
+use super::database::Outcome;
+use super::{Chosen, Progress, Question, Row, Tuner};
+use crate::WorkshopError;
+use crate::measure::Whole;
+use crate::statistics::{Interval, Verdict};
+
+/// What a choice saves at least of its program's time, to be made.
+const LEAST_SAVED: f64 = 0.005;
+
+impl Row {
+    /// Whether it won by itself and was not yet tried in a program.
+    fn is_untried(&self) -> bool {
+        let winner = self.figures.iter().find(|figures| figures.contender == self.chosen.spec);
+        matches!(winner.map(|it| &it.outcome), Some(Outcome::Final { in_program: None, .. }))
+    }
+
+    /// Notes what was found in the program; what is not to be made there is taken back.
+    fn tried(&mut self, found: Interval, stays: bool) {
+        let winner = self.figures.iter_mut().find(|figures| figures.contender == self.chosen.spec);
+        if let Some(Outcome::Final { in_program, .. }) = winner.map(|it| &mut it.outcome) {
+            *in_program = Some(found);
+        }
+        if !stays {
+            self.take_back();
+        }
+    }
+
+    fn take_back(&mut self) {
+        self.chosen.spec = self.chosen.instead_of.clone();
+    }
+}
+
+impl Tuner<'_> {
+    /// Tries each new cut in the program, as it is cut by then.
+    pub(super) fn try_cuts(&mut self, source: &Source) -> Result<(), WorkshopError> {
+        for number in self.untried(|row| matches!(row.question, Question::Cut(_))) {
+            (self.progress)(Progress::Trying(1));
+            let asked = self.report.rows[number].question;
+            let (untuned, tuned) = (self.made(source, &[asked])?, self.made(source, &[])?);
+            let Some(whole) = self.compared(&untuned, &tuned, &BTreeSet::new())? else { continue };
+            if let Some(ratio) = whole.ratio {
+                self.report.rows[number].tried(ratio, Verdict::of(&ratio) == Verdict::Faster);
+                self.keep_again(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries all new choices of emitters in the program at once. Each is looked at where its kernel runs; if the program is slower
+    /// with those that are faster, all are taken back.
+    pub(super) fn try_emitters(&mut self, source: &Source) -> Result<(), WorkshopError> {
+        let untried = self.untried(|row| matches!(row.question, Question::Emitter(_)));
+        if untried.is_empty() {
+            return Ok(());
+        }
+        (self.progress)(Progress::Trying(untried.len()));
+        let asked: Vec<Question> = untried.iter().map(|&number| self.report.rows[number].question).collect();
+        let untuned = self.made(source, &asked)?;
+        let tuned = self.made(source, &[])?;
+        let names: Vec<String> = untried.iter().map(|&number| self.report.rows[number].name.clone()).collect();
+        let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        let Some(whole) = self.compared(&untuned, &tuned, &names)? else { return Ok(()) };
+        let mut stay = Vec::new();
+        for &number in &untried {
+            let row = &mut self.report.rows[number];
+            // What is not a step of its own, but part of a loop's, is known by the whole program.
+            let part = whole.kernels.get(&row.name);
+            let (Some(ratio), share) = (part.map(|it| it.ratio).or(whole.ratio), part.map_or(1.0, |it| it.share))
+            else {
+                continue;
+            };
+            let stays = Verdict::of(&ratio) == Verdict::Faster && share * (1.0 - ratio.ratio) >= LEAST_SAVED;
+            row.tried(ratio, stays);
+            stay.extend(stays.then_some(number));
+        }
+        let of_rest = match stay.len() {
+            0 => None,
+            all if all == untried.len() => whole.ratio,
+            _ => self.compared(&untuned, &self.made(source, &[])?, &BTreeSet::new())?.and_then(|it| it.ratio),
+        };
+        if of_rest.is_some_and(|ratio| Verdict::of(&ratio) == Verdict::Slower) {
+            stay.iter().for_each(|&number| self.report.rows[number].take_back());
+        }
+        untried.into_iter().try_for_each(|number| self.keep_again(number))
+    }
+
+    /// Numbers of rows; none where nothing is to be measured.
+    fn untried(&self, is_meant: impl Fn(&Row) -> bool) -> Vec<usize> {
+        if self.settings.locked || self.settings.program.is_none() || self.settings.is_stopped() {
+            return Vec::new();
+        }
+        let rows = self.report.rows.iter().enumerate();
+        rows.filter(|(_, row)| is_meant(row) && row.is_untried()).map(|(number, _)| number).collect()
+    }
+
+    /// The program as the rows say, but untuned where these questions are asked.
+    fn made(&self, source: &Source, untuned: &[Question]) -> Result<Executable, WorkshopError> {
+        let compiling = &self.settings.compile;
+        let mut emitters =
+            Emitters { tuned: Default::default(), cuts: Default::default(), ..compiling.emitters.clone() };
+        for row in &self.report.rows {
+            let Chosen { spec, instead_of, .. } = &row.chosen;
+            let spec = if untuned.contains(&row.question) { instead_of } else { spec };
+            match row.question {
+                Question::Cut(region) => drop(emitters.cuts.insert(region, spec.clone())),
+                Question::Emitter(fusion) => {
+                    emitters.tuned.extend(find(spec, &emitters.registry).map(|tuned| (fusion, tuned)));
+                }
+            }
+        }
+        let made = compile(source, &Options { until: Phase::Run, emitters, ..compiling.clone() })?;
+        made.executable.ok_or_else(|| WorkshopError::Interface("there is no executable".into()))
+    }
+
+    /// Measures both; `None`, and a warning, if they do not run on these inputs.
+    fn compared(
+        &mut self,
+        untuned: &Executable,
+        tuned: &Executable,
+        kernels: &BTreeSet<&str>,
+    ) -> Result<Option<Whole>, WorkshopError> {
+        let Some(choice) = &self.settings.program else { return Ok(None) };
+        let shapes: Vec<Shape> = untuned.parameters.iter().filter_map(|it| it.shape.to_shape()).collect();
+        let inputs: Vec<ArrayLiteral> = inputs::arrays(&inputs::load(choice, &shapes)?);
+        match self.timer.in_program(untuned, tuned, &inputs, kernels) {
+            Ok(whole) => Ok(Some(whole)),
+            Err(WorkshopError::Run(error)) => {
+                let hint = if choice.inputs.is_some() { "" } else { "; --inputs names better ones than random ones" };
+                self.report.warnings.push(format!(
+                    "what has won by itself was not tried in the program, which does not run on these inputs: {error}{hint}"
+                ));
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn keep_again(&mut self, number: usize) -> Result<(), WorkshopError> {
+        let row = &self.report.rows[number];
+        self.database.keep(&self.device, row.question, &row.chosen, &row.figures, true)?;
+        Ok(())
+    }
+}
