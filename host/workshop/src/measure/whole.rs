@@ -18,21 +18,28 @@ const LOOKS: [usize; 4] = [12, 24, 48, 96];
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// How a program compares with another one that computes the same by kernels of the same names.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Whole {
-    /// B's time over A's.
-    pub ratio: Option<Interval>,
-    /// The kernels asked for that both programs launch.
+    /// All of an execution.
+    pub all: Part,
+    /// The kernels asked for that both programs launch, each with all its launches.
     pub kernels: BTreeMap<String, Part>,
 }
 
-/// What a kernel is in a program.
+/// What a part of one program takes, compared with the same part of the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// Its share of A's time.
-    pub share: f64,
-    /// Its time in B over that in A.
+    /// Microseconds in A.
+    pub us: f64,
+    /// The time in B over that in A.
     pub ratio: Interval,
+}
+
+impl Part {
+    /// Microseconds that B saves.
+    pub fn saved_us(&self) -> f64 {
+        self.us * (1.0 - self.ratio.ratio)
+    }
 }
 
 /// Microseconds of an execution, for each of the kernels asked for and in all.
@@ -55,8 +62,8 @@ impl Contest<'_> {
                 continue;
             }
             let whole = compared(&rounds, names, seed);
-            let intervals = whole.kernels.values().map(|part| part.ratio).chain(whole.ratio);
-            if is_last || intervals.map(|it| Verdict::of(&it)).all(|verdict| verdict != Verdict::Ambiguous) {
+            let is_known = |part: &Part| Verdict::of(&part.ratio) != Verdict::Ambiguous;
+            if is_last || is_known(&whole.all) && whole.kernels.values().all(is_known) {
                 return Ok(whole);
             }
         }
@@ -126,16 +133,15 @@ fn execute(program: &mut Program, names: &BTreeSet<&str>) -> Result<Times, Works
 }
 
 fn compared(rounds: &[Vec<[Times; 2]>], names: &BTreeSet<&str>, seed: u64) -> Whole {
-    let ratio = |time: &dyn Fn(&Times) -> Option<f64>| {
-        let of_pair = |[a, b]: &[Times; 2]| Some(time(b)? / time(a)?).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
-        let of_rounds = rounds.iter().map(|pairs| pairs.iter().filter_map(of_pair).collect::<Vec<f64>>());
-        let of_rounds: Vec<Vec<f64>> = of_rounds.filter(|ratios| !ratios.is_empty()).collect();
-        (!of_rounds.is_empty()).then(|| of_ratios(&of_rounds, seed))
+    let part = |time: &dyn Fn(&Times) -> Option<f64>| {
+        let ratio = |[a, b]: &[Times; 2]| Some(time(b)? / time(a)?).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+        let ratios = rounds.iter().map(|pairs| pairs.iter().filter_map(ratio).collect::<Vec<f64>>());
+        let ratios: Vec<Vec<f64>> = ratios.filter(|ratios| !ratios.is_empty()).collect();
+        let us = rounds.iter().flatten().filter_map(|[a, _]| time(a)).collect();
+        (!ratios.is_empty()).then(|| Part { us: median(us), ratio: of_ratios(&ratios, seed) })
     };
-    let part = |name: &str| {
-        let shares = rounds.iter().flatten().filter_map(|[(of_kernels, total), _]| Some(of_kernels.get(name)? / total));
-        let ratio = ratio(&|(of_kernels, _)| of_kernels.get(name).copied())?;
-        Some((name.to_owned(), Part { share: median(shares.collect()), ratio }))
-    };
-    Whole { ratio: ratio(&|(_, total)| Some(*total)), kernels: names.iter().filter_map(|name| part(name)).collect() }
+    let of_kernel = |name: &&str| Some(((*name).to_owned(), part(&|(of_kernels, _)| of_kernels.get(*name).copied())?));
+    let same = Interval { low: 1.0, ratio: 1.0, high: 1.0 };
+    let all = part(&|(_, total)| Some(*total)).unwrap_or(Part { us: 0.0, ratio: same });
+    Whole { all, kernels: names.iter().filter_map(of_kernel).collect() }
 }

@@ -204,8 +204,9 @@ pub fn winner(figures: &[Figures]) -> Option<&str> {
         Outcome::First { .. } | Outcome::Alone => Some(Interval { low: 1.0, ratio: 1.0, high: 1.0 }),
         _ => None,
     };
-    let fastest = figures.iter().filter_map(ratio).map(|it| it.ratio).fold(f64::INFINITY, f64::min);
-    let is_as_fast = |it: &&Figures| ratio(it).is_some_and(|ratio| ratio.low <= fastest * MARGIN);
+    // Each was measured against the first, and not against one another: both ratios are as sure as their intervals say.
+    let fastest = figures.iter().filter_map(ratio).min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+    let is_as_fast = |it: &&Figures| ratio(it).is_some_and(|ratio| ratio.low <= fastest.high * MARGIN);
     figures.iter().find(is_as_fast).map(|figures| figures.contender.as_str())
 }
 

@@ -59,11 +59,13 @@ fn options() -> Options {
 struct Says {
     fastest: String,
     in_program: f64,
+    /// What that takes.
+    program_us: f64,
 }
 
 impl Says {
     fn fastest(name: &str) -> Says {
-        Says { fastest: name.to_owned(), in_program: 0.9 }
+        Says { fastest: name.to_owned(), in_program: 0.9, program_us: 100.0 }
     }
 
     fn us(&self, racer: &Racer) -> f64 {
@@ -91,9 +93,9 @@ impl Timer for Says {
         _: &[ArrayLiteral],
         kernels: &BTreeSet<&str>,
     ) -> Result<Whole, WorkshopError> {
-        let ratio = exactly(self.in_program);
-        let part = |name: &&str| ((*name).to_owned(), Part { share: 0.5, ratio });
-        Ok(Whole { ratio: Some(ratio), kernels: kernels.iter().map(part).collect() })
+        let all = Part { us: self.program_us, ratio: exactly(self.in_program) };
+        let kernels = kernels.iter().map(|name| ((*name).to_owned(), Part { us: 0.5 * all.us, ..all })).collect();
+        Ok(Whole { all, kernels })
     }
 }
 
@@ -151,15 +153,20 @@ fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
     let row = |timer: &mut Says, name: &str| tuned(timer, &source, &path(name), false).unwrap().rows.remove(0);
     let untuned = row(&mut Says::fastest(""), "none");
     let other = untuned.figures[1].contender.clone();
-    let in_program = |ratio: f64| Says { fastest: other.clone(), in_program: ratio };
-    for (ratio, name, stays) in [(0.9, "faster", true), (0.99, "same", false), (1.2, "slower", false)] {
-        let Row { chosen, figures, .. } = row(&mut in_program(ratio), name);
+    let in_program = |ratio: f64, us: f64| Says { fastest: other.clone(), in_program: ratio, program_us: us };
+    for (ratio, us, name, stays) in [
+        (0.9, 100.0, "faster", true),
+        (0.99, 100.0, "same", false),
+        (1.2, 100.0, "slower", false),
+        (0.9, 10.0, "short", false),
+    ] {
+        let Row { chosen, figures, .. } = row(&mut in_program(ratio, us), name);
         let wanted = if stays { &other } else { &chosen.instead_of };
         assert_eq!(&chosen.spec, wanted, "{name}");
         let tried = Outcome::Final { us: 1.0, ratio: exactly(0.5), in_program: Some(exactly(ratio)) };
         assert!(figures.iter().any(|figures| figures.contender == other && figures.outcome == tried), "{figures:?}");
         // Both are kept, and what was tried is not tried again.
-        let known = row(&mut in_program(0.5), name);
+        let known = row(&mut in_program(0.5, 100.0), name);
         assert_eq!((known.chosen, known.figures), (chosen, figures), "{name}");
     }
 }

@@ -12,11 +12,18 @@ use super::contenders::find;
 use super::database::Outcome;
 use super::{Chosen, Progress, Question, Row, Tuner};
 use crate::WorkshopError;
-use crate::measure::Whole;
+use crate::measure::{Part, Whole};
 use crate::statistics::{Interval, Verdict};
 
-/// What a choice saves at least of its program's time, to be made.
+/// What a choice saves at least in a run of its program, to be made: of its time, and in microseconds. On less nobody should rely:
+/// whether a second thread wakes in time for its part of a small kernel changes from minute to minute.
 const LEAST_SAVED: f64 = 0.005;
+const LEAST_SAVED_US: f64 = 1.0;
+
+fn is_worth_it(part: &Part, program_us: f64) -> bool {
+    let least = LEAST_SAVED_US.max(LEAST_SAVED * program_us);
+    Verdict::of(&part.ratio) == Verdict::Faster && part.saved_us() >= least
+}
 
 impl Row {
     /// Whether it won by itself and was not yet tried in a program.
@@ -49,10 +56,8 @@ impl Tuner<'_> {
             let asked = self.report.rows[number].question;
             let (untuned, tuned) = (self.made(source, &[asked])?, self.made(source, &[])?);
             let Some(whole) = self.compared(&untuned, &tuned, &BTreeSet::new())? else { continue };
-            if let Some(ratio) = whole.ratio {
-                self.report.rows[number].tried(ratio, Verdict::of(&ratio) == Verdict::Faster);
-                self.keep_again(number)?;
-            }
+            self.report.rows[number].tried(whole.all.ratio, is_worth_it(&whole.all, whole.all.us));
+            self.keep_again(number)?;
         }
         Ok(())
     }
@@ -75,19 +80,15 @@ impl Tuner<'_> {
         for &number in &untried {
             let row = &mut self.report.rows[number];
             // What is not a step of its own, but part of a loop's, is known by the whole program.
-            let part = whole.kernels.get(&row.name);
-            let (Some(ratio), share) = (part.map(|it| it.ratio).or(whole.ratio), part.map_or(1.0, |it| it.share))
-            else {
-                continue;
-            };
-            let stays = Verdict::of(&ratio) == Verdict::Faster && share * (1.0 - ratio.ratio) >= LEAST_SAVED;
-            row.tried(ratio, stays);
+            let part = whole.kernels.get(&row.name).unwrap_or(&whole.all);
+            let stays = is_worth_it(part, whole.all.us);
+            row.tried(part.ratio, stays);
             stay.extend(stays.then_some(number));
         }
         let of_rest = match stay.len() {
             0 => None,
-            all if all == untried.len() => whole.ratio,
-            _ => self.compared(&untuned, &self.made(source, &[])?, &BTreeSet::new())?.and_then(|it| it.ratio),
+            all if all == untried.len() => Some(whole.all.ratio),
+            _ => self.compared(&untuned, &self.made(source, &[])?, &BTreeSet::new())?.map(|it| it.all.ratio),
         };
         if of_rest.is_some_and(|ratio| Verdict::of(&ratio) == Verdict::Slower) {
             stay.iter().for_each(|&number| self.report.rows[number].take_back());
