@@ -243,22 +243,24 @@ impl Shared {
     /// Waits for a job not taken before; `None` when the pool ends.
     fn take(&self, seen: &mut u64) -> Option<Job> {
         let is_stopped = || self.stop.load(Ordering::Relaxed);
-        spin_until(|| self.generation.load(Ordering::Acquire) != *seen || is_stopped());
-        let mut state = self.lock();
         loop {
+            spin_until(|| self.generation.load(Ordering::Acquire) != *seen || is_stopped());
+            let mut state = self.lock();
+            if self.generation.load(Ordering::Acquire) == *seen && !is_stopped() {
+                state.sleeping += 1;
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.sleeping -= 1;
+            }
             if is_stopped() {
                 return None;
             }
             let generation = self.generation.load(Ordering::Acquire);
-            if let (true, Some(job)) = (generation != *seen, state.job) {
-                *seen = generation;
+            let is_new = std::mem::replace(seen, generation) != generation;
+            if let (true, Some(job)) = (is_new, state.job) {
                 self.active.fetch_add(1, Ordering::SeqCst);
                 return Some(job);
             }
-            *seen = generation;
-            state.sleeping += 1;
-            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.sleeping -= 1;
+            // It comes too late: the next job may come soon, and is not to wait for another waking.
         }
     }
 }

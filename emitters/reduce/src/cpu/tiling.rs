@@ -15,6 +15,8 @@ const BLOCKS_PER_CORE: i64 = 16;
 const COLUMN_BLOCKS_PER_CORE: i64 = 4;
 /// Columns are cut at multiples of this many: whole cache lines of every element type.
 const CUT: i64 = 64;
+/// Lanes of vectors, the widest first.
+const VECTORS: [i64; 3] = [16, 8, 4];
 /// Bytes of accumulators of a block's columns; they stay in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
 /// What the arithmetic in front of the reduction weighs, in bytes, up to which several rows of columns are taken in one turn: a
@@ -171,10 +173,22 @@ impl Columns {
         let width = (ceil_div(ceil_div(columns, cuts), CUT) * CUT).min(columns);
         let cuts = ceil_div(columns, width);
         let majors_per_block = if cuts > 1 { 1 } else { ceil_div(majors, wanted_blocks).max(1) };
-        let rows_abreast = if cuts == 1 && columns < CUT / 2 { (CUT / 2 / columns).min(rows).max(1) } else { 1 };
+        let rows_abreast = if cuts == 1 && columns < CUT / 2 { abreast(columns).min(rows).max(1) } else { 1 };
         let rows_per_turn = if rows_abreast > 1 { 1 } else { rows_per_turn.min(rows).max(1) };
         Columns { majors: majors_per_block, width, cuts, rows_per_turn, rows_abreast }
     }
+}
+
+/// Rows of so many columns whose elements stand side by side: half a cut of lanes and, if a cut has room for them, as many that
+/// whole vectors of them are made, since what is left of a vector would be added one by one.
+fn abreast(columns: i64) -> i64 {
+    let fitting = VECTORS.iter().map(|lanes| lanes / gcd(columns, *lanes)).find(|rows| rows * columns <= CUT);
+    let enough = CUT / 2 / columns;
+    fitting.map_or(enough, |rows| (enough / rows * rows).max(rows))
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Bytes that are read and written, and for every point of the problem what the arithmetic on it weighs against them.

@@ -12,7 +12,7 @@ use super::database::{Figures, Outcome};
 use super::judge::{Judged, Racer};
 use crate::WorkshopError;
 use crate::measure::{Cache, Contest, Effort, Watch, Whole, time};
-use crate::statistics::{Interval, MARGIN, Verdict, median};
+use crate::statistics::{Interval, MARGIN, Verdict};
 
 /// Racers of the final beside the first.
 const FINALISTS: usize = 3;
@@ -122,13 +122,11 @@ pub fn run(
     let Some((finalists, mut figures)) = heats(judged, settings, timer)? else { return Ok(None) };
     let first = finalists.iter().find(|times| times.racer == 0).map_or(f64::INFINITY, Times::best);
     for times in finalists {
-        let best = times.best();
-        let Times { racer, samples } = times;
-        let alone = median(samples);
+        let (racer, alone) = (times.racer, times.best());
         let outcome = match racer {
             0 => Outcome::First { us: alone },
             // Pairs would not show that it is faster.
-            _ if best > first * MARGIN => Outcome::Slower { us: alone },
+            _ if alone > first * MARGIN => Outcome::Slower { us: alone },
             _ => {
                 let ratio = timer.against(&racers[0], &racers[racer], &judged.inputs)?;
                 Outcome::Final { us: alone, ratio, in_program: None }
@@ -166,8 +164,8 @@ fn heats(
             times.samples.extend(timer.alone(&racers[times.racer], &judged.inputs, samples)?);
         }
         let limit = CLEARLY_SLOWER[heat.min(CLEARLY_SLOWER.len() - 1)];
-        for Times { racer, samples } in leave(&mut left, limit) {
-            figures.push(of(&racers[racer], Outcome::Slower { us: median(samples) }));
+        for times in leave(&mut left, limit) {
+            figures.push(of(&racers[times.racer], Outcome::Slower { us: times.best() }));
         }
         samples *= 2;
     }
