@@ -15,6 +15,10 @@ const BLOCKS_PER_CORE: i64 = 16;
 const COLUMN_BLOCKS_PER_CORE: i64 = 4;
 /// Columns are cut at multiples of this many: whole cache lines of every element type.
 const CUT: i64 = 64;
+/// Columns that are read one after the other in vectors: neighbours in memory are few enough to be taken apart.
+const FEW: i64 = 8;
+/// Rows of one column in a turn, before the next column is taken: what is read of them stays in the first-level cache.
+const ROWS_OF_A_COLUMN: i64 = 256;
 /// Lanes of vectors, the widest first.
 const VECTORS: [i64; 3] = [16, 8, 4];
 /// Bytes of accumulators of a block's columns; they stay in the first-level cache.
@@ -78,7 +82,13 @@ impl Tiling {
             ReductionKind::Column => {
                 let cores = i64::from(device.core_count) * COLUMN_BLOCKS_PER_CORE;
                 let wanted_blocks = wanted.unwrap_or(wanted_blocks.min(cores.max(problem.dims[0])));
-                let columns = Columns::new(problem, state_bytes, wanted_blocks, arithmetic_per_point(fusion));
+                let mut columns = Columns::new(problem, state_bytes, wanted_blocks, arithmetic_per_point(fusion));
+                if columns.rows_abreast > 1
+                    && columns.width <= FEW
+                    && group.large_arrays(fusion.computation()).is_empty()
+                {
+                    columns.one_by_one(problem);
+                }
                 let blocks = ceil_div(problem.dims[0], columns.majors) * columns.cuts;
                 Tiling { problem, blocks, share: Share::Columns(columns) }
             }
@@ -176,6 +186,12 @@ impl Columns {
         let rows_abreast = if cuts == 1 && columns < CUT / 2 { abreast(columns).min(rows).max(1) } else { 1 };
         let rows_per_turn = if rows_abreast > 1 { 1 } else { rows_per_turn.min(rows).max(1) };
         Columns { majors: majors_per_block, width, cuts, rows_per_turn, rows_abreast }
+    }
+
+    /// Takes few columns one after the other, many rows of each in a turn. What is read then is smaller than the problem, so that
+    /// side by side an element of it would be gathered for several columns; rows of one column are vectors of its own.
+    fn one_by_one(&mut self, problem: ReductionProblem) {
+        (self.rows_abreast, self.rows_per_turn) = (1, ROWS_OF_A_COLUMN.min(problem.dims[1]).max(1));
     }
 }
 

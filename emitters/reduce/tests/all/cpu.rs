@@ -99,6 +99,33 @@ fn initial_values_that_matter() {
     }
 }
 
+/// Few columns of values that are made of smaller arrays: one column after the other. Rows are left over after the last turn.
+#[test]
+fn few_columns_of_smaller_arrays() {
+    for columns in [2, 3, 8, 9] {
+        let text = format!(
+            "HloModule m
+sum {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}}
+ENTRY main {{
+  x = f32[700,{columns}] parameter(0)
+  w = f32[5,700] parameter(1)
+  zero = f32[] constant(0)
+  xs = f32[5,700,{columns}] broadcast(x), dimensions={{1,2}}
+  ws = f32[5,700,{columns}] broadcast(w), dimensions={{0,1}}
+  all = f32[5,700,{columns}] multiply(xs, ws)
+  ROOT r = f32[5,{columns}] reduce(all, zero), dimensions={{1}}, to_apply=sum
+}}
+"
+        );
+        takes(&text, "serial-reduce");
+        agrees(&text);
+    }
+}
+
 /// Largest value and the first of its indices, which no order of combining changes.
 const FIRST_MAXIMUM: &str = "first {
   v = f32[] parameter(0)
