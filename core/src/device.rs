@@ -1,6 +1,6 @@
 //! What an emitter may know about the machine its kernel runs on.
 
-use crate::ir::{Function, MatrixProduct, OpKind};
+use crate::ir::{Function, MatrixProduct, OpKind, Operation};
 
 /// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
 ///
@@ -28,7 +28,10 @@ pub struct DeviceDescription {
     /// Vector registers of one thread.
     pub registers: u32,
     /// What it multiplies in tile registers.
-    pub tile_products: TileProducts,
+    pub tile_products: NarrowProducts,
+    /// What it multiplies in vector registers, words of neighbouring elements at a time; of bytes only those with a sign with those
+    /// without.
+    pub word_products: NarrowProducts,
     /// What memory and caches exchange at once, in bytes.
     pub cache_line_bytes: u32,
     /// Cache that one core has for itself, in bytes.
@@ -49,32 +52,49 @@ pub struct DeviceDescription {
     pub has_product_library: bool,
 }
 
-/// Products of small matrices in registers of their own (AMX), by the type of the factors.
+/// Products of narrow numbers that are summed in wider ones by one instruction, by the type of the factors: of small matrices in
+/// registers of their own (AMX), or of words of neighbouring elements in vector registers (AVX-512 BF16 and VNNI).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TileProducts {
+pub struct NarrowProducts {
     /// Of `bf16`, summed in `f32`.
     pub bf16: bool,
     /// Of bytes with and without sign, summed in `s32`.
     pub int8: bool,
 }
 
-impl TileProducts {
-    /// What a kernel's functions ask for.
-    pub fn used_by(functions: &[Function]) -> TileProducts {
-        let mut used = TileProducts::default();
+impl NarrowProducts {
+    /// What a kernel's functions ask for in tile registers.
+    pub fn of_tiles(functions: &[Function]) -> NarrowProducts {
+        NarrowProducts::used_by(functions, |operation| match operation.kind {
+            OpKind::TileMulF => NarrowProducts { bf16: true, int8: false },
+            OpKind::TileMulI => NarrowProducts { bf16: false, int8: true },
+            _ => NarrowProducts::default(),
+        })
+    }
+
+    /// The same in vector registers.
+    pub fn of_words(functions: &[Function]) -> NarrowProducts {
+        NarrowProducts::used_by(functions, |operation| match operation.kind {
+            OpKind::WordMulF => NarrowProducts { bf16: true, int8: false },
+            OpKind::WordMulI => NarrowProducts { bf16: false, int8: true },
+            _ => NarrowProducts::default(),
+        })
+    }
+
+    fn used_by(functions: &[Function], of: impl Fn(&Operation) -> NarrowProducts) -> NarrowProducts {
+        let mut used = NarrowProducts::default();
         for function in functions {
-            function.body.walk(&mut |operation| match operation.kind {
-                OpKind::TileMulF => used.bf16 = true,
-                OpKind::TileMulI => used.int8 = true,
-                _ => {}
+            function.body.walk(&mut |operation| {
+                let own = of(operation);
+                used = NarrowProducts { bf16: used.bf16 || own.bf16, int8: used.int8 || own.int8 };
             });
         }
         used
     }
 
     /// What both have.
-    pub fn and(self, other: TileProducts) -> TileProducts {
-        TileProducts { bf16: self.bf16 && other.bf16, int8: self.int8 && other.int8 }
+    pub fn and(self, other: NarrowProducts) -> NarrowProducts {
+        NarrowProducts { bf16: self.bf16 && other.bf16, int8: self.int8 && other.int8 }
     }
 }
 
@@ -91,7 +111,8 @@ impl DeviceDescription {
             vector_bytes: 32,
             register_bytes: 32,
             registers: 16,
-            tile_products: TileProducts::default(),
+            tile_products: NarrowProducts::default(),
+            word_products: NarrowProducts::default(),
             cache_line_bytes: 64,
             core_cache_bytes: 2 << 20,
             launch_seconds: 0.04e-6,
@@ -122,7 +143,8 @@ impl DeviceDescription {
             vector_bytes: 16,
             register_bytes: 4,
             registers: 255,
-            tile_products: TileProducts::default(),
+            tile_products: NarrowProducts::default(),
+            word_products: NarrowProducts::default(),
             cache_line_bytes: 128,
             core_cache_bytes: if hopper { 256 << 10 } else { 192 << 10 },
             launch_seconds: 2e-6,

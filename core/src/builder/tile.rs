@@ -1,9 +1,10 @@
 //! `amx` operations: products of small matrices in tile registers.
 //!
 //! A tile has at most 16 rows of 64 bytes. Only the cpu has them, and only where
-//! [`TileProducts`](crate::device::TileProducts) say so.
+//! [`NarrowProducts`](crate::device::NarrowProducts) say so.
 
-use super::{Attribute, FunctionBuilder, OpKind, Scalar, Type, Value};
+use super::vector::zero_extended;
+use super::{FunctionBuilder, OpKind, Scalar, Type, Value};
 
 impl FunctionBuilder {
     /// `amx.tile_zero`: a tile of zeros.
@@ -41,8 +42,6 @@ impl FunctionBuilder {
     #[track_caller]
     pub fn tile_muli(&mut self, left: Value, right: Value, sum: Value, is_unsigned: [bool; 2]) -> Value {
         let ty = self.type_of(sum).clone();
-        let flags = ["isZextLhs", "isZextRhs"].into_iter().zip(is_unsigned);
-        let flags = flags.filter(|(_, is_set)| *is_set).map(|(name, _)| (name, Attribute::Unit));
-        self.op1(OpKind::TileMulI, &[left, right, sum], flags.collect(), ty)
+        self.op1(OpKind::TileMulI, &[left, right, sum], zero_extended(is_unsigned), ty)
     }
 }

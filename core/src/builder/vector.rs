@@ -94,6 +94,28 @@ impl FunctionBuilder {
         let element = self.type_of(vector).element();
         self.op1(OpKind::Reduction, &[vector], attributes, element.into())
     }
+
+    /// `xla_gpu.word_mulf`: each sum with the products of a word of `bf16`, two neighbours, summed in f32; subnormal numbers may
+    /// count as zero. Only the cpu has it, and only where [`word_products`](crate::device::DeviceDescription::word_products) say so.
+    #[track_caller]
+    pub fn word_mulf(&mut self, left: Value, right: Value, sum: Value) -> Value {
+        let ty = self.type_of(sum).clone();
+        self.op1(OpKind::WordMulF, &[left, right, sum], Vec::new(), ty)
+    }
+
+    /// `xla_gpu.word_muli`: the same of bytes, four neighbours, summed in i32. `is_unsigned` says it of the left and of the
+    /// right ones.
+    #[track_caller]
+    pub fn word_muli(&mut self, left: Value, right: Value, sum: Value, is_unsigned: [bool; 2]) -> Value {
+        let ty = self.type_of(sum).clone();
+        self.op1(OpKind::WordMulI, &[left, right, sum], zero_extended(is_unsigned), ty)
+    }
+}
+
+/// Which factors of an integer product have no sign.
+pub(super) fn zero_extended(is_unsigned: [bool; 2]) -> Vec<(&'static str, Attribute)> {
+    let flags = ["isZextLhs", "isZextRhs"].into_iter().zip(is_unsigned);
+    flags.filter(|(_, is_set)| *is_set).map(|(name, _)| (name, Attribute::Unit)).collect()
 }
 
 fn position(lane: i64) -> Vec<(&'static str, Attribute)> {

@@ -170,6 +170,8 @@ macro_rules! table {
             Shuffle = vector.shuffle, Own, None;
             VectorFma = vector.fma, FloatTernary, None;
             Reduction = vector.reduction, Own, None;
+            WordMulF = xla_gpu.word_mulf, Own, None;
+            WordMulI = xla_gpu.word_muli, Own, None;
             // Tile registers.
             TileZero = amx.tile_zero, Own, Allocates;
             TileMulF = amx.tile_mulf, Own, None;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use prost::Message;
 
 use super::schema;
-use crate::device::{DeviceDescription, TileProducts};
+use crate::device::{DeviceDescription, NarrowProducts};
 use crate::emitter::{
     Bid, Claim, Configuration, Decline, Descriptor, Emitter, Fusion, HeroPlace, Kernel, KernelCode, KernelKind,
     LaunchDimensions, OutputPlan, Pass, Plan, SubgraphCall, SubgraphKind, Verdict, Visit, Work, WriteMode,
@@ -68,6 +68,8 @@ impl From<&DeviceDescription> for schema::Device {
             registers: device.registers,
             tile_products_bf16: device.tile_products.bf16,
             tile_products_int8: device.tile_products.int8,
+            word_products_bf16: device.word_products.bf16,
+            word_products_int8: device.word_products.int8,
             cache_line_bytes: device.cache_line_bytes,
             core_cache_bytes: device.core_cache_bytes,
             launch_seconds: device.launch_seconds,
@@ -93,7 +95,8 @@ impl From<schema::Device> for DeviceDescription {
             vector_bytes: device.vector_bytes,
             register_bytes: device.register_bytes,
             registers: device.registers,
-            tile_products: TileProducts { bf16: device.tile_products_bf16, int8: device.tile_products_int8 },
+            tile_products: NarrowProducts { bf16: device.tile_products_bf16, int8: device.tile_products_int8 },
+            word_products: NarrowProducts { bf16: device.word_products_bf16, int8: device.word_products_int8 },
             cache_line_bytes: device.cache_line_bytes,
             core_cache_bytes: device.core_cache_bytes,
             launch_seconds: device.launch_seconds,

@@ -211,6 +211,10 @@ pub struct Device {
     pub launch_seconds: f64,
     #[prost(double, tag = "24")]
     pub share_seconds: f64,
+    #[prost(bool, tag = "25")]
+    pub word_products_bf16: bool,
+    #[prost(bool, tag = "26")]
+    pub word_products_int8: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -25,6 +25,7 @@ use crate::pack::{Part, Source, each, half_row};
 use crate::problem::Problem;
 use crate::results::{Results, sums_before};
 use crate::tiles::{LeftForm, Tiles};
+use crate::words::{self, Columns};
 
 /// Everything declared.
 struct Block<'a> {
@@ -45,12 +46,14 @@ struct State {
     groups: Value,
     turned: Value,
     sums: Value,
+    offsets: Value,
     outputs: Vec<Value>,
 }
 
 impl State {
     fn list(&self) -> Vec<Value> {
-        [&[self.left, self.right, self.groups, self.turned, self.sums], self.outputs.as_slice()].concat()
+        let own = [self.left, self.right, self.groups, self.turned, self.sums, self.offsets];
+        [&own, self.outputs.as_slice()].concat()
     }
 
     fn of(list: &[Value]) -> State {
@@ -60,7 +63,8 @@ impl State {
             groups: list[2],
             turned: list[3],
             sums: list[4],
-            outputs: list[5..].to_vec(),
+            offsets: list[5],
+            outputs: list[6..].to_vec(),
         }
     }
 }
@@ -96,7 +100,8 @@ pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel,
         let operand = &problem.operands[side];
         let lines = [problem.sizes.rows, problem.sizes.columns][side];
         let (grain, factor) = (tiles.grain(side == 1), tiles.micro.factors[side]);
-        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor, grain }
+        let is_offset = tiles.micro.is_offset && side == 0;
+        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor, is_offset, grain }
     });
     let results = Results::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
     let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);
@@ -141,19 +146,21 @@ impl Block<'_> {
         let groups = b.allocate_shared(&tiles.groups_dims(), factor);
         let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1; 3]), factor);
         let sums = b.allocate_shared(&tiles.sum_dims(), sum);
+        let offsets = b.allocate_shared(&tiles.offset_dims(), sum);
         let zero = b.zero(&factor.into());
-        // Tile registers multiply any number as fast.
-        let fill =
-            |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| match is_wanted && !tiles.micro.is_of_tiles() {
-                true => filled(b, tensor, zero),
-                false => tensor,
-            };
+        // Words are multiplied as fast whatever they hold.
+        let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| match is_wanted
+            && !tiles.micro.multiplies_words()
+        {
+            true => filled(b, tensor, zero),
+            false => tensor,
+        };
         let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
         let is_ragged = self.problem.sizes.columns % tiles.width() != 0;
         let right = fill(b, right, is_ragged);
         // What is turned is turned with all lines of a square.
         let turned = fill(b, turned, is_ragged && tiles.turned_dims().is_some());
-        State { left, right, groups, turned, sums, outputs }
+        State { left, right, groups, turned, sums, offsets, outputs }
     }
 
     fn tile(&self, b: &mut FunctionBuilder, tile: Tile, state: State) -> State {
@@ -216,11 +223,16 @@ impl Block<'_> {
     fn pack_columns(&self, b: &mut FunctionBuilder, tile: Tile, steps: Steps, mut state: State) -> State {
         let Steps { first: step, count: steps } = steps;
         let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
-        if self.tiles.micro.is_of_tiles() && !self.right.operand.runs_along_steps {
+        if self.tiles.micro.multiplies_words() && !self.right.operand.runs_along_steps {
             state.right = self.right.pack_groups(b, self.tiles, self.tiles.width(), &columns, state.right);
         } else if self.in_place.is_none() {
             let packed = self.right.pack_right(b, self.tiles, &columns, [state.right, state.turned]);
             [state.right, state.turned] = packed;
+        }
+        if self.tiles.micro.is_offset {
+            let first = (self.tiles.chunks() > 1 && !self.tiles.stays).then_some(step);
+            let packed = (state.right, b.index(0), steps);
+            state.offsets = words::add_offsets(b, self.tiles, tile.columns, packed, first, state.offsets);
         }
         if self.tiles.left == LeftForm::Panels {
             let rows = Part { line: tile.row, lines: tile.rows, ..columns };
@@ -245,7 +257,7 @@ impl Block<'_> {
             LeftForm::Panels | LeftForm::InPlace => {}
         }
         state.sums = match self.tiles.micro.kernel {
-            MicroKernel::Vectors => self.sums(b, tile, rows, steps, &state),
+            MicroKernel::Vectors | MicroKernel::Words => self.sums(b, tile, rows, steps, &state),
             MicroKernel::Tiles => self.sums_of_tiles(b, tile, rows, steps, &state),
         };
         state
@@ -279,6 +291,11 @@ impl Block<'_> {
         if self.tiles.keeps_sums() { rows.first } else { b.index(0) }
     }
 
+    /// Where the first of some steps is among those of the right operand that are packed.
+    fn first_packed(&self, b: &mut FunctionBuilder, steps: Steps) -> Value {
+        if self.tiles.stays { steps.first } else { b.index(0) }
+    }
+
     /// All register tiles beside each other.
     fn sums(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: &State) -> Value {
         let tiles = self.tiles;
@@ -298,9 +315,14 @@ impl Block<'_> {
                 .collect();
             let kept = (tiles.chunks() > 1).then_some(steps.first);
             let before = sums_before(b, kept, (tiles.lanes, self.problem.sum.real_part()), &places, sums);
-            let right = self.right_rows(b, tile, panel, column, steps, state);
-            let factors = Factors { left, right, steps: steps.count };
-            let after = self.add_products(b, &factors, &before);
+            let after = if tiles.micro.multiplies_words() {
+                let columns =
+                    Columns { packed: state.right, panel, first: self.first_packed(b, steps), steps: steps.count };
+                words::multiply(b, tiles, state.left, &columns, &before)
+            } else {
+                let right = self.right_rows(b, tile, panel, column, steps, state);
+                self.add_products(b, &Factors { left, right, steps: steps.count }, &before)
+            };
             places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
         })
     }
@@ -321,8 +343,8 @@ impl Block<'_> {
                 })
                 .collect();
             let before = self.tiles_before(b, steps, &places, sums);
-            let from = if tiles.stays { steps.first } else { b.index(0) };
-            let packed = PackedTiles { left: state.left, right: state.right, panel, first: from, steps: steps.count };
+            let first = self.first_packed(b, steps);
+            let packed = PackedTiles { left: state.left, right: state.right, panel, first, steps: steps.count };
             let after = amx::multiply(b, tiles, &packed, &before);
             places.iter().zip(after).fold(sums, |sums, (place, sum)| b.write_tile(sum, sums, place))
         })
@@ -374,10 +396,7 @@ impl Block<'_> {
                 let point = [tile.batch, column, steps.first];
                 RightRows::InPlace { tensor, operand: self.right.operand, point }
             }
-            None => {
-                let first = if self.tiles.stays { steps.first } else { b.index(0) };
-                RightRows::Packed { tensor: state.right, panel, first }
-            }
+            None => RightRows::Packed { tensor: state.right, panel, first: self.first_packed(b, steps) },
         }
     }
 
@@ -409,7 +428,11 @@ impl Block<'_> {
             let line = b.addi(rows.first, line);
             let line = b.addi(tile.row, line);
             b.scf_for(zero, tile.columns, one, outputs, |b, column, outputs| {
-                let sum = b.extract(state.sums, &[sum_row, column]);
+                let mut sum = b.extract(state.sums, &[sum_row, column]);
+                if self.tiles.micro.is_offset {
+                    let offset = b.extract(state.offsets, &[column]);
+                    sum = b.subi(sum, offset);
+                }
                 let sum = match self.tiles.micro.planes {
                     1 => sum,
                     _ => {

@@ -16,7 +16,9 @@
 //! multiply.rs  the loop in registers
 //! gpu          the same in blocks of many threads
 //! micro.rs     which registers multiply
-//! amx.rs       packing for tile registers, and their loop
+//! groups.rs    packing for products of neighbouring steps at once
+//! words.rs     their loop in vector registers
+//! amx.rs       their loop in tile registers
 //! results.rs   sums that are kept, and what is written
 //! strip.rs     rows of a convolution's input, where elements under the window are read as they are
 //! direct       convolutions multiplied straight from such rows
@@ -35,6 +37,7 @@ mod depthwise;
 mod direct;
 mod emit;
 mod gpu;
+mod groups;
 mod library;
 mod micro;
 mod multiply;
@@ -47,6 +50,7 @@ mod strip;
 mod tiles;
 mod turn;
 mod way;
+mod words;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Fusion, Kernel, Plan};

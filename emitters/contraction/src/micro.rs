@@ -1,6 +1,6 @@
 //! What multiplies: registers of a row each, or tile registers.
 
-use fusebox_core::device::DeviceDescription;
+use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use crate::problem::{Problem, Sizes};
@@ -11,6 +11,10 @@ pub const TILE_LINES: i64 = 16;
 pub const TILE_ROW_BYTES: i64 = 64;
 /// Bytes that are multiplied with each other and added up at once: elements of neighbouring steps.
 const GROUP_BYTES: i64 = 4;
+/// Bytes of the vector registers that words are multiplied in.
+const WORD_REGISTER_BYTES: u32 = 64;
+/// What is added to bytes with a sign, so that they have none.
+pub const OFFSET: i64 = 128;
 /// Rows and columns from which tile registers are full enough to be ahead.
 const LEAST_LINES: i64 = 8;
 /// Steps from which they are.
@@ -21,6 +25,8 @@ const LEAST_STEPS: i64 = 16;
 pub enum MicroKernel {
     /// An element of the left operand times a row of the right one, in vector registers.
     Vectors,
+    /// A word of the left operand, of some neighbouring steps, times words of the right one, in vector registers.
+    Words,
     /// Tiles of both, in tile registers.
     Tiles,
 }
@@ -32,22 +38,32 @@ pub struct Micro {
     pub factors: [ElementType; 2],
     /// Numbers that an element is packed as, each kind of them by itself: two of a complex one.
     pub planes: i64,
+    /// Whether the left operand's bytes have [`OFFSET`] added to them.
+    pub is_offset: bool,
 }
 
 impl Micro {
-    /// Tile registers where the machine has them for such elements and there is enough to fill them.
+    /// Tile registers where the machine has them for such elements and there is enough to fill them, words where it multiplies these.
     pub fn of(problem: &Problem, device: &DeviceDescription) -> Micro {
         let Sizes { rows, columns, steps, .. } = problem.sizes;
         let is_large = rows.min(columns) >= LEAST_LINES && steps >= LEAST_STEPS;
         let planes = if problem.sum.is_complex() { 2 } else { 1 };
-        match in_tiles(problem, device) {
-            Some(factors) if is_large => Micro { kernel: MicroKernel::Tiles, factors, planes },
-            _ => Micro { kernel: MicroKernel::Vectors, factors: [problem.factor; 2], planes },
+        let has_registers = device.register_bytes >= WORD_REGISTER_BYTES;
+        let words = if has_registers { device.word_products } else { NarrowProducts::default() };
+        let micro = |kernel, factors| Micro { kernel, factors, planes, is_offset: false };
+        match [device.tile_products, words].map(|available| narrow(problem, available).filter(|_| is_large)) {
+            [Some(factors), _] => micro(MicroKernel::Tiles, factors),
+            [_, Some([ElementType::S8, ElementType::S8])] => {
+                Micro { is_offset: true, ..micro(MicroKernel::Words, [ElementType::U8, ElementType::S8]) }
+            }
+            [_, Some(factors)] if factors != [ElementType::U8; 2] => micro(MicroKernel::Words, factors),
+            _ => micro(MicroKernel::Vectors, [problem.factor; 2]),
         }
     }
 
-    pub fn is_of_tiles(self) -> bool {
-        self.kernel == MicroKernel::Tiles
+    /// Whether neighbouring steps are packed side by side, to be multiplied at once.
+    pub fn multiplies_words(self) -> bool {
+        self.kernel != MicroKernel::Vectors
     }
 
     /// Bytes of a packed element.
@@ -57,7 +73,7 @@ impl Micro {
 
     /// Neighbouring steps that are packed side by side.
     pub fn group(self) -> i64 {
-        if self.is_of_tiles() { GROUP_BYTES / self.bytes() } else { 1 }
+        if self.multiplies_words() { GROUP_BYTES / self.bytes() } else { 1 }
     }
 
     /// Steps of a tile register.
@@ -66,24 +82,24 @@ impl Micro {
     }
 }
 
-/// What the elements become in tile registers, if these hold them exactly.
-fn in_tiles(problem: &Problem, device: &DeviceDescription) -> Option<[ElementType; 2]> {
+/// What the elements become where so narrow ones are multiplied, if these are exact.
+fn narrow(problem: &Problem, available: NarrowProducts) -> Option<[ElementType; 2]> {
     let [left, right] = [0, 1].map(|side| problem.operands[side].element);
     // Runs are copied as lines of steps; those of lines would have to be put into groups.
     if problem.operands.iter().any(|operand| operand.runs.is_some() && !operand.runs_along_steps) {
         return None;
     }
     match problem.sum {
-        ElementType::F32 if device.tile_products.bf16 => {
+        ElementType::F32 if available.bf16 => {
             (is_exact_in_bf16(left) && is_exact_in_bf16(right)).then_some([ElementType::BF16; 2])
         }
-        ElementType::S32 if device.tile_products.int8 => Some([as_byte(left)?, as_byte(right)?]),
+        ElementType::S32 if available.int8 => Some([as_byte(left)?, as_byte(right)?]),
         _ => None,
     }
 }
 
-/// Whether `bf16` has every number of the type, as a normal one or zero: tile registers take others for zero. So does XLA:CPU
-/// (docs/decisions.md), which is why `bf16` itself may be multiplied in them.
+/// Whether `bf16` has every number of the type, as a normal one or zero: such products take others for zero. So does XLA:CPU
+/// (docs/decisions.md), which is why `bf16` itself may be multiplied by them.
 fn is_exact_in_bf16(element: ElementType) -> bool {
     let (Some(narrow), Some(wide)) = (FloatFormat::of(element), FloatFormat::of(ElementType::BF16)) else {
         return false;

@@ -2,11 +2,12 @@
 //! whatever stands in front of the dot is done on the way. Rows are copied along memory, in loops that LLVM makes
 //! vectors of; what has to be turned is turned in registers.
 
-use fusebox_core::builder::{FunctionBuilder, Subgraph, Value};
+use fusebox_core::builder::{FunctionBuilder, Scalar, Subgraph, Value};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::IndexingMap;
 
 use crate::convert::convert;
+use crate::micro::OFFSET;
 use crate::operand::Operand;
 use crate::tiles::Tiles;
 
@@ -18,6 +19,8 @@ pub struct Source<'a> {
     pub lines: i64,
     /// What its elements become.
     pub factor: ElementType,
+    /// Whether [`OFFSET`] is added to them then.
+    pub is_offset: bool,
     /// Steps are copied from multiples of this to multiples of this.
     pub grain: i64,
 }
@@ -42,7 +45,23 @@ impl Source<'_> {
     pub fn element_at(&self, b: &mut FunctionBuilder, at: &IndexingMap, point: &[Value]) -> Value {
         let index = b.apply_indexing(at, point);
         let value = b.call_subgraph(&self.function, &index, &[])[0];
-        if self.operand.element.is_complex() { value } else { convert(b, self.operand.element, self.factor, value) }
+        if self.operand.element.is_complex() {
+            return value;
+        }
+        let value = convert(b, self.operand.element, self.factor, value);
+        if self.is_offset {
+            let offset = b.int(OFFSET, Scalar::I8);
+            return b.addi(value, offset);
+        }
+        value
+    }
+
+    /// What stands for an element that is not there: zero.
+    pub fn nothing(&self, b: &mut FunctionBuilder) -> Value {
+        match self.is_offset {
+            true => b.int(OFFSET, Scalar::I8),
+            false => b.zero(&Scalar::of_element(self.factor).into()),
+        }
     }
 
     /// The tensor with an element. Of a complex one real and imaginary part are half of the last dimension apart, so that both

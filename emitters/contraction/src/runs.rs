@@ -2,7 +2,7 @@
 //! They are copied run by run, a run being what lies side by side in memory and is counted so too. Whether it is there at all,
 //! or from where to where, is decided once for a run.
 
-use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type, Value};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div, delinearize};
 
 use crate::pack::{Part, Source, each};
@@ -197,7 +197,7 @@ impl Source<'_> {
         put: impl Fn(&mut FunctionBuilder, [Value; 2], Value, Value) -> Value,
     ) -> Value {
         let slot = if runs.are_steps { point.len() - 1 } else { runs.lines.len() };
-        let [nothing, zero] = [Type::from(Scalar::of_element(self.factor)), Type::INDEX].map(|ty| b.zero(&ty));
+        let (nothing, zero) = (self.nothing(b), b.index(0));
         let copy = |b: &mut FunctionBuilder, position: [Value; 2], is_there: bool, tensor: Value| {
             if !is_there {
                 return put(b, position, nothing, tensor);
@@ -336,7 +336,7 @@ impl Source<'_> {
         for condition in runs.conditions.iter().filter(|it| it.dilation > 1 && it.along.is_some()) {
             let place = b.apply_indexing(&condition.place, point)[0];
             let is_element = self.is_element(b, condition, place);
-            let nothing = b.zero(&Type::from(Scalar::of_element(self.factor)));
+            let nothing = self.nothing(b);
             element = b.select(is_element, element, nothing);
         }
         element

@@ -21,7 +21,9 @@ pub fn parse(name: &str, ptx_version: Option<u32>) -> Result<(Target, DeviceDesc
             let device = match target.runner() {
                 Some(Runner::Cpu) => {
                     let device = fusebox_runtime::describe_cpu(threads(0));
-                    DeviceDescription { tile_products: device.tile_products.and(target.tile_products()), ..device }
+                    let tile_products = device.tile_products.and(target.tile_products());
+                    let word_products = device.word_products.and(target.word_products());
+                    DeviceDescription { tile_products, word_products, ..device }
                 }
                 _ => target.device().clone(),
             };

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use fusebox_core::device::{DeviceDescription, TileProducts};
+use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with};
+use fusebox_core::ir::Function;
 use fusebox_lowering::{Code, Composite, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable, Extension};
 
@@ -229,7 +230,7 @@ fn scheduled(made: &Compilation, options: &Options, limit: Option<u64>) -> Resul
 
 /// Whether one thread executes a kernel anyhow. Tile registers are configured at the beginning of a function, for one kernel.
 fn runs_alone(kernel: &Selected, target: &Target) -> bool {
-    let uses_tiles = || TileProducts::used_by(&kernel.functions) != TileProducts::default();
+    let uses_tiles = || NarrowProducts::of_tiles(&kernel.functions) != NarrowProducts::default();
     target.takes_composites() && kernel.plan.launch.blocks == 1 && !uses_tiles()
 }
 
@@ -251,10 +252,14 @@ fn assembled(made: &Compilation, schedule: Schedule, options: &Options) -> Resul
 
 /// What kernels need of the processor that not every one has.
 fn extensions(kernels: &[Selected]) -> Vec<Extension> {
-    let used: Vec<TileProducts> = kernels.iter().map(|kernel| TileProducts::used_by(&kernel.functions)).collect();
+    let used = |by: fn(&[Function]) -> NarrowProducts, of: fn(NarrowProducts) -> bool| {
+        kernels.iter().any(|kernel| of(by(&kernel.functions)))
+    };
     let needed = [
-        (Extension::TilesOfBf16, used.iter().any(|used| used.bf16)),
-        (Extension::TilesOfInt8, used.iter().any(|used| used.int8)),
+        (Extension::TilesOfBf16, used(NarrowProducts::of_tiles, |tiles| tiles.bf16)),
+        (Extension::TilesOfInt8, used(NarrowProducts::of_tiles, |tiles| tiles.int8)),
+        (Extension::WordsOfBf16, used(NarrowProducts::of_words, |words| words.bf16)),
+        (Extension::WordsOfInt8, used(NarrowProducts::of_words, |words| words.int8)),
     ];
     needed.into_iter().filter_map(|(extension, is_needed)| is_needed.then_some(extension)).collect()
 }

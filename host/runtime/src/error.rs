@@ -13,7 +13,7 @@ pub enum LoadError {
     /// The code uses instructions that the processor lacks.
     #[error(
         "the program was compiled for a processor with {missing}, which this one does not have or may not use: compile the \
-         module again on this machine, or with `--target cpu,-amx`"
+         module again on this machine{}", .missing.or_without()
     )]
     Processor {
         /// What it lacks.

@@ -86,6 +86,20 @@ pub enum Extension {
     TilesOfBf16,
     /// Products of tiles of bytes.
     TilesOfInt8,
+    /// Products of words of `bf16`.
+    WordsOfBf16,
+    /// Products of words of bytes.
+    WordsOfInt8,
+}
+
+impl Extension {
+    /// How to compile on any machine for those that lack it, where there is a target for that.
+    pub(crate) const fn or_without(self) -> &'static str {
+        match self {
+            Extension::TilesOfBf16 | Extension::TilesOfInt8 => ", or with `--target cpu,-amx`",
+            Extension::WordsOfBf16 | Extension::WordsOfInt8 => "",
+        }
+    }
 }
 
 impl fmt::Display for Extension {
@@ -93,6 +107,8 @@ impl fmt::Display for Extension {
         f.write_str(match self {
             Extension::TilesOfBf16 => "AMX for bf16",
             Extension::TilesOfInt8 => "AMX for bytes",
+            Extension::WordsOfBf16 => "AVX-512 BF16",
+            Extension::WordsOfInt8 => "AVX-512 VNNI",
         })
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use fusebox_core::device::{DeviceDescription, TileProducts};
+use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_files::SizeLimit;
 
 use crate::{Executable, Extension, LoadError};
@@ -26,6 +26,7 @@ pub fn describe_cpu(threads: usize) -> DeviceDescription {
         register_bytes,
         registers,
         tile_products: tile_products(),
+        word_products: word_products(),
         cache_line_bytes: cache.as_ref().map_or(usual.cache_line_bytes, |cache| cache.line_bytes),
         core_cache_bytes: cache.map_or(usual.core_cache_bytes, |cache| cache.bytes),
         ..usual
@@ -54,23 +55,34 @@ fn registers() -> (u32, u32) {
 }
 
 /// Products in tile registers, where the processor has them and Linux lets the process use them.
-fn tile_products() -> TileProducts {
-    static KNOWN: OnceLock<TileProducts> = OnceLock::new();
+fn tile_products() -> NarrowProducts {
+    static KNOWN: OnceLock<NarrowProducts> = OnceLock::new();
     *KNOWN.get_or_init(|| {
         let has = instructions();
-        if has != TileProducts::default() && asked_for_tiles() { has } else { TileProducts::default() }
+        if has != NarrowProducts::default() && asked_for_tiles() { has } else { NarrowProducts::default() }
     })
+}
+
+/// Products of words in vector registers of 64 bytes.
+fn word_products() -> NarrowProducts {
+    #[cfg(target_arch = "x86_64")]
+    return NarrowProducts {
+        bf16: std::arch::is_x86_feature_detected!("avx512bf16"),
+        int8: std::arch::is_x86_feature_detected!("avx512vnni"),
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    NarrowProducts::default()
 }
 
 /// What the processor says of itself, in the leaf of extended features.
 #[cfg(target_arch = "x86_64")]
-fn instructions() -> TileProducts {
+fn instructions() -> NarrowProducts {
     const BF16: u32 = 1 << 22;
     const TILE: u32 = 1 << 24;
     const INT8: u32 = 1 << 25;
     let features = extended_features().map_or(0, |features| features.edx);
     let has = |feature: u32| features & (TILE | feature) == TILE | feature;
-    TileProducts { bf16: has(BF16), int8: has(INT8) }
+    NarrowProducts { bf16: has(BF16), int8: has(INT8) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -88,8 +100,8 @@ pub(crate) fn drops_many_lines_at_once() -> bool {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn instructions() -> TileProducts {
-    TileProducts::default()
+fn instructions() -> NarrowProducts {
+    NarrowProducts::default()
 }
 
 /// Asks Linux to keep tile registers for the process's threads, which it does not do unasked: they take 8 KiB. Gives whether it
@@ -109,18 +121,16 @@ fn asked_for_tiles() -> bool {
 
 /// Whether this machine has what a program needs of it, which is asked for where it has to be.
 pub(crate) fn check(executable: &Executable) -> Result<(), LoadError> {
-    match executable.extensions.as_slice() {
-        [] => Ok(()),
-        needed => check_extensions(needed, tile_products()),
-    }
+    check_extensions(&executable.extensions, |extension| match extension {
+        Extension::TilesOfBf16 => tile_products().bf16,
+        Extension::TilesOfInt8 => tile_products().int8,
+        Extension::WordsOfBf16 => word_products().bf16,
+        Extension::WordsOfInt8 => word_products().int8,
+    })
 }
 
-fn check_extensions(needed: &[Extension], available: TileProducts) -> Result<(), LoadError> {
-    let is_missing = |extension: &Extension| match extension {
-        Extension::TilesOfBf16 => !available.bf16,
-        Extension::TilesOfInt8 => !available.int8,
-    };
-    match needed.iter().copied().find(is_missing) {
+fn check_extensions(needed: &[Extension], has: impl Fn(Extension) -> bool) -> Result<(), LoadError> {
+    match needed.iter().copied().find(|&extension| !has(extension)) {
         None => Ok(()),
         Some(missing) => Err(LoadError::Processor { missing }),
     }
@@ -177,14 +187,17 @@ mod tests {
 
     #[test]
     fn what_programs_need_is_missed_by_name() {
-        let both = TileProducts { bf16: true, int8: true };
-        assert!(check_extensions(&[Extension::TilesOfBf16, Extension::TilesOfInt8], both).is_ok());
-        assert!(check_extensions(&[], TileProducts::default()).is_ok());
-        let refused = |needed, available| check_extensions(needed, available).unwrap_err().to_string();
-        let bf16 = TileProducts { bf16: true, int8: false };
-        let needs_bytes = refused(&[Extension::TilesOfBf16, Extension::TilesOfInt8], bf16);
+        let tiles = [Extension::TilesOfBf16, Extension::TilesOfInt8];
+        assert!(check_extensions(&tiles, |_| true).is_ok());
+        assert!(check_extensions(&[], |_| false).is_ok());
+        let refused = |needed: &[Extension], has: &[Extension]| {
+            check_extensions(needed, |extension| has.contains(&extension)).unwrap_err().to_string()
+        };
+        let needs_bytes = refused(&tiles, &[Extension::TilesOfBf16]);
         assert!(needs_bytes.contains("AMX for bytes") && needs_bytes.contains("compile the module again"));
-        assert!(refused(&[Extension::TilesOfBf16], TileProducts::default()).contains("AMX for bf16"));
+        assert!(refused(&tiles, &[]).contains("AMX for bf16") && refused(&tiles, &[]).contains("cpu,-amx"));
+        let needs_words = refused(&[Extension::WordsOfInt8], &tiles);
+        assert!(needs_words.contains("AVX-512 VNNI") && !needs_words.contains("cpu,-amx"), "{needs_words}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tensors, and places in memory that stand for them after lowering.
 
-use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Scalar, Type, Value as Name};
+use fusebox_core::ir::{Attribute, Float, OpKind, Operation, Region, Scalar, Type, Value as Name};
 
 use super::KernelFault;
 use super::buffer::{Buffer, parts};
@@ -191,19 +191,41 @@ pub(super) fn tile_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     let sum_of = |(at, &start): (usize, &u128)| {
         let (row, column) = (at / n, at % n);
         let steps = (0..k).map(|step| factors(row, step, column));
-        match (frame.element(left), element) {
-            (Scalar::Float(factor), Scalar::Float(float)) => {
-                let products = steps.map(|(a, b)| word::number(a, factor) * word::number(b, factor));
-                word::bits(products.fold(word::number(start, float), |sum, product| sum + product), float)
-            }
-            _ => {
-                let wide = |word, is_unsigned| if is_unsigned { word as i128 } else { word::signed(word, 8) };
-                let products = steps.map(|(a, b)| wide(a, is_unsigned[0]) * wide(b, is_unsigned[1]));
-                word::unsigned(products.fold(word::signed(start, 32), |sum, product| sum + product) as u128, 32)
-            }
-        }
+        sum_of_products(start, steps, element, is_unsigned)
     };
     before.iter().enumerate().map(sum_of).collect()
+}
+
+/// Sums with the products of a word of each operand.
+pub(super) fn word_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
+    let element = frame.element(op.operands[2]);
+    let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());
+    let [a, b, before] = [0, 1, 2].map(|operand| frame.get(op.operands[operand]).words());
+    let word = (a.len() / before.len().max(1)).max(1);
+    let words = a.chunks(word).zip(b.chunks(word)).zip(before);
+    words
+        .map(|((a, b), &start)| sum_of_products(start, a.iter().copied().zip(b.iter().copied()), element, is_unsigned))
+        .collect()
+}
+
+/// Products of `bf16` or of bytes, added to a sum of this type.
+fn sum_of_products(
+    start: u128,
+    factors: impl Iterator<Item = (u128, u128)>,
+    sum: Scalar,
+    is_unsigned: [bool; 2],
+) -> u128 {
+    match sum {
+        Scalar::Float(float) => {
+            let products = factors.map(|(a, b)| word::number(a, Float::BF16) * word::number(b, Float::BF16));
+            word::bits(products.fold(word::number(start, float), |sum, product| sum + product), float)
+        }
+        _ => {
+            let wide = |word, is_unsigned| if is_unsigned { word as i128 } else { word::signed(word, 8) };
+            let products = factors.map(|(a, b)| wide(a, is_unsigned[0]) * wide(b, is_unsigned[1]));
+            word::unsigned(products.fold(word::signed(start, 32), |sum, product| sum + product) as u128, 32)
+        }
+    }
 }
 
 fn is_tile(frame: &Frame<'_>, name: Name) -> bool {

@@ -252,6 +252,7 @@ impl<'k> Machine<'k> {
                     .collect()
             }
             Reduction => vec![reduced(frame, op)?],
+            WordMulF | WordMulI => super::accesses::word_product(frame, op),
             TileMulF | TileMulI => super::accesses::tile_product(frame, op),
             MulSIExtended | MulUIExtended => return long_product(frame, op),
             _ => self.elementwise(frame, op)?,

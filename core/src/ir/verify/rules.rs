@@ -126,6 +126,7 @@ impl<'f> Rule<'f> {
             OpKind::TransferRead | OpKind::TransferWrite => self.transfer(),
             OpKind::FromElements | OpKind::Broadcast | OpKind::Shuffle | OpKind::Reduction => self.vector(),
             OpKind::VectorExtract | OpKind::VectorInsert => self.lane(),
+            OpKind::WordMulF | OpKind::WordMulI => self.word_product(),
             OpKind::TileZero => {
                 let holds = self.operands.is_empty() && matches!(self.results[..], [Type::Tile(..)]);
                 self.ensure(holds, "takes nothing and gives one tile")

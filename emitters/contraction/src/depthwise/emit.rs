@@ -64,8 +64,22 @@ pub fn emit(fusion: &Fusion, problem: &Problem, rows: &Rows) -> Result<Kernel, E
     let factor = problem.sum;
     let results = Results::new(&mut builder, &problem.roots, problem.convolution, [factor, problem.result]);
     let block = Block {
-        input: Source { operand: &input, function: values, lines: rows.count(), factor, grain: rows.row_size() },
-        kernel: Source { operand: &problem.kernel, function: weights, lines: problem.features(), factor, grain: 1 },
+        input: Source {
+            operand: &input,
+            function: values,
+            lines: rows.count(),
+            factor,
+            is_offset: false,
+            grain: rows.row_size(),
+        },
+        kernel: Source {
+            operand: &problem.kernel,
+            function: weights,
+            lines: problem.features(),
+            factor,
+            is_offset: false,
+            grain: 1,
+        },
         results,
         problem,
         rows,

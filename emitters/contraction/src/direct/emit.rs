@@ -81,8 +81,22 @@ pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel,
     let (factor, row, steps) = (problem.sum, sizes.row_size(problem), problem.steps());
     let results = Results::new(&mut builder, &problem.roots, problem.convolution, [problem.sum, problem.result]);
     let block = Block {
-        input: Source { operand: &input, function: values, lines: problem.rows(), factor, grain: row },
-        kernel: Source { operand: &problem.kernel, function: weights, lines: problem.features(), factor, grain: steps },
+        input: Source {
+            operand: &input,
+            function: values,
+            lines: problem.rows(),
+            factor,
+            is_offset: false,
+            grain: row,
+        },
+        kernel: Source {
+            operand: &problem.kernel,
+            function: weights,
+            lines: problem.features(),
+            factor,
+            is_offset: false,
+            grain: steps,
+        },
         results,
         of_position: problem.of_position(sizes.unit_of_positions()),
         of_step: problem.of_step(),

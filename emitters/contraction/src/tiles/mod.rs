@@ -112,7 +112,7 @@ impl Tiles {
     pub fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
         let micro = Micro::of(problem, device);
         let mut tiles = match micro.kernel {
-            MicroKernel::Vectors => Tiles::of_registers(problem, device, micro),
+            MicroKernel::Vectors | MicroKernel::Words => Tiles::of_registers(problem, device, micro),
             MicroKernel::Tiles => Tiles::of_tile_registers(problem, micro),
         };
         let Sizes { rows, columns, steps, .. } = tiles.sizes;
@@ -126,7 +126,7 @@ impl Tiles {
         let line = match micro.kernel {
             MicroKernel::Tiles => TILE_LINE_BYTES / micro.bytes(),
             MicroKernel::Vectors if tiles.is_unpacked => UNPACKED_STEPS,
-            MicroKernel::Vectors => (LINE_BYTES / micro.bytes()).max(1),
+            MicroKernel::Vectors | MicroKernel::Words => (LINE_BYTES / micro.bytes()).max(1),
         };
         let chunks = ceil_div(steps, line);
         let wanted_k = knobs.knob(TILE_K, 1..=tiles.whole_steps(tiles.most_together(problem)))?;
@@ -185,7 +185,9 @@ impl Tiles {
         let registers = i64::from(device.registers.max(16));
         let [left, right] = &problem.operands;
         let needed = ceil_div(sizes.columns, lanes);
-        let usual = match left.runs_along_steps {
+        // Words are turned while they are packed, so that their lines have steps side by side in any case.
+        let lies_along_steps = left.runs_along_steps || micro.multiplies_words();
+        let usual = match lies_along_steps {
             _ if planes > 1 => 1,
             true => VECTORS,
             false => VECTORS_BY_STEPS,
@@ -194,7 +196,7 @@ impl Tiles {
         let rows_beside = |vectors: i64| ((registers - (vectors + 1) * planes) / (vectors * planes)).max(1);
         let tall = |vectors: i64| {
             let most = if planes > 1 { rows_beside(vectors) } else { rows_beside(vectors).min(rows_beside(VECTORS)) };
-            if left.runs_along_steps { most } else { MOST_LINES.min(most) }
+            if lies_along_steps { most } else { MOST_LINES.min(most) }
         };
         let (vectors, height) = match tall(usual) {
             // Few rows: more registers in each.
@@ -209,7 +211,11 @@ impl Tiles {
                 (vectors, even_height(sizes.rows, most, vectors))
             }
         };
-        let form = if left.runs_along_steps { LeftForm::Lines } else { LeftForm::Panels };
+        let form = match left.runs_along_steps {
+            true => LeftForm::Lines,
+            false if micro.multiplies_words() => LeftForm::Groups,
+            false => LeftForm::Panels,
+        };
         let turns = right.runs_along_steps;
         // Packed, it would be read but a few times.
         let is_unpacked = sizes.rows <= height * UNPACKED_TILES
@@ -265,12 +271,12 @@ impl Tiles {
 
     /// Products that are added up before they are sums.
     fn most_together(&self, problem: &Problem) -> i64 {
-        if self.micro.is_of_tiles() { self.sizes.steps } else { problem.most_together() }
+        if self.micro.multiplies_words() { self.sizes.steps } else { problem.most_together() }
     }
 
     /// So many steps, in whole tiles if these are multiplied.
     fn whole_steps(&self, steps: i64) -> i64 {
-        if self.micro.is_of_tiles() { self.in_registers(steps) } else { steps }
+        if self.micro.multiplies_words() { self.in_registers(steps) } else { steps }
     }
 
     /// Whether all parts in which steps are taken are multiples of so many.
@@ -302,6 +308,7 @@ impl Tiles {
         let (of_block, most) = match self.micro.kernel {
             MicroKernel::Vectors => (PRODUCTS_PER_BLOCK, [(TILE_BYTES / self.bytes).max(1); 2]),
             // All rows: what is packed of the right operand is used for them.
+            MicroKernel::Words => (PRODUCTS_PER_BLOCK * self.micro.group(), [rows, TILE_COLUMNS]),
             MicroKernel::Tiles => (PRODUCTS_PER_BLOCK_OF_TILES, [rows, TILE_COLUMNS]),
         };
         let wanted = (products / of_block).clamp(least, cores * BLOCKS_PER_CORE);
@@ -368,7 +375,7 @@ impl Tiles {
 
     /// Whole registers of so many steps.
     fn in_registers(&self, steps: i64) -> i64 {
-        let unit = if self.micro.is_of_tiles() { self.micro.tile_steps() } else { self.lanes };
+        let unit = if self.micro.multiplies_words() { self.micro.tile_steps() } else { self.lanes };
         ceil_div(steps, unit) * unit
     }
 
@@ -387,11 +394,16 @@ impl Tiles {
         self.chunks() > 1 && !self.stays
     }
 
+    /// Rows of a register tile, as many as are turned with them.
+    fn turned_rows(&self) -> i64 {
+        if self.left == LeftForm::Groups { ceil_div(self.height, self.lanes) * self.lanes } else { self.height }
+    }
+
     /// Dimensions of the packed left operand, see [`LeftForm`].
     pub fn left_dims(&self) -> [i64; 3] {
         match self.left {
             LeftForm::Lines | LeftForm::Groups => {
-                [1, self.height, self.planes(self.in_registers(self.tile_k) + self.skew(self.micro.bytes()))]
+                [1, self.turned_rows(), self.planes(self.in_registers(self.tile_k) + self.skew(self.micro.bytes()))]
             }
             LeftForm::Panels => {
                 let skew = ceil_div(self.skew(self.micro.bytes()), self.height);
@@ -427,7 +439,7 @@ impl Tiles {
         match self.left {
             LeftForm::Groups => {
                 let (row, group) = (self.squares().row(), self.micro.group());
-                [self.height / self.lanes, self.in_registers(self.tile_k) / group, row]
+                [self.turned_rows() / self.lanes, self.in_registers(self.tile_k) / group, row]
             }
             _ => [1; 3],
         }
@@ -448,11 +460,16 @@ impl Tiles {
         self.sum_dims()[1] / self.micro.planes
     }
 
+    /// Dimensions of what the left operand's offset adds to the sums of a tile's columns.
+    pub fn offset_dims(&self) -> [i64; 1] {
+        [if self.micro.is_offset { self.tile_n } else { 1 }]
+    }
+
     fn shared_bytes(&self) -> i64 {
         let count = |dims: &[i64]| dims.iter().product::<i64>();
         let turned = self.turned_dims().map_or(0, |dims| count(&dims));
         let packed = count(&self.left_dims()) + count(&self.groups_dims()) + count(&self.right_dims()) + turned;
-        packed * self.micro.bytes() + count(&self.sum_dims()) * self.bytes
+        packed * self.micro.bytes() + (count(&self.sum_dims()) + count(&self.offset_dims())) * self.bytes
     }
 
     /// `(tile) -> (batch, first row, first column)`

@@ -31,6 +31,7 @@ impl Tiles {
                 self.width(),
                 match self.micro.kernel {
                     MicroKernel::Vectors => "registers",
+                    MicroKernel::Words => "registers, words at a time",
                     MicroKernel::Tiles => "tile registers",
                 }
             )],
@@ -68,7 +69,7 @@ impl Tiles {
             * (ceil_div(columns, self.width()) * self.width()) as f64;
         let packed = self.tiles() as f64 * self.packed_lines() as f64 * self.sizes.steps as f64;
         let at_once = match self.micro.kernel {
-            MicroKernel::Vectors => self.lanes * PRODUCTS_PER_LANE,
+            MicroKernel::Vectors | MicroKernel::Words => self.lanes * self.micro.group() * PRODUCTS_PER_LANE,
             MicroKernel::Tiles => self.micro.tile_steps() * PRODUCTS_PER_TILE_STEP,
         };
         let sides = problem.operands.iter().zip([(self.tile_m, self.height), (self.tile_n, self.width())]);

@@ -15,10 +15,10 @@ use fusebox_conformance::literals::Closeness;
 use fusebox_conformance::{Compiler, Machine, Made, Registry, Target, inputs, literals};
 use fusebox_core::device::DeviceDescription;
 
-/// Registers of 64 bytes, and tile registers where this machine has them.
+/// Registers of 64 bytes, and products of narrow numbers where this machine has them.
 fn wide() -> DeviceDescription {
-    let tile_products = Target::cpu().tile_products();
-    DeviceDescription { register_bytes: 64, registers: 32, tile_products, ..DeviceDescription::cpu(2) }
+    let (tile_products, word_products) = (Target::cpu().tile_products(), Target::cpu().word_products());
+    DeviceDescription { register_bytes: 64, registers: 32, tile_products, word_products, ..DeviceDescription::cpu(2) }
 }
 
 /// Processors whose registers differ.

@@ -1,7 +1,7 @@
 //! Plans write every element exactly once, whatever the sizes and the knobs' values, and suit cores and registers.
 
 use fusebox_conformance::{named, plans};
-use fusebox_core::device::{DeviceDescription, TileProducts};
+use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict};
 use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
 use fusebox_emitter_contraction::emitters;
@@ -121,7 +121,7 @@ fn reasons_are_given() {
 }
 
 /// `bf16` to `f32`, on a machine with tile registers.
-fn in_tiles(sizes: [i64; 3], tile_products: TileProducts) -> Plan {
+fn in_tiles(sizes: [i64; 3], tile_products: NarrowProducts) -> Plan {
     let device = DeviceDescription { tile_products, ..wide() };
     let fusion = plans::fusion(&plain("bf16", sizes).replace("d = bf16", "d = f32"));
     let plan = plans::check(emitter(), &fusion, &device).unwrap_or_else(|failure| panic!("{failure}"));
@@ -131,15 +131,15 @@ fn in_tiles(sizes: [i64; 3], tile_products: TileProducts) -> Plan {
 
 #[test]
 fn tile_registers_are_used_where_there_are_such() {
-    let bf16 = TileProducts { bf16: true, int8: false };
+    let bf16 = NarrowProducts { bf16: true, int8: false };
     let plan = in_tiles([1024, 1024, 1024], bf16);
     assert!(plan.notes[0].ends_with("32 by 32 sums in tile registers"), "{:?}", plan.notes);
     assert_eq!(plan.launch.blocks, 8);
     // Too few rows to fill them; other instructions; none.
     for (sizes, has) in [
         ([4, 1024, 1024], bf16),
-        ([1024; 3], TileProducts { bf16: false, int8: true }),
-        ([1024; 3], TileProducts::default()),
+        ([1024; 3], NarrowProducts { bf16: false, int8: true }),
+        ([1024; 3], NarrowProducts::default()),
     ] {
         let notes = in_tiles(sizes, has).notes;
         assert!(notes[0].ends_with("sums in registers"), "{notes:?}");
@@ -149,7 +149,7 @@ fn tile_registers_are_used_where_there_are_such() {
 /// Rows that nobody could keep the sums of take no time to plan.
 #[test]
 fn as_many_rows_as_there_may_be() {
-    let plan = in_tiles([1 << 30, 1 << 13, 16], TileProducts { bf16: true, int8: true });
+    let plan = in_tiles([1 << 30, 1 << 13, 16], NarrowProducts { bf16: true, int8: true });
     assert!(plan.notes[0].ends_with("32 by 16 sums in tile registers"), "{:?}", plan.notes);
 }
 

@@ -1,6 +1,6 @@
 //! The processor this runs on.
 
-use fusebox_core::device::{DeviceDescription, TileProducts};
+use fusebox_core::device::{DeviceDescription, NarrowProducts};
 
 use super::{Atomics, Backend, Family, Form, Runner, TargetInfo};
 use crate::{llvm, optimize};
@@ -11,7 +11,7 @@ pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx", named };
 fn named(name: &str) -> Option<TargetInfo> {
     match name {
         "cpu" => Some(info()),
-        "cpu,-amx" => Some(TargetInfo { tile_products: TileProducts::default(), ..info() }),
+        "cpu,-amx" => Some(TargetInfo { tile_products: NarrowProducts::default(), ..info() }),
         _ => None,
     }
 }
@@ -43,7 +43,8 @@ pub(super) fn info() -> TargetInfo {
         converts_f16: llvm::host_has("f16c"),
         converts_bf16: false,
         makes_short_nans: true,
-        tile_products: TileProducts { bf16: llvm::host_has("amx-bf16"), int8: llvm::host_has("amx-int8") },
+        tile_products: NarrowProducts { bf16: llvm::host_has("amx-bf16"), int8: llvm::host_has("amx-int8") },
+        word_products: NarrowProducts { bf16: llvm::host_has("avx512bf16"), int8: llvm::host_has("avx512vnni") },
         fused_multiply_add: llvm::host_has("fma"),
         most_copies: 32,
         most_nested: 256,

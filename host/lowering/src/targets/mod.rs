@@ -9,7 +9,7 @@ mod tiles;
 use std::fmt;
 use std::sync::Arc;
 
-use fusebox_core::device::{DeviceDescription, TileProducts};
+use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::ir::{Float, MatrixProduct};
 
 use crate::Code;
@@ -92,8 +92,13 @@ impl Target {
     }
 
     /// What it multiplies in tile registers.
-    pub fn tile_products(&self) -> TileProducts {
+    pub fn tile_products(&self) -> NarrowProducts {
         self.0.tile_products
+    }
+
+    /// What it multiplies in vector registers, words at a time.
+    pub fn word_products(&self) -> NarrowProducts {
+        self.0.word_products
     }
 
     /// What executes its code; `None` if nothing here does, and it compiles to assembly only.
@@ -169,7 +174,9 @@ pub(crate) struct TargetInfo {
     /// Whether the NaN that arithmetic makes of numbers has zeros in the lower half of its bits.
     pub(crate) makes_short_nans: bool,
     /// What it multiplies in tile registers.
-    pub(crate) tile_products: TileProducts,
+    pub(crate) tile_products: NarrowProducts,
+    /// What it multiplies in vector registers of 64 bytes, words at a time.
+    pub(crate) word_products: NarrowProducts,
     /// Whether multiply-add is one instruction.
     pub(crate) fused_multiply_add: bool,
     /// Most copies of a body that unrolling the loops around it makes. Short loops in the way of one that can be
@@ -305,7 +312,8 @@ fn gpu() -> TargetInfo {
         tile_alignment: 16,
         converts_f16: true,
         makes_short_nans: false,
-        tile_products: TileProducts::default(),
+        tile_products: NarrowProducts::default(),
+        word_products: NarrowProducts::default(),
         fused_multiply_add: true,
         most_copies: 8,
         most_nested: 512,

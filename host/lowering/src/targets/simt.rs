@@ -1,6 +1,6 @@
 //! The simulator: the GPU form of a kernel as code for this processor, which tells of what it does.
 
-use fusebox_core::device::{DeviceDescription, TileProducts};
+use fusebox_core::device::{DeviceDescription, NarrowProducts};
 
 use super::{Family, Form, Runner, TargetInfo, cpu};
 
@@ -14,7 +14,8 @@ pub(super) fn info() -> TargetInfo {
         reports_accesses: true,
         warp: 32,
         splits_loops: false,
-        tile_products: TileProducts::default(),
+        tile_products: NarrowProducts::default(),
+        word_products: NarrowProducts::default(),
         ..cpu::info()
     }
 }

@@ -109,6 +109,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
             Load if self.source.type_of(op.result()).as_tile().is_some() => self.load_tile(op)?,
             Load => self.load(op)?,
             TileZero | TileMulF | TileMulI => self.tile_operation(op)?,
+            WordMulF | WordMulI => self.word_product(op)?,
             StackMemory | SharedMemory | ConstantMemory => self.memory(op)?,
             ShuffleDown => self.shuffle_down(op)?,
             FromElements | Broadcast | VectorExtract | VectorInsert | Shuffle | VectorFma | Reduction => {

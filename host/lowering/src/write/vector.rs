@@ -1,11 +1,15 @@
 //! `vector`, of one dimension.
 
-use fusebox_core::ir::{Attribute, Combination, OpKind, Operation, Scalar, Type};
+use fusebox_core::ir::{Attribute, Combination, Float, OpKind, Operation, Scalar, Type};
 
 use super::function::Body;
 use crate::error::Unsupported;
-use crate::llvm::Val;
+use crate::llvm::{Op, Val};
 use crate::stages::Done;
+
+/// Of the registers whose words are multiplied, and of a word.
+const REGISTER_BYTES: usize = 64;
+const WORD_BYTES: usize = 4;
 
 impl<'s> Body<'_, '_, 's> {
     pub(super) fn vector_operation(&mut self, op: &'s Operation) -> Done<Val> {
@@ -37,6 +41,38 @@ impl<'s> Body<'_, '_, 's> {
             OpKind::Reduction => self.reduction(op, &operands),
             _ => self.arithmetic(op),
         }
+    }
+
+    /// Sums with products of words, by an instruction of registers of 64 bytes.
+    pub(super) fn word_product(&mut self, op: &'s Operation) -> Done<Val> {
+        let available = self.translation.target.word_products;
+        let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());
+        // One operand of the instruction for bytes has a sign, and the other has none.
+        let (name, is_available, is_turned) = match (op.kind, is_unsigned) {
+            (OpKind::WordMulF, _) => ("llvm.x86.avx512bf16.dpbf16ps.512", available.bf16, false),
+            (_, [true, false]) => ("llvm.x86.avx512.vpdpbusd.512", available.int8, false),
+            (_, [false, true]) => ("llvm.x86.avx512.vpdpbusd.512", available.int8, true),
+            _ => return Unsupported::because("there is no instruction for bytes that both have a sign, or neither"),
+        };
+        let bytes = self.source.type_of(op.result()).element_count().unwrap_or(0) * WORD_BYTES;
+        if !is_available || bytes != REGISTER_BYTES {
+            return Unsupported::because("the target has no instruction for it");
+        }
+        let operands = self.operands(op)?;
+        let &[left, right, sum] = operands.as_slice() else { return Unsupported::because("it takes three vectors") };
+        let llvm = self.llvm();
+        let of_factor = |value: Val| match op.kind {
+            // Kept as its bits so far.
+            OpKind::WordMulF => llvm
+                .float(Float::BF16)
+                .map(|element| llvm.cast(Op::LLVMBitCast, value, llvm.vector(element, (REGISTER_BYTES / 2) as u32))),
+            _ => Some(value),
+        };
+        let (Some(left), Some(right)) = (of_factor(left), of_factor(right)) else {
+            return Unsupported::because("LLVM has no type for its factors");
+        };
+        let [left, right] = if is_turned { [right, left] } else { [left, right] };
+        Ok(llvm.call_intrinsic(name, &[], &[sum, left, right]))
     }
 
     fn gathered(&self, elements: &[Val]) -> Val {

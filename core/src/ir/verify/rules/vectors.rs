@@ -42,6 +42,24 @@ impl Rule<'_> {
         ensure(is_last_dimension(map, rank), || "moves elements along the last dimension, and no others".into())
     }
 
+    /// Words of 32 bits of both operands, one for each sum; after lowering `bf16` is its bits.
+    pub(super) fn word_product(&self) -> Verdict {
+        let (rule, factors, sums) = match self.operation.kind {
+            OpKind::WordMulF => ("bf16 and sums in f32", [Scalar::BF16, Scalar::I16], Scalar::F32),
+            _ => ("i8 and sums in i32", [Scalar::I8; 2], Scalar::I32),
+        };
+        let rule = format!("takes vectors of {rule}, of which it gives as many as words of 32 bits");
+        let (&[left, right, before], &[after]) = (&self.operands[..], &self.results[..]) else {
+            return self.ensure(false, &rule);
+        };
+        let (Some((&[lanes], factor)), Some((&[words], sum))) = (left.as_vector(), before.as_vector()) else {
+            return self.ensure(false, &rule);
+        };
+        let fits = words.checked_mul(4 / factor.byte_size().max(1) as i64) == Some(lanes);
+        let holds = factors.contains(&factor) && sum == sums && fits && left == right && before == after;
+        self.ensure(holds, &rule)
+    }
+
     pub(super) fn vector(&self) -> Verdict {
         let (operands, results) = (&self.operands[..], &self.results[..]);
         match self.operation.kind {

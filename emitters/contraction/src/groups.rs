@@ -1,0 +1,110 @@
+//! Operands in the order in which words of neighbouring steps are multiplied, in tile registers or in vector registers.
+//!
+//! Left operands are packed `[row, step]`, right ones `[register tile, group of steps, column, step of the group]`. Steps are filled
+//! up with zeros to whole tiles, in both, as whatever stands there may be no number.
+
+use fusebox_core::builder::{FunctionBuilder, Value};
+
+use crate::pack::{Part, Source, each};
+use crate::tiles::Tiles;
+
+impl Source<'_> {
+    /// Zeros behind the steps of packed lines `[0, line, step]`, up to a whole tile.
+    pub fn clear_rest_of_lines(&self, b: &mut FunctionBuilder, tiles: &Tiles, part: &Part, tensor: Value) -> Value {
+        if !tiles.micro.multiplies_words() || tiles.has_whole_tiles_of_steps() {
+            return tensor;
+        }
+        let (zero, one) = (b.index(0), b.index(1));
+        let nothing = self.nothing(b);
+        let end = up_to_tiles(b, tiles, part.steps);
+        each(b, part.lines, tensor, |b, line, tensor| {
+            b.scf_for(part.steps, end, one, &[tensor], |b, step, tensor| {
+                vec![b.insert(nothing, tensor[0], &[zero, line, step])]
+            })[0]
+        })
+    }
+
+    /// Groups of steps: of each all lines, in panels `[panel, group, line, step of the group]` of so many, then those of the next.
+    pub fn pack_groups(&self, b: &mut FunctionBuilder, tiles: &Tiles, width: i64, part: &Part, tensor: Value) -> Value {
+        let group = b.index(tiles.micro.group());
+        let full = b.floordivsi(part.steps, group);
+        let tensor = each(b, full, tensor, |b, number, tensor| {
+            let step = b.muli(number, group);
+            self.lines_of_group(b, tiles, width, part, tensor, |b, tensor, panel, line, column| {
+                (0..tiles.micro.group()).fold(tensor, |tensor, within| {
+                    let within = b.index(within);
+                    let step = b.addi(step, within);
+                    let element = self.element_of(b, part, line, step);
+                    let place = b.addi(column, within);
+                    b.insert(element, tensor, &[panel, number, place])
+                })
+            })
+        });
+        if tiles.has_whole_tiles_of_steps() {
+            tensor
+        } else {
+            self.pack_last_group(b, tiles, width, part, [full, tensor])
+        }
+    }
+
+    /// The steps behind the full groups, and zeros behind these up to a whole tile.
+    fn pack_last_group(
+        &self,
+        b: &mut FunctionBuilder,
+        tiles: &Tiles,
+        width: i64,
+        part: &Part,
+        [full, tensor]: [Value; 2],
+    ) -> Value {
+        let (group, one) = (b.index(tiles.micro.group()), b.index(1));
+        let nothing = self.nothing(b);
+        let (first, end) = (b.muli(full, group), up_to_tiles(b, tiles, part.steps));
+        let place = |b: &mut FunctionBuilder, column: Value, step: Value| {
+            let (number, within) = (b.floordivsi(step, group), b.remsi(step, group));
+            (number, b.addi(column, within))
+        };
+        let mut tensor = tensor;
+        for (from, to, is_there) in [(first, part.steps, true), (part.steps, end, false)] {
+            tensor = b.scf_for(from, to, one, &[tensor], |b, step, tensor| {
+                let written =
+                    self.lines_of_group(b, tiles, width, part, tensor[0], |b, tensor, panel, line, column| {
+                        let element = if is_there { self.element_of(b, part, line, step) } else { nothing };
+                        let (number, place) = place(b, column, step);
+                        b.insert(element, tensor, &[panel, number, place])
+                    });
+                vec![written]
+            })[0];
+        }
+        tensor
+    }
+
+    /// All lines: `body` gets the panel, the line of the part, and where the line begins in its row.
+    fn lines_of_group(
+        &self,
+        b: &mut FunctionBuilder,
+        tiles: &Tiles,
+        lines: i64,
+        part: &Part,
+        tensor: Value,
+        body: impl Fn(&mut FunctionBuilder, Value, Value, Value, Value) -> Value,
+    ) -> Value {
+        let (width, group) = (b.index(lines), b.index(tiles.micro.group()));
+        let (full, over) = (b.floordivsi(part.lines, width), b.remsi(part.lines, width));
+        let panel_of = |b: &mut FunctionBuilder, panel: Value, count: Value, tensor: Value| {
+            let first = b.muli(panel, width);
+            each(b, count, tensor, |b, column, tensor| {
+                let (line, place) = (b.addi(first, column), b.muli(column, group));
+                body(b, tensor, panel, line, place)
+            })
+        };
+        let tensor = each(b, full, tensor, |b, panel, tensor| panel_of(b, panel, width, tensor));
+        if self.lines % lines == 0 { tensor } else { panel_of(b, full, over, tensor) }
+    }
+}
+
+/// So many steps, rounded up to whole tiles.
+fn up_to_tiles(b: &mut FunctionBuilder, tiles: &Tiles, steps: Value) -> Value {
+    let unit = b.index(tiles.micro.tile_steps());
+    let count = b.ceildivsi(steps, unit);
+    b.muli(count, unit)
+}

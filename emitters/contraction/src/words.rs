@@ -1,0 +1,98 @@
+//! Products of words in vector registers: a word of the left operand, some neighbouring steps of a row, in all lanes times as many
+//! steps of a column in each. Operands are packed as for tile registers.
+//!
+//! Processors multiply bytes of which one has a sign and the other has none. Where both have one, the left operand is packed with 128
+//! added to it, and `128 * (sum of a column's steps)` is subtracted from the sums when they are written.
+
+use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
+use fusebox_core::hlo::ElementType;
+
+use crate::micro::OFFSET;
+use crate::pack::each;
+use crate::results::sums_before;
+use crate::tiles::Tiles;
+
+/// The packed right operand, which register tile, its first step there, and the steps.
+pub struct Columns {
+    pub packed: Value,
+    pub panel: Value,
+    pub first: Value,
+    pub steps: Value,
+}
+
+/// The sums, `height` times `vectors` registers, with the products of all steps of packed lines `[0, row, step]`.
+pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, left: Value, columns: &Columns, sums: &[Value]) -> Vec<Value> {
+    let (zero, group) = (b.index(0), b.index(tiles.micro.group()));
+    add_words(b, tiles, columns, sums, |b, row, number| {
+        let (row, step) = (b.index(row), b.muli(number, group));
+        let word = b.vector_read(left, &[zero, row, step], tiles.micro.group());
+        let lanes: Vec<i64> = (0..tiles.lanes).flat_map(|_| 0..tiles.micro.group()).collect();
+        b.vector_shuffle(word, word, &lanes)
+    })
+}
+
+/// What the offset of the left operand adds to the sums of so many columns, in `offsets`: what is there, unless `first` says that
+/// these are the first steps, with the products of more.
+pub fn add_offsets(
+    b: &mut FunctionBuilder,
+    tiles: &Tiles,
+    lines: Value,
+    (right, from, steps): (Value, Value, Value),
+    first: Option<Value>,
+    offsets: Value,
+) -> Value {
+    let width = b.index(tiles.width());
+    let panels = b.ceildivsi(lines, width);
+    each(b, panels, offsets, |b, panel, offsets| {
+        let begin = b.muli(panel, width);
+        let places: Vec<[Value; 1]> = (0..tiles.vectors)
+            .map(|vector| {
+                let lane = b.index(vector * tiles.lanes);
+                [b.addi(begin, lane)]
+            })
+            .collect();
+        let before = sums_before(b, first, (tiles.lanes, ElementType::S32), &places, offsets);
+        let columns = Columns { packed: right, panel, first: from, steps };
+        let offset = b.int(OFFSET, Scalar::I8);
+        let offset = b.vector_broadcast(offset, tiles.lanes * tiles.micro.group());
+        let after = add_words(b, tiles, &columns, &before, |_, _, _| offset);
+        places.iter().zip(after).fold(offsets, |offsets, (place, sum)| b.vector_write(sum, offsets, place))
+    })
+}
+
+/// Rows of sums with the products of all steps: `left` gives the words of a row, and of a number of words.
+fn add_words(
+    b: &mut FunctionBuilder,
+    tiles: &Tiles,
+    columns: &Columns,
+    sums: &[Value],
+    left: impl Fn(&mut FunctionBuilder, i64, Value) -> Value,
+) -> Vec<Value> {
+    let micro = tiles.micro;
+    let (zero, one, group) = (b.index(0), b.index(1), b.index(micro.group()));
+    let count = b.ceildivsi(columns.steps, group);
+    let first = b.floordivsi(columns.first, group);
+    b.scf_for(zero, count, one, sums, |b, number, sums| {
+        let word = b.addi(first, number);
+        let lanes = tiles.lanes * micro.group();
+        let right: Vec<Value> = (0..tiles.vectors)
+            .map(|vector| {
+                let place = b.index(vector * lanes);
+                b.vector_read(columns.packed, &[columns.panel, word, place], lanes)
+            })
+            .collect();
+        let mut next = Vec::with_capacity(sums.len());
+        for (row, sums) in sums.chunks(right.len()).enumerate() {
+            let left = left(b, row as i64, number);
+            next.extend(right.iter().zip(sums).map(|(&right, &sum)| product(b, micro.factors, left, right, sum)));
+        }
+        next
+    })
+}
+
+fn product(b: &mut FunctionBuilder, factors: [ElementType; 2], left: Value, right: Value, sum: Value) -> Value {
+    match factors {
+        [ElementType::BF16, _] => b.word_mulf(left, right, sum),
+        bytes => b.word_muli(left, right, sum, bytes.map(ElementType::is_unsigned_integer)),
+    }
+}
