@@ -91,3 +91,30 @@ fn a_loop_without_end_is_given_up() {
     let limit = Duration::from_millis(50);
     assert_eq!(run(endless, [0; 8], &Launch { limit, ..ALONE }), Err(KernelFault::TooLong(limit)));
 }
+
+/// A word of each operand for a sum; the largest bytes with and without sign.
+#[test]
+fn words_of_bytes_are_multiplied_and_added_up() {
+    let sums = |flags: &str| {
+        let operations = format!(
+            "%10 = \"arith.constant\"() {{value = 0 : index}} : () -> index\n\
+             %11 = \"arith.constant\"() {{value = -1 : i8}} : () -> i8\n\
+             %12 = \"arith.constant\"() {{value = -128 : i8}} : () -> i8\n\
+             %13 = \"vector.from_elements\"(%11, %11, %11, %11, %12, %12, %12, %12) : (i8, i8, i8, i8, i8, i8, i8, i8) -> vector<8xi8>\n\
+             %14 = \"vector.broadcast\"(%12) : (i8) -> vector<8xi8>\n\
+             %15 = \"tensor.extract\"(%0, %10) : (tensor<8xi32>, index) -> i32\n\
+             %16 = \"vector.broadcast\"(%15) : (i32) -> vector<2xi32>\n\
+             %17 = \"xla_gpu.word_muli\"(%13, %14, %16) {{{flags}}} : (vector<8xi8>, vector<8xi8>, vector<2xi32>) -> vector<2xi32>\n\
+             %18 = \"vector.extract\"(%17) {{static_position = array<i64: 0>}} : (vector<2xi32>) -> i32\n\
+             %19 = \"vector.extract\"(%17) {{static_position = array<i64: 1>}} : (vector<2xi32>) -> i32\n\
+             %20 = \"arith.constant\"() {{value = 1 : index}} : () -> index\n\
+             %21 = \"tensor.insert\"(%18, %1, %10) : (i32, tensor<8xi32>, index) -> tensor<8xi32>\n\
+             %22 = \"tensor.insert\"(%19, %21, %20) : (i32, tensor<8xi32>, index) -> tensor<8xi32>"
+        );
+        run(&operations, [7; 8], &ALONE).unwrap()[..2].to_vec()
+    };
+    assert_eq!(sums(""), [4 * 128 + 7, 4 * 128 * 128 + 7]);
+    assert_eq!(sums("isZextLhs"), [-4 * 255 * 128 + 7, -4 * 128 * 128 + 7]);
+    assert_eq!(sums("isZextRhs"), [-4 * 128 + 7, -4 * 128 * 128 + 7]);
+    assert_eq!(sums("isZextLhs, isZextRhs"), [4 * 255 * 128 + 7, 4 * 128 * 128 + 7]);
+}

@@ -172,7 +172,10 @@ fn vectors(b: &mut FunctionBuilder, choices: &mut Choices<'_>, values: &mut Vec<
     };
     let elements = b.vector_from_elements(&[element, element]);
     let sum = b.vector_reduction(choices.of(&[Combination::Add, Combination::MaximumF]), shuffled);
-    values.extend([read, shuffled, written, elements, sum]);
+    let byte = b.int(3, Scalar::I8);
+    let (bytes, sums) = (b.vector_broadcast(byte, 16), b.zero(&Type::vector(&[4], Scalar::I32)));
+    let of_words = b.word_muli(bytes, bytes, sums, [choices.next(2) == 1, choices.next(2) == 1]);
+    values.extend([read, shuffled, written, elements, sum, of_words]);
 }
 
 fn tensors(b: &mut FunctionBuilder, choices: &mut Choices<'_>, values: &mut Vec<Value>) {

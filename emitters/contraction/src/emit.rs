@@ -224,7 +224,8 @@ impl Block<'_> {
         let Steps { first: step, count: steps } = steps;
         let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
         if self.tiles.micro.multiplies_words() && !self.right.operand.runs_along_steps {
-            state.right = self.right.pack_groups(b, self.tiles, self.tiles.width(), &columns, state.right);
+            let panels = [self.tiles.width(), self.problem.sizes.columns];
+            state.right = self.right.pack_groups(b, self.tiles, panels, &columns, state.right);
         } else if self.in_place.is_none() {
             let packed = self.right.pack_right(b, self.tiles, &columns, [state.right, state.turned]);
             [state.right, state.turned] = packed;

@@ -25,12 +25,20 @@ impl Source<'_> {
     }
 
     /// Groups of steps: of each all lines, in panels `[panel, group, line, step of the group]` of so many, then those of the next.
-    pub fn pack_groups(&self, b: &mut FunctionBuilder, tiles: &Tiles, width: i64, part: &Part, tensor: Value) -> Value {
+    /// Parts have a multiple of the second number of lines.
+    pub fn pack_groups(
+        &self,
+        b: &mut FunctionBuilder,
+        tiles: &Tiles,
+        panels: [i64; 2],
+        part: &Part,
+        tensor: Value,
+    ) -> Value {
         let group = b.index(tiles.micro.group());
         let full = b.floordivsi(part.steps, group);
         let tensor = each(b, full, tensor, |b, number, tensor| {
             let step = b.muli(number, group);
-            self.lines_of_group(b, tiles, width, part, tensor, |b, tensor, panel, line, column| {
+            self.lines_of_group(b, tiles, panels, part, tensor, |b, tensor, panel, line, column| {
                 (0..tiles.micro.group()).fold(tensor, |tensor, within| {
                     let within = b.index(within);
                     let step = b.addi(step, within);
@@ -43,7 +51,7 @@ impl Source<'_> {
         if tiles.has_whole_tiles_of_steps() {
             tensor
         } else {
-            self.pack_last_group(b, tiles, width, part, [full, tensor])
+            self.pack_last_group(b, tiles, panels, part, [full, tensor])
         }
     }
 
@@ -52,7 +60,7 @@ impl Source<'_> {
         &self,
         b: &mut FunctionBuilder,
         tiles: &Tiles,
-        width: i64,
+        panels: [i64; 2],
         part: &Part,
         [full, tensor]: [Value; 2],
     ) -> Value {
@@ -67,7 +75,7 @@ impl Source<'_> {
         for (from, to, is_there) in [(first, part.steps, true), (part.steps, end, false)] {
             tensor = b.scf_for(from, to, one, &[tensor], |b, step, tensor| {
                 let written =
-                    self.lines_of_group(b, tiles, width, part, tensor[0], |b, tensor, panel, line, column| {
+                    self.lines_of_group(b, tiles, panels, part, tensor[0], |b, tensor, panel, line, column| {
                         let element = if is_there { self.element_of(b, part, line, step) } else { nothing };
                         let (number, place) = place(b, column, step);
                         b.insert(element, tensor, &[panel, number, place])
@@ -83,12 +91,13 @@ impl Source<'_> {
         &self,
         b: &mut FunctionBuilder,
         tiles: &Tiles,
-        lines: i64,
+        [width, all]: [i64; 2],
         part: &Part,
         tensor: Value,
         body: impl Fn(&mut FunctionBuilder, Value, Value, Value, Value) -> Value,
     ) -> Value {
-        let (width, group) = (b.index(lines), b.index(tiles.micro.group()));
+        let is_even = all % width == 0;
+        let (width, group) = (b.index(width), b.index(tiles.micro.group()));
         let (full, over) = (b.floordivsi(part.lines, width), b.remsi(part.lines, width));
         let panel_of = |b: &mut FunctionBuilder, panel: Value, count: Value, tensor: Value| {
             let first = b.muli(panel, width);
@@ -98,7 +107,7 @@ impl Source<'_> {
             })
         };
         let tensor = each(b, full, tensor, |b, panel, tensor| panel_of(b, panel, width, tensor));
-        if self.lines % lines == 0 { tensor } else { panel_of(b, full, over, tensor) }
+        if is_even { tensor } else { panel_of(b, full, over, tensor) }
     }
 }
 

@@ -81,13 +81,17 @@ impl RightRows<'_> {
     }
 }
 
-/// Steps of a turn of the loop: what counts and points takes places between multiplications.
+/// Steps of a turn of the loop where a step has few multiplications: what counts and points takes places between them. Of many, a
+/// second step only makes more for LLVM to compile, and sums may not find a register between the two.
 const STEPS_OF_A_TURN: i64 = 2;
+/// Multiplications of a step from which there are many.
+const MANY_PRODUCTS: usize = 16;
 
 /// The sums, `height` times `vectors` registers, with all steps added; of complex numbers as many again for imaginary parts
 /// behind each row.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, sums: &[Value]) -> Vec<Value> {
-    let steps = if tiles.takes_steps_by(STEPS_OF_A_TURN) { STEPS_OF_A_TURN } else { 1 };
+    let are_few = sums.len() < MANY_PRODUCTS;
+    let steps = if are_few && tiles.takes_steps_by(STEPS_OF_A_TURN) { STEPS_OF_A_TURN } else { 1 };
     let (zero, by) = (b.index(0), b.index(steps));
     b.scf_for(zero, factors.steps, by, sums, |b, step, sums| {
         (0..steps).fold(sums.to_vec(), |sums, within| {

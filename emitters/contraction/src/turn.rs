@@ -4,6 +4,7 @@
 use fusebox_core::builder::{FunctionBuilder, Value};
 
 use crate::pack::{Part, Source, each, half_row};
+use crate::runs::common_divisor;
 use crate::tiles::Tiles;
 
 /// Squares that are turned in one go: LLVM's time grows with the depth of what is shuffled.
@@ -127,7 +128,7 @@ impl Source<'_> {
     ) -> [Value; 2] {
         let squares = tiles.squares();
         let (zero, one, size, row) = (b.index(0), b.index(1), b.index(squares.size), b.index(squares.row()));
-        let groups = self.pack_groups(b, tiles, squares.size, part, groups);
+        let groups = self.pack_groups(b, tiles, [squares.size, common_divisor(self.lines, tiles.height)], part, groups);
         let (panels, count) = (b.ceildivsi(part.lines, size), b.ceildivsi(part.steps, row));
         let turned = b.scf_for(zero, panels, one, &[tensor, groups], |b, panel, tensors| {
             let first = b.muli(panel, size);

@@ -376,6 +376,8 @@ fn odd_words_are_no_danger() {
         "xla_gpu.atomic_rmw",
         "xla_gpu.mma",
         "xla_gpu.wgmma",
+        "xla_gpu.word_mulf",
+        "xla_gpu.word_muli",
         "builtin.module",
         "builtin.unrealized_conversion_cast",
         "cf.br",

@@ -122,7 +122,7 @@ fn reasons_are_given() {
 
 /// `bf16` to `f32`, on a machine with tile registers.
 fn in_tiles(sizes: [i64; 3], tile_products: NarrowProducts) -> Plan {
-    let device = DeviceDescription { tile_products, ..wide() };
+    let device = DeviceDescription { tile_products, word_products: NarrowProducts::default(), ..wide() };
     let fusion = plans::fusion(&plain("bf16", sizes).replace("d = bf16", "d = f32"));
     let plan = plans::check(emitter(), &fusion, &device).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(plan.shared_bytes <= device.shared_bytes_per_block);
@@ -143,6 +143,25 @@ fn tile_registers_are_used_where_there_are_such() {
     ] {
         let notes = in_tiles(sizes, has).notes;
         assert!(notes[0].ends_with("sums in registers"), "{notes:?}");
+    }
+}
+
+/// Words of neighbouring steps where there are no tile registers, and registers hold sixteen of them.
+#[test]
+fn words_are_multiplied_where_there_are_such_products() {
+    let both = NarrowProducts { bf16: true, int8: true };
+    let note = |element: &[&str; 2], device: &DeviceDescription| {
+        let text = plain(element[0], [1024; 3]).replace(&format!("d = {}", element[0]), &format!("d = {}", element[1]));
+        let plan = plans::check(emitter(), &plans::fusion(&text), device);
+        plan.unwrap_or_else(|failure| panic!("{failure}")).notes.concat()
+    };
+    let words = DeviceDescription { word_products: both, tile_products: NarrowProducts::default(), ..wide() };
+    let tiles = DeviceDescription { tile_products: both, ..words.clone() };
+    let narrow = DeviceDescription { register_bytes: 32, registers: 16, ..words.clone() };
+    for (element, is_there) in [(["bf16", "f32"], true), (["s8", "s32"], true), (["u8", "s32"], false)] {
+        assert_eq!(note(&element, &words).ends_with("14 by 32 sums in registers, words at a time"), is_there);
+        assert!(note(&element, &tiles).ends_with("in tile registers"));
+        assert!(note(&element, &narrow).ends_with("sums in registers"));
     }
 }
 

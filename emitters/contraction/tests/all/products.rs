@@ -201,24 +201,33 @@ fn what_is_left_to_others() {
     }
 }
 
+/// Bytes with and without sign, the smallest and the largest among them, whichever way operands lie and however many rows, columns and
+/// steps there are.
 #[test]
-fn sums_of_the_largest_bytes_are_exact() {
-    for (element, byte) in [("u8", 255), ("s8", 128)] {
-        let (left, right) = ([20, 1000], [1000, 40]);
-        let product = Product {
-            left: (element, &left),
-            right: (element, &right),
-            result: "s32",
-            batch: [&[], &[]],
-            steps: [&[1], &[0]],
-        };
-        let text = product.text();
-        let filled = |shape: &ArrayShape, _| {
-            let bytes = vec![byte; shape.element_count() as usize];
-            ArrayLiteral::new(shape.element_type, shape.dims.clone(), bytes).unwrap()
-        };
-        let made = compiler().compared(&text, machines(), &inputs(&text, filled).unwrap(), Closeness::Bits);
-        assert_eq!(makers(&made.unwrap_or_else(|failure| panic!("{failure}"))), ["contraction", "contraction"]);
+fn sums_of_all_bytes_are_exact() {
+    let fillings: [fn(i64, u64) -> u8; 3] = [
+        |_, number| [128, 127][number as usize % 2],
+        |_, _| 255,
+        |i, number| (i.wrapping_mul(7919 + 2 * number as i64) >> 3) as u8,
+    ];
+    for (left, right) in [("s8", "s8"), ("u8", "s8"), ("s8", "u8"), ("u8", "u8")] {
+        for ([rows, steps, columns], order) in
+            [([20, 1000, 40], [1, 0]), ([33, 2300, 70], [1, 1]), ([45, 129, 300], [0, 0]), ([270, 66, 17], [0, 1])]
+        {
+            let dims = |lines: i64, step: i64| if step == 0 { [steps, lines] } else { [lines, steps] };
+            let (lhs, rhs) = (dims(rows, order[0]), dims(columns, order[1]));
+            let steps: [&[i64]; 2] = [&[order[0]], &[order[1]]];
+            let product = Product { left: (left, &lhs), right: (right, &rhs), result: "s32", batch: [&[], &[]], steps };
+            let text = product.text();
+            for filling in fillings {
+                let filled = |shape: &ArrayShape, number| {
+                    let bytes: Vec<u8> = (0..shape.element_count()).map(|i| filling(i, number)).collect();
+                    ArrayLiteral::new(shape.element_type, shape.dims.clone(), bytes).unwrap()
+                };
+                let made = compiler().compared(&text, machines(), &inputs(&text, filled).unwrap(), Closeness::Bits);
+                assert_eq!(makers(&made.unwrap_or_else(|failure| panic!("{failure}"))), ["contraction", "contraction"]);
+            }
+        }
     }
 }
 
