@@ -22,8 +22,8 @@ use super::candidate::{Offer, Sequence};
 use super::claims::Claims;
 use super::cuts::{self, Bidding, Cut, Forecast};
 use super::taken::{Taken, put_in_place, taken};
+use super::{Total, forecast};
 use crate::host_module::with_callees;
-use crate::kernels::collect;
 use crate::select::{Emitters, ask, planned};
 
 /// One kernel is worth as much more than several of the same predicted time: between them cores wait for each other, and data
@@ -209,14 +209,7 @@ impl<'a, 'c> Bids<'a, 'c> {
     fn predict(&mut self, alone: Module, number: usize) -> Result<Forecast, String> {
         let fusion = Fusion::new("bid", alone.clone()).ok_or("the bid is empty")?;
         let bid = planned(&fusion, self.device, self.emitters, Some(number))?.seconds;
-        let mut otherwise = alone;
-        super::by_the_host(&mut otherwise, self.claims);
-        let units = collect(&otherwise).units;
-        let mut seconds = 0.0;
-        for unit in &units {
-            seconds += planned(&unit.fusion, self.device, self.emitters, None)?.seconds;
-        }
-        let kernels = units.len();
+        let Total { seconds, kernels } = forecast(alone, self.claims)?;
         Ok(Forecast { bid, otherwise: if kernels > 1 { seconds * ONE_KERNEL } else { seconds }, kernels })
     }
 }

@@ -48,8 +48,9 @@ pub use reasons::Reason;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::Module;
 
+use crate::kernels::collect;
 use crate::roles::{Role, in_role};
-use crate::select::Emitters;
+use crate::select::{Emitters, planned};
 
 /// What fusion has to say beside the module.
 #[derive(Debug, Default)]
@@ -84,6 +85,30 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
 fn by_the_host(module: &mut Module, claims: &mut Claims) {
     prepare(module, claims);
     the_rest(module, claims, None);
+}
+
+/// Kernels that run one after another.
+#[derive(Clone, Copy, Debug)]
+pub struct Total {
+    /// Predicted of all of them.
+    pub seconds: f64,
+    /// How many run.
+    pub kernels: usize,
+}
+
+/// What the kernels take that the host makes of a module, each as often as it runs.
+///
+/// # Errors
+/// In words, if no emitter plans one of them.
+pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<Total, String> {
+    by_the_host(&mut module, claims);
+    let mut total = Total { seconds: 0.0, kernels: 0 };
+    for unit in &collect(&module).units {
+        let runs = unit.uses.len();
+        total.seconds += planned(&unit.fusion, claims.device(), claims.emitters(), None)?.seconds * runs as f64;
+        total.kernels += runs;
+    }
+    Ok(total)
 }
 
 fn prepare(module: &mut Module, claims: &mut Claims) {

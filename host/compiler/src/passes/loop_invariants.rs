@@ -12,7 +12,7 @@
 
 mod operands;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
@@ -54,12 +54,34 @@ fn lay_out_operands(
     device: &DeviceDescription,
 ) -> Result<(), CompileError> {
     let Op::While { condition, body } = module.computation(caller).instruction(at).op else { return Ok(()) };
-    let may_leave =
-        [body, condition].iter().all(|&it| takes_state_apart(module.computation(it)) && calls_of(module, it) == 1);
-    if may_leave && let Some(new) = operands::laid_out(module.computation(body), device)? {
+    if may_leave(module, condition, body)
+        && let Some(new) = operands::laid_out(module.computation(body), device)?
+    {
         module.computations[body.index()] = new;
     }
     Ok(())
+}
+
+/// Whether what is the same in every turn of a loop may be computed before it.
+fn may_leave(module: &Module, condition: ComputationId, body: ComputationId) -> bool {
+    [body, condition].iter().all(|&it| takes_state_apart(module.computation(it)) && calls_of(module, it) == 1)
+}
+
+/// Per body of a loop, which of its instructions have values that may be computed before the loop.
+pub fn leaving(module: &Module, device: &DeviceDescription) -> HashMap<ComputationId, Vec<bool>> {
+    let mut leaving = HashMap::new();
+    for caller in in_role(module, Role::Sequence) {
+        for instruction in &module.computation(caller).instructions {
+            let Op::While { condition, body } = instruction.op else { continue };
+            if may_leave(module, condition, body) {
+                let of_body = module.computation(body);
+                let invariant = invariant(of_body).into_iter().zip(of_body.ids());
+                let leaves = invariant.map(|(is_invariant, id)| is_invariant && has_room(of_body, id, device));
+                leaving.insert(body, leaves.collect());
+            }
+        }
+    }
+    leaving
 }
 
 /// A loop, and what is computed before it.

@@ -20,6 +20,7 @@ mod expansions;
 mod four_bit_integers;
 mod identity;
 mod inline_calls;
+mod joined_products;
 mod loop_invariants;
 mod movements;
 mod one_device;
@@ -104,6 +105,7 @@ pub const PASSES: &[Pass] = &[
         simplify::run(module)
     }),
     optional("products", "products of transposed arrays, and transposed products", |module, _| products::run(module)),
+    optional("joined-products", "products of one array with several others as one", joined_products::run),
     optional("loop-invariants", "what a loop does not change computed before it", |module, claims| {
         loop_invariants::run(module, claims.device())
     }),

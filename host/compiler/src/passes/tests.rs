@@ -1,7 +1,11 @@
 //! Passes on modules too many or too large for files: what they become has the same value, and is bounded.
 
+use std::fmt::Write;
+
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, Module, Opcode, parse_module, print_module, verify};
+use fusebox_core::hlo::{
+    ArrayLiteral, ArrayShape, ElementType, Literal, Module, Op, Opcode, parse_module, print_module, verify,
+};
 
 use super::PASSES;
 use crate::fuse::Claims;
@@ -189,6 +193,43 @@ ENTRY main { x = s32[2,3,4,5] parameter(0)
     let input = ArrayLiteral { element_type: ElementType::S32, dims: vec![2, 3, 4, 5], data: data.into() };
     let value = |module: &Module| fusebox_interpreter::evaluate(module, &[Literal::Array(input.clone())]).unwrap();
     assert_eq!(value(&before), value(&after));
+}
+
+/// Operands on either side, with batches, several free dimensions, and parts of other lengths.
+#[test]
+fn joined_products_give_the_same() {
+    let dims = |left: i64, right: i64| {
+        format!(
+            "lhs_batch_dims={{0}}, lhs_contracting_dims={{{left}}}, rhs_batch_dims={{0}}, rhs_contracting_dims={{{right}}}"
+        )
+    };
+    let (mut lines, mut results) = (String::from("x = f32[2,3,4] parameter(0)\n"), Vec::new());
+    for (number, length) in [3, 5, 3, 3].into_iter().enumerate() {
+        let (shape, parameter) = (format!("f32[2,4,{length},2]"), number + 1);
+        writeln!(lines, "w{number} = {shape} parameter({parameter})").unwrap();
+        writeln!(lines, "r{number} = f32[2,3,{length},2] dot(x, w{number}), {}", dims(2, 1)).unwrap();
+        writeln!(lines, "l{number} = f32[2,{length},2,3] dot(w{number}, x), {}", dims(1, 2)).unwrap();
+        results.extend([format!("r{number}"), format!("l{number}")]);
+    }
+    let shapes = [3, 5, 3, 3].map(|length| format!("f32[2,3,{length},2], f32[2,{length},2,3]")).join(", ");
+    let root = format!("ROOT r = ({shapes}) tuple({})", results.join(", "));
+    let before = module(&format!("HloModule m\nENTRY main {{\n{lines}{root}\n}}\n"));
+    let mut after = before.clone();
+    let run = PASSES.iter().find(|pass| pass.name == "joined-products").unwrap().run;
+    run(&mut after, &mut Claims::new(&DeviceDescription::sm(90), &Emitters::bundled())).unwrap();
+    verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
+    let products = after.entry_computation().unwrap().instructions.iter().filter(|it| matches!(it.op, Op::Dot(_)));
+    assert_eq!(products.count(), 2, "{}", print_module(&after));
+    let entry = before.entry_computation().unwrap();
+    let shapes = entry.parameters().into_iter().map(|id| entry.instruction(id).shape.as_array().unwrap());
+    let value = |(number, array): (usize, &ArrayShape)| {
+        let data: Vec<u8> =
+            (0..array.element_count()).flat_map(|n| ((n * n + number as i64) as f32).to_le_bytes()).collect();
+        Literal::Array(ArrayLiteral { element_type: array.element_type, dims: array.dims.clone(), data: data.into() })
+    };
+    let values: Vec<Literal> = shapes.enumerate().map(value).collect();
+    let [before, after] = [before, after].map(|module| fusebox_interpreter::evaluate(&module, &values).unwrap());
+    assert_eq!(before, after);
 }
 
 /// What the files about `simplify` show is exact, zeros of both signs, infinities and extremes included.
