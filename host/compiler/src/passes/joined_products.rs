@@ -42,7 +42,7 @@ pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError>
 }
 
 /// Products of one operand.
-struct Group {
+pub(super) struct Group {
     /// Which operand they share: 0 or 1.
     side: usize,
     products: Vec<InstrId>,
@@ -53,7 +53,7 @@ struct Group {
 }
 
 /// The groups of a computation, no product in two of them.
-fn groups(computation: &Computation) -> Vec<Group> {
+pub(super) fn groups(computation: &Computation) -> Vec<Group> {
     let is_early = before_products(computation);
     let users = computation.users();
     let mut is_taken = vec![false; users.len()];
@@ -247,7 +247,7 @@ impl Judge<'_, '_> {
 }
 
 /// The computation with one product for each group. What that needs comes in front of the group's first product.
-fn joined(old: &Computation, groups: &[Group]) -> Computation {
+pub(super) fn joined(old: &Computation, groups: &[Group]) -> Computation {
     let group_of: HashMap<InstrId, &Group> =
         groups.iter().flat_map(|group| group.products.iter().map(move |&product| (product, group))).collect();
     let mut is_placed = vec![false; old.instructions.len()];

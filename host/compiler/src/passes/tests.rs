@@ -8,6 +8,7 @@ use fusebox_core::hlo::{
 };
 
 use super::PASSES;
+use super::joined_products::{groups, joined};
 use crate::fuse::Claims;
 use crate::{CompileError, Emitters};
 
@@ -214,13 +215,13 @@ fn joined_products_give_the_same() {
     let shapes = [3, 5, 3, 3].map(|length| format!("f32[2,3,{length},2], f32[2,{length},2,3]")).join(", ");
     let root = format!("ROOT r = ({shapes}) tuple({})", results.join(", "));
     let before = module(&format!("HloModule m\nENTRY main {{\n{lines}{root}\n}}\n"));
+    let entry = before.entry.unwrap();
     let mut after = before.clone();
-    let run = PASSES.iter().find(|pass| pass.name == "joined-products").unwrap().run;
-    run(&mut after, &mut Claims::new(&DeviceDescription::sm(90), &Emitters::bundled())).unwrap();
+    after.computations[entry.index()] = joined(before.computation(entry), &groups(before.computation(entry)));
     verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
     let products = after.entry_computation().unwrap().instructions.iter().filter(|it| matches!(it.op, Op::Dot(_)));
     assert_eq!(products.count(), 2, "{}", print_module(&after));
-    let entry = before.entry_computation().unwrap();
+    let entry = before.computation(entry);
     let shapes = entry.parameters().into_iter().map(|id| entry.instruction(id).shape.as_array().unwrap());
     let value = |(number, array): (usize, &ArrayShape)| {
         let data: Vec<u8> =
