@@ -21,23 +21,29 @@ pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
             map.results.extend(share.then(&member.from_point)?.results);
         }
         let unroll: Vec<usize> = share.lane.into_iter().collect();
-        outputs = kernel.indexed_loop(&map, &thread, &outputs, &unroll, |b, _, indices, outputs| {
-            let (mut indices, mut outputs) = (indices, outputs.to_vec());
+        let own: Vec<usize> =
+            bodies.iter().flat_map(|(group, _)| group.outputs.iter().map(|&(output, _)| output)).collect();
+        let state: Vec<Value> = own.iter().map(|&output| outputs[output]).collect();
+        let written = kernel.indexed_loop(&map, &thread, &state, &unroll, |b, _, indices, state| {
+            let (mut indices, mut written) = (indices, state.to_vec());
+            let mut rest = &mut written[..];
             for (group, values) in &bodies {
                 let (index, others) = indices.split_at(group.dims.len());
-                write(b, group, values, index, &mut outputs);
-                indices = others;
+                let (of_group, behind) = rest.split_at_mut(group.outputs.len());
+                write(b, group, values, index, of_group);
+                (indices, rest) = (others, behind);
             }
-            outputs
+            written
         });
+        own.into_iter().zip(written).for_each(|(output, value)| outputs[output] = value);
     }
     kernel.finish(&outputs)
 }
 
-/// Computes the values of a group at an index and writes them.
+/// Computes the values of a group at an index and writes them to its outputs.
 fn write(b: &mut FunctionBuilder, group: &Group, values: &Subgraph, index: &[Value], outputs: &mut [Value]) {
     let values = b.call_subgraph(values, index, &[]);
-    for &(output, value) in &group.outputs {
-        outputs[output] = b.insert(values[value], outputs[output], index);
+    for (&(_, value), output) in group.outputs.iter().zip(outputs) {
+        *output = b.insert(values[value], *output, index);
     }
 }

@@ -1,7 +1,10 @@
-//! The results of a fusion, grouped by dimensions: one loop body computes a group.
+//! The results of a fusion, grouped by dimensions and by what they are made of: one loop body computes a group.
+
+use std::collections::HashSet;
 
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
-use fusebox_core::hlo::{ArrayShape, InstrId, Op, Shape};
+use fusebox_core::hlo::{ArrayShape, Computation, InstrId, Op, Shape};
+use fusebox_core::launch::worth_sharing;
 
 use crate::accept::check;
 
@@ -18,7 +21,7 @@ impl Analysis for Results {
     }
 }
 
-/// Roots of equal dimensions.
+/// Roots of equal dimensions, of which none is made of something that no other of them needs.
 #[derive(Clone)]
 pub struct Group {
     /// The dimensions.
@@ -35,6 +38,13 @@ impl Group {
     pub fn element_count(&self) -> i64 {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
+
+    /// Whether one loop may as well compute both groups.
+    pub fn goes_with(&self, other: &Group, fusion: &Fusion) -> bool {
+        let computation = fusion.computation();
+        let of_other = |&one: &InstrId| other.instructions.iter().any(|&two| go_together(computation, one, two));
+        self.instructions.iter().any(of_other)
+    }
 }
 
 fn groups(fusion: &Fusion) -> Vec<Group> {
@@ -44,7 +54,8 @@ fn groups(fusion: &Fusion) -> Vec<Group> {
     for &root in &fusion.roots {
         let leaves = leaf_arrays(&computation.instruction(root).shape);
         let Some(dims) = leaves.first().map(|leaf| leaf.dims.clone()) else { continue };
-        let found = groups.iter().position(|group| group.dims == dims).unwrap_or(groups.len());
+        let shares = |group: &Group| group.instructions.iter().any(|&other| go_together(computation, other, root));
+        let found = groups.iter().position(|group| group.dims == dims && shares(group)).unwrap_or(groups.len());
         if found == groups.len() {
             groups.push(Group { dims, instructions: Vec::new(), outputs: Vec::new() });
         }
@@ -63,13 +74,26 @@ fn groups(fusion: &Fusion) -> Vec<Group> {
     groups
 }
 
-/// Whether every instruction works point by point on one and the same index, so that dimensions
+/// Whether one loop may as well compute both: they need something in common, or one needs nothing that takes time. Loops over what
+/// has nothing in common read fewer arrays each.
+fn go_together(computation: &Computation, one: InstrId, other: InstrId) -> bool {
+    let [one, other] = [one, other].map(|id| worth_sharing(computation, id));
+    one.is_empty() || other.is_empty() || !one.is_disjoint(&other)
+}
+
+/// Whether every instruction that a group needs works point by point on one and the same index, so that dimensions
 /// may be taken as one.
-pub fn is_elementwise(fusion: &Fusion) -> bool {
+pub fn is_elementwise(fusion: &Fusion, group: &Group) -> bool {
     let computation = fusion.computation();
     let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
-    let Some(root_dims) = fusion.roots.first().and_then(|&id| dims(id)) else { return false };
-    computation.ids().all(|id| {
+    let Some(root_dims) = group.instructions.first().and_then(|&id| dims(id)) else { return false };
+    let (mut needed, mut pending) = (HashSet::new(), group.instructions.clone());
+    while let Some(id) = pending.pop() {
+        if needed.insert(id) {
+            pending.extend(&computation.instruction(id).operands);
+        }
+    }
+    needed.into_iter().all(|id| {
         let instruction = computation.instruction(id);
         let scalar = dims(id).is_some_and(|dims| dims.is_empty());
         let same = dims(id) == Some(root_dims);

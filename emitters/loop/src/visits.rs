@@ -31,24 +31,26 @@ pub struct Member {
     pub from_point: IndexingMap,
 }
 
-/// The loop nests of a fusion. Where a block has many threads, results of equally many elements share one: what they
-/// have in common is computed once. Where it is one thread, index arithmetic has no place in the innermost loop.
+/// The loop nests of a fusion. Where a block has many threads, results of equally many elements share one if they have something in
+/// common, which is then computed once. Where it is one thread, index arithmetic has no place in the innermost loop.
 pub fn visits(groups: &[Group], fusion: &Fusion, device: &DeviceDescription) -> Vec<Visit> {
-    let has_one_row = device.is_single_threaded_block() && groups.len() == 1 && is_elementwise(fusion);
     let mut together: Vec<Vec<Group>> = Vec::new();
     for group in groups.iter().filter(|group| group.element_count() > 0).cloned() {
         let fits = |others: &&mut Vec<Group>| {
-            !device.is_single_threaded_block() && others[0].element_count() == group.element_count()
+            !device.is_single_threaded_block()
+                && others[0].element_count() == group.element_count()
+                && others.iter().any(|other| other.goes_with(&group, fusion))
         };
         match together.iter_mut().find(fits) {
             Some(others) => others.push(group),
             None => together.push(vec![group]),
         }
     }
-    together.into_iter().map(|groups| visit(fusion, groups, has_one_row, device)).collect()
+    together.into_iter().map(|groups| visit(fusion, groups, device)).collect()
 }
 
-fn visit(fusion: &Fusion, groups: Vec<Group>, has_one_row: bool, device: &DeviceDescription) -> Visit {
+fn visit(fusion: &Fusion, groups: Vec<Group>, device: &DeviceDescription) -> Visit {
+    let has_one_row = device.is_single_threaded_block() && is_elementwise(fusion, &groups[0]);
     let points = groups[0].element_count();
     let lanes = lanes(fusion, &groups, device);
     let dims = match (groups.as_slice(), groups[0].dims.last()) {

@@ -88,15 +88,20 @@ fn written(entry: &Function, output: Value) -> Option<Write<'_>> {
     is_whole.then(|| Write { body, at, index: &insertion.operands[2..] })
 }
 
-/// Whether the entry reads a parameter only at the index of a write, in the same turn of its loop and before it.
+/// Whether the entry reads a parameter only at the index of a write, in the same turn of its loop and before it. A call that is
+/// given the parameter and does not go by it may stand anywhere.
 fn reads_first(functions: &[Function], entry: &Function, parameter: Value, write: &Write<'_>) -> bool {
-    let before = write.body.operations[..write.at].iter().filter(|op| op.operands.contains(&parameter));
-    let before: Vec<&Operation> = before.collect();
-    let count = |op: &&Operation| op.operands.iter().filter(|&&operand| operand == parameter).count();
     let index: Index = write.index.iter().copied().map(Some).collect();
+    // As nothing has so many dimensions, nothing is read there.
+    let nowhere: Index = vec![None; index.len() + 1];
     let mut reads = Reads { functions, known: HashSet::new() };
-    uses(&entry.body, parameter) == before.iter().map(count).sum::<usize>()
-        && before.iter().all(|op| reads.are_at(op, parameter, &index))
+    let mut users: Vec<&Operation> = Vec::new();
+    entry.body.walk(&mut |op| users.extend(op.operands.contains(&parameter).then_some(op)));
+    let before = &write.body.operations[..write.at];
+    users.into_iter().all(|op| {
+        let is_before = before.iter().any(|it| std::ptr::eq(it, op));
+        is_before && reads.are_at(op, parameter, &index) || reads.are_at(op, parameter, &nowhere)
+    })
 }
 
 /// The components of an index, as a function calls them; `None` of one that it does not know.

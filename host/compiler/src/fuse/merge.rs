@@ -4,7 +4,7 @@
 //! Merged is what is computed in one pass: heroes of one form whose emitters say so, with elementwise results over what they
 //! read written on the way; elementwise kernels of equal dimensions. A value that one of the two computes for the
 //! other is then an extra result instead of a kernel. Nothing is merged across a third kernel that needs the one
-//! and feeds the other.
+//! and feeds the other. What small elementwise kernels are left is put [beside](super::beside) each other.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -12,6 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 use fusebox_core::cost::{CACHED_BYTES, bytes, first_array, is_heavy};
 use fusebox_core::hlo::{Computation, InstrId};
 
+use super::beside::Beside;
 use super::decide::Decisions;
 use super::order::{Graph, Step};
 use super::reads::{Index, read};
@@ -28,6 +29,8 @@ const MOST_READERS: usize = 32;
 
 /// Most points of kernels that are merged for the sake of their launches alone.
 const MOST_POINTS: i64 = CACHED_BYTES / 4;
+/// The same of kernels that are put beside each other, each with points of its own.
+const MOST_POINTS_BESIDE: i64 = 8 * MOST_POINTS;
 
 /// The points that a kernel goes over once.
 #[derive(Clone, Debug)]
@@ -41,17 +44,29 @@ struct Space {
 impl Space {
     /// Whether what is computed at all points is near by.
     fn is_small(&self) -> bool {
-        self.dims.iter().fold(1i64, |points, &dim| points.saturating_mul(dim)) <= MOST_POINTS
+        self.points() <= MOST_POINTS
+    }
+
+    fn points(&self) -> i64 {
+        self.dims.iter().fold(1i64, |points, &dim| points.saturating_mul(dim))
     }
 }
 
-/// The steps, those merged that some emitter computes in one pass.
-pub fn merge(computation: &Computation, decisions: &Decisions, steps: Vec<Step>) -> Vec<Step> {
+/// The steps, those merged that some emitter computes in one pass, or beside each other.
+pub fn merge(computation: &Computation, decisions: &Decisions, steps: Vec<Step>, beside: Option<Beside>) -> Vec<Step> {
     let spaces = steps.iter().map(|step| space(computation, decisions, step)).collect();
     let mut merger = Merger { computation, decisions, graph: Graph::new(computation, steps), spaces };
     let mut values: Vec<InstrId> = computation.ids().collect();
     values.sort_by_key(|&id| Reverse(bytes(computation.instruction(id))));
     values.into_iter().for_each(|id| merger.merge_readers(id));
+    if let Some(beside) = beside {
+        let may_stand_beside =
+            |space: &Space| space.hero.is_none() && (1..=MOST_POINTS_BESIDE).contains(&space.points());
+        let steps = merger.spaces.iter().enumerate();
+        let candidates = steps.filter(|(_, space)| space.as_ref().is_some_and(may_stand_beside));
+        let candidates = candidates.map(|(step, _)| step).collect();
+        beside.join(&mut merger.graph, candidates);
+    }
     merger.graph.steps()
 }
 

@@ -7,7 +7,8 @@
 //!          cost    what repeated work and launches cost
 //!          claims  what emitters ask for where an operation decides a kernel
 //!          hero    whose iteration space a kernel takes
-//! merge    kernels that read the same -> one kernel with several results
+//! merge    kernels that read the same -> one kernel with several results, and then
+//!          beside  small kernels of anything -> one launch
 //! outline  each instruction with a buffer and what is computed inside it -> fusion instruction
 //! ```
 //!
@@ -15,6 +16,7 @@
 
 mod apart;
 mod bare;
+mod beside;
 mod bids;
 mod candidate;
 mod claims;
@@ -127,7 +129,7 @@ fn the_rest(module: &mut Module, claims: &mut Claims, mut told: Option<&mut Vec<
         if let Some(told) = &mut told {
             told.extend(reasons::reasons(module.computation(id), &decisions));
         }
-        outline::outline(module, id, &decisions);
+        outline::outline(module, id, &decisions, claims);
     }
 }
 

@@ -92,31 +92,40 @@ impl Graph {
 
     /// Whether two steps can be one: neither needs the other by way of a third.
     pub fn may_join(&self, a: usize, b: usize) -> bool {
+        self.may_join_within(a, b, usize::MAX)
+    }
+
+    /// The same; of those that more steps lie between than `most`, not known.
+    pub fn may_join_within(&self, a: usize, b: usize, most: usize) -> bool {
         let (first, last) = self.in_order(a, b);
-        let behind = self.behind(first, last);
-        !behind.iter().any(|&step| self.successors(step).contains(&last))
+        let behind = self.behind(first, last, most);
+        behind.is_some_and(|behind| !behind.iter().any(|&step| self.successors(step).contains(&last)))
     }
 
     fn in_order(&self, a: usize, b: usize) -> (usize, usize) {
         if self.position[a] < self.position[b] { (a, b) } else { (b, a) }
     }
 
-    /// What needs the first step and stands before the last: nothing else can lead from the one to the other.
-    fn behind(&self, first: usize, last: usize) -> HashSet<usize> {
+    /// What needs the first step and stands before the last: nothing else can lead from the one to the other. `None` if that is
+    /// more than `most`.
+    fn behind(&self, first: usize, last: usize, most: usize) -> Option<HashSet<usize>> {
         let stands_between = |step: &usize| self.position[*step] < self.position[last];
         let mut behind: HashSet<usize> = self.successors(first).into_iter().filter(stands_between).collect();
         let mut pending: Vec<usize> = behind.iter().copied().collect();
         while let Some(step) = pending.pop() {
+            if behind.len() > most {
+                return None;
+            }
             let next = self.successors(step).into_iter().filter(stands_between);
             pending.extend(next.filter(|&next| behind.insert(next)));
         }
-        behind
+        Some(behind)
     }
 
     /// Makes `a` compute what both computed. What needs the first of the two comes after them from now on.
     pub fn join(&mut self, a: usize, b: usize, merged: Region) {
         let (first, last) = self.in_order(a, b);
-        let behind = self.behind(first, last);
+        let behind = self.behind(first, last, usize::MAX).unwrap_or_default();
         let between = self.position[first]..=self.position[last];
         let (after, mut order): (Vec<usize>, Vec<usize>) = self.order[between.clone()]
             .iter()

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
 
+use super::beside::Beside;
+use super::claims::Claims;
 use super::decide::Decisions;
 use super::merge::merge;
 use super::order::Step;
@@ -12,14 +14,17 @@ use crate::passes::renumber;
 use crate::rebuild::Rebuild;
 
 /// Rewrites one computation as decided. The fused computations are put in front of all others.
-pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions) {
+pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, claims: &Claims) {
     let old = module.computation(id).clone();
+    // On a processor a loop of small steps is one function, in which a launch takes no time.
+    let launches_count = !claims.device().is_single_threaded_block() || !is_repeated(module, id);
+    let beside = launches_count.then(|| Beside::new(module, &old, decisions, claims));
     let needs_buffer = buffers(&old, decisions);
     let steps = old.ids().filter(|id| needs_buffer[id.index()]).map(|id| step(&old, id, decisions)).collect();
     let first_new = module.computations.len() as u32;
     let mut fused = Vec::new();
     let mut rebuild = Rebuild::new(&old);
-    for step in merge(&old, decisions, steps) {
+    for step in merge(&old, decisions, steps, beside) {
         match step {
             Step::Single(id) => {
                 let new = rebuild.copy(old.instruction(id));
@@ -35,6 +40,12 @@ pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions) {
     }
     let new = rebuild.finish();
     insert(module, id, new, fused);
+}
+
+/// Whether a computation is the body or the condition of a loop.
+fn is_repeated(module: &Module, id: ComputationId) -> bool {
+    let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
+    instructions.any(|it| matches!(it.op, Op::While { condition, body } if [condition, body].contains(&id)))
 }
 
 /// Declares which new instruction stands for each root of a kernel.

@@ -1,0 +1,159 @@
+//! Small kernels that have nothing to do with each other become one launch.
+//!
+//! An optimiser updates each array of a model by a kernel of its own. Each takes a launch, and none fills the machine. As one kernel
+//! whose results differ in shape every update has blocks of its own, in one launch.
+//!
+//! ```text
+//! candidates   small elementwise kernels, those of equal shapes side by side, so that groups of them are one kernel too
+//! group        as many as one kernel may have operands and results, none of which reads another's result
+//! predict      seconds of the one kernel against those of all of the group
+//! join         as far as no third kernel needs one of the group and feeds another
+//! ```
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::cost::{self, LAUNCH_SECONDS};
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{Computation, InstrId, Module, canonical_text};
+
+use super::claims::Claims;
+use super::decide::Decisions;
+use super::order::Graph;
+use super::region::Region;
+use crate::host_module::with_callees;
+use crate::select::planned;
+
+/// Most results of such a kernel.
+const MOST_RESULTS: usize = 48;
+/// Most values that it reads.
+const MOST_INPUTS: usize = 80;
+/// Most instructions of it.
+const MOST_INSTRUCTIONS: usize = 480;
+/// Most steps that are looked through for a way from one kernel to another.
+const MOST_BEHIND: usize = 256;
+/// Seconds that one kernel must be predicted to save: less is not worth what a larger kernel takes to compile.
+const LEAST_GAIN: f64 = LAUNCH_SECONDS / 2.0;
+/// Part of the kernels' time that it must be predicted to save.
+const LEAST_PART: f64 = 0.1;
+
+/// Kernels that may become one.
+#[derive(Default)]
+struct Group {
+    steps: Vec<usize>,
+    made: HashSet<InstrId>,
+    read: HashSet<InstrId>,
+    instructions: usize,
+    bytes: i64,
+}
+
+/// Joins kernels of one computation.
+pub struct Beside<'m, 'c, 'a> {
+    computation: &'m Computation,
+    decisions: &'m Decisions,
+    module: &'m Module,
+    claims: &'c Claims<'a>,
+    /// By form of the kernel.
+    seconds: HashMap<String, Option<f64>>,
+}
+
+impl<'m, 'c, 'a> Beside<'m, 'c, 'a> {
+    /// For a computation of the module.
+    pub fn new(
+        module: &'m Module,
+        computation: &'m Computation,
+        decisions: &'m Decisions,
+        claims: &'c Claims<'a>,
+    ) -> Self {
+        Beside { computation, decisions, module, claims, seconds: HashMap::new() }
+    }
+
+    /// Joins as many of the candidates, which are steps of the graph, as pays.
+    pub fn join(mut self, graph: &mut Graph, mut candidates: Vec<usize>) {
+        candidates.sort_by_cached_key(|&step| self.form(graph, step));
+        while let Some(group) = self.next_group(graph, &mut candidates) {
+            if group.len() > 1 && self.pays(graph, &group) == Some(true) {
+                self.join_group(graph, &group);
+            }
+        }
+    }
+
+    /// Equal for kernels that may be the same.
+    fn form(&self, graph: &Graph, step: usize) -> (Vec<i64>, usize, usize) {
+        let Some(region) = graph.region(step) else { return (Vec::new(), 0, 0) };
+        let shape = region.roots.first().and_then(|&root| self.computation.instruction(root).shape.as_array());
+        (shape.map_or(Vec::new(), |shape| shape.dims.clone()), region.members.len(), region.operands().count())
+    }
+
+    /// Whether one kernel for all of the group is predicted to take less time than its kernels.
+    fn pays(&mut self, graph: &Graph, group: &[usize]) -> Option<bool> {
+        let regions: Vec<&Region> = group.iter().filter_map(|&step| graph.region(step)).collect();
+        let together = self.seconds(&self.together(&regions))?;
+        let mut apart = 0.0;
+        for region in regions {
+            apart += self.seconds(region)?;
+        }
+        Some(apart - together >= LEAST_GAIN.max(apart * LEAST_PART))
+    }
+
+    fn together(&self, regions: &[&Region]) -> Region {
+        let roots: Vec<InstrId> = regions.iter().flat_map(|region| region.roots.iter().copied()).collect();
+        Region::of(self.computation, &roots, self.decisions)
+    }
+
+    /// Predicted of a kernel, by the emitter that is best at it; `None` if none takes it.
+    fn seconds(&mut self, region: &Region) -> Option<f64> {
+        let alone = with_callees(self.module, region.computation(self.computation), "beside");
+        let form = canonical_text(&alone);
+        if let Some(&known) = self.seconds.get(&form) {
+            return known;
+        }
+        let fusion = Fusion::new("beside", alone);
+        let planned = fusion.map(|fusion| planned(&fusion, self.claims.device(), self.claims.emitters(), None));
+        let seconds = planned.and_then(Result::ok).map(|prediction| prediction.seconds);
+        self.seconds.insert(form, seconds);
+        seconds
+    }
+
+    fn join_group(&self, graph: &mut Graph, group: &[usize]) {
+        let Some((&first, others)) = group.split_first() else { return };
+        for &other in others {
+            if !graph.may_join_within(first, other, MOST_BEHIND) {
+                continue;
+            }
+            let (Some(one), Some(two)) = (graph.region(first), graph.region(other)) else { continue };
+            let merged = self.together(&[one, two]);
+            graph.join(first, other, merged);
+        }
+    }
+
+    /// Takes the first candidate away, and of those behind it all that fit into one kernel with it.
+    fn next_group(&self, graph: &Graph, candidates: &mut Vec<usize>) -> Option<Vec<usize>> {
+        let mut group = Group::default();
+        let is_left = |step: &usize| graph.region(*step).is_some_and(|region| !self.admit(&mut group, *step, region));
+        *candidates = candidates.drain(..).filter(is_left).collect();
+        (!group.steps.is_empty()).then_some(group.steps)
+    }
+
+    /// Takes a kernel into a group, if it fits. What the caches do not hold is no faster for being read in one launch.
+    fn admit(&self, group: &mut Group, step: usize, region: &Region) -> bool {
+        let new: Vec<InstrId> = region.operands().filter(|operand| !group.read.contains(operand)).collect();
+        let values = new.iter().chain(&region.roots);
+        let bytes =
+            values.map(|&id| cost::bytes(self.computation.instruction(id))).fold(group.bytes, i64::saturating_add);
+        let instructions = group.instructions + region.members.len();
+        let fits = group.made.len() + region.roots.len() <= MOST_RESULTS
+            && group.read.len() + new.len() <= MOST_INPUTS
+            && instructions <= MOST_INSTRUCTIONS
+            && !self.claims.device().exceeds_core_caches(bytes as u64);
+        let is_apart = !region.operands().any(|operand| group.made.contains(&operand))
+            && !region.roots.iter().any(|root| group.read.contains(root));
+        let is_admitted = group.steps.is_empty() || fits && is_apart;
+        if is_admitted {
+            group.steps.push(step);
+            group.made.extend(&region.roots);
+            group.read.extend(new);
+            (group.instructions, group.bytes) = (instructions, bytes);
+        }
+        is_admitted
+    }
+}
