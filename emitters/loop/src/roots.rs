@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
-use fusebox_core::hlo::{ArrayShape, Computation, InstrId, Op, Shape};
+use fusebox_core::hlo::{ArrayShape, InstrId, Op, Shape};
 use fusebox_core::launch::worth_sharing;
 
 use crate::accept::check;
@@ -21,11 +21,13 @@ impl Analysis for Results {
     }
 }
 
-/// Roots of equal dimensions, of which none is made of something that no other of them needs.
+/// Roots of equal dimensions that have something in common.
 #[derive(Clone)]
 pub struct Group {
     /// The dimensions.
     pub dims: Vec<i64>,
+    /// What is worth computing or reading once for all roots.
+    pub needs: HashSet<InstrId>,
     /// The roots, each once.
     pub instructions: Vec<InstrId>,
     /// `(output, result)`: the output's number in the kernel, and the number of its value among the
@@ -39,11 +41,10 @@ impl Group {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
 
-    /// Whether one loop may as well compute both groups.
-    pub fn goes_with(&self, other: &Group, fusion: &Fusion) -> bool {
-        let computation = fusion.computation();
-        let of_other = |&one: &InstrId| other.instructions.iter().any(|&two| go_together(computation, one, two));
-        self.instructions.iter().any(of_other)
+    /// Whether one loop may as well compute results that need this: there is something in common, or one needs nothing that takes
+    /// time. Loops over what has nothing in common read fewer arrays each.
+    pub fn goes_with(&self, needs: &HashSet<InstrId>) -> bool {
+        self.needs.is_empty() || needs.is_empty() || !self.needs.is_disjoint(needs)
     }
 }
 
@@ -54,12 +55,14 @@ fn groups(fusion: &Fusion) -> Vec<Group> {
     for &root in &fusion.roots {
         let leaves = leaf_arrays(&computation.instruction(root).shape);
         let Some(dims) = leaves.first().map(|leaf| leaf.dims.clone()) else { continue };
-        let shares = |group: &Group| group.instructions.iter().any(|&other| go_together(computation, other, root));
-        let found = groups.iter().position(|group| group.dims == dims && shares(group)).unwrap_or(groups.len());
+        let needs = worth_sharing(computation, root);
+        let found =
+            groups.iter().position(|group| group.dims == dims && group.goes_with(&needs)).unwrap_or(groups.len());
         if found == groups.len() {
-            groups.push(Group { dims, instructions: Vec::new(), outputs: Vec::new() });
+            groups.push(Group { dims, needs: HashSet::new(), instructions: Vec::new(), outputs: Vec::new() });
         }
         let group = &mut groups[found];
+        group.needs.extend(needs);
         let known = group.instructions.iter().position(|&known| known == root);
         let before = &group.instructions[..known.unwrap_or(group.instructions.len())];
         let first_result: usize = before.iter().map(|&id| leaf_arrays(&computation.instruction(id).shape).len()).sum();
@@ -72,13 +75,6 @@ fn groups(fusion: &Fusion) -> Vec<Group> {
         }
     }
     groups
-}
-
-/// Whether one loop may as well compute both: they need something in common, or one needs nothing that takes time. Loops over what
-/// has nothing in common read fewer arrays each.
-fn go_together(computation: &Computation, one: InstrId, other: InstrId) -> bool {
-    let [one, other] = [one, other].map(|id| worth_sharing(computation, id));
-    one.is_empty() || other.is_empty() || !one.is_disjoint(&other)
 }
 
 /// Whether every instruction that a group needs works point by point on one and the same index, so that dimensions

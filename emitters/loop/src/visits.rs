@@ -39,7 +39,7 @@ pub fn visits(groups: &[Group], fusion: &Fusion, device: &DeviceDescription) -> 
         let fits = |others: &&mut Vec<Group>| {
             !device.is_single_threaded_block()
                 && others[0].element_count() == group.element_count()
-                && others.iter().any(|other| other.goes_with(&group, fusion))
+                && others.iter().any(|other| other.goes_with(&group.needs))
         };
         match together.iter_mut().find(fits) {
             Some(others) => others.push(group),

@@ -80,6 +80,31 @@ fn results_of_different_shapes_are_covered() {
     }
 }
 
+/// Two results of one shape: of two parameters together, or each of one.
+#[test]
+fn results_that_have_nothing_in_common_have_blocks_of_their_own() {
+    let shape = Shape::array(ElementType::F32, [1000]);
+    let of_two = |operands: [Vec<InstrId>; 2], op: fn() -> Op| {
+        let [first, second] = operands;
+        let parameter =
+            |number| Instruction::new(format!("p{number}"), shape.clone(), Op::Parameter { number }, vec![]);
+        fusion(vec![
+            parameter(0),
+            parameter(1),
+            Instruction::new("a", shape.clone(), op(), first),
+            Instruction::new("b", shape.clone(), op(), second),
+            Instruction::new("t", Shape::Tuple(vec![shape.clone(); 2]), Op::Tuple, vec![InstrId(2), InstrId(3)]),
+        ])
+    };
+    let (p, q) = (InstrId(0), InstrId(1));
+    let together = of_two([vec![p, q], vec![q, p]], || Op::Binary(BinaryOp::Subtract));
+    let apart = of_two([vec![p], vec![q]], || Op::Unary(UnaryOp::Negate));
+    let gpu = small_gpu();
+    let blocks = |fusion: &Fusion| planned(fusion, &gpu).launch.blocks;
+    assert_eq!(blocks(&apart), 2 * blocks(&together));
+    planned(&apart, &DeviceDescription::cpu(2));
+}
+
 /// Maps of large shapes cannot be enumerated: the host must be able to invert them.
 #[test]
 fn plans_of_large_shapes_are_proven() {

@@ -33,8 +33,9 @@ const MOST_INSTRUCTIONS: usize = 480;
 const MOST_BEHIND: usize = 256;
 /// Seconds that one kernel must be predicted to save: less is not worth what a larger kernel takes to compile.
 const LEAST_GAIN: f64 = LAUNCH_SECONDS / 2.0;
-/// Part of the kernels' time that it must be predicted to save.
-const LEAST_PART: f64 = 0.1;
+/// Part of the kernels' time that it must be predicted to save, for the same reason: equal kernels are compiled once, and groups of
+/// them need not be equal.
+const LEAST_PART: f64 = 0.25;
 
 /// Kernels that may become one.
 #[derive(Default)]
