@@ -384,23 +384,6 @@ fn a_donated_input_is_updated_where_it_stands() {
 }
 
 #[test]
-fn results_of_one_kernel_that_have_nothing_in_common_stand_in_the_inputs_they_are_made_of() {
-    let compiled = check(
-        "HloModule m, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }
-fused { p = s32[4] parameter(0)
-  q = s32[2,3] parameter(1)
-  a = s32[4] negate(p)
-  b = s32[2,3] negate(q)
-  ROOT t = (s32[4], s32[2,3]) tuple(a, b) }
-ENTRY main { p = s32[4] parameter(0)
-  q = s32[2,3] parameter(1)
-  ROOT f = (s32[4], s32[2,3]) fusion(p, q), kind=kLoop, calls=fused }",
-    );
-    assert_eq!(copies(&compiled.schedule.thunks), 0);
-    assert_eq!(compiled.schedule.memory.outputs, 0, "each result is an input");
-}
-
-#[test]
 fn a_result_is_made_in_the_donated_buffer_once_nobody_reads_it() {
     let compiled = donating(
         "n = s32[4] reverse(p), dimensions={0}\n  d = s32[4] dynamic-update-slice(q, u, i)\n  \

@@ -1,0 +1,69 @@
+//! Which outputs of whole kernels take the place of which parameters.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_lowering::Target;
+
+use crate::pointwise::{Pair, pairs};
+use crate::{Cache, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+
+/// The pairs of a program's only kernel, as parameter and output.
+fn pairs_of(text: &str) -> Vec<(usize, usize)> {
+    let options = Options {
+        target: Target::cpu(),
+        device: DeviceDescription::cpu(2),
+        emitters: Emitters::bundled(),
+        threads: 1,
+        until: Phase::Emit,
+        stages: Vec::new(),
+        dump: Dump::default(),
+        departures: Departures::default(),
+        memory_limit: None,
+        progress: Progress::default(),
+        cache: Cache::default(),
+    };
+    let made = compile(&Source::text("m.hlo", text), &options).unwrap();
+    let [kernel] = &made.kernels[..] else { panic!("{} kernels", made.kernels.len()) };
+    pairs(kernel).into_iter().map(|Pair { parameter, output }| (parameter, output)).collect()
+}
+
+#[test]
+fn results_that_have_nothing_in_common_take_the_places_of_what_they_are_made_of() {
+    let text = "HloModule m
+        fused {
+          p = s32[4] parameter(0)
+          q = s32[2,3] parameter(1)
+          o = s32[2,3] parameter(2)
+          a = s32[4] negate(p)
+          b = s32[2,3] subtract(q, o)
+          ROOT t = (s32[4], s32[2,3]) tuple(a, b)
+        }
+        ENTRY main {
+          p = s32[4] parameter(0)
+          q = s32[2,3] parameter(1)
+          o = s32[2,3] parameter(2)
+          ROOT f = (s32[4], s32[2,3]) fusion(p, q, o), kind=kLoop, calls=fused
+        }";
+    assert_eq!(pairs_of(text), [(0, 0), (1, 1), (2, 1)]);
+}
+
+/// Both results read `p`, each in a loop of its own: the second would read what the first has written.
+#[test]
+fn what_two_loops_read_keeps_its_place() {
+    let text = "HloModule m
+        fused {
+          p = s32[4] parameter(0)
+          q = s32[2,3] parameter(1)
+          zero = s32[] constant(0)
+          a = s32[4] negate(p)
+          part = s32[2] slice(p), slice={[0:2]}
+          rows = s32[2,3] broadcast(part), dimensions={0}
+          b = s32[2,3] subtract(q, rows)
+          ROOT t = (s32[4], s32[2,3]) tuple(a, b)
+        }
+        ENTRY main {
+          p = s32[4] parameter(0)
+          q = s32[2,3] parameter(1)
+          ROOT f = (s32[4], s32[2,3]) fusion(p, q), kind=kLoop, calls=fused
+        }";
+    assert_eq!(pairs_of(text), [(1, 1)]);
+}
