@@ -4,7 +4,7 @@
 //! whose results differ in shape every update has blocks of its own, in one launch.
 //!
 //! ```text
-//! candidates   small elementwise kernels, those of equal shapes side by side, so that groups of them are one kernel too
+//! candidates   short elementwise kernels, those of equal shapes side by side, so that groups of them are one kernel too
 //! group        as many as one kernel may have operands and results, none of which reads another's result
 //! predict      seconds of the one kernel against those of all of the group
 //! join         as far as no third kernel needs one of the group and feeds another
@@ -31,6 +31,8 @@ const MOST_INPUTS: usize = 80;
 const MOST_INSTRUCTIONS: usize = 480;
 /// Most steps that are looked through for a way from one kernel to another.
 const MOST_BEHIND: usize = 256;
+/// What takes longer than so many launches on its own is not held up by them, and fills the machine.
+const MOST_LAUNCHES: f64 = 6.0;
 /// Seconds that one kernel must be predicted to save: less is not worth what a larger kernel takes to compile.
 const LEAST_GAIN: f64 = LAUNCH_SECONDS / 2.0;
 /// Part of the kernels' time that it must be predicted to save, for the same reason: equal kernels are compiled once, and groups of
@@ -68,8 +70,15 @@ impl<'m, 'c, 'a> Beside<'m, 'c, 'a> {
         Beside { computation, decisions, module, claims, seconds: HashMap::new() }
     }
 
-    /// Joins as many of the candidates, which are steps of the graph, as pays.
+    /// Joins as many of the candidates, which are steps of the graph, as pays; asks nothing if there is but one.
     pub fn join(mut self, graph: &mut Graph, mut candidates: Vec<usize>) {
+        if candidates.len() < 2 {
+            return;
+        }
+        let device = self.claims.device();
+        let most = MOST_LAUNCHES * (device.launch_seconds + device.share_seconds);
+        let is_short = |seconds: Option<f64>| seconds.is_some_and(|seconds| seconds <= most);
+        candidates.retain(|&step| graph.region(step).is_some_and(|region| is_short(self.seconds(region))));
         candidates.sort_by_cached_key(|&step| self.form(graph, step));
         while let Some(group) = self.next_group(graph, &mut candidates) {
             if group.len() > 1 && self.pays(graph, &group) == Some(true) {
