@@ -3,10 +3,11 @@
 //! For this machine, the part of `default<O3>` that loops over elements profit from, in its order. Left out is what
 //! has no object here (coroutines, exceptions, calls that are never made), packing of straight-line code
 //! (`slp-vectorizer`), whose time grows with the square of an expression's depth, unrolling at LLVM's own
-//! discretion: the vectoriser interleaves by itself, and short loops are marked; copies of a loop for each outcome of
-//! conditions that it does not change, and canonical loop variables (`indvars`): the stages before have split loops and written
-//! variables that count in steps of one, and both take time that grows fast with the depth of a nest. GPUs take LLVM's own pipeline, into
-//! which their back ends insert passes.
+//! discretion: the vectoriser interleaves by itself, and short loops are written turn by turn before; copies of a loop for
+//! each outcome of conditions that it does not change, and canonical loop variables (`indvars`): the stages before have split
+//! loops and written variables that count in steps of one, and both take time that grows fast with the depth of a nest; and
+//! passes that were seen to change nothing (`bdce`, `adce`, `loop-load-elim`, `loop-sink`). GPUs take LLVM's own pipeline,
+//! into which their back ends insert passes.
 
 /// After inlining, and between the steps that leave blocks behind.
 const BLOCKS: &str =
@@ -14,7 +15,7 @@ const BLOCKS: &str =
 /// As above, when loops have their final form: also merges what both branches do.
 const LATE_BLOCKS: &str = "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;no-keep-loops;hoist-common-insts;\
 sink-common-insts;speculate-blocks;simplify-cond-branch>";
-/// Unrolls what takes four turns at most or is marked. Loops that must not be unrolled are not marked here but left
+/// Unrolls what takes four turns at most, vectors by then. Loops that must not be unrolled are not marked here but left
 /// alone: the vectoriser takes such a mark to forbid interleaving, without which a sum waits for each addition.
 const SHORT_LOOPS: &str = "loop-unroll<O3;full-unroll-max=4;no-partial;no-peeling;no-profile-peeling;no-runtime;\
 no-upperbound>";
@@ -42,24 +43,22 @@ fn host() -> String {
         BLOCKS,
         COMBINE,
         "loop(loop-idiom,loop-deletion)",
-        SHORT_LOOPS,
         // Memory: what is read twice, written and read again, or never read.
-        "sroa<modify-cfg>,gvn<>,bdce",
+        "sroa<modify-cfg>,gvn<>",
         COMBINE,
-        "correlated-propagation,adce,memcpyopt,dse,loop-mssa(licm<allowspeculation>)",
+        "memcpyopt,dse,loop-mssa(licm<allowspeculation>)",
         LATE_BLOCKS,
         COMBINE,
         // Vectors.
-        "loop(loop-rotate<header-duplication>,loop-deletion),loop-vectorize,infer-alignment,loop-load-elim",
+        "loop(loop-rotate<header-duplication>,loop-deletion),loop-vectorize,infer-alignment",
         // Loops over the lanes of a tile of accumulators, which then need no memory.
         SHORT_LOOPS,
         COMBINE,
         LATE_BLOCKS,
         "vector-combine",
-        COMBINE,
         "sroa<preserve-cfg>,infer-alignment",
         COMBINE,
-        "loop-mssa(licm<allowspeculation>),loop-sink,instsimplify,div-rem-pairs",
+        "loop-mssa(licm<allowspeculation>),instsimplify,div-rem-pairs",
         BLOCKS,
     ]
     .join(",")

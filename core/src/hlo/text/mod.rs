@@ -23,6 +23,7 @@ mod shapes;
 pub(crate) mod source;
 mod sugar;
 
+pub(crate) use print::print_nameless;
 pub use print::{PrintOptions, print_module, print_module_with};
 
 use super::{Diagnostic, Module};

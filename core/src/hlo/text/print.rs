@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use super::lexer::Cursor;
 use crate::hlo::{
-    AliasKind, ArrayShape, Computation, EntryLayout, Extra, FileLocation, InputOutputAlias, Instruction, Layout,
-    Metadata, Module, Op, Shape, StackFrame,
+    AliasKind, ArrayShape, Computation, ComputationId, EntryLayout, Extra, FileLocation, InputOutputAlias, InstrId,
+    Layout, Metadata, Module, Op, Shape, StackFrame,
 };
 
 /// Style of printed text.
@@ -26,10 +26,28 @@ pub fn print_module(module: &Module) -> String {
 
 /// Prints a module in the given style.
 pub fn print_module_with(module: &Module, options: &PrintOptions) -> String {
-    let mut printer = Printer { module, options, out: String::new() };
+    text(module, options, Names::Own)
+}
+
+/// Prints what the module computes: its computations with names by place, without what says where they came from. Of what
+/// instructions have beside that, only the configuration of a custom call decides what is computed.
+pub(crate) fn print_nameless(module: &Module) -> String {
+    text(module, &PrintOptions::default(), Names::Numbered)
+}
+
+fn text(module: &Module, options: &PrintOptions, names: Names) -> String {
+    let mut printer = Printer { module, options, names, out: String::new() };
     // Writing to a string does not fail.
     let _ = printer.module();
     printer.out
+}
+
+/// What instructions and computations are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Own,
+    /// `i7` and `c2`, by their place.
+    Numbered,
 }
 
 impl fmt::Display for Module {
@@ -41,13 +59,14 @@ impl fmt::Display for Module {
 pub(super) struct Printer<'m> {
     pub module: &'m Module,
     pub options: &'m PrintOptions,
+    names: Names,
     pub out: String,
 }
 
 impl Printer<'_> {
     fn module(&mut self) -> fmt::Result {
         let module = self.module;
-        if !module.name.is_empty() {
+        if !module.name.is_empty() && self.names == Names::Own {
             self.header()?;
             if !self.options.omit_metadata {
                 self.debug_tables()?;
@@ -58,8 +77,9 @@ impl Printer<'_> {
             if index > 0 {
                 self.out.push('\n');
             }
-            let is_entry = !module.bare && module.entry.is_some_and(|entry| entry.index() == index);
-            self.computation(computation, is_entry)?;
+            let shows_entry = !module.bare || self.names == Names::Numbered;
+            let is_entry = shows_entry && module.entry.is_some_and(|entry| entry.index() == index);
+            self.computation(ComputationId(index as u32), computation, is_entry)?;
         }
         Ok(())
     }
@@ -116,18 +136,18 @@ impl Printer<'_> {
         rows.iter().enumerate().try_for_each(|(index, row)| writeln!(self.out, "{} {}", index + 1, text(row)))
     }
 
-    fn computation(&mut self, computation: &Computation, is_entry: bool) -> fmt::Result {
+    fn computation(&mut self, id: ComputationId, computation: &Computation, is_entry: bool) -> fmt::Result {
         if is_entry {
             self.out.push_str("ENTRY ");
         }
-        self.name(&computation.name);
+        self.computation_name(id);
         self.out.push_str(" {\n");
-        for (index, instruction) in computation.instructions.iter().enumerate() {
+        for id in computation.ids() {
             self.out.push_str("  ");
-            if index == computation.root.index() {
+            if id == computation.root {
                 self.out.push_str("ROOT ");
             }
-            self.instruction(computation, instruction)?;
+            self.instruction(computation, id)?;
             self.out.push('\n');
         }
         self.out.push('}');
@@ -138,31 +158,54 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn instruction(&mut self, computation: &Computation, instruction: &Instruction) -> fmt::Result {
-        self.name(&instruction.name);
+    fn instruction(&mut self, computation: &Computation, id: InstrId) -> fmt::Result {
+        let instruction = computation.instruction(id);
+        self.instruction_name(computation, id);
         write!(self.out, " = {} {}(", instruction.shape, instruction.opcode())?;
         match &instruction.op {
             Op::Parameter { number } => write!(self.out, "{number}")?,
             Op::Constant(value) => super::print_literal::write_literal(&mut self.out, value, self.options)?,
-            _ => self.names(instruction.operands.iter().map(|&id| &computation.instruction(id).name)),
+            _ => self.instruction_names(computation, &instruction.operands),
         }
         self.out.push(')');
         instruction.op.write(self);
-        instruction.extra.as_ref().map_or(Ok(()), |extra| self.extra(computation, extra))
-    }
-
-    pub(super) fn names<'n>(&mut self, names: impl Iterator<Item = &'n String>) {
-        for (position, name) in names.enumerate() {
-            self.out.push_str(if position > 0 { ", " } else { "" });
-            self.name(name);
+        match (&instruction.extra, self.names) {
+            (None, _) => Ok(()),
+            (Some(extra), Names::Own) => self.extra(computation, extra),
+            (Some(extra), Names::Numbered) if matches!(instruction.op, Op::CustomCall(_)) => self.backend_config(extra),
+            (Some(_), Names::Numbered) => Ok(()),
         }
     }
 
-    pub(super) fn name(&mut self, name: &str) {
+    fn instruction_names(&mut self, computation: &Computation, ids: &[InstrId]) {
+        for (position, &id) in ids.iter().enumerate() {
+            self.out.push_str(if position > 0 { ", " } else { "" });
+            self.instruction_name(computation, id);
+        }
+    }
+
+    fn instruction_name(&mut self, computation: &Computation, id: InstrId) {
+        self.name(&computation.instruction(id).name, 'i', id.0);
+    }
+
+    pub(super) fn computation_name(&mut self, id: ComputationId) {
+        let module = self.module;
+        self.name(&module.computation(id).name, 'c', id.0);
+    }
+
+    /// Its own name, or a letter with its number.
+    fn name(&mut self, own: &str, letter: char, number: u32) {
         if self.options.percent {
             self.out.push('%');
         }
-        self.out.push_str(name);
+        match self.names {
+            Names::Own => self.out.push_str(own),
+            Names::Numbered => {
+                self.out.push(letter);
+                // Writing to a string does not fail.
+                let _ = write!(self.out, "{number}");
+            }
+        }
     }
 
     fn extra(&mut self, computation: &Computation, extra: &Extra) -> fmt::Result {
@@ -174,7 +217,7 @@ impl Printer<'_> {
         }
         if !extra.control_predecessors.is_empty() {
             self.out.push_str(", control-predecessors={");
-            self.names(extra.control_predecessors.iter().map(|&id| &computation.instruction(id).name));
+            self.instruction_names(computation, &extra.control_predecessors);
             self.out.push('}');
         }
         if !extra.frontend_attributes.is_empty() {
@@ -184,6 +227,10 @@ impl Printer<'_> {
         if let Some(metadata) = extra.metadata.as_ref().filter(|_| !self.options.omit_metadata) {
             write!(self.out, ", metadata={}", metadata_text(metadata))?;
         }
+        self.backend_config(extra)
+    }
+
+    fn backend_config(&mut self, extra: &Extra) -> fmt::Result {
         match &extra.backend_config {
             Some(config) => write!(self.out, ", backend_config={}", text_or_dictionary(config)),
             None => Ok(()),
@@ -257,7 +304,12 @@ pub(crate) fn braced(numbers: &[i64]) -> String {
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let colon = if self.suffix.is_empty() { "" } else { ":" };
-        write!(f, "{{{}{colon}{}}}", joined(&self.minor_to_major, ","), self.suffix)
+        f.write_str("{")?;
+        for (position, dimension) in self.minor_to_major.iter().enumerate() {
+            f.write_str(if position > 0 { "," } else { "" })?;
+            write!(f, "{dimension}")?;
+        }
+        write!(f, "{colon}{}}}", self.suffix)
     }
 }
 
@@ -265,9 +317,9 @@ impl fmt::Display for ArrayShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[", self.element_type)?;
         for (dimension, size) in self.dims.iter().enumerate() {
-            let comma = if dimension > 0 { "," } else { "" };
-            let bound = if self.dynamic.get(dimension) == Some(&true) { "<=" } else { "" };
-            write!(f, "{comma}{bound}{size}")?;
+            f.write_str(if dimension > 0 { "," } else { "" })?;
+            f.write_str(if self.dynamic.get(dimension) == Some(&true) { "<=" } else { "" })?;
+            write!(f, "{size}")?;
         }
         f.write_str("]")?;
         self.layout.as_ref().map_or(Ok(()), |layout| write!(f, "{layout}"))

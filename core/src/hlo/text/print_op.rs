@@ -20,14 +20,16 @@ impl Writer for Printer<'_> {
 
     fn computation(&mut self, name: &str, id: ComputationId) {
         self.attribute_name(name);
-        self.name(&self.module.computation(id).name);
+        self.computation_name(id);
     }
 
     fn computations(&mut self, name: &str, ids: &[ComputationId]) {
         self.attribute_name(name);
         self.out.push('{');
-        let module = self.module;
-        self.names(ids.iter().map(|&id| &module.computation(id).name));
+        for (position, &id) in ids.iter().enumerate() {
+            self.out.push_str(if position > 0 { ", " } else { "" });
+            self.computation_name(id);
+        }
         self.out.push('}');
     }
 

@@ -12,16 +12,17 @@
 //! Decided before everything else: what an emitter gets is a fusion like those that the text brings along. Answers are
 //! remembered by form, so that a program of many equal layers asks as often as one of a single layer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Fusion};
 use fusebox_core::hlo::{ComputationId, InstrId, Module, canonical_text};
 
-use super::candidate::{Offer, Sequence};
+use super::candidate::{Offer, Seen, Sequence};
 use super::claims::Claims;
 use super::cuts::{self, Bidding, Cut, Forecast};
-use super::taken::{Taken, put_in_place, taken};
+use super::outline::put_in_place;
+use super::taken::{Taken, taken};
 use super::{Total, forecast};
 use crate::host_module::with_callees;
 use crate::select::{Emitters, ask, planned};
@@ -73,46 +74,29 @@ impl<'a, 'c> Bids<'a, 'c> {
         }
     }
 
-    /// Puts a fusion in the place of everything in a computation that some emitter takes and does in less time.
-    pub fn fuse(&mut self, module: &mut Module, mut id: ComputationId) {
-        let mut tried: HashSet<(String, usize)> = HashSet::new();
-        loop {
-            let taken = self.round(module, id, &mut tried);
-            if taken.is_empty() {
-                return;
-            }
-            put_in_place(module, id, &taken);
-            // The fused computations were put in front of this one.
-            id = ComputationId(id.0 + taken.len() as u32);
-        }
-    }
-
-    /// What is decided for around instructions that are not yet tried, one after another as far as they have nothing to do with
-    /// each other: no offer reaches back to what is taken before it. Several in a round, so that many equal layers take few
-    /// rounds, each of which copies the computation.
-    fn round(&mut self, module: &Module, id: ComputationId, tried: &mut HashSet<(String, usize)>) -> Vec<Taken> {
-        let sequence = Sequence::of(module, id);
-        let computation = sequence.computation;
-        let mut taken: Vec<Taken> = Vec::new();
-        let mut last_taken = None;
-        for anchor in computation.ids() {
-            let instruction = computation.instruction(anchor);
-            let mut bidders = self.emitters.bidders(instruction.opcode());
-            bidders.retain(|&number| !tried.contains(&(instruction.name.clone(), number)));
-            if bidders.is_empty() || Some(anchor) <= last_taken {
+    /// Puts a fusion in the place of everything in a computation that some emitter takes and does in less time: decides around one
+    /// instruction after another, for each with what is taken before as a single step.
+    pub fn fuse(&mut self, module: &mut Module, id: ComputationId) {
+        let mut sequence = Sequence::of(module, id);
+        let mut seen = Seen::default();
+        let mut has_taken = false;
+        for anchor in sequence.computation.ids() {
+            let bidders = self.emitters.bidders(sequence.computation.instruction(anchor).opcode());
+            if bidders.is_empty() {
                 continue;
             }
-            let Some(members) = sequence.nearest(anchor, last_taken) else { continue };
-            tried.extend(bidders.iter().map(|&number| (instruction.name.clone(), number)));
+            let members = sequence.nearest(anchor, &mut seen);
             let Some(offer) = Offer::around(&sequence, anchor, members) else { continue };
             let judged = bidders.into_iter().filter_map(|number| self.judge(&sequence, &offer, number));
             let mut bids: Vec<Bidding> = judged.collect();
             let Some(place) = self.decided(&sequence, &bids) else { continue };
-            let decided = bids.swap_remove(place).taken;
-            last_taken = decided.region.members.last().copied();
-            taken.push(decided);
+            sequence.take(bids.swap_remove(place).taken);
+            has_taken = true;
         }
-        taken
+        let steps = sequence.graph.into_steps();
+        if has_taken {
+            put_in_place(module, id, steps);
+        }
     }
 
     /// The bid of an emitter, if it is possible.

@@ -1,13 +1,15 @@
 //! The part of a computation around an instruction, as emitters are offered it.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use fusebox_core::emitter::{Candidate, Fusion};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, canonical_text};
 
 use super::decide::is_scalar_constant;
 use super::executor::{Executor, executor};
+use super::order::Graph;
 use super::region::Region;
+use super::taken::Taken;
 use crate::host_module::with_callees;
 
 /// Instructions of a region: the nearest ones.
@@ -15,46 +17,79 @@ const MOST_INSTRUCTIONS: usize = 256;
 /// Name of a region, as emitters see it.
 const NAME: &str = "region";
 
-/// A computation that thunks execute, in which fusions are sought.
+/// A computation that thunks execute, in which fusions are sought. What is taken for one is a single step from then on.
 pub struct Sequence<'m> {
     pub module: &'m Module,
     pub computation: &'m Computation,
-    /// Per instruction, who reads it.
-    pub users: Vec<Vec<InstrId>>,
+    pub graph: Graph,
+    /// Per instruction, whether a kernel can compute it that is not decided on yet.
+    computable: Vec<bool>,
+}
+
+/// Which instructions were seen in a search. Searches are many and short, so that none clears them all.
+#[derive(Default)]
+pub struct Seen {
+    /// Per instruction, the last search that saw it.
+    last: Vec<u32>,
+    search: u32,
+}
+
+impl Seen {
+    fn begin(&mut self, instructions: usize) {
+        self.search += 1;
+        self.last.resize(instructions.max(self.last.len()), 0);
+    }
+
+    /// Whether this search sees it for the first time.
+    fn insert(&mut self, id: InstrId) -> bool {
+        std::mem::replace(&mut self.last[id.index()], self.search) != self.search
+    }
 }
 
 impl<'m> Sequence<'m> {
     /// A computation of the module.
     pub fn of(module: &'m Module, id: ComputationId) -> Sequence<'m> {
         let computation = module.computation(id);
-        Sequence { module, computation, users: computation.users() }
+        let computable = computation.ids().map(|id| is_computable(computation, id)).collect();
+        Sequence { module, computation, graph: Graph::of_instructions(computation), computable }
     }
 
-    /// Instructions that can be computed, by their distance from the anchor along operands and users, in order; `None` if one of
-    /// them, other than what every kernel computes for itself, does not come after `taken`.
-    pub fn nearest(&self, anchor: InstrId, taken: Option<InstrId>) -> Option<Vec<InstrId>> {
-        let mut found = HashSet::new();
+    /// Whether somebody reads an instruction other than those for which `is_inside` holds.
+    pub fn is_read_outside(&self, id: InstrId, is_inside: impl Fn(InstrId) -> bool) -> bool {
+        let readers = self.graph.readers(id);
+        id == self.computation.root || readers.iter().any(|&reader| !is_inside(InstrId(reader as u32)))
+    }
+
+    /// Makes one step of what a bid takes.
+    pub fn take(&mut self, taken: Taken) {
+        let gone = taken.gone(self.computation);
+        gone.iter().for_each(|id| self.computable[id.index()] = false);
+        let from = self.first_position(&taken.region.members);
+        self.graph.replace(self.computation, &gone, from, taken.region);
+    }
+
+    /// Instructions that can be computed, by their distance from the anchor along operands and users, in order.
+    pub fn nearest(&self, anchor: InstrId, seen: &mut Seen) -> Vec<InstrId> {
+        seen.begin(self.computation.instructions.len());
+        let mut found = Vec::new();
         let mut pending = VecDeque::from([anchor]);
         while let Some(id) = pending.pop_front() {
             if found.len() == MOST_INSTRUCTIONS {
                 break;
             }
-            if !is_computable(self.computation, id) || !found.insert(id) {
+            if !self.computable[id.index()] || !seen.insert(id) {
                 continue;
             }
+            found.push(id);
             pending.extend(&self.computation.instruction(id).operands);
             // What uses the same constant may be anywhere, and have nothing to do with the anchor.
             if is_for_anybody(self.computation, id) {
                 continue;
             }
-            if Some(id) <= taken {
-                return None;
-            }
-            pending.extend(&self.users[id.index()]);
+            pending.extend(self.graph.readers(id).iter().map(|&reader| InstrId(reader as u32)));
         }
-        let mut found: Vec<InstrId> = found.into_iter().collect();
         found.sort_unstable();
-        Some(found)
+        found
     }
 }
 
@@ -73,11 +108,9 @@ impl Offer {
     /// The region around an anchor, of the instructions that are [nearest](Sequence::nearest); `None` if no kernel can compute the anchor, or a
     /// value it needs is no array.
     pub fn around(sequence: &Sequence, anchor: InstrId, members: Vec<InstrId>) -> Option<Offer> {
-        let Sequence { module, computation, users } = sequence;
+        let Sequence { module, computation, .. } = sequence;
         let position = members.binary_search(&anchor).ok()?;
-        let is_read = |&id: &InstrId| {
-            id == computation.root || users[id.index()].iter().any(|user| members.binary_search(user).is_err())
-        };
+        let is_read = |&id: &InstrId| sequence.is_read_outside(id, |user| members.binary_search(&user).is_ok());
         let results: Vec<InstrId> = members.iter().copied().filter(is_read).collect();
         if results.is_empty() {
             return None;

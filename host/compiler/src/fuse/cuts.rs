@@ -9,7 +9,8 @@ use fusebox_plugins::Fingerprint;
 
 use super::candidate::Sequence;
 use super::claims::Claims;
-use super::taken::{Taken, put_in_place, taken};
+use super::outline::put_in_place;
+use super::taken::{Taken, taken};
 use crate::host_module::with_callees;
 
 /// Predictions that differ by less than this factor do not tell which cut is faster.
@@ -117,8 +118,10 @@ impl Open {
             let mut made = alone.clone();
             if let Some(place) = bid {
                 let members: Option<Vec<InstrId>> = bids[place].taken.region.members.iter().map(origin).collect();
-                let taken = taken(&Sequence::of(&alone, entry), members?).ok()?;
-                put_in_place(&mut made, entry, &[taken]);
+                let mut sequence = Sequence::of(&alone, entry);
+                let taken = taken(&sequence, members?).ok()?;
+                sequence.take(taken);
+                put_in_place(&mut made, entry, sequence.graph.into_steps());
             }
             super::the_rest(&mut made, claims, None);
             let name = bid.map_or_else(|| APART.to_owned(), |place| claims.emitters().name_of(bids[place].emitter));

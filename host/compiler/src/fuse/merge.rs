@@ -67,7 +67,7 @@ pub fn merge(computation: &Computation, decisions: &Decisions, steps: Vec<Step>,
         let candidates = candidates.map(|(step, _)| step).collect();
         beside.join(&mut merger.graph, candidates);
     }
-    merger.graph.steps()
+    merger.graph.into_steps()
 }
 
 /// The space of a kernel that may be merged: of expensive operations, it has none but those of the hero's form.
@@ -97,7 +97,8 @@ impl Merger<'_> {
     /// Merges what it can among the kernels that read or compute `value`.
     fn merge_readers(&mut self, value: InstrId) {
         let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;
-        let mut candidates: Vec<usize> = self.graph.maker(value).into_iter().chain(self.graph.readers(value)).collect();
+        let mut candidates: Vec<usize> =
+            self.graph.maker(value).into_iter().chain(self.graph.readers(value).iter().copied()).collect();
         candidates.retain(|&step| self.spaces[step].as_ref().is_some_and(|space| is_large || space.is_small()));
         candidates.truncate(MOST_READERS);
         let mut kept: Vec<usize> = Vec::new();

@@ -1,6 +1,6 @@
 //! The steps of a computation and what must come before what.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use fusebox_core::hlo::{Computation, InstrId};
 
@@ -24,7 +24,8 @@ impl Step {
         }
     }
 
-    fn operands(&self, computation: &Computation) -> Vec<InstrId> {
+    /// The values it reads.
+    pub fn operands(&self, computation: &Computation) -> Vec<InstrId> {
         match self {
             Step::Single(id) => computation.instruction(*id).operands.clone(),
             Step::Kernel(region) => region.operands().collect(),
@@ -37,9 +38,10 @@ impl Step {
 pub struct Graph {
     /// `None`: joined to another.
     steps: Vec<Option<Step>>,
-    makers: HashMap<InstrId, usize>,
-    /// Per value, the steps that read it.
-    readers: HashMap<InstrId, BTreeSet<usize>>,
+    /// Per value, the step that makes it.
+    makers: Vec<Option<usize>>,
+    /// Per value, the steps that read it, in order of their numbers.
+    readers: Vec<Vec<usize>>,
     order: Vec<usize>,
     /// Per step, where it stands in the order.
     position: Vec<usize>,
@@ -48,19 +50,42 @@ pub struct Graph {
 impl Graph {
     /// The graph of steps in an order in which they may be executed.
     pub fn new(computation: &Computation, steps: Vec<Step>) -> Graph {
+        let values = computation.instructions.len();
         let order: Vec<usize> = (0..steps.len()).collect();
-        let (makers, readers, position) = (HashMap::new(), HashMap::new(), order.clone());
-        let mut graph = Graph { steps: Vec::new(), makers, readers, order, position };
+        let (makers, readers) = (vec![None; values], vec![Vec::new(); values]);
+        let mut graph = Graph { steps: Vec::new(), makers, readers, position: order.clone(), order };
         for (number, step) in steps.into_iter().enumerate() {
-            for value in step.operands(computation) {
-                graph.readers.entry(value).or_default().insert(number);
-            }
-            step.makes().iter().for_each(|&value| {
-                graph.makers.insert(value, number);
-            });
+            step.operands(computation).into_iter().for_each(|value| graph.add_reader(value, number));
+            step.makes().iter().for_each(|value| graph.makers[value.index()] = Some(number));
             graph.steps.push(Some(step));
         }
         graph
+    }
+
+    /// The graph of a computation's instructions, each of which is the step of its own number.
+    pub fn of_instructions(computation: &Computation) -> Graph {
+        Graph::new(computation, computation.ids().map(Step::Single).collect())
+    }
+
+    fn add_reader(&mut self, value: InstrId, step: usize) {
+        let readers = &mut self.readers[value.index()];
+        if let Err(place) = readers.binary_search(&step) {
+            readers.insert(place, step);
+        }
+    }
+
+    fn remove_reader(&mut self, value: InstrId, step: usize) {
+        self.readers[value.index()].retain(|&reader| reader != step);
+    }
+
+    /// Where a step stands in the order.
+    pub fn position(&self, step: usize) -> usize {
+        self.position[step]
+    }
+
+    /// The steps that stand from one position to another, in order.
+    pub fn between(&self, first: usize, last: usize) -> impl Iterator<Item = &Step> {
+        self.order[first..=last].iter().filter_map(|&step| self.steps[step].as_ref())
     }
 
     /// The kernel of a step.
@@ -73,12 +98,12 @@ impl Graph {
 
     /// The step that makes a value.
     pub fn maker(&self, value: InstrId) -> Option<usize> {
-        self.makers.get(&value).copied()
+        self.makers[value.index()]
     }
 
     /// The steps that read a value.
-    pub fn readers(&self, value: InstrId) -> Vec<usize> {
-        self.readers.get(&value).into_iter().flatten().copied().collect()
+    pub fn readers(&self, value: InstrId) -> &[usize] {
+        &self.readers[value.index()]
     }
 
     fn reads(&self, step: usize) -> Vec<InstrId> {
@@ -87,7 +112,7 @@ impl Graph {
 
     fn successors(&self, step: usize) -> BTreeSet<usize> {
         let made = self.steps[step].as_ref().map_or(&[][..], Step::makes);
-        made.iter().flat_map(|value| self.readers(*value)).collect()
+        made.iter().flat_map(|value| self.readers(*value)).copied().collect()
     }
 
     /// Whether two steps can be one: neither needs the other by way of a third.
@@ -137,23 +162,53 @@ impl Graph {
             self.order[position] = step;
             self.position[step] = position;
         }
-        for value in self.reads(a).into_iter().chain(self.reads(b)) {
-            if let Some(readers) = self.readers.get_mut(&value) {
-                readers.retain(|&reader| reader != a && reader != b);
+        for step in [a, b] {
+            self.reads(step).into_iter().for_each(|value| self.remove_reader(value, step));
+        }
+        self.steps[b] = None;
+        self.put(a, merged);
+    }
+
+    /// Makes a step a kernel.
+    fn put(&mut self, step: usize, region: Region) {
+        region.operands().for_each(|value| self.add_reader(value, step));
+        region.roots.iter().for_each(|value| self.makers[value.index()] = Some(step));
+        self.steps[step] = Some(Step::Kernel(region));
+    }
+
+    /// Puts a kernel in the place of single steps, those of its roots among them, and gives it the number of the last. It stands where
+    /// that stood, and of what stands behind position `from`, what needs the kernel comes after it.
+    pub fn replace(&mut self, computation: &Computation, gone: &[InstrId], from: usize, region: Region) {
+        let Some(kernel) = gone.iter().map(|id| id.index()).max_by_key(|&step| self.position[step]) else { return };
+        let last = self.position[kernel];
+        for &id in gone {
+            let operands = &computation.instruction(id).operands;
+            operands.iter().for_each(|&value| self.remove_reader(value, id.index()));
+            self.steps[id.index()] = None;
+        }
+        let mut made: HashSet<InstrId> = region.roots.iter().copied().collect();
+        let (mut before, mut behind, mut holes) = (Vec::new(), vec![kernel], Vec::new());
+        for &number in &self.order[from.min(last)..=last] {
+            match &self.steps[number] {
+                None if number == kernel => {}
+                None => holes.push(number),
+                Some(step) if step.operands(computation).iter().any(|value| made.contains(value)) => {
+                    made.extend(step.makes());
+                    behind.push(number);
+                }
+                Some(_) => before.push(number),
             }
         }
-        merged.operands().for_each(|value| {
-            self.readers.entry(value).or_default().insert(a);
-        });
-        merged.roots.iter().for_each(|&value| {
-            self.makers.insert(value, a);
-        });
-        self.steps[a] = Some(Step::Kernel(merged));
-        self.steps[b] = None;
+        let order = before.into_iter().chain(behind).chain(holes);
+        for (position, number) in (from.min(last)..).zip(order) {
+            self.order[position] = number;
+            self.position[number] = position;
+        }
+        self.put(kernel, region);
     }
 
     /// The steps, makers before readers.
-    pub fn steps(mut self) -> Vec<Step> {
+    pub fn into_steps(mut self) -> Vec<Step> {
         let order = std::mem::take(&mut self.order);
         order.into_iter().filter_map(|step| self.steps[step].take()).collect()
     }

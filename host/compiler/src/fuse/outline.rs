@@ -15,16 +15,23 @@ use crate::rebuild::Rebuild;
 
 /// Rewrites one computation as decided. The fused computations are put in front of all others.
 pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, claims: &Claims) {
-    let old = module.computation(id).clone();
+    let old = module.computation(id);
     // On a processor a loop of small steps is one function, in which a launch takes no time.
     let launches_count = !claims.device().is_single_threaded_block() || !is_repeated(module, id);
-    let beside = launches_count.then(|| Beside::new(module, &old, decisions, claims));
-    let needs_buffer = buffers(&old, decisions);
-    let steps = old.ids().filter(|id| needs_buffer[id.index()]).map(|id| step(&old, id, decisions)).collect();
+    let beside = launches_count.then(|| Beside::new(module, old, decisions, claims));
+    let needs_buffer = buffers(old, decisions);
+    let steps = old.ids().filter(|id| needs_buffer[id.index()]).map(|id| step(old, id, decisions)).collect();
+    let steps = merge(old, decisions, steps, beside);
+    put_in_place(module, id, steps);
+}
+
+/// Makes these the steps of a computation. The fused computations are put in front of it.
+pub fn put_in_place(module: &mut Module, id: ComputationId, steps: Vec<Step>) {
+    let old = module.computation(id);
     let first_new = module.computations.len() as u32;
     let mut fused = Vec::new();
-    let mut rebuild = Rebuild::new(&old);
-    for step in merge(&old, decisions, steps, beside) {
+    let mut rebuild = Rebuild::new(old);
+    for step in steps {
         match step {
             Step::Single(id) => {
                 let new = rebuild.copy(old.instruction(id));
@@ -32,9 +39,9 @@ pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, cl
             }
             Step::Kernel(region) => {
                 let calls = ComputationId(first_new + fused.len() as u32);
-                fused.push(region.computation(&old));
-                let call = region.call(&mut rebuild, &old, calls);
-                results(&mut rebuild, &old, &region, call);
+                fused.push(region.computation(old));
+                let call = region.call(&mut rebuild, old, calls);
+                results(&mut rebuild, old, &region, call);
             }
         }
     }
@@ -49,7 +56,7 @@ fn is_repeated(module: &Module, id: ComputationId) -> bool {
 }
 
 /// Declares which new instruction stands for each root of a kernel.
-pub(super) fn results(rebuild: &mut Rebuild, old: &Computation, region: &Region, call: InstrId) {
+fn results(rebuild: &mut Rebuild, old: &Computation, region: &Region, call: InstrId) {
     if let [root] = region.roots[..] {
         rebuild.set(root, call);
         return;
@@ -89,7 +96,7 @@ fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
 
 /// Puts `fused` just before computation `id`, which becomes `new`. So far the fused ones are numbered
 /// after all others.
-pub(super) fn insert(module: &mut Module, id: ComputationId, new: Computation, mut fused: Vec<Computation>) {
+fn insert(module: &mut Module, id: ComputationId, new: Computation, mut fused: Vec<Computation>) {
     let (at, count, first_new) = (id.0, fused.len() as u32, module.computations.len() as u32);
     let shift = |old: ComputationId| match old.0 {
         n if n >= first_new => ComputationId(n - first_new + at),

@@ -18,17 +18,6 @@ pub(crate) type Op = LLVMOpcode;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct FastMath(pub(crate) c_uint);
 
-/// What LLVM is to make of a loop.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unrolling {
-    /// A copy of the body per turn.
-    Full,
-    /// One body. The vectoriser keeps to it: it may widen the body, but not put several turns side by side.
-    Never,
-    /// What the passes decide.
-    Open,
-}
-
 const NAME: *const std::ffi::c_char = c"".as_ptr();
 
 #[expect(
@@ -168,12 +157,12 @@ impl Module {
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
 
-    /// The jump that closes a loop.
-    pub(crate) fn branch_back(&self, to: Bb, unrolling: Unrolling) {
-        match unrolling {
-            Unrolling::Full => self.branch_with_wish(to, "llvm.loop.unroll.full", None),
-            Unrolling::Never => self.branch_with_wish(to, "llvm.loop.unroll.disable", None),
-            Unrolling::Open => self.branch(to),
+    /// The jump that closes a loop. One that stays is one body: the vectoriser may widen it, but not put several turns side by side.
+    pub(crate) fn branch_back(&self, to: Bb, stays: bool) {
+        if stays {
+            self.branch_with_wish(to, "llvm.loop.unroll.disable", None);
+        } else {
+            self.branch(to);
         }
     }
 

@@ -11,7 +11,7 @@ mod module;
 use llvm_sys::prelude::*;
 
 pub(crate) use atomic::AtomicOp;
-pub(crate) use builder::{FastMath, IntPredicate, Op, Unrolling};
+pub(crate) use builder::{FastMath, IntPredicate, Op};
 pub(crate) use machine::{
     FileKind, Machine, backend, disable_straight_line_vectorizer, disable_strength_reduction, host_has, host_identity,
     initialize_host, version,

@@ -4,7 +4,7 @@ use fusebox_core::ir::{Attribute, Operation, Region, Value};
 
 use super::function::Body;
 use crate::error::{Required, Unsupported};
-use crate::llvm::{Bb, IntPredicate, Op, Unrolling, Val};
+use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::Done;
 
 /// Values that come out of a block, and the block they come from.
@@ -66,7 +66,7 @@ impl<'s> Body<'_, '_, 's> {
         let next = self.region(body)?;
         let stepped = self.llvm().binary_nsw(Op::LLVMAdd, phis[0], step);
         self.close(&phis, &[&[stepped], next.as_slice()].concat());
-        self.llvm().branch_back(header, unrolling(op));
+        self.llvm().branch_back(header, stays(op));
         self.llvm().position_at_end(after);
         self.bind_all(&op.results, &phis[1..]);
         Ok(())
@@ -134,11 +134,7 @@ impl<'s> Body<'_, '_, 's> {
     }
 }
 
-/// What LLVM is to make of a loop.
-fn unrolling(op: &Operation) -> Unrolling {
-    match op.attribute("fusebox.unroll") {
-        Some(Attribute::Str(wish)) if wish == "full" => Unrolling::Full,
-        Some(Attribute::Str(wish)) if wish == "never" => Unrolling::Never,
-        _ => Unrolling::Open,
-    }
+/// Whether LLVM is to leave the loop as one body.
+fn stays(op: &Operation) -> bool {
+    matches!(op.attribute("fusebox.unroll"), Some(Attribute::Str(wish)) if wish == "never")
 }

@@ -9,8 +9,10 @@ use crate::indices::Ix;
 use crate::stages::rewrite::{Done, LoopHead, Stage};
 use crate::stages::writer::Attributes;
 
-/// Most turns of a loop that is unrolled; `optimize` names the number too.
+/// Most turns of a loop that is unrolled; `optimize` names the number too, for what the vectoriser leaves.
 const MOST_TURNS: i64 = 4;
+/// Most operations that unrolling a loop without others in it may leave.
+const MOST_UNROLLED: i64 = 8192;
 
 /// The turns of a loop.
 struct Turns {
@@ -49,7 +51,8 @@ impl<'s> Indexed<'s, '_> {
     }
 
     /// `for ix in (lower..upper).step_by(step)`; `body` takes the state and gives the next. A loop whose bounds are a
-    /// constant apart counts from zero: LLVM then knows how often it turns and writes no loops for a remainder.
+    /// constant apart counts from zero: LLVM then knows how often it turns and writes no loops for a remainder. A loop
+    /// of few turns is written turn by turn: LLVM does that too, but only after it has found out how often loops turn.
     fn counted(
         &mut self,
         op: &'s Operation,
@@ -57,7 +60,7 @@ impl<'s> Indexed<'s, '_> {
         step: i64,
         inits: Vec<Slot>,
         types: &[Type],
-        body: impl FnOnce(&mut Self, Ix, Vec<Slot>) -> Done<Vec<Slot>>,
+        mut body: impl FnMut(&mut Self, Ix, Vec<Slot>) -> Done<Vec<Slot>>,
     ) -> Done<Vec<Slot>> {
         let algebra = &mut self.tracker.algebra;
         let distance = algebra.sub(upper, lower);
@@ -78,16 +81,29 @@ impl<'s> Indexed<'s, '_> {
             let ix = algebra.add(base, lower);
             return body(self, ix, inits);
         }
+        let turns = Turns {
+            most: Some((range.upper.saturating_sub(range.lower) / step.max(1)).saturating_add(1)),
+            always: low.as_point().is_some() && high.as_point().is_some(),
+        };
+        if let Turns { most: Some(count), always: true } = turns
+            && self.is_unrolled(op, &turns)
+        {
+            let first = self.tracker.algebra.add(base, lower);
+            return self.with_copies(count, |this| {
+                (0..count).try_fold(inits, |state, turn| {
+                    let algebra = &mut this.tracker.algebra;
+                    let distance = algebra.constant(turn * step);
+                    let ix = algebra.add(first, distance);
+                    body(this, ix, state)
+                })
+            });
+        }
         // The variable is compared with the bound after it has gone one step too far.
         let far = Interval::new(range.lower, range.upper.saturating_add(step));
         let small = Interval::new(i32::MIN.into(), i32::MAX.into()).contains_interval(far);
         let bits = if small { self.target.index_bits } else { 64 };
         let ty = Type::Scalar(Scalar::Int(bits));
         let bounds = vec![self.index_value(lower, bits), self.index_value(upper, bits), self.out().int(step, &ty)];
-        let turns = Turns {
-            most: Some((range.upper.saturating_sub(range.lower) / step.max(1)).saturating_add(1)),
-            always: low.as_point().is_some() && high.as_point().is_some(),
-        };
         self.written_loop(op, bounds, turns, inits, types, |this, variable, state| {
             let turn = this.leaf(variable, range);
             let ix = this.tracker.algebra.add(base, turn);
@@ -105,41 +121,46 @@ impl<'s> Indexed<'s, '_> {
         body: impl FnOnce(&mut Self, Value, Vec<Slot>) -> Done<Vec<Slot>>,
     ) -> Done<Vec<Slot>> {
         let variable = self.out().type_of(bounds[0]).clone();
-        let copies = self.copies;
-        let (wish, product) = self.unrolling(op, &turns);
-        self.copies = product.unwrap_or(copies);
+        let copies = turns.most.filter(|_| self.is_unrolled(op, &turns));
         let mut attributes: Attributes = Vec::new();
-        attributes.extend(wish.map(|wish| ("fusebox.unroll".into(), Attribute::str(wish))));
+        if copies.is_none() && self.is_kept(op, &turns) {
+            attributes.push(("fusebox.unroll".into(), Attribute::str("never")));
+        }
         let reports = self.target.reports_accesses && turns.most.is_none_or(|turns| turns > MOST_TURNS);
         let site = self.site(op);
         let head = LoopHead { kind: OpKind::For, operands: bounds, attributes, own: vec![variable] };
-        let results = self.turns(head, inits, types, |this, own, state| {
-            if reports {
-                this.out().act(OpKind::ReportTurn, &[], vec![("site".into(), site)]);
-            }
-            body(this, own[0], state)
-        });
-        self.copies = copies;
-        results
+        self.with_copies(copies.unwrap_or(1), |this| {
+            this.turns(head, inits, types, |this, own, state| {
+                if reports {
+                    this.out().act(OpKind::ReportTurn, &[], vec![("site".into(), site)]);
+                }
+                body(this, own[0], state)
+            })
+        })
     }
 
-    /// What LLVM is to make of a loop, `full` or `never`, and the copies of its body then.
-    fn unrolling(&self, op: &Operation, turns: &Turns) -> (Option<&'static str>, Option<i64>) {
-        let product = turns.most.map(|most| most.saturating_mul(self.copies));
-        let unrolls = turns
-            .most
-            .is_some_and(|most| most <= MOST_TURNS && !is_nest_longer_than(self.target.most_nested, op, most))
-            && product.is_some_and(|product| product <= self.target.most_copies);
-        let wish = match turns.most {
-            // How often it turns is decided when it runs: LLVM could not do what it was told to, and would say so.
-            _ if unrolls && !turns.always => None,
-            _ if unrolls => Some("full"),
-            Some(..=MOST_TURNS) => Some("never"),
-            // There is nothing to make vectors of, and LLVM takes long to estimate what copies of vectors would cost.
-            _ if self.holds_vectors(op) => Some("never"),
-            _ => self.target.keeps_long_loops.then_some("never"),
-        };
-        (wish, product.filter(|_| unrolls))
+    /// Writes a body of which so many copies are made.
+    fn with_copies<T>(&mut self, count: i64, write: impl FnOnce(&mut Self) -> Done<T>) -> Done<T> {
+        let copies = self.copies;
+        self.copies = copies.saturating_mul(count);
+        let written = write(self);
+        self.copies = copies;
+        written
+    }
+
+    /// Whether a loop is unrolled: here if it always turns as often, else by LLVM.
+    fn is_unrolled(&self, op: &Operation, turns: &Turns) -> bool {
+        turns.most.is_some_and(|most| {
+            most <= MOST_TURNS
+                && most.saturating_mul(self.copies) <= self.target.most_copies
+                && !is_longer_than(self.target.most_nested, op, most)
+        })
+    }
+
+    /// Whether LLVM is to leave a loop that is not unrolled as it is.
+    fn is_kept(&self, op: &Operation, turns: &Turns) -> bool {
+        // Of vectors there is nothing to make vectors of, and LLVM takes long to estimate what copies of them would cost.
+        self.target.keeps_long_loops || turns.most.is_some_and(|most| most <= MOST_TURNS) || self.holds_vectors(op)
     }
 
     /// Whether anything in an operation is a vector.
@@ -151,8 +172,8 @@ impl<'s> Indexed<'s, '_> {
     }
 }
 
-/// Whether a loop is around others, and so many copies of it have more operations than `most`.
-fn is_nest_longer_than(most: i64, op: &Operation, copies: i64) -> bool {
+/// Whether so many copies of a loop have more operations than `most` if it is around others, or than anybody gains from.
+fn is_longer_than(most: i64, op: &Operation, copies: i64) -> bool {
     let (mut operations, mut has_loop) = (0i64, false);
     for region in &op.regions {
         region.walk(&mut |inner| {
@@ -160,5 +181,5 @@ fn is_nest_longer_than(most: i64, op: &Operation, copies: i64) -> bool {
             has_loop |= matches!(inner.kind, OpKind::For | OpKind::While);
         });
     }
-    has_loop && copies > 1 && operations.saturating_mul(copies) > most
+    copies > 1 && operations.saturating_mul(copies) > if has_loop { most } else { MOST_UNROLLED }
 }

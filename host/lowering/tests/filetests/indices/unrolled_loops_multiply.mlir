@@ -21,15 +21,31 @@ func.func @k(%a: !llvm.ptr<1> {fusebox.bytes = 4096 : i64, fusebox.read_only}, %
   %4 = "arith.constant"() {value = 1 : i32} : () -> i32
   "scf.for"(%2, %3, %4) ({
   ^bb0(%5: i32):
-    "scf.for"(%2, %3, %4) ({
-    ^bb0(%6: i32):
-      %7 = "arith.addi"(%5, %6) {overflowFlags = #arith.overflow<nsw>} : (i32, i32) -> i32
-      %8 = "arith.extui"(%7) {nonNeg} : (i32) -> i64
-      %9 = "xla_gpu.load"(%0, %8) {alignment = 4 : i64} : (!llvm.ptr<1>, i64) -> f32
-      "xla_gpu.store"(%9, %1, %8) {alignment = 4 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
-      "scf.yield"() : () -> ()
-    }) {fusebox.unroll = "never"} : (i32, i32, i32) -> ()
+    %6 = "arith.extui"(%5) {nonNeg} : (i32) -> i64
+    %7 = "xla_gpu.load"(%0, %6) {alignment = 4 : i64} : (!llvm.ptr<1>, i64) -> f32
+    "xla_gpu.store"(%7, %1, %6) {alignment = 4 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
     "scf.yield"() : () -> ()
-  }) {fusebox.unroll = "full"} : (i32, i32, i32) -> ()
+  }) {fusebox.unroll = "never"} : (i32, i32, i32) -> ()
+  "scf.for"(%2, %3, %4) ({
+  ^bb0(%8: i32):
+    %9 = "arith.extui"(%8) {nonNeg} : (i32) -> i64
+    %10 = "xla_gpu.load"(%0, %9) {alignment = 4 : i64, offset = 1 : i64} : (!llvm.ptr<1>, i64) -> f32
+    "xla_gpu.store"(%10, %1, %9) {alignment = 4 : i64, offset = 1 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
+    "scf.yield"() : () -> ()
+  }) {fusebox.unroll = "never"} : (i32, i32, i32) -> ()
+  "scf.for"(%2, %3, %4) ({
+  ^bb0(%11: i32):
+    %12 = "arith.extui"(%11) {nonNeg} : (i32) -> i64
+    %13 = "xla_gpu.load"(%0, %12) {alignment = 4 : i64, offset = 2 : i64} : (!llvm.ptr<1>, i64) -> f32
+    "xla_gpu.store"(%13, %1, %12) {alignment = 4 : i64, offset = 2 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
+    "scf.yield"() : () -> ()
+  }) {fusebox.unroll = "never"} : (i32, i32, i32) -> ()
+  "scf.for"(%2, %3, %4) ({
+  ^bb0(%14: i32):
+    %15 = "arith.extui"(%14) {nonNeg} : (i32) -> i64
+    %16 = "xla_gpu.load"(%0, %15) {alignment = 4 : i64, offset = 3 : i64} : (!llvm.ptr<1>, i64) -> f32
+    "xla_gpu.store"(%16, %1, %15) {alignment = 4 : i64, offset = 3 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
+    "scf.yield"() : () -> ()
+  }) {fusebox.unroll = "never"} : (i32, i32, i32) -> ()
   "func.return"() : () -> ()
 }) {sym_name = "k", function_type = (!llvm.ptr<1>, !llvm.ptr<1>) -> (), arg_attrs = [{fusebox.bytes = 4096 : i64, fusebox.alignment = 64 : i64, fusebox.read_only}, {fusebox.bytes = 4096 : i64, fusebox.alignment = 64 : i64}], fusebox.entry, fusebox.launch = array<i64: 8, 128>, fusebox.shared_bytes = 49152 : i64} : () -> ()

@@ -12,7 +12,7 @@ func.func @k(%a: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {fusebox.entry, fu
   %x = "xla_gpu.load"(%a, %at) {alignment = 4 : i64} : (!llvm.ptr<1>, i64) -> f32
     %next = arith.addf %now, %x : f32
     scf.yield %next : f32
-  }) {fusebox.unroll = "full"} : (i32, i32, i32, f32) -> f32
+  }) {fusebox.unroll = "never"} : (i32, i32, i32, f32) -> f32
   "xla_gpu.store"(%sum, %out, %i) {alignment = 4 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
   func.return
 }
@@ -43,4 +43,4 @@ define ptx_kernel void @k(ptr addrspace(1) %0, ptr addrspace(1) %1) #0 {
 attributes #0 = { nounwind "nvvm.reqntid"="128" }
 
 !0 = distinct !{!0, !1}
-!1 = !{!"llvm.loop.unroll.full"}
+!1 = !{!"llvm.loop.unroll.disable"}

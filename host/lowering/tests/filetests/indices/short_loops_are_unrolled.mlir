@@ -1,4 +1,4 @@
-// A loop of at most four turns asks LLVM to unroll it.
+// A loop of at most four turns is written turn by turn.
 // target: sm_90
 func.func @k(%a: !llvm.ptr<1> {fusebox.bytes = 4096 : i64, fusebox.read_only}, %out: !llvm.ptr<1> {fusebox.bytes = 4096 : i64}) attributes {fusebox.entry, fusebox.launch = array<i64: 8, 128>} {
   %lo = arith.constant 0 : index
@@ -13,15 +13,12 @@ func.func @k(%a: !llvm.ptr<1> {fusebox.bytes = 4096 : i64, fusebox.read_only}, %
 // -----
 "func.func"() ({
 ^bb0(%0: !llvm.ptr<1>, %1: !llvm.ptr<1>):
-  %2 = "arith.constant"() {value = 0 : i32} : () -> i32
-  %3 = "arith.constant"() {value = 3 : i32} : () -> i32
-  %4 = "arith.constant"() {value = 1 : i32} : () -> i32
-  "scf.for"(%2, %3, %4) ({
-  ^bb0(%5: i32):
-    %6 = "arith.extui"(%5) {nonNeg} : (i32) -> i64
-    %7 = "xla_gpu.load"(%0, %6) {alignment = 4 : i64} : (!llvm.ptr<1>, i64) -> f32
-    "xla_gpu.store"(%7, %1, %6) {alignment = 4 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
-    "scf.yield"() : () -> ()
-  }) {fusebox.unroll = "full"} : (i32, i32, i32) -> ()
+  %2 = "arith.constant"() {value = 0 : i64} : () -> i64
+  %3 = "xla_gpu.load"(%0, %2) {alignment = 64 : i64} : (!llvm.ptr<1>, i64) -> f32
+  "xla_gpu.store"(%3, %1, %2) {alignment = 64 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
+  %4 = "xla_gpu.load"(%0, %2) {alignment = 4 : i64, offset = 1 : i64} : (!llvm.ptr<1>, i64) -> f32
+  "xla_gpu.store"(%4, %1, %2) {alignment = 4 : i64, offset = 1 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
+  %5 = "xla_gpu.load"(%0, %2) {alignment = 8 : i64, offset = 2 : i64} : (!llvm.ptr<1>, i64) -> f32
+  "xla_gpu.store"(%5, %1, %2) {alignment = 8 : i64, offset = 2 : i64} : (f32, !llvm.ptr<1>, i64) -> ()
   "func.return"() : () -> ()
 }) {sym_name = "k", function_type = (!llvm.ptr<1>, !llvm.ptr<1>) -> (), arg_attrs = [{fusebox.bytes = 4096 : i64, fusebox.alignment = 64 : i64, fusebox.read_only}, {fusebox.bytes = 4096 : i64, fusebox.alignment = 64 : i64}], fusebox.entry, fusebox.launch = array<i64: 8, 128>, fusebox.shared_bytes = 49152 : i64} : () -> ()
