@@ -9,7 +9,6 @@ use super::decide::is_scalar_constant;
 use super::executor::{Executor, executor};
 use super::order::Graph;
 use super::region::Region;
-use super::taken::Taken;
 use crate::host_module::with_callees;
 
 /// Instructions of a region: the nearest ones.
@@ -23,7 +22,7 @@ pub struct Sequence<'m> {
     pub computation: &'m Computation,
     pub graph: Graph,
     /// Per instruction, whether a kernel can compute it that is not decided on yet.
-    computable: Vec<bool>,
+    pub computable: Vec<bool>,
 }
 
 /// Which instructions were seen in a search. Searches are many and short, so that none clears them all.
@@ -58,14 +57,6 @@ impl<'m> Sequence<'m> {
     pub fn is_read_outside(&self, id: InstrId, is_inside: impl Fn(InstrId) -> bool) -> bool {
         let readers = self.graph.readers(id);
         id == self.computation.root || readers.iter().any(|&reader| !is_inside(InstrId(reader as u32)))
-    }
-
-    /// Makes one step of what a bid takes.
-    pub fn take(&mut self, taken: Taken) {
-        let gone = taken.gone(self.computation);
-        gone.iter().for_each(|id| self.computable[id.index()] = false);
-        let from = self.first_position(&taken.region.members);
-        self.graph.replace(self.computation, &gone, from, taken.region);
     }
 
     /// Instructions that can be computed, by their distance from the anchor along operands and users, in order.

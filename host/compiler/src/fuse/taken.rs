@@ -56,6 +56,14 @@ pub fn taken(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<Taken, St
 }
 
 impl Sequence<'_> {
+    /// Makes one step of what a bid takes.
+    pub fn take(&mut self, taken: Taken) {
+        let gone = taken.gone(self.computation);
+        gone.iter().for_each(|id| self.computable[id.index()] = false);
+        let from = self.first_position(&taken.region.members);
+        self.graph.replace(self.computation, &gone, from, taken.region);
+    }
+
     /// Where the first of these stands, in order, that not every kernel can compute for itself: such may stand far in front of all else.
     pub(super) fn first_position(&self, members: &[InstrId]) -> usize {
         let position = |id: &InstrId| self.graph.position(id.index());
