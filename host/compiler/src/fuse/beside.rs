@@ -35,9 +35,11 @@ const MOST_BEHIND: usize = 256;
 const MOST_LAUNCHES: f64 = 6.0;
 /// Seconds that one kernel must be predicted to save: less is not worth what a larger kernel takes to compile.
 const LEAST_GAIN: f64 = LAUNCH_SECONDS / 2.0;
-/// Part of the kernels' time that it must be predicted to save, for the same reason: equal kernels are compiled once, and groups of
-/// them need not be equal.
+/// Part of the kernels' time that it must be predicted to save, for the same reason.
 const LEAST_PART: f64 = 0.25;
+/// Seconds that it must be predicted to save for each instruction that is compiled in more places than apart, where equal kernels
+/// are compiled once: an instruction takes about a thousand times as long to compile, and few programs run less often than that.
+const GAIN_PER_COPY: f64 = 1e-7;
 
 /// Kernels that may become one.
 #[derive(Default)]
@@ -97,12 +99,21 @@ impl<'m, 'c, 'a> Beside<'m, 'c, 'a> {
     /// Whether one kernel for all of the group is predicted to take less time than its kernels.
     fn pays(&mut self, graph: &Graph, group: &[usize]) -> Option<bool> {
         let regions: Vec<&Region> = group.iter().filter_map(|&step| graph.region(step)).collect();
-        let together = self.seconds(&self.together(&regions))?;
+        let joined = self.together(&regions);
+        let together = self.seconds(&joined)?;
         let mut apart = 0.0;
+        let mut compiled: HashMap<String, usize> = HashMap::new();
         for region in regions {
             apart += self.seconds(region)?;
+            compiled.insert(canonical_text(&self.alone(region)), region.members.len());
         }
-        Some(apart - together >= LEAST_GAIN.max(apart * LEAST_PART))
+        let copies = joined.members.len().saturating_sub(compiled.values().sum());
+        Some(apart - together >= LEAST_GAIN.max(apart * LEAST_PART).max(copies as f64 * GAIN_PER_COPY))
+    }
+
+    /// The kernel as a module.
+    fn alone(&self, region: &Region) -> Module {
+        with_callees(self.module, region.computation(self.computation), "beside")
     }
 
     fn together(&self, regions: &[&Region]) -> Region {
@@ -112,7 +123,7 @@ impl<'m, 'c, 'a> Beside<'m, 'c, 'a> {
 
     /// Predicted of a kernel, by the emitter that is best at it; `None` if none takes it.
     fn seconds(&mut self, region: &Region) -> Option<f64> {
-        let alone = with_callees(self.module, region.computation(self.computation), "beside");
+        let alone = self.alone(region);
         let form = canonical_text(&alone);
         if let Some(&known) = self.seconds.get(&form) {
             return known;
