@@ -84,7 +84,11 @@ fn emitters(asker: Asker) -> Emitters {
 
 /// Names of the instructions in each fusion, without parameters, and what became of bids.
 fn fused(emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
-    let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
+    fused_of(PROGRAM, emitters)
+}
+
+fn fused_of(program: &str, emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
+    let mut module = parse_module(program, "test.hlo").unwrap();
     let records = super::run(&mut module, &DeviceDescription::cpu(1), emitters).bids;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     (fusions_of(&module), records)
@@ -129,6 +133,38 @@ fn what_an_emitter_takes_is_one_kernel_with_all_that_is_read_elsewhere_as_result
     let rest: Vec<&Vec<String>> = fusions.iter().filter(|fusion| *fusion != own).collect();
     assert!(rest.iter().all(|fusion| !fusion.contains(&"first".to_owned())), "{fusions:?}");
     assert!(rest.iter().any(|fusion| fusion.contains(&"halves".to_owned())), "{fusions:?}");
+}
+
+#[test]
+fn what_follows_cheaply_from_another_result_is_computed_again_where_it_is_read() {
+    let text = "HloModule m
+ENTRY main {
+  x = f16[10000] parameter(0)
+  y = f16[10000] parameter(1)
+  one = f16[] constant(1)
+  ones = f16[10000] broadcast(one), dimensions={}
+  first = f16[10000] sine(x)
+  square = f16[10000] multiply(first, first)
+  rest = f16[10000] subtract(ones, square)
+  both = f16[10000] multiply(first, y)
+  wave = f16[10000] cosine(first)
+  moved = f16[10000] add(first, ones)
+  back = f16[10000] reverse(moved), dimensions={0}
+  a = f16[10000] add(back, rest)
+  b = f16[10000] add(a, both)
+  c = f16[10000] add(b, wave)
+  ROOT all = (f16[10000], f16[10000]) tuple(c, first)
+}";
+    let taken = |_: &Candidate| names(&["one", "ones", "first", "square", "rest", "both", "wave", "moved"]);
+    let mut emitters = emitters(Asker { taken, accepts: true });
+    let number = asker(&emitters);
+    emitters.overrides.push(Override::of_kind(KernelKind("waves".into()), vec![number], "waves=asker"));
+    let (fusions, records) = fused_of(text, &emitters);
+    // Written are what the result is, what two values are read for, what is expensive, and what is read elsewhere than at the same point.
+    assert_eq!(fusions[0], names(&["one", "ones", "first", "both", "wave", "moved"]), "{records:?}");
+    let reads = |fusion: &&Vec<String>| fusion.contains(&"a".to_owned());
+    let reader = fusions.iter().find(reads).unwrap();
+    assert!(["square", "rest"].iter().all(|name| reader.contains(&(*name).to_owned())), "{fusions:?}");
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod outline;
 mod reads;
 mod reasons;
 mod region;
+mod repeated;
 mod taken;
 
 #[cfg(test)]

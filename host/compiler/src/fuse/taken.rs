@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use fusebox_core::hlo::{Computation, InstrId, Op};
+use fusebox_core::hlo::{Computation, InstrId};
 
 use super::candidate::Sequence;
-use super::decide::is_scalar_constant;
 use super::order::Step;
 use super::region::Region;
+use super::repeated::{is_copied, repeatable};
 
 /// What a bid takes, where nothing leads out of it and back in.
 pub struct Taken {
@@ -38,11 +38,12 @@ pub fn taken(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<Taken, St
     members.sort_unstable();
     sequence.check_convex(&members)?;
     let inside: HashSet<InstrId> = members.iter().copied().collect();
+    let may_repeat = repeatable(sequence, &members, &inside);
     let (mut roots, mut repeated) = (Vec::new(), HashSet::new());
     for id in members.into_iter().rev() {
         let is_read = sequence.is_read_outside(id, |user| inside.contains(&user) && !repeated.contains(&user));
         match is_read {
-            true if is_copied(computation, id) && id != computation.root => drop(repeated.insert(id)),
+            true if may_repeat.contains(&id) => drop(repeated.insert(id)),
             true => roots.push(id),
             false => {}
         }
@@ -101,12 +102,6 @@ impl Sequence<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether an instruction of a kernel is computed again outside instead of being a result.
-fn is_copied(computation: &Computation, id: InstrId) -> bool {
-    let op = &computation.instruction(id).op;
-    matches!(op, Op::Broadcast { .. } | Op::Iota { .. }) || is_scalar_constant(op)
 }
 
 fn needed_by(computation: &Computation, roots: &[InstrId], inside: &HashSet<InstrId>) -> Vec<InstrId> {
