@@ -75,7 +75,8 @@ fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &Work, update: 
     None
 }
 
-/// Whether `reader` takes the very slice that is replaced, and hands it element by element to the update.
+/// Whether `reader` takes the very slice that is replaced, and hands it element by element to the update. A reshape on the way keeps
+/// the elements in their order.
 fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: InstrId, update: &Update) -> bool {
     let instruction = computation.instruction(reader);
     let target = computation.instruction(update.instruction);
@@ -83,8 +84,12 @@ fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: 
         && instruction.operands[0] == target.operands[0]
         && instruction.operands[1..] == target.operands[2..]
         && dims(computation, reader) == Some(&update.dims);
-    let keeps =
-        |id: InstrId| computation.instruction(id).op.is_elementwise() && dims(computation, id) == Some(&update.dims);
+    let keeps = |id: InstrId| {
+        let instruction = computation.instruction(id);
+        let count = instruction.shape.as_array().map(|array| array.element_count());
+        let in_order = instruction.op.is_elementwise() || matches!(instruction.op, Op::Reshape | Op::Bitcast);
+        in_order && count == Some(update.element_count())
+    };
     // The starts must not depend on it: they are needed for every element.
     same_slice
         && leads_only_to(computation, users, reader, update, keeps)

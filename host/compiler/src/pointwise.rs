@@ -28,10 +28,10 @@ pub fn pairs(kernel: &Selected) -> Vec<Pair> {
     let (inputs, results) = entry.body.arguments.split_at(parameters);
     let unique = (0..outputs).filter(|&output| kernel.plan.outputs[output].mode == WriteMode::Unique);
     let pairs =
-        unique.filter_map(|output| Some((output, written(entry, results[output])?))).flat_map(|(output, write)| {
+        unique.filter_map(|output| Some((output, written(entry, results[output])?))).flat_map(|(output, writes)| {
             let fits = move |&parameter: &usize| {
                 entry.type_of(inputs[parameter]) == entry.type_of(results[output])
-                    && reads_first(&kernel.functions, entry, inputs[parameter], &write)
+                    && reads_first(&kernel.functions, entry, inputs[parameter], &writes)
             };
             (0..parameters).filter(fits).map(move |parameter| Pair { parameter, output })
         });
@@ -61,53 +61,60 @@ fn entry<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> {
 }
 
 /// Where all elements of an output are written.
-#[derive(Clone, Copy)]
-struct Write<'f> {
+struct Writes<'f> {
     /// The loop's body.
     body: &'f Region,
-    /// Place of the insertion in it.
-    at: usize,
-    index: &'f [Value],
+    /// Of each insertion in it, in order, its place and the index. No element is written twice.
+    insertions: Vec<(usize, &'f [Value])>,
 }
 
-/// The only insertion into an output, in a loop that is given the output and hands it on.
-fn written(entry: &Function, output: Value) -> Option<Write<'_>> {
+/// The only insertions into an output, in a loop that is given the output and hands it on.
+fn written(entry: &Function, output: Value) -> Option<Writes<'_>> {
     let mut users = entry.body.operations.iter().filter(|op| op.operands.contains(&output));
     let (Some(outer), None) = (users.next(), users.next()) else { return None };
     let place = outer.operands.iter().position(|&operand| operand == output)?;
     let ([body], true) = (&outer.regions[..], outer.kind == OpKind::Loop) else { return None };
     // Of a loop's operands the last are what it hands on, as the last of its body's arguments are.
     let from_end = outer.operands.len() - place;
-    let carried = *body.arguments.get(body.arguments.len().checked_sub(from_end)?)?;
-    let at = body.operations.iter().position(|op| op.operands.contains(&carried))?;
-    let insertion = &body.operations[at];
-    let is_only = uses(body, carried) == 1 && uses(body, *insertion.results.first()?) == 1;
-    let is_handed_on = body.yielded().len().checked_sub(from_end).map(|place| body.yielded()[place]);
-    let is_insertion = insertion.kind == OpKind::Insert && insertion.operands.get(1) == Some(&carried);
-    let is_whole = is_only && is_insertion && is_handed_on == insertion.results.first().copied();
-    is_whole.then(|| Write { body, at, index: &insertion.operands[2..] })
+    let mut carried = *body.arguments.get(body.arguments.len().checked_sub(from_end)?)?;
+    let handed_on = *body.yielded().get(body.yielded().len().checked_sub(from_end)?)?;
+    let mut insertions = Vec::new();
+    while carried != handed_on {
+        let at = body.operations.iter().position(|op| op.operands.contains(&carried))?;
+        let insertion = &body.operations[at];
+        let is_insertion = insertion.kind == OpKind::Insert && insertion.operands.get(1) == Some(&carried);
+        if !is_insertion || uses(body, carried) != 1 {
+            return None;
+        }
+        insertions.push((at, &insertion.operands[2..]));
+        carried = *insertion.results.first()?;
+    }
+    (uses(body, handed_on) == 1 && !insertions.is_empty()).then_some(Writes { body, insertions })
 }
 
-/// Whether the entry reads a parameter only at the index of a write, in the same turn of its loop and before it. A call that is
-/// given the parameter and does not go by it may stand anywhere.
-fn reads_first(functions: &[Function], entry: &Function, parameter: Value, write: &Write<'_>) -> bool {
-    let index: Index = write.index.iter().copied().map(Some).collect();
+/// Whether the entry reads a parameter only at the indices of writes, each in the same turn of the loop as the write and before it. A
+/// call that is given the parameter and does not go by it may stand anywhere.
+fn reads_first(functions: &[Function], entry: &Function, parameter: Value, writes: &Writes<'_>) -> bool {
+    let rank = writes.insertions.first().map_or(0, |(_, index)| index.len());
     // As nothing has so many dimensions, nothing is read there.
-    let nowhere: Index = vec![None; index.len() + 1];
-    let mut reads = Reads { functions, known: HashSet::new() };
+    let nowhere: Index = vec![None; rank + 1];
+    let are_at = |op, index: &Index| Reads { functions, known: HashSet::new() }.are_at(op, parameter, index);
     let mut users: Vec<&Operation> = Vec::new();
     entry.body.walk(&mut |op| users.extend(op.operands.contains(&parameter).then_some(op)));
-    let before = &write.body.operations[..write.at];
     users.into_iter().all(|op| {
-        let is_before = before.iter().any(|it| std::ptr::eq(it, op));
-        is_before && reads.are_at(op, parameter, &index) || reads.are_at(op, parameter, &nowhere)
+        let place = writes.body.operations.iter().position(|it| std::ptr::eq(it, op));
+        let is_read_before = place.is_some_and(|place| {
+            let mut later = writes.insertions.iter().filter(|(at, _)| place < *at);
+            later.any(|(_, index)| are_at(op, &index.iter().copied().map(Some).collect()))
+        });
+        is_read_before || are_at(op, &nowhere)
     })
 }
 
 /// The components of an index, as a function calls them; `None` of one that it does not know.
 type Index = Vec<Option<Value>>;
 
-/// Follows a tensor from function to function.
+/// Follows a tensor from function to function, for one question.
 struct Reads<'f> {
     functions: &'f [Function],
     /// Functions that read their argument at an index alone, or are being asked.

@@ -67,3 +67,29 @@ fn what_two_loops_read_keeps_its_place() {
         }";
     assert_eq!(pairs_of(text), [(1, 1)]);
 }
+
+/// The rows are computed together, as they share what they are made of, and written one after the other. Of `q` each row is read for
+/// the others too.
+#[test]
+fn a_result_that_is_written_row_by_row_takes_the_place_of_what_is_read_row_by_row() {
+    let text = "HloModule m
+        fused {
+          p = f32[3,64] parameter(0)
+          q = f32[3,64] parameter(1)
+          e = f32[3,64] exponential(q)
+          a = f32[1,64] slice(e), slice={[0:1], [0:64]}
+          b = f32[1,64] slice(e), slice={[1:2], [0:64]}
+          c = f32[1,64] slice(e), slice={[2:3], [0:64]}
+          x = f32[1,64] subtract(a, b)
+          y = f32[1,64] multiply(b, c)
+          z = f32[1,64] divide(c, a)
+          rows = f32[3,64] concatenate(x, y, z), dimensions={0}
+          ROOT sum = f32[3,64] add(rows, p)
+        }
+        ENTRY main {
+          p = f32[3,64] parameter(0)
+          q = f32[3,64] parameter(1)
+          ROOT f = f32[3,64] fusion(p, q), kind=kLoop, calls=fused
+        }";
+    assert_eq!(pairs_of(text), [(0, 0)]);
+}

@@ -130,6 +130,23 @@ fn a_slice_may_be_replaced_by_what_is_computed_from_it() {
 }
 ",
     );
+    // Computed in another shape, in which the elements have the same order.
+    updates(
+        "fusion {
+  x = f32[10,64,8] parameter(0)
+  u = f32[64,8] parameter(1)
+  p = pred[] parameter(2)
+  i = s32[] parameter(3)
+  zero = s32[] constant(0)
+  slice = f32[1,64,8] dynamic-slice(x, i, zero, zero), dynamic_slice_sizes={1,64,8}
+  old = f32[64,8] reshape(slice)
+  all = pred[64,8] broadcast(p), dimensions={}
+  new = f32[64,8] select(all, u, old)
+  part = f32[1,64,8] reshape(new)
+  ROOT d = f32[10,64,8] dynamic-update-slice(x, part, i, zero, zero)
+}
+",
+    );
     // One element: one thread, which reads before it writes, whatever it reads.
     updates(
         "fusion {

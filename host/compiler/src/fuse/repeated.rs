@@ -67,7 +67,10 @@ fn source(
     let instruction = computation.instruction(id);
     if is_copied(computation, id) {
         // What a broadcast repeats is small: it may well be a second value that is read, if it is in a buffer anyway.
-        let is_there = |operand| !inside.contains(operand) || sources.get(operand).is_some_and(|it| it.value.is_none_or(|value| value == *operand));
+        let is_there = |operand| {
+            !inside.contains(operand)
+                || sources.get(operand).is_some_and(|it| it.value.is_none_or(|value| value == *operand))
+        };
         return instruction.operands.iter().all(is_there).then_some(Source::NOTHING);
     }
     if !instruction.op.is_elementwise() {

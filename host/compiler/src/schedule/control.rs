@@ -71,7 +71,7 @@ impl Scheduler<'_> {
         (state, borrowed)
     }
 
-    /// Every branch leaves its result in the same buffers.
+    /// Every branch leaves its result in the same buffers: where an operand stands that it takes the place of, if nobody else needs it.
     pub fn branch(
         &mut self,
         frame: &Frame,
@@ -81,13 +81,15 @@ impl Scheduler<'_> {
     ) -> Result<Value, CompileError> {
         let instruction = self.module.computation(frame.id).instruction(id);
         let index = frame.values[instruction.operands[0].index()][0];
-        let results = self.results(frame, id, &instruction.shape);
+        let arguments: Vec<Value> =
+            instruction.operands[1..].iter().map(|operand| frame.values[operand.index()].clone()).collect();
+        let mut results = self.results(frame, id, &instruction.shape);
+        self.take_places(frame, id, branches, &arguments, &mut results);
         self.buffers.step();
         self.buffers.touch(results.iter().chain([&index]));
         let mut sequences = Vec::new();
-        for (&branch, argument) in branches.iter().zip(&instruction.operands[1..]) {
+        for (&branch, argument) in branches.iter().zip(arguments) {
             let mut steps = Vec::new();
-            let argument = frame.values[argument.index()].clone();
             let is_kept = |slice: &&Slice| !self.may_take(frame, id, slice, &argument);
             let borrowed = argument.iter().filter(is_kept).map(|slice| slice.allocation).collect();
             let arguments =
@@ -101,13 +103,51 @@ impl Scheduler<'_> {
         thunks.push(Thunk::Conditional { name: instruction.name.clone(), index, branches: sequences });
         Ok(results)
     }
+
+    /// Puts results of a conditional where an operand stands that the caller wants them in the place of, or that some branch gives
+    /// back as it got it: then that branch has nothing to do for them.
+    fn take_places(
+        &self,
+        frame: &Frame,
+        id: InstrId,
+        branches: &[ComputationId],
+        arguments: &[Value],
+        results: &mut Value,
+    ) {
+        let given_back: Vec<Vec<Option<usize>>> =
+            branches.iter().map(|&branch| given_back(self.module.computation(branch))).collect();
+        for leaf in 0..results.len() {
+            let wanted = frame.wanted(id, leaf);
+            if wanted == Some(results[leaf]) {
+                continue;
+            }
+            let given = given_back.iter().zip(arguments).filter_map(|(given, value)| Some(value[given[leaf]?]));
+            let may_be = |place: &Slice| {
+                let shows = |value: &&Value| value.iter().any(|other| other.overlaps(place));
+                let mut shown = arguments.iter().filter(shows).peekable();
+                let is_operand = shown.peek().is_some();
+                is_operand
+                    && place.bytes == results[leaf].bytes
+                    && !results.iter().any(|other| other.overlaps(place))
+                    && shown.all(|value| self.may_take(frame, id, place, value))
+            };
+            if let Some(place) = wanted.into_iter().chain(given).find(may_be) {
+                results[leaf] = place;
+            }
+        }
+    }
 }
 
 /// Per leaf of a loop's state, whether the body gives it back as it got it.
 fn passed_on(body: &Computation) -> Vec<bool> {
-    let uses = Uses::in_program_order(body);
-    let state = body.parameters().first().map_or(&[][..], |&id| uses.leaves(id));
-    uses.result().iter().zip(state).map(|(next, leaf)| next == leaf).collect()
+    given_back(body).into_iter().enumerate().map(|(number, leaf)| leaf == Some(number)).collect()
+}
+
+/// Per leaf of the result, the leaf of the parameter that it is.
+fn given_back(computation: &Computation) -> Vec<Option<usize>> {
+    let uses = Uses::in_program_order(computation);
+    let given = computation.parameters().first().map_or(&[][..], |&id| uses.leaves(id));
+    uses.result().iter().map(|result| given.iter().position(|leaf| leaf == result)).collect()
 }
 
 fn allocations(value: &[Slice]) -> HashSet<u32> {

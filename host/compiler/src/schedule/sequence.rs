@@ -16,7 +16,7 @@ use crate::CompileError;
 use crate::host_module;
 
 /// Bytes from which on it is worth while to save a buffer. Of a kernel that writes what it reads LLVM knows less, and takes longer.
-const LEAST_SAVED: u64 = 64 << 10;
+const LEAST_SAVED: u64 = 4 << 10;
 
 /// Slices of a value's array leaves.
 pub type Value = Vec<Slice>;
@@ -62,6 +62,11 @@ impl Frame {
         placed.for_each(|(place, leaf)| standing.entry(place.allocation).or_default().push((place, leaf)));
         let values = vec![Value::new(); computation.instructions.len()];
         Frame { id, values, uses, standing, borrowed: arguments.borrowed.clone(), wanted }
+    }
+
+    /// Where the caller wants a leaf of what an instruction makes.
+    pub fn wanted(&self, id: InstrId, leaf: usize) -> Option<Slice> {
+        self.wanted.get(&Leaf { made_by: id, number: leaf }).copied()
     }
 
     /// Values of an instruction's operands, one after the other.
@@ -137,9 +142,8 @@ impl Scheduler<'_> {
     pub fn results(&mut self, frame: &Frame, id: InstrId, shape: &Shape) -> Value {
         let fresh = self.new_value(shape);
         let place = |(number, fresh): (usize, Slice)| {
-            let wanted = frame.wanted.get(&Leaf { made_by: id, number });
-            let is_free = |slice: &&Slice| !frame.any_leaf_in(slice, |leaf| frame.uses.is_needed_from(leaf, id));
-            wanted.filter(is_free).copied().unwrap_or(fresh)
+            let is_free = |slice: &Slice| !frame.any_leaf_in(slice, |leaf| frame.uses.is_needed_from(leaf, id));
+            frame.wanted(id, number).filter(is_free).unwrap_or(fresh)
         };
         fresh.into_iter().enumerate().map(place).collect()
     }
@@ -197,7 +201,7 @@ impl Scheduler<'_> {
         })?;
         let mut results = self.results(frame, id, &instruction.shape);
         let mut arguments = frame.operands(instruction);
-        self.note_pairs(frame, id, unit, &arguments);
+        self.note_pairs(frame, id, unit, &arguments, &results);
         self.start_outputs(frame, id, unit, &mut arguments, &mut results, thunks);
         let Some(kernel) = self.made.get(unit).and_then(|made| made.kernel) else {
             let fusion = &self.kernels.units[unit].fusion;
@@ -213,18 +217,17 @@ impl Scheduler<'_> {
     }
 
     /// Which parameters an output may take the place of, here and everywhere else where the kernel is launched.
-    fn note_pairs(&mut self, frame: &Frame, id: InstrId, unit: usize, parameters: &[Slice]) {
+    fn note_pairs(&mut self, frame: &Frame, id: InstrId, unit: usize, parameters: &[Slice], results: &[Slice]) {
         let Some(made) = self.made.get(unit) else { return };
         for &pair in made.pairs {
             let Some(parameter) = parameters.get(pair.parameter) else { continue };
-            let wanted = frame.wanted.get(&Leaf { made_by: id, number: pair.output });
-            let may_take = self.may_take(frame, id, parameter, parameters);
+            let wanted = frame.wanted(id, pair.output);
+            let is_where_wanted = wanted.is_some() && wanted == results.get(pair.output).copied();
             let merit = match wanted {
-                _ if !may_take => Merit::Refused,
-                Some(wanted) if wanted == parameter => Merit::Wanted,
-                Some(_) => Merit::Refused,
-                None if parameter.bytes < LEAST_SAVED => Merit::Refused,
-                None => Merit::Possible,
+                _ if !self.may_take(frame, id, parameter, parameters) => Merit::Refused,
+                Some(wanted) if wanted == *parameter => Merit::Wanted,
+                _ if is_where_wanted || parameter.bytes < LEAST_SAVED => Merit::Refused,
+                _ => Merit::Possible,
             };
             let known = self.merits.entry((unit, pair)).or_insert(merit);
             *known = (*known).min(merit);
