@@ -1,10 +1,10 @@
 //! Kernels that may leave an output where a parameter stands, element by element.
 //!
-//! A kernel may if it reads each element of the parameter only in the turn of the loop that writes the output's element of the same
-//! index, and before that. This shows in the kernel's own operations, whoever wrote it. It is then written so that it reads the output
+//! A kernel may if it reads each element of the parameter only where it writes the output's element of the same index soon after: in the
+//! same region. This shows in the kernel's own operations, whoever wrote it. It is then written so that it reads the output
 //! itself, whose initial value is the parameter's (see [`OutputPlan::initial`](fusebox_core::emitter::OutputPlan)).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_core::emitter::WriteMode;
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Value};
@@ -26,16 +26,17 @@ pub fn pairs(kernel: &Selected) -> Vec<Pair> {
     let outputs = kernel.plan.outputs.len();
     let parameters = entry.body.arguments.len().saturating_sub(outputs);
     let (inputs, results) = entry.body.arguments.split_at(parameters);
-    let unique = (0..outputs).filter(|&output| kernel.plan.outputs[output].mode == WriteMode::Unique);
-    let pairs =
-        unique.filter_map(|output| Some((output, written(entry, results[output])?))).flat_map(|(output, writes)| {
-            let fits = move |&parameter: &usize| {
-                entry.type_of(inputs[parameter]) == entry.type_of(results[output])
-                    && reads_first(&kernel.functions, entry, inputs[parameter], &writes)
-            };
-            (0..parameters).filter(fits).map(move |parameter| Pair { parameter, output })
-        });
-    pairs.collect()
+    let mut pairs = Vec::new();
+    for (output, &result) in results.iter().enumerate() {
+        let fits = |&parameter: &usize| entry.type_of(inputs[parameter]) == entry.type_of(result);
+        let mut parameters = (0..parameters).filter(fits).peekable();
+        if kernel.plan.outputs[output].mode == WriteMode::Unique && parameters.peek().is_some() {
+            let reads = Reads { functions: &kernel.functions, entry, output: handed_on(entry, result) };
+            let in_place = parameters.filter(|&parameter| reads.come_first(&entry.body, inputs[parameter]));
+            pairs.extend(in_place.map(|parameter| Pair { parameter, output }));
+        }
+    }
+    pairs
 }
 
 /// Lets a kernel read the output where it read the parameter.
@@ -60,83 +61,123 @@ fn entry<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> {
     functions.iter().find(|function| function.name == name)
 }
 
-/// Where all elements of an output are written.
-struct Writes<'f> {
-    /// The loop's body.
-    body: &'f Region,
-    /// Of each insertion in it, in order, its place and the index. No element is written twice.
-    insertions: Vec<(usize, &'f [Value])>,
-}
-
-/// The only insertions into an output, in a loop that is given the output and hands it on.
-fn written(entry: &Function, output: Value) -> Option<Writes<'_>> {
-    let mut users = entry.body.operations.iter().filter(|op| op.operands.contains(&output));
-    let (Some(outer), None) = (users.next(), users.next()) else { return None };
-    let place = outer.operands.iter().position(|&operand| operand == output)?;
-    let ([body], true) = (&outer.regions[..], outer.kind == OpKind::Loop) else { return None };
-    // Of a loop's operands the last are what it hands on, as the last of its body's arguments are.
-    let from_end = outer.operands.len() - place;
-    let mut carried = *body.arguments.get(body.arguments.len().checked_sub(from_end)?)?;
-    let handed_on = *body.yielded().get(body.yielded().len().checked_sub(from_end)?)?;
-    let mut insertions = Vec::new();
-    while carried != handed_on {
-        let at = body.operations.iter().position(|op| op.operands.contains(&carried))?;
-        let insertion = &body.operations[at];
-        let is_insertion = insertion.kind == OpKind::Insert && insertion.operands.get(1) == Some(&carried);
-        if !is_insertion || uses(body, carried) != 1 {
-            return None;
+/// The values that are an output at some point: as it is given to the kernel, after each insertion, and as loops and branches hand it
+/// on.
+fn handed_on(entry: &Function, output: Value) -> HashSet<Value> {
+    let mut links: HashMap<Value, Vec<Value>> = HashMap::new();
+    let mut link = |same: &[Value]| {
+        for pair in same.windows(2).filter(|pair| entry.type_of(pair[0]) == entry.type_of(output)) {
+            links.entry(pair[0]).or_default().push(pair[1]);
+            links.entry(pair[1]).or_default().push(pair[0]);
         }
-        insertions.push((at, &insertion.operands[2..]));
-        carried = *insertion.results.first()?;
+    };
+    entry.body.walk(&mut |op| match (op.kind, &op.regions[..]) {
+        (OpKind::Insert | OpKind::TransferWrite | OpKind::PredicatedInsert, _) => {
+            op.operands.get(1).zip(op.results.first()).into_iter().for_each(|(before, after)| link(&[*before, *after]));
+        }
+        (OpKind::SyncThreads, _) => op.operands.iter().zip(&op.results).for_each(|(it, after)| link(&[*it, *after])),
+        // Of a loop's operands the last are what it hands on, as the last of its body's arguments are.
+        (OpKind::For | OpKind::Loop, [body]) => {
+            let (starts, arguments) = (op.operands.iter().rev(), body.arguments.iter().rev());
+            let (next, results) = (body.yielded().iter().rev(), op.results.iter().rev());
+            let carried = starts.zip(arguments).zip(next).zip(results);
+            carried.for_each(|(((start, argument), next), result)| link(&[*start, *argument, *next, *result]));
+        }
+        (OpKind::If | OpKind::IndexSwitch, branches) => {
+            let of_branch = |branch: &Region| branch.yielded().iter().copied().zip(op.results.iter().copied()).collect();
+            let all: Vec<(Value, Value)> = branches.iter().flat_map::<Vec<(Value, Value)>, _>(of_branch).collect();
+            all.into_iter().for_each(|(value, result)| link(&[value, result]));
+        }
+        _ => {}
+    });
+    let mut found = HashSet::from([output]);
+    let mut pending = vec![output];
+    while let Some(value) = pending.pop() {
+        let next = links.get(&value).into_iter().flatten();
+        pending.extend(next.filter(|next| found.insert(**next)));
     }
-    (uses(body, handed_on) == 1 && !insertions.is_empty()).then_some(Writes { body, insertions })
-}
-
-/// Whether the entry reads a parameter only at the indices of writes, each in the same turn of the loop as the write and before it. A
-/// call that is given the parameter and does not go by it may stand anywhere.
-fn reads_first(functions: &[Function], entry: &Function, parameter: Value, writes: &Writes<'_>) -> bool {
-    let rank = writes.insertions.first().map_or(0, |(_, index)| index.len());
-    // As nothing has so many dimensions, nothing is read there.
-    let nowhere: Index = vec![None; rank + 1];
-    let are_at = |op, index: &Index| Reads { functions, known: HashSet::new() }.are_at(op, parameter, index);
-    let mut users: Vec<&Operation> = Vec::new();
-    entry.body.walk(&mut |op| users.extend(op.operands.contains(&parameter).then_some(op)));
-    users.into_iter().all(|op| {
-        let place = writes.body.operations.iter().position(|it| std::ptr::eq(it, op));
-        let is_read_before = place.is_some_and(|place| {
-            let mut later = writes.insertions.iter().filter(|(at, _)| place < *at);
-            later.any(|(_, index)| are_at(op, &index.iter().copied().map(Some).collect()))
-        });
-        is_read_before || are_at(op, &nowhere)
-    })
+    found
 }
 
 /// The components of an index, as a function calls them; `None` of one that it does not know.
 type Index = Vec<Option<Value>>;
 
-/// Follows a tensor from function to function, for one question.
+/// What a kernel reads before it writes an output.
 struct Reads<'f> {
     functions: &'f [Function],
-    /// Functions that read their argument at an index alone, or are being asked.
-    known: HashSet<(&'f str, Value, Index)>,
+    entry: &'f Function,
+    /// The values that are the output.
+    output: HashSet<Value>,
 }
 
 impl<'f> Reads<'f> {
+    /// Whether everything in a region that reads a parameter is followed, in the same region, by the insertion of the output's element of
+    /// that index: as no element is written twice, the element is read before it is written. A call that is given the
+    /// parameter and does not go by it may stand anywhere.
+    fn come_first(&self, region: &'f Region, parameter: Value) -> bool {
+        region.operations.iter().enumerate().all(|(place, op)| {
+            let behind = &region.operations[place + 1..];
+            let reads = op.operands.contains(&parameter);
+            let is_read_first = !reads
+                || behind.iter().any(|it| self.is_insertion(it) && self.reads_what_is_inserted(op, parameter, it))
+                || self.reads_nothing(op, parameter);
+            is_read_first && op.regions.iter().all(|region| self.come_first(region, parameter))
+        })
+    }
+
+    fn is_insertion(&self, op: &Operation) -> bool {
+        matches!(op.kind, OpKind::Insert | OpKind::TransferWrite)
+            && op.operands.get(1).is_some_and(|tensor| self.output.contains(tensor))
+    }
+
+    /// Whether an operation reads of a tensor at most the elements that an insertion writes.
+    fn reads_what_is_inserted(&self, op: &'f Operation, tensor: Value, insertion: &Operation) -> bool {
+        let index = insertion.operands.get(2..).unwrap_or_default();
+        if op.kind == OpKind::TransferRead {
+            let is_as_wide = || match (op.results.first(), insertion.operands.first()) {
+                (Some(&read), Some(&written)) => self.entry.type_of(read) == self.entry.type_of(written),
+                _ => false,
+            };
+            return op.operands.get(1..).is_some_and(|at| at.starts_with(index)) && is_as_wide();
+        }
+        Followed::new(self.functions).is_at(op, tensor, &index.iter().copied().map(Some).collect())
+    }
+
+    /// Whether an operation is given a tensor of which it reads nothing.
+    fn reads_nothing(&self, op: &'f Operation, tensor: Value) -> bool {
+        // As nothing has so many dimensions, nothing is read there.
+        let rank = op.operands.len() + self.entry.body.arguments.len();
+        op.kind == OpKind::PureCall && Followed::new(self.functions).is_at(op, tensor, &vec![None; rank])
+    }
+}
+
+/// Follows a tensor from function to function.
+struct Followed<'f> {
+    functions: &'f [Function],
+    /// Functions that are known to read their argument at an index alone, or that are being asked.
+    known: HashSet<(&'f str, Value, Index)>,
+}
+
+impl<'f> Followed<'f> {
+    fn new(functions: &'f [Function]) -> Self {
+        Followed { functions, known: HashSet::new() }
+    }
+
     /// Whether an operation reads a tensor only at an index.
-    fn are_at(&mut self, op: &'f Operation, tensor: Value, index: &Index) -> bool {
+    fn is_at(&mut self, op: &'f Operation, tensor: Value, index: &Index) -> bool {
         match op.kind {
             OpKind::Extract => {
                 op.operands[0] == tensor && op.operands[1..].iter().map(|&it| Some(it)).eq(index.iter().copied())
             }
             OpKind::PureCall => {
                 let callee = op.callee().and_then(|name| entry(self.functions, name));
-                callee.is_some_and(|callee| self.are_at_in_callee(op, callee, tensor, index))
+                callee.is_some_and(|callee| self.is_at_in_callee(op, callee, tensor, index))
             }
             _ => false,
         }
     }
 
-    fn are_at_in_callee(&mut self, call: &Operation, callee: &'f Function, tensor: Value, index: &Index) -> bool {
+    fn is_at_in_callee(&mut self, call: &Operation, callee: &'f Function, tensor: Value, index: &Index) -> bool {
         let arguments = &callee.body.arguments;
         let inside = |value: Value| call.operands.iter().position(|&it| it == value).map(|place| arguments[place]);
         let index: Index = index.iter().map(|value| value.and_then(inside)).collect();
@@ -147,7 +188,7 @@ impl<'f> Reads<'f> {
             }
             let mut readers: Vec<&'f Operation> = Vec::new();
             callee.body.walk(&mut |op| readers.extend(op.operands.contains(&argument).then_some(op)));
-            readers.into_iter().all(|op| self.are_at(op, argument, &index))
+            readers.into_iter().all(|op| self.is_at(op, argument, &index))
         })
     }
 }

@@ -10,6 +10,7 @@
 //! merge    kernels that read the same -> one kernel with several results, and then
 //!          beside  small kernels of anything -> one launch
 //! outline  each instruction with a buffer and what is computed inside it -> fusion instruction
+//! starts   what is made of nothing: for each of its users anew
 //! ```
 //!
 //! Fusions that the text brings along stay as they are (but see `in_place`), and text without `ENTRY` is one fusion.
@@ -33,6 +34,7 @@ mod reads;
 mod reasons;
 mod region;
 mod repeated;
+mod starts;
 mod taken;
 
 #[cfg(test)]
@@ -80,6 +82,7 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
     }
     let mut told = Told { bids: bids.records, reasons: Vec::new(), cuts: bids.cuts, warnings: bids.warnings };
     the_rest(module, &mut claims, Some(&mut told.reasons));
+    starts::apart(module);
     told.warnings.append(&mut claims.warnings);
     told
 }

@@ -14,6 +14,7 @@ mod composites;
 mod control;
 mod donation;
 mod in_place;
+mod late;
 mod memory;
 mod order;
 mod placement;

@@ -8,6 +8,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Opcode};
 
+use super::late::late;
 use super::leaf_bytes;
 use super::uses::{Leaf, Uses};
 use crate::roles::{Role, roles};
@@ -15,9 +16,10 @@ use crate::roles::{Role, roles};
 /// Of each computation, its instructions in the order in which they are executed.
 pub type Orders = Vec<Vec<InstrId>>;
 
-/// Of every computation the order in which the program has them.
+/// Of every computation the order in which the program has them, apart from what reads nothing.
 pub fn of_program(module: &Module) -> Orders {
-    module.computations.iter().map(|computation| computation.ids().collect()).collect()
+    let in_order = |computation: &Computation| late(computation, computation.ids().collect());
+    module.computations.iter().map(in_order).collect()
 }
 
 /// Of every computation that is not part of a kernel an order that frees early.
@@ -33,7 +35,9 @@ pub fn freeing_early(module: &Module, updates: impl Fn(ComputationId, InstrId) -
     let order = |number: usize| {
         let (id, computation) = (ComputationId(number as u32), &module.computations[number]);
         match roles[number] {
-            Role::Sequence => Listing::new(computation, &has_effect, |instruction| updates(id, instruction)).list(),
+            Role::Sequence => {
+                Listing::new(computation, &has_effect, |instruction| updates(id, instruction)).list(computation)
+            }
             _ => computation.ids().collect(),
         }
     };
@@ -147,7 +151,7 @@ impl Listing {
         }
     }
 
-    fn list(mut self) -> Vec<InstrId> {
+    fn list(mut self, computation: &Computation) -> Vec<InstrId> {
         (0..self.leaves.len()).for_each(|leaf| _ = self.credit_last_reader(leaf));
         let all = (0..self.gain.len() as u32).map(InstrId);
         let mut ready: BinaryHeap<(i64, Reverse<InstrId>)> =
@@ -172,7 +176,7 @@ impl Listing {
                 }
             }
         }
-        order
+        late(computation, order)
     }
 
     /// Among equals the program's order counts.

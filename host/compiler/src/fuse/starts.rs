@@ -1,0 +1,78 @@
+//! What is made of nothing is made for each of its users anew.
+//!
+//! Loops start from zeros, and equal zeros are one instruction by now. In the memory of one loop's state they cannot be there for the
+//! next: they would be kept in a buffer of their own, and copied from there. To fill memory takes no longer than to copy it.
+
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
+
+use super::sequences;
+use crate::rebuild::Rebuild;
+
+/// Gives every user of a kernel that reads nothing a kernel of its own, but the program's result.
+pub fn apart(module: &mut Module) {
+    for name in sequences(module) {
+        let Some(id) = module.find_computation(&name) else { continue };
+        let computation = module.computation(id);
+        let shared = shared(computation);
+        if shared.iter().any(|&it| it) {
+            let is_entry = module.entry == Some(id);
+            let made = made_apart(computation, &shared, |user| is_entry && user == computation.root);
+            module.computations[id.index()] = made;
+        }
+    }
+}
+
+/// Per instruction, whether it is a kernel that reads nothing and has several uses.
+fn shared(computation: &Computation) -> Vec<bool> {
+    let mut uses = vec![0usize; computation.instructions.len()];
+    computation.instructions.iter().flat_map(|it| &it.operands).for_each(|operand| uses[operand.index()] += 1);
+    uses[computation.root.index()] += 1;
+    let is_free = |it: &Instruction| matches!(it.op, Op::Fusion { .. }) && it.operands.is_empty();
+    computation.instructions.iter().zip(uses).map(|(it, uses)| uses > 1 && is_free(it)).collect()
+}
+
+fn made_apart(old: &Computation, shared: &[bool], keeps: impl Fn(InstrId) -> bool) -> Computation {
+    let mut rebuild = Rebuild::new(old);
+    let mut is_used = vec![false; old.instructions.len()];
+    for (id, instruction) in old.ids().zip(&old.instructions) {
+        let mut copy = instruction.clone();
+        copy.operands = rebuild.operands(instruction);
+        for (operand, &of) in copy.operands.iter_mut().zip(&instruction.operands) {
+            if shared[of.index()] && !keeps(id) && std::mem::replace(&mut is_used[of.index()], true) {
+                *operand = rebuild.copy(old.instruction(of));
+            }
+        }
+        let new = rebuild.push(copy);
+        rebuild.set(id, new);
+    }
+    rebuild.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fusebox_core::hlo::{parse_module, verify};
+
+    #[test]
+    fn each_state_has_zeros_of_its_own_and_the_result_shares_them() {
+        let text = "HloModule m
+zeros { z = f32[] constant(0)
+  ROOT b = f32[8] broadcast(z), dimensions={} }
+ENTRY main { zero = f32[8] fusion(), kind=kLoop, calls=zeros
+  x = f32[8] parameter(0)
+  s = (f32[8], f32[8], f32[8]) tuple(zero, x, zero)
+  t = (f32[8], f32[8]) tuple(x, zero)
+  ROOT r = (f32[8], (f32[8], f32[8], f32[8]), (f32[8], f32[8])) tuple(zero, s, t) }";
+        let mut module = parse_module(text, "test.hlo").unwrap();
+        apart(&mut module);
+        assert_eq!(verify(&module), Ok(()));
+        let main = module.entry_computation().unwrap();
+        let operands = |name| main.instruction(main.find(name).unwrap()).operands.clone();
+        let (first, second) = (operands("s"), operands("t"));
+        assert_eq!(main.root_instruction().operands[0], first[0]);
+        let mut zeros = vec![first[0], first[2], second[1]];
+        zeros.dedup();
+        assert_eq!(zeros.len(), 3, "{main:?}");
+        assert!(zeros.iter().all(|&id| main.instruction(id).operands.is_empty()));
+    }
+}
