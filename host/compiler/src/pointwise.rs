@@ -84,7 +84,8 @@ fn handed_on(entry: &Function, output: Value) -> HashSet<Value> {
             carried.for_each(|(((start, argument), next), result)| link(&[*start, *argument, *next, *result]));
         }
         (OpKind::If | OpKind::IndexSwitch, branches) => {
-            let of_branch = |branch: &Region| branch.yielded().iter().copied().zip(op.results.iter().copied()).collect();
+            let of_branch =
+                |branch: &Region| branch.yielded().iter().copied().zip(op.results.iter().copied()).collect();
             let all: Vec<(Value, Value)> = branches.iter().flat_map::<Vec<(Value, Value)>, _>(of_branch).collect();
             all.into_iter().for_each(|(value, result)| link(&[value, result]));
         }

@@ -48,6 +48,7 @@ pub(super) fn info() -> TargetInfo {
         fused_multiply_add: llvm::host_has("fma"),
         most_copies: 32,
         most_nested: 256,
+        most_long_loops: 4,
         most_copied_math: Some(400),
         warp: 1,
         atomics: Atomics { bytes: if llvm::host_has("cx16") { 16 } else { 8 }, scopes: ["", ""], adds: Vec::new() },

@@ -184,6 +184,9 @@ pub(crate) struct TargetInfo {
     pub(crate) most_copies: i64,
     /// Most operations that unrolling a loop around other loops may leave: beyond it, all that is gained is code.
     pub(crate) most_nested: i64,
+    /// Most copies of a loop of more turns that unrolling the loops around it may make. Of each LLVM makes a loop over vectors and others
+    /// for what remains.
+    pub(crate) most_long_loops: i64,
     /// Most operations that all but the first copies of math functions in a kernel have together; beyond it they are called. `None`
     /// where calls cost more than code.
     pub(crate) most_copied_math: Option<usize>,
@@ -317,6 +320,7 @@ fn gpu() -> TargetInfo {
         fused_multiply_add: true,
         most_copies: 8,
         most_nested: 512,
+        most_long_loops: i64::MAX,
         most_copied_math: None,
         warp: 32,
         keeps_long_loops: true,

@@ -1,5 +1,7 @@
 //! Loops over indices become loops over integers, with what LLVM is to make of them.
 
+use std::collections::HashMap;
+
 use fusebox_core::indexing::Interval;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
@@ -153,8 +155,17 @@ impl<'s> Indexed<'s, '_> {
         turns.most.is_some_and(|most| {
             most <= MOST_TURNS
                 && most.saturating_mul(self.copies) <= self.target.most_copies
-                && !is_longer_than(self.target.most_nested, op, most)
+                && (most <= 1 || self.may_be_copied(op, most))
         })
+    }
+
+    /// Whether so many copies of a loop's body are no more than anybody gains from.
+    fn may_be_copied(&self, op: &Operation, count: i64) -> bool {
+        let known = |value| self.index(value).ok().and_then(|ix| self.tracker.algebra.as_constant(ix));
+        let Contents { operations, has_loop, long_loops } = Contents::of(op, &known);
+        let most = if has_loop { self.target.most_nested } else { MOST_UNROLLED };
+        operations.saturating_mul(count) <= most
+            && long_loops.saturating_mul(count).saturating_mul(self.copies) <= self.target.most_long_loops
     }
 
     /// Whether LLVM is to leave a loop that is not unrolled as it is.
@@ -172,14 +183,47 @@ impl<'s> Indexed<'s, '_> {
     }
 }
 
-/// Whether so many copies of a loop have more operations than `most` if it is around others, or than anybody gains from.
-fn is_longer_than(most: i64, op: &Operation, copies: i64) -> bool {
-    let (mut operations, mut has_loop) = (0i64, false);
-    for region in &op.regions {
-        region.walk(&mut |inner| {
-            operations += 1;
-            has_loop |= matches!(inner.kind, OpKind::For | OpKind::While);
+/// What is in a loop.
+#[derive(Default)]
+struct Contents {
+    operations: i64,
+    has_loop: bool,
+    /// Loops that are not unrolled themselves, each as often as the unrolled ones around it will have it.
+    long_loops: i64,
+}
+
+impl Contents {
+    /// Of a loop's body. `known`: the values of constants outside of it.
+    fn of(op: &Operation, known: &dyn Fn(Value) -> Option<i64>) -> Contents {
+        let mut inside: HashMap<Value, i64> = HashMap::new();
+        op.walk(&mut |inner| {
+            if let (OpKind::Constant, Some(value)) = (inner.kind, inner.integer("value")) {
+                inside.insert(inner.result(), value);
+            }
         });
+        let mut contents = Contents::default();
+        contents.add(op, 1, &|value| inside.get(&value).copied().or_else(|| known(value)));
+        contents
     }
-    copies > 1 && operations.saturating_mul(copies) > if has_loop { most } else { MOST_UNROLLED }
+
+    fn add(&mut self, op: &Operation, copies: i64, known: &dyn Fn(Value) -> Option<i64>) {
+        for inner in op.regions.iter().flat_map(|region| &region.operations) {
+            self.operations += 1;
+            let is_loop = matches!(inner.kind, OpKind::For | OpKind::While);
+            self.has_loop |= is_loop;
+            let turns = match inner.kind {
+                OpKind::For => turns(inner, known).filter(|turns| *turns <= MOST_TURNS),
+                _ => None,
+            };
+            self.long_loops = self.long_loops.saturating_add(if is_loop && turns.is_none() { copies } else { 0 });
+            self.add(inner, copies.saturating_mul(turns.unwrap_or(1)), known);
+        }
+    }
+}
+
+/// How often a loop turns, if its bounds are constants.
+fn turns(op: &Operation, known: &dyn Fn(Value) -> Option<i64>) -> Option<i64> {
+    let [lower, upper, step] = op.operands.first_chunk()?.map(known);
+    let (distance, step) = (upper?.checked_sub(lower?)?, step.filter(|step| *step > 0)?);
+    Some(distance.max(0).checked_add(step - 1)? / step)
 }
