@@ -13,6 +13,9 @@ pub const ALIGNMENT: usize = 64;
 /// when the program is loaded, and they may be huge ones.
 const LEAST_MAPPED: usize = 256 << 10;
 
+/// Size and alignment of a huge page on most machines. A mapping of so much begins with one.
+const HUGE_PAGE: usize = 2 << 20;
+
 /// Memory of a program, aligned as kernels may assume.
 #[derive(Debug)]
 pub struct Buffer {
@@ -31,12 +34,15 @@ impl Buffer {
     /// A buffer of so many bytes, all 0; `None` if memory is short.
     pub fn zeroed(bytes: usize) -> Option<Buffer> {
         if bytes >= LEAST_MAPPED {
-            let mut mapping = MmapMut::map_anon(bytes).ok()?;
+            let spare = if bytes >= HUGE_PAGE { HUGE_PAGE } else { 0 };
+            let mut mapping = MmapMut::map_anon(bytes.checked_add(spare)?).ok()?;
+            let skipped = if spare > 0 { mapping.as_ptr().align_offset(HUGE_PAGE).min(spare) } else { 0 };
             // Kernels that walk across memory would miss the TLB on every small page. Where the system has no huge
             // pages, small ones do.
             #[cfg(target_os = "linux")]
             let _ = mapping.advise(memmap2::Advice::HugePage);
-            return Some(Buffer { start: NonNull::new(mapping.as_mut_ptr())?, bytes, mapping: Some(mapping) });
+            let start = NonNull::new(mapping.get_mut(skipped..)?.as_mut_ptr())?;
+            return Some(Buffer { start, bytes, mapping: Some(mapping) });
         }
         let layout = Self::layout(bytes)?;
         // SAFETY: the layout's size is not zero.
