@@ -67,6 +67,8 @@ def main():
         chosen = [name for name in PROGRAMS if any(fnmatch.fnmatch(name, pattern) for pattern in options.only.split(','))]
         if options.list:
             return print(*chosen, sep='\n')
+        if options.folder:
+            os.makedirs(options.folder, exist_ok=True)
         with tempfile.TemporaryDirectory() as temporary:
             for name in chosen:
                 rows[name] = measured(name, options.folder or temporary, options)

@@ -106,11 +106,14 @@ impl Group {
             && one.element_type == two.element_type
             && one.rank() == two.rank()
             && attributes(first) == attributes(new);
+        if !is_alike {
+            return false;
+        }
         let mut differing = (0..one.rank()).filter(|&d| one.dims[d] != two.dims[d]);
         let differs = differing.next();
         let free = free_dims(dims, 1 - self.side, one.rank());
         let agrees = differs.is_none_or(|d| free.contains(&d) && self.differs.is_none_or(|known| known == d));
-        if !is_alike || differing.next().is_some() || !agrees {
+        if differing.next().is_some() || !agrees {
             return false;
         }
         self.differs = self.differs.or(differs);

@@ -226,13 +226,16 @@ impl<T: Scalar> PerMatrix for TridiagonalSolve<T> {
             return Err(RoutineError::Buffer);
         }
         system.lower.rotate_left(1.min(self.n));
-        let mut right = Matrix::from_rows(elements::<T>(b)?, self.n, self.count)?;
-        let singular = system.solve(&mut right);
+        let (b, x) = (elements::<T>(b)?, elements_mut::<T>(x)?);
+        if b.len() != self.n.saturating_mul(self.count) || b.len() != x.len() {
+            return Err(RoutineError::Buffer);
+        }
+        x.copy_from_slice(b);
+        let singular = system.solve(x, self.count);
         system.lower.rotate_right(1.min(self.n));
         write(lower_left, &system.lower)?;
         write(main_left, &system.diagonal)?;
         write(upper_left, &system.upper)?;
-        right.write_rows(elements_mut(x)?)?;
         write_status(status, singular)
     }
 

@@ -76,9 +76,23 @@ pub(crate) struct System<T> {
 }
 
 impl<T: Scalar> System<T> {
-    /// Replaces the columns of `right` by the solutions, with partial pivoting. Gives the first row, from 1, whose pivot
-    /// is zero; 0 if there is none.
-    pub fn solve(&mut self, right: &mut Matrix<T>) -> usize {
+    /// Replaces right-hand sides by the solutions, with partial pivoting: `right` has a row of `count` elements, one per side, for each
+    /// equation. Gives the first row, from 1, whose pivot is zero; 0 if there is none.
+    pub fn solve(&mut self, right: &mut [T], count: usize) -> usize {
+        wide(
+            #[inline(always)]
+            || {
+                let singular = self.eliminate(right, count);
+                if singular == 0 {
+                    self.substitute(right, count);
+                }
+                singular
+            },
+        )
+    }
+
+    #[inline(always)]
+    fn eliminate(&mut self, right: &mut [T], count: usize) -> usize {
         let n = self.diagonal.len();
         let zero = T::nothing();
         for k in 0..n.saturating_sub(1) {
@@ -86,39 +100,30 @@ impl<T: Scalar> System<T> {
                 if self.diagonal[k] == zero {
                     return k + 1;
                 }
-            } else if self.diagonal[k].parts_sum() >= self.lower[k].parts_sum() {
+                continue;
+            }
+            let (above, below) = right[k * count..][..2 * count].split_at_mut(count);
+            if self.diagonal[k].parts_sum() >= self.lower[k].parts_sum() {
                 let factor = self.lower[k].divided_by(self.diagonal[k]);
-                let above = self.upper[k];
-                self.diagonal[k + 1] -= factor * above;
-                for c in 0..right.columns() {
-                    let above = right[(k, c)];
-                    right[(k + 1, c)] -= factor * above;
-                }
+                let next = self.upper[k];
+                self.diagonal[k + 1] -= factor * next;
+                below.iter_mut().zip(above).for_each(|(below, above)| *below -= factor * *above);
                 self.lower[k] = zero;
             } else {
-                self.exchange(k, right);
+                let factor = self.exchange(k);
+                for (above, below) in above.iter_mut().zip(below) {
+                    let (old, new) = (*above, *below);
+                    *above = new;
+                    *below = old - factor * new;
+                }
             }
         }
-        if n == 0 {
-            return 0;
-        }
-        if self.diagonal[n - 1] == zero {
-            return n;
-        }
-        for c in 0..right.columns() {
-            let column = right.column_mut(c);
-            for k in (0..n).rev() {
-                let next = if k + 1 < n { self.upper[k] * column[k + 1] } else { zero };
-                // What pivoting filled in, two above the diagonal, stands in the lower one.
-                let after = if k + 2 < n { self.lower[k] * column[k + 2] } else { zero };
-                column[k] = (column[k] - next - after).divided_by(self.diagonal[k]);
-            }
-        }
-        0
+        if n > 0 && self.diagonal[n - 1] == zero { n } else { 0 }
     }
 
-    /// Exchanges rows `k` and `k + 1` and eliminates.
-    fn exchange(&mut self, k: usize, right: &mut Matrix<T>) {
+    /// Exchanges rows `k` and `k + 1` and eliminates; gives what the first is multiplied by before it is taken off the second.
+    #[inline(always)]
+    fn exchange(&mut self, k: usize) -> T {
         let factor = self.diagonal[k].divided_by(self.lower[k]);
         self.diagonal[k] = self.lower[k];
         let below = self.diagonal[k + 1];
@@ -129,10 +134,22 @@ impl<T: Scalar> System<T> {
             self.upper[k + 1] = -(factor * self.lower[k]);
         }
         self.upper[k] = below;
-        for c in 0..right.columns() {
-            let (above, below) = (right[(k, c)], right[(k + 1, c)]);
-            right[(k, c)] = below;
-            right[(k + 1, c)] = above - factor * below;
+        factor
+    }
+
+    #[inline(always)]
+    fn substitute(&self, right: &mut [T], count: usize) {
+        let n = self.diagonal.len();
+        for k in (0..n).rev() {
+            let (row, below) = right[k * count..].split_at_mut(count);
+            if k + 1 < n {
+                row.iter_mut().zip(&below[..count]).for_each(|(x, next)| *x -= self.upper[k] * *next);
+            }
+            if k + 2 < n {
+                // What pivoting filled in, two above the diagonal, stands in the lower one.
+                row.iter_mut().zip(&below[count..]).for_each(|(x, after)| *x -= self.lower[k] * *after);
+            }
+            row.iter_mut().for_each(|x| *x = x.divided_by(self.diagonal[k]));
         }
     }
 }
