@@ -77,7 +77,7 @@ impl Group<'_, '_> {
         let mut results = b.scf_for(first, end, step, &[tile.tensors(), outputs].concat(), |b, turn, state| {
             let (tensors, outputs) = state.split_at(width);
             let tile = tile.carried(tensors);
-            let (tile, outputs) = tile.each_lane_below(b, piece.count, outputs, |b, lane, held, outputs| {
+            let next = |b: &mut FunctionBuilder, lane: Value, held: &[Value], outputs: &[Value]| {
                 let column = b.addi(piece.first, lane);
                 let mut results = b.scf_for(zero, step, one, &[held, outputs].concat(), |b, row, state| {
                     let (held, outputs) = state.split_at(width);
@@ -87,7 +87,11 @@ impl Group<'_, '_> {
                 });
                 let outputs = results.split_off(width);
                 (results, outputs)
-            });
+            };
+            let (tile, outputs) = match piece.columns.line {
+                Some(line) => tile.each_lane_of_lines(b, [piece.columns.width / line, line], outputs, next),
+                None => tile.each_lane_below(b, piece.count, outputs, next),
+            };
             [tile.tensors(), &outputs].concat()
         });
         let outputs = results.split_off(width);

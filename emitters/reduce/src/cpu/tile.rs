@@ -49,12 +49,29 @@ impl Tile {
         let (zero, one) = (b.index(0), b.index(1));
         let width = self.tensors.len();
         let state = [self.tensors.as_slice(), outputs].concat();
-        let mut results = b.scf_for(zero, count, one, &state, |b, lane, state| {
-            let (tensors, outputs) = state.split_at(width);
-            let held: Vec<Value> = tensors.iter().map(|&tensor| b.extract(tensor, &[lane])).collect();
-            let (values, outputs) = next(b, lane, &held, outputs);
-            let written = values.iter().zip(tensors).map(|(&value, &tensor)| b.insert(value, tensor, &[lane]));
-            written.collect::<Vec<_>>().into_iter().chain(outputs).collect()
+        let mut results = b.scf_for(zero, count, one, &state, |b, lane, state| replaced(b, lane, state, width, next));
+        let outputs = results.split_off(width);
+        (Tile { lanes: self.lanes, tensors: results }, outputs)
+    }
+
+    /// As [`each_lane`](Tile::each_lane), of so many lines of lanes, a loop for each.
+    pub fn each_lane_of_lines(
+        self,
+        b: &mut FunctionBuilder,
+        [lines, length]: [i64; 2],
+        outputs: &[Value],
+        next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
+    ) -> (Tile, Vec<Value>) {
+        let (zero, one) = (b.index(0), b.index(1));
+        let (lines, length) = (b.index(lines), b.index(length));
+        let width = self.tensors.len();
+        let state = [self.tensors.as_slice(), outputs].concat();
+        let mut results = b.scf_for(zero, lines, one, &state, |b, line, state| {
+            let first = b.muli(line, length);
+            b.scf_for(zero, length, one, state, |b, lane, state| {
+                let lane = b.addi(first, lane);
+                replaced(b, lane, state, width, next)
+            })
         });
         let outputs = results.split_off(width);
         (Tile { lanes: self.lanes, tensors: results }, outputs)
@@ -96,4 +113,19 @@ impl Tile {
     pub fn carried(&self, tensors: &[Value]) -> Tile {
         Tile { lanes: self.lanes, tensors: tensors.to_vec() }
     }
+}
+
+/// What a lane holds replaced in tensors and outputs, of which so many are tensors.
+fn replaced(
+    b: &mut FunctionBuilder,
+    lane: Value,
+    state: &[Value],
+    width: usize,
+    next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
+) -> Vec<Value> {
+    let (tensors, outputs) = state.split_at(width);
+    let held: Vec<Value> = tensors.iter().map(|&tensor| b.extract(tensor, &[lane])).collect();
+    let (values, outputs) = next(b, lane, &held, outputs);
+    let written = values.iter().zip(tensors).map(|(&value, &tensor)| b.insert(value, tensor, &[lane]));
+    written.collect::<Vec<_>>().into_iter().chain(outputs).collect()
 }

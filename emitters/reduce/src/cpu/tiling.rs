@@ -1,7 +1,7 @@
 //! How a group is dealt to blocks.
 
 use fusebox_core::analysis::{ReductionGroup, ReductionKind, ReductionProblem};
-use fusebox_core::cost::arithmetic_bytes;
+use fusebox_core::cost::{arithmetic_bytes, first_array};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{Instruction, Op};
@@ -58,6 +58,9 @@ pub struct Columns {
     pub rows_per_turn: i64,
     /// Rows whose elements stand side by side in the accumulators: more than one where columns are few.
     pub rows_abreast: i64,
+    /// Columns that follow one another in a line of the array, where something is read that repeats for each line: with a loop for
+    /// each line it is read in vectors, too.
+    pub line: Option<i64>,
 }
 
 impl Tiling {
@@ -89,6 +92,7 @@ impl Tiling {
                 {
                     columns.one_by_one(problem);
                 }
+                columns.line = line(fusion, group).filter(|&line| columns.is_made_of_lines(problem, line));
                 let blocks = ceil_div(problem.dims[0], columns.majors) * columns.cuts;
                 Tiling { problem, blocks, share: Share::Columns(columns) }
             }
@@ -185,7 +189,15 @@ impl Columns {
         let majors_per_block = if cuts > 1 { 1 } else { ceil_div(majors, wanted_blocks).max(1) };
         let rows_abreast = if cuts == 1 && columns < CUT / 2 { abreast(columns).min(rows).max(1) } else { 1 };
         let rows_per_turn = if rows_abreast > 1 { 1 } else { rows_per_turn.min(rows).max(1) };
-        Columns { majors: majors_per_block, width, cuts, rows_per_turn, rows_abreast }
+        Columns { majors: majors_per_block, width, cuts, rows_per_turn, rows_abreast, line: None }
+    }
+
+    /// Whether a block has several whole lines of so many columns, each at least a vector, and all blocks the same.
+    fn is_made_of_lines(&self, problem: ReductionProblem, line: i64) -> bool {
+        self.rows_abreast == 1
+            && (VECTORS[0]..self.width).contains(&line)
+            && self.width % line == 0
+            && problem.dims[2] % self.width == 0
     }
 
     /// Takes few columns one after the other, many rows of each in a turn. What is read then is smaller than the problem, so that
@@ -193,6 +205,20 @@ impl Columns {
     fn one_by_one(&mut self, problem: ReductionProblem) {
         (self.rows_abreast, self.rows_per_turn) = (1, ROWS_OF_A_COLUMN.min(problem.dims[1]).max(1));
     }
+}
+
+/// Length of the lines of what is reduced, if anything is computed that repeats an array.
+fn line(fusion: &Fusion, group: &ReductionGroup) -> Option<i64> {
+    let computation = fusion.computation();
+    let repeats = |it: &Instruction| {
+        matches!(it.op, Op::Broadcast { .. })
+            && it
+                .operands
+                .iter()
+                .any(|&of| first_array(computation.instruction(of)).is_some_and(|of| of.element_count() > 1))
+    };
+    let dims = group.heroes.first()?.operand_dims(computation);
+    dims.last().copied().filter(|_| computation.instructions.iter().any(repeats))
 }
 
 /// Rows of so many columns whose elements stand side by side: half a cut of lanes and, if a cut has room for them, as many that

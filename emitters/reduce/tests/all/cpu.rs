@@ -126,6 +126,38 @@ ENTRY main {{
     }
 }
 
+/// Columns that lie in several lines, for each of which an array is repeated: a loop for each line, where lines are whole vectors and
+/// blocks are whole lines. Everything that is reduced is a result, too.
+#[test]
+fn columns_in_lines_of_what_is_repeated() {
+    for (lines, length) in [(16, 64), (64, 64), (20, 16), (3, 100), (40, 15), (7, 64)] {
+        let text = format!(
+            "HloModule m
+least {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] minimum(a, b)
+}}
+ENTRY main {{
+  p = f32[37] parameter(0)
+  x = f32[{length}] parameter(1)
+  y = f32[{lines}] parameter(2)
+  infinity = f32[] constant(inf)
+  ps = f32[37,{lines},{length}] broadcast(p), dimensions={{0}}
+  xs = f32[37,{lines},{length}] broadcast(x), dimensions={{2}}
+  ys = f32[37,{lines},{length}] broadcast(y), dimensions={{1}}
+  q = f32[37,{lines},{length}] multiply(ps, xs)
+  all = f32[37,{lines},{length}] subtract(q, ys)
+  r = f32[{lines},{length}] reduce(all, infinity), dimensions={{0}}, to_apply=least
+  ROOT t = (f32[37,{lines},{length}], f32[{lines},{length}]) tuple(all, r)
+}}
+"
+        );
+        takes(&text, "serial-reduce");
+        agrees(&text);
+    }
+}
+
 /// Largest value and the first of its indices, which no order of combining changes.
 const FIRST_MAXIMUM: &str = "first {
   v = f32[] parameter(0)
