@@ -43,6 +43,12 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         !self.forms.contains(&Form::Own)
     }
 
+    /// Whether each addition rounds, so that long sums are better made of shorter ones.
+    pub fn are_rounded(&self) -> bool {
+        let is_sum = |form: &Form| matches!(form, Form::Single { op: BinaryOp::Add, kept: Scalar::Float(_), .. });
+        self.forms.iter().all(is_sum)
+    }
+
     /// Types of the accumulators.
     pub fn types(&self) -> Vec<Scalar> {
         let heroes = self.forms.iter().zip(&self.body.group().heroes);

@@ -15,6 +15,11 @@ use super::tile::Tile;
 use super::tiling::Columns;
 use crate::body::write;
 
+/// Fewest rows whose floats are added up one after the other.
+const LEAST_OF_A_CHUNK: i64 = 32;
+/// Chunks from which on they are added up by themselves.
+const LEAST_CHUNKS: i64 = 4;
+
 /// The columns of one block.
 struct Piece<'c> {
     columns: &'c Columns,
@@ -53,25 +58,81 @@ impl Group<'_, '_> {
         let rows = self.problem.dims[1];
         let per_turn = piece.columns.rows_per_turn;
         let whole = rows - rows % per_turn;
-        let tile = Tile::filled(b, piece.columns.width, &self.accumulators.types(), &self.start);
-        let (tile, outputs) = self.turns(b, piece, tile, outputs, (0, whole, per_turn));
-        let (tile, outputs) = self.turns(b, piece, tile, &outputs, (whole, rows, 1));
+        let (tile, outputs) = self.in_chunks(
+            b,
+            (piece.columns.width, [whole, chunk_of(whole).max(per_turn)]),
+            outputs,
+            |b, tile, outputs, range| self.turns(b, piece, tile, outputs, (range, per_turn)),
+        );
+        let (tile, outputs) = self.rows_left(b, piece, tile, outputs, [whole, rows]);
         self.write_columns(b, piece, &outputs, |b, column| tile.lane(b, column))
     }
 
-    /// Rows `first..end`, `step` at a time.
+    /// A tile with what `add` adds for a range of rows. Sums of floats are made of the sums of chunks of rows, as rounding errors grow with
+    /// the number of additions one after the other.
+    fn in_chunks(
+        &self,
+        b: &mut FunctionBuilder,
+        (lanes, [rows, chunk]): (i64, [i64; 2]),
+        outputs: &[Value],
+        add: impl Fn(&mut FunctionBuilder, Tile, &[Value], [Value; 2]) -> (Tile, Vec<Value>),
+    ) -> (Tile, Vec<Value>) {
+        let types = self.accumulators.types();
+        let filled = |b: &mut FunctionBuilder| Tile::filled(b, lanes, &types, &self.start);
+        let tile = filled(b);
+        let (zero, end) = (b.index(0), b.index(rows));
+        if !self.accumulators.are_rounded() || rows < LEAST_CHUNKS * chunk {
+            return add(b, tile, outputs, [zero, end]);
+        }
+        let is_whole = rows % chunk == 0;
+        let (whole, chunk) = (b.index(rows - rows % chunk), b.index(chunk));
+        let width = tile.tensors().len();
+        let mut results = b.scf_for(zero, whole, chunk, &[tile.tensors(), outputs].concat(), |b, first, state| {
+            let (tensors, outputs) = state.split_at(width);
+            let end = b.addi(first, chunk);
+            let part = filled(b);
+            let (part, outputs) = add(b, part, outputs, [first, end]);
+            let all = tile.carried(tensors);
+            let (all, _) = all.each_lane(b, lanes, &[], |b, lane, held, _| {
+                let others = part.lane(b, lane);
+                (self.accumulators.merge(b, held, &others), Vec::new())
+            });
+            [all.tensors(), &outputs].concat()
+        });
+        let outputs = results.split_off(width);
+        let tile = tile.carried(&results);
+        match is_whole {
+            true => (tile, outputs),
+            false => add(b, tile, &outputs, [whole, end]),
+        }
+    }
+
+    /// Rows that are left over, one at a time.
+    fn rows_left(
+        &self,
+        b: &mut FunctionBuilder,
+        piece: &Piece<'_>,
+        tile: Tile,
+        outputs: Vec<Value>,
+        [first, end]: [i64; 2],
+    ) -> (Tile, Vec<Value>) {
+        if first == end {
+            return (tile, outputs);
+        }
+        let range = [b.index(first), b.index(end)];
+        self.turns(b, piece, tile, &outputs, (range, 1))
+    }
+
+    /// The rows of a range, `step` at a time.
     fn turns(
         &self,
         b: &mut FunctionBuilder,
         piece: &Piece<'_>,
         tile: Tile,
         outputs: &[Value],
-        (first, end, step): (i64, i64, i64),
+        ([first, end], step): ([Value; 2], i64),
     ) -> (Tile, Vec<Value>) {
-        if first == end {
-            return (tile, outputs.to_vec());
-        }
-        let (first, end, step) = (b.index(first), b.index(end), b.index(step));
+        let step = b.index(step);
         let (zero, one) = (b.index(0), b.index(1));
         let width = tile.tensors().len();
         let mut results = b.scf_for(first, end, step, &[tile.tensors(), outputs].concat(), |b, turn, state| {
@@ -104,30 +165,29 @@ impl Group<'_, '_> {
         let abreast = piece.columns.rows_abreast;
         let lanes = abreast * width;
         let whole = rows - rows % abreast;
-        let tile = Tile::filled(b, lanes, &self.accumulators.types(), &self.start);
-        let (zero, end, step) = (b.index(0), b.index(whole), b.index(abreast));
-        let values = tile.tensors().len();
         let place = IndexingMap {
             dims: vec![Variable::from_size(lanes)],
             results: vec![Expr::dim(0).floor_div(width), Expr::dim(0).modulo(width)],
             ..IndexingMap::default()
         };
-        let mut results = b.scf_for(zero, end, step, &[tile.tensors(), outputs].concat(), |b, turn, state| {
-            let (tensors, outputs) = state.split_at(values);
-            let (tile, outputs) = tile.carried(tensors).each_lane(b, lanes, outputs, |b, lane, held, outputs| {
-                let place = b.apply_indexing(&place, &[lane]);
-                let row = b.addi(turn, place[0]);
-                self.absorb(b, &[piece.major, row, place[1]], held, outputs)
+        let add = |b: &mut FunctionBuilder, tile: Tile, outputs: &[Value], [first, end]: [Value; 2]| {
+            let step = b.index(abreast);
+            let values = tile.tensors().len();
+            let mut results = b.scf_for(first, end, step, &[tile.tensors(), outputs].concat(), |b, turn, state| {
+                let (tensors, outputs) = state.split_at(values);
+                let (tile, outputs) = tile.carried(tensors).each_lane(b, lanes, outputs, |b, lane, held, outputs| {
+                    let place = b.apply_indexing(&place, &[lane]);
+                    let row = b.addi(turn, place[0]);
+                    self.absorb(b, &[piece.major, row, place[1]], held, outputs)
+                });
+                [tile.tensors(), &outputs].concat()
             });
-            [tile.tensors(), &outputs].concat()
-        });
-        let outputs = results.split_off(values);
-        let tile = tile.carried(&results);
-        // Rows that are left go to the first lanes.
-        let (tile, outputs) = match whole == rows {
-            true => (tile, outputs),
-            false => self.turns(b, piece, tile, &outputs, (whole, rows, 1)),
+            let outputs = results.split_off(values);
+            (tile.carried(&results), outputs)
         };
+        let (tile, outputs) = self.in_chunks(b, (lanes, [whole, chunk_of(whole / abreast) * abreast]), outputs, add);
+        // Rows that are left go to the first lanes.
+        let (tile, outputs) = self.rows_left(b, piece, tile, outputs, [whole, rows]);
         self.write_columns(b, piece, &outputs, |b, column| {
             let mut state = tile.lane(b, column);
             for row in 1..abreast {
@@ -157,4 +217,9 @@ impl Group<'_, '_> {
             write(b, &writes, outputs)
         })
     }
+}
+
+/// Rows of a chunk: about as many as there are chunks, in which case the fewest additions follow one another.
+fn chunk_of(rows: i64) -> i64 {
+    LEAST_OF_A_CHUNK.max(i64::try_from((rows.max(0) as u64).isqrt().next_power_of_two()).unwrap_or(i64::MAX))
 }
