@@ -315,24 +315,14 @@ impl Block<'_> {
                 })
                 .collect();
             let kept = (tiles.chunks() > 1).then_some(steps.first);
-            let form = (tiles.lanes, self.problem.sum.real_part());
-            // Floats of a chunk are added up by themselves first: rounding errors grow with the number of additions one after the other.
-            let is_apart = form.1.is_float();
-            let start = sums_before(b, kept.filter(|_| !is_apart), form, &places, sums);
-            let products = if tiles.micro.multiplies_words() {
+            let before = sums_before(b, kept, (tiles.lanes, self.problem.sum.real_part()), &places, sums);
+            let after = if tiles.micro.multiplies_words() {
                 let columns =
                     Columns { packed: state.right, panel, first: self.first_packed(b, steps), steps: steps.count };
-                words::multiply(b, tiles, state.left, &columns, &start)
+                words::multiply(b, tiles, state.left, &columns, &before)
             } else {
                 let right = self.right_rows(b, tile, panel, column, steps, state);
-                self.add_products(b, &Factors { left, right, steps: steps.count }, &start)
-            };
-            let after = match kept.filter(|_| is_apart) {
-                None => products,
-                Some(first) => {
-                    let before = sums_before(b, Some(first), form, &places, sums);
-                    before.into_iter().zip(products).map(|(before, products)| b.addf(before, products)).collect()
-                }
+                self.add_products(b, &Factors { left, right, steps: steps.count }, &before)
             };
             places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
         })
