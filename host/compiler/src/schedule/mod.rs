@@ -1,7 +1,8 @@
 //! From the fused module to thunks and buffers.
 //!
-//! Instructions are executed in the order of the program or in one that frees early (`order`), whichever takes less memory. A value
-//! is the list of the slices of its leaves; tuples, parameters and reshapes are lists made of others' slices and cost nothing.
+//! Instructions are executed in the order of the program or in one that frees early (`order`), whichever takes less memory: for the
+//! whole program first, then for single computations. A value is the list of the slices of its leaves; tuples, parameters and
+//! reshapes are lists made of others' slices and cost nothing.
 //! Results may have to stand in donated inputs (`donation`), and values may be made twice to save memory (`rematerialise`).
 //!
 //! Loops of small steps are then made functions (`composites`), which are launched like kernels.
@@ -20,12 +21,14 @@ mod order;
 mod placement;
 pub mod rematerialise;
 mod sequence;
+mod updates;
 mod uses;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use fusebox_core::emitter::Plan;
 use fusebox_core::hlo::{ComputationId, InstrId, Module, Shape};
@@ -69,6 +72,8 @@ pub struct Schedule {
     pub order: Vec<InstrId>,
     /// Place in `order` of the instruction that is executed when most memory is in use.
     pub peak_position: usize,
+    /// Computations that run when most memory is in use, the innermost first.
+    running_at_peak: Vec<ComputationId>,
     /// Outputs that may take a parameter's place in all launches, by the kernel's unit.
     pub in_place: Vec<(usize, Pair)>,
 }
@@ -88,23 +93,39 @@ pub struct Made<'a> {
     pub pairs: &'a [Pair],
 }
 
+/// For how many computations by themselves the other order is tried.
+const MOST_TRIED: usize = 6;
+
 /// Makes the steps of the entry computation and places all buffers.
 ///
 /// `made`: what became of each of `kernels`' units.
 pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u64) -> Result<Schedule, CompileError> {
-    let orders = order::of_program(module);
-    let in_program_order = in_order(module, kernels, made, alignment, &orders)?;
-    let updates = |computation, id| {
-        let made = kernels.of.get(&(computation, id)).and_then(|&unit| made.get(unit));
-        made.is_some_and(|made| made.plan.outputs.iter().any(|output| output.initial.is_some()))
-    };
-    let early = order::freeing_early(module, updates);
-    if early == orders {
-        return Ok(in_program_order);
+    let updates = updates::of_module(module, kernels, made);
+    let of_program = order::of_program(module, &updates);
+    let best = in_order(module, kernels, made, alignment, &of_program)?;
+    let early = order::freeing_early(module, &updates);
+    if early == of_program {
+        return Ok(best);
     }
     let freeing_early = in_order(module, kernels, made, alignment, &early)?;
-    let is_better = freeing_early.memory.total < in_program_order.memory.total;
-    Ok(if is_better { freeing_early } else { in_program_order })
+    let (mut best, mut orders, other) = match freeing_early.memory.total < best.memory.total {
+        true => (freeing_early, early, of_program),
+        false => (best, of_program, early),
+    };
+    // Where most memory is in use the other order may be better for one computation alone.
+    let mut tried: HashSet<ComputationId> = HashSet::new();
+    while tried.len() < MOST_TRIED {
+        let differs = |id: &ComputationId| orders[id.index()] != other[id.index()] && !tried.contains(id);
+        let Some(id) = best.running_at_peak.iter().copied().find(differs) else { break };
+        tried.insert(id);
+        let kept = std::mem::replace(&mut orders[id.index()], other[id.index()].clone());
+        let changed = in_order(module, kernels, made, alignment, &orders)?;
+        match changed.memory.total < best.memory.total {
+            true => best = changed,
+            false => orders[id.index()] = kept,
+        }
+    }
+    Ok(best)
 }
 
 fn in_order(
@@ -128,11 +149,14 @@ fn in_order(
     let values = scheduler.sequence(entry, &arguments, &mut thunks)?;
     let result = scheduler.results_in_place(&values, &targets, &mut thunks);
     let result = Binding { shape: ValueShape::from(&computation.root_instruction().shape), leaves: result };
-    let begins = std::mem::take(&mut scheduler.begins);
+    let (begins, spans) = (std::mem::take(&mut scheduler.begins), std::mem::take(&mut scheduler.spans));
     let mut schedule = scheduler.finish(thunks, parameters, result);
     schedule.order.clone_from(&orders[entry.index()]);
     // What an instruction does begins with the step after the last one before.
     schedule.peak_position = begins.partition_point(|&begin| begin < schedule.memory.peak_step).saturating_sub(1);
+    let peak = schedule.memory.peak_step;
+    let runs = spans.into_iter().filter(|(_, steps)| steps.contains(&peak));
+    schedule.running_at_peak = runs.map(|(id, _)| id).collect();
     schedule.memory.shared = donations.shared(computation);
     Ok(schedule)
 }
@@ -149,6 +173,8 @@ struct Scheduler<'a> {
     merits: Merits,
     /// Per instruction of the entry, the last step before it.
     begins: Vec<u32>,
+    /// Each run of a computation, inner ones before outer ones, and its steps.
+    spans: Vec<(ComputationId, RangeInclusive<u32>)>,
 }
 
 impl<'a> Scheduler<'a> {
@@ -170,6 +196,7 @@ impl<'a> Scheduler<'a> {
             constants: HashMap::new(),
             merits: Merits::new(),
             begins: Vec::new(),
+            spans: Vec::new(),
         }
     }
 
@@ -236,6 +263,7 @@ impl<'a> Scheduler<'a> {
             in_place,
             order: Vec::new(),
             peak_position: 0,
+            running_at_peak: Vec::new(),
         }
     }
 

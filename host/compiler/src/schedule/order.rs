@@ -6,37 +6,36 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Opcode};
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Opcode};
 
 use super::late::late;
 use super::leaf_bytes;
+use super::updates::{Updates, after_readers};
 use super::uses::{Leaf, Uses};
 use crate::roles::{Role, roles};
 
 /// Of each computation, its instructions in the order in which they are executed.
 pub type Orders = Vec<Vec<InstrId>>;
 
-/// Of every computation the order in which the program has them, apart from what reads nothing.
-pub fn of_program(module: &Module) -> Orders {
-    let in_order = |computation: &Computation| late(computation, computation.ids().collect());
-    module.computations.iter().map(in_order).collect()
+/// Of every computation the order in which the program has them, apart from updates and from what reads nothing.
+pub fn of_program(module: &Module, updates: &[Updates]) -> Orders {
+    let has_effect = effects(module);
+    let in_order = |(computation, updates): (&Computation, &Updates)| {
+        late(computation, after_readers(computation, computation.ids().collect(), updates, &has_effect))
+    };
+    module.computations.iter().zip(updates).map(in_order).collect()
 }
 
 /// Of every computation that is not part of a kernel an order that frees early.
-///
-/// `updates`: whether a kernel updates an operand in place.
-pub fn freeing_early(module: &Module, updates: impl Fn(ComputationId, InstrId) -> bool) -> Orders {
+pub fn freeing_early(module: &Module, updates: &[Updates]) -> Orders {
     let roles = roles(module);
-    let mut has_effect = Vec::new();
-    for computation in &module.computations {
-        let effect = computation.instructions.iter().any(|it| is_ordered(it, &has_effect));
-        has_effect.push(effect);
-    }
+    let has_effect = effects(module);
     let order = |number: usize| {
-        let (id, computation) = (ComputationId(number as u32), &module.computations[number]);
+        let (computation, updates) = (&module.computations[number], &updates[number]);
         match roles[number] {
             Role::Sequence => {
-                Listing::new(computation, &has_effect, |instruction| updates(id, instruction)).list(computation)
+                let order = Listing::new(computation, &has_effect, updates).list();
+                late(computation, after_readers(computation, order, updates, &has_effect))
             }
             _ => computation.ids().collect(),
         }
@@ -44,8 +43,18 @@ pub fn freeing_early(module: &Module, updates: impl Fn(ComputationId, InstrId) -
     (0..module.computations.len()).map(order).collect()
 }
 
+/// Per computation, whether it shows when it is executed.
+fn effects(module: &Module) -> Vec<bool> {
+    let mut has_effect = Vec::new();
+    for computation in &module.computations {
+        let effect = computation.instructions.iter().any(|it| is_ordered(it, &has_effect));
+        has_effect.push(effect);
+    }
+    has_effect
+}
+
 /// Whether an instruction shows when it is executed: it draws random numbers, or says so. `has_effect`: of the computations before.
-fn is_ordered(instruction: &Instruction, has_effect: &[bool]) -> bool {
+pub fn is_ordered(instruction: &Instruction, has_effect: &[bool]) -> bool {
     match &instruction.op {
         Op::CustomCall(call) if call.has_side_effect => true,
         op if [Opcode::Rng, Opcode::RngGetAndUpdateState].contains(&op.opcode()) => true,
@@ -73,12 +82,16 @@ struct Read {
     /// What is free after the last reader.
     bytes: i64,
     readers: Vec<InstrId>,
+    /// Those among them that would leave a result in its place.
+    updated_by: Vec<InstrId>,
+    /// Whether it is somebody else's: only an update has a use for its bytes.
+    is_given: bool,
     /// Readers that are still to come.
     to_come: usize,
 }
 
 impl Listing {
-    fn new(computation: &Computation, has_effect: &[bool], updates: impl Fn(InstrId) -> bool) -> Listing {
+    fn new(computation: &Computation, has_effect: &[bool], updates: &Updates) -> Listing {
         let count = computation.instructions.len();
         let mut listing = Listing {
             successors: vec![Vec::new(); count],
@@ -88,7 +101,7 @@ impl Listing {
             gain: vec![0; count],
             is_done: vec![false; count],
         };
-        listing.follow_leaves(computation);
+        listing.follow_leaves(computation, updates);
         let mut last_effect = None;
         for (id, instruction) in computation.ids().zip(&computation.instructions) {
             let predecessors = instruction.extra.iter().flat_map(|extra| &extra.control_predecessors);
@@ -97,15 +110,12 @@ impl Listing {
                 last_effect.replace(id).into_iter().for_each(|before| listing.comes_after(id, before));
             }
         }
-        listing.updates_come_last(|id| match computation.instruction(id).op {
-            Op::While { .. } | Op::Conditional { .. } => true,
-            _ => updates(id),
-        });
+        listing.updates_come_last();
         listing
     }
 
     /// Who reads which leaves, and what making them allocates.
-    fn follow_leaves(&mut self, computation: &Computation) {
+    fn follow_leaves(&mut self, computation: &Computation, updates: &Updates) {
         let uses = Uses::in_program_order(computation);
         let stays: HashSet<&Leaf> = uses.result().iter().collect();
         let mut numbers: HashMap<Leaf, usize> = HashMap::new();
@@ -116,16 +126,21 @@ impl Listing {
                     read.readers.push(id);
                     read.to_come += 1;
                     self.reads[id.index()].push(numbers[&leaf]);
+                    if updates.get(&id).is_some_and(|taken| taken.contains(&leaf)) {
+                        read.updated_by.push(id);
+                    }
                 }
             }
             let is_given = matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_));
             let own = uses.leaves(id).iter().filter(|leaf| leaf.made_by == id);
             for (&leaf, bytes) in own.zip(leaf_bytes(&instruction.shape)) {
-                let bytes = if is_given { 0 } else { i64::try_from(bytes).unwrap_or(i64::MAX) };
-                self.gain[id.index()] = self.gain[id.index()].saturating_sub(bytes);
+                let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+                if !is_given {
+                    self.gain[id.index()] = self.gain[id.index()].saturating_sub(bytes);
+                }
                 numbers.insert(leaf, self.leaves.len());
                 let bytes = if stays.contains(&leaf) { 0 } else { bytes };
-                self.leaves.push(Read { bytes, ..Read::default() });
+                self.leaves.push(Read { bytes, is_given, ..Read::default() });
             }
         }
     }
@@ -139,11 +154,11 @@ impl Listing {
     }
 
     /// Where the program's last reader of a leaf may update it in place, it stays the last.
-    fn updates_come_last(&mut self, may_update: impl Fn(InstrId) -> bool) {
+    fn updates_come_last(&mut self) {
         for leaf in 0..self.leaves.len() {
             let readers = std::mem::take(&mut self.leaves[leaf].readers);
             if let Some((&last, earlier)) = readers.split_last()
-                && may_update(last)
+                && self.leaves[leaf].updated_by.contains(&last)
             {
                 earlier.iter().for_each(|&reader| self.comes_after(last, reader));
             }
@@ -151,7 +166,7 @@ impl Listing {
         }
     }
 
-    fn list(mut self, computation: &Computation) -> Vec<InstrId> {
+    fn list(mut self) -> Vec<InstrId> {
         (0..self.leaves.len()).for_each(|leaf| _ = self.credit_last_reader(leaf));
         let all = (0..self.gain.len() as u32).map(InstrId);
         let mut ready: BinaryHeap<(i64, Reverse<InstrId>)> =
@@ -176,7 +191,7 @@ impl Listing {
                 }
             }
         }
-        late(computation, order)
+        order
     }
 
     /// Among equals the program's order counts.
@@ -186,8 +201,11 @@ impl Listing {
 
     /// If only one reader of a leaf is still to come, that one frees it.
     fn credit_last_reader(&mut self, leaf: usize) -> Option<InstrId> {
-        let Read { bytes, readers, to_come: 1 } = &self.leaves[leaf] else { return None };
+        let Read { bytes, readers, updated_by, is_given, to_come: 1 } = &self.leaves[leaf] else { return None };
         let reader = readers.iter().copied().find(|reader| !self.is_done[reader.index()])?;
+        if *is_given && !updated_by.contains(&reader) {
+            return None;
+        }
         self.gain[reader.index()] = self.gain[reader.index()].saturating_add(*bytes);
         Some(reader)
     }
@@ -203,7 +221,9 @@ mod tests {
         let text = format!("HloModule m\nENTRY main {{ p = f32[8] parameter(0)\n{body} }}");
         let module = parse_module(&text, "test.hlo").unwrap();
         let main = module.entry_computation().unwrap();
-        let order = freeing_early(&module, |_, _| false)[module.entry.unwrap().index()].clone();
+        let order = freeing_early(&module, &vec![Updates::new(); module.computations.len()])
+            [module.entry.unwrap().index()]
+        .clone();
         let names = order.into_iter().map(|id| main.instruction(id).name.clone());
         names.filter(|name| name != "p").collect()
     }
@@ -218,6 +238,28 @@ mod tests {
   ROOT r = f32[8] add(s, t)",
         );
         assert_eq!(order, ["a", "s", "b", "t", "r"]);
+    }
+
+    /// What leaves its result in the place of the caller's array needs no memory of its own.
+    #[test]
+    fn updates_of_what_is_given_come_before_what_needs_memory() {
+        let text = "HloModule m\nENTRY main { p = f32[8] parameter(0)
+  state = f32[800] parameter(1)
+  a = f32[800] pad(p, p), padding=0_792
+  w = f32[400] pad(p, p), padding=0_392
+  u = f32[800] add(state, a)
+  s = f32[8] slice(a), slice={[0:8]}
+  ROOT r = (f32[8], f32[400], f32[800]) tuple(s, w, u) }";
+        let module = parse_module(text, "test.hlo").unwrap();
+        let main = module.entry_computation().unwrap();
+        let named = |name: &str| main.ids().find(|&id| main.instruction(id).name == name).unwrap();
+        let of_main = Updates::from([(named("u"), vec![Leaf { made_by: named("state"), number: 0 }])]);
+        let list = |updates: &Updates| -> Vec<String> {
+            let order = Listing::new(main, &[false], updates).list();
+            order.into_iter().map(|id| main.instruction(id).name.clone()).collect()
+        };
+        assert_eq!(list(&of_main), ["p", "state", "w", "a", "u", "s", "r"]);
+        assert_eq!(list(&Updates::new()), ["p", "state", "w", "a", "s", "u", "r"]);
     }
 
     #[test]

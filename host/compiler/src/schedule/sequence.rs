@@ -104,6 +104,7 @@ impl Scheduler<'_> {
         let orders = self.orders;
         let order = &orders[id.index()];
         let mut frame = Frame::new(computation, id, order, arguments);
+        let start = self.buffers.now();
         for &instr in order {
             let instruction = computation.instruction(instr);
             if module.entry == Some(id) {
@@ -120,6 +121,7 @@ impl Scheduler<'_> {
             };
             frame.keep(instr, value);
         }
+        self.spans.push((id, start..=self.buffers.now()));
         Ok(frame.values.swap_remove(computation.root.index()))
     }
 

@@ -23,10 +23,20 @@ fn compiled(text: &str) -> Compiled {
     compiled_with(text, false)
 }
 
-fn compiled_with(text: &str, runs_alone: bool) -> Compiled {
-    let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
+fn parsed(text: &str) -> Module {
+    let module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
+    module
+}
+
+fn compiled_with(text: &str, runs_alone: bool) -> Compiled {
+    let mut module = parsed(text);
     crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled());
+    scheduled(module, runs_alone)
+}
+
+/// With the fusions that the module has.
+fn scheduled(module: Module, runs_alone: bool) -> Compiled {
     let kernels = kernels::collect(&module);
     let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
     let made = |(number, plan)| Made { plan, kernel: Some(number as u32), runs_alone, seconds: 1e-6, pairs: &[] };
@@ -126,7 +136,10 @@ fn literal(shape: &ArrayShape, data: Vec<u8>) -> Literal {
 
 /// Executes the schedule and compares with the interpreter; gives the compiled module.
 fn check(text: &str) -> Compiled {
-    let compiled = compiled(text);
+    check_schedule(compiled(text), text)
+}
+
+fn check_schedule(compiled: Compiled, text: &str) -> Compiled {
     let mut memory: Vec<Vec<u8>> = Vec::new();
     for allocation in &compiled.schedule.allocations {
         memory.push(match &allocation.kind {
@@ -453,4 +466,75 @@ fn a_constant_is_given_to_a_loop() {
     let schedule = compiled_with(&text, true).schedule;
     let read = schedule.composites[0].arguments.iter().filter(|it| it.read_only).map(|it| it.bytes);
     assert_eq!(read.collect::<Vec<u64>>(), [16], "{:?}", schedule.composites);
+}
+
+/// Before the loop the order of the program takes less memory, in the loop the order that frees early.
+#[test]
+fn each_computation_at_the_peak_has_the_order_that_suits_it() {
+    let wide = |elements: u32| {
+        format!(
+            "wide{elements} {{ x = s32[8] parameter(0)
+  z = s32[] constant(0)
+  ROOT w = s32[{elements}] pad(x, z), padding=0_{}
+}}
+narrow{elements} {{ w = s32[{elements}] parameter(0)
+  ROOT n = s32[8] slice(w), slice={{[{}:{elements}]}}
+}}
+",
+            elements - 8,
+            elements - 8
+        )
+    };
+    let text = format!(
+        "HloModule m
+{}{}{}sum {{ a = s32[8] parameter(0)
+  b = s32[8] parameter(1)
+  ROOT c = s32[8] add(a, b)
+}}
+last {{ w = s32[8000] parameter(0)
+  n = s32[8] slice(w), slice={{[7992:8000]}}
+  b = s32[8] parameter(1)
+  ROOT c = s32[8] add(n, b)
+}}
+next {{ i = s32[] parameter(0)
+  one = s32[] constant(1)
+  ROOT j = s32[] add(i, one)
+}}
+less {{ i = s32[] parameter(0)
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}}
+cond {{ s = (s32[], s32[8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  ROOT c = pred[] fusion(i), kind=kLoop, calls=less
+}}
+body {{ s = (s32[], s32[8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = s32[8] get-tuple-element(s), index=1
+  a = s32[10000] fusion(x), kind=kLoop, calls=wide10000
+  b = s32[10000] fusion(x), kind=kLoop, calls=wide10000
+  an = s32[8] fusion(a), kind=kLoop, calls=narrow10000
+  bn = s32[8] fusion(b), kind=kLoop, calls=narrow10000
+  y = s32[8] fusion(an, bn), kind=kLoop, calls=sum
+  j = s32[] fusion(i), kind=kLoop, calls=next
+  ROOT t = (s32[], s32[8]) tuple(j, y)
+}}
+ENTRY main {{ p = s32[8] parameter(0)
+  zero = s32[] constant(0)
+  large = s32[15000] fusion(p), kind=kLoop, calls=wide15000
+  small = s32[8] fusion(large), kind=kLoop, calls=narrow15000
+  kept = s32[8000] fusion(p), kind=kLoop, calls=wide8000
+  start = (s32[], s32[8]) tuple(zero, small)
+  loop = (s32[], s32[8]) while(start), condition=cond, body=body
+  end = s32[8] get-tuple-element(loop), index=1
+  ROOT r = s32[8] fusion(kept, end), kind=kLoop, calls=last
+}}
+",
+        wide(8000),
+        wide(10000),
+        wide(15000)
+    );
+    let compiled = check_schedule(scheduled(parsed(&text), false), &text);
+    let peak = compiled.schedule.memory.peak;
+    assert!((72_000..73_000).contains(&peak), "{peak}");
 }

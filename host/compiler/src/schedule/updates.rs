@@ -1,0 +1,207 @@
+//! What updates an array in place is executed after all who read the old one.
+//!
+//! Otherwise the old array would have to be copied first. A loop's next state is an update of its state in the same way.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
+
+use super::donation::Donations;
+use super::order::is_ordered;
+use super::uses::{Leaf, Uses};
+use super::{Made, leaf_bytes};
+use crate::kernels::Kernels;
+use crate::roles::{Role, roles};
+
+/// Bytes of an array whose copy takes longer than to look for an order that saves it.
+const LEAST_COPIED: u64 = 4 << 10;
+
+/// Instructions that an update is moved past, at most: the search is linear in them.
+const FARTHEST: usize = 512;
+
+/// Of one computation, per instruction, the leaves among its operands in whose place it would leave a result.
+pub type Updates = HashMap<InstrId, Vec<Leaf>>;
+
+/// Those of every computation that is executed step by step; none of the others.
+pub fn of_module(module: &Module, kernels: &Kernels, made: &[Made]) -> Vec<Updates> {
+    let roles = roles(module);
+    let of = |(number, computation): (usize, &Computation)| match roles[number] {
+        Role::Sequence => updates(module, ComputationId(number as u32), computation, kernels, made),
+        _ => Updates::new(),
+    };
+    module.computations.iter().enumerate().map(of).collect()
+}
+
+fn updates(module: &Module, id: ComputationId, computation: &Computation, kernels: &Kernels, made: &[Made]) -> Updates {
+    let uses = Uses::in_program_order(computation);
+    let is_entry = module.entry == Some(id);
+    let kept = if is_entry { kept(module, computation, &uses) } else { HashSet::new() };
+    let mut updates = Updates::new();
+    for (instr, instruction) in computation.ids().zip(&computation.instructions) {
+        let of_operand = |number: usize| Some(*uses.leaves(*instruction.operands.get(number)?).first()?);
+        let mut taken: Vec<Leaf> =
+            match (&instruction.op, kernels.of.get(&(id, instr)).and_then(|&unit| made.get(unit))) {
+                (Op::While { .. } | Op::Conditional { .. }, _) => uses.reads(instr).to_vec(),
+                (_, Some(made)) => {
+                    let initial = made.plan.outputs.iter().filter_map(|output| of_operand(output.initial? as usize));
+                    // The next state is wanted where the state is.
+                    let next_state = made.pairs.iter().filter_map(|pair| {
+                        let (old, new) = (of_operand(pair.parameter)?, *uses.leaves(instr).get(pair.output)?);
+                        let is_state =
+                            !is_entry && matches!(computation.instruction(old.made_by).op, Op::Parameter { .. });
+                        (is_state && uses.result().get(old.number) == Some(&new)).then_some(old)
+                    });
+                    initial.chain(next_state).collect()
+                }
+                _ => continue,
+            };
+        taken.retain(|leaf| !kept.contains(leaf));
+        if !taken.is_empty() {
+            updates.insert(instr, taken);
+        }
+    }
+    updates
+}
+
+/// The leaves of a program's parameters that its caller has not given away.
+fn kept(module: &Module, entry: &Computation, uses: &Uses) -> HashSet<Leaf> {
+    let donated = Donations::of(module, entry).donated;
+    let leaves = entry.parameters().into_iter().flat_map(|id| uses.leaves(id));
+    leaves.enumerate().filter(|(number, _)| !donated.contains(number)).map(|(_, &leaf)| leaf).collect()
+}
+
+/// The order with updates behind the other readers of what they update, and with them whatever needs their results.
+/// `has_effect`: per computation, whether it shows when it is executed.
+pub fn after_readers(
+    computation: &Computation,
+    order: Vec<InstrId>,
+    updates: &Updates,
+    has_effect: &[bool],
+) -> Vec<InstrId> {
+    if updates.is_empty() {
+        return order;
+    }
+    let uses = Uses::in_program_order(computation);
+    let mut readers: HashMap<Leaf, Vec<InstrId>> = HashMap::new();
+    for id in computation.ids() {
+        uses.reads(id).iter().for_each(|&leaf| readers.entry(leaf).or_default().push(id));
+    }
+    let mut places = vec![0; computation.instructions.len()];
+    order.iter().enumerate().for_each(|(place, id)| places[id.index()] = place);
+    let mut moving = Moving { computation, order, places };
+    let mut updating: Vec<InstrId> = updates.keys().copied().collect();
+    updating.sort_unstable();
+    for id in updating {
+        for leaf in &updates[&id] {
+            let bytes = leaf_bytes(&computation.instruction(leaf.made_by).shape).nth(leaf.number);
+            if bytes.is_some_and(|bytes| bytes >= LEAST_COPIED) && !uses.result().contains(leaf) {
+                moving.behind(id, &readers[leaf], has_effect);
+            }
+        }
+    }
+    moving.order
+}
+
+/// An order that changes, and the place of each instruction in it.
+struct Moving<'a> {
+    computation: &'a Computation,
+    order: Vec<InstrId>,
+    places: Vec<usize>,
+}
+
+impl Moving<'_> {
+    /// Moves `id`, and what waits for it, behind the last of `readers`, unless one of these waits for it too.
+    fn behind(&mut self, id: InstrId, readers: &[InstrId], has_effect: &[bool]) {
+        let first = self.places[id.index()];
+        let last = readers.iter().map(|reader| self.places[reader.index()]).max().unwrap_or(first);
+        if last <= first || last - first > FARTHEST {
+            return;
+        }
+        let mut moved = HashSet::from([id]);
+        let (mut before, mut behind) = (Vec::new(), Vec::new());
+        for &other in &self.order[first..=last] {
+            let instruction = self.computation.instruction(other);
+            let predecessors = instruction.extra.iter().flat_map(|extra| &extra.control_predecessors);
+            let waits = other == id || instruction.operands.iter().chain(predecessors).any(|it| moved.contains(it));
+            if waits && (is_ordered(instruction, has_effect) || (other != id && readers.contains(&other))) {
+                return;
+            }
+            if waits {
+                moved.insert(other);
+            }
+            if waits { &mut behind } else { &mut before }.push(other);
+        }
+        for (place, other) in (first..).zip(before.into_iter().chain(behind)) {
+            self.order[place] = other;
+            self.places[other.index()] = place;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fusebox_core::hlo::parse_module;
+
+    /// Names of the entry's instructions in their order, if `u` updates `old` in place.
+    fn ordered(body: &str) -> Vec<String> {
+        let text = format!("HloModule m\nENTRY main {{ p = f32[2048] parameter(0)\n z = s32[] constant(0)\n{body} }}");
+        let module = parse_module(&text, "test.hlo").unwrap();
+        let main = module.entry_computation().unwrap();
+        let named = |name: &str| main.ids().find(|&id| main.instruction(id).name == name).unwrap();
+        let updates = Updates::from([(named("u"), vec![Leaf { made_by: named("old"), number: 0 }])]);
+        let order = after_readers(main, main.ids().collect(), &updates, &vec![false; module.computations.len()]);
+        let names = order.into_iter().map(|id| main.instruction(id).name.clone());
+        names.filter(|name| !["p", "z"].contains(&name.as_str())).collect()
+    }
+
+    #[test]
+    fn an_update_waits_for_readers_and_others_wait_for_it() {
+        let order = ordered(
+            "old = f32[2048] negate(p)
+  one = f32[1] slice(p), slice={[0:1]}
+  u = f32[2048] dynamic-update-slice(old, one, z)
+  n = f32[2048] exponential(u)
+  before = f32[2048] sine(old)
+  ROOT r = (f32[2048], f32[2048]) tuple(n, before)",
+        );
+        assert_eq!(order, ["old", "one", "before", "u", "n", "r"]);
+    }
+
+    #[test]
+    fn readers_that_need_the_update_leave_it_where_it_is() {
+        let order = ordered(
+            "old = f32[2048] negate(p)
+  one = f32[1] slice(p), slice={[0:1]}
+  u = f32[2048] dynamic-update-slice(old, one, z)
+  n = f32[2048] exponential(u)
+  both = f32[2048] add(old, n)
+  ROOT r = (f32[2048]) tuple(both)",
+        );
+        assert_eq!(order, ["old", "one", "u", "n", "both", "r"]);
+    }
+
+    #[test]
+    fn what_draws_random_numbers_is_not_moved() {
+        let order = ordered(
+            "old = f32[2048] negate(p)
+  one = f32[] constant(1)
+  u = f32[2048] rng(old, one), distribution=rng_uniform
+  before = f32[2048] sine(old)
+  ROOT r = (f32[2048], f32[2048]) tuple(u, before)",
+        );
+        assert_eq!(order, ["old", "one", "u", "before", "r"]);
+    }
+
+    #[test]
+    fn small_arrays_are_rather_copied() {
+        let order = ordered(
+            "old = f32[8] slice(p), slice={[0:8]}
+  one = f32[1] slice(p), slice={[0:1]}
+  u = f32[8] dynamic-update-slice(old, one, z)
+  before = f32[8] sine(old)
+  ROOT r = (f32[8], f32[8]) tuple(u, before)",
+        );
+        assert_eq!(order, ["old", "one", "u", "before", "r"]);
+    }
+}
