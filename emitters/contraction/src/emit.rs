@@ -23,7 +23,7 @@ use crate::micro::{MicroKernel, TILE_LINES};
 use crate::multiply::{Factors, LeftElements, RightRows, multiply};
 use crate::pack::{Part, Source, each, half_row};
 use crate::problem::Problem;
-use crate::results::{Results, sums_before};
+use crate::results::{Results, sums_before, with_kept_after_first};
 use crate::tiles::{LeftForm, Tiles};
 use crate::words::{self, Columns};
 
@@ -315,14 +315,19 @@ impl Block<'_> {
                 })
                 .collect();
             let kept = (tiles.chunks() > 1).then_some(steps.first);
-            let before = sums_before(b, kept, (tiles.lanes, self.problem.sum.real_part()), &places, sums);
-            let after = if tiles.micro.multiplies_words() {
+            let form = (tiles.lanes, self.problem.sum.real_part());
+            let start = sums_before(b, kept.filter(|_| !tiles.adds_chains), form, &places, sums);
+            let products = if tiles.micro.multiplies_words() {
                 let columns =
                     Columns { packed: state.right, panel, first: self.first_packed(b, steps), steps: steps.count };
-                words::multiply(b, tiles, state.left, &columns, &before)
+                words::multiply(b, tiles, state.left, &columns, &start)
             } else {
                 let right = self.right_rows(b, tile, panel, column, steps, state);
-                self.add_products(b, &Factors { left, right, steps: steps.count }, &before)
+                self.add_products(b, &Factors { left, right, steps: steps.count }, &start)
+            };
+            let after = match kept.filter(|_| tiles.adds_chains) {
+                None => products,
+                Some(first) => with_kept_after_first(b, first, &places, sums, &products),
             };
             places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
         })

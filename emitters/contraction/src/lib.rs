@@ -7,6 +7,7 @@
 //! convert.rs   element types in and out of the one that sums are kept in
 //! way.rs       what the ways below have in common as emitters
 //! bid.rs       which instructions around a dot one kernel computes
+//! chain.rs     products of a convolution that are added up by themselves
 //! claim.rs     what a dot costs in the kernel of another operation
 //! tiles        sizes of tiles, blocks, knobs -> plan
 //! emit.rs      the loops of a block
@@ -30,6 +31,7 @@
 
 mod amx;
 mod bid;
+mod chain;
 mod claim;
 mod convert;
 mod convolution;

@@ -79,3 +79,27 @@ pub fn sums_before<P: AsRef<[Value]>>(
         |b| places.iter().map(|place| b.vector_read(sums, place.as_ref(), lanes)).collect(),
     )
 }
+
+/// `more` with what is kept at some places added to it.
+pub fn with_kept<P: AsRef<[Value]>>(b: &mut FunctionBuilder, places: &[P], sums: Value, more: &[Value]) -> Vec<Value> {
+    let add = |(place, &more): (&P, &Value)| {
+        let lanes = b.type_of(more).dims()[0];
+        let kept = b.vector_read(sums, place.as_ref(), lanes);
+        b.addf(kept, more)
+    };
+    places.iter().zip(more).map(add).collect()
+}
+
+/// The same after the first steps; `more` alone if `first`, the number of the first step of what is added, says that it is these.
+pub fn with_kept_after_first<P: AsRef<[Value]>>(
+    b: &mut FunctionBuilder,
+    first: Value,
+    places: &[P],
+    sums: Value,
+    more: &[Value],
+) -> Vec<Value> {
+    let zero = b.index(0);
+    let is_first = b.cmpi(IntPredicate::Eq, first, zero);
+    let types = b.types_of(more);
+    b.scf_if(is_first, &types, |_| more.to_vec(), |b| with_kept(b, places, sums, more))
+}

@@ -16,10 +16,11 @@ use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 
 use super::Problem;
 use super::rows::Rows;
+use crate::chain::Products;
 use crate::emit::filled;
 use crate::multiply::add_product;
 use crate::pack::{Part, Source};
-use crate::results::{Results, sums_before};
+use crate::results::{Results, sums_before, with_kept};
 
 /// Everything declared.
 struct Block<'a> {
@@ -136,8 +137,13 @@ impl Block<'_> {
         self.kernel.copy_panels(b, &part, [width, self.rows.features], tensor)
     }
 
-    fn task(&self, b: &mut FunctionBuilder, task: Value, state: State) -> State {
+    fn task(&self, b: &mut FunctionBuilder, task: Value, mut state: State) -> State {
         let zero = b.index(0);
+        if self.rows.chain.is_some() {
+            // Chains are added to them.
+            let nothing = b.zero(&Type::from(Scalar::of_element(self.problem.sum)));
+            state.sums = filled(b, state.sums, nothing);
+        }
         let place = b.apply_indexing(&self.rows.place(), &[task, zero, zero]);
         let (first, feature) = (place[place.len() - 2], place[place.len() - 1]);
         let all = b.index(self.problem.positions());
@@ -200,12 +206,40 @@ impl Block<'_> {
 
     /// Adds the products of some rows to registers of sums.
     fn add_to(&self, b: &mut FunctionBuilder, places: &[[Value; 2]], rows: Taken, state: &State, sums: Value) -> Value {
+        let (zero, window) = (b.index(0), b.index(self.problem.window()));
+        let form = (self.rows.lanes, self.problem.sum);
+        let write = |b: &mut FunctionBuilder, sums: Value, after: Vec<Value>| {
+            places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
+        };
+        let Some(chain) = self.rows.chain else {
+            let first = (self.rows.rows < self.problem.rows()).then_some(rows.first);
+            let before = sums_before(b, first, form, places, sums);
+            let all = Products { rows: [zero, rows.count], steps: [zero, window] };
+            let after = self.multiply(b, places, all, state, &before);
+            return write(b, sums, after);
+        };
+        chain.each(b, [rows.count, window], sums, |b, products, sums| {
+            let nothing = sums_before(b, None, form, places, sums);
+            let found = self.multiply(b, places, products, state, &nothing);
+            let after = with_kept(b, places, sums, &found);
+            write(b, sums, after)
+        })
+    }
+
+    /// Registers of sums with some products.
+    fn multiply(
+        &self,
+        b: &mut FunctionBuilder,
+        places: &[[Value; 2]],
+        products: Products,
+        state: &State,
+        before: &[Value],
+    ) -> Vec<Value> {
         let lanes = self.rows.lanes;
         let (zero, one, window) = (b.index(0), b.index(1), b.index(self.problem.window()));
-        let first = (self.rows.rows < self.problem.rows()).then_some(rows.first);
-        let before = sums_before(b, first, (lanes, self.problem.sum), places, sums);
-        let after = b.scf_for(zero, rows.count, one, &before, |b, row, sums| {
-            b.scf_for(zero, window, one, sums, |b, place, sums| {
+        let Products { rows: [first_row, end_row], steps: [first_place, end_place] } = products;
+        b.scf_for(first_row, end_row, one, before, |b, row, sums| {
+            b.scf_for(first_place, end_place, one, sums, |b, place, sums| {
                 let step = b.muli(row, window);
                 let step = b.addi(step, place);
                 let weight = match self.problem.along_features {
@@ -221,8 +255,7 @@ impl Block<'_> {
                 });
                 added.collect()
             })
-        });
-        places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
+        })
     }
 
     /// A register of the input: the elements of a row under a place of the window, for sums at a place.

@@ -11,6 +11,7 @@ use fusebox_core::emitter::{EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
+use crate::chain::Chain;
 use crate::convolution::{FEATURE, GROUP, place};
 use crate::operand::Operand;
 use crate::problem::Roots;
@@ -41,6 +42,8 @@ pub struct Rows {
     pub features: i64,
     /// Rows of the input that are read before any is added up.
     pub rows: i64,
+    /// What is added up by itself.
+    pub chain: Option<Chain>,
     /// Places of a row of the input, as far as a task needs it.
     pub places: i64,
     /// Sizes of the coordinates of a task: of the row, then the stretch of positions and the part of the features.
@@ -73,7 +76,9 @@ impl Rows {
             true => height(positions),
             false => ceil_div(positions, lanes).min(MOST_HEIGHT),
         };
+        let chain = Chain::of([problem.rows(), problem.window()], fit, problem.sum);
         let rows = ceil_div(problem.rows(), ceil_div(problem.rows(), fit));
+        let rows = chain.map_or(rows, |chain| chain.whole_rows(rows).min(problem.rows()));
         let mut tasks = problem.geometry.sizes_of(&problem.of_row);
         tasks.extend([stretches, all / features]);
         let count: i64 = tasks.iter().product();
@@ -88,6 +93,7 @@ impl Rows {
             positions,
             features,
             rows,
+            chain,
             places,
             share: ceil_div(count, blocks.max(1)),
             tasks,

@@ -7,7 +7,7 @@
 //!     copy the rows of the input that it takes, with zeros where the window leaves it
 //!     for positions and features, as many as registers hold
 //!       sums = 0, or what earlier rows of the input gave
-//!       for row, for step along it: sums += input * kernel
+//!       for row, for step along it: sums += input * kernel      of many steps some at a time, added up by themselves
 //!     after the last rows of the input: write what the host makes of the sums
 //! ```
 //!
@@ -19,10 +19,11 @@ use fusebox_core::indexing::IndexingMap;
 
 use super::Problem;
 use super::sizes::Sizes;
+use crate::chain::Products;
 use crate::emit::filled;
 use crate::multiply::add_product;
 use crate::pack::{Part, Source, each};
-use crate::results::{Results, sums_before};
+use crate::results::{Results, sums_before, with_kept};
 
 /// Everything declared.
 struct Block<'a> {
@@ -138,9 +139,20 @@ impl Block<'_> {
         let line = b.allocate_shared(&self.sizes.line_dims(self.problem), sum);
         let sums = b.allocate_shared(&self.sizes.sum_dims(self.problem), sum);
         let input = filled(b, input, zero);
+        let sums = if self.sizes.chain.is_some() && self.sizes.keeps_sums(self.problem) {
+            self.no_sums(b, sums)
+        } else {
+            sums
+        };
         let is_even = self.problem.features() % self.sizes.unit() == 0;
         let kernel = if is_even { kernel } else { filled(b, kernel, zero) };
         State { input, kernel, line, sums, outputs }
+    }
+
+    /// Sums that chains are added to.
+    fn no_sums(&self, b: &mut FunctionBuilder, sums: Value) -> Value {
+        let zero = b.zero(&Type::from(Scalar::of_element(self.problem.sum)));
+        filled(b, sums, zero)
     }
 
     fn chunk(&self, b: &mut FunctionBuilder, tile: Tile, chunk: Chunk, state: State) -> State {
@@ -150,6 +162,9 @@ impl Block<'_> {
             let mut state = State::of(state);
             state.input = self.copy_rows(b, tile, row, chunk, state.input);
             let kept = if self.sizes.keeps_sums(self.problem) { row } else { zero };
+            if self.sizes.chain.is_some() && !self.sizes.keeps_sums(self.problem) {
+                state.sums = self.no_sums(b, state.sums);
+            }
             state.sums = self.sums(b, tile, kept, chunk, &state);
             state.outputs = self.after_last(b, chunk, &state.outputs, |b| self.results(b, tile, [row, kept], &state));
             state.list()
@@ -211,10 +226,23 @@ impl Block<'_> {
                         [kept, b.addi(long, row), b.addi(wide, lane)]
                     })
                     .collect();
-                let first = sizes.keeps_sums(self.problem).then_some(chunk.first);
-                let before = sums_before(b, first, (sizes.lanes, self.problem.sum), &places, sums[0]);
-                let after = self.multiply(b, chunk, &starts, panel, state, &before);
-                let written = places.iter().zip(after).fold(sums[0], |sums, (at, sum)| b.vector_write(sum, sums, at));
+                let write = |b: &mut FunctionBuilder, sums: Value, after: Vec<Value>| {
+                    places.iter().zip(after).fold(sums, |sums, (at, sum)| b.vector_write(sum, sums, at))
+                };
+                let Some(chain) = sizes.chain else {
+                    let first = sizes.keeps_sums(self.problem).then_some(chunk.first);
+                    let before = sums_before(b, first, (sizes.lanes, self.problem.sum), &places, sums[0]);
+                    let all = Products { rows: [zero, chunk.count], steps: [zero, b.index(self.problem.steps())] };
+                    let after = self.multiply(b, all, &starts, panel, state, &before);
+                    return vec![write(b, sums[0], after)];
+                };
+                let all = [chunk.count, b.index(self.problem.steps())];
+                let written = chain.each(b, all, sums[0], |b, products, sums| {
+                    let nothing = sums_before(b, None, (sizes.lanes, self.problem.sum), &places, sums);
+                    let found = self.multiply(b, products, &starts, panel, state, &nothing);
+                    let after = with_kept(b, &places, sums, &found);
+                    write(b, sums, after)
+                });
                 vec![written]
             })
         })[0]
@@ -233,11 +261,11 @@ impl Block<'_> {
             .collect()
     }
 
-    /// The sums of a register tile with the products of a chunk.
+    /// The sums of a register tile with some products of a chunk.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
-        chunk: Chunk,
+        products: Products,
         starts: &[Value],
         panel: Value,
         state: &State,
@@ -245,11 +273,12 @@ impl Block<'_> {
     ) -> Vec<Value> {
         let sizes = self.sizes;
         let lanes = sizes.lanes;
-        let (zero, one, steps) = (b.index(0), b.index(1), b.index(self.problem.steps()));
+        let (one, steps) = (b.index(1), b.index(self.problem.steps()));
         let size = b.index(sizes.row_size(self.problem));
-        b.scf_for(zero, chunk.count, one, before, |b, row, sums| {
+        let Products { rows: [first_row, end_row], steps: [first_step, end_step] } = products;
+        b.scf_for(first_row, end_row, one, before, |b, row, sums| {
             let (of_row, of_kernel) = (b.muli(row, size), b.muli(row, steps));
-            b.scf_for(zero, steps, one, sums, |b, step, sums| {
+            b.scf_for(first_step, end_step, one, sums, |b, step, sums| {
                 let within = b.apply_indexing(&self.of_step, &[step])[0];
                 let within = b.addi(of_row, within);
                 let step = b.addi(of_kernel, step);

@@ -13,6 +13,7 @@ use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, Plan, Vi
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 use super::Problem;
+use crate::chain::Chain;
 use crate::operand::Operand;
 use crate::problem::Roots;
 use crate::results::written;
@@ -56,6 +57,8 @@ pub struct Sizes {
     pub features: i64,
     /// Rows of the input of a chunk.
     pub outer: i64,
+    /// What is added up by itself.
+    pub chain: Option<Chain>,
     /// Blocks: groups, along rows, along features.
     pub grid: [i64; 3],
     /// Bytes of a sum.
@@ -123,6 +126,8 @@ impl Sizes {
         let is_read_across = problem.along_row.len() > 1;
         let most = if by_positions || is_read_across { NEAR_INPUT_BYTES } else { INPUT_BYTES };
         let outer = (most / row_bytes.max(1)).clamp(1, problem.outer().max(1));
+        let chain = Chain::of([problem.outer(), problem.steps()], outer, problem.sum);
+        let whole = |outer: i64| chain.map_or(outer, |chain| chain.whole_rows(outer));
         let sizes = Sizes {
             lanes,
             height,
@@ -130,13 +135,14 @@ impl Sizes {
             by_positions,
             rows: problem.rows(),
             features: problem.features(),
-            outer: ceil_div(problem.outer(), ceil_div(problem.outer(), outer)),
+            outer: whole(ceil_div(problem.outer(), ceil_div(problem.outer(), outer))),
+            chain,
             grid: [problem.batches(), 1, 1],
             bytes,
         };
         // Fewer rows of the input at a time take less room for kernels.
         let fewer = |sizes: &Sizes| {
-            let outer = ceil_div(sizes.outer, 2);
+            let outer = whole(ceil_div(sizes.outer, 2));
             (outer < sizes.outer).then(|| Sizes { outer, ..sizes.clone() })
         };
         let all = std::iter::successors(Some(sizes), fewer).take(MOST_HALVINGS);
@@ -192,7 +198,11 @@ impl Sizes {
         let [_, long, wide] = Sizes { outer: problem.outer(), ..self.clone() }.sum_dims(problem);
         let tiles = (long / self.height * (wide / self.width()) * self.rows) as f64;
         // Sums are read and written where they are not added up at once.
-        let kept = if self.keeps_sums(problem) { ceil_div(problem.outer(), self.outer) as f64 } else { 0.0 };
+        let kept = match self.chain {
+            Some(chain) => chain.parts([problem.outer(), problem.steps()]),
+            None if self.keeps_sums(problem) => ceil_div(problem.outer(), self.outer),
+            None => 0,
+        } as f64;
         let of_sums = 2.0 * kept * (self.height * self.vectors) as f64;
         let products = tiles * (steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0 + of_sums);
         // An element that comes from a far cache takes a cycle, one from a near one much less.

@@ -28,10 +28,9 @@ const MOST_VECTORS: i64 = 8;
 /// Lines of memory that are read side by side: no more than a set of the nearest cache has places for, as they may be a power
 /// of two apart.
 const MOST_LINES: i64 = 8;
-/// Bytes of a packed line of steps: a register tile's lines stay in the nearest cache.
+/// Bytes of a line of steps that are taken together: packed, a register tile's lines stay in the nearest cache. Floats of so many are
+/// added up by themselves, too.
 const LINE_BYTES: i64 = 1024;
-/// Steps of an operand that is not packed: their rows lie in as many pages.
-const UNPACKED_STEPS: i64 = 64;
 /// Register tiles below each other for which rows of the right operand are read from where they are: packing them takes as long
 /// as reading them so a few times.
 const UNPACKED_TILES: i64 = 4;
@@ -95,6 +94,9 @@ pub struct Tiles {
     pub is_unpacked: bool,
     /// Whether the right operand's columns of the tile are packed for all steps at once, before any row.
     pub stays: bool,
+    /// Whether the products of every `tile_k` steps are added up by themselves, and then to the sum: rounding errors grow with the number
+    /// of additions one after the other. `tile_k` is no choice then, as bits would depend on it.
+    pub adds_chains: bool,
 }
 
 /// The height of register tiles, `most` at most, for which so many rows take least: for every step a tile takes as long as its
@@ -125,14 +127,16 @@ impl Tiles {
         tiles.tile_n = up(wanted_n.unwrap_or(most[1]), width);
         let line = match micro.kernel {
             MicroKernel::Tiles => TILE_LINE_BYTES / micro.bytes(),
-            MicroKernel::Vectors if tiles.is_unpacked => UNPACKED_STEPS,
             MicroKernel::Vectors | MicroKernel::Words => (LINE_BYTES / micro.bytes()).max(1),
         };
         let chunks = ceil_div(steps, line);
-        let wanted_k = knobs.knob(TILE_K, 1..=tiles.whole_steps(tiles.most_together(problem)))?;
         let mut runs = problem.operands.iter().filter_map(|operand| operand.runs.as_ref()).filter(|it| it.are_steps);
         let even = runs.next().map_or(ceil_div(steps, chunks), |runs| runs.even_steps(steps, line));
-        tiles.tile_k = tiles.whole_steps(wanted_k.unwrap_or(even.clamp(1, tiles.most_together(problem))));
+        let even = tiles.whole_steps(even.clamp(1, tiles.most_together(problem)));
+        tiles.adds_chains = chunks > 2 && micro.kernel != MicroKernel::Tiles && problem.sum.real_part().is_float();
+        let most = tiles.whole_steps(tiles.most_together(problem));
+        let wanted_k = knobs.knob(TILE_K, if tiles.adds_chains { even..=even } else { 1..=most })?;
+        tiles.tile_k = tiles.whole_steps(wanted_k.unwrap_or(even));
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.stays = tiles.stays_packed(limit);
         let is_once = micro.kernel == MicroKernel::Vectors && micro.planes == 1 && columns <= width;
@@ -140,7 +144,8 @@ impl Tiles {
         let is_scattered = problem.operands[0].runs.is_some() || problem.operands[0].is_in_parts;
         if tiles.stays && tiles.left == LeftForm::Lines && is_once && !is_scattered {
             tiles.left = LeftForm::InPlace;
-            tiles.tile_k = wanted_k.unwrap_or(problem.most_together());
+            let most = if tiles.adds_chains { even } else { problem.most_together() };
+            tiles.tile_k = wanted_k.unwrap_or(most);
         }
         // Whoever asks for a size gets it, or an error.
         let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
@@ -241,6 +246,7 @@ impl Tiles {
             is_turned_whole: right.runs.is_some(),
             is_unpacked,
             stays: false,
+            adds_chains: false,
         }
     }
 
@@ -266,6 +272,7 @@ impl Tiles {
             is_turned_whole: problem.operands[1].runs.is_some(),
             is_unpacked: false,
             stays: false,
+            adds_chains: false,
         }
     }
 

@@ -92,6 +92,10 @@ fn knobs_are_what_the_plan_says() {
     let knobs = Configuration::from([("tile_n", 1 << 20)]);
     let error = emitter().plan(&fusion([200, 300, 200]), &wide(), &knobs).unwrap_err();
     assert_eq!(error.message, "knob tile_n is 1048576, it must be 1 to 224");
+    // Bits would depend on it.
+    let knobs = Configuration::from([("tile_k", 500)]);
+    let error = emitter().plan(&fusion([200, 1000, 200]), &wide(), &knobs).unwrap_err();
+    assert_eq!(error.message, "knob tile_k is 500, it must be 250 to 250");
     let knobs = Configuration::from([("tile_m", 2000), ("tile_n", 2000)]);
     let error = emitter().plan(&fusion([2000, 3000, 2000]), &wide(), &knobs).unwrap_err();
     assert!(error.message.ends_with("bytes, a block has 589824"), "{error}");

@@ -231,7 +231,8 @@ fn sums_of_all_bytes_are_exact() {
     }
 }
 
-/// Every element is one chain of additions in the order of its steps, whatever the tiles, which follow from cores and registers.
+/// Every element is made of chains of additions in the order of its steps, whose lengths do not follow from cores and registers as tiles
+/// do.
 #[test]
 fn bits_do_not_depend_on_tiles() {
     let filled = |shape: &ArrayShape, number: u64| {

@@ -94,7 +94,7 @@ pub struct Made<'a> {
 }
 
 /// For how many computations by themselves the other order is tried.
-const MOST_TRIED: usize = 6;
+const MOST_TRIED: usize = 3;
 
 /// Makes the steps of the entry computation and places all buffers.
 ///

@@ -1,0 +1,84 @@
+//! Chains: the products of a convolution that are added up by themselves, and then to the sum. Rounding errors grow with the number of
+//! additions one after the other. What a chain is follows from the problem and the device and not from knobs, as bits depend on it.
+
+use fusebox_core::builder::{FunctionBuilder, Value};
+use fusebox_core::hlo::ElementType;
+use fusebox_core::indexing::ceil_div;
+
+/// Steps of a chain, about; there are chains where there are more than twice as many.
+const STEPS: i64 = 256;
+
+/// So many steps of each of so many rows of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chain {
+    pub rows: i64,
+    pub steps: i64,
+}
+
+/// The products of a chain: from and to which row, from and to which step of each.
+#[derive(Clone, Copy)]
+pub struct Products {
+    pub rows: [Value; 2],
+    pub steps: [Value; 2],
+}
+
+impl Chain {
+    /// The chains of so many rows of so many steps, of which `most` rows are there at a time; `None` if all is one chain.
+    pub fn of([rows, steps]: [i64; 2], most: i64, sum: ElementType) -> Option<Chain> {
+        let steps = steps.max(1);
+        let are_many = rows.saturating_mul(steps) > 2 * STEPS;
+        (are_many && sum.is_float()).then(|| Chain {
+            rows: (STEPS / steps).clamp(1, most.max(1)),
+            steps: ceil_div(steps, ceil_div(steps, STEPS)),
+        })
+    }
+
+    /// At least so many rows, which are whole chains.
+    pub fn whole_rows(&self, rows: i64) -> i64 {
+        ceil_div(rows, self.rows) * self.rows
+    }
+
+    /// How many chains so many rows of so many steps are.
+    pub fn parts(&self, [rows, steps]: [i64; 2]) -> i64 {
+        ceil_div(rows, self.rows) * ceil_div(steps, self.steps)
+    }
+
+    /// The sums after all chains of so many rows of so many steps.
+    pub fn each(
+        &self,
+        b: &mut FunctionBuilder,
+        [rows, steps]: [Value; 2],
+        sums: Value,
+        add: impl Fn(&mut FunctionBuilder, Products, Value) -> Value,
+    ) -> Value {
+        let zero = b.index(0);
+        let [by_rows, by_steps] = [self.rows, self.steps].map(|count| b.index(count));
+        b.scf_for(zero, rows, by_rows, &[sums], |b, row, sums| {
+            let end = b.addi(row, by_rows);
+            let of_rows = [row, b.minsi(end, rows)];
+            b.scf_for(zero, steps, by_steps, sums, |b, step, sums| {
+                let end = b.addi(step, by_steps);
+                let of_steps = [step, b.minsi(end, steps)];
+                vec![add(b, Products { rows: of_rows, steps: of_steps }, sums[0])]
+            })
+        })[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_are_about_as_long() {
+        let of = |rows, steps, most| Chain::of([rows, steps], most, ElementType::F32).map(|it| (it.rows, it.steps));
+        assert_eq!(of(3, 3 * 256, 3), Some((1, 256)));
+        assert_eq!(of(3, 3 * 100, 3), Some((1, 150)));
+        assert_eq!(of(8 * 28, 28, 100), Some((9, 28)));
+        assert_eq!(of(8 * 28, 28, 4), Some((4, 28)));
+        assert_eq!(of(3, 3 * 16, 3), None);
+        assert_eq!(Chain::of([3, 3 * 256], 3, ElementType::S32), None);
+        let chain = Chain { rows: 9, steps: 28 };
+        assert_eq!((chain.whole_rows(20), chain.parts([20, 28])), (27, 3));
+    }
+}
