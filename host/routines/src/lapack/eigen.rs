@@ -12,11 +12,11 @@ use super::call::{fill, write, write_status};
 use super::form::Form;
 use super::solve::Of;
 use crate::linalg::batch::PerMatrix;
+use crate::linalg::double::InDouble;
 use crate::linalg::general::{self, General};
 use crate::linalg::matrix::Matrix;
 use crate::linalg::scalar::{Scalar, real};
-use crate::linalg::singular::{self, Vectors};
-use crate::linalg::symmetric;
+use crate::linalg::singular::Vectors;
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
 /// Eigenvectors, eigenvalues ascending, status.
@@ -28,17 +28,17 @@ struct Symmetric<T> {
     of: Of<T>,
 }
 
-impl<T: Scalar> PerMatrix for Symmetric<T> {
+impl<T: InDouble> PerMatrix for Symmetric<T> {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], _: &dyn Workers) -> Result<(), RoutineError> {
         let ([input], [vectors, values, status]) = (arguments, results) else {
             return Err(RoutineError::Buffer);
         };
         let input = elements::<T>(input)?;
-        let mut a = match self.lower {
+        let a = match self.lower {
             true => Matrix::from_rows(input, self.n, self.n)?,
             false => Matrix::adjoint_from_rows(input, self.n, self.n)?,
         };
-        let Some(eigen) = symmetric::eigen(&mut a, self.vectors)? else {
+        let Some(eigen) = T::eigen(a, self.vectors)? else {
             fill(vectors, T::not_a_number())?;
             fill(values, real::<T::Real>(f64::NAN))?;
             return write_status(status, self.n.max(1));
@@ -60,7 +60,7 @@ impl<T: Scalar> PerMatrix for Symmetric<T> {
     }
 }
 
-pub(super) fn syevd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+pub(super) fn syevd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let form = Form::new(operation, &[2])?;
     let n = form.square(0)?;
     let ty = form.element_type();
@@ -79,14 +79,14 @@ struct SingularValues<T> {
     of: Of<T>,
 }
 
-impl<T: Scalar> PerMatrix for SingularValues<T> {
+impl<T: InDouble> PerMatrix for SingularValues<T> {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], _: &dyn Workers) -> Result<(), RoutineError> {
         let ([input], [rest, values, left, right, status]) = (arguments, results) else {
             return Err(RoutineError::Buffer);
         };
-        let mut a = Matrix::from_rows(elements::<T>(input)?, self.rows, self.columns)?;
+        let a = Matrix::from_rows(elements::<T>(input)?, self.rows, self.columns)?;
         fill(rest, T::nothing())?;
-        let Some(found) = singular::decompose(&mut a, self.vectors)? else {
+        let Some(found) = T::decompose(a, self.vectors)? else {
             fill(values, real::<T::Real>(f64::NAN))?;
             fill(left, T::not_a_number())?;
             fill(right, T::not_a_number())?;
@@ -115,7 +115,7 @@ impl<T: Scalar> PerMatrix for SingularValues<T> {
     }
 }
 
-pub(super) fn gesdd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let form = Form::new(operation, &[2])?;
     let [rows, columns] = form.matrix(0)?;
     let (ty, size) = (form.element_type(), rows.min(columns));

@@ -34,6 +34,13 @@ impl<T: Scalar> Matrix<T> {
         Ok(copy)
     }
 
+    /// Of each element what `of` makes of it.
+    pub fn map<U: Scalar>(&self, of: impl Fn(T) -> U) -> Result<Matrix<U>, RoutineError> {
+        let mut mapped = Matrix::zeros(self.rows, self.columns)?;
+        mapped.elements.iter_mut().zip(&self.elements).for_each(|(to, from)| *to = of(*from));
+        Ok(mapped)
+    }
+
     /// A matrix whose rows stand one after the other in `elements`.
     pub fn from_rows(elements: &[T], rows: usize, columns: usize) -> Result<Self, RoutineError> {
         let mut matrix = Matrix::zeros(rows, columns)?;

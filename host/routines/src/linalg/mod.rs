@@ -15,10 +15,12 @@
 //! schur_real, schur_complex  Schur forms by QR iteration
 //! eigenvectors, general     eigenvalues and eigenvectors of any square matrix
 //! symmetric, singular       eigenvalues of Hermitian matrices, singular values
+//! double                    both of single matrices, in double precision
 //! ```
 
 pub(crate) mod batch;
 pub(crate) mod cholesky;
+pub(crate) mod double;
 pub(crate) mod eigenvectors;
 pub(crate) mod general;
 pub(crate) mod hessenberg;
