@@ -16,7 +16,9 @@ use super::tile::Tile;
 use crate::body::write;
 
 /// Elements after which a partial result is set aside: long sums gain the precision of shorter ones.
-const SEGMENT: i64 = 16 << 10;
+const SEGMENT: i64 = 2 << 10;
+/// Segments whose results are set aside again, and so on.
+const SEGMENTS: i64 = 8;
 /// Lanes of a tile, if the accumulators take no more than four bytes.
 const LANES: i64 = 32;
 
@@ -59,18 +61,35 @@ impl Group<'_, '_> {
                 let segment = Segment { major, row, first: zero, end, length: Some(minors) };
                 return self.segment_after(b, &segment, is_long, state);
             }
-            let step = b.index(SEGMENT);
-            b.scf_for(zero, end, step, state, |b, first, state| {
-                let next = b.addi(first, step);
-                let (end, length) = match minors % SEGMENT {
-                    0 => (next, Some(SEGMENT)),
-                    _ => (b.minsi(next, end), None),
-                };
-                self.segment_after(b, &Segment { major, row, first, end, length }, true, state)
-            })
+            let rounded = |&size: &i64| size < minors && self.accumulators.are_rounded();
+            let larger = std::iter::successors(Some(SEGMENT), |size| size.checked_mul(SEGMENTS)).skip(1);
+            let sizes: Vec<i64> = std::iter::once(SEGMENT).chain(larger.take_while(rounded)).collect();
+            self.segments(b, &Segment { major, row, first: zero, end, length: Some(minors) }, &sizes, state)
         });
         let outputs = results.split_off(width);
         (results, outputs)
+    }
+
+    /// Accumulators and outputs after a long segment: that of parts of the last of `sizes`, each of which is made of parts of the one
+    /// before.
+    fn segments(&self, b: &mut FunctionBuilder, whole: &Segment, sizes: &[i64], state: &[Value]) -> Vec<Value> {
+        let Some((&size, smaller)) = sizes.split_last() else { return self.segment_after(b, whole, true, state) };
+        let step = b.index(size);
+        b.scf_for(whole.first, whole.end, step, state, |b, first, state| {
+            let next = b.addi(first, step);
+            let (end, length) = match whole.length {
+                Some(length) if length % size == 0 => (next, Some(size)),
+                _ => (b.minsi(next, whole.end), None),
+            };
+            let part = Segment { major: whole.major, row: whole.row, first, end, length };
+            if smaller.is_empty() {
+                return self.segment_after(b, &part, true, state);
+            }
+            let (before, outputs) = state.split_at(self.start.len());
+            let mut found = self.segments(b, &part, smaller, &[self.start.as_slice(), outputs].concat());
+            let outputs = found.split_off(self.start.len());
+            [self.accumulators.merge(b, before, &found), outputs].concat()
+        })
     }
 
     /// Accumulators and outputs after a further segment, which has accumulators of its own if it `is_apart`.
