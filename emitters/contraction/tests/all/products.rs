@@ -253,3 +253,40 @@ fn bits_do_not_depend_on_tiles() {
         assert!(results.iter().all(|result| *result == results[0]), "{sizes:?}");
     }
 }
+
+/// Rounding errors grow with the root of the number of additions one after the other: 256 of them and some more make a tenth of what
+/// 16,384 would.
+#[test]
+fn sums_of_many_products_are_close() {
+    let value = |i: i64, number: u64| ((i * 7919 + 31 * number as i64) as f32).sin();
+    let filled = |shape: &ArrayShape, number: u64| {
+        let bytes: Vec<u8> = (0..shape.element_count()).flat_map(|i| value(i as i64, number).to_le_bytes()).collect();
+        ArrayLiteral::new(shape.element_type, shape.dims.clone(), bytes).unwrap()
+    };
+    const LINES: i64 = 24;
+    const STEPS: i64 = 16_384;
+    let of_convolution = format!(
+        "fusion {{
+  x = f32[1,{LINES},{STEPS}] parameter(0)
+  y = f32[1,{STEPS},{LINES}] parameter(1)
+  ROOT z = f32[1,{LINES},{LINES}] convolution(x, y), window={{size=1}}, dim_labels=b0f_0io->b0f
+}}"
+    );
+    for text in [plain("f32", [LINES, STEPS, LINES]), of_convolution] {
+        let inputs = inputs(&text, filled).unwrap();
+        let found = compiler().run(&text, &machines()[0], &inputs).unwrap().result;
+        let found = found.leaves()[0].as_array().unwrap().data.to_vec();
+        let (mut off, mut all) = (0.0, 0.0);
+        for (number, bytes) in found.chunks_exact(4).enumerate() {
+            let (row, column) = (number as i64 / LINES, number as i64 % LINES);
+            let product =
+                |step: i64| f64::from(value(row * STEPS + step, 0)) * f64::from(value(step * LINES + column, 1));
+            let exact: f64 = (0..STEPS).map(product).sum();
+            let found = f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+            off += (found - exact).powi(2);
+            all += exact * exact;
+        }
+        let error = (off / all).sqrt() / f64::from(f32::EPSILON);
+        assert!(error < 4.0, "{error} times the precision\n{text}");
+    }
+}

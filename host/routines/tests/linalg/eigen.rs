@@ -45,6 +45,32 @@ fn eigenvectors_of_hermitian_matrices() {
     worst.check(&[("eigh orthogonality", 5.0), ("eigh", 3.5), ("eigenvalues alone", 2.5)]);
 }
 
+/// They are found in double precision, and rounded once.
+#[test]
+fn eigenvectors_and_singular_vectors_of_single_matrices_are_as_close_as_their_type_allows() {
+    let mut worst = Worst::default();
+    for_each_case(36, square, |case| {
+        if ![ElementType::F32, ElementType::C64].contains(&case.ty) {
+            return;
+        }
+        let case = case.hermitian(false);
+        let (ty, n) = (case.ty, case.matrix.nrows());
+        let name = if ty.is_complex() { "heevd" } else { "syevd" };
+        let results: [(_, &[usize]); 3] = [(ty, &[n, n]), (ty.real_part(), &[n]), (S32, &[])];
+        let found = lapack(ty, name, "mode = 86 : ui8, uplo = 76 : ui8", &[operand(&case)], &results);
+        let v = found[0].matrix();
+        worst.note("eigh orthogonality", &case, departure(&v), 1.0);
+        let rest = &case.matrix * &v - &v * diagonal(&unscaled(&found[1].values, case.factor));
+        worst.note("eigh", &case, rest.norm_l2(), case.matrix.norm_l2());
+        let results: [(_, &[usize]); 5] =
+            [(ty, &[n, n]), (ty.real_part(), &[n]), (ty, &[n, n]), (ty, &[n, n]), (S32, &[])];
+        let found = lapack(ty, "gesdd", "mode = 83 : ui8", &[operand(&case)], &results);
+        let product = found[2].matrix() * diagonal(&unscaled(&found[1].values, case.factor)) * found[3].matrix();
+        worst.note("svd", &case, (product - &case.matrix).norm_l2(), case.matrix.norm_l2());
+    });
+    worst.check(&[("eigh orthogonality", 0.6), ("eigh", 0.6), ("svd", 0.6)]);
+}
+
 #[test]
 fn singular_vectors() {
     let mut worst = Worst::default();
