@@ -260,7 +260,7 @@ fn bits_do_not_depend_on_tiles() {
 fn sums_of_many_products_are_close() {
     let value = |i: i64, number: u64| ((i * 7919 + 31 * number as i64) as f32).sin();
     let filled = |shape: &ArrayShape, number: u64| {
-        let bytes: Vec<u8> = (0..shape.element_count()).flat_map(|i| value(i as i64, number).to_le_bytes()).collect();
+        let bytes: Vec<u8> = (0..shape.element_count()).flat_map(|i| value(i, number).to_le_bytes()).collect();
         ArrayLiteral::new(shape.element_type, shape.dims.clone(), bytes).unwrap()
     };
     const LINES: i64 = 24;
