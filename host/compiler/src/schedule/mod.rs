@@ -14,6 +14,7 @@ mod buffers;
 mod composites;
 mod control;
 mod donation;
+mod effects;
 mod in_place;
 mod late;
 mod memory;

@@ -6,8 +6,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
-use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Opcode};
+use fusebox_core::hlo::{Computation, InstrId, Module, Op};
 
+use super::effects::{effects, is_ordered};
 use super::late::late;
 use super::leaf_bytes;
 use super::updates::{Updates, after_readers};
@@ -41,25 +42,6 @@ pub fn freeing_early(module: &Module, updates: &[Updates]) -> Orders {
         }
     };
     (0..module.computations.len()).map(order).collect()
-}
-
-/// Per computation, whether it shows when it is executed.
-fn effects(module: &Module) -> Vec<bool> {
-    let mut has_effect = Vec::new();
-    for computation in &module.computations {
-        let effect = computation.instructions.iter().any(|it| is_ordered(it, &has_effect));
-        has_effect.push(effect);
-    }
-    has_effect
-}
-
-/// Whether an instruction shows when it is executed: it draws random numbers, or says so. `has_effect`: of the computations before.
-pub fn is_ordered(instruction: &Instruction, has_effect: &[bool]) -> bool {
-    match &instruction.op {
-        Op::CustomCall(call) if call.has_side_effect => true,
-        op if [Opcode::Rng, Opcode::RngGetAndUpdateState].contains(&op.opcode()) => true,
-        op => op.called().iter().any(|callee| has_effect.get(callee.index()).copied().unwrap_or(true)),
-    }
 }
 
 /// A computation while its instructions are put in order.

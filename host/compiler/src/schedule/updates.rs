@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
 
 use super::donation::Donations;
-use super::order::is_ordered;
+use super::effects::is_ordered;
 use super::uses::{Leaf, Uses};
 use super::{Made, leaf_bytes};
 use crate::kernels::Kernels;

@@ -68,7 +68,7 @@ fn eigenvectors_and_singular_vectors_of_single_matrices_are_as_close_as_their_ty
         let product = found[2].matrix() * diagonal(&unscaled(&found[1].values, case.factor)) * found[3].matrix();
         worst.note("svd", &case, (product - &case.matrix).norm_l2(), case.matrix.norm_l2());
     });
-    worst.check(&[("eigh orthogonality", 0.6), ("eigh", 0.6), ("svd", 0.6)]);
+    worst.check(&[("eigh orthogonality", 1.0), ("eigh", 1.0), ("svd", 1.0)]);
 }
 
 #[test]
