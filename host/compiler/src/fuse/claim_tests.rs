@@ -187,6 +187,38 @@ fn an_update_in_place_is_a_root_that_nothing_of_what_it_starts_from_is_computed_
 }
 
 #[test]
+fn what_reads_a_small_part_of_an_array_that_a_kernel_updates_has_a_buffer() {
+    let fusions = |rows: usize, update: &str| {
+        let text = format!(
+            "x = f32[{rows},8] parameter(0)
+  i = s32[] parameter(1)
+  j = s32[] parameter(2)
+  o = s32[] constant(0)
+  {update}"
+        );
+        cut(&text, &Emitters::bundled()).fusions
+    };
+    let row = "row = f32[1,8] dynamic-slice(x, i, o), dynamic_slice_sizes={1,8}\n wave = f32[1,8] sine(row)\n";
+    let other = format!("{row} ROOT all = f32[256,8] dynamic-update-slice(x, wave, j, o)");
+    assert_eq!(fusions(256, &other), names(&[&["row"], &["wave", "all"]]));
+    // The row that is replaced may be read on the way.
+    let same = other.replace("wave, j", "wave, i");
+    assert_eq!(fusions(256, &same), names(&[&["row", "wave", "all"]]));
+    // To copy two rows takes less time than another kernel; half of an array takes as long to write as all of it to copy.
+    let of_two = other.replace("[256,8] dynamic-update", "[2,8] dynamic-update");
+    assert_eq!(fusions(2, &of_two), names(&[&["row", "wave", "all"]]));
+    let half = other.replace("f32[1,8]", "f32[128,8]").replace("={1,8}", "={128,8}");
+    assert_eq!(fusions(256, &half), names(&[&["row", "wave", "all"]]));
+    // What an update was made of before stands in the same place.
+    let second = format!(
+        "{row} first = f32[256,8] dynamic-update-slice(x, wave, j, o)
+  again = f32[1,8] dynamic-slice(x, j, o), dynamic_slice_sizes={{1,8}}
+  ROOT all = f32[256,8] dynamic-update-slice(first, again, i, o)"
+    );
+    assert_eq!(fusions(256, &second), names(&[&["again"], &["all"], &["row"], &["wave", "first"]]));
+}
+
+#[test]
 fn what_the_host_would_compute_is_a_kernel_if_an_emitter_asks_and_in_no_other_kernel() {
     let text = "x = f32[4096] parameter(0)
   y = f32[4096] negate(x)

@@ -188,7 +188,12 @@ impl Heroes {
 
     /// Whether `operand` is what the root of a kernel updates: it stays in a buffer, so that the update can be made there.
     pub fn is_updated_in_place(&self, computation: &Computation, root: InstrId, operand: InstrId) -> bool {
+        self.updated_in_place(computation, root).contains(&operand)
+    }
+
+    /// What the root of a kernel updates.
+    pub fn updated_in_place<'c>(&self, computation: &'c Computation, root: InstrId) -> &'c [InstrId] {
         let count = self.claim(root).map_or(0, |claim| claim.starts_from.max(claim.updates));
-        computation.instruction(root).operands[..count].contains(&operand)
+        &computation.instruction(root).operands[..count]
     }
 }

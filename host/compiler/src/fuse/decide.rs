@@ -16,7 +16,7 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 use super::apart::Apart;
 use super::claims::Heroes;
 use super::hero::{Zone, is_admitted, zone_of_operands};
-use super::reads::{Index, Read, elsewhere, read};
+use super::reads::{Index, Read, elsewhere, read, reads_what_is_replaced};
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
@@ -24,6 +24,14 @@ const MOST_INSTRUCTIONS: usize = 400;
 const MOST_INPUTS: usize = 40;
 /// Most kernels a producer is copied into.
 const MOST_COPIES: usize = 4;
+
+/// Bytes of an array from which on a kernel of its own for what reads it takes less time than a copy of it.
+const LEAST_KEPT: i64 = 128;
+
+/// What reads at most such a part of the array gets one. Larger parts take as long to write as the array to copy.
+const LEAST_PARTS: i64 = 4;
+/// Most updates of one array one after the other that are looked through.
+const MOST_UPDATES: usize = 16;
 
 /// The outcome for one computation.
 #[derive(Debug)]
@@ -205,13 +213,39 @@ impl<'a> Decider<'a> {
     fn admits(&self, placement: &Placement, id: InstrId) -> Result<(), Apart> {
         let kernel = placement.kernel;
         let hero = self.hero(kernel);
-        if self.heroes.is_updated_in_place(self.computation, kernel, id) {
+        if self.heroes.is_updated_in_place(self.computation, kernel, id) || self.reads_beside_the_update(id, kernel) {
             return Err(Apart::UpdatedBy(self.name(kernel)));
         }
         match is_admitted(self.heroes, id, placement.zone, hero) {
             true => Ok(()),
             false => Err(Apart::OtherHero { kernel: self.name(kernel), hero: hero.map(|hero| self.name(hero)) }),
         }
+    }
+
+    /// Whether an instruction reads a small part of an array that the root of a kernel updates, other elements than those that are
+    /// replaced. In that kernel it might read what is written already, so the whole array would have to be copied.
+    fn reads_beside_the_update(&self, id: InstrId, root: InstrId) -> bool {
+        let instruction = self.computation.instruction(id);
+        let bytes =
+            |of: InstrId| self.computation.instruction(of).shape.as_array().map_or(0, |array| array.byte_size());
+        let would_be_copied = |array: &InstrId| {
+            let of_array = bytes(*array);
+            of_array >= LEAST_KEPT && bytes(id) <= of_array / LEAST_PARTS && instruction.operands.contains(array)
+        };
+        self.updated_by(root).iter().any(would_be_copied)
+            && !reads_what_is_replaced(self.computation, instruction, root)
+    }
+
+    /// The arrays in whose place the result of a kernel's root may stand: what it updates, what that is an update of, and so on.
+    fn updated_by(&self, root: InstrId) -> Vec<InstrId> {
+        let mut arrays = Vec::new();
+        let mut pending = vec![root];
+        while let Some(update) = pending.pop().filter(|_| arrays.len() < MOST_UPDATES) {
+            let updated = self.heroes.updated_in_place(self.computation, update);
+            arrays.extend(updated);
+            pending.extend(updated);
+        }
+        arrays
     }
 
     fn hero(&self, kernel: InstrId) -> Option<InstrId> {
