@@ -15,9 +15,11 @@ use super::tile::Tile;
 use super::tiling::Columns;
 use crate::body::write;
 
-/// Fewest rows whose floats are added up one after the other.
-const LEAST_OF_A_CHUNK: i64 = 32;
-/// Chunks from which on they are added up by themselves.
+/// Rows whose floats are added up one after the other.
+const CHUNK: i64 = 32;
+/// Sums of which the same holds.
+const GROUP: i64 = 8;
+/// Chunks from which on each is added up by itself.
 const LEAST_CHUNKS: i64 = 4;
 
 /// The columns of one block.
@@ -60,7 +62,7 @@ impl Group<'_, '_> {
         let whole = rows - rows % per_turn;
         let (tile, outputs) = self.in_chunks(
             b,
-            (piece.columns.width, [whole, chunk_of(whole).max(per_turn)]),
+            (piece.columns.width, [whole, (CHUNK - CHUNK % per_turn).max(per_turn)]),
             outputs,
             |b, tile, outputs, range| self.turns(b, piece, tile, outputs, (range, per_turn)),
         );
@@ -68,8 +70,8 @@ impl Group<'_, '_> {
         self.write_columns(b, piece, &outputs, |b, column| tile.lane(b, column))
     }
 
-    /// A tile with what `add` adds for a range of rows. Sums of floats are made of the sums of chunks of rows, as rounding errors grow with
-    /// the number of additions one after the other.
+    /// A tile with what `add` adds for `rows`. Sums of floats are made of the sums of chunks of rows, and these of the sums of groups of
+    /// chunks, as rounding errors grow with the number of additions one after the other.
     fn in_chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -77,34 +79,54 @@ impl Group<'_, '_> {
         outputs: &[Value],
         add: impl Fn(&mut FunctionBuilder, Tile, &[Value], [Value; 2]) -> (Tile, Vec<Value>),
     ) -> (Tile, Vec<Value>) {
-        let types = self.accumulators.types();
-        let filled = |b: &mut FunctionBuilder| Tile::filled(b, lanes, &types, &self.start);
-        let tile = filled(b);
-        let (zero, end) = (b.index(0), b.index(rows));
-        if !self.accumulators.are_rounded() || rows < LEAST_CHUNKS * chunk {
-            return add(b, tile, outputs, [zero, end]);
+        let mut sizes: Vec<i64> = Vec::new();
+        if self.accumulators.are_rounded() {
+            let larger = std::iter::successors(Some(chunk), |size| size.checked_mul(GROUP));
+            sizes.extend(larger.take_while(|&size| size <= rows / LEAST_CHUNKS));
+            sizes.reverse();
         }
-        let is_whole = rows % chunk == 0;
-        let (whole, chunk) = (b.index(rows - rows % chunk), b.index(chunk));
+        let left = sizes.last().map_or(0, |smallest| rows % smallest);
+        let tile = Tile::filled(b, lanes, &self.accumulators.types(), &self.start);
+        let range = [0, rows - left, rows].map(|row| b.index(row));
+        let (tile, outputs) = self.chunks(b, (lanes, &sizes), tile, outputs, ([range[0], range[1]], &add));
+        match left {
+            0 => (tile, outputs),
+            _ => add(b, tile, &outputs, [range[1], range[2]]),
+        }
+    }
+
+    /// The tile with what `add` adds for a range of rows, in chunks of the first of `sizes`, and each of these in chunks of the following.
+    /// The range is a multiple of the last.
+    fn chunks<F>(
+        &self,
+        b: &mut FunctionBuilder,
+        (lanes, sizes): (i64, &[i64]),
+        tile: Tile,
+        outputs: &[Value],
+        ([first, end], add): ([Value; 2], &F),
+    ) -> (Tile, Vec<Value>)
+    where
+        F: Fn(&mut FunctionBuilder, Tile, &[Value], [Value; 2]) -> (Tile, Vec<Value>),
+    {
+        let Some((&size, smaller)) = sizes.split_first() else {
+            return add(b, tile, outputs, [first, end]);
+        };
+        let size = b.index(size);
         let width = tile.tensors().len();
-        let mut results = b.scf_for(zero, whole, chunk, &[tile.tensors(), outputs].concat(), |b, first, state| {
+        let mut results = b.scf_for(first, end, size, &[tile.tensors(), outputs].concat(), |b, first, state| {
             let (tensors, outputs) = state.split_at(width);
-            let end = b.addi(first, chunk);
-            let part = filled(b);
-            let (part, outputs) = add(b, part, outputs, [first, end]);
-            let all = tile.carried(tensors);
-            let (all, _) = all.each_lane(b, lanes, &[], |b, lane, held, _| {
+            let next = b.addi(first, size);
+            let next = if smaller.is_empty() { next } else { b.minsi(next, end) };
+            let part = Tile::filled(b, lanes, &self.accumulators.types(), &self.start);
+            let (part, outputs) = self.chunks(b, (lanes, smaller), part, outputs, ([first, next], add));
+            let (all, _) = tile.carried(tensors).each_lane(b, lanes, &[], |b, lane, held, _| {
                 let others = part.lane(b, lane);
                 (self.accumulators.merge(b, held, &others), Vec::new())
             });
             [all.tensors(), &outputs].concat()
         });
         let outputs = results.split_off(width);
-        let tile = tile.carried(&results);
-        match is_whole {
-            true => (tile, outputs),
-            false => add(b, tile, &outputs, [whole, end]),
-        }
+        (tile.carried(&results), outputs)
     }
 
     /// Rows that are left over, one at a time.
@@ -185,7 +207,7 @@ impl Group<'_, '_> {
             let outputs = results.split_off(values);
             (tile.carried(&results), outputs)
         };
-        let (tile, outputs) = self.in_chunks(b, (lanes, [whole, chunk_of(whole / abreast) * abreast]), outputs, add);
+        let (tile, outputs) = self.in_chunks(b, (lanes, [whole, CHUNK * abreast]), outputs, add);
         // Rows that are left go to the first lanes.
         let (tile, outputs) = self.rows_left(b, piece, tile, outputs, [whole, rows]);
         self.write_columns(b, piece, &outputs, |b, column| {
@@ -217,9 +239,4 @@ impl Group<'_, '_> {
             write(b, &writes, outputs)
         })
     }
-}
-
-/// Rows of a chunk: about as many as there are chunks, in which case the fewest additions follow one another.
-fn chunk_of(rows: i64) -> i64 {
-    LEAST_OF_A_CHUNK.max(i64::try_from((rows.max(0) as u64).isqrt().next_power_of_two()).unwrap_or(i64::MAX))
 }
