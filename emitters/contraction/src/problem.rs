@@ -12,6 +12,8 @@ use crate::{convert, convolution};
 pub const MOST_POINTS: i64 = 1 << 48;
 /// Products in all below which a loop over the elements of the result takes as long.
 pub const LEAST_PRODUCTS: i64 = 1 << 11;
+/// The same of a vector and a matrix whose columns become lanes: nothing is packed.
+const LEAST_OF_A_VECTOR: i64 = 1 << 6;
 /// Products of an element below which packing costs more than it saves.
 pub const LEAST_STEPS: i64 = 4;
 
@@ -75,9 +77,13 @@ impl Problem {
             _ if steps < LEAST_STEPS => Err(Decline::new(format!(
                 "an element is a sum of {steps} products: packing pays from {LEAST_STEPS} on"
             ))),
-            _ if products < LEAST_PRODUCTS => Err(Decline::new(format!(
-                "{products} products are too few to be packed: a loop computes fewer than {LEAST_PRODUCTS} as fast"
-            ))),
+            _ if products < LEAST_PRODUCTS
+                && (rows.min(columns) > 1 || products / batch.max(1) < LEAST_OF_A_VECTOR) =>
+            {
+                Err(Decline::new(format!(
+                    "{products} products are too few to be packed: a loop computes fewer than {LEAST_PRODUCTS} as fast"
+                )))
+            }
             _ if rows == 1 && columns == 1 => {
                 Err(Decline::new("nothing is used twice: each element is a sum over two rows of its own"))
             }

@@ -20,6 +20,8 @@ use crate::turn::Squares;
 const TILE_M: &str = "tile_m";
 const TILE_N: &str = "tile_n";
 const TILE_K: &str = "tile_k";
+/// Fewest lanes of a vector.
+const LEAST_LANES: i64 = 4;
 /// Registers of a row of the register tile where there are many rows, and where each of them is packed step by step.
 const VECTORS: i64 = 2;
 const VECTORS_BY_STEPS: i64 = 3;
@@ -186,7 +188,12 @@ impl Tiles {
         let sizes = problem.sizes;
         let bytes = problem.sum.real_part().byte_size() as i64;
         let planes = micro.planes;
-        let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
+        let most_lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
+        // A part of a register for few columns, which then are read from where they are.
+        let lanes = match (micro.kernel, (sizes.columns as u64).next_power_of_two() as i64) {
+            (MicroKernel::Vectors, few) if planes == 1 => most_lanes.min(few.max(LEAST_LANES)),
+            _ => most_lanes,
+        };
         let registers = i64::from(device.registers.max(16));
         let [left, right] = &problem.operands;
         let needed = ceil_div(sizes.columns, lanes);
