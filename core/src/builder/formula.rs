@@ -186,6 +186,21 @@ impl Formula {
         std::array::from_fn(|i| self.term(results[i]))
     }
 
+    /// What `rare` computes where the condition holds, which is a branch, and `usual` elsewhere. Unlike
+    /// [`select`](Term::select), nobody waits for `rare` where it is not needed.
+    pub fn branch<'f, const N: usize>(
+        &'f self,
+        condition: Term<'f>,
+        rare: impl FnOnce() -> [Term<'f>; N],
+        usual: [Term<'f>; N],
+    ) -> [Term<'f>; N] {
+        let types = usual.map(|term| Type::from(term.ty));
+        let ids = |terms: [Term<'f>; N]| (OpKind::Yield, terms.map(|term| term.id).to_vec());
+        let branches = vec![self.region([], |[]| ids(rare())), self.region([], |[]| ids(usual))];
+        let results = self.record().op(OpKind::If, &[condition.id], Vec::new(), &types, branches);
+        std::array::from_fn(|i| self.term(results[i]))
+    }
+
     /// A region with arguments of these terms' types. What makes its operations gives its terminator and the
     /// terminator's operands.
     fn region<'f, const N: usize>(

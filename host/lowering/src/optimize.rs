@@ -37,6 +37,8 @@ fn host() -> String {
         BLOCKS,
         COMBINE,
         "reassociate",
+        // Loops of one turn are none before what they compute on a condition is hoisted out of them.
+        "loop(loop-rotate<header-duplication>,loop-deletion)",
         // Loops into the form that the vectoriser wants.
         "loop-mssa(loop-instsimplify,loop-simplifycfg,licm<allowspeculation>,loop-rotate<header-duplication>,\
          licm<allowspeculation>,simple-loop-unswitch<trivial>)",

@@ -2,25 +2,33 @@
 //!
 //! The argument is reduced to `x = n π/2 + r`, |r| ≤ π/4, over the whole range of the type.
 //!
-//! * f32: in f64, where sine and cosine stay. 2/π is cut into two pieces of 29 bits, whose products with a 24-bit `x` are exact, and a
-//!   rest; for larger `x` the pieces begin further down in 2/π, since bits that contribute multiples of 4 do not
-//!   matter (Payne and Hanek). Four sets of pieces cover all exponents, so it takes selects only.
+//! * f32: in f64, where sine and cosine stay. Below 2^40 the nearest multiple of π/2 is taken off in two pieces, with FMA (Cody and
+//!   Waite). Above, 2/π is cut into two pieces of 29 bits, whose products with a 24-bit `x` are exact, and a rest; for larger `x` the
+//!   pieces begin further down in 2/π, since bits that contribute multiples of 4 do not matter (Payne and Hanek). Sets of pieces
+//!   cover all exponents, so it takes selects only.
 //! * f64: below 2^20 three pieces of π/2 of 33 bits and a rest, `r` as a sum of two (Cody and Waite); above,
 //!   in a loop that runs once, Payne and Hanek's product with 192 bits of 2/π in integers.
 
-use std::f64::consts::FRAC_PI_2;
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 use super::exp::rounder;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 use fusebox_core::builder::{IntPredicate, Scalar, Term};
 
 /// Below each bound: two pieces of 29 bits of 2/π, and the following 53 bits.
-const TWO_OVER_PI_F32: [(f64, [f64; 3]); 4] = [
+const TWO_OVER_PI_F32: [(f64, [f64; 3]); 3] = [
     (1125899906842624.0, [0.636619770899415, 1.4681663246252086e-09, 2.276010073078396e-18]),
     (7.555786372591432e+22, [2.5682553250749862e-08, 1.6153797803925804e-17, 7.696704864039572e-26]),
     (5.070602400912918e+30, [2.937095537534198e-16, 2.83762200841452e-25, 9.372006544409766e-34]),
-    (f64::INFINITY, [6.074026479468182e-24, 1.0181664371599596e-32, 1.590011303568902e-41]),
 ];
+/// The same for the largest.
+const TWO_OVER_PI_OF_LARGEST_F32: [f64; 3] = [6.074026479468182e-24, 1.0181664371599596e-32, 1.590011303568902e-41];
+
+/// Below it the quarter turns of an f32 are counted to a thousandth by the product with the f64 of 2/π: 2^40.
+const MODERATE_F32: f64 = 1099511627776.0;
+
+/// π/2 less its f64.
+const REST_OF_HALF_PI: f64 = 6.123233995736766e-17;
 
 /// 64 zero bits, then 2/π.
 const TWO_OVER_PI: [u64; 20] = [
@@ -100,16 +108,29 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
     Reduced { quadrant, r: Pair { high, low } }
 }
 
-/// |x| of an f32: the quadrant in the two low bits of an i64, and the rest in f64, in quarter turns. Loops wait for it in every
-/// turn, so few steps depend on each other: whole turns are counted while the product with the first piece is made.
+/// An f32: the quadrant in the two low bits of an i64, and the rest in f64. Loops wait for it in every turn, so few steps depend on
+/// each other where `x` is below 2^40.
 fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
-    let magnitude = x.absf();
-    let wide = magnitude.extf(Scalar::F64);
-    let [(first, near), (second, far), (third, farther), (_, farthest)] = TWO_OVER_PI_F32;
-    let [first, second, third] = [first, second, third].map(|bound| magnitude.ge(bound));
+    let (magnitude, wide) = (x.absf(), x.extf(Scalar::F64));
+    if !wide.has_fma() {
+        return reduce_by_pieces(magnitude, wide);
+    }
+    let shifted = wide.mul_add(FRAC_2_PI, rounder(wide));
+    let turns = shifted - rounder(wide);
+    let rest = turns.mul_add(-FRAC_PI_2, wide);
+    let rest = turns.mul_add(-REST_OF_HALF_PI, rest);
+    let is_large = magnitude.ge(MODERATE_F32);
+    let by_pieces = || <[Term<'_>; 2]>::from(reduce_by_pieces(magnitude, wide));
+    x.formula().branch(is_large, by_pieces, [shifted.to_bits(), rest]).into()
+}
+
+/// The same by the product with the pieces of 2/π that suit the magnitude.
+fn reduce_by_pieces<'f>(magnitude: Term<'f>, wide: Term<'f>) -> (Term<'f>, Term<'f>) {
+    let is_above = TWO_OVER_PI_F32.map(|(bound, _)| magnitude.ge(bound));
     let piece = |i: usize, by: f64| {
-        let large = third.select(by * farthest[i], wide.number(by * farther[i]));
-        second.select(large, first.select(by * far[i], wide.number(by * near[i])))
+        let largest = wide.number(by * TWO_OVER_PI_OF_LARGEST_F32[i]);
+        let choices = is_above.iter().zip(TWO_OVER_PI_F32).rev();
+        choices.fold(largest, |above, (is_above, (_, pieces))| is_above.select(above, wide.number(by * pieces[i])))
     };
     let in_turns = piece(0, 0.25);
     let turns = wide.mul_add(in_turns, rounder(wide)) - rounder(wide);
@@ -117,7 +138,7 @@ fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let middle = wide * piece(1, 1.0);
     let shifted = high.mul_add(4.0, middle) + rounder(wide);
     let rest = high.mul_add(4.0, rounder(wide) - shifted) + middle;
-    (shifted.to_bits(), wide.mul_add(piece(2, 1.0), rest))
+    (shifted.to_bits(), wide.mul_add(piece(2, 1.0), rest) * FRAC_PI_2)
 }
 
 /// Below 2^20 quarter turns. With FMA the pieces of π/2 have 53 bits; without, 33, so that products are exact.
@@ -125,8 +146,8 @@ fn reduce_moderate(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let shifted = magnitude.mul_add(std::f64::consts::FRAC_2_PI, rounder(magnitude));
     let n = shifted - rounder(magnitude);
     if n.has_fma() {
-        let first = n.mul_add(-1.5707963267948966, magnitude);
-        let product = two_product(n, n.number(-6.123233995736766e-17));
+        let first = n.mul_add(-FRAC_PI_2, magnitude);
+        let product = two_product(n, n.number(-REST_OF_HALF_PI));
         let second = two_sum(first, product.high);
         let low = n.mul_add(1.4973849048591698e-33, second.low + product.low);
         let r = fast_two_sum(second.high, low);
@@ -163,7 +184,7 @@ fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let low = middle.shli(2_i64);
     let sign = high.shrsi(63_i64);
     let fraction = fraction_to_pair(high ^ sign, low ^ sign);
-    let r = fraction.times(Pair::of(magnitude, 1.5707963267948966, 6.123233995736766e-17));
+    let r = fraction.times(Pair::of(magnitude, FRAC_PI_2, REST_OF_HALF_PI));
     let flip = sign & i64::MIN;
     let special = magnitude.lt(f64::INFINITY);
     let high = special.select(r.high.with_flipped(flip), magnitude * 0.0);
@@ -227,36 +248,24 @@ fn sin_at<'f>(quadrant: Term<'f>, r: &Pair<'f>) -> Term<'f> {
     value.with_flipped(sign_at(quadrant))
 }
 
-/// The same for f32, in f64, of a rest of `t` quarter turns: `b + b t² p(t²)` with b = r for a sine and 1 for a cosine. Halves of
-/// `p` are computed side by side.
+/// The same for f32, in f64: `b (1 + r² p(r²))` with b = r for a sine and 1 for a cosine. The sign is b's, which keeps that of a zero,
+/// and halves of `p` are computed side by side.
 fn sin_at_single<'f>(quadrant: Term<'f>, rest: Term<'f>) -> Term<'f> {
     let (odd, square) = (is_odd(quadrant), rest * rest);
-    let base = odd.select(1.0, rest * FRAC_PI_2);
-    let [cos, sin] = [&COS_F32, &SIN_F32].map(in_quarter_turns);
-    let half = |at: usize| square.polynomial_by(odd, &cos[at..at + 2], &sin[at..at + 2]);
-    let value = half(2).mul_add(square * square, half(0)).mul_add(base * square, base);
-    value.with_flipped(sign_at(quadrant)).truncf(Scalar::F32)
+    let base = odd.select(1.0, rest).with_flipped(sign_at(quadrant));
+    let half = |at: usize| square.polynomial_by(odd, &COS_F32[at..at + 2], &SIN_F32[at..at + 2]);
+    let slope = half(2).mul_add(square * square, half(0)).mul_add(square, square.number(1.0));
+    (base * slope).truncf(Scalar::F32)
 }
 
-/// Coefficients of a polynomial in r², without its constant, as those of one in the square of quarter turns.
-fn in_quarter_turns(coefficients: &[f64; 4]) -> [f64; 4] {
-    let mut scale = 1.0;
-    coefficients.map(|coefficient| {
-        scale *= FRAC_PI_2 * FRAC_PI_2;
-        coefficient * scale
-    })
-}
-
-/// sin x = sin |x| with the sign of x, which keeps -0.
+/// sin x; in f64 sin |x| with the sign of x, which keeps -0.
 pub fn sin(x: Term<'_>) -> Term<'_> {
-    let value = if x.is_f32() {
+    if x.is_f32() {
         let (quadrant, rest) = reduce_single(x);
-        sin_at_single(quadrant, rest)
-    } else {
-        let Reduced { quadrant, r } = reduce(x);
-        sin_at(quadrant, &r)
-    };
-    value.with_flipped(x.sign_bit())
+        return sin_at_single(quadrant, rest);
+    }
+    let Reduced { quadrant, r } = reduce(x);
+    sin_at(quadrant, &r).with_flipped(x.sign_bit())
 }
 
 /// cos x, a quarter turn ahead of the sine.
@@ -272,8 +281,8 @@ pub fn cos(x: Term<'_>) -> Term<'_> {
 /// tan x: in f32 a polynomial and perhaps -1 divided by it, in f64 sine by cosine.
 pub fn tan(x: Term<'_>) -> Term<'_> {
     let value = if x.is_f32() {
-        let (quadrant, rest) = reduce_single(x);
-        let tangent = tan_of_remainder(rest * FRAC_PI_2);
+        let (quadrant, rest) = reduce_single(x.absf());
+        let tangent = tan_of_remainder(rest);
         is_odd(quadrant).select(-1.0 / tangent, tangent)
     } else {
         let Reduced { quadrant, r } = reduce(x);

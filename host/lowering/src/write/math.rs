@@ -73,8 +73,9 @@ impl Translation<'_> {
             let Some(declared) = self.math.get(&(symbol, is_called)).cloned() else { continue };
             let lowered = self.definition(symbol)?.clone();
             self.define_math(&lowered, &declared, None)?;
-            if is_called && by_element(&lowered) {
-                self.declare_vectors(&lowered, symbol, &declared);
+            let straight = straight(&lowered);
+            if is_called && by_element(&straight) {
+                self.declare_vectors(&straight, symbol, &declared);
             }
         }
         Ok(())
@@ -152,6 +153,31 @@ fn library_call(op: &Operation) -> Option<&'static str> {
 
 fn name_of(symbol: &str, is_called: bool) -> String {
     if is_called { format!("{symbol}.called") } else { symbol.to_owned() }
+}
+
+/// The function with both sides of its branches computed, and what a branch gives selected.
+fn straight(function: &Function) -> Function {
+    let mut straight = function.clone();
+    straight.body.operations = function.body.operations.iter().flat_map(without_branch).collect();
+    straight
+}
+
+fn without_branch(op: &Operation) -> Vec<Operation> {
+    let (OpKind::If, [on_true, on_false], [condition]) = (op.kind, &op.regions[..], &op.operands[..]) else {
+        return vec![op.clone()];
+    };
+    let is_inner = |it: &&Operation| it.kind != OpKind::Yield;
+    let sides = on_true.operations.iter().chain(&on_false.operations).filter(is_inner);
+    let selected = op.results.iter().zip(on_true.yielded().iter().zip(on_false.yielded()));
+    let selects = selected.map(|(&result, (&yes, &no))| Operation {
+        kind: OpKind::Select,
+        operands: vec![*condition, yes, no],
+        results: vec![result],
+        regions: Vec::new(),
+        attributes: Vec::new(),
+        place: op.place.clone(),
+    });
+    sides.cloned().flat_map(|it| without_branch(&it)).chain(selects).collect()
 }
 
 /// Whether all that a function does it can do to each lane of vectors.
