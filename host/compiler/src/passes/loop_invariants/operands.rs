@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! dot(x, w), rows of both multiplied     dot(x, transpose w), rows by columns     if w is the same in every turn, and x has few rows
-//! dot(w, x), x a vector                  as dot(x, w)
+//! dot(w, x), x a vector                  as dot(x, w)                               if w is small besides
 //! ```
 //!
 //! The transpose is then computed before the loop. Few rows do not make up for turning an operand anew in every turn.
@@ -17,11 +17,16 @@ use crate::rebuild::Rebuild;
 /// Rows of the left operand for which turning the right one counts.
 const FEW_ROWS: i64 = 64;
 
+/// Bytes of a matrix whose product with a vector takes less time by columns. The lines of a larger one are long or many, so that it takes
+/// as long by lines, and needs no second place.
+const SMALL_MATRIX: i64 = 16 << 10;
+
 /// The body of a loop with the right operands of its products laid out; `None` if they all are.
 pub fn laid_out(body: &Computation, device: &DeviceDescription) -> Result<Option<Computation>, CompileError> {
     let invariant = invariant(body);
     let turned = |instruction: &Instruction| {
-        let swapped = Product::of(instruction).map(Product::swapped).filter(|product| product.is_of_a_vector(body));
+        let swapped =
+            Product::of(instruction).map(Product::swapped).filter(|product| product.is_of_a_vector_and_little(body));
         [Product::of(instruction), swapped].into_iter().flatten().find(|product| {
             !invariant[product.left.index()]
                 && invariant[product.right.index()]
@@ -69,10 +74,12 @@ impl Product {
         Product { left: self.right, right: self.left, dims }
     }
 
-    /// Whether the left operand has no lines, so that those of the right one are the result's, whatever the operands' order.
-    fn is_of_a_vector(&self, body: &Computation) -> bool {
+    /// Whether the left operand has no lines, so that those of the right one are the result's, whatever the operands' order; and the
+    /// right one is small.
+    fn is_of_a_vector_and_little(&self, body: &Computation) -> bool {
         let DotDims { lhs_batch, lhs_contracting, .. } = &self.dims;
-        sizes(body, self.left).len() == lhs_batch.len() + lhs_contracting.len()
+        let bytes = body.instruction(self.right).shape.as_array().map_or(i64::MAX, |array| array.byte_size());
+        sizes(body, self.left).len() == lhs_batch.len() + lhs_contracting.len() && bytes <= SMALL_MATRIX
     }
 
     /// Whether what is added up of the right operand lies side by side, there are several such lines, and the left one has few.
