@@ -16,6 +16,7 @@ mod epilogue;
 mod hero;
 mod reduction;
 mod scatter;
+mod slices;
 mod transpose;
 
 pub use banks::{TileAccess, bank_conflicts};
@@ -28,4 +29,5 @@ pub use reduction::{
     Start, reductions,
 };
 pub use scatter::{Combination, OperandDim, ScatterShape, SliceStart};
+pub use slices::takes_what_is_replaced;
 pub use transpose::{NormalTranspose, RootPlace, TransposeFusion, moves_elements};

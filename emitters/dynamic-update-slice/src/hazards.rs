@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use fusebox_core::analysis::takes_what_is_replaced;
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
@@ -78,12 +79,7 @@ fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &Work, update: 
 /// Whether `reader` takes the very slice that is replaced, and hands it element by element to the update. A reshape on the way keeps
 /// the elements in their order.
 fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: InstrId, update: &Update) -> bool {
-    let instruction = computation.instruction(reader);
-    let target = computation.instruction(update.instruction);
-    let same_slice = matches!(instruction.op, Op::DynamicSlice { .. })
-        && instruction.operands[0] == target.operands[0]
-        && instruction.operands[1..] == target.operands[2..]
-        && dims(computation, reader) == Some(&update.dims);
+    let same_slice = takes_what_is_replaced(computation, reader, update.instruction);
     let keeps = |id: InstrId| {
         let instruction = computation.instruction(id);
         let count = instruction.shape.as_array().map(|array| array.element_count());
@@ -135,8 +131,4 @@ fn starts_depend_on(computation: &Computation, update: &Update, on: InstrId) -> 
         pending.extend(computation.instruction(id).operands.iter().filter(|operand| seen.insert(**operand)));
     }
     false
-}
-
-fn dims(computation: &Computation, id: InstrId) -> Option<&Vec<i64>> {
-    computation.instruction(id).shape.as_array().map(|array| &array.dims)
 }

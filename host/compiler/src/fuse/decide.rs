@@ -10,13 +10,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use fusebox_core::analysis::takes_what_is_replaced;
 use fusebox_core::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, first_array, is_heavy, per_element, per_repetition};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
 use super::apart::Apart;
 use super::claims::Heroes;
 use super::hero::{Zone, is_admitted, zone_of_operands};
-use super::reads::{Index, Read, elsewhere, read, reads_what_is_replaced};
+use super::reads::{Index, Read, elsewhere, read};
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
@@ -232,8 +233,7 @@ impl<'a> Decider<'a> {
             let of_array = bytes(*array);
             of_array >= LEAST_KEPT && bytes(id) <= of_array / LEAST_PARTS && instruction.operands.contains(array)
         };
-        self.updated_by(root).iter().any(would_be_copied)
-            && !reads_what_is_replaced(self.computation, instruction, root)
+        self.updated_by(root).iter().any(would_be_copied) && !takes_what_is_replaced(self.computation, id, root)
     }
 
     /// The arrays in whose place the result of a kernel's root may stand: what it updates, what that is an update of, and so on.

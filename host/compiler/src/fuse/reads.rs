@@ -1,7 +1,7 @@
 //! How an instruction reads an operand: how often, and at which index.
 
 use fusebox_core::cost::first_array;
-use fusebox_core::hlo::{ArrayShape, Computation, InstrId, Instruction, Op};
+use fusebox_core::hlo::{ArrayShape, Computation, Instruction};
 use fusebox_core::indexing::{Access, OperandRead, Reading, access};
 
 /// How one evaluation of an instruction reads one of its operands.
@@ -72,16 +72,6 @@ fn indices_read(access: &Access, instruction: &Instruction, position: usize) -> 
 /// A known number of elements at places that are not known.
 pub fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> Read {
     Read { factor, index: Index::Elsewhere(instruction.name.clone(), position) }
-}
-
-/// Whether an instruction reads of an array just the slice that `root` replaces by another.
-pub fn reads_what_is_replaced(computation: &Computation, reader: &Instruction, root: InstrId) -> bool {
-    let root = computation.instruction(root);
-    let is_of_slices = matches!((&reader.op, &root.op), (Op::DynamicSlice { .. }, Op::DynamicUpdateSlice))
-        && reader.operands[0] == root.operands[0];
-    is_of_slices
-        && reader.operands[1..] == root.operands[2..]
-        && reader.shape == computation.instruction(root.operands[1]).shape
 }
 
 fn ratio(from: &ArrayShape, to: &ArrayShape) -> f64 {
