@@ -75,12 +75,22 @@ fn part_of(complex: Scalar) -> Scalar {
     if let Scalar::Complex(part) = complex { Scalar::Float(part) } else { complex }
 }
 
+/// What the target of formulas does well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// It multiplies and adds in one instruction, rounded once: all of NVIDIA's, and x86 with FMA3.
+    pub fma: bool,
+    /// A branch costs less than what it skips. Where threads run together, it keeps conditions in the few registers
+    /// for them.
+    pub branches: bool,
+}
+
 /// A function while formulas are written into it.
 pub struct Formula<R = FunctionBuilder> {
     recorder: RefCell<R>,
     /// The constants that can be used where the next operation goes, each once.
     constants: RefCell<Vec<(Type, u64, Value)>>,
-    fma: bool,
+    abilities: Abilities,
 }
 
 /// A value of a function, also a vector. Operators are those of floats or of integers, by its type; both operands have one
@@ -115,9 +125,9 @@ impl FunctionBuilder {
 }
 
 impl<R: Recorder> Formula<R> {
-    /// Formulas of this function; without `fma`, [`Term::mul_add`] is a product and a sum.
-    pub fn new(recorder: R, fma: bool) -> Self {
-        Formula { recorder: RefCell::new(recorder), constants: RefCell::default(), fma }
+    /// Formulas of this function; without [`fma`](Abilities::fma), [`Term::mul_add`] is a product and a sum.
+    pub fn new(recorder: R, abilities: Abilities) -> Self {
+        Formula { recorder: RefCell::new(recorder), constants: RefCell::default(), abilities }
     }
 
     /// The function.
@@ -135,7 +145,7 @@ impl<R: Recorder> Formula<R> {
         values: &[Value],
         write: impl for<'f> FnOnce(&[Term<'f, R>]) -> Result<Term<'f, R>, E>,
     ) -> Result<Value, E> {
-        let formula = Formula::new(std::mem::replace(recorder, meanwhile), false);
+        let formula = Formula::new(std::mem::replace(recorder, meanwhile), Abilities::default());
         let terms: Vec<Term<'_, R>> = values.iter().map(|&value| formula.term(value)).collect();
         let result = write(&terms).map(Term::id);
         *recorder = formula.into_inner();
@@ -401,7 +411,7 @@ impl<'f, R: Recorder> Term<'f, R> {
     /// `self * factor + term`, rounded once where the target can.
     pub fn mul_add(self, factor: impl Operand<'f, R>, term: impl Operand<'f, R>) -> Term<'f, R> {
         let (factor, term) = (factor.beside(self), term.beside(self));
-        if !self.formula.fma {
+        if !self.formula.abilities.fma {
             return self * factor + term;
         }
         self.record(OpKind::Fma, &[self.id, factor.id, term.id], None, self.ty)
@@ -409,7 +419,12 @@ impl<'f, R: Recorder> Term<'f, R> {
 
     /// Whether [`Self::mul_add`] rounds once.
     pub fn has_fma(self) -> bool {
-        self.formula.fma
+        self.formula.abilities.fma
+    }
+
+    /// Whether a branch costs less than what it skips.
+    pub fn has_branches(self) -> bool {
+        self.formula.abilities.branches
     }
 
     /// `c[0] + c[1] x + c[2] x² + …` by Horner's rule: the fewest operations; lanes and loop iterations

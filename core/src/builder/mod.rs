@@ -49,7 +49,7 @@ mod vector;
 
 pub use across_threads::{FEW_WARPS, GroupPlace, Partial, ThreadGroups};
 pub use arith::{FloatPredicate, IntPredicate};
-pub use formula::{Formula, Operand, Recorder, Term};
+pub use formula::{Abilities, Formula, Operand, Recorder, Term};
 pub use function::{BuildError, FunctionBuilder};
 pub use kernel::{KernelBuilder, Subgraph};
 

@@ -7,6 +7,7 @@ mod jit;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use fusebox_core::builder::Abilities;
 use fusebox_core::ir::{OpKind, verify};
 use fusebox_core::random::SplitMix64;
 use fusebox_lowering::{NoStages, Stage, Target, math};
@@ -403,12 +404,13 @@ fn every_operation_compiles_for_nvidia_without_calls() {
 fn definitions_are_each_given_once_and_in_order() {
     let exp = math::symbol_for(OpKind::Exp, 32).unwrap();
     let tanh = math::symbol_for(OpKind::Tanh, 64).unwrap();
-    let functions = math::definitions([tanh, exp, tanh], true).unwrap();
+    let abilities = Abilities { fma: true, branches: true };
+    let functions = math::definitions([tanh, exp, tanh], abilities).unwrap();
     let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
     assert_eq!(names, ["fusebox_exp_f32", "fusebox_tanh_f64"]);
-    assert_eq!(functions, math::definitions([exp, tanh], true).unwrap());
+    assert_eq!(functions, math::definitions([exp, tanh], abilities).unwrap());
     assert_eq!(math::symbol_for(OpKind::Exp, 16), None);
-    let unknown = math::definitions(["fusebox_nothing_f32"], true).unwrap_err();
+    let unknown = math::definitions(["fusebox_nothing_f32"], abilities).unwrap_err();
     assert!(unknown.to_string().contains("fusebox_nothing_f32"));
 }
 
@@ -418,7 +420,8 @@ fn without_fma_no_function_multiplies_and_adds_at_once() {
         .flat_map(|operation| [32, 64].map(|bits| math::symbol_for(operation, bits).unwrap()))
         .collect();
     let fused = |fma: bool| {
-        let functions = math::definitions(symbols.iter().copied(), fma).unwrap();
+        let abilities = Abilities { fma, branches: true };
+        let functions = math::definitions(symbols.iter().copied(), abilities).unwrap();
         verify(&functions).unwrap();
         let mut fused = 0;
         functions.iter().for_each(|f| f.body.walk(&mut |op| fused += usize::from(op.kind == OpKind::Fma)));
@@ -426,4 +429,18 @@ fn without_fma_no_function_multiplies_and_adds_at_once() {
     };
     assert!(fused(true) > 0);
     assert_eq!(fused(false), 0);
+}
+
+#[test]
+fn where_threads_run_together_no_function_branches() {
+    let symbols: Vec<&str> = math::operations().map(|operation| math::symbol_for(operation, 32).unwrap()).collect();
+    let branching = |branches: bool| {
+        let abilities = Abilities { fma: true, branches };
+        let functions = math::definitions(symbols.iter().copied(), abilities).unwrap();
+        let mut branching = 0;
+        functions.iter().for_each(|f| f.body.walk(&mut |op| branching += usize::from(op.kind == OpKind::If)));
+        branching
+    };
+    assert!(branching(true) > 0);
+    assert_eq!(branching(false), 0);
 }

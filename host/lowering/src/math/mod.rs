@@ -19,7 +19,7 @@ mod trig;
 
 use std::collections::BTreeSet;
 
-use fusebox_core::builder::{BuildError, Formula, FunctionBuilder, OpKind, Scalar, Term};
+use fusebox_core::builder::{Abilities, BuildError, Formula, FunctionBuilder, OpKind, Scalar, Term};
 use fusebox_core::ir::{Function, Value};
 
 /// Why the library does not give a function.
@@ -113,16 +113,18 @@ pub fn operations() -> impl Iterator<Item = OpKind> {
 }
 
 /// These functions, each once and sorted by name, each private and self-contained.
-/// `fma` says that the target multiplies and adds in one instruction: all of NVIDIA's, and x86 with FMA3.
 ///
 /// # Errors
 /// If one of the symbols is not from [`symbol_for`].
-pub fn definitions<'s>(symbols: impl IntoIterator<Item = &'s str>, fma: bool) -> Result<Vec<Function>, LibraryError> {
+pub fn definitions<'s>(
+    symbols: impl IntoIterator<Item = &'s str>,
+    abilities: Abilities,
+) -> Result<Vec<Function>, LibraryError> {
     let symbols: BTreeSet<&str> = symbols.into_iter().collect();
-    symbols.into_iter().map(|symbol| definition(symbol, fma)).collect()
+    symbols.into_iter().map(|symbol| definition(symbol, abilities)).collect()
 }
 
-fn definition(symbol: &str, fma: bool) -> Result<Function, LibraryError> {
+fn definition(symbol: &str, abilities: Abilities) -> Result<Function, LibraryError> {
     let known = FUNCTIONS.iter().find_map(|f| Some((f, f.symbols.iter().position(|s| *s == symbol)?)));
     let Some((definition, width)) = known else { return Err(LibraryError::UnknownFunction(symbol.to_owned())) };
     let ty = [Scalar::F32, Scalar::F64][width];
@@ -130,7 +132,7 @@ fn definition(symbol: &str, fma: bool) -> Result<Function, LibraryError> {
     builder.set_private();
     let count = if matches!(definition.written, Written::Unary(_)) { 1 } else { 2 };
     let arguments: Vec<Value> = (0..count).map(|_| builder.argument(ty)).collect();
-    let formula = Formula::new(builder, fma);
+    let formula = Formula::new(builder, abilities);
     let argument = |number: usize| formula.term(arguments[number]);
     let result = match definition.written {
         Written::Unary(write) => write(argument(0)).id(),

@@ -112,7 +112,7 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
 /// each other where `x` is below 2^40.
 fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let (magnitude, wide) = (x.absf(), x.extf(Scalar::F64));
-    if !wide.has_fma() {
+    if !(wide.has_fma() && wide.has_branches()) {
         return reduce_by_pieces(magnitude, wide);
     }
     let shifted = wide.mul_add(FRAC_2_PI, rounder(wide));

@@ -114,7 +114,7 @@ impl KernelFunctions {
             function.renumber();
             function.to_string()
         };
-        let library = library::definitions(called, target.fused_multiply_add).unwrap_or_default();
+        let library = library::definitions(called, target.math).unwrap_or_default();
         let library = library.iter().filter_map(|function| scalars::lowered(function, target).ok());
         let library: Vec<Function> = library.collect();
         self.functions.iter().chain(&library).map(printed).collect()

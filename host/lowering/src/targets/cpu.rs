@@ -1,5 +1,6 @@
 //! The processor this runs on.
 
+use fusebox_core::builder::Abilities;
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
 
 use super::{Atomics, Backend, Family, Form, Runner, TargetInfo};
@@ -45,7 +46,7 @@ pub(super) fn info() -> TargetInfo {
         makes_short_nans: true,
         tile_products: NarrowProducts { bf16: llvm::host_has("amx-bf16"), int8: llvm::host_has("amx-int8") },
         word_products: NarrowProducts { bf16: llvm::host_has("avx512bf16"), int8: llvm::host_has("avx512vnni") },
-        fused_multiply_add: llvm::host_has("fma"),
+        math: Abilities { fma: llvm::host_has("fma"), branches: true },
         most_copies: 32,
         most_nested: 256,
         most_long_loops: 4,

@@ -9,6 +9,7 @@ mod tiles;
 use std::fmt;
 use std::sync::Arc;
 
+use fusebox_core::builder::Abilities;
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::ir::{Float, MatrixProduct};
 
@@ -177,8 +178,8 @@ pub(crate) struct TargetInfo {
     pub(crate) tile_products: NarrowProducts,
     /// What it multiplies in vector registers of 64 bytes, words at a time.
     pub(crate) word_products: NarrowProducts,
-    /// Whether multiply-add is one instruction.
-    pub(crate) fused_multiply_add: bool,
+    /// What its math functions may count on.
+    pub(crate) math: Abilities,
     /// Most copies of a body that unrolling the loops around it makes. Short loops in the way of one that can be
     /// vectorised are worth it; where threads do that, copies of branches take registers and gain little.
     pub(crate) most_copies: i64,
@@ -317,7 +318,7 @@ fn gpu() -> TargetInfo {
         makes_short_nans: false,
         tile_products: NarrowProducts::default(),
         word_products: NarrowProducts::default(),
-        fused_multiply_add: true,
+        math: Abilities { fma: true, branches: false },
         most_copies: 8,
         most_nested: 512,
         most_long_loops: i64::MAX,

@@ -120,7 +120,7 @@ impl Translation<'_> {
     /// A function of the library in the form that is written as LLVM IR.
     fn definition(&mut self, symbol: &'static str) -> Result<&Function, LoweringError> {
         if !self.definitions.contains_key(symbol) {
-            let written = library::definitions([symbol], self.target.fused_multiply_add)
+            let written = library::definitions([symbol], self.target.math)
                 .map_err(|error| LoweringError::Llvm(error.to_string()))?;
             for function in &written {
                 let lowered = scalars::lowered(function, self.target);
