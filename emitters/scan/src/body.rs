@@ -1,19 +1,20 @@
 //! What is computed, whatever the order of the loops.
 //!
 //! ```text
-//! before = the initial value
+//! before = base = the initial value
 //! for chunk of the steps
 //!   for step of the chunk
 //!     within = the element, from the second step on within combined with it
 //!     result = before combined with within
-//!   before = the last result
+//!   group = within, from the second chunk of a group on group combined with it
+//!   before = base combined with group, and base the same where the group ends
 //! ```
 
 use fusebox_core::analysis::Direction;
-use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Subgraph, Value};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Kernel, Task};
 
-use crate::plan::CHUNK;
+use crate::plan::{self, CHUNK};
 use crate::problem::Scan;
 
 /// Everything declared.
@@ -30,6 +31,42 @@ pub struct Body<'a> {
 
 /// Where an element is: `[outer, step, inner]`.
 pub type Point = [Value; 3];
+
+/// What a line comes to in front of a chunk.
+#[derive(Clone, Copy)]
+pub struct Before {
+    /// In front of the chunk's group.
+    pub base: Value,
+    /// From there to the chunk; anything, if the chunk is the first of its group.
+    pub group: Value,
+    /// Both together.
+    pub before: Value,
+}
+
+impl Before {
+    /// The same of each.
+    pub fn each(self, mut change: impl FnMut(Value) -> Value) -> Before {
+        Before { base: change(self.base), group: change(self.group), before: change(self.before) }
+    }
+
+    /// What each is with its counterpart.
+    pub fn with(self, other: Before, mut change: impl FnMut(Value, Value) -> Value) -> Before {
+        Before {
+            base: change(self.base, other.base),
+            group: change(self.group, other.group),
+            before: change(self.before, other.before),
+        }
+    }
+}
+
+/// Steps that are combined by themselves.
+pub struct Chunk {
+    pub first: Value,
+    /// The step behind the last.
+    pub end: Value,
+    starts_group: Value,
+    ends_group: Value,
+}
 
 impl<'a> Body<'a> {
     /// The kernel with these loops for a block, which gives the outputs as they are after them.
@@ -89,6 +126,14 @@ impl<'a> Body<'a> {
         [within, self.combined(b, before, within)]
     }
 
+    /// What a line comes to behind a chunk.
+    pub fn behind(&self, b: &mut FunctionBuilder, chunk: &Chunk, within: Value, so_far: Before) -> Before {
+        let longer = self.combined(b, so_far.group, within);
+        let group = b.select(chunk.starts_group, within, longer);
+        let before = self.combined(b, so_far.base, group);
+        Before { base: b.select(chunk.ends_group, before, so_far.base), group, before }
+    }
+
     /// Writes what becomes of the scan's element.
     pub fn write(&self, b: &mut FunctionBuilder, point: Point, value: Value, outputs: &[Value]) -> Vec<Value> {
         let mut outputs = outputs.to_vec();
@@ -102,18 +147,23 @@ impl<'a> Body<'a> {
         outputs
     }
 
-    /// All chunks, each with its first step and the one behind its last.
+    /// All chunks.
     pub fn chunks(
         &self,
         b: &mut FunctionBuilder,
         state: &[Value],
-        body: impl FnOnce(&mut FunctionBuilder, [Value; 2], &[Value]) -> Vec<Value>,
+        body: impl FnOnce(&mut FunctionBuilder, &Chunk, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
         let (zero, steps, chunk) = (b.index(0), b.index(self.scan.sizes.steps), b.index(CHUNK));
+        let group = b.index(plan::group(self.scan.sizes.steps));
         b.scf_for(zero, steps, chunk, state, |b, first, state| {
             let end = b.addi(first, chunk);
             let end = if self.scan.sizes.steps % CHUNK == 0 { end } else { b.minsi(end, steps) };
-            body(b, [first, end], state)
+            let [starts_group, ends_group] = [first, end].map(|step| {
+                let beyond = b.remui(step, group);
+                b.cmpi(IntPredicate::Eq, beyond, zero)
+            });
+            body(b, &Chunk { first, end, starts_group, ends_group }, state)
         })
     }
 }

@@ -4,27 +4,27 @@
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::body::{Body, Point};
+use crate::body::{Before, Body, Point};
 use crate::plan::ColumnPlan;
 
 /// Tensors that change.
 struct State {
-    /// `[column]`: of all chunks before.
-    before: Value,
-    /// `[column]`: of this chunk.
+    /// `[column]`: what lines come to in front of the chunk.
+    tiles: Before,
+    /// `[column]`: in the chunk.
     within: Value,
-    /// `[column]`: both together.
-    last: Value,
     outputs: Vec<Value>,
 }
 
 impl State {
     fn list(&self) -> Vec<Value> {
-        [&[self.before, self.within, self.last], self.outputs.as_slice()].concat()
+        let Before { base, group, before } = self.tiles;
+        [&[base, group, before, self.within], self.outputs.as_slice()].concat()
     }
 
     fn of(list: &[Value]) -> State {
-        State { before: list[0], within: list[1], last: list[2], outputs: list[3..].to_vec() }
+        let tiles = Before { base: list[0], group: list[1], before: list[2] };
+        State { tiles, within: list[3], outputs: list[4..].to_vec() }
     }
 }
 
@@ -54,21 +54,23 @@ impl Body<'_> {
         let part = Part { place: &cut.place, group, first, count };
         let tile = |b: &mut FunctionBuilder| b.allocate_shared(&[cut.columns], self.element_type);
         let initial = self.initial(b);
-        let state = State { before: tile(b), within: tile(b), last: tile(b), outputs: outputs.to_vec() };
+        let tiles = Before { base: tile(b), group: tile(b), before: tile(b) };
+        let state = State { tiles, within: tile(b), outputs: outputs.to_vec() };
         let state = self.row(b, part, state, |b, column, state| {
-            let [before, within] = [state.before, state.within].map(|tile| b.insert(initial, tile, &[column]));
-            State { before, within, ..state }
+            let tiles = state.tiles.each(|tile| b.insert(initial, tile, &[column]));
+            State { tiles, within: b.insert(initial, state.within, &[column]), ..state }
         });
-        let state = self.chunks(b, &state.list(), |b, [first, end], state| {
+        let state = self.chunks(b, &state.list(), |b, chunk, state| {
             let one = b.index(1);
-            let state = b.scf_for(first, end, one, state, |b, step, state| {
-                let is_first = b.cmpi(IntPredicate::Eq, step, first);
+            let state = b.scf_for(chunk.first, chunk.end, one, state, |b, step, state| {
+                let is_first = b.cmpi(IntPredicate::Eq, step, chunk.first);
                 self.step_of_tile(b, part, step, is_first, State::of(state)).list()
             });
             let after = self.row(b, part, State::of(&state), |b, column, state| {
-                let last = b.extract(state.last, &[column]);
-                let before = b.insert(last, state.before, &[column]);
-                State { before, ..state }
+                let within = b.extract(state.within, &[column]);
+                let before = state.tiles.each(|tile| b.extract(tile, &[column]));
+                let behind = self.behind(b, chunk, within, before);
+                State { tiles: state.tiles.with(behind, |tile, value| b.insert(value, tile, &[column])), ..state }
             });
             after.list()
         });
@@ -102,12 +104,10 @@ impl Body<'_> {
             let line = b.addi(part.first, column);
             let place = b.apply_indexing(part.place, &[part.group, line]);
             let point: Point = [place[0], step, place[1]];
-            let (before, within) = (b.extract(state.before, &[column]), b.extract(state.within, &[column]));
+            let [before, within] = [state.tiles.before, state.within].map(|tile| b.extract(tile, &[column]));
             let [within, value] = self.combinations(b, point, is_first, before, within);
-            let tile = b.insert(within, state.within, &[column]);
-            let last = b.insert(value, state.last, &[column]);
             let outputs = self.write(b, point, value, &state.outputs);
-            State { within: tile, last, outputs, ..state }
+            State { within: b.insert(within, state.within, &[column]), outputs, ..state }
         })
     }
 }

@@ -3,7 +3,7 @@
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap};
 
-use crate::body::Body;
+use crate::body::{Before, Body};
 use crate::plan::{LINES, LinePlan};
 
 impl Body<'_> {
@@ -33,39 +33,45 @@ impl Body<'_> {
             })
             .collect();
         let initial = self.initial(b);
-        let before = vec![initial; places.len()];
-        let mut state = self.chunks(b, &[before.as_slice(), outputs].concat(), |b, [first, end], state| {
-            let (before, outputs) = state.split_at(places.len());
+        // For each line base, group, before.
+        let before = vec![initial; 3 * places.len()];
+        let mut state = self.chunks(b, &[before.as_slice(), outputs].concat(), |b, chunk, state| {
+            let (before, outputs) = state.split_at(3 * places.len());
+            let before: Vec<Before> =
+                before.chunks(3).map(|it| Before { base: it[0], group: it[1], before: it[2] }).collect();
+            let within: Vec<Value> = before.iter().map(|it| it.before).collect();
             let one = b.index(1);
-            // Within the chunk, results, outputs.
-            let mut state = b.scf_for(first, end, one, &[before, before, outputs].concat(), |b, step, state| {
-                let (within, outputs) = (&state[..places.len()], &state[2 * places.len()..]);
-                let is_first = b.cmpi(IntPredicate::Eq, step, first);
-                self.step_of_lines(b, &places, (step, is_first), before, within, outputs)
+            let state = b.scf_for(chunk.first, chunk.end, one, &[&within, outputs].concat(), |b, step, state| {
+                let is_first = b.cmpi(IntPredicate::Eq, step, chunk.first);
+                self.step_of_lines(b, &places, (step, is_first), &before, state)
             });
-            state.split_off(places.len())
+            let (within, outputs) = state.split_at(places.len());
+            let behind = within.iter().zip(&before).flat_map(|(&within, &before)| {
+                let Before { base, group, before } = self.behind(b, chunk, within, before);
+                [base, group, before]
+            });
+            behind.collect::<Vec<Value>>().into_iter().chain(outputs.iter().copied()).collect()
         });
-        state.split_off(places.len())
+        state.split_off(3 * places.len())
     }
 
-    /// One step of all lines.
+    /// One step of all lines: what each comes to within the chunk, then the outputs.
     fn step_of_lines(
         &self,
         b: &mut FunctionBuilder,
         places: &[Vec<Value>],
         (step, is_first): (Value, Value),
-        before: &[Value],
-        within: &[Value],
-        outputs: &[Value],
+        before: &[Before],
+        state: &[Value],
     ) -> Vec<Value> {
-        let (mut all_within, mut results, mut outputs) = (Vec::new(), Vec::new(), outputs.to_vec());
-        for (at, (&before, &within)) in places.iter().zip(before.iter().zip(within)) {
+        let (within, outputs) = state.split_at(places.len());
+        let (mut all_within, mut outputs) = (Vec::new(), outputs.to_vec());
+        for (at, (before, &within)) in places.iter().zip(before.iter().zip(within)) {
             let point = [at[0], step, at[1]];
-            let [within, result] = self.combinations(b, point, is_first, before, within);
+            let [within, result] = self.combinations(b, point, is_first, before.before, within);
             outputs = self.write(b, point, result, &outputs);
             all_within.push(within);
-            results.push(result);
         }
-        [all_within, results, outputs].concat()
+        [all_within, outputs].concat()
     }
 }

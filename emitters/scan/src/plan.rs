@@ -7,8 +7,15 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
 use crate::problem::{Scan, Sizes};
 
 /// Steps that are combined by themselves, before what all steps before make is added: rounding errors of sums grow with the
-/// number of such parts and with their length, not with the number of steps.
+/// length of such parts and with the number of their groups, not with the number of steps.
 pub const CHUNK: i64 = 32;
+
+/// Steps of a group: of chunks whose sums are combined by themselves, before what is in front of them is added. About as
+/// many groups as a group has chunks.
+pub fn group(steps: i64) -> i64 {
+    CHUNK * ceil_div(steps, CHUNK).isqrt().max(1)
+}
+
 /// Lines at once where steps lie side by side: as many as one addition takes cycles. More, read and written, would be more
 /// than a set of the nearest cache holds, if lines are a power of two long.
 pub const LINES: i64 = 4;
@@ -16,6 +23,8 @@ pub const LINES: i64 = 4;
 pub const LEAST_COLUMNS: i64 = 64;
 /// Most of them: the tiles stay in the nearest cache.
 const MOST_COLUMNS: i64 = 1024;
+/// Tiles of as many lines: within a chunk, and three of what is in front of it.
+const TILES: i64 = 4;
 /// Blocks per core that keep all cores busy until the end.
 const BLOCKS_PER_CORE: i64 = 8;
 /// Additions in the time of one that waits for the one before, with `LINES` such lines side by side.
@@ -113,7 +122,7 @@ impl ColumnPlan {
         let others = knobs.others(others.map(|columns| knobs.with(COLUMNS_KNOB, columns)));
         let launch = LaunchDimensions { blocks: self.blocks as u64, threads_per_block: 1 };
         Plan {
-            shared_bytes: (3 * self.columns * bytes) as u32,
+            shared_bytes: (TILES * self.columns * bytes) as u32,
             alternatives: others,
             configuration: knobs,
             notes: vec![format!("{} lines of {steps} steps, {} at once", scan.lines(), self.columns)],
