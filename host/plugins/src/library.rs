@@ -25,11 +25,11 @@ impl PluginLibrary {
         let refused = |reason: String| LoadError::Refused { path: path.into(), reason };
         // SAFETY: opening runs the library's constructors; the user named the file as a plugin to run.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
-        let library = library.map_err(|error| refused(error.to_string()))?;
+        let library = library.map_err(|error| refused(in_full(&error)))?;
         // SAFETY: the symbol is the root that `export_emitters!` makes beside the note that was just
         // read; `upgrade` checks the header behind it before anything else is believed.
         let header = unsafe { library.get::<AbiHeaderRef>(note.root_symbol.as_bytes()) };
-        let header = header.map(|symbol| *symbol).map_err(|error| refused(error.to_string()));
+        let header = header.map(|symbol| *symbol).map_err(|error| refused(in_full(&error)));
         // Never unloaded, even if what follows refuses it: its constructors have run.
         std::mem::forget(library);
         let root = header?.upgrade().and_then(|header| header.init_root_module::<PluginRef>());
@@ -41,6 +41,11 @@ impl PluginLibrary {
     pub fn call(self, request: &[u8]) -> Vec<u8> {
         self.root.call()(RSlice::from_slice(request)).into_vec()
     }
+}
+
+/// What the loader said stands behind what was tried.
+fn in_full(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), |reason| format!("{error}: {reason}"))
 }
 
 /// The one name of a file: a bare name would be searched elsewhere by the loader, and two names of one

@@ -40,8 +40,9 @@ pub fn serve_library(library: &Path, memory: Option<u64>, warn: impl FnOnce(&str
     let output = rustix::io::dup(io::stdout()).map_err(io::Error::from)?;
     let mut output = File::from(output);
     rustix::stdio::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
-    end_with_the_host()?;
+    // Before there is a second thread: the allocator reserves a GiB for one, unless the limit forbids it.
     limit_memory(memory)?;
+    end_with_the_host()?;
     let confined = confine(Phase::Loading);
     if let Err(error) = &confined {
         warn(&format!("{} is not locked in, it can open files and sockets: {error}", library.display()));
