@@ -104,7 +104,11 @@ pub const PASSES: &[Pass] = &[
     optional("simplify", "neutral elements, conversions in a row, parts of what was put together", |module, _| {
         simplify::run(module)
     }),
-    optional("products", "products of transposed arrays, and transposed products", |module, _| products::run(module)),
+    optional(
+        "products",
+        "products of transposed arrays, transposed products, and those that sum nothing",
+        |module, _| products::run(module),
+    ),
     optional("joined-products", "products of one array with several others as one", joined_products::run),
     optional("loop-invariants", "what a loop does not change computed before it", |module, claims| {
         loop_invariants::run(module, claims.device())

@@ -1,11 +1,12 @@
-//! Transposes before and behind products, which read and give arrays in any order themselves.
+//! Transposes before and behind products, which read and give arrays in any order themselves, and products that sum nothing.
 //!
 //! ```text
+//! dot(a, b)             broadcast(a) * broadcast(b)         if what is summed over has one element: no kernel but its reader's is needed
 //! dot(transpose a, b)   dot(a, b) over other dimensions     if what is not summed over keeps its order
 //! transpose(dot(a, b))  dot(b, a)                           if rows and columns change places, and nobody else reads the product
 //! ```
 
-use fusebox_core::hlo::{Computation, DotDims, InstrId, Instruction, Module, Op};
+use fusebox_core::hlo::{BinaryOp, Computation, DotDims, InstrId, Instruction, Module, Op, Shape};
 
 use crate::CompileError;
 use crate::rebuild::Rebuild;
@@ -18,7 +19,9 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
         let users = old.users();
         let new = Rebuild::each(old, |rebuild, _, instruction| {
             Ok::<_, CompileError>(match &instruction.op {
-                Op::Dot(dims) => of_transposed(rebuild, instruction, dims),
+                Op::Dot(dims) => {
+                    outer(rebuild, instruction, dims).or_else(|| of_transposed(rebuild, instruction, dims))
+                }
                 Op::Transpose { permutation } if users[instruction.operands[0].index()].len() == 1 => {
                     transposed(rebuild, old, instruction, permutation)
                 }
@@ -28,6 +31,55 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
         module.computations[id.index()] = new;
     }
     Ok(())
+}
+
+/// The elements of both operands multiplied, each pair once. A prescribed algorithm is left to who knows it.
+fn outer(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
+    let operands = rebuild.operands(instruction);
+    let left = rebuild.instruction(operands[0]).shape.as_array()?.rank();
+    let is_one =
+        |&d: &i64| rebuild.instruction(operands[0]).shape.as_array().is_some_and(|it| it.dims[d as usize] == 1);
+    if !dims.algorithm.is_empty() || !dims.lhs_contracting.iter().all(is_one) {
+        return None;
+    }
+    let columns = left - dims.lhs_contracting.len();
+    let left =
+        spread(rebuild, instruction, operands[0], (&dims.lhs_batch, &dims.lhs_contracting), dims.lhs_batch.len())?;
+    let right = spread(rebuild, instruction, operands[1], (&dims.rhs_batch, &dims.rhs_contracting), columns)?;
+    Some(rebuild.add(instruction, Op::Binary(BinaryOp::Multiply), instruction.shape.clone(), vec![left, right]))
+}
+
+/// An operand of a product as large as the result, of its type. The first dimension that is neither summed over nor of the batch is this
+/// one of the result.
+fn spread(
+    rebuild: &mut Rebuild,
+    product: &Instruction,
+    operand: InstrId,
+    (batch, summed): (&[i64], &[i64]),
+    first_free: usize,
+) -> Option<InstrId> {
+    let result = product.shape.as_array()?;
+    let source = rebuild.instruction(operand).shape.as_array()?.clone();
+    let mut next_free = first_free as i64..;
+    let place = |d: i64| batch.iter().position(|&it| it == d).map(|it| it as i64).or_else(|| next_free.next());
+    let kept: Vec<i64> = (0..source.rank() as i64).filter(|d| !summed.contains(d)).collect();
+    let places: Vec<i64> = kept.iter().copied().map(place).collect::<Option<_>>()?;
+    let sizes: Vec<i64> = kept.iter().map(|&d| source.dims[d as usize]).collect();
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by_key(|&at| places[at]);
+    let sorted: Vec<i64> = order.iter().map(|&at| sizes[at]).collect();
+
+    let mut steps = vec![(Op::Reshape, Shape::array(source.element_type, sizes))];
+    if !order.is_sorted() {
+        let permutation = order.iter().map(|&at| at as i64).collect();
+        steps.push((Op::Transpose { permutation }, Shape::array(source.element_type, sorted.clone())));
+    }
+    if source.element_type != result.element_type {
+        steps.push((Op::Convert, Shape::array(result.element_type, sorted)));
+    }
+    let dimensions = order.iter().map(|&at| places[at]).collect();
+    steps.push((Op::Broadcast { dimensions }, Shape::array(result.element_type, result.dims.clone())));
+    Some(steps.into_iter().fold(operand, |value, (op, shape)| rebuild.add(product, op, shape, vec![value])))
 }
 
 /// The product of what its operands are transposes of.

@@ -2,17 +2,46 @@
 //!
 //! With both operands as integers times powers of two, `|x| = m 2^e` and `|y| = n 2^g`, the remainder is
 //! `(m 2^(e-g) mod n) 2^g`. The power is taken in steps that leave no more than 64 bits, so a loop is needed; it
-//! ends at once where the exponents are close.
+//! ends at once where the exponents are close. The remainder of two f32 is a long division in f64.
 
-use super::exp::power_of_two;
+use super::exp::{power_of_two, rounder};
 use fusebox_core::builder::{Scalar, Term};
 
 /// x - trunc(x / y) y.
 pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
-    let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
     let (dividend, divisor) = (x.absf(), y.absf());
-    let (m, e) = integer_and_exponent(dividend, digits);
-    let (n, g) = integer_and_exponent(divisor, digits);
+    let in_steps = x.is_f32() && x.has_fma() && x.has_branches();
+    let result = if in_steps { of_singles(dividend, divisor) } else { of_integers(dividend, divisor) };
+    let result = result.copysign(x);
+    let invalid = y.eq(0.0) | !dividend.lt(f64::INFINITY) | y.is_nan();
+    invalid.select(f64::NAN, result)
+}
+
+/// Quotient bits that one step takes, as a quotient's product with an f32 is exact in f64.
+const BITS: i32 = 28;
+/// Steps that the largest quotient of two f32, below 2^277, takes.
+const STEPS: i32 = 10;
+
+/// A long division in f64 whose digits have [`BITS`] bits and are rounded to the nearest, so that what a step leaves may be negative. Large
+/// quotients are rare, and single numbers do not wait for them; vectors have no loop in their way.
+fn of_singles<'f>(dividend: Term<'f>, divisor: Term<'f>) -> Term<'f> {
+    let (x, y) = (dividend.extf(Scalar::F64), divisor.extf(Scalar::F64));
+    let inverse = x.number(1.0) / y;
+    let step = |rest: Term<'f>, number: i32| {
+        let digit = rest.mul_add(inverse * 2f64.powi(-BITS * number), rounder(x)) - rounder(x);
+        (-digit).mul_add(y * 2f64.powi(BITS * number), rest)
+    };
+    let is_large = x.ge(y * 2f64.powi(BITS));
+    let [x] = x.formula().branch(is_large, || [(1..STEPS).rev().fold(x, &step)], [x]);
+    let rest = step(x, 0);
+    rest.lt(0.0).select(rest + y, rest).truncf(Scalar::F32)
+}
+
+/// The same of any floats.
+fn of_integers<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
+    let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
+    let (m, e) = integer_and_exponent(x, digits);
+    let (n, g) = integer_and_exponent(y, digits);
     // Where |y| is 0 the result does not matter; division must have a meaning.
     let n = n.eq(0_i64).select(1_i64, n);
     let step = 63 - digits;
@@ -28,9 +57,7 @@ pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let small_enough = if x.is_f32() { unscaled.truncf(Scalar::F32) } else { unscaled };
     let exponent = if x.is_f32() { g.trunci(Scalar::I32) } else { g };
     let result = small_enough * power_of_two(exponent - bias);
-    let result = dividend.lt(divisor).select(dividend, result).copysign(x);
-    let invalid = y.eq(0.0) | !dividend.lt(f64::INFINITY) | y.is_nan();
-    invalid.select(f64::NAN, result)
+    x.lt(y).select(x, result)
 }
 
 /// A finite number as an integer and an exponent, in 64 bits; denormal ones have the exponent of the smallest normal.
