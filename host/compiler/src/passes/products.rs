@@ -42,6 +42,10 @@ fn outer(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Op
     if !dims.algorithm.is_empty() || !dims.lhs_contracting.iter().all(is_one) {
         return None;
     }
+    // Only products have a precision.
+    let mut origin = instruction.clone();
+    origin.extra.iter_mut().for_each(|extra| extra.other.retain(|(name, _)| name != "operand_precision"));
+    let instruction = &origin;
     let columns = left - dims.lhs_contracting.len();
     let left =
         spread(rebuild, instruction, operands[0], (&dims.lhs_batch, &dims.lhs_contracting), dims.lhs_batch.len())?;

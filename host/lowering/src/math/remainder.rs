@@ -12,7 +12,7 @@ pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (dividend, divisor) = (x.absf(), y.absf());
     let in_steps = x.is_f32() && x.has_fma() && x.has_branches();
     let result = if in_steps { of_singles(dividend, divisor) } else { of_integers(dividend, divisor) };
-    let result = result.copysign(x);
+    let result = dividend.lt(divisor).select(dividend, result).copysign(x);
     let invalid = y.eq(0.0) | !dividend.lt(f64::INFINITY) | y.is_nan();
     invalid.select(f64::NAN, result)
 }
@@ -56,8 +56,7 @@ fn of_integers<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let unscaled = remainder.sitofp(Scalar::F64) * 2f64.powi(-(digits as i32));
     let small_enough = if x.is_f32() { unscaled.truncf(Scalar::F32) } else { unscaled };
     let exponent = if x.is_f32() { g.trunci(Scalar::I32) } else { g };
-    let result = small_enough * power_of_two(exponent - bias);
-    x.lt(y).select(x, result)
+    small_enough * power_of_two(exponent - bias)
 }
 
 /// A finite number as an integer and an exponent, in 64 bits; denormal ones have the exponent of the smallest normal.
