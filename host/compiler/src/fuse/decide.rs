@@ -9,6 +9,7 @@
 //! must suit is decided in `hero`.
 
 use std::collections::{HashMap, HashSet};
+use std::iter::Sum;
 
 use fusebox_core::analysis::takes_what_is_replaced;
 use fusebox_core::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, first_array, is_heavy, per_element, per_repetition};
@@ -71,7 +72,31 @@ struct Placement {
     kernel: InstrId,
     site: Site,
     zone: Zone,
-    evaluations: f64,
+    evaluations: Evaluations,
+}
+
+/// How many elements of a value a kernel computes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Evaluations {
+    /// As the emitters say that ask for the heroes which read it.
+    claimed: f64,
+    /// Where each element is computed wherever it is read: by an emitter that takes anything.
+    plain: f64,
+}
+
+impl Evaluations {
+    fn times(self, claimed: f64, plain: f64) -> Self {
+        Evaluations { claimed: self.claimed * claimed, plain: self.plain * plain }
+    }
+}
+
+impl Sum for Evaluations {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Evaluations::default(), |sum, it| Evaluations {
+            claimed: sum.claimed + it.claimed,
+            plain: sum.plain + it.plain,
+        })
+    }
 }
 
 /// The reads of a value in one kernel.
@@ -79,7 +104,7 @@ struct Uses {
     kernel: InstrId,
     zone: Zone,
     /// The distinct places, with the number of reads.
-    sites: Vec<(Site, f64)>,
+    sites: Vec<(Site, Evaluations)>,
 }
 
 /// What a kernel has become so far.
@@ -143,7 +168,8 @@ impl<'a> Decider<'a> {
     fn open_kernel(&mut self, id: InstrId) {
         let instruction = self.computation.instruction(id);
         let site = Site { function: id, index: OWN_INDEX };
-        let evaluations = elements(self.computation, id);
+        let all = elements(self.computation, id);
+        let evaluations = Evaluations { claimed: all, plain: all };
         self.placements[id.index()] = vec![Placement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
         let fusible = &instruction.operands[self.initial_values(id).len()..];
         let inputs = fusible.iter().copied().filter(|&o| self.is_counted(o)).collect();
@@ -264,17 +290,18 @@ impl<'a> Decider<'a> {
     fn is_worth_it(&self, id: InstrId, placements: &[Placement]) -> Result<(), Apart> {
         let instruction = self.computation.instruction(id);
         let count = elements(self.computation, id);
-        let evaluations: f64 = placements.iter().map(|p| p.evaluations).sum();
+        let Evaluations { claimed, plain } = placements.iter().map(|p| p.evaluations).sum();
         let is_free = matches!(instruction.op, Op::Broadcast { .. } | Op::Iota { .. });
-        if is_heavy(&instruction.op) && evaluations > count {
-            return Err(Apart::Heavy { evaluations: evaluations / count });
+        // An emitter that keeps what it reads hardly takes what is expensive in front of its hero.
+        if is_heavy(&instruction.op) && plain.max(claimed) > count {
+            return Err(Apart::Heavy { evaluations: plain.max(claimed) / count });
         }
         // A scalar does not depend on the index: it is computed once in a block, not for each of its elements.
         let is_cheap_scalar = count == 1.0 && per_element(self.computation, instruction) <= CHEAP_SCALAR;
         if (is_cheap_scalar || !is_free) && placements.len() > MOST_COPIES {
             return Err(Apart::Copies { kernels: placements.len(), most: MOST_COPIES });
         }
-        let costs = (evaluations - count) * per_repetition(self.computation, instruction);
+        let costs = (claimed - count) * per_repetition(self.computation, instruction);
         let saves = LAUNCH + ROUND_TRIP * count;
         if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(Apart::Repeated { costs, saves }) }
     }
@@ -298,26 +325,29 @@ impl<'a> Decider<'a> {
             let instruction = self.computation.instruction(user);
             let fusible = self.initial_values(user).len()..instruction.operands.len();
             for position in fusible.filter(|&p| instruction.operands[p] == id) {
-                let read = self.read(user, position);
+                let plain = read(self.computation, instruction, position);
+                let read = self.claimed_read(user, position).unwrap_or_else(|| plain.clone());
                 for placement in self.placements[user.index()].clone() {
                     let index = self.index(placement.site.index, &read.index);
                     let site = Site { function: placement.site.function, index };
                     let hero = self.hero(placement.kernel);
                     let zone = zone_of_operands(self.computation, user, placement.zone, hero);
-                    add(&mut kernels, placement.kernel, zone, (site, placement.evaluations * read.factor));
+                    add(
+                        &mut kernels,
+                        placement.kernel,
+                        zone,
+                        (site, placement.evaluations.times(read.factor, plain.factor)),
+                    );
                 }
             }
         }
         kernels
     }
 
-    /// How a user reads its operand of that number.
-    fn read(&self, user: InstrId, position: usize) -> Read {
-        let instruction = self.computation.instruction(user);
-        match self.heroes.claim(user).and_then(|claim| claim.reads.get(position)) {
-            Some(&factor) => elsewhere(instruction, position, factor),
-            None => read(self.computation, instruction, position),
-        }
+    /// How the kernel that an emitter asks for reads a hero's operand of that number.
+    fn claimed_read(&self, hero: InstrId, position: usize) -> Option<Read> {
+        let factor = *self.heroes.claim(hero)?.reads.get(position)?;
+        Some(elsewhere(self.computation.instruction(hero), position, factor))
     }
 
     /// A number for the index that `step` makes of index `base`.
@@ -330,7 +360,7 @@ impl<'a> Decider<'a> {
     }
 }
 
-fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, f64)) {
+fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, Evaluations)) {
     let position = kernels.iter().position(|uses| uses.kernel == kernel).unwrap_or_else(|| {
         kernels.push(Uses { kernel, zone: Zone::Epilogue, sites: Vec::new() });
         kernels.len() - 1
@@ -353,7 +383,7 @@ fn placement(id: InstrId, uses: &Uses) -> Placement {
             kernel,
             site: Site { function: id, index: OWN_INDEX },
             zone,
-            evaluations: several.iter().map(|(_, e)| e).sum(),
+            evaluations: several.iter().map(|(_, evaluations)| *evaluations).sum(),
         },
     }
 }
