@@ -46,7 +46,10 @@ fn products(
                 data.push(match of(o, i, j) {
                     Some((l, r, run)) => {
                         let (l, r) = (l * length + run.start, r * length + run.start);
-                        sums.inner_product(&left.data, l, &right.data, r, run.len())?
+                        match (length, run.len()) {
+                            (1, 1) => sums.product(left.data.get(l), right.data.get(r))?,
+                            (_, terms) => sums.inner_product(&left.data, l, &right.data, r, terms)?,
+                        }
                     }
                     None => Scalar::zero(ty),
                 })?;
@@ -121,6 +124,17 @@ impl Sums {
     /// The sum of products of two runs of elements, as an element of the result.
     pub fn inner_product(self, lhs: &Data, lhs_at: usize, rhs: &Data, rhs_at: usize, length: usize) -> Outcome<Scalar> {
         Ok(self.finish(self.unrounded(lhs, lhs_at, rhs, rhs_at, length)?))
+    }
+
+    /// Where there is only one product to sum, it is the sum: a zero keeps its sign, which a sum that starts from 0
+    /// loses. XLA and the compiler write such a dot as a multiplication.
+    fn product(self, x: Scalar, y: Scalar) -> Outcome<Scalar> {
+        Ok(self.finish(match (x, y) {
+            (Scalar::Int(x), Scalar::Int(y)) => Scalar::Int(x.wrapping_mul(y)),
+            (Scalar::Float(x), Scalar::Float(y)) => Scalar::Float(x * y),
+            (Scalar::Complex(x), Scalar::Complex(y)) => Scalar::Complex(x.multiply(y)),
+            _ => return malformed("the operands differ in kind"),
+        }))
     }
 
     /// The sum of products of two runs of elements of the accumulation's kind, not yet rounded or wrapped.

@@ -204,6 +204,12 @@ pub fn write(b: &mut FunctionBuilder, writes: &[Write], outputs: &[Value]) -> Ve
 fn neutral(b: &mut FunctionBuilder, op: BinaryOp, ty: &Type) -> Value {
     use fusebox_core::builder::Scalar;
     match (op, ty.element()) {
+        // A sum that starts from zero is never the negative one.
+        (BinaryOp::Add, Scalar::Float(_)) => b.float(-0.0, ty.element()),
+        (BinaryOp::Add, Scalar::Complex(part)) => {
+            let zero = b.float(-0.0, Scalar::Float(part));
+            b.complex(zero, zero)
+        }
         (BinaryOp::Multiply, Scalar::Int(_) | Scalar::Index) => b.int(1, ty.element()),
         (BinaryOp::Multiply, Scalar::Float(_)) => b.float(1.0, ty.element()),
         (BinaryOp::Multiply, Scalar::Complex(part)) => {

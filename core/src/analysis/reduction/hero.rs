@@ -24,8 +24,8 @@ pub enum Start {
     /// From the initial values: they are neutral, or may be combined any number of times (maximum, and, …).
     /// Computations that are no single operation are taken to be given neutral initial values, as HLO demands.
     Initial,
-    /// From zero (sums, exclusive or) or one (products) of the type. The initial value is combined once, with the
-    /// complete result.
+    /// From zero (sums, of floats the negative one; exclusive or) or one (products) of the type. The initial value is
+    /// combined once, with the complete result.
     Neutral(BinaryOp),
 }
 

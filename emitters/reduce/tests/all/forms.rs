@@ -131,3 +131,15 @@ fn combiners_and_initial_values() {
         }
     }
 }
+
+#[test]
+fn sums_of_negative_zeros() {
+    for (dims, reduced, kept) in [("5,300", 1, "5"), ("90,8", 1, "90"), ("300,40", 0, "40"), ("64,2", 0, "2")] {
+        check(&format!(
+            "combine {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}}
+fusion {{\n  x = f32[{dims}] parameter(0)\n  z = f32[] constant(-0)\n  size = f32[{dims}] abs(x)
+  zeros = f32[{dims}] broadcast(z), dimensions={{}}\n  y = f32[{dims}] multiply(size, zeros)
+  ROOT r = f32[{kept}] reduce(y, z), dimensions={{{reduced}}}, to_apply=combine\n}}\n"
+        ));
+    }
+}
