@@ -10,6 +10,9 @@
 //! A combiner whose identity is unknown takes the initial value in both steps, as XLA does: HLO leaves open how often
 //! the initial value takes part.
 
+use std::collections::BTreeSet;
+
+use fusebox_core::cost::{arithmetic_bytes, first_array, is_heavy, steps};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{
     ArrayShape, Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, PaddingDim, Shape,
@@ -20,10 +23,16 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Elements that a part must have to be worth its share of a second launch.
+/// Elements that a part must have to be worth its share of a second launch, if they are only read.
 const LEAST_PART: i64 = 1 << 14;
-/// Elements of a reduction that one thread reduces about as fast as two launches take.
+/// Elements of a reduction that one thread reads and reduces about as fast as two launches take.
 const LEAST_SPLIT: i64 = 1 << 16;
+/// Arithmetic, in the bytes that [`arithmetic_bytes`] gives, from which on an element takes longer than to be read.
+const READ_BYTES: i64 = 16;
+/// Elements that a reduction or a product combines which is a part of an element's arithmetic; longer ones are kernels.
+const MOST_STEPS: f64 = 8.0;
+/// Instructions in front of a reduction that are looked at.
+const MOST_IN_FRONT: usize = 256;
 /// Elements per thread that one block of a GPU reduces at most.
 const ELEMENTS_PER_THREAD: i64 = 16;
 /// Pieces of work per core that even out.
@@ -38,8 +47,9 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
         if !old.instructions.iter().any(|i| matches!(i.op, Op::Reduce { .. })) {
             continue;
         }
+        let users = old.users();
         let new = Rebuild::each(old, |rebuild, _, instruction| {
-            Ok::<_, CompileError>(split(rebuild, module, old, instruction, device))
+            Ok::<_, CompileError>(split(rebuild, module, (old, &users), instruction, device))
         })?;
         module.computations[sequence.index()] = new;
     }
@@ -50,14 +60,15 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
 fn split(
     rebuild: &mut Rebuild,
     module: &Module,
-    old: &Computation,
+    (old, users): (&Computation, &[Vec<InstrId>]),
     instruction: &Instruction,
     device: &DeviceDescription,
 ) -> Option<InstrId> {
     let Op::Reduce { dimensions, to_apply } = &instruction.op else { return None };
     let shape = old.instruction(instruction.operands[0]).shape.as_array()?;
     let identities = identities(module, *to_apply, instruction.operands.len() / 2);
-    let wanted = parts(shape, dimensions, device)?;
+    let work = if device.is_single_threaded_block() { work_per_element(old, users, instruction, shape) } else { 1.0 };
+    let wanted = parts(shape, dimensions, work, device)?;
     let split = Split::of(shape, dimensions, wanted, identities.is_some())?;
     Some(split.rewrite(rebuild, instruction, *to_apply, identities))
 }
@@ -68,8 +79,36 @@ fn identities(module: &Module, combiner: ComputationId, operands: usize) -> Opti
     identity.map(Literal::Array)
 }
 
-/// Into how many parts each result's elements should go; `None` if they are best left together.
-fn parts(shape: &ArrayShape, reduced: &[i64], device: &DeviceDescription) -> Option<i64> {
+/// How many times as long as reading it an element takes with the arithmetic in front of the reduction. That is what a
+/// loop over its elements would compute: operations of which nobody else uses what they give.
+fn work_per_element(
+    computation: &Computation,
+    users: &[Vec<InstrId>],
+    reduction: &Instruction,
+    shape: &ArrayShape,
+) -> f64 {
+    let mut inside: BTreeSet<usize> = BTreeSet::new();
+    let mut open: BTreeSet<usize> = reduction.operands.iter().map(|id| id.index()).collect();
+    let mut bytes = 0.0;
+    // Users come after what they use, so all of an instruction's have been decided on when it is its turn.
+    while let Some(at) = open.pop_last().filter(|_| inside.len() < MOST_IN_FRONT) {
+        let instruction = &computation.instructions[at];
+        let is_ours =
+            |user: &InstrId| inside.contains(&user.index()) || std::ptr::eq(computation.instruction(*user), reduction);
+        let is_long = is_heavy(&instruction.op) && steps(computation, instruction) > MOST_STEPS;
+        if !instruction.op.is_elemental() || is_long || !users[at].iter().all(is_ours) {
+            continue;
+        }
+        inside.insert(at);
+        let elements = first_array(instruction).map_or(0, ArrayShape::element_count);
+        bytes += elements as f64 * arithmetic_bytes(computation, instruction) as f64;
+        open.extend(instruction.operands.iter().map(|id| id.index()));
+    }
+    (bytes / (READ_BYTES * shape.element_count().max(1)) as f64).max(1.0)
+}
+
+/// Into how many parts each result's elements, of so much work each, should go; `None` if they are best left together.
+fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, device: &DeviceDescription) -> Option<i64> {
     let extent = |d: usize| shape.dims[d];
     let (gone, kept): (Vec<usize>, Vec<usize>) = (0..shape.rank()).partition(|&d| reduced.contains(&(d as i64)));
     let per_result: i64 = gone.iter().map(|&d| extent(d)).product();
@@ -80,12 +119,15 @@ fn parts(shape: &ArrayShape, reduced: &[i64], device: &DeviceDescription) -> Opt
     let pieces = (results / columns.max(1)) * columns.div_euclid(per_piece).max(1);
     let cores = i64::from(device.core_count);
     let side_by_side = columns.clamp(1, per_piece);
-    let least = (LEAST_PART / side_by_side).max(1);
+    let least = ((LEAST_PART as f64 / work) as i64 / side_by_side).max(1);
     let longest = match device.is_single_threaded_block() {
         true => least,
         false => i64::from(device.max_threads_per_block) * ELEMENTS_PER_THREAD / side_by_side,
     };
-    if pieces >= 2 * cores || per_result <= longest || per_result.checked_mul(results)? < LEAST_SPLIT {
+    if pieces >= 2 * cores
+        || per_result <= longest
+        || per_result.checked_mul(results)? < (LEAST_SPLIT as f64 / work) as i64
+    {
         return None;
     }
     let parts = (cores * PIECES_PER_CORE / pieces.max(1)).min(per_result / least);
