@@ -105,6 +105,27 @@ fn remainders_of_floats_are_exact() {
 }
 
 #[test]
+fn remainders_by_powers_of_two_are_exact() {
+    let mut values: Vec<f32> =
+        vec![8.0, -8.0, 8.5, -0.0, 1e-40, -1e-45, f32::MAX, f32::MIN, f32::INFINITY, f32::NAN, 3.0];
+    values.extend((0..500u32).map(|i| f32::from_bits(i.wrapping_mul(2654435769))));
+    let divisors = [1.0f32, -1.0, 8.0, 65536.0, 2f32.powi(126), 2f32.powi(127), 0.5, 2f32.powi(-130)];
+    for divisor in divisors {
+        let bits = divisor.to_bits();
+        let constant = format!("%y = \"arith.constant\"() {{value = 0x{bits:08X} : f32}} : () -> f32");
+        let body = format!("{constant}\n%r = \"arith.remf\"(%x0, %y) : (f32, f32) -> f32");
+        let found: Vec<f32> = apply("f32", "f32", &body, &values);
+        for (&x, found) in values.iter().zip(found) {
+            let wanted = x % divisor;
+            assert!(
+                found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(),
+                "{x:e} rem {divisor:e}: {found:e}"
+            );
+        }
+    }
+}
+
+#[test]
 fn rounding_and_extremes() {
     let values = [0.5f32, -0.5, 2.5, 1.5, 0.49999997, 8388609.0, -2.5, f32::INFINITY, f32::NAN, -0.0];
     let round: Vec<f32> = apply("f32", "f32", "%r = \"math.round\"(%x0) : (f32) -> f32", &values);

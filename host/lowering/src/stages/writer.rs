@@ -313,6 +313,16 @@ impl Writer {
         self.known.get(&value).copied()
     }
 
+    /// The number that a constant `f32` or `f64` is.
+    pub(crate) fn as_float(&self, value: Value) -> Option<f64> {
+        let constant = self.beginning.iter().find(|it| it.kind == OpKind::Constant && it.results[..] == [value])?;
+        match *constant.attribute("value")? {
+            Attribute::Float(bits, Float::F32) => Some(f32::from_bits(bits as u32).into()),
+            Attribute::Float(bits, Float::F64) => Some(f64::from_bits(bits)),
+            _ => None,
+        }
+    }
+
     /// What a condition is, if it is known.
     pub(crate) fn as_bool(&self, value: Value) -> Option<bool> {
         self.as_int(value).map(|value| value != 0)

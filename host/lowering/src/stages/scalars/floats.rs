@@ -6,6 +6,13 @@ use super::{Scalars, kept_as_bits};
 use crate::error::{Required, Unsupported};
 use crate::stages::rewrite::{Done, Stage};
 
+/// The largest power of two whose inverse is a normal f32: 2^126.
+const LARGEST_DIVISOR: f64 = 85070591730234615865843651857942052864.0;
+
+fn is_power_of_two(value: f64) -> bool {
+    value.is_normal() && value.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1
+}
+
 impl<'s> Scalars<'s, '_> {
     pub(super) fn float_arithmetic(&mut self, op: &'s Operation) -> Done {
         let float = self.float_of(op.operands[0]).required("its operands are no floats")?;
@@ -13,12 +20,27 @@ impl<'s> Scalars<'s, '_> {
             return self.narrow_arithmetic(op, float);
         }
         if op.kind == OpKind::RemF {
-            return self.library_call(op);
+            return self.remainder(op);
         }
         let operands = self.operands(op)?;
         self.copied(op)?;
         let value = self.value(op.result())?;
         self.rounding.follow(op.kind, &operands, value);
+        Ok(())
+    }
+
+    /// By a power of two without a division: quotient, its integer, and what that leaves are exact. Not below 1, where the
+    /// quotient may overflow.
+    fn remainder(&mut self, op: &'s Operation) -> Done {
+        let operands = self.operands(op)?;
+        let divisor = self.out().as_float(operands[1]).map(f64::abs);
+        let Some(divisor) = divisor.filter(|it| (1.0..=LARGEST_DIVISOR).contains(it) && is_power_of_two(*it)) else {
+            return self.library_call(op);
+        };
+        let value =
+            self.out().formula(&operands, |a| (a[0] - (a[0] * divisor.recip()).trunc() * divisor).copysign(a[0]));
+        self.rounding.follow(op.kind, &operands, value);
+        self.bind_value(op, value);
         Ok(())
     }
 
