@@ -47,7 +47,7 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         let report = report?;
         report.warnings.iter().for_each(|warning| terminal::complain(&format!("warning: {warning}")));
         let kept = report.rows.iter().filter(|row| row.origin != Origin::Nobody);
-        choices.entry(device).or_default().extend(kept.map(|row| (row.question, row.chosen.clone())));
+        choices.entry(device).or_default().extend(kept.map(|row| (row.question, row.decision.chosen.clone())));
         reports.push(report);
         if stop.load(Ordering::Relaxed) {
             break;

@@ -60,6 +60,26 @@ pub enum Outcome {
     },
 }
 
+/// What was chosen, and what is known of all contenders in the fixed order: nothing if the choice was imported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// What was chosen.
+    pub chosen: Chosen,
+    /// Of all contenders.
+    pub figures: Vec<Figures>,
+}
+
+/// What gives way to what was found. What was decided among other contenders always does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivesWay {
+    /// Nothing.
+    None,
+    /// What has won by itself and was not yet tried in a program.
+    Untried,
+    /// Whatever stands.
+    All,
+}
+
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
@@ -89,6 +109,28 @@ impl Figures {
     }
 }
 
+impl Decision {
+    /// Whether it was made among exactly these, or was imported, and stands whoever there is.
+    pub(super) fn is_about(&self, names: &[String]) -> bool {
+        let is_among = |figures: &Figures| names.contains(&figures.contender);
+        self.figures.is_empty() || (self.figures.len() == names.len() && self.figures.iter().all(is_among))
+    }
+
+    /// Whether it won by itself and was not yet tried in a program.
+    pub(super) fn is_untried(&self) -> bool {
+        let winner = self.figures.iter().find(|figures| figures.contender == self.chosen.spec);
+        matches!(winner.map(|it| &it.outcome), Some(Outcome::Final { in_program: None, .. }))
+    }
+
+    fn gives_way(&self, what: GivesWay) -> bool {
+        match what {
+            GivesWay::None => false,
+            GivesWay::Untried => self.is_untried(),
+            GivesWay::All => true,
+        }
+    }
+}
+
 impl Database {
     /// Opens a file, or makes it.
     ///
@@ -102,40 +144,21 @@ impl Database {
         Ok(Database { path: path.into(), file })
     }
 
-    /// What was chosen on a device.
+    /// What was decided on a device.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn find(&self, device: &str, question: Question) -> Result<Option<Chosen>, DatabaseError> {
+    pub fn find(&self, device: &str, question: Question) -> Result<Option<Decision>, DatabaseError> {
         self.done(self.file.begin_read().map_err(Into::into).and_then(|read| {
-            let Some(table) = opened(read.open_table(CHOSEN))? else { return Ok(None) };
-            let found = table.get((device, question.to_string().as_str()))?;
-            found.map(|text| from_json(text.value())).transpose()
+            match (opened(read.open_table(CHOSEN))?, opened(read.open_table(MEASURED))?) {
+                (Some(chosen), Some(measured)) => decision(&chosen, &measured, device, &question.to_string()),
+                _ => Ok(None),
+            }
         }))
     }
 
-    /// What was measured on a device, in the fixed order; nothing where the choice was imported.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn figures(&self, device: &str, question: Question) -> Result<Vec<Figures>, DatabaseError> {
-        self.done(self.file.begin_read().map_err(Into::into).and_then(|read| {
-            let Some(table) = opened(read.open_table(MEASURED))? else { return Ok(Vec::new()) };
-            of_question(&table, device, &question.to_string())
-        }))
-    }
-
-    /// Whether a choice was made among exactly these, or was imported, and stands whoever there is.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn is_about(&self, device: &str, question: Question, names: &[String]) -> Result<bool, DatabaseError> {
-        let known = self.figures(device, question)?;
-        Ok(known.is_empty() || are_about(&known, names))
-    }
-
-    /// Keeps what was found, and gives what is to be gone by: that, or what another process has found meanwhile about the same
-    /// contenders, unless that is to be replaced.
+    /// Keeps what was found, and gives what is to be gone by: that, or what another process has found meanwhile and what does not
+    /// give way.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -143,33 +166,28 @@ impl Database {
         &self,
         device: &str,
         question: Question,
-        chosen: &Chosen,
-        figures: &[Figures],
-        replace: bool,
-    ) -> Result<Chosen, DatabaseError> {
-        let names: Vec<String> = figures.iter().map(|figures| figures.contender.clone()).collect();
+        found: &Decision,
+        gives_way: GivesWay,
+    ) -> Result<Decision, DatabaseError> {
+        let names: Vec<String> = found.figures.iter().map(|figures| figures.contender.clone()).collect();
         let key = question.to_string();
-        let write = || -> Result<Chosen, redb::Error> {
+        let write = || -> Result<Decision, redb::Error> {
             let write = self.file.begin_write()?;
             let standing = {
-                let mut table = write.open_table(CHOSEN)?;
+                let mut chosen = write.open_table(CHOSEN)?;
                 let mut measured = write.open_table(MEASURED)?;
-                let known: Option<Chosen> =
-                    table.get((device, key.as_str()))?.map(|text| from_json(text.value())).transpose()?;
-                let before = of_question(&measured, device, &key)?;
-                let is_same = are_about(&before, &names);
-                match known.filter(|_| is_same && !replace) {
-                    Some(known) => known,
-                    None => {
-                        for figures in &before {
+                match decision(&chosen, &measured, device, &key)? {
+                    Some(known) if known.is_about(&names) && !known.gives_way(gives_way) => known,
+                    before => {
+                        for figures in before.iter().flat_map(|before| &before.figures) {
                             measured.remove((device, key.as_str(), figures.contender.as_str()))?;
                         }
-                        for (place, figures) in figures.iter().enumerate() {
+                        for (place, figures) in found.figures.iter().enumerate() {
                             let name = figures.contender.as_str();
                             measured.insert((device, key.as_str(), name), (place as u64, json(figures)?.as_str()))?;
                         }
-                        table.insert((device, key.as_str()), json(chosen)?.as_str())?;
-                        chosen.clone()
+                        chosen.insert((device, key.as_str()), json(&found.chosen)?.as_str())?;
+                        found.clone()
                     }
                 }
             };
@@ -186,7 +204,8 @@ impl Database {
     pub fn import(&self, choices: &Choices) -> Result<(), DatabaseError> {
         for (device, choices) in choices {
             for (question, chosen) in choices {
-                self.keep(device, *question, chosen, &[], true)?;
+                let imported = Decision { chosen: chosen.clone(), figures: Vec::new() };
+                self.keep(device, *question, &imported, GivesWay::All)?;
             }
         }
         Ok(())
@@ -216,9 +235,15 @@ pub fn all(path: &Path, device: &str) -> Result<Vec<(Question, Chosen)>, Databas
     read().map_err(|reason| DatabaseError { path: path.into(), reason: Box::new(reason) })
 }
 
-/// Figures of exactly these contenders.
-fn are_about(figures: &[Figures], names: &[String]) -> bool {
-    figures.len() == names.len() && figures.iter().all(|figures| names.contains(&figures.contender))
+/// What the tables have of a question.
+fn decision(
+    chosen: &impl ReadableTable<(&'static str, &'static str), &'static str>,
+    measured: &impl ReadableTable<(&'static str, &'static str, &'static str), (u64, &'static str)>,
+    device: &str,
+    question: &str,
+) -> Result<Option<Decision>, redb::Error> {
+    let Some(text) = chosen.get((device, question))? else { return Ok(None) };
+    Ok(Some(Decision { chosen: from_json(text.value())?, figures: of_question(measured, device, question)? }))
 }
 
 /// What a table has of a question, in the fixed order.

@@ -40,7 +40,7 @@ use contenders::Contender;
 use race::{Stopwatch, Timer};
 
 pub use chosen::{device, load};
-pub use database::{Chosen, Database, DatabaseError, Figures, Outcome};
+pub use database::{Chosen, Database, DatabaseError, Decision, Figures, GivesWay, Outcome};
 pub use lock::{Choices, LockError, read, write};
 pub use question::Question;
 pub use report::{Origin, Report, Row, write_predictions, write_summary};
@@ -191,7 +191,7 @@ impl Tuner<'_> {
             self.tune_all(open.into_iter().map(|cut| Asked::about_cut(cut, compile)).collect())?;
             self.try_cuts(source)?;
             let decided = self.report.rows.iter().filter_map(|row| match row.question {
-                Question::Cut(region) => Some((region, row.chosen.spec.clone())),
+                Question::Cut(region) => Some((region, row.decision.chosen.spec.clone())),
                 Question::Emitter(_) => None,
             });
             options.emitters.cuts = decided.collect();
@@ -218,28 +218,24 @@ impl Tuner<'_> {
     fn tune(&mut self, asked: Asked<'_>) -> Result<Option<Row>, WorkshopError> {
         let Asked { question, name, uses, .. } = asked;
         let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();
-        let row =
-            |chosen, figures, origin| Ok(Some(Row { question, name: name.to_owned(), chosen, uses, figures, origin }));
+        let row = |decision, origin| Ok(Some(Row { question, name: name.to_owned(), decision, uses, origin }));
+        let Settings { locked, again, .. } = *self.settings;
         let known = self.database.find(&self.device, question)?;
-        if let Some(known) = known.filter(|_| self.settings.locked || !self.settings.again)
-            && (self.settings.locked || self.database.is_about(&self.device, question, &names)?)
-        {
-            let mut figures = self.database.figures(&self.device, question)?;
-            predict_anew(&mut figures, &asked.contenders);
-            return row(known, figures, Origin::Known);
+        if let Some(mut known) = known.filter(|known| locked || (!again && known.is_about(&names))) {
+            predict_anew(&mut known.figures, &asked.contenders);
+            return row(known, Origin::Known);
         }
         let Some(figures) = self.measure(asked)? else { return Ok(None) };
         let instead_of = names.into_iter().next().unwrap_or_default();
         let winner = race::winner(&figures).map(str::to_owned);
         let (spec, is_right) = (winner.clone().unwrap_or_else(|| instead_of.clone()), winner.is_some());
-        let chosen = Chosen { fusion: name.to_owned(), spec, instead_of };
+        let found = Decision { chosen: Chosen { fusion: name.to_owned(), spec, instead_of }, figures };
         if !is_right {
-            return row(chosen, figures, Origin::Nobody);
+            return row(found, Origin::Nobody);
         }
-        let kept = self.database.keep(&self.device, question, &chosen, &figures, self.settings.again)?;
         // Another process may have been faster: then all go by what it has found.
-        let figures = if kept == chosen { figures } else { self.database.figures(&self.device, question)? };
-        row(kept, figures, Origin::Measured)
+        let gives_way = if again { GivesWay::All } else { GivesWay::None };
+        row(self.database.keep(&self.device, question, &found, gives_way)?, Origin::Measured)
     }
 
     /// What became of all contenders, in their order.
@@ -266,7 +262,7 @@ impl Tuner<'_> {
         let mut missing = Vec::new();
         for asked in asked {
             let known = self.database.find(&self.device, asked.question)?;
-            if let Err(why) = asked.is_answered(known.as_ref(), self.settings) {
+            if let Err(why) = asked.is_answered(known.map(|it| it.chosen).as_ref(), self.settings) {
                 missing.push(format!("{} ({}) {why}", asked.name, asked.question));
             }
         }

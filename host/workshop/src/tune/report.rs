@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::database::{Chosen, Figures, Outcome};
+use super::database::{Chosen, Decision, Figures, Outcome};
 use super::question::Question;
 use super::race;
 use crate::statistics::{Interval, median};
@@ -43,18 +43,16 @@ pub struct Row {
     pub question: Question,
     /// What the fusion is called in this program.
     pub name: String,
-    pub chosen: Chosen,
+    pub decision: Decision,
     /// How often the program has the fusion.
     pub uses: usize,
-    /// What is known of all contenders; nothing if the choice was imported.
-    pub figures: Vec<Figures>,
     pub origin: Origin,
 }
 
 impl Row {
     /// Whether it is made otherwise than untuned.
     fn is_changed(&self) -> bool {
-        self.chosen.spec != self.chosen.instead_of
+        self.decision.chosen.spec != self.decision.chosen.instead_of
     }
 
     fn is_cut(&self) -> bool {
@@ -63,12 +61,12 @@ impl Row {
 
     /// The winner's time as a share of the time of the first that is right.
     pub fn ratio(&self) -> Interval {
-        race::ratio(&self.figures, &self.chosen.spec)
+        race::ratio(&self.decision.figures, &self.decision.chosen.spec)
     }
 
     /// What a contender gained in the whole program, if it was tried there.
     fn in_program(&self, contender: &str) -> Option<String> {
-        let found = self.figures.iter().find(|figures| figures.contender == contender)?;
+        let found = self.decision.figures.iter().find(|figures| figures.contender == contender)?;
         match found.outcome {
             Outcome::Final { in_program, .. } => in_program.map(gained),
             _ => None,
@@ -77,7 +75,7 @@ impl Row {
 
     /// Time of the first that is right, in microseconds.
     fn first_us(&self) -> Option<f64> {
-        let first = self.figures.iter().find(|figures| matches!(figures.outcome, Outcome::First { .. }));
+        let first = self.decision.figures.iter().find(|figures| matches!(figures.outcome, Outcome::First { .. }));
         first.and_then(Figures::measured_us)
     }
 }
@@ -89,17 +87,17 @@ impl Row {
 pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
     let rows = || reports.iter().flat_map(|report| report.rows.iter().map(move |row| (report, row)));
     for (report, row) in rows() {
-        let Chosen { fusion, spec, instead_of } = &row.chosen;
+        let Chosen { fusion, spec, instead_of } = &row.decision.chosen;
         let fusion = if row.is_cut() { format!("around {fusion}") } else { fusion.clone() };
         if row.is_changed() {
-            let gain = match row.figures.is_empty() {
+            let gain = match row.decision.figures.is_empty() {
                 true => "as it was imported".to_owned(),
                 false => gained(row.ratio()),
             };
             let in_program = row.in_program(spec).map_or(String::new(), |it| format!(", in the program {it}"));
             writeln!(out, "{} {fusion}: {spec} instead of {instead_of}, {gain}{in_program}", report.module)?;
         }
-        for figures in row.figures.iter().filter(|figures| figures.contender != *spec) {
+        for figures in row.decision.figures.iter().filter(|figures| figures.contender != *spec) {
             if let Some(found) = row.in_program(&figures.contender) {
                 let name = &figures.contender;
                 writeln!(
@@ -109,7 +107,7 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
                 )?;
             }
         }
-        for figures in &row.figures {
+        for figures in &row.decision.figures {
             if let Outcome::Refused(reason) = &figures.outcome {
                 let reason = reason.lines().next().unwrap_or_default();
                 writeln!(out, "{} {fusion}: {} is refused: {reason}", report.module, figures.contender)?;
@@ -147,8 +145,8 @@ fn gained(Interval { low, ratio, high }: Interval) -> String {
 /// A line for each emitter that has won from another, the most wins first.
 fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a Row>) -> io::Result<()> {
     let mut gains: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for row in rows.filter(|row| row.is_changed() && !row.figures.is_empty()) {
-        let name = row.chosen.spec.split(['@', '{']).next().unwrap_or_default();
+    for row in rows.filter(|row| row.is_changed() && !row.decision.figures.is_empty()) {
+        let name = row.decision.chosen.spec.split(['@', '{']).next().unwrap_or_default();
         gains.entry(name).or_default().push(row.ratio().ratio);
     }
     let mut gains: Vec<_> = gains.into_iter().collect();
@@ -178,7 +176,7 @@ const FASTER: f64 = 1.1;
 /// If nothing can be written.
 pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
     let rows = reports.iter().flat_map(|report| report.rows.iter().map(move |row| (report, row)));
-    let all = rows.flat_map(|(report, row)| row.figures.iter().map(move |figures| (report, row, figures)));
+    let all = rows.flat_map(|(report, row)| row.decision.figures.iter().map(move |figures| (report, row, figures)));
     let error = |(report, row, figures): (_, _, &'_ Figures)| {
         let (predicted, measured) = (figures.predicted_us?, figures.measured_us()?);
         Some((measured / predicted, predicted, measured, report, row, figures.contender.clone()))
@@ -192,7 +190,7 @@ pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<
         errors.len()
     )?;
     for (error, predicted, measured, report, row, of) in errors.into_iter().take(WORST) {
-        let name = format!("{} {}", report.module, row.chosen.fusion);
+        let name = format!("{} {}", report.module, row.decision.chosen.fusion);
         let factor = error.ln().abs().exp();
         writeln!(out, "  {factor:>8.2}: {predicted:.2} us predicted, {measured:.2} us measured, {name}: {of}")?;
     }
@@ -215,7 +213,7 @@ pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<
 /// Of each pair of contenders whose measured times differ, whether their predicted ones are in the same order.
 fn ordered(row: &Row) -> Vec<bool> {
     let time = |figures: &Figures| Some((figures.predicted_us?, figures.measured_us()?));
-    let times: Vec<(f64, f64)> = row.figures.iter().filter_map(time).collect();
+    let times: Vec<(f64, f64)> = row.decision.figures.iter().filter_map(time).collect();
     let pairs = times.iter().flat_map(|a| times.iter().map(move |b| (a, b)));
     let clear = pairs.filter(|(a, b)| b.1 > a.1 * FASTER);
     clear.map(|(a, b)| a.0 < b.0).collect()

@@ -14,8 +14,7 @@ use fusebox_runtime::Executable;
 
 use super::judge::Racer;
 use super::race::Timer;
-use super::report::Row;
-use super::{Database, Outcome, Report, Settings, load, tune_by};
+use super::{Database, Decision, Outcome, Report, Settings, load, tune_by};
 use crate::WorkshopError;
 use crate::measure::{Part, Whole};
 use crate::statistics::Interval;
@@ -99,7 +98,34 @@ impl Timer for Says {
     }
 }
 
-fn tuned(timer: &mut Says, source: &Source, path: &Path, locked: bool) -> Result<Report, WorkshopError> {
+/// Says the same, but before it has tried anything in the program, another has done all its work.
+struct Overtaken<'a> {
+    says: Says,
+    by: &'a mut dyn FnMut(),
+}
+
+impl Timer for Overtaken<'_> {
+    fn alone(&mut self, racer: &Racer, inputs: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError> {
+        self.says.alone(racer, inputs, samples)
+    }
+
+    fn against(&mut self, first: &Racer, other: &Racer, inputs: &[ArrayLiteral]) -> Result<Interval, WorkshopError> {
+        self.says.against(first, other, inputs)
+    }
+
+    fn in_program(
+        &mut self,
+        untuned: &Executable,
+        tuned: &Executable,
+        inputs: &[ArrayLiteral],
+        kernels: &BTreeSet<&str>,
+    ) -> Result<Whole, WorkshopError> {
+        (self.by)();
+        self.says.in_program(untuned, tuned, inputs, kernels)
+    }
+}
+
+fn tuned(timer: &mut dyn Timer, source: &Source, path: &Path, locked: bool) -> Result<Report, WorkshopError> {
     let (run, stop) = (fusebox_runtime::Options { threads: 1, ..Default::default() }, AtomicBool::new(false));
     let program = Some(InputChoice { inputs: None, seed: 0 });
     let settings = Settings { compile: options(), run, locked, again: false, seed: 0, program, stop: &stop };
@@ -127,10 +153,10 @@ fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_
     let missing = tuned(&mut Says::fastest(""), true).unwrap_err().to_string();
     assert!(missing.contains(&format!("(cut-{}) was never tuned", predicted.cuts[0].fingerprint)), "{missing}");
     let report = tuned(&mut Says::fastest(&other.name), false).unwrap();
-    let chosen = &report.rows[0].chosen;
+    let chosen = &report.rows[0].decision.chosen;
     assert_eq!((&chosen.spec, &chosen.instead_of), (&other.name, &first.name));
     let known = tuned(&mut Says::fastest(""), true).unwrap();
-    assert_eq!(known.rows[0].chosen, *chosen);
+    assert_eq!(known.rows[0].decision.chosen, *chosen);
 
     let mut options = options();
     load(&path, &mut options).unwrap();
@@ -152,7 +178,7 @@ fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
     let path = |name: &str| folder.path().join(name);
     let row = |timer: &mut Says, name: &str| tuned(timer, &source, &path(name), false).unwrap().rows.remove(0);
     let untuned = row(&mut Says::fastest(""), "none");
-    let other = untuned.figures[1].contender.clone();
+    let other = untuned.decision.figures[1].contender.clone();
     let in_program = |ratio: f64, us: f64| Says { fastest: other.clone(), in_program: ratio, program_us: us };
     for (ratio, us, name, stays) in [
         (0.9, 100.0, "faster", true),
@@ -160,13 +186,33 @@ fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
         (1.2, 100.0, "slower", false),
         (0.9, 10.0, "short", false),
     ] {
-        let Row { chosen, figures, .. } = row(&mut in_program(ratio, us), name);
+        let Decision { chosen, figures } = row(&mut in_program(ratio, us), name).decision;
         let wanted = if stays { &other } else { &chosen.instead_of };
         assert_eq!(&chosen.spec, wanted, "{name}");
         let tried = Outcome::Final { us: 1.0, ratio: exactly(0.5), in_program: Some(exactly(ratio)) };
         assert!(figures.iter().any(|figures| figures.contender == other && figures.outcome == tried), "{figures:?}");
         // Both are kept, and what was tried is not tried again.
         let known = row(&mut in_program(0.5, 100.0), name);
-        assert_eq!((known.chosen, known.figures), (chosen, figures), "{name}");
+        assert_eq!(known.decision, Decision { chosen, figures }, "{name}");
+    }
+}
+
+#[test]
+fn two_at_once_go_by_who_tried_it_in_the_program_first() {
+    let source = transpose();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let decision =
+        |timer: &mut dyn Timer, name: &str| tuned(timer, &source, &path(name), false).unwrap().rows.remove(0).decision;
+    let other = decision(&mut Says::fastest(""), "none").figures[1].contender.clone();
+    for (slow, fast) in [(1.2, 0.9), (0.9, 1.2)] {
+        let says = |in_program| Says { in_program, ..Says::fastest(&other) };
+        let name = format!("{slow}");
+        let mut overtook = None;
+        let by = &mut || overtook = Some(decision(&mut says(fast), &name));
+        let overtaken = decision(&mut Overtaken { says: says(slow), by }, &name);
+        assert_eq!(overtook.as_ref(), Some(&overtaken));
+        assert_eq!(overtaken.chosen.spec == other, fast < 1.0);
+        assert_eq!(decision(&mut Says::fastest(""), &name), overtaken, "what is kept");
     }
 }

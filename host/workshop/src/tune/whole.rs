@@ -9,7 +9,7 @@ use fusebox_run::inputs;
 use fusebox_runtime::Executable;
 
 use super::contenders::find;
-use super::database::Outcome;
+use super::database::{Decision, GivesWay, Outcome};
 use super::{Chosen, Progress, Question, Row, Tuner};
 use crate::WorkshopError;
 use crate::measure::{Part, Whole};
@@ -26,15 +26,10 @@ fn is_worth_it(part: &Part, program_us: f64) -> bool {
 }
 
 impl Row {
-    /// Whether it won by itself and was not yet tried in a program.
-    fn is_untried(&self) -> bool {
-        let winner = self.figures.iter().find(|figures| figures.contender == self.chosen.spec);
-        matches!(winner.map(|it| &it.outcome), Some(Outcome::Final { in_program: None, .. }))
-    }
-
     /// Notes what was found in the program; what is not to be made there is taken back.
     fn tried(&mut self, found: Interval, stays: bool) {
-        let winner = self.figures.iter_mut().find(|figures| figures.contender == self.chosen.spec);
+        let Decision { chosen, figures } = &mut self.decision;
+        let winner = figures.iter_mut().find(|figures| figures.contender == chosen.spec);
         if let Some(Outcome::Final { in_program, .. }) = winner.map(|it| &mut it.outcome) {
             *in_program = Some(found);
         }
@@ -44,7 +39,7 @@ impl Row {
     }
 
     fn take_back(&mut self) {
-        self.chosen.spec = self.chosen.instead_of.clone();
+        self.decision.chosen.spec = self.decision.chosen.instead_of.clone();
     }
 }
 
@@ -102,7 +97,7 @@ impl Tuner<'_> {
             return Vec::new();
         }
         let rows = self.report.rows.iter().enumerate();
-        rows.filter(|(_, row)| is_meant(row) && row.is_untried()).map(|(number, _)| number).collect()
+        rows.filter(|(_, row)| is_meant(row) && row.decision.is_untried()).map(|(number, _)| number).collect()
     }
 
     /// The program as the rows say, but untuned where these questions are asked.
@@ -111,7 +106,7 @@ impl Tuner<'_> {
         let mut emitters =
             Emitters { tuned: Default::default(), cuts: Default::default(), ..compiling.emitters.clone() };
         for row in &self.report.rows {
-            let Chosen { spec, instead_of, .. } = &row.chosen;
+            let Chosen { spec, instead_of, .. } = &row.decision.chosen;
             let spec = if untuned.contains(&row.question) { instead_of } else { spec };
             match row.question {
                 Question::Cut(region) => drop(emitters.cuts.insert(region, spec.clone())),
@@ -147,9 +142,10 @@ impl Tuner<'_> {
         }
     }
 
+    /// Keeps what came of trying. Where another process has tried meanwhile, all go by what it has found.
     fn keep_again(&mut self, number: usize) -> Result<(), WorkshopError> {
-        let row = &self.report.rows[number];
-        self.database.keep(&self.device, row.question, &row.chosen, &row.figures, true)?;
+        let row = &mut self.report.rows[number];
+        row.decision = self.database.keep(&self.device, row.question, &row.decision, GivesWay::Untried)?;
         Ok(())
     }
 }
