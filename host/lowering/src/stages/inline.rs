@@ -9,8 +9,9 @@ use fusebox_core::ir::{Function, OpKind, Operation, Region, Value, callees_first
 
 /// Functions of at most so many operations are copied into every caller.
 pub(crate) const SMALL: usize = 40;
-/// Functions whose further copies together have at most so many are copied too: a loop with a call is not made of vectors.
-const SMALL_COPIES: usize = 2 * SMALL;
+/// Functions whose further copies together have at most so many are copied too: a loop with a call is not made of vectors, and what
+/// the elements of a short row have in common is computed once only where LLVM sees it.
+const SMALL_COPIES: usize = 10 * SMALL;
 /// The same as `SMALL` for GPUs, where a call saves registers to memory and hides what could be computed meanwhile.
 pub(crate) const SMALL_ON_GPU: usize = 400;
 /// No function grows beyond so many operations by copying.

@@ -1,4 +1,4 @@
-// A function of more than forty operations that is called twice is copied, as one more copy is no more than eighty. A math function counts as twenty.
+// A function of more than forty operations that is called twice is copied, as one more copy is no more than four hundred. A math function counts as twenty.
 // target: cpu
 func.func @k(%a: tensor<1024xf32>, %out: tensor<1024xf32>) -> tensor<1024xf32> attributes {fusebox.entry, fusebox.launch = array<i64: 8, 128>} {
   %t = gpu.thread_id x
