@@ -1,7 +1,9 @@
 //! A persistent pool of threads that shares out the blocks of a kernel.
 //!
-//! The caller takes part, so a pool of one thread has no workers and costs nothing. Whoever is free claims the next blocks: a
-//! worker that wakes late finds the job gone, and nobody waits for it.
+//! The caller takes part, so a pool of one thread has no workers and costs nothing. Every thread has a part of the blocks of its own,
+//! the same of every kernel, so that it finds in its core's cache what it wrote for the kernel before. It claims them one after
+//! the other; whoever is through with his own claims those that others have left. So a worker that wakes late finds the job
+//! gone, and nobody waits for it.
 //!
 //! The pool is not alone on its machine. Who waits, for a job or for the last blocks of others, spins for as long as waking up
 //! would take, and then sleeps. A core on which somebody sleeps is free for a worker that another program has pushed off its own.
@@ -42,6 +44,8 @@ struct Shared {
     done: Condvar,
     /// Counts jobs, so that a worker takes each at most once.
     generation: AtomicU64,
+    /// Per thread, the first of its blocks that nobody has claimed yet. The caller's are the first.
+    next: Box<[Next]>,
     /// Workers that work on the job.
     active: AtomicUsize,
     /// Whether the caller sleeps until nobody does.
@@ -51,6 +55,11 @@ struct Shared {
     stop: AtomicBool,
 }
 
+/// On a cache line of its own, as its thread changes it for every claim.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Next(AtomicU64);
+
 #[derive(Debug, Default)]
 struct State {
     job: Option<Job>,
@@ -58,33 +67,49 @@ struct State {
     sleeping: usize,
 }
 
-/// A task and the blocks nobody has claimed yet. Points into the stack of [`Pool::run`], which does not
-/// return before `active` is zero and the job is withdrawn.
+/// A task and its blocks. Points into the stack of [`Pool::run`], which does not return before `active` is zero and the job is
+/// withdrawn.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     task: *const (dyn Fn(Range<u64>) + Sync),
-    next: *const AtomicU64,
     blocks: u64,
+    /// Blocks that belong to one thread; fewer may be left for the last ones.
+    part: u64,
+    /// Blocks that are claimed at once.
     grain: u64,
 }
 
-// SAFETY: the task is `Sync`, the counter atomic, and both outlive the job (see `Pool::run`).
+// SAFETY: the task is `Sync` and outlives the job (see `Pool::run`).
 unsafe impl Send for Job {}
 
 impl Job {
-    /// Claims and executes blocks until none is left.
+    fn new(task: *const (dyn Fn(Range<u64>) + Sync), blocks: u64, threads: u64) -> Job {
+        Job { task, blocks, part: blocks.div_ceil(threads), grain: (blocks / (threads * CLAIMS_PER_THREAD)).max(1) }
+    }
+
+    /// The blocks that belong to a thread.
+    fn part_of(&self, thread: usize) -> Range<u64> {
+        let begin = (thread as u64 * self.part).min(self.blocks);
+        begin..(begin + self.part).min(self.blocks)
+    }
+
+    /// Claims and executes blocks until none is left, those of `thread` first.
     ///
     /// # Safety
-    /// `task` and `next` must be alive.
-    unsafe fn work(&self) {
+    /// `task` must be alive.
+    unsafe fn work(&self, next: &[Next], thread: usize) {
         // SAFETY: alive by contract.
-        let (task, next) = unsafe { (&*self.task, &*self.next) };
-        loop {
-            let begin = next.fetch_add(self.grain, Ordering::Relaxed);
-            if begin >= self.blocks {
-                return;
+        let task = unsafe { &*self.task };
+        for offset in 0..next.len() {
+            let owner = (thread + offset) % next.len();
+            let end = self.part_of(owner).end;
+            loop {
+                let begin = next[owner].0.fetch_add(self.grain, Ordering::Relaxed);
+                if begin >= end {
+                    break;
+                }
+                task(begin..(begin + self.grain).min(end));
             }
-            task(begin..(begin + self.grain).min(self.blocks));
         }
     }
 }
@@ -92,12 +117,13 @@ impl Job {
 impl Pool {
     /// A pool of `threads` threads, the caller of [`Pool::run`] among them. Fails if the system refuses a thread.
     pub fn new(threads: usize) -> std::io::Result<Pool> {
-        let shared = Arc::new(Shared::default());
+        let next = (0..threads.max(1)).map(|_| Next::default()).collect();
+        let shared = Arc::new(Shared { next, ..Shared::default() });
         let mut workers = Vec::new();
         for index in 1..threads {
             let shared = shared.clone();
             let name = format!("fusebox-{index}");
-            workers.push(std::thread::Builder::new().name(name).spawn(move || shared.serve())?);
+            workers.push(std::thread::Builder::new().name(name).spawn(move || shared.serve(index))?);
         }
         Ok(Pool { shared, workers, turn: Mutex::default() })
     }
@@ -112,20 +138,17 @@ impl Pool {
         if matches!(turn, Err(TryLockError::WouldBlock)) {
             return task(0..blocks);
         }
-        let threads = self.workers.len() as u64 + 1;
-        let grain = (blocks / (threads * CLAIMS_PER_THREAD)).max(1);
-        let next = AtomicU64::new(0);
         // SAFETY: only the lifetime changes; the job is withdrawn and unused before this function ends.
         let task = unsafe {
             std::mem::transmute::<*const (dyn Fn(Range<u64>) + Sync), *const (dyn Fn(Range<u64>) + Sync + 'static)>(
                 task,
             )
         };
-        let job = Job { task, next: &next, blocks, grain };
+        let job = Job::new(task, blocks, self.workers.len() as u64 + 1);
         self.shared.publish(job);
         // Others may use this frame until the job is withdrawn: nothing may leave it before.
-        // SAFETY: both are alive in this frame.
-        let own = catch_unwind(AssertUnwindSafe(|| unsafe { job.work() }));
+        // SAFETY: the task is alive in this frame.
+        let own = catch_unwind(AssertUnwindSafe(|| unsafe { job.work(&self.shared.next, 0) }));
         self.shared.withdraw();
         let of_worker = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(panic) = own.err().or(of_worker) {
@@ -199,6 +222,10 @@ impl Shared {
 
     /// Offers a job; wakes as many as may find blocks beside the caller.
     fn publish(&self, job: Job) {
+        // Nobody works on a job now, and whoever takes this one does so under the lock.
+        for (thread, next) in self.next.iter().enumerate() {
+            next.0.store(job.part_of(thread).start, Ordering::Relaxed);
+        }
         let mut state = self.lock();
         state.job = Some(job);
         self.generation.fetch_add(1, Ordering::Release);
@@ -224,11 +251,11 @@ impl Shared {
         self.is_awaited.store(false, Ordering::SeqCst);
     }
 
-    fn serve(&self) {
+    fn serve(&self, thread: usize) {
         let mut seen = 0;
         while let Some(job) = self.take(&mut seen) {
             // SAFETY: `take` counted this worker as active under the lock, and `withdraw` waits for it.
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| unsafe { job.work() })) {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| unsafe { job.work(&self.next, thread) })) {
                 *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
             }
             let was_last = self.active.fetch_sub(1, Ordering::SeqCst) == 1;
