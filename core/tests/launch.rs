@@ -4,10 +4,10 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Configuration;
 use fusebox_core::indexing::{Expr, IndexingMap, covers_exactly_once};
-use fusebox_core::launch::{Dealing, Nest};
+use fusebox_core::launch::{Cost, Dealing, Nest, blocks_for};
 
-fn nest(dims: &[i64], work: i64, lanes: i64) -> Nest {
-    Nest { dims: dims.to_vec(), work, lanes }
+fn nest(dims: &[i64], bytes: i64, lanes: i64) -> Nest {
+    Nest { dims: dims.to_vec(), cost: Cost { bytes, arithmetic: 0 }, lanes }
 }
 
 fn devices() -> [DeviceDescription; 3] {
@@ -46,6 +46,19 @@ fn every_point_of_every_nest_is_visited_once() {
         check(&nests, &device);
         nests.iter().for_each(|nest| _ = check(std::slice::from_ref(nest), &device));
     }
+}
+
+#[test]
+fn small_arrays_stay_with_the_core_that_has_them() {
+    let device = DeviceDescription::cpu(2);
+    let blocks =
+        |kib: i64, arithmetic: i64| blocks_for(Cost { bytes: kib << 10, arithmetic: arithmetic << 10 }, &device);
+    // What memory gives is shared from where no core's cache holds it, and arithmetic as soon as it outweighs the way there.
+    assert_eq!([blocks(400, 0), blocks(400, 400), blocks(600, 0), blocks(100, 800)], [1, 1, 4, 6]);
+    assert_eq!(blocks(0, 100), 1);
+    // As many for each core.
+    assert_eq!([blocks(800, 0), blocks(1 << 20, 0)], [6, 32]);
+    assert_eq!(blocks_for(Cost { bytes: 1 << 40, arithmetic: 0 }, &DeviceDescription::cpu(3)), 48);
 }
 
 #[test]

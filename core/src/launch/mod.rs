@@ -17,18 +17,51 @@ use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval};
 
-pub use work::{lanes_along, work_per_point, worth_sharing};
+pub use slabs::{blocks_for, most_blocks};
+pub use work::{cost_per_point, lanes_along, worth_sharing};
 
 /// More points than any memory holds; below it, no count in a plan overflows.
 pub const MOST_POINTS: i64 = 1 << 48;
+
+/// What something costs, a guess.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Bytes that are read and written.
+    pub bytes: i64,
+    /// Arithmetic, in bytes of memory traffic that take as long.
+    pub arithmetic: i64,
+}
+
+impl Cost {
+    /// Both together, in bytes.
+    pub fn total(self) -> i64 {
+        self.bytes.saturating_add(self.arithmetic)
+    }
+
+    /// The cost of so many.
+    pub fn times(self, count: i64) -> Cost {
+        Cost { bytes: self.bytes.saturating_mul(count), arithmetic: self.arithmetic.saturating_mul(count) }
+    }
+}
+
+impl std::ops::Add for Cost {
+    type Output = Cost;
+
+    fn add(self, other: Cost) -> Cost {
+        Cost {
+            bytes: self.bytes.saturating_add(other.bytes),
+            arithmetic: self.arithmetic.saturating_add(other.arithmetic),
+        }
+    }
+}
 
 /// A box of points to be visited, each once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nest {
     /// Its sizes; neighbours in the last dimension are neighbours in memory.
     pub dims: Vec<i64>,
-    /// What a point costs, in bytes of memory traffic that take as long; see [`work_per_point`].
-    pub work: i64,
+    /// What a point costs; see [`cost_per_point`].
+    pub cost: Cost,
     /// Most neighbouring points that one thread may take at once; a power of two that divides the last dimension. See
     /// [`lanes_along`].
     pub lanes: i64,
@@ -40,9 +73,10 @@ impl Nest {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
 
-    /// What visiting all points costs, in bytes.
-    fn bytes(&self) -> i64 {
-        self.points().saturating_mul(self.work.max(1))
+    /// What visiting all points costs.
+    fn cost(&self) -> Cost {
+        let of_point = if self.cost.total() > 0 { self.cost } else { Cost { bytes: 1, arithmetic: 0 } };
+        of_point.times(self.points())
     }
 }
 

@@ -1,31 +1,58 @@
 //! Blocks of one thread: each takes a contiguous part of a nest, row by row, so that the innermost loop runs along
 //! the last dimension without divisions.
 
-use super::{BlockRange, Dealing, Nest, Share};
+use super::{BlockRange, Cost, Dealing, Nest, Share};
 use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
 /// What a block should cost at least in bytes: below it, handing out costs more than it saves.
 const BYTES_PER_BLOCK: i64 = 128 << 10;
+/// What handing a part to another core costs, in bytes that a core moves meanwhile.
+const HANDING_OUT: i64 = 64 << 10;
+/// So many bytes are taken to lie in the cache of the core that wrote them.
+const CACHED: i64 = 512 << 10;
+/// How much longer a core takes to read what lies in another's cache.
+const FROM_ANOTHER_CORE: i64 = 4;
 /// Enough blocks per core that an unlucky one does not matter.
 const BLOCKS_PER_CORE: i64 = 16;
 /// A row is cut at multiples of this many points: whole cache lines for every element type.
 const CUT: i64 = 64;
+
+/// Most blocks that are worth dealing.
+pub fn most_blocks(device: &DeviceDescription) -> i64 {
+    i64::from(device.core_count.max(1)) * BLOCKS_PER_CORE
+}
+
+/// Blocks of one thread that a kernel of that cost is dealt to. Where there is one for each core there are as many for every core, so
+/// that all are done together.
+///
+/// Small arrays lie in the cache of the core that wrote them, which reads them faster than all cores together could: their
+/// kernels are shared only if they compute much.
+pub fn blocks_for(cost: Cost, device: &DeviceDescription) -> i64 {
+    let cores = i64::from(device.core_count.max(1));
+    let of_others = |all: i64| all - all / cores;
+    let moved = if cost.bytes < CACHED { of_others(cost.bytes).saturating_mul(FROM_ANOTHER_CORE) } else { 0 };
+    if of_others(cost.total()) < moved.saturating_add(HANDING_OUT) {
+        return 1;
+    }
+    let enough = (cost.total() / BYTES_PER_BLOCK).clamp(1, most_blocks(device));
+    if enough < cores { enough } else { enough - enough % cores }
+}
 
 pub(super) fn deal(
     nests: &[Nest],
     device: &DeviceDescription,
     configuration: &Configuration,
 ) -> Result<Dealing, EmitError> {
-    let bytes = nests.iter().fold(0i64, |sum, nest| sum.saturating_add(nest.bytes()));
+    let cost = nests.iter().fold(Cost::default(), |sum, nest| sum + nest.cost());
     let points = nests.iter().fold(0i64, |sum, nest| sum.saturating_add(nest.points())).max(1);
-    let most_blocks = (i64::from(device.core_count) * BLOCKS_PER_CORE).min(points);
+    let most_blocks = most_blocks(device).min(points);
     let wanted = match configuration.knob("blocks", 1..=points)? {
         Some(blocks) => blocks,
-        None => (bytes / BYTES_PER_BLOCK).clamp(1, most_blocks),
+        None => blocks_for(cost, device).min(points),
     };
-    let mut row = Queue { target: (bytes / wanted).max(1), block: 0, filled: 0 };
+    let mut row = Queue { target: (cost.total() / wanted).max(1), block: 0, filled: 0 };
     let placed: Vec<(Tiling, BlockRange)> = nests.iter().map(|nest| row.place(nest)).collect();
     let total = placed.iter().map(|(_, range)| range.first + range.count).max().unwrap_or(1);
     Ok(Dealing {
@@ -48,7 +75,7 @@ struct Queue {
 
 impl Queue {
     fn place(&mut self, nest: &Nest) -> (Tiling, BlockRange) {
-        let bytes = nest.bytes();
+        let bytes = nest.cost().total();
         let tiling = Tiling::new(nest, (bytes.saturating_add(self.target / 2) / self.target).max(1));
         let count = tiling.blocks();
         if self.filled > 0 && (count > 1 || self.filled.saturating_add(bytes) > self.target) {

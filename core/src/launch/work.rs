@@ -2,19 +2,20 @@
 
 use std::collections::HashSet;
 
+use super::Cost;
 use crate::cost;
 use crate::device::DeviceDescription;
 use crate::hlo::{Computation, InstrId, Op, Shape};
 use crate::indexing::combined_elements;
 
-/// A guess at what computing one element of each of `values` costs, in bytes of memory traffic that take as long: what
-/// is read and written, and the arithmetic of everything above. Under a reduction both count once per element reduced.
-pub fn work_per_point(computation: &Computation, values: &[InstrId]) -> i64 {
+/// A guess at what computing one element of each of `values` costs: what is read and written, and the arithmetic of everything
+/// above. Under a reduction both count once per element reduced.
+pub fn cost_per_point(computation: &Computation, values: &[InstrId]) -> Cost {
     let bytes = |id: InstrId| {
         let arrays = computation.instruction(id).shape.leaves().into_iter().filter_map(|leaf| leaf.as_array());
         arrays.filter(|array| array.rank() > 0).map(|array| array.element_type.byte_size() as i64).sum::<i64>()
     };
-    let mut work: i64 = values.iter().map(|&id| bytes(id)).sum();
+    let mut cost = Cost { bytes: values.iter().map(|&id| bytes(id)).sum(), arithmetic: 0 };
     // How many elements of an instruction are computed for one point.
     let mut times = vec![0i64; computation.instructions.len()];
     values.iter().for_each(|id| times[id.index()] = 1);
@@ -25,15 +26,19 @@ pub fn work_per_point(computation: &Computation, values: &[InstrId]) -> i64 {
         }
         let instruction = computation.instruction(id);
         let read = own.saturating_mul(combined_elements(computation, instruction));
-        work = work.saturating_add(match &instruction.op {
-            Op::Parameter { .. } => own.saturating_mul(bytes(id)),
-            _ => cost::arithmetic_bytes(computation, instruction).saturating_mul(read),
-        });
+        cost = cost
+            + match &instruction.op {
+                Op::Parameter { .. } => Cost { bytes: own.saturating_mul(bytes(id)), arithmetic: 0 },
+                _ => {
+                    let arithmetic = cost::arithmetic_bytes(computation, instruction).saturating_mul(read);
+                    Cost { bytes: 0, arithmetic }
+                }
+            };
         for operand in &instruction.operands {
             times[operand.index()] = times[operand.index()].max(read);
         }
     }
-    work
+    cost
 }
 
 /// The instruction and everything above that is worth computing or reading once for several values: no scalars, no

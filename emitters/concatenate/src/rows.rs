@@ -4,7 +4,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
-use fusebox_core::launch::{Nest, work_per_point, worth_sharing};
+use fusebox_core::launch::{Cost, Nest, cost_per_point, worth_sharing};
 
 use crate::joined::Joined;
 use crate::visits::{Bundle, Visit, Write, is_row_major};
@@ -62,10 +62,10 @@ pub fn visit(computation: &Computation, joined: &Joined, number: usize, kind: Ro
     }
     let of_bundle = |bundle: &Bundle| {
         let points = bundle.index.ranges.iter().fold(1i64, |n, range| n.saturating_mul(range.bounds.size() as i64));
-        points.saturating_mul(work_per_point(computation, &bundle.values))
+        cost_per_point(computation, &bundle.values).times(points)
     };
-    let work = bundles.iter().map(of_bundle).fold(0, i64::saturating_add);
-    Visit { nest: Nest { dims: point_dims(outer, kind), work, lanes: 1 }, bundles }
+    let cost = bundles.iter().map(of_bundle).fold(Cost::default(), |sum, one| sum + one);
+    Visit { nest: Nest { dims: point_dims(outer, kind), cost, lanes: 1 }, bundles }
 }
 
 /// A row is a row of the nest too, unless many are needed for a vector.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, InstrId, Op};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
-use fusebox_core::launch::{Nest, lanes_along, work_per_point, worth_sharing};
+use fusebox_core::launch::{Nest, cost_per_point, lanes_along, worth_sharing};
 
 use crate::joined::{Beside, Joined, Results};
 use crate::rows;
@@ -170,7 +170,7 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
         lengths.push(offset * inner[1..].iter().product::<i64>());
     }
     let nest = Nest {
-        work: work_per_point(computation, &bundle.values),
+        cost: cost_per_point(computation, &bundle.values),
         lanes: lanes_along(computation, &bundle.values, &lengths, device),
         dims: nest_dims,
     };

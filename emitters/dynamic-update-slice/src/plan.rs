@@ -3,7 +3,7 @@
 use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit, WriteMode};
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
-use fusebox_core::launch::{Dealing, Nest, Share, lanes_along, work_per_point};
+use fusebox_core::launch::{Dealing, Nest, Share, cost_per_point, lanes_along};
 
 use crate::updates::Work;
 
@@ -12,7 +12,7 @@ pub fn dealt(task: &Task<Work>, configuration: &Configuration) -> Result<Dealing
     let (work, computation) = (task.problem, task.fusion.computation());
     let nest = |values: &[InstrId], dims: &[i64], lengths: &[i64]| Nest {
         dims: dims.to_vec(),
-        work: work_per_point(computation, values),
+        cost: cost_per_point(computation, values),
         lanes: lanes_along(computation, values, lengths, task.device),
     };
     let updates =

@@ -3,7 +3,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, dim_exprs};
-use fusebox_core::launch::{Nest, lanes_along, work_per_point, worth_sharing};
+use fusebox_core::launch::{Nest, cost_per_point, lanes_along, worth_sharing};
 
 use crate::slices::Slice;
 
@@ -97,7 +97,7 @@ fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescript
     // Lanes of which only some are in a slice are written one by one.
     let whole = members.iter().all(|member| member.from_point.constraints.is_empty());
     let nest = Nest {
-        work: work_per_point(computation, &arrays),
+        cost: cost_per_point(computation, &arrays),
         lanes: if whole { lanes_along(computation, &arrays, &lengths, device) } else { 1 },
         dims,
     };

@@ -4,7 +4,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{InstrId, Shape};
 use fusebox_core::indexing::{Expr, IndexingMap, combined_elements, delinearize};
-use fusebox_core::launch::{Nest, work_per_point};
+use fusebox_core::launch::{Nest, cost_per_point};
 
 use crate::roots::{Group, is_elementwise};
 
@@ -59,7 +59,7 @@ fn visit(fusion: &Fusion, groups: Vec<Group>, device: &DeviceDescription) -> Vis
         _ => vec![points],
     };
     let values: Vec<InstrId> = groups.iter().flat_map(|group| group.instructions.iter().copied()).collect();
-    let nest = Nest { work: work_per_point(fusion.computation(), &values), lanes, dims };
+    let nest = Nest { cost: cost_per_point(fusion.computation(), &values), lanes, dims };
     let member = |group: Group| Member { from_point: from_point(&nest.dims, &group.dims), group };
     let members = groups.into_iter().map(member).collect();
     Visit { nest, members }

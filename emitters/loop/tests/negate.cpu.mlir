@@ -7,6 +7,6 @@
     %9 = "xla_gpu.pure_call"(%0, %6, %7) {callee = @kernel.values.n} : (tensor<256x128xf32>, index, index) -> f32
     %10 = "tensor.insert"(%9, %8, %6, %7) : (f32, tensor<256x128xf32>, index, index) -> tensor<256x128xf32>
     "xla_gpu.yield"(%10) : (tensor<256x128xf32>) -> ()
-  }) {map = "(th, bl)[row, point] -> (bl * 128 + row, point), domain: th in [0, 0], bl in [0, 1], row in [0, 127], point in [0, 127]", unroll = array<i64>} : (index, index, tensor<256x128xf32>) -> tensor<256x128xf32>
+  }) {map = "(th, bl)[row, point] -> (row, point), domain: th in [0, 0], bl in [0, 0], row in [0, 255], point in [0, 127]", unroll = array<i64>} : (index, index, tensor<256x128xf32>) -> tensor<256x128xf32>
   "func.return"(%11) : (tensor<256x128xf32>) -> ()
 }) {sym_name = "kernel", function_type = (tensor<256x128xf32>, tensor<256x128xf32>) -> tensor<256x128xf32>, fusebox.entry} : () -> ()

@@ -18,21 +18,19 @@ mod parts;
 mod threads;
 
 use fusebox_core::analysis::{RowChain, RowPlace};
+use fusebox_core::cost::{arithmetic_bytes, first_array};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Bid, Blocks, Candidate, Configuration, Decline, EmitError, Fusion, Kernel, LaunchDimensions, OutputPlan, Plan,
     Strategy, Task, Work,
 };
-use fusebox_core::hlo::{ArrayShape, Opcode, Shape};
+use fusebox_core::hlo::{ArrayShape, Instruction, Opcode, Shape};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
+use fusebox_core::launch::{Cost, blocks_for};
 
 use limits::Limits;
 pub use threads::ThreadNormalise;
 
-/// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
-const BYTES_PER_BLOCK: i64 = 128 << 10;
-/// Enough blocks per core that an unlucky one does not matter.
-const BLOCKS_PER_CORE: i64 = 16;
 /// Walks over a row that work counts for, and arithmetic in them.
 const WEIGHT: i64 = 4;
 /// More points than any memory holds; below it, no count in a plan overflows.
@@ -130,11 +128,16 @@ impl Shares {
         let leaves = shapes.flat_map(|id| computation.instruction(id).shape.leaves()).filter_map(Shape::as_array);
         let bytes = leaves.map(ArrayShape::byte_size).fold(0, i64::saturating_add);
         let walks = (chain.phases.len() as i64 + 1).saturating_mul(WEIGHT);
-        let work = bytes.saturating_add(chain.space.element_count().saturating_mul(walks));
-        let most = i64::from(device.core_count) * BLOCKS_PER_CORE;
+        let of_all = |it: &Instruction| {
+            let count = first_array(it).map_or(0, ArrayShape::element_count);
+            arithmetic_bytes(computation, it).saturating_mul(count)
+        };
+        let arithmetic = computation.instructions.iter().map(of_all).fold(0, i64::saturating_add);
+        let walking = chain.space.element_count().saturating_mul(walks);
+        let cost = Cost { bytes, arithmetic: arithmetic.saturating_add(walking) };
         let wanted = match knobs.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)? {
             Some(blocks) => blocks,
-            None => (work / BYTES_PER_BLOCK).clamp(1, most),
+            None => blocks_for(cost, device),
         };
         let share = ceil_div(chain.space.rows, wanted).max(1);
         Ok(Shares { wanted, blocks: ceil_div(chain.space.rows, share), share })

@@ -6,11 +6,8 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{Instruction, Op};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
+use fusebox_core::launch::{Cost, blocks_for};
 
-/// What a block should touch at least, arithmetic included: below it, handing out costs more than it saves.
-const BYTES_PER_BLOCK: i64 = 128 << 10;
-/// Enough blocks per core that an unlucky one does not matter.
-const BLOCKS_PER_CORE: i64 = 16;
 /// Blocks per core that columns are cut for: more of them would make short pieces of rows.
 const COLUMN_BLOCKS_PER_CORE: i64 = 4;
 /// Columns are cut at multiples of this many: whole cache lines of every element type.
@@ -72,10 +69,9 @@ impl Tiling {
         device: &DeviceDescription,
         wanted: Option<i64>,
     ) -> Self {
-        let work = work(fusion, group);
-        let most = i64::from(device.core_count) * BLOCKS_PER_CORE;
+        let cost = cost(fusion, group);
         let problem = group.problem;
-        let wanted_blocks = wanted.unwrap_or_else(|| (work / BYTES_PER_BLOCK).clamp(1, most));
+        let wanted_blocks = wanted.unwrap_or_else(|| blocks_for(cost, device));
         match problem.kind {
             ReductionKind::Row => {
                 let rows = problem.dims[1];
@@ -234,9 +230,9 @@ fn gcd(a: i64, b: i64) -> i64 {
 }
 
 /// Bytes that are read and written, and for every point of the problem what the arithmetic on it weighs against them.
-fn work(fusion: &Fusion, group: &ReductionGroup) -> i64 {
+fn cost(fusion: &Fusion, group: &ReductionGroup) -> Cost {
     let bytes = group.large_arrays(fusion.computation()).iter().fold(0i64, |sum, a| sum.saturating_add(a.byte_size()));
-    bytes.saturating_add(group.problem.element_count().saturating_mul(arithmetic_per_point(fusion)))
+    Cost { bytes, arithmetic: group.problem.element_count().saturating_mul(arithmetic_per_point(fusion)) }
 }
 
 /// About how much arithmetic a point takes; the reduction itself is one with reading it.
