@@ -1,16 +1,34 @@
 //! Slices that are read and replaced.
 
-use crate::hlo::{Computation, InstrId, Instruction, Op};
+use crate::hlo::{Computation, InstrId, Op};
 
 /// Whether `reader` takes of an array the very slice that `update` replaces by another: a dynamic-slice beside a dynamic-update-slice, of
-/// equal starts and dimensions.
+/// equal starts and dimensions, or the slice that starts where constants say.
 pub fn takes_what_is_replaced(computation: &Computation, reader: InstrId, update: InstrId) -> bool {
     let [reader, update] = [reader, update].map(|id| computation.instruction(id));
-    let (Op::DynamicSlice { .. }, Op::DynamicUpdateSlice) = (&reader.op, &update.op) else { return false };
-    let dims = |of: &Instruction| of.shape.as_array().map(|array| array.dims.clone());
-    reader.operands[0] == update.operands[0]
-        && reader.operands[1..] == update.operands[2..]
-        && dims(reader) == dims(computation.instruction(update.operands[1]))
+    if !matches!(update.op, Op::DynamicUpdateSlice) || reader.operands.first() != update.operands.first() {
+        return false;
+    }
+    let dims = |id: InstrId| computation.instruction(id).shape.as_array().map_or(&[][..], |array| &array.dims);
+    let (whole, part) = (dims(update.operands[0]), dims(update.operands[1]));
+    match &reader.op {
+        Op::DynamicSlice { sizes } => reader.operands[1..] == update.operands[2..] && sizes == part,
+        Op::Slice { dims } => dims.iter().zip(&update.operands[2..]).zip(whole.iter().zip(part)).all(
+            |((dim, &start), (&whole, &part))| {
+                let start = constant(computation, start).map(|start| start.clamp(0, (whole - part).max(0)));
+                dim.stride == 1 && Some(dim.start) == start && dim.limit - dim.start == part
+            },
+        ),
+        _ => false,
+    }
+}
+
+/// The value of a constant integer that fits.
+fn constant(computation: &Computation, id: InstrId) -> Option<i64> {
+    match &computation.instruction(id).op {
+        Op::Constant(literal) => literal.as_array()?.as_integer(),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -42,5 +60,32 @@ mod tests {
             assert!(!is_replaced(&taken.replace(from, to)), "{to}");
         }
         assert!(!is_replaced("old = f32[2,4] slice(x), slice={[0:2], [0:4]}"));
+    }
+
+    #[test]
+    fn constants_say_where_a_slice_starts() {
+        let is_replaced = |starts: [i64; 2], slice: &str| {
+            let [i, j] = starts;
+            let text = format!(
+                "HloModule m\nENTRY e {{
+  x = f32[8,8] parameter(0)
+  i = s32[] constant({i})
+  j = s32[] constant({j})
+  old = {slice}
+  new = f32[2,4] parameter(1)
+  ROOT all = f32[8,8] dynamic-update-slice(x, new, i, j) }}"
+            );
+            let module = parse_module(&text, "m.hlo").unwrap();
+            let computation = module.entry_computation().unwrap();
+            let old = computation.ids().find(|&id| computation.instruction(id).name == "old").unwrap();
+            takes_what_is_replaced(computation, old, computation.root)
+        };
+        let slice = "f32[2,4] slice(x), slice={[1:3], [4:8]}";
+        assert!(is_replaced([1, 4], slice));
+        // A start beyond the last is moved there.
+        assert!(is_replaced([1, 100], slice));
+        assert!(!is_replaced([1, 3], slice) && !is_replaced([0, 4], slice));
+        assert!(!is_replaced([1, 4], "f32[2,2] slice(x), slice={[1:3], [4:8:2]}"));
+        assert!(!is_replaced([1, 4], "f32[1,4] slice(x), slice={[1:2], [4:8]}"));
     }
 }

@@ -57,6 +57,12 @@ impl Subgraph {
     pub fn results(&self) -> &[Type] {
         &self.results
     }
+
+    /// The same function, given one tensor where it is given another of that type.
+    pub fn given(&self, tensor: Value, instead_of: Value) -> Subgraph {
+        let captured = self.captured.iter().map(|&it| if it == instead_of { tensor } else { it }).collect();
+        Subgraph { captured, ..self.clone() }
+    }
 }
 
 impl FunctionBuilder {

@@ -17,10 +17,15 @@ pub fn emit(task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (of_updates, of_others) = dealing.shares.split_at(work.updates.len());
     for (update, share) in work.updates.iter().zip(of_updates).filter(|(update, _)| update.element_count() > 0) {
         let values = kernel.values(&[update.slice]);
+        let replaced = update.replaced(computation, &task.fusion.roots);
+        let replaced = replaced.map(|output| (output, kernel.parameters()[update.parameter as usize]));
         let starts = Starts::declare(&mut kernel, computation, update);
         let unroll: Vec<usize> = share.lane.into_iter().collect();
         outputs = kernel.indexed_loop(&share.map, &point, &outputs, &unroll, |b, _, index, outputs| {
-            let computed = b.call_subgraph(&values, index, &[]);
+            let computed = match replaced {
+                Some((output, parameter)) => b.call_subgraph(&values.given(outputs[output], parameter), index, &[]),
+                None => b.call_subgraph(&values, index, &[]),
+            };
             let starts = starts.write(b);
             let place: Vec<Value> = index.iter().zip(starts).map(|(&i, start)| b.addi(i, start)).collect();
             let mut outputs = outputs.to_vec();

@@ -100,6 +100,16 @@ impl Work {
 }
 
 impl Update {
+    /// The output from which elements are read before they are replaced, as that begins with the parameter's: through one pointer, so
+    /// that nobody has to ask whether two point to the same memory. `None` if the output's type is another, or there are several.
+    pub fn replaced(&self, computation: &Computation, roots: &[InstrId]) -> Option<usize> {
+        let [(output, _)] = self.outputs[..] else { return None };
+        let mut outputs = roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves());
+        let parameters = computation.parameters().into_iter();
+        let mut leaves = parameters.flat_map(|id| computation.instruction(id).shape.leaves());
+        (leaves.nth(self.parameter as usize) == outputs.nth(output)).then_some(output)
+    }
+
     fn new(computation: &Computation, id: InstrId) -> Result<Self, Decline> {
         let instruction = computation.instruction(id);
         let array = |id: InstrId| computation.instruction(id).shape.as_array();

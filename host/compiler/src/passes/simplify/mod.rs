@@ -5,12 +5,14 @@
 //! conversions  convert(convert x) if the first loses nothing
 //! slices       slices of slices, concatenations, broadcasts and paddings; slices that start at constants
 //! units        a reduction over dimensions of one element
+//! windows      a gather or scatter of a single window
 //! ```
 
 mod conversions;
 mod neutral;
 mod slices;
 mod units;
+mod windows;
 
 use fusebox_core::hlo::{ArrayLiteral, InstrId, Literal, Module, Op};
 
@@ -26,7 +28,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
             let simpler = neutral::simpler(rebuild, instruction)
                 .or_else(|| conversions::simpler(rebuild, instruction))
                 .or_else(|| slices::simpler(rebuild, instruction))
-                .or_else(|| units::simpler(rebuild, module, instruction));
+                .or_else(|| units::simpler(rebuild, module, instruction))
+                .or_else(|| windows::simpler(rebuild, module, old, instruction));
             Ok::<_, CompileError>(simpler)
         })?;
         module.computations[id.index()] = new;

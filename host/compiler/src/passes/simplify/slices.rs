@@ -1,6 +1,6 @@
 //! Parts of what was put together, and parts that start at constants.
 
-use fusebox_core::hlo::{InstrId, Instruction, Op, Shape, SliceDim};
+use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Op, Shape, SliceDim};
 
 use super::uniform;
 use crate::rebuild::Rebuild;
@@ -11,7 +11,11 @@ pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<Instr
             let operand = rebuild.mapped(instruction.operands[0]);
             slice(rebuild, instruction, operand, dims.clone())
         }
-        Op::DynamicSlice { sizes } => at_constants(rebuild, instruction, sizes),
+        Op::DynamicSlice { sizes } => {
+            let operands = rebuild.operands(instruction);
+            let (&source, starts) = operands.split_first()?;
+            at_constants(rebuild, instruction, source, starts, sizes)
+        }
         Op::DynamicUpdateSlice => {
             let update = rebuild.mapped(instruction.operands[1]);
             (rebuild.instruction(update).shape == instruction.shape).then_some(update)
@@ -102,10 +106,37 @@ fn of_one(
     None
 }
 
+/// The part of an array of so many elements that starts there, or where it is moved to be inside: the array itself if that is all.
+pub fn window(
+    rebuild: &mut Rebuild,
+    origin: &Instruction,
+    source: InstrId,
+    starts: &[InstrId],
+    sizes: &[i64],
+) -> InstrId {
+    let element_type = rebuild.instruction(source).shape.as_array().map(|array| array.element_type);
+    let shape = element_type.map_or_else(|| origin.shape.clone(), |ty| Shape::array(ty, sizes.to_vec()));
+    let origin = Instruction { shape, ..origin.clone() };
+    at_constants(rebuild, &origin, source, starts, sizes).unwrap_or_else(|| {
+        let operands = [source].iter().chain(starts).copied().collect();
+        rebuild.add(&origin, Op::DynamicSlice { sizes: sizes.to_vec() }, origin.shape.clone(), operands)
+    })
+}
+
+/// One element of an array of one dimension, as an array of that shape.
+pub fn part_of_line(rebuild: &mut Rebuild, origin: &Instruction, line: InstrId, shape: Shape, at: i64) -> InstrId {
+    let origin = Instruction { shape, ..origin.clone() };
+    part(rebuild, &origin, line, vec![SliceDim { start: at, limit: at + 1, stride: 1 }])
+}
+
 /// A slice that starts at constants, which are moved to where all of it is inside.
-fn at_constants(rebuild: &mut Rebuild, instruction: &Instruction, sizes: &[i64]) -> Option<InstrId> {
-    let operands = rebuild.operands(instruction);
-    let (&source, starts) = operands.split_first()?;
+fn at_constants(
+    rebuild: &mut Rebuild,
+    instruction: &Instruction,
+    source: InstrId,
+    starts: &[InstrId],
+    sizes: &[i64],
+) -> Option<InstrId> {
     let shape = rebuild.instruction(source).shape.as_array()?.clone();
     let starts = starts.iter().map(|&start| integer(rebuild, start)).collect::<Option<Vec<i64>>>()?;
     let dims = starts.iter().zip(sizes).zip(&shape.dims).map(|((&start, &size), &whole)| {
@@ -116,16 +147,8 @@ fn at_constants(rebuild: &mut Rebuild, instruction: &Instruction, sizes: &[i64])
 }
 
 /// The value of a constant integer.
-fn integer(rebuild: &Rebuild, id: InstrId) -> Option<i64> {
-    let value = uniform(rebuild, id)?;
-    let mut bytes = [0; 8];
-    bytes[..value.data.len()].copy_from_slice(&value.data);
-    let unused = 64 - 8 * value.data.len() as u32;
-    let bits = u64::from_le_bytes(bytes);
-    match value.element_type {
-        ty if ty.is_signed_integer() => Some(((bits << unused) as i64) >> unused),
-        _ => Some(i64::try_from(bits).unwrap_or(i64::MAX)),
-    }
+pub fn integer(rebuild: &Rebuild, id: InstrId) -> Option<i64> {
+    ArrayLiteral { dims: Vec::new(), ..uniform(rebuild, id)? }.as_integer()
 }
 
 /// Slices of one array that lie side by side are one slice, and a concatenation of which one operand is another is one.
