@@ -7,20 +7,23 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{NoStages, Stage, Target};
 use jit::{KernelSource, compile, contains_in_order, source, stages_of};
 
-/// `[16, 2 * steps]` times `[32, columns]`, groups of 32 bits of a column side by side, in two products of half of the steps.
+/// Products that are added up in one tile: too many to be written one after the other.
+const PARTS: i64 = 6;
+
+/// `[16, PARTS * steps]` times `[PARTS * groups, columns]`, groups of 32 bits of a column side by side, in products of so many steps.
 /// A row of a tile has 64 bytes; the right operand's tiles have so many rows.
 fn product(element: Scalar, is_unsigned: [bool; 2], groups: i64) -> KernelSource {
     let (columns, sum) = if element == Scalar::I8 { (64, Scalar::I32) } else { (32, Scalar::F32) };
     let steps = columns / 16 * groups;
-    let left = Type::tensor(&[16, 2 * steps], element);
-    let right = Type::tensor(&[2 * groups, columns], element);
+    let left = Type::tensor(&[16, PARTS * steps], element);
+    let right = Type::tensor(&[PARTS * groups, columns], element);
     let mut b = FunctionBuilder::new("product");
     let [left, right, output] = [left, right, Type::tensor(&[16, 16], sum)].map(|ty| b.argument(ty));
-    let (zero, two, one) = (b.index(0), b.index(2), b.index(1));
-    let (half, rows) = (b.index(steps), b.index(groups));
+    let (zero, parts, one) = (b.index(0), b.index(PARTS), b.index(1));
+    let (columns_of_part, rows) = (b.index(steps), b.index(groups));
     let start = b.tile_zero([16, 16], sum);
-    let sums = b.scf_for(zero, two, one, &[start], |b, part, sums| {
-        let (step, group) = (b.muli(part, half), b.muli(part, rows));
+    let sums = b.scf_for(zero, parts, one, &[start], |b, part, sums| {
+        let (step, group) = (b.muli(part, columns_of_part), b.muli(part, rows));
         let x = b.read_tile(left, &[zero, step], [16, steps]);
         let y = b.read_tile(right, &[group, zero], [groups, columns]);
         vec![match sum {
@@ -30,7 +33,7 @@ fn product(element: Scalar, is_unsigned: [bool; 2], groups: i64) -> KernelSource
     });
     let written = b.write_tile(sums[0], output, &[zero, zero]);
     b.ret(&[written]);
-    let bytes = 128 * groups as u64;
+    let bytes = (64 * PARTS * groups) as u64;
     source("product", &b.finish().unwrap().to_string(), &[bytes, bytes, 1024], 1, 1, 1)
 }
 

@@ -12,6 +12,7 @@ use crate::kernel::{CpuFunction, LoadedKernel};
 use crate::loader::LoadedObject;
 use crate::memory::Buffer;
 use crate::pool::Pool;
+use crate::subnormals;
 use crate::thunks::{Machine, in_order};
 use crate::{
     Allocation, AllocationKind, CodeImage, Executable, LoadError, Options, RunError, Slice, ThreadOrder, Thunk, simt,
@@ -171,7 +172,8 @@ pub(crate) fn call(function: CpuFunction, blocks: u64, arguments: &[*mut u8], po
     let task = |blocks: Range<u64>| {
         // SAFETY: the arguments are the launch's buffers in the order of the signature, they outlive the
         // launch, and different blocks write different bytes.
-        unsafe { function(arguments as *const _, blocks.start as i64, blocks.end as i64) }
+        let call = || unsafe { function(arguments as *const _, blocks.start as i64, blocks.end as i64) };
+        subnormals::flushed(call);
     };
     if blocks > 1 { pool.run(blocks, &task) } else { task(0..blocks) }
 }

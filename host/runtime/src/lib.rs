@@ -24,6 +24,7 @@ mod comparator;
 mod host_op;
 mod kernel;
 mod simt;
+mod subnormals;
 
 mod cuda;
 mod donation;

@@ -36,7 +36,11 @@ impl Report {
         let ty = step.result;
         let pairs = found.chunks(ty.byte_size()).zip(expected.chunks(ty.byte_size()));
         let parts = step.parts.unwrap_or(1) as usize;
-        let wrong = pairs.enumerate().filter(|(_, (a, b))| !is_close(ty, a, b));
+        // The smallest of these numbers is subnormal in f32, in which they are computed: kernels for the cpu make it zero, which
+        // is no number of the type.
+        let is_flushed = |element: &[u8]| ty == ElementType::F8E8M0FNU && who != "Simt" && element == [0];
+        let is_wrong = |a: &[u8], b: &[u8]| !is_close(ty, a, b) && !is_flushed(a) && !is_flushed(b);
+        let wrong = pairs.enumerate().filter(|(_, (a, b))| is_wrong(a, b));
         // One operation tends to fail for many operands in the same way.
         let wrong: Vec<_> = wrong.take(3).collect();
         if wrong.is_empty() {
@@ -107,6 +111,16 @@ fn check(element: ElementType) {
         faults.len(),
         faults[..faults.len().min(60)].join("\n")
     );
+}
+
+/// As XLA:CPU has it; the simulator keeps them, as GPUs do.
+#[test]
+fn kernels_of_the_cpu_flush_subnormal_results() {
+    let text = "HloModule m\nENTRY e {\n  x = f32[1] parameter(0)\n  ROOT half = f32[1] multiply(x, x) }";
+    let x = values::array(ElementType::F32, [2f32.powi(-70).to_le_bytes().to_vec()]);
+    let product = |engine: Engine| engine.run(text, std::slice::from_ref(&x))[0].data.to_vec();
+    assert_eq!(product(Engine::Cpu), 0f32.to_le_bytes());
+    assert_eq!(product(Engine::Simt), f32::from_bits(1 << 9).to_le_bytes());
 }
 
 macro_rules! tests {

@@ -141,7 +141,10 @@ pub fn atan2<'f>(y: Term<'f>, x: Term<'f>) -> Term<'f> {
     let (small, large) = (swapped.select(across, up), swapped.select(up, across));
     // Away from both ends of the exponents; equal infinities are at 45°, and 0 / 0 is 0.
     let huge = large.gt(x.choose(2f64.powi(126), 2f64.powi(1022)));
-    let (small, large) = (huge.select(small * 0.25, small), huge.select(large * 0.25, large));
+    let tiny = large.lt(x.choose(2f64.powi(-64), 2f64.powi(-900)));
+    let up = x.choose(2f64.powi(60), 2f64.powi(120));
+    let scaled = |number: Term<'f>| huge.select(number * 0.25, tiny.select(number * up, number));
+    let (small, large) = (scaled(small), scaled(large));
     let both_infinite = small.eq(f64::INFINITY);
     let (small, large) = (both_infinite.select(1.0, small), both_infinite.select(1.0, large));
     let (quarters, rest) = atan_of_quotient(small, large.eq(0.0).select(1.0, large));
