@@ -93,6 +93,17 @@ pub fn arithmetic_bytes(computation: &Computation, instruction: &Instruction) ->
     }
 }
 
+/// So many bytes are taken to lie in the cache of the core that wrote them.
+const CACHED: i64 = 512 << 10;
+/// How much longer a core takes to read what lies in another's cache.
+const FROM_ANOTHER_CORE: i64 = 4;
+
+/// What it costs the cores to get their parts of small arrays from the one that has them all, in bytes that a core moves meanwhile.
+pub fn fetching(bytes: i64, device: &DeviceDescription) -> i64 {
+    let of_others = bytes - bytes / i64::from(device.core_count.max(1));
+    if bytes < CACHED { of_others.saturating_mul(FROM_ANOTHER_CORE) } else { 0 }
+}
+
 /// Whether an operation on one element takes some twenty instructions, mostly of a polynomial: longer than reading its
 /// result from a near cache.
 pub fn is_function(op: &Op) -> bool {

@@ -211,6 +211,32 @@ fn other_work_counts() {
 }
 
 #[test]
+fn what_another_core_has_written_takes_longer_to_fetch_than_to_compute_with() {
+    let rows = |rows: i64, op: &str| {
+        let f = fusion(&format!("x = f32[{rows},256] parameter(0)\n ROOT y = f32[{rows},256] {op}(x)"));
+        let plan = plan(&format!(
+            "(th, bl)[row, point] -> (bl * {0} + row, point), domain: th in [0, 0], bl in [0, 1], row in [0, {1}], \
+             point in [0, 255]",
+            rows / 2,
+            rows / 2 - 1
+        ));
+        (predict(&plan, &f, &DeviceDescription::cpu(2)), plan)
+    };
+    let is_alone = |(prediction, plan): &(Prediction, Plan), kept: u64| {
+        is_better_alone(plan, prediction, kept, &DeviceDescription::cpu(2))
+    };
+    let (small, large) = (rows(64, "negate"), rows(2048, "negate"));
+    assert!(is_alone(&small, 0) && !is_alone(&large, 0));
+    // Where both cores keep most of what they read, less is fetched.
+    let several = rows(100, "exponential");
+    assert!(is_alone(&several, 0) && !is_alone(&several, several.0.read + several.0.written));
+    // A kernel of one block is executed by one core in any case.
+    let (prediction, mut one) = large;
+    one.launch.blocks = 1;
+    assert!(is_better_alone(&one, &prediction, 0, &DeviceDescription::cpu(2)));
+}
+
+#[test]
 fn the_fastest_comes_first_and_of_those_as_fast_the_first_by_name() {
     let mut list = [(1.07, 'a'), (1.0, 'c'), (1.04, 'b'), (1.1, 'd'), (5.0, 'a')];
     order(&mut list, |it| it.0, |a, b| a.1.cmp(&b.1));

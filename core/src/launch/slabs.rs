@@ -2,6 +2,7 @@
 //! the last dimension without divisions.
 
 use super::{BlockRange, Cost, Dealing, Nest, Share};
+use crate::cost::fetching;
 use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
@@ -10,10 +11,6 @@ use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_di
 const BYTES_PER_BLOCK: i64 = 128 << 10;
 /// What handing a part to another core costs, in bytes that a core moves meanwhile.
 const HANDING_OUT: i64 = 64 << 10;
-/// So many bytes are taken to lie in the cache of the core that wrote them.
-const CACHED: i64 = 512 << 10;
-/// How much longer a core takes to read what lies in another's cache.
-const FROM_ANOTHER_CORE: i64 = 4;
 /// Enough blocks per core that an unlucky one does not matter.
 const BLOCKS_PER_CORE: i64 = 16;
 /// A row is cut at multiples of this many points: whole cache lines for every element type.
@@ -31,9 +28,8 @@ pub fn most_blocks(device: &DeviceDescription) -> i64 {
 /// kernels are shared only if they compute much.
 pub fn blocks_for(cost: Cost, device: &DeviceDescription) -> i64 {
     let cores = i64::from(device.core_count.max(1));
-    let of_others = |all: i64| all - all / cores;
-    let moved = if cost.bytes < CACHED { of_others(cost.bytes).saturating_mul(FROM_ANOTHER_CORE) } else { 0 };
-    if of_others(cost.total()) < moved.saturating_add(HANDING_OUT) {
+    let saved = cost.total() - cost.total() / cores;
+    if saved < fetching(cost.bytes, device).saturating_add(HANDING_OUT) {
         return 1;
     }
     let enough = (cost.total() / BYTES_PER_BLOCK).clamp(1, most_blocks(device));

@@ -84,6 +84,47 @@ fn every_step_has_its_time_its_bytes_and_its_emitter() {
     ends.zip(&events[1..]).for_each(|(end, next)| assert!((next["ts"].as_f64().unwrap() - end).abs() < 1e-6));
 }
 
+/// Products of several blocks, whose small matrices one core multiplies sooner than it gives half of them away.
+#[test]
+fn a_loop_of_blocks_that_are_better_alone_is_one_step() {
+    let place = Workplace::with_module(
+        "HloModule m
+goes_on { s = (s32[], f32[8,32], f32[8,32,32]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(20)
+  ROOT p = pred[] compare(i, n), direction=LT }
+turn { s = (s32[], f32[8,32], f32[8,32,32]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[8,32] get-tuple-element(s), index=1
+  w = f32[8,32,32] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  outer = f32[8,32,32] dot(x, x), lhs_batch_dims={0}, rhs_batch_dims={0}
+  more = f32[8,32,32] add(w, outer)
+  y = f32[8,32] dot(x, more), lhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_batch_dims={0}, rhs_contracting_dims={1}
+  z = f32[8,32] tanh(y)
+  ROOT t = (s32[], f32[8,32], f32[8,32,32]) tuple(next, z, more) }
+ENTRY main {
+  x = f32[8,32] parameter(0)
+  w = f32[8,32,32] parameter(1)
+  zero = s32[] constant(0)
+  s = (s32[], f32[8,32], f32[8,32,32]) tuple(zero, x, w)
+  ROOT l = (s32[], f32[8,32], f32[8,32,32]) while(s), condition=goes_on, body=turn
+}
+",
+    );
+    place.run(&["run", "m.hlo", "--check"]).succeeded();
+    let explained: Value = serde_json::from_str(&place.run(&["explain", "m.hlo", "--json"]).succeeded()).unwrap();
+    let blocks = explained.as_array().unwrap().iter().map(|kernel| kernel["blocks"].as_u64().unwrap());
+    assert!(blocks.max() > Some(1), "{explained}");
+    let profile = place.run(&["bench", "m.hlo", "--json", "--profile", "trace.json"]).succeeded();
+    let profile: Value = serde_json::from_str(&profile).unwrap();
+    let names = profile["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned());
+    let kernels: Vec<String> = names.filter(|name| !name.starts_with("copy")).collect();
+    assert_eq!(kernels.len(), 1, "{kernels:?}");
+    assert!(kernels[0].starts_with("loop_"), "{kernels:?}");
+}
+
 #[test]
 fn a_table_for_people_needs_no_file() {
     let place = Workplace::with_module(MODULE);

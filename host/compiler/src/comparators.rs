@@ -36,7 +36,7 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
         CompileError::at_computation(module, computation, message)
     };
     let fusion = Fusion::new(SYMBOL, alone).ok_or_else(no_kernel)?;
-    let unit = Unit { fusion, uses: vec![computation.name.clone()] };
+    let unit = Unit { fusion, uses: vec![computation.name.clone()], kept: 0 };
     let selected =
         select(&unit, &options).map_err(|why| CompileError::at_computation(module, computation, why.to_string()))?;
     if selected.plan.launch.blocks != 1 {

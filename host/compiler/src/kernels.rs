@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use fusebox_core::cost;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ComputationId, InstrId, Module, Op, canonical_text};
 
 use crate::host_module::with_callees;
+use crate::passes::invariant;
 use crate::roles::{Role, in_role};
 
 /// A kernel to be made.
@@ -15,6 +17,8 @@ pub struct Unit {
     pub fusion: Fusion,
     /// Names of the fusion instructions it serves.
     pub uses: Vec<String>,
+    /// Bytes of its parameters that are the same in every launch: of one use, those that have least of them.
+    pub kept: u64,
 }
 
 /// All kernels of a program.
@@ -33,6 +37,7 @@ pub fn collect(module: &Module) -> Kernels {
     let mut names = HashSet::new();
     for sequence in in_role(module, Role::Sequence) {
         let computation = module.computation(sequence);
+        let is_kept = kept(module, sequence);
         for id in computation.ids() {
             let instruction = computation.instruction(id);
             let Op::Fusion { calls, .. } = instruction.op else { continue };
@@ -41,13 +46,27 @@ pub fn collect(module: &Module) -> Kernels {
                 .or_insert(kernels.units.len());
             if unit == kernels.units.len() {
                 let Some(fusion) = fusion(module, calls, &mut names) else { continue };
-                kernels.units.push(Unit { fusion, uses: Vec::new() });
+                kernels.units.push(Unit { fusion, uses: Vec::new(), kept: u64::MAX });
             }
+            let kept = instruction.operands.iter().filter(|operand| is_kept[operand.index()]);
+            let kept = kept.map(|&operand| cost::bytes(computation.instruction(operand)) as u64).sum();
+            kernels.units[unit].kept = kernels.units[unit].kept.min(kept);
             kernels.units[unit].uses.push(instruction.name.clone());
             kernels.of.insert((sequence, id), unit);
         }
     }
     kernels
+}
+
+/// Per instruction, whether nobody writes its value anew: what a program is given, and what no turn of a loop changes.
+fn kept(module: &Module, sequence: ComputationId) -> Vec<bool> {
+    let computation = module.computation(sequence);
+    match module.entry == Some(sequence) {
+        true => {
+            computation.instructions.iter().map(|it| matches!(it.op, Op::Parameter { .. } | Op::Constant(_))).collect()
+        }
+        false => invariant(computation),
+    }
 }
 
 fn fusion(module: &Module, calls: ComputationId, names: &mut HashSet<String>) -> Option<Fusion> {

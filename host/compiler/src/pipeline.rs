@@ -211,7 +211,7 @@ fn scheduled(made: &Compilation, options: &Options, limit: Option<u64>) -> Resul
         Made {
             plan: &kernel.plan,
             kernel: number,
-            runs_alone: runs_alone(kernel, &options.target),
+            runs_alone: runs_alone(kernel, options),
             seconds: kernel.prediction.seconds,
             pairs,
         }
@@ -228,10 +228,10 @@ fn scheduled(made: &Compilation, options: &Options, limit: Option<u64>) -> Resul
     }
 }
 
-/// Whether one thread executes a kernel anyhow. Tile registers are configured at the beginning of a function, for one kernel.
-fn runs_alone(kernel: &Selected, target: &Target) -> bool {
+/// Whether one thread executes a kernel. Tile registers are configured at the beginning of a function, for one kernel.
+fn runs_alone(kernel: &Selected, options: &Options) -> bool {
     let uses_tiles = || NarrowProducts::of_tiles(&kernel.functions) != NarrowProducts::default();
-    target.takes_composites() && kernel.plan.launch.blocks == 1 && !uses_tiles()
+    options.target.takes_composites() && kernel.is_better_alone(&options.device) && !uses_tiles()
 }
 
 fn assembled(made: &Compilation, schedule: Schedule, options: &Options) -> Result<Executable, CompileError> {

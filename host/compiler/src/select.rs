@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan, Prediction, Verdict, check_plan,
+    Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan, Prediction, Verdict, check_plan, is_better_alone,
 };
 use fusebox_core::hlo::Opcode;
 use fusebox_core::ir::Function;
@@ -118,6 +118,11 @@ impl Selected {
     /// Whether a routine of the host executes the fusion, and there is no kernel.
     pub fn is_routine(&self) -> bool {
         self.functions.is_empty()
+    }
+
+    /// Whether one core had better execute all blocks of the kernel.
+    pub fn is_better_alone(&self, device: &DeviceDescription) -> bool {
+        is_better_alone(&self.plan, &self.prediction, self.unit.kept, device)
     }
 }
 

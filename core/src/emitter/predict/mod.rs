@@ -103,6 +103,21 @@ pub fn predict_unsaid(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) 
     Prediction { seconds, ..moved }
 }
 
+/// Whether the cores, taking their parts of small arrays from each other, would be longer about a kernel's blocks than one core is.
+/// `kept`: bytes of its parameters that nobody writes between two launches, so that each core may have its part already.
+pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: &DeviceDescription) -> bool {
+    if plan.launch.blocks <= 1 || !device.is_single_threaded_block() {
+        return plan.launch.blocks <= 1;
+    }
+    let cores = (device.core_count.max(1) as f64).min(plan.launch.blocks as f64);
+    let sharing = sharing(plan, device);
+    let computing = prediction.seconds - device.launch_seconds - sharing;
+    let bytes = prediction.read.saturating_sub(kept).saturating_add(prediction.written);
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    let fetching = cost::fetching(bytes, device) as f64 / device.memory_bandwidth;
+    computing * (cores - 1.0) < sharing + fetching
+}
+
 /// Seconds until other cores have taken up their blocks, and the blocks are dealt.
 fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
     match plan.launch.blocks > 1 && device.core_count > 1 {

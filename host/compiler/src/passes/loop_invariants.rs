@@ -134,7 +134,7 @@ fn takes_state_apart(computation: &Computation) -> bool {
 }
 
 /// Per instruction of a loop's body, whether its value is the same in every turn.
-fn invariant(body: &Computation) -> Vec<bool> {
+pub fn invariant(body: &Computation) -> Vec<bool> {
     let root = body.instruction(body.root);
     let is_passed_on = |index: i64| {
         let next = usize::try_from(index).ok().and_then(|index| root.operands.get(index));

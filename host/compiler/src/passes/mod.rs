@@ -39,6 +39,7 @@ mod tests;
 
 pub use dead_code::renumber;
 pub use inline_calls::splice;
+pub use loop_invariants::invariant;
 
 use fusebox_core::hlo::Module;
 

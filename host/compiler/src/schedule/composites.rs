@@ -5,8 +5,8 @@
 //! kernel while(s)                              copies s to an own buffer, repeats k and the copy on that and an own t, copies s back
 //! ```
 //!
-//! A step is small if one thread makes it anyhow: a kernel of one block, a copy that is not shared out. So nothing is lost that
-//! ran side by side before. Small buffers are the function's own, and LLVM keeps in registers what it can.
+//! A step is small if one thread makes it anyhow, or sooner than several: a kernel of one block or one whose small arrays the cores would
+//! take from each other, a copy that is not shared out. Small buffers are the function's own, and LLVM keeps in registers what it can.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
