@@ -120,13 +120,13 @@ fn is_called_once(module: &Module, it: &Loop) -> bool {
 }
 
 /// How often a computation is called.
-fn calls_of(module: &Module, callee: ComputationId) -> usize {
+pub(super) fn calls_of(module: &Module, callee: ComputationId) -> usize {
     let all = module.computations.iter().flat_map(|computation| &computation.instructions);
     all.flat_map(|instruction| instruction.op.called()).filter(|&called| called == callee).count()
 }
 
 /// Whether the state is only used by its elements.
-fn takes_state_apart(computation: &Computation) -> bool {
+pub(super) fn takes_state_apart(computation: &Computation) -> bool {
     let [state] = computation.parameters()[..] else { return false };
     let uses = |instruction: &&Instruction| instruction.operands.contains(&state);
     computation.root != state
@@ -156,7 +156,7 @@ pub fn invariant(body: &Computation) -> Vec<bool> {
 }
 
 /// Which element of the loop's state an instruction is.
-fn element_of_state(body: &Computation, id: InstrId) -> Option<i64> {
+pub(super) fn element_of_state(body: &Computation, id: InstrId) -> Option<i64> {
     let Instruction { op: Op::GetTupleElement { index }, operands, .. } = body.instruction(id) else { return None };
     matches!(body.instruction(operands[0]).op, Op::Parameter { .. }).then_some(*index)
 }
@@ -290,7 +290,7 @@ fn before_loop(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction
 }
 
 /// The first elements of a tuple, which have these shapes.
-fn elements(rebuild: &mut Rebuild, origin: &Instruction, tuple: InstrId, shapes: &[Shape]) -> Vec<InstrId> {
+pub(super) fn elements(rebuild: &mut Rebuild, origin: &Instruction, tuple: InstrId, shapes: &[Shape]) -> Vec<InstrId> {
     if let Instruction { op: Op::Tuple, operands, .. } = rebuild.instruction(tuple) {
         return operands.clone();
     }

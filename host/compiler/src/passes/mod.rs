@@ -22,6 +22,7 @@ mod identity;
 mod inline_calls;
 mod joined_products;
 mod loop_invariants;
+mod loop_state;
 mod movements;
 mod one_device;
 mod products;
@@ -97,6 +98,9 @@ pub const PASSES: &[Pass] = &[
     optional("wide-sums", "sums of narrow floats in wide ones, rounded once", |module, _| wide_sums::run(module)),
     optional("control-flow", "loops of few turns and known branches as plain instructions", |module, _| {
         control_flow::run(module)
+    }),
+    optional("loop-state", "loops without elements of their state that nobody needs", |module, _| {
+        loop_state::run(module)
     }),
     optional("constant-folding", "small operations on constants evaluated", |module, _| constant_folding::run(module)),
     optional("elements", "small arrays of which only single elements are used, taken apart", |module, _| {

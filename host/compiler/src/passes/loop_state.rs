@@ -1,0 +1,219 @@
+//! A loop's state has no elements that nobody needs.
+//!
+//! ```text
+//! while(s: (n, x, k, y)) { (n + 1, x * k, k, y + x) }      if k starts as a constant, and nobody reads y afterwards
+//! while(s: (n, x)) { (n + 1, x * k) }
+//! ```
+//!
+//! What every turn passes on is after the loop what it was before. If it is a constant, the turns have it as one. What only makes
+//! itself, and is not read after the loop, goes.
+
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+
+use super::constant_folding::constant;
+use super::loop_invariants::{calls_of, element_of_state, elements, takes_state_apart};
+use super::tuples;
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+
+/// Outer loops first: what nobody needs of them is not needed of inner ones.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    let mut has_changed = false;
+    for caller in in_role(module, Role::Sequence).into_iter().rev() {
+        let of_caller = module.computation(caller);
+        let found: Vec<Loop> = of_caller.ids().filter_map(|id| Loop::of(module, of_caller, id)).collect();
+        if !found.is_empty() {
+            rewrite(module, caller, &found);
+            has_changed = true;
+        }
+    }
+    if has_changed { tuples::run(module) } else { Ok(()) }
+}
+
+/// What becomes of an element of a loop's state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It is an element of that number.
+    Kept(usize),
+    /// It is a constant, which that instruction of the caller makes.
+    Constant(InstrId),
+    /// Nobody needs it.
+    Gone,
+}
+
+/// A loop whose state has too many elements.
+struct Loop {
+    at: InstrId,
+    condition: ComputationId,
+    body: ComputationId,
+    fates: Vec<Fate>,
+    /// Per element, whether every turn passes it on.
+    passed_on: Vec<bool>,
+    /// Per instruction of the body, whether what is left of it needs that.
+    live: Vec<bool>,
+    state: Shape,
+}
+
+impl Loop {
+    /// `None` if the state stays as it is.
+    fn of(module: &Module, caller: &Computation, at: InstrId) -> Option<Loop> {
+        let instruction = caller.instruction(at);
+        let Op::While { condition, body } = instruction.op else { return None };
+        let (of_body, of_condition) = (module.computation(body), module.computation(condition));
+        let root = of_body.instruction(of_body.root);
+        if !matches!(root.op, Op::Tuple) || !takes_state_apart(of_body) || !takes_state_apart(of_condition) {
+            return None;
+        }
+        let passed_on: Vec<bool> =
+            (0..).zip(&root.operands).map(|(number, &next)| element_of_state(of_body, next) == Some(number)).collect();
+        let initial = caller.instruction(instruction.operands[0]);
+        let constant = |number: usize| {
+            let initial = matches!(initial.op, Op::Tuple).then(|| initial.operands[number])?;
+            (passed_on[number] && is_constant(caller, initial)).then_some(initial)
+        };
+        let mut is_needed = needed_outside(caller, at, &passed_on);
+        let of_condition = of_condition.ids().filter_map(|id| element_of_state(of_condition, id));
+        of_condition.for_each(|number| is_needed[number as usize] = true);
+        let live = live(of_body, &mut is_needed);
+        let mut kept = 0..;
+        let fate = |number: usize| match constant(number) {
+            _ if !is_needed[number] => Fate::Gone,
+            Some(initial) => Fate::Constant(initial),
+            None => Fate::Kept(kept.next().unwrap_or_default()),
+        };
+        let fates: Vec<Fate> = (0..passed_on.len()).map(fate).collect();
+        let count = kept.next().unwrap_or_default();
+        if count == 0 || count == fates.len() || calls_of(module, body) != 1 || calls_of(module, condition) != 1 {
+            return None;
+        }
+        let shapes = instruction.shape.as_tuple()?.iter().zip(&fates);
+        let shapes = shapes.filter(|(_, fate)| matches!(fate, Fate::Kept(_))).map(|(shape, _)| shape.clone());
+        let state = Shape::Tuple(shapes.collect());
+        Some(Loop { at, condition, body, fates, passed_on, live, state })
+    }
+}
+
+/// Whether an instruction makes a small constant, or copies of one number.
+fn is_constant(caller: &Computation, id: InstrId) -> bool {
+    let instruction = caller.instruction(id);
+    match instruction.op {
+        Op::Broadcast { .. } => {
+            caller.instruction(instruction.operands[0]).shape.as_array().is_some_and(|array| {
+                array.rank() == 0 && constant(caller.instruction(instruction.operands[0])).is_some()
+            })
+        }
+        _ => constant(instruction).is_some(),
+    }
+}
+
+/// Per element of a loop's result, whether somebody reads it. What is passed on is read where it comes from.
+fn needed_outside(caller: &Computation, at: InstrId, passed_on: &[bool]) -> Vec<bool> {
+    let users = caller.users();
+    let mut is_needed = vec![caller.root == at; passed_on.len()];
+    for &user in &users[at.index()] {
+        match caller.instruction(user).op {
+            Op::GetTupleElement { index } => {
+                let is_read = user == caller.root || !users[user.index()].is_empty();
+                is_needed[index as usize] |= is_read && !passed_on[index as usize];
+            }
+            _ => is_needed.fill(true),
+        }
+    }
+    is_needed
+}
+
+/// Per instruction of a body, whether needed elements of the next state depend on it: these are more and more.
+fn live(body: &Computation, is_needed: &mut [bool]) -> Vec<bool> {
+    let root = body.instruction(body.root);
+    let has_effect = |it: &Instruction| matches!(&it.op, Op::CustomCall(call) if call.has_side_effect);
+    let mut live: Vec<bool> = body.instructions.iter().map(has_effect).collect();
+    loop {
+        let next = root.operands.iter().zip(is_needed.iter()).filter(|(_, is_needed)| **is_needed);
+        next.for_each(|(next, _)| live[next.index()] = true);
+        let before = is_needed.iter().filter(|it| **it).count();
+        for id in body.ids().rev().filter(|&id| id != body.root) {
+            if live[id.index()] {
+                body.instruction(id).operands.iter().for_each(|operand| live[operand.index()] = true);
+                element_of_state(body, id).into_iter().for_each(|number| is_needed[number as usize] = true);
+            }
+        }
+        if is_needed.iter().filter(|it| **it).count() == before {
+            return live;
+        }
+    }
+}
+
+fn rewrite(module: &mut Module, caller: ComputationId, loops: &[Loop]) {
+    let old = module.computation(caller).clone();
+    let mut rebuild = Rebuild::new(&old);
+    for (id, instruction) in old.ids().zip(&old.instructions) {
+        let new = match loops.iter().find(|it| it.at == id) {
+            Some(it) => smaller(&mut rebuild, instruction, it),
+            None => rebuild.copy(instruction),
+        };
+        rebuild.set(id, new);
+    }
+    let new = rebuild.finish();
+    for it in loops {
+        let all = vec![true; module.computation(it.condition).instructions.len()];
+        let condition = with_less_state(module.computation(it.condition), &old, it, &all);
+        let body = with_less_state(module.computation(it.body), &old, it, &it.live);
+        module.computations[it.condition.index()] = condition;
+        module.computations[it.body.index()] = body;
+    }
+    module.computations[caller.index()] = new;
+}
+
+/// The loop with less state, and all elements that it had.
+fn smaller(rebuild: &mut Rebuild, instruction: &Instruction, it: &Loop) -> InstrId {
+    let before = rebuild.mapped(instruction.operands[0]);
+    let initial = elements(rebuild, instruction, before, instruction.shape.as_tuple().unwrap_or_default());
+    let kept = initial.iter().zip(&it.fates).filter(|(_, fate)| matches!(fate, Fate::Kept(_))).map(|(id, _)| *id);
+    let state = rebuild.add(instruction, Op::Tuple, it.state.clone(), kept.collect());
+    let last = rebuild.add(instruction, instruction.op.clone(), it.state.clone(), vec![state]);
+    let mut results = initial;
+    for (number, fate) in it.fates.iter().enumerate() {
+        if let (Fate::Kept(index), false) = (fate, it.passed_on[number]) {
+            let shape = rebuild.instruction(results[number]).shape.clone();
+            let element = Op::GetTupleElement { index: *index as i64 };
+            results[number] = rebuild.add(instruction, element, shape, vec![last]);
+        }
+    }
+    rebuild.add(instruction, Op::Tuple, instruction.shape.clone(), results)
+}
+
+/// A body or condition without what has gone, and with constants of its own.
+fn with_less_state(computation: &Computation, caller: &Computation, it: &Loop, live: &[bool]) -> Computation {
+    let mut rebuild = Rebuild::new(computation);
+    for (id, instruction) in computation.ids().zip(&computation.instructions) {
+        let is_state = matches!(instruction.op, Op::Parameter { .. });
+        let new = match element_of_state(computation, id).map(|number| it.fates[number as usize]) {
+            _ if is_state => rebuild.add(instruction, instruction.op.clone(), it.state.clone(), Vec::new()),
+            _ if id == computation.root && matches!(instruction.op, Op::Tuple) => {
+                let next = instruction.operands.iter().zip(&it.fates);
+                let next = next.filter(|(_, fate)| matches!(fate, Fate::Kept(_)));
+                let next = next.map(|(next, _)| rebuild.mapped(*next)).collect();
+                rebuild.add(instruction, Op::Tuple, it.state.clone(), next)
+            }
+            _ if !live[id.index()] => continue,
+            Some(Fate::Kept(index)) => {
+                let state = rebuild.operands(instruction);
+                let element = Op::GetTupleElement { index: index as i64 };
+                rebuild.add(instruction, element, instruction.shape.clone(), state)
+            }
+            Some(Fate::Constant(initial)) => made_again(&mut rebuild, caller, initial),
+            Some(Fate::Gone) => continue,
+            None => rebuild.copy(instruction),
+        };
+        rebuild.set(id, new);
+    }
+    rebuild.finish()
+}
+
+/// A constant of the caller's, or copies of one.
+fn made_again(rebuild: &mut Rebuild, caller: &Computation, id: InstrId) -> InstrId {
+    let instruction = caller.instruction(id);
+    let operands = instruction.operands.iter().map(|&operand| made_again(rebuild, caller, operand)).collect();
+    rebuild.add(instruction, instruction.op.clone(), instruction.shape.clone(), operands)
+}
