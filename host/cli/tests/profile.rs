@@ -84,7 +84,8 @@ fn every_step_has_its_time_its_bytes_and_its_emitter() {
     ends.zip(&events[1..]).for_each(|(end, next)| assert!((next["ts"].as_f64().unwrap() - end).abs() < 1e-6));
 }
 
-/// Products of several blocks, whose small matrices one core multiplies sooner than it gives half of them away.
+/// Products that emitters deal to several blocks where there are several cores: one core multiplies such small matrices sooner than it
+/// gives a part of them away.
 #[test]
 fn a_loop_of_blocks_that_are_better_alone_is_one_step() {
     let place = Workplace::with_module(
@@ -114,9 +115,6 @@ ENTRY main {
 ",
     );
     place.run(&["run", "m.hlo", "--check"]).succeeded();
-    let explained: Value = serde_json::from_str(&place.run(&["explain", "m.hlo", "--json"]).succeeded()).unwrap();
-    let blocks = explained.as_array().unwrap().iter().map(|kernel| kernel["blocks"].as_u64().unwrap());
-    assert!(blocks.max() > Some(1), "{explained}");
     let profile = place.run(&["bench", "m.hlo", "--json", "--profile", "trace.json"]).succeeded();
     let profile: Value = serde_json::from_str(&profile).unwrap();
     let names = profile["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned());
