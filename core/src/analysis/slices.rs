@@ -36,56 +36,45 @@ mod tests {
     use super::*;
     use crate::hlo::parse_module;
 
-    #[test]
-    fn a_slice_is_the_one_that_is_replaced_if_its_array_starts_and_dimensions_are() {
-        let is_replaced = |slice: &str| {
-            let text = format!(
-                "HloModule m\nENTRY e {{
+    /// Whether the slice is what an update of `[2, 4]` elements replaces that starts where these operations say.
+    fn is_replaced([i, j]: [&str; 2], slice: &str) -> bool {
+        let text = format!(
+            "HloModule m\nENTRY e {{
   x = f32[8,8] parameter(0)
   y = f32[8,8] parameter(1)
-  i = s32[] parameter(2)
-  j = s32[] parameter(3)
-  {slice}
-  new = f32[2,4] parameter(4)
+  i = s32[] {i}
+  j = s32[] {j}
+  old = {slice}
+  new = f32[2,4] parameter(2)
   ROOT all = f32[8,8] dynamic-update-slice(x, new, i, j) }}"
-            );
-            let module = parse_module(&text, "m.hlo").unwrap();
-            let computation = module.entry_computation().unwrap();
-            let old = computation.ids().find(|&id| computation.instruction(id).name == "old").unwrap();
-            takes_what_is_replaced(computation, old, computation.root)
-        };
-        let taken = "old = f32[2,4] dynamic-slice(x, i, j), dynamic_slice_sizes={2,4}";
-        assert!(is_replaced(taken));
+        );
+        let module = parse_module(&text, "m.hlo").unwrap();
+        let computation = module.entry_computation().unwrap();
+        takes_what_is_replaced(computation, computation.find("old").unwrap(), computation.root)
+    }
+
+    #[test]
+    fn a_slice_is_the_one_that_is_replaced_if_its_array_starts_and_dimensions_are() {
+        let starts = ["parameter(3)", "parameter(4)"];
+        let taken = "f32[2,4] dynamic-slice(x, i, j), dynamic_slice_sizes={2,4}";
+        assert!(is_replaced(starts, taken));
         for (from, to) in [("x,", "y,"), ("i, j", "j, i"), ("2,4", "2,2")] {
-            assert!(!is_replaced(&taken.replace(from, to)), "{to}");
+            assert!(!is_replaced(starts, &taken.replace(from, to)), "{to}");
         }
-        assert!(!is_replaced("old = f32[2,4] slice(x), slice={[0:2], [0:4]}"));
+        assert!(!is_replaced(starts, "f32[2,4] slice(x), slice={[0:2], [0:4]}"));
     }
 
     #[test]
     fn constants_say_where_a_slice_starts() {
-        let is_replaced = |starts: [i64; 2], slice: &str| {
-            let [i, j] = starts;
-            let text = format!(
-                "HloModule m\nENTRY e {{
-  x = f32[8,8] parameter(0)
-  i = s32[] constant({i})
-  j = s32[] constant({j})
-  old = {slice}
-  new = f32[2,4] parameter(1)
-  ROOT all = f32[8,8] dynamic-update-slice(x, new, i, j) }}"
-            );
-            let module = parse_module(&text, "m.hlo").unwrap();
-            let computation = module.entry_computation().unwrap();
-            let old = computation.ids().find(|&id| computation.instruction(id).name == "old").unwrap();
-            takes_what_is_replaced(computation, old, computation.root)
-        };
+        let starts = |j: i64| ["constant(1)".to_owned(), format!("constant({j})")];
+        let is_replaced = |j: i64, slice: &str| is_replaced(starts(j).each_ref().map(String::as_str), slice);
         let slice = "f32[2,4] slice(x), slice={[1:3], [4:8]}";
-        assert!(is_replaced([1, 4], slice));
+        assert!(is_replaced(4, slice));
         // A start beyond the last is moved there.
-        assert!(is_replaced([1, 100], slice));
-        assert!(!is_replaced([1, 3], slice) && !is_replaced([0, 4], slice));
-        assert!(!is_replaced([1, 4], "f32[2,2] slice(x), slice={[1:3], [4:8:2]}"));
-        assert!(!is_replaced([1, 4], "f32[1,4] slice(x), slice={[1:2], [4:8]}"));
+        assert!(is_replaced(100, slice));
+        assert!(!is_replaced(3, slice));
+        assert!(!is_replaced(4, "f32[2,2] slice(x), slice={[1:3], [4:8:2]}"));
+        assert!(!is_replaced(4, "f32[1,4] slice(x), slice={[1:2], [4:8]}"));
+        assert!(!is_replaced(4, "f32[2,4] slice(y), slice={[1:3], [4:8]}"));
     }
 }

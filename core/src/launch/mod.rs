@@ -17,7 +17,7 @@ use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval};
 
-pub use slabs::{blocks_for, most_blocks};
+pub use slabs::blocks_for;
 pub use work::{cost_per_point, lanes_along, worth_sharing};
 
 /// More points than any memory holds; below it, no count in a plan overflows.

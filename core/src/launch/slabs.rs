@@ -17,7 +17,7 @@ const BLOCKS_PER_CORE: i64 = 16;
 const CUT: i64 = 64;
 
 /// Most blocks that are worth dealing.
-pub fn most_blocks(device: &DeviceDescription) -> i64 {
+fn most_blocks(device: &DeviceDescription) -> i64 {
     i64::from(device.core_count.max(1)) * BLOCKS_PER_CORE
 }
 

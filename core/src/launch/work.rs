@@ -26,14 +26,12 @@ pub fn cost_per_point(computation: &Computation, values: &[InstrId]) -> Cost {
         }
         let instruction = computation.instruction(id);
         let read = own.saturating_mul(combined_elements(computation, instruction));
-        cost = cost
-            + match &instruction.op {
-                Op::Parameter { .. } => Cost { bytes: own.saturating_mul(bytes(id)), arithmetic: 0 },
-                _ => {
-                    let arithmetic = cost::arithmetic_bytes(computation, instruction).saturating_mul(read);
-                    Cost { bytes: 0, arithmetic }
-                }
-            };
+        let arithmetic = cost::arithmetic_bytes(computation, instruction);
+        let of_one = match instruction.op {
+            Op::Parameter { .. } => Cost { bytes: bytes(id), arithmetic: 0 }.times(own),
+            _ => Cost { bytes: 0, arithmetic }.times(read),
+        };
+        cost = cost + of_one;
         for operand in &instruction.operands {
             times[operand.index()] = times[operand.index()].max(read);
         }

@@ -106,8 +106,11 @@ pub fn predict_unsaid(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) 
 /// Whether the cores, taking their parts of small arrays from each other, would be longer about a kernel's blocks than one core is.
 /// `kept`: bytes of its parameters that nobody writes between two launches, so that each core may have its part already.
 pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: &DeviceDescription) -> bool {
-    if plan.launch.blocks <= 1 || !device.is_single_threaded_block() {
-        return plan.launch.blocks <= 1;
+    if plan.launch.blocks <= 1 {
+        return true;
+    }
+    if !device.is_single_threaded_block() {
+        return false;
     }
     let cores = (device.core_count.max(1) as f64).min(plan.launch.blocks as f64);
     let sharing = sharing(plan, device);

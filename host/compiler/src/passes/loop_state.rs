@@ -22,7 +22,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let mut has_changed = false;
     for caller in in_role(module, Role::Sequence).into_iter().rev() {
         let of_caller = module.computation(caller);
-        let found: Vec<Loop> = of_caller.ids().filter_map(|id| Loop::of(module, of_caller, id)).collect();
+        let users = of_caller.users();
+        let found: Vec<Loop> = of_caller.ids().filter_map(|id| Loop::of(module, of_caller, &users, id)).collect();
         if !found.is_empty() {
             rewrite(module, caller, &found);
             has_changed = true;
@@ -57,7 +58,7 @@ struct Loop {
 
 impl Loop {
     /// `None` if the state stays as it is.
-    fn of(module: &Module, caller: &Computation, at: InstrId) -> Option<Loop> {
+    fn of(module: &Module, caller: &Computation, users: &[Vec<InstrId>], at: InstrId) -> Option<Loop> {
         let instruction = caller.instruction(at);
         let Op::While { condition, body } = instruction.op else { return None };
         let (of_body, of_condition) = (module.computation(body), module.computation(condition));
@@ -72,7 +73,7 @@ impl Loop {
             let initial = matches!(initial.op, Op::Tuple).then(|| initial.operands[number])?;
             (passed_on[number] && is_constant(caller, initial)).then_some(initial)
         };
-        let mut is_needed = needed_outside(caller, at, &passed_on);
+        let mut is_needed = needed_outside(caller, users, at, &passed_on);
         let of_condition = of_condition.ids().filter_map(|id| element_of_state(of_condition, id));
         of_condition.for_each(|number| is_needed[number as usize] = true);
         let live = live(of_body, &mut is_needed);
@@ -108,8 +109,7 @@ fn is_constant(caller: &Computation, id: InstrId) -> bool {
 }
 
 /// Per element of a loop's result, whether somebody reads it. What is passed on is read where it comes from.
-fn needed_outside(caller: &Computation, at: InstrId, passed_on: &[bool]) -> Vec<bool> {
-    let users = caller.users();
+fn needed_outside(caller: &Computation, users: &[Vec<InstrId>], at: InstrId, passed_on: &[bool]) -> Vec<bool> {
     let mut is_needed = vec![caller.root == at; passed_on.len()];
     for &user in &users[at.index()] {
         match caller.instruction(user).op {

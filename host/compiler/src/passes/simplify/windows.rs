@@ -47,6 +47,11 @@ fn scatter(rebuild: &mut Rebuild, module: &Module, old: &Computation, instructio
     let shape = ScatterShape::of(old, instruction).filter(|shape| shape.slices() == 1 && shape.can_fit())?;
     let &[array, indices, update] = rebuild.operands(instruction).as_slice() else { return None };
     let [combination] = Combination::of(module, instruction)[..] else { return None };
+    match combination {
+        Combination::Keep => return Some(array),
+        Combination::Replace | Combination::Binary(_) => {}
+        Combination::Alone | Combination::Joint => return None,
+    }
     let places = IndexVector::of(rebuild, instruction, indices, shape.components.len())?;
     let starts: Vec<Start> = shape
         .operand
@@ -58,11 +63,8 @@ fn scatter(rebuild: &mut Rebuild, module: &Module, old: &Computation, instructio
         .collect();
     let last: Vec<i64> = shape.operand.iter().map(|dim| dim.last_start()).collect();
     let is_outside = |(start, &last): (&Start, &i64)| matches!(start, Start::At(at) if !(0..=last).contains(at));
-    if combination == Combination::Keep || starts.iter().zip(&last).any(is_outside) {
+    if starts.iter().zip(&last).any(is_outside) {
         return Some(array);
-    }
-    if !matches!(combination, Combination::Replace | Combination::Binary(_)) {
-        return None;
     }
 
     let sizes: Vec<i64> = shape.operand.iter().map(|dim| dim.window).collect();
