@@ -32,7 +32,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use fusebox_core::emitter::Plan;
-use fusebox_core::hlo::{ComputationId, InstrId, Module, Shape};
+use fusebox_core::hlo::{ComputationId, Module, Shape};
 use fusebox_lowering::Composite;
 use fusebox_runtime::{Allocation, AllocationKind, Binding, HostOp, Slice, Thunk, ValueShape};
 
@@ -69,14 +69,21 @@ pub struct Schedule {
     pub result: Binding,
     /// What the memory is needed for.
     pub memory: Memory,
-    /// The entry's instructions in the order in which they are executed.
-    pub order: Vec<InstrId>,
-    /// Place in `order` of the instruction that is executed when most memory is in use.
-    pub peak_position: usize,
+    /// Per computation, its instructions in the order in which they are executed.
+    pub orders: Orders,
     /// Computations that run when most memory is in use, the innermost first.
-    running_at_peak: Vec<ComputationId>,
+    pub at_peak: Vec<Running>,
     /// Outputs that may take a parameter's place in all launches, by the kernel's unit.
     pub in_place: Vec<(usize, Pair)>,
+}
+
+/// A computation while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Running {
+    /// The computation.
+    pub computation: ComputationId,
+    /// Place, in the order in which they are executed, of the instruction that is executed.
+    pub position: usize,
 }
 
 /// What became of a fusion.
@@ -117,7 +124,7 @@ pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u6
     let mut tried: HashSet<ComputationId> = HashSet::new();
     while tried.len() < MOST_TRIED {
         let differs = |id: &ComputationId| orders[id.index()] != other[id.index()] && !tried.contains(id);
-        let Some(id) = best.running_at_peak.iter().copied().find(differs) else { break };
+        let Some(id) = best.at_peak.iter().map(|it| it.computation).find(differs) else { break };
         tried.insert(id);
         let kept = std::mem::replace(&mut orders[id.index()], other[id.index()].clone());
         let changed = in_order(module, kernels, made, alignment, &orders)?;
@@ -150,14 +157,10 @@ fn in_order(
     let values = scheduler.sequence(entry, &arguments, &mut thunks)?;
     let result = scheduler.results_in_place(&values, &targets, &mut thunks);
     let result = Binding { shape: ValueShape::from(&computation.root_instruction().shape), leaves: result };
-    let (begins, spans) = (std::mem::take(&mut scheduler.begins), std::mem::take(&mut scheduler.spans));
+    let runs = std::mem::take(&mut scheduler.runs);
     let mut schedule = scheduler.finish(thunks, parameters, result);
-    schedule.order.clone_from(&orders[entry.index()]);
-    // What an instruction does begins with the step after the last one before.
-    schedule.peak_position = begins.partition_point(|&begin| begin < schedule.memory.peak_step).saturating_sub(1);
-    let peak = schedule.memory.peak_step;
-    let runs = spans.into_iter().filter(|(_, steps)| steps.contains(&peak));
-    schedule.running_at_peak = runs.map(|(id, _)| id).collect();
+    schedule.orders.clone_from(orders);
+    schedule.at_peak = runs.iter().filter_map(|run| run.at(schedule.memory.peak_step)).collect();
     schedule.memory.shared = donations.shared(computation);
     Ok(schedule)
 }
@@ -172,10 +175,25 @@ struct Scheduler<'a> {
     comparators: Vec<(usize, Module, ComputationId)>,
     constants: HashMap<Vec<u8>, Slice>,
     merits: Merits,
-    /// Per instruction of the entry, the last step before it.
+    /// Each run of a computation, inner ones before outer ones.
+    runs: Vec<Run>,
+}
+
+/// The steps of a computation that runs once.
+struct Run {
+    computation: ComputationId,
+    steps: RangeInclusive<u32>,
+    /// Per instruction in the order in which they are executed, the last step before it.
     begins: Vec<u32>,
-    /// Each run of a computation, inner ones before outer ones, and its steps.
-    spans: Vec<(ComputationId, RangeInclusive<u32>)>,
+}
+
+impl Run {
+    /// The computation at a step of its own.
+    fn at(&self, step: u32) -> Option<Running> {
+        // What an instruction does begins with the step after the last one before.
+        let position = self.begins.partition_point(|&begin| begin < step).saturating_sub(1);
+        self.steps.contains(&step).then_some(Running { computation: self.computation, position })
+    }
 }
 
 impl<'a> Scheduler<'a> {
@@ -196,8 +214,7 @@ impl<'a> Scheduler<'a> {
             comparators: Vec::new(),
             constants: HashMap::new(),
             merits: Merits::new(),
-            begins: Vec::new(),
-            spans: Vec::new(),
+            runs: Vec::new(),
         }
     }
 
@@ -262,9 +279,8 @@ impl<'a> Scheduler<'a> {
             result,
             memory,
             in_place,
-            order: Vec::new(),
-            peak_position: 0,
-            running_at_peak: Vec::new(),
+            orders: Orders::new(),
+            at_peak: Vec::new(),
         }
     }
 

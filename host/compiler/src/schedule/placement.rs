@@ -14,7 +14,7 @@ pub struct Request {
 }
 
 /// Where everything is.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// Per request.
     pub offsets: Vec<u64>,
@@ -22,33 +22,62 @@ pub struct Placement {
     pub bytes: u64,
 }
 
+/// Of more values no orders of placing are tried beyond the usual ones.
+const MOST_IMPROVED: usize = 4096;
+/// So many further orders are tried for each of the usual ones.
+const IMPROVEMENTS: usize = 24;
+
 /// Finds places. No order of placing is best for every program, so several are tried and the smallest arena is kept.
 pub fn place(requests: &[Request]) -> Placement {
     let least = Occupancy::of(requests).peak;
     let span = |it: &Request| it.life.end() - it.life.start();
-    let mut best = in_order(requests, |it| (Reverse(it.bytes), Reverse(span(it))));
-    if best.bytes > least {
-        best = smaller(best, in_order(requests, |it| (*it.life.start(), *it.life.end())));
+    let mut orders = vec![
+        sorted(requests, |it| (Reverse(it.bytes), Reverse(span(it)))),
+        sorted(requests, |it| (*it.life.start(), *it.life.end())),
+        sorted(requests, |it| (Reverse(span(it)), Reverse(it.bytes))),
+    ];
+    let mut best: Option<Placement> = None;
+    let mut keep = |placement: Placement| {
+        if best.as_ref().is_none_or(|best| placement.bytes < best.bytes) {
+            best = Some(placement);
+        }
+        best.as_ref().is_some_and(|best| best.bytes == least)
+    };
+    if orders.iter().any(|order| keep(in_order(requests, order))) || requests.len() > MOST_IMPROVED {
+        return best.unwrap_or_default();
     }
-    if best.bytes > least {
-        best = smaller(best, in_order(requests, |it| (Reverse(span(it)), Reverse(it.bytes))));
+    for order in &mut orders {
+        for _ in 0..IMPROVEMENTS {
+            let placement = in_order(requests, order);
+            let top = topmost(requests, &placement);
+            order.sort_by_key(|&index| !top[index]);
+            if keep(placement) {
+                return best.unwrap_or_default();
+            }
+        }
     }
-    best
+    best.unwrap_or_default()
 }
 
-/// The first unless the other is smaller.
-fn smaller(one: Placement, other: Placement) -> Placement {
-    if other.bytes < one.bytes { other } else { one }
+/// Whether a value ends where the arena does: had it been placed earlier, it would lie lower.
+fn topmost(requests: &[Request], placement: &Placement) -> Vec<bool> {
+    let ends = requests.iter().zip(&placement.offsets).map(|(request, offset)| offset + request.bytes);
+    ends.map(|end| end == placement.bytes).collect()
 }
 
-/// Places one after the other by a key, each in the tightest gap between those placed that live at the same time.
-fn in_order<K: Ord>(requests: &[Request], key: impl Fn(&Request) -> K) -> Placement {
+/// The values by a key.
+fn sorted<K: Ord>(requests: &[Request], key: impl Fn(&Request) -> K) -> Vec<usize> {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     order.sort_by_key(|&index| key(&requests[index]));
+    order
+}
+
+/// Places one after the other, each in the tightest gap between those placed that live at the same time.
+fn in_order(requests: &[Request], order: &[usize]) -> Placement {
     let last = requests.iter().map(|it| *it.life.end()).max().unwrap_or(0);
     let mut placed = Lives::until(last);
     let mut placement = Placement { offsets: vec![0; requests.len()], bytes: 0 };
-    for index in order {
+    for &index in order {
         let request = &requests[index];
         let mut taken: Vec<(u64, u64)> = placed
             .together_with(&request.life)

@@ -11,7 +11,7 @@ use fusebox_runtime::{HostOp, Slice, Thunk};
 
 use super::in_place::Merit;
 use super::uses::{Leaf, Uses};
-use super::{Scheduler, leaf_bytes, leaf_count};
+use super::{Run, Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
 use crate::host_module;
 
@@ -104,12 +104,10 @@ impl Scheduler<'_> {
         let orders = self.orders;
         let order = &orders[id.index()];
         let mut frame = Frame::new(computation, id, order, arguments);
-        let start = self.buffers.now();
+        let (start, mut begins) = (self.buffers.now(), Vec::with_capacity(order.len()));
         for &instr in order {
             let instruction = computation.instruction(instr);
-            if module.entry == Some(id) {
-                self.begins.push(self.buffers.now());
-            }
+            begins.push(self.buffers.now());
             let value = match &instruction.op {
                 Op::Parameter { number } => arguments.values[*number as usize].clone(),
                 _ => {
@@ -121,7 +119,7 @@ impl Scheduler<'_> {
             };
             frame.keep(instr, value);
         }
-        self.spans.push((id, start..=self.buffers.now()));
+        self.runs.push(Run { computation: id, steps: start..=self.buffers.now(), begins });
         Ok(frame.values.swap_remove(computation.root.index()))
     }
 

@@ -1,0 +1,109 @@
+//! What can be made again, and what that saves.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use fusebox_core::hlo::{Computation, InstrId, Op};
+
+use crate::schedule::leaf_bytes;
+use crate::schedule::uses::{Leaf, Uses};
+
+/// Most kernels that are executed a second time for one value.
+const LONGEST_CHAIN: usize = 16;
+/// An operand of less than this part of what is freed is kept rather than made again.
+const SMALL_PART: u64 = 8;
+
+/// A value to be made a second time.
+pub struct Again {
+    /// The instructions that are executed a second time, in this order.
+    pub members: Vec<InstrId>,
+    /// The first instruction that reads what the last member makes.
+    pub next: InstrId,
+    /// The instruction that none of them is executed before.
+    pub peak: InstrId,
+    /// Bytes that are less then.
+    pub gain: u64,
+    /// Time that their kernels are predicted to take.
+    pub seconds: f64,
+}
+
+/// When the leaves of a computation are read. Instructions are executed in the order in which they stand.
+pub struct Lives<'a> {
+    computation: &'a Computation,
+    uses: Uses,
+    /// Who reads a leaf; the root if it is a part of the result.
+    readers: HashMap<Leaf, Vec<InstrId>>,
+}
+
+impl<'a> Lives<'a> {
+    /// Follows every leaf.
+    pub fn of(computation: &'a Computation) -> Lives<'a> {
+        let uses = Uses::in_program_order(computation);
+        let mut readers: HashMap<Leaf, Vec<InstrId>> = HashMap::new();
+        for id in computation.ids() {
+            uses.reads(id).iter().for_each(|&leaf| readers.entry(leaf).or_default().push(id));
+        }
+        uses.result().iter().for_each(|&leaf| readers.entry(leaf).or_default().push(computation.root));
+        Lives { computation, uses, readers }
+    }
+
+    /// What can be made again so that less is alive at `peak`. `seconds`: what executing an instruction takes, if that is possible.
+    pub fn candidates(&self, peak: InstrId, seconds: impl Fn(InstrId) -> Option<f64>) -> Vec<Again> {
+        let mut found = Vec::new();
+        for id in (0..peak.0).map(InstrId).filter(|&id| seconds(id).is_some()) {
+            let Some((freed, next)) = self.freed(id, peak) else { continue };
+            // With all operands kept, and with the large ones made again.
+            for kept in [u64::MAX, freed / SMALL_PART] {
+                found.extend(self.again(id, peak, next, freed, kept, &seconds));
+            }
+        }
+        found
+    }
+
+    /// Bytes of an instruction's leaves that are alive at the peak without being read there, and who reads one of them next.
+    fn freed(&self, id: InstrId, peak: InstrId) -> Option<(u64, InstrId)> {
+        let own = self.uses.leaves(id).iter().zip(leaf_bytes(&self.computation.instruction(id).shape));
+        let across = own.filter_map(|(leaf, bytes)| {
+            let next = self.readers.get(leaf)?.iter().copied().filter(|&reader| reader >= peak).min()?;
+            (next > peak).then_some((bytes, next))
+        });
+        across.reduce(|(bytes, next), (more, other)| (bytes.saturating_add(more), next.min(other)))
+    }
+
+    /// The instruction made again together with what makes those of its operands that nobody else needs at the peak and that take
+    /// more than `kept` bytes. Smaller ones stay alive until then.
+    fn again(
+        &self,
+        id: InstrId,
+        peak: InstrId,
+        next: InstrId,
+        freed: u64,
+        kept: u64,
+        seconds: impl Fn(InstrId) -> Option<f64>,
+    ) -> Option<Again> {
+        let (mut members, mut pending) = (BTreeSet::from([id]), vec![id]);
+        let (mut known, mut alive): (HashSet<Leaf>, u64) = (HashSet::new(), 0);
+        while let Some(member) = pending.pop() {
+            for &leaf in self.uses.reads(member) {
+                if !known.insert(leaf) || !self.is_dead(leaf, peak) {
+                    continue;
+                }
+                let bytes = leaf_bytes(&self.computation.instruction(leaf.made_by).shape).nth(leaf.number)?;
+                if bytes <= kept || seconds(leaf.made_by).is_none() {
+                    alive = alive.saturating_add(bytes);
+                } else if members.insert(leaf.made_by) {
+                    pending.push(leaf.made_by);
+                }
+            }
+        }
+        let gain = freed.checked_sub(alive).filter(|gain| *gain > 0 && members.len() <= LONGEST_CHAIN)?;
+        let seconds = members.iter().filter_map(|&it| seconds(it)).sum();
+        Some(Again { members: members.into_iter().collect(), next, peak, gain, seconds })
+    }
+
+    /// Whether nobody needs a leaf from the peak on.
+    fn is_dead(&self, leaf: Leaf, peak: InstrId) -> bool {
+        let maker = &self.computation.instruction(leaf.made_by).op;
+        let is_given = matches!(maker, Op::Parameter { .. } | Op::Constant(_));
+        !is_given && self.readers.get(&leaf).is_none_or(|readers| readers.iter().all(|&reader| reader < peak))
+    }
+}

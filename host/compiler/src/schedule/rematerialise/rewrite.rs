@@ -1,0 +1,104 @@
+//! A computation of which some values are made twice.
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::hlo::{Computation, InstrId, Instruction};
+
+use super::candidates::Again;
+use crate::schedule::uses::Uses;
+
+/// What stands between the name of an instruction and the number of its repetition.
+const AGAIN: &str = ".again.";
+
+/// A computation in the making, of which an old one's instructions are copied in some order.
+pub struct Rewrite<'a> {
+    pub old: &'a Computation,
+    pub new: Vec<Instruction>,
+    /// Per old instruction, its copy.
+    pub map: Vec<InstrId>,
+    /// Second copies of instructions that make values.
+    pub repeated: HashMap<InstrId, InstrId>,
+    /// Old instructions that later ones are to read anew.
+    anew: HashMap<InstrId, InstrId>,
+    uses: Uses,
+    names: HashSet<&'a str>,
+}
+
+impl<'a> Rewrite<'a> {
+    /// Begins an empty copy.
+    pub fn new(old: &'a Computation) -> Rewrite<'a> {
+        Rewrite {
+            old,
+            new: Vec::with_capacity(old.instructions.len()),
+            map: vec![InstrId(0); old.instructions.len()],
+            repeated: HashMap::new(),
+            anew: HashMap::new(),
+            uses: Uses::in_program_order(old),
+            names: old.instructions.iter().map(|it| &*it.name).collect(),
+        }
+    }
+
+    /// The next instruction.
+    pub fn copy(&mut self, id: InstrId) {
+        self.pass_on_operands(id);
+        let copy = self.mapped(id);
+        self.new.push(copy);
+        self.map[id.index()] = InstrId(self.new.len() as u32 - 1);
+    }
+
+    /// Makes values a second time, not before the peak. What is copied from now on reads these.
+    pub fn repeat(&mut self, again: &Again) {
+        for &member in &again.members {
+            self.pass_on_operands(member);
+            let second = self.second(member);
+            let peak = self.map[again.peak.index()];
+            let extra = self.new[second.index()].extra.get_or_insert_default();
+            if !extra.control_predecessors.contains(&peak) {
+                extra.control_predecessors.push(peak);
+            }
+            self.repeated.insert(member, second);
+        }
+    }
+
+    /// Second copies of what hands leaves of second values on to an instruction.
+    fn pass_on_operands(&mut self, id: InstrId) {
+        if !self.repeated.is_empty() {
+            let old = self.old;
+            old.instruction(id).operands.iter().for_each(|&operand| self.pass_on(operand));
+        }
+    }
+
+    fn pass_on(&mut self, operand: InstrId) {
+        let is_made_again = self.uses.leaves(operand).iter().any(|leaf| self.repeated.contains_key(&leaf.made_by));
+        if is_made_again && !self.anew.contains_key(&operand) {
+            self.pass_on_operands(operand);
+            self.second(operand);
+        }
+    }
+
+    /// A second copy, which what is copied from now on reads.
+    fn second(&mut self, id: InstrId) -> InstrId {
+        let mut copy = self.mapped(id);
+        let first = copy.name.split(AGAIN).next().unwrap_or_default();
+        let mut number = self.new.len();
+        while self.names.contains(format!("{first}{AGAIN}{number}").as_str()) {
+            number += 1;
+        }
+        copy.name = format!("{first}{AGAIN}{number}");
+        self.new.push(copy);
+        let second = InstrId(self.new.len() as u32 - 1);
+        self.anew.insert(id, second);
+        second
+    }
+
+    fn mapped(&self, id: InstrId) -> Instruction {
+        let mut copy = self.old.instruction(id).clone();
+        let place = |old: &InstrId| self.anew.get(old).copied().unwrap_or(self.map[old.index()]);
+        copy.operands = copy.operands.iter().map(place).collect();
+        if let Some(extra) = &mut copy.extra {
+            extra.control_predecessors.retain(|&old| old < id);
+            extra.control_predecessors.iter_mut().for_each(|old| *old = self.map[old.index()]);
+        }
+        copy
+    }
+}
