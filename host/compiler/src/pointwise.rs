@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_core::emitter::WriteMode;
-use fusebox_core::ir::{Function, OpKind, Operation, Region, Value};
+use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
 
 use crate::select::Selected;
 
@@ -141,14 +141,14 @@ impl<'f> Reads<'f> {
             };
             return op.operands.get(1..).is_some_and(|at| at.starts_with(index)) && is_as_wide();
         }
-        Followed::new(self.functions).is_at(op, tensor, &index.iter().copied().map(Some).collect())
+        Followed::new(self.functions).is_at(self.entry, op, tensor, &index.iter().copied().map(Some).collect())
     }
 
     /// Whether an operation is given a tensor of which it reads nothing.
     fn reads_nothing(&self, op: &'f Operation, tensor: Value) -> bool {
         // As nothing has so many dimensions, nothing is read there.
         let rank = op.operands.len() + self.entry.body.arguments.len();
-        op.kind == OpKind::PureCall && Followed::new(self.functions).is_at(op, tensor, &vec![None; rank])
+        op.kind == OpKind::PureCall && Followed::new(self.functions).is_at(self.entry, op, tensor, &vec![None; rank])
     }
 }
 
@@ -164,12 +164,10 @@ impl<'f> Followed<'f> {
         Followed { functions, known: HashSet::new() }
     }
 
-    /// Whether an operation reads a tensor only at an index.
-    fn is_at(&mut self, op: &'f Operation, tensor: Value, index: &Index) -> bool {
+    /// Whether an operation of a function reads a tensor only at an index.
+    fn is_at(&mut self, function: &Function, op: &'f Operation, tensor: Value, index: &Index) -> bool {
         match op.kind {
-            OpKind::Extract => {
-                op.operands[0] == tensor && op.operands[1..].iter().map(|&it| Some(it)).eq(index.iter().copied())
-            }
+            OpKind::Extract => op.operands[0] == tensor && is_index(function.type_of(tensor), &op.operands[1..], index),
             OpKind::PureCall => {
                 let callee = op.callee().and_then(|name| entry(self.functions, name));
                 callee.is_some_and(|callee| self.is_at_in_callee(op, callee, tensor, index))
@@ -189,9 +187,17 @@ impl<'f> Followed<'f> {
             }
             let mut readers: Vec<&'f Operation> = Vec::new();
             callee.body.walk(&mut |op| readers.extend(op.operands.contains(&argument).then_some(op)));
-            readers.into_iter().all(|op| self.is_at(op, argument, &index))
+            readers.into_iter().all(|op| self.is_at(callee, op, argument, &index))
         })
     }
+}
+
+/// Whether an element of a tensor is the one at an index. There is only one in a dimension of size 1, however its number is computed.
+fn is_index(tensor: &Type, element: &[Value], index: &Index) -> bool {
+    let Type::Tensor(dims, _) = tensor else { return false };
+    let is_same =
+        |((&size, &component), &expected): ((&i64, &Value), &Option<Value>)| size == 1 || Some(component) == expected;
+    element.len() == index.len() && dims.iter().zip(element).zip(index).all(is_same)
 }
 
 /// How often a value is an operand, in nested regions too.

@@ -35,7 +35,9 @@ pub fn of_module(module: &Module, kernels: &Kernels, made: &[Made]) -> Vec<Updat
 fn updates(module: &Module, id: ComputationId, computation: &Computation, kernels: &Kernels, made: &[Made]) -> Updates {
     let uses = Uses::in_program_order(computation);
     let is_entry = module.entry == Some(id);
-    let kept = if is_entry { kept(module, computation, &uses) } else { HashSet::new() };
+    let donations = if is_entry { Some(Donations::of(module, computation)) } else { None };
+    let kept = donations.iter().flat_map(|donations| kept(computation, &uses, donations)).collect::<HashSet<_>>();
+    let wanted = wanted(computation, &uses, donations.as_ref());
     let mut updates = Updates::new();
     for (instr, instruction) in computation.ids().zip(&computation.instructions) {
         let of_operand = |number: usize| Some(*uses.leaves(*instruction.operands.get(number)?).first()?);
@@ -44,14 +46,11 @@ fn updates(module: &Module, id: ComputationId, computation: &Computation, kernel
                 (Op::While { .. } | Op::Conditional { .. }, _) => uses.reads(instr).to_vec(),
                 (_, Some(made)) => {
                     let initial = made.plan.outputs.iter().filter_map(|output| of_operand(output.initial? as usize));
-                    // The next state is wanted where the state is.
-                    let next_state = made.pairs.iter().filter_map(|pair| {
+                    let in_place = made.pairs.iter().filter_map(|pair| {
                         let (old, new) = (of_operand(pair.parameter)?, *uses.leaves(instr).get(pair.output)?);
-                        let is_state =
-                            !is_entry && matches!(computation.instruction(old.made_by).op, Op::Parameter { .. });
-                        (is_state && uses.result().get(old.number) == Some(&new)).then_some(old)
+                        wanted.contains(&(old, new)).then_some(old)
                     });
-                    initial.chain(next_state).collect()
+                    initial.chain(in_place).collect()
                 }
                 _ => continue,
             };
@@ -64,10 +63,21 @@ fn updates(module: &Module, id: ComputationId, computation: &Computation, kernel
 }
 
 /// The leaves of a program's parameters that its caller has not given away.
-fn kept(module: &Module, entry: &Computation, uses: &Uses) -> HashSet<Leaf> {
-    let donated = Donations::of(module, entry).donated;
+fn kept(entry: &Computation, uses: &Uses, donations: &Donations) -> Vec<Leaf> {
     let leaves = entry.parameters().into_iter().flat_map(|id| uses.leaves(id));
-    leaves.enumerate().filter(|(number, _)| !donated.contains(number)).map(|(_, &leaf)| leaf).collect()
+    leaves.enumerate().filter(|(number, _)| !donations.donated.contains(number)).map(|(_, &leaf)| leaf).collect()
+}
+
+/// Leaves of the parameters, each with the leaf of the result that is to stand in its place: that of a donated input, or that of a
+/// loop's state, where the next one is wanted.
+fn wanted(computation: &Computation, uses: &Uses, donations: Option<&Donations>) -> HashSet<(Leaf, Leaf)> {
+    let leaves: Vec<Leaf> = computation.parameters().into_iter().flat_map(|id| uses.leaves(id)).copied().collect();
+    let place = |number: usize| match donations {
+        Some(donations) => donations.place_of.get(number).copied().flatten(),
+        None => Some(number),
+    };
+    let results = uses.result().iter().enumerate();
+    results.filter_map(|(number, &new)| Some((*leaves.get(place(number)?)?, new))).collect()
 }
 
 /// The order with updates behind the other readers of what they update, and with them whatever needs their results.
