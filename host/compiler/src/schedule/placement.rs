@@ -22,41 +22,44 @@ pub struct Placement {
     pub bytes: u64,
 }
 
-/// Of more values no orders of placing are tried beyond the usual ones.
+/// So small a part of the arena may lie in gaps before other orders of placing are looked for.
+const TOLERATED: u64 = 64;
+/// Of more values no other orders are looked for.
 const MOST_IMPROVED: usize = 4096;
-/// So many further orders are tried for each of the usual ones.
-const IMPROVEMENTS: usize = 24;
+/// Orders looked for, for each of the usual ones.
+const IMPROVEMENTS: usize = 16;
 
 /// Finds places. No order of placing is best for every program, so several are tried and the smallest arena is kept.
 pub fn place(requests: &[Request]) -> Placement {
     let least = Occupancy::of(requests).peak;
     let span = |it: &Request| it.life.end() - it.life.start();
-    let mut orders = vec![
+    let mut best = Placement { bytes: u64::MAX, ..Placement::default() };
+    let mut is_enough = |accepted: u64, placement: Placement| {
+        if placement.bytes < best.bytes {
+            best = placement;
+        }
+        best.bytes <= accepted
+    };
+    let mut orders = [
         sorted(requests, |it| (Reverse(it.bytes), Reverse(span(it)))),
         sorted(requests, |it| (*it.life.start(), *it.life.end())),
         sorted(requests, |it| (Reverse(span(it)), Reverse(it.bytes))),
     ];
-    let mut best: Option<Placement> = None;
-    let mut keep = |placement: Placement| {
-        if best.as_ref().is_none_or(|best| placement.bytes < best.bytes) {
-            best = Some(placement);
-        }
-        best.as_ref().is_some_and(|best| best.bytes == least)
-    };
-    if orders.iter().any(|order| keep(in_order(requests, order))) || requests.len() > MOST_IMPROVED {
-        return best.unwrap_or_default();
+    if orders.iter().any(|order| is_enough(least, in_order(requests, order))) || requests.len() > MOST_IMPROVED {
+        return best;
     }
+    let accepted = least + least / TOLERATED;
     for order in &mut orders {
         for _ in 0..IMPROVEMENTS {
             let placement = in_order(requests, order);
-            let top = topmost(requests, &placement);
-            order.sort_by_key(|&index| !top[index]);
-            if keep(placement) {
-                return best.unwrap_or_default();
+            let is_top = topmost(requests, &placement);
+            if is_enough(accepted, placement) {
+                return best;
             }
+            order.sort_by_key(|&index| !is_top[index]);
         }
     }
-    best.unwrap_or_default()
+    best
 }
 
 /// Whether a value ends where the arena does: had it been placed earlier, it would lie lower.
