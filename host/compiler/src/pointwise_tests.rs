@@ -2,18 +2,18 @@
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
+use fusebox_runtime::Thunk;
 
 use crate::pointwise::{Pair, pairs};
-use crate::{Cache, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use crate::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 
-/// The pairs of a program's only kernel, as parameter and output.
-fn pairs_of(text: &str) -> Vec<(usize, usize)> {
+fn compiled(text: &str, until: Phase) -> Compilation {
     let options = Options {
         target: Target::cpu(),
         device: DeviceDescription::cpu(2),
         emitters: Emitters::bundled(),
         threads: 1,
-        until: Phase::Emit,
+        until,
         stages: Vec::new(),
         dump: Dump::default(),
         departures: Departures::default(),
@@ -21,7 +21,12 @@ fn pairs_of(text: &str) -> Vec<(usize, usize)> {
         progress: Progress::default(),
         cache: Cache::default(),
     };
-    let made = compile(&Source::text("m.hlo", text), &options).unwrap();
+    compile(&Source::text("m.hlo", text), &options).unwrap()
+}
+
+/// The pairs of a program's only kernel, as parameter and output.
+fn pairs_of(text: &str) -> Vec<(usize, usize)> {
+    let made = compiled(text, Phase::Emit);
     let [kernel] = &made.kernels[..] else { panic!("{} kernels", made.kernels.len()) };
     pairs(kernel).into_iter().map(|Pair { parameter, output }| (parameter, output)).collect()
 }
@@ -92,4 +97,33 @@ fn a_result_that_is_written_row_by_row_takes_the_place_of_what_is_read_row_by_ro
           ROOT f = f32[3,64] fusion(p, q), kind=kLoop, calls=fused
         }";
     assert_eq!(pairs_of(text), [(0, 0)]);
+}
+
+/// Of the array's dimensions of size 1 the epilogue takes the only element, the kernel the one that it writes.
+#[test]
+fn the_result_of_a_convolution_takes_the_place_of_what_it_is_added_to() {
+    let text = "HloModule m
+        ENTRY main {
+          x = f32[4,4,4,16] parameter(0)
+          g = f32[4,4,4,32] parameter(1)
+          w = f32[1,1,16,32] parameter(2)
+          c = f32[1,1,16,32] convolution(x, g), window={size=4x4}, dim_labels=f01b_i01o->01bf
+          ROOT s = f32[1,1,16,32] subtract(w, c)
+        }";
+    assert_eq!(pairs_of(text), [(2, 0)]);
+}
+
+#[test]
+fn a_donated_array_is_updated_after_all_who_read_it() {
+    let text = "HloModule m, input_output_alias={ {0}: (1, {}, may-alias) }
+        ENTRY main {
+          x = f32[64,64] parameter(0)
+          w = f32[64,64] parameter(1)
+          d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+          u = f32[64,64] subtract(w, d)
+          e = f32[64,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+          ROOT r = (f32[64,64], f32[64,64]) tuple(u, e)
+        }";
+    let executable = compiled(text, Phase::Schedule).executable.unwrap();
+    assert!(executable.thunks.iter().all(|thunk| matches!(thunk, Thunk::Kernel { .. })), "{:?}", executable.thunks);
 }

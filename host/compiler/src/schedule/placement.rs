@@ -208,6 +208,13 @@ mod tests {
         assert_eq!(placed(&requests), 192);
     }
 
+    /// By size, by birth and by length of life the arena comes out as 9 times 64 bytes.
+    #[test]
+    fn what_sticks_out_is_placed_earlier() {
+        let requests = [request(192, 1, 4), request(128, 0, 2), request(192, 2, 2), request(256, 4, 7)];
+        assert_eq!(placed(&requests), 512);
+    }
+
     #[test]
     fn random_lives_never_overlap_and_little_is_wasted() {
         let mut seed = 7u64;
