@@ -100,8 +100,18 @@ const FROM_ANOTHER_CORE: i64 = 4;
 
 /// What it costs the cores to get their parts of small arrays from the one that has them all, in bytes that a core moves meanwhile.
 pub fn fetching(bytes: i64, device: &DeviceDescription) -> i64 {
+    if is_cached(bytes) { moved_between_cores(bytes, device) } else { 0 }
+}
+
+/// Whether an array is taken to lie in the cache of the core that wrote it, and not in parts in those of all.
+pub fn is_cached(bytes: i64) -> bool {
+    bytes < CACHED
+}
+
+/// What it costs to move all but one core's part of so many bytes from one cache to another, in bytes that a core moves meanwhile.
+pub fn moved_between_cores(bytes: i64, device: &DeviceDescription) -> i64 {
     let of_others = bytes - bytes / i64::from(device.core_count.max(1));
-    if bytes < CACHED { of_others.saturating_mul(FROM_ANOTHER_CORE) } else { 0 }
+    of_others.saturating_mul(FROM_ANOTHER_CORE)
 }
 
 /// Whether an operation on one element takes some twenty instructions, mostly of a polynomial: longer than reading its

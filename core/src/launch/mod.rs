@@ -123,8 +123,23 @@ impl Dealing {
     /// # Errors
     /// If a knob's value is impossible.
     pub fn new(nests: &[Nest], device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
+        Dealing::of_updates(nests, 0, device, configuration)
+    }
+
+    /// The same of a kernel that updates parts of large arrays in place. The cache lines that it writes there take `spread` bytes and lie
+    /// in the caches of all cores, each of which has made its own part of every array. One core alone would have to fetch the others'
+    /// lines, and these to fetch them back.
+    ///
+    /// # Errors
+    /// As [`Dealing::new`].
+    pub fn of_updates(
+        nests: &[Nest],
+        spread: i64,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
         match device.is_single_threaded_block() {
-            true => slabs::deal(nests, device, configuration),
+            true => slabs::deal(nests, spread, device, configuration),
             false => threads::deal(nests, device, configuration),
         }
     }

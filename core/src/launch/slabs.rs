@@ -2,7 +2,7 @@
 //! the last dimension without divisions.
 
 use super::{BlockRange, Cost, Dealing, Nest, Share};
-use crate::cost::fetching;
+use crate::cost::{fetching, moved_between_cores};
 use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
@@ -27,17 +27,27 @@ fn most_blocks(device: &DeviceDescription) -> i64 {
 /// Small arrays lie in the cache of the core that wrote them, which reads them faster than all cores together could: their
 /// kernels are shared only if they compute much.
 pub fn blocks_for(cost: Cost, device: &DeviceDescription) -> i64 {
+    blocks_for_update(cost, 0, device)
+}
+
+/// The same, where cache lines of `spread` bytes lie with all cores; see [`Dealing::of_updates`].
+fn blocks_for_update(cost: Cost, spread: i64, device: &DeviceDescription) -> i64 {
     let cores = i64::from(device.core_count.max(1));
-    let saved = cost.total() - cost.total() / cores;
+    let saved = (cost.total() - cost.total() / cores).saturating_add(2 * moved_between_cores(spread, device));
     if saved < fetching(cost.bytes, device).saturating_add(HANDING_OUT) {
         return 1;
+    }
+    if spread > 0 && cost.total() < cores * BYTES_PER_BLOCK {
+        return cores;
     }
     let enough = (cost.total() / BYTES_PER_BLOCK).clamp(1, most_blocks(device));
     if enough < cores { enough } else { enough - enough % cores }
 }
 
+/// `spread`: see [`Dealing::of_updates`].
 pub(super) fn deal(
     nests: &[Nest],
+    spread: i64,
     device: &DeviceDescription,
     configuration: &Configuration,
 ) -> Result<Dealing, EmitError> {
@@ -46,7 +56,7 @@ pub(super) fn deal(
     let most_blocks = most_blocks(device).min(points);
     let wanted = match configuration.knob("blocks", 1..=points)? {
         Some(blocks) => blocks,
-        None => blocks_for(cost, device).min(points),
+        None => blocks_for_update(cost, spread, device).min(points),
     };
     let mut row = Queue { target: (cost.total() / wanted).max(1), block: 0, filled: 0 };
     let placed: Vec<(Tiling, BlockRange)> = nests.iter().map(|nest| row.place(nest)).collect();

@@ -1,11 +1,12 @@
 //! What the kernel will do.
 
+use fusebox_core::cost::is_cached;
 use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit, WriteMode};
 use fusebox_core::hlo::InstrId;
-use fusebox_core::indexing::IndexingMap;
+use fusebox_core::indexing::{IndexingMap, ceil_div};
 use fusebox_core::launch::{Dealing, Nest, Share, cost_per_point, lanes_along};
 
-use crate::updates::Work;
+use crate::updates::{Update, Work};
 
 /// Who does which part of the work: first the updates, then what is beside them.
 pub fn dealt(task: &Task<Work>, configuration: &Configuration) -> Result<Dealing, EmitError> {
@@ -22,7 +23,23 @@ pub fn dealt(task: &Task<Work>, configuration: &Configuration) -> Result<Dealing
         .iter()
         .map(|beside| nest(&[beside.root], &beside.dims, &[beside.dims.last().copied().unwrap_or(1)]));
     let nests: Vec<Nest> = updates.chain(beside).collect();
-    Dealing::new(&nests, task.device, configuration)
+    let spread = work.updates.iter().map(|update| spread(task, update)).sum();
+    Dealing::of_updates(&nests, spread, task.device, configuration)
+}
+
+/// Bytes of the cache lines that an update writes, if the cores have a part of them each: the slice reaches along the whole of an array
+/// that is too large for one core.
+fn spread(task: &Task<Work>, update: &Update) -> i64 {
+    let instruction = task.fusion.computation().instruction(update.instruction);
+    let Some(array) = instruction.shape.as_array() else { return 0 };
+    let outermost = array.dims.iter().zip(&update.dims).find(|(size, _)| **size > 1);
+    if is_cached(array.byte_size()) || outermost.is_none_or(|(size, written)| size != written) {
+        return 0;
+    }
+    let row = update.dims.last().map_or(1, |row| row * array.element_type.byte_size() as i64);
+    let line = i64::from(task.device.cache_line_bytes.max(1));
+    let rows = update.element_count() / update.dims.last().copied().unwrap_or(1).max(1);
+    rows.saturating_mul(ceil_div(row, line) * line)
 }
 
 /// Launch, maps and knobs.

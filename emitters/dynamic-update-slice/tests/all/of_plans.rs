@@ -41,6 +41,25 @@ fn only_the_updated_parts_are_visited() {
     }
 }
 
+/// A column of a large array has lines of both cores, a row those of one; a small array lies with one core altogether.
+#[test]
+fn columns_are_written_by_the_cores_that_have_them() {
+    let blocks = |array: &str, slice: &str, starts: &str| {
+        let fusion = fusion(&format!(
+            "c = f32[{array}] parameter(0)
+s = f32[{slice}] parameter(1)
+at = s32[] parameter(2)
+zero = s32[] constant(0)
+ROOT u = f32[{array}] dynamic-update-slice(c, s, {starts})"
+        ));
+        planned(&fusion, &DeviceDescription::cpu(2)).launch.blocks
+    };
+    assert_eq!(blocks("512,512", "512,1", "zero, at"), 2);
+    assert_eq!(blocks("512,512", "1,512", "at, zero"), 1);
+    assert_eq!(blocks("512,64", "512,1", "zero, at"), 1);
+    assert_eq!(blocks("64,4096", "64,1", "zero, at"), 1);
+}
+
 #[test]
 fn starts_are_part_of_the_plan() {
     let plan = planned(&fusion(CACHES), &DeviceDescription::cpu(1));
