@@ -36,8 +36,6 @@ mod comparators;
 mod schedule;
 
 #[cfg(test)]
-mod pointwise_tests;
-#[cfg(test)]
 mod tests;
 
 pub use cache::{Cache, Cached, compile_or_load};

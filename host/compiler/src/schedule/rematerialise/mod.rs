@@ -9,7 +9,7 @@ mod rewrite;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module};
 
-use super::{Made, Schedule, schedule};
+use super::{Made, Schedule, leaf_bytes, schedule};
 use crate::CompileError;
 use crate::kernels::Kernels;
 use candidates::{Again, Lives};
@@ -19,6 +19,8 @@ use rewrite::Rewrite;
 const MOST_IN_VAIN: usize = 64;
 /// A launch in seconds, so that small kernels are not for nothing.
 const LAUNCH: f64 = 1e-6;
+/// What copying a byte takes, in seconds.
+const COPY: f64 = 1e-10;
 /// How often a loop's body is taken to be executed.
 const TURNS: f64 = 8.0;
 
@@ -78,10 +80,13 @@ impl Program<'_> {
         best.map(|(_, computation, again)| (computation, again))
     }
 
-    /// What a kernel is predicted to take; nothing of one that updates an operand.
+    /// What a kernel is predicted to take. What it updates it may have to copy.
     fn seconds(&self, computation: ComputationId, id: InstrId) -> Option<f64> {
         let made = self.made.get(*self.kernels.of.get(&(computation, id))?)?;
-        made.plan.outputs.iter().all(|output| output.initial.is_none()).then_some(made.seconds)
+        let bytes = leaf_bytes(&self.module.computation(computation).instruction(id).shape);
+        let updated = made.plan.outputs.iter().zip(bytes).filter(|(output, _)| output.initial.is_some());
+        let copied: u64 = updated.map(|(_, bytes)| bytes).sum();
+        Some(made.seconds + COPY * copied as f64)
     }
 
     /// Puts a computation's instructions in the order in which they are executed.

@@ -4,7 +4,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 use fusebox_runtime::Thunk;
 
-use crate::pointwise::{Pair, pairs};
+use super::{Pair, pairs};
 use crate::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 
 fn compiled(text: &str, until: Phase) -> Compilation {
@@ -126,4 +126,36 @@ fn a_donated_array_is_updated_after_all_who_read_it() {
         }";
     let executable = compiled(text, Phase::Schedule).executable.unwrap();
     assert!(executable.thunks.iter().all(|thunk| matches!(thunk, Thunk::Kernel { .. })), "{:?}", executable.thunks);
+}
+
+/// A softmax in rows of that length.
+fn softmax(columns: usize) -> String {
+    format!(
+        "HloModule m
+        max {{ a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          ROOT c = f32[] maximum(a, b) }}
+        sum {{ a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          ROOT c = f32[] add(a, b) }}
+        ENTRY main {{
+          x = f32[8,{columns}] parameter(0)
+          zero = f32[] constant(0)
+          least = f32[] constant(-inf)
+          m = f32[8] reduce(x, least), dimensions={{1}}, to_apply=max
+          largest = f32[8,{columns}] broadcast(m), dimensions={{0}}
+          d = f32[8,{columns}] subtract(x, largest)
+          e = f32[8,{columns}] exponential(d)
+          s = f32[8] reduce(e, zero), dimensions={{1}}, to_apply=sum
+          all = f32[8,{columns}] broadcast(s), dimensions={{0}}
+          ROOT r = f32[8,{columns}] divide(e, all)
+        }}"
+    )
+}
+
+#[test]
+fn rows_that_are_read_before_they_are_written_take_their_places() {
+    assert_eq!(pairs_of(&softmax(200)), [(0, 0)]);
+    // Of short rows LLVM makes better code if what it writes is something else.
+    assert_eq!(pairs_of(&softmax(8)), []);
 }

@@ -1,0 +1,59 @@
+//! Where the functions that a kernel calls read a tensor.
+
+use std::collections::HashSet;
+
+use fusebox_core::ir::{Function, OpKind, Operation, Type, Value};
+
+use super::entry;
+
+/// The components of an index, as a function calls them; `None` of one that it does not know.
+pub type Index = Vec<Option<Value>>;
+
+/// Follows a tensor from function to function.
+pub struct Followed<'f> {
+    functions: &'f [Function],
+    /// Functions that are known to read their argument at an index alone, or that are being asked.
+    known: HashSet<(&'f str, Value, Index)>,
+}
+
+impl<'f> Followed<'f> {
+    /// Begins to follow through these functions.
+    pub fn new(functions: &'f [Function]) -> Self {
+        Followed { functions, known: HashSet::new() }
+    }
+
+    /// Whether an operation of a function reads a tensor only at an index.
+    pub fn is_at(&mut self, function: &Function, op: &'f Operation, tensor: Value, index: &Index) -> bool {
+        match op.kind {
+            OpKind::Extract => op.operands[0] == tensor && is_index(function.type_of(tensor), &op.operands[1..], index),
+            OpKind::PureCall => {
+                let callee = op.callee().and_then(|name| entry(self.functions, name));
+                callee.is_some_and(|callee| self.is_at_in_callee(op, callee, tensor, index))
+            }
+            _ => false,
+        }
+    }
+
+    fn is_at_in_callee(&mut self, call: &Operation, callee: &'f Function, tensor: Value, index: &Index) -> bool {
+        let arguments = &callee.body.arguments;
+        let inside = |value: Value| call.operands.iter().position(|&it| it == value).map(|place| arguments[place]);
+        let index: Index = index.iter().map(|value| value.and_then(inside)).collect();
+        let of_tensor = call.operands.iter().zip(arguments).filter(|(operand, _)| **operand == tensor);
+        of_tensor.map(|(_, &argument)| argument).collect::<Vec<Value>>().into_iter().all(|argument| {
+            if !self.known.insert((&callee.name, argument, index.clone())) {
+                return true;
+            }
+            let mut readers: Vec<&'f Operation> = Vec::new();
+            callee.body.walk(&mut |op| readers.extend(op.operands.contains(&argument).then_some(op)));
+            readers.into_iter().all(|op| self.is_at(callee, op, argument, &index))
+        })
+    }
+}
+
+/// Whether an element of a tensor is the one at an index. There is only one in a dimension of size 1, however its number is computed.
+fn is_index(tensor: &Type, element: &[Value], index: &Index) -> bool {
+    let Type::Tensor(dims, _) = tensor else { return false };
+    let is_same =
+        |((&size, &component), &expected): ((&i64, &Value), &Option<Value>)| size == 1 || Some(component) == expected;
+    element.len() == index.len() && dims.iter().zip(element).zip(index).all(is_same)
+}

@@ -1,0 +1,123 @@
+//! Kernels that may leave an output where a parameter stands.
+//!
+//! A kernel may if it reads each element of the parameter only where it writes the output's element of the same index afterwards: next
+//! to it, or in a later loop that makes the same turns, as where whole rows are read before they are written. This shows in the kernel's own operations, whoever wrote it. It is then written so that it reads the output
+//! itself, whose initial value is the parameter's (see [`OutputPlan::initial`](fusebox_core::emitter::OutputPlan)).
+
+mod followed;
+mod places;
+mod reads;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::emitter::WriteMode;
+use fusebox_core::ir::{Function, OpKind, Region, Value};
+
+use crate::select::Selected;
+use reads::Reads;
+
+/// A parameter and the output that may take its place, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pair {
+    /// Number of the parameter.
+    pub parameter: usize,
+    /// Number of the output.
+    pub output: usize,
+}
+
+/// All such pairs of a kernel.
+pub fn pairs(kernel: &Selected) -> Vec<Pair> {
+    let Some(entry) = entry(&kernel.functions, &kernel.unit.fusion.name) else { return Vec::new() };
+    let outputs = kernel.plan.outputs.len();
+    let parameters = entry.body.arguments.len().saturating_sub(outputs);
+    let (inputs, results) = entry.body.arguments.split_at(parameters);
+    let mut pairs = Vec::new();
+    for (output, &result) in results.iter().enumerate() {
+        let fits = |&parameter: &usize| entry.type_of(inputs[parameter]) == entry.type_of(result);
+        let mut parameters = (0..parameters).filter(fits).peekable();
+        if kernel.plan.outputs[output].mode == WriteMode::Unique && parameters.peek().is_some() {
+            let reads = Reads::new(&kernel.functions, entry, handed_on(entry, result));
+            let in_place = parameters.filter(|&parameter| reads.come_first(inputs[parameter]));
+            pairs.extend(in_place.map(|parameter| Pair { parameter, output }));
+        }
+    }
+    pairs
+}
+
+/// Lets a kernel read the output where it read the parameter.
+pub fn let_stand_in_place(kernel: &mut Selected, Pair { parameter, output }: Pair) {
+    let name = &kernel.unit.fusion.name;
+    let outputs = kernel.plan.outputs.len();
+    let Some(entry) = kernel.functions.iter_mut().find(|function| &function.name == name) else { return };
+    let place = entry.body.arguments.len() - outputs + output;
+    let (old, new) = (entry.body.arguments[parameter], entry.body.arguments[place]);
+    replace(&mut entry.body, old, new);
+    let plan = &mut kernel.plan.outputs[output];
+    (plan.mode, plan.initial) = (WriteMode::InPlace, Some(parameter as u32));
+}
+
+/// Whether a kernel goes by a parameter of that number at all: one whose place an output has taken is read there.
+pub fn uses_parameter(kernel: &Selected, parameter: usize) -> bool {
+    let entry = entry(&kernel.functions, &kernel.unit.fusion.name);
+    entry.is_none_or(|it| it.body.arguments.get(parameter).is_none_or(|&argument| uses(&it.body, argument) > 0))
+}
+
+pub fn entry<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> {
+    functions.iter().find(|function| function.name == name)
+}
+
+/// The values that are an output at some point: as it is given to the kernel, after each insertion, and as loops and branches hand it
+/// on.
+fn handed_on(entry: &Function, output: Value) -> HashSet<Value> {
+    let mut links: HashMap<Value, Vec<Value>> = HashMap::new();
+    let mut link = |same: &[Value]| {
+        for pair in same.windows(2).filter(|pair| entry.type_of(pair[0]) == entry.type_of(output)) {
+            links.entry(pair[0]).or_default().push(pair[1]);
+            links.entry(pair[1]).or_default().push(pair[0]);
+        }
+    };
+    entry.body.walk(&mut |op| match (op.kind, &op.regions[..]) {
+        (OpKind::Insert | OpKind::TransferWrite | OpKind::PredicatedInsert, _) => {
+            op.operands.get(1).zip(op.results.first()).into_iter().for_each(|(before, after)| link(&[*before, *after]));
+        }
+        (OpKind::SyncThreads, _) => op.operands.iter().zip(&op.results).for_each(|(it, after)| link(&[*it, *after])),
+        // Of a loop's operands the last are what it hands on, as the last of its body's arguments are.
+        (OpKind::For | OpKind::Loop, [body]) => {
+            let (starts, arguments) = (op.operands.iter().rev(), body.arguments.iter().rev());
+            let (next, results) = (body.yielded().iter().rev(), op.results.iter().rev());
+            let carried = starts.zip(arguments).zip(next).zip(results);
+            carried.for_each(|(((start, argument), next), result)| link(&[*start, *argument, *next, *result]));
+        }
+        (OpKind::If | OpKind::IndexSwitch, branches) => {
+            let of_branch =
+                |branch: &Region| branch.yielded().iter().copied().zip(op.results.iter().copied()).collect();
+            let all: Vec<(Value, Value)> = branches.iter().flat_map::<Vec<(Value, Value)>, _>(of_branch).collect();
+            all.into_iter().for_each(|(value, result)| link(&[value, result]));
+        }
+        _ => {}
+    });
+    let mut found = HashSet::from([output]);
+    let mut pending = vec![output];
+    while let Some(value) = pending.pop() {
+        let next = links.get(&value).into_iter().flatten();
+        pending.extend(next.filter(|next| found.insert(**next)));
+    }
+    found
+}
+
+/// How often a value is an operand, in nested regions too.
+fn uses(region: &Region, value: Value) -> usize {
+    let mut count = 0;
+    region.walk(&mut |op| count += op.operands.iter().filter(|&&operand| operand == value).count());
+    count
+}
+
+fn replace(region: &mut Region, old: Value, new: Value) {
+    for op in &mut region.operations {
+        op.operands.iter_mut().filter(|operand| **operand == old).for_each(|operand| *operand = new);
+        op.regions.iter_mut().for_each(|region| replace(region, old, new));
+    }
+}

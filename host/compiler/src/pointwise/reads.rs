@@ -1,0 +1,229 @@
+//! Whether a kernel reads elements of a parameter before it writes those of an output at the same index.
+
+use std::collections::HashSet;
+
+use fusebox_core::ir::{Function, OpKind, Operation, Region, Value};
+
+use super::followed::{Followed, Index};
+use super::places::{Places, Turns};
+
+/// Turns from which on a loop may read a row that a later one writes. Of shorter rows LLVM makes code without loops, if it knows that
+/// what is written is not what is read.
+const LONG: i64 = 64;
+
+/// Components of an index up to which every operand that may be one of them is tried.
+const MOST_TRIED: usize = 6;
+
+/// What a kernel reads before it writes an output.
+pub struct Reads<'f> {
+    functions: &'f [Function],
+    entry: &'f Function,
+    /// The values that are the output.
+    output: HashSet<Value>,
+    places: Places<'f>,
+}
+
+impl<'f> Reads<'f> {
+    /// Of a kernel with that entry function. `output`: the values that are the output at some point.
+    pub fn new(functions: &'f [Function], entry: &'f Function, output: HashSet<Value>) -> Reads<'f> {
+        Reads { functions, entry, output, places: Places::of(entry) }
+    }
+
+    /// Whether everything that reads a parameter is followed, in a region around it, by the insertion of the output's elements that
+    /// it reads: as no element is written twice, each is read before it is written.
+    pub fn come_first(&self, parameter: Value) -> bool {
+        self.left_over(&self.entry.body, parameter).is_empty()
+    }
+
+    /// What reads a parameter in a region and is not followed there by the insertion of what it reads. A call that is given the
+    /// parameter and does not go by it may stand anywhere.
+    fn left_over(&self, region: &'f Region, parameter: Value) -> Vec<&'f Operation> {
+        let mut left = Vec::new();
+        for (place, op) in region.operations.iter().enumerate() {
+            let behind = &region.operations[place + 1..];
+            let mut reads: Vec<&'f Operation> =
+                op.regions.iter().flat_map(|inner| self.left_over(inner, parameter)).collect();
+            if op.operands.contains(&parameter) && !self.reads_nothing(op, parameter) {
+                reads.push(op);
+            }
+            reads.retain(|read| !behind.iter().any(|it| self.inserts(it, &mut Vec::new(), read, parameter)));
+            left.extend(reads);
+        }
+        left
+    }
+
+    /// Whether an operation inserts all that another one reads of a tensor. `around`: the loops around it that begin after the read.
+    fn inserts(&self, op: &'f Operation, around: &mut Vec<&'f Operation>, read: &'f Operation, tensor: Value) -> bool {
+        match (op.kind, &op.regions[..]) {
+            (OpKind::Insert | OpKind::TransferWrite, _) => {
+                let is_of_output = op.operands.get(1).is_some_and(|tensor| self.output.contains(tensor));
+                is_of_output && self.reads_what_is_inserted(read, tensor, op, around)
+            }
+            // What stands in its body is executed at every turn.
+            (OpKind::For, [body]) if op.results.iter().any(|result| self.output.contains(result)) => {
+                around.push(op);
+                let inserts = body.operations.iter().any(|inner| self.inserts(inner, around, read, tensor));
+                around.pop();
+                inserts
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an operation reads of a tensor at most the elements that an insertion writes, at all turns of the loops around it.
+    fn reads_what_is_inserted(
+        &self,
+        op: &'f Operation,
+        tensor: Value,
+        insertion: &Operation,
+        around: &[&'f Operation],
+    ) -> bool {
+        let index = insertion.operands.get(2..).unwrap_or_default();
+        if op.kind == OpKind::TransferRead {
+            let is_as_wide = || match (op.results.first(), insertion.operands.first()) {
+                (Some(&read), Some(&written)) => self.entry.type_of(read) == self.entry.type_of(written),
+                _ => false,
+            };
+            return around.is_empty() && op.operands.get(1..).is_some_and(|at| at.starts_with(index)) && is_as_wide();
+        }
+        if insertion.kind != OpKind::Insert && !around.is_empty() {
+            return false;
+        }
+        if !around.is_empty() && around.iter().all(|it| self.places.count(it).is_none_or(|turns| turns < LONG)) {
+            return false;
+        }
+        self.is_read_at(index, op, tensor, around, &mut Vec::new(), &Turns::new())
+    }
+
+    /// Whether an operation reads a tensor only where an index points to, at some turns of the loops around what is written there. The
+    /// first components of the index are found among its operands already.
+    fn is_read_at(
+        &self,
+        index: &[Value],
+        op: &'f Operation,
+        tensor: Value,
+        around: &[&'f Operation],
+        found: &mut Index,
+        turns: &Turns,
+    ) -> bool {
+        let Some(&component) = index.get(found.len()) else {
+            // A loop that might make no turn would insert nothing.
+            return self.places.are_made(around, turns)
+                && Followed::new(self.functions).is_at(self.entry, op, tensor, found);
+        };
+        let mut is_read_with = |operand: Option<Value>, turns: &Turns| {
+            found.push(operand);
+            let is_read = self.is_read_at(index, op, tensor, around, found, turns);
+            found.pop();
+            is_read
+        };
+        let mut candidates = self.places.candidates(component, &op.operands, around, turns);
+        if index.len() > MOST_TRIED {
+            candidates.truncate(1);
+        }
+        match candidates.is_empty() {
+            true => is_read_with(None, turns),
+            false => candidates.iter().any(|(operand, turns)| is_read_with(Some(*operand), turns)),
+        }
+    }
+
+    /// Whether an operation is given a tensor of which it reads nothing.
+    fn reads_nothing(&self, op: &'f Operation, tensor: Value) -> bool {
+        // As nothing has so many dimensions, nothing is read there.
+        let rank = op.operands.len() + self.entry.body.arguments.len();
+        op.kind == OpKind::PureCall && Followed::new(self.functions).is_at(self.entry, op, tensor, &vec![None; rank])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::ir::parse;
+
+    use super::super::handed_on;
+    use super::Reads;
+
+    /// The loop in which a kernel reads its parameter, or writes its output at %i and %j. `end`: of the loop.
+    fn one(reads: bool, end: &str, index: &str) -> String {
+        match reads {
+            true => format!(
+                r#"%sum = "scf.for"(%zero, {end}, %one, %none) ({{
+    ^bb0(%j: index, %before: f32):
+      {index}
+      %x = "tensor.extract"(%in, %a, %b) : (tensor<64x64xf32>, index, index) -> f32
+      %after = "arith.addf"(%before, %x) : (f32, f32) -> f32
+      "scf.yield"(%after) : (f32) -> ()
+    }}) : (index, index, index, f32) -> f32
+"#
+            ),
+            false => format!(
+                r#"%row = "scf.for"(%zero, {end}, %one, %rows) ({{
+    ^bb0(%k: index, %old: tensor<64x64xf32>):
+      {index}
+      %new = "tensor.insert"(%none, %old, %c, %d) : (f32, tensor<64x64xf32>, index, index) -> tensor<64x64xf32>
+      "scf.yield"(%new) : (tensor<64x64xf32>) -> ()
+    }}) : (index, index, index, tensor<64x64xf32>) -> tensor<64x64xf32>
+"#
+            ),
+        }
+    }
+
+    /// Whether a kernel of two loops for each row reads what it writes first.
+    fn comes_first(loops: [String; 2]) -> bool {
+        let [first, second] = loops;
+        let text = format!(
+            r#"
+"func.func"() ({{
+^bb0(%in: tensor<64x64xf32>, %out: tensor<64x64xf32>):
+  %zero = "arith.constant"() {{value = 0 : index}} : () -> index
+  %one = "arith.constant"() {{value = 1 : index}} : () -> index
+  %most = "arith.constant"() {{value = 64 : index}} : () -> index
+  %fewer = "arith.constant"() {{value = 63 : index}} : () -> index
+  %few = "arith.constant"() {{value = 32 : index}} : () -> index
+  %none = "arith.constant"() {{value = 0.0 : f32}} : () -> f32
+  %all = "scf.for"(%zero, %most, %one, %out) ({{
+  ^bb0(%i: index, %rows: tensor<64x64xf32>):
+    {first}    {second}
+    "scf.yield"(%row) : (tensor<64x64xf32>) -> ()
+  }}) : (index, index, index, tensor<64x64xf32>) -> tensor<64x64xf32>
+  "func.return"(%all) : (tensor<64x64xf32>) -> ()
+}}) {{sym_name = "kernel", function_type = (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>}} : () -> ()
+"#
+        );
+        let functions = parse("kernel.mlir", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let entry = &functions[0];
+        let [parameter, output] = entry.body.arguments[..] else { panic!("{text}") };
+        Reads::new(&functions, entry, handed_on(entry, output)).come_first(parameter)
+    }
+
+    fn copy(to: &str, from: &str) -> String {
+        format!(r#"%{to} = "arith.addi"(%{from}, %zero) : (index, index) -> index"#)
+    }
+
+    /// Indices of what is read or written, by names of other values.
+    fn at(names: [&str; 2], values: [&str; 2]) -> String {
+        format!("{}\n      {}", copy(names[0], values[0]), copy(names[1], values[1]))
+    }
+
+    fn read(end: &str, values: [&str; 2]) -> String {
+        one(true, end, &at(["a", "b"], values))
+    }
+
+    fn write(end: &str, values: [&str; 2]) -> String {
+        one(false, end, &at(["c", "d"], values))
+    }
+
+    #[test]
+    fn a_row_may_be_read_in_a_loop_before_the_one_that_writes_it() {
+        assert!(comes_first([read("%most", ["i", "j"]), write("%most", ["i", "k"])]));
+        assert!(comes_first([read("%fewer", ["i", "j"]), write("%most", ["i", "k"])]), "a part of it");
+    }
+
+    #[test]
+    fn what_another_turn_writes_may_not_be_read() {
+        assert!(!comes_first([write("%most", ["i", "k"]), read("%most", ["i", "j"])]), "after it was written");
+        assert!(!comes_first([read("%most", ["i", "j"]), write("%fewer", ["i", "k"])]), "more than is written");
+        assert!(!comes_first([read("%most", ["j", "i"]), write("%most", ["i", "k"])]), "a column");
+        assert!(!comes_first([read("%most", ["i", "j"]), write("%most", ["k", "k"])]), "the diagonal is written");
+        assert!(!comes_first([read("%few", ["i", "j"]), write("%few", ["i", "k"])]), "a short row");
+    }
+}
