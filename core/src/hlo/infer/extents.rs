@@ -107,7 +107,7 @@ impl Sized<'_> {
     fn extents(&self) -> Vec<Extent> {
         match self.op {
             op if op.is_elementwise() => self.alike(0..self.operands.len()),
-            Op::BitcastConvert | Op::Reverse { .. } | Op::Cholesky { .. } | Op::DynamicUpdateSlice => self.alike(0..1),
+            Op::BitcastConvert | Op::Cholesky { .. } | Op::DynamicUpdateSlice => self.alike(0..1),
             Op::SetDimensionSize { dimension } => self.but(*dimension as usize),
             Op::BatchNormInference { .. } | Op::Scatter { .. } | Op::SelectAndScatter { .. } => self.alike(0..1),
             Op::Fft { length, .. } => self.outer(0, length.len()),
@@ -144,6 +144,9 @@ impl Sized<'_> {
             Op::Gather(dims) => self.gather(dims),
             Op::Dot(dims) => self.dot(dims),
             Op::Convolution(attributes) => self.convolution(attributes),
+            op if op.is_movement() && self.array(0).is_some_and(|array| array.dims == self.result.dims) => {
+                self.alike(0..1)
+            }
             _ => Vec::new(),
         }
     }

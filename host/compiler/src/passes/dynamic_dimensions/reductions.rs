@@ -49,20 +49,18 @@ impl<'b> Body<'b> {
     pub fn dot(&mut self, it: &'b Instruction, dims: &DotDims) -> Made {
         let pairs: Vec<(usize, usize)> =
             dims.lhs_contracting.iter().zip(&dims.rhs_contracting).map(|(&l, &r)| (l as usize, r as usize)).collect();
-        let mut operands = self.rebuild.operands(it);
-        for operand in 0..2 {
-            let size = |&(l, r): &(usize, usize)| {
-                let size = self.size(it, 0, l).or(self.size(it, 1, r))?;
-                Some((if operand == 0 { l } else { r }, size))
-            };
-            let sizes: Vec<(usize, InstrId)> = pairs.iter().filter_map(size).collect();
-            let mut writer = self.writer(it);
-            if !sizes.is_empty() {
-                let element_type = writer.array(operands[operand]).element_type;
-                let zero = writer.zero(element_type);
-                operands[operand] = writer.masked(operands[operand], &sizes, zero);
-            }
-        }
-        Ok(self.with_operands(it, operands))
+        let size = |&(l, r): &(usize, usize)| Some(((l, r), self.size(it, 0, l).or(self.size(it, 1, r))?));
+        let sizes: Vec<((usize, usize), InstrId)> = pairs.iter().filter_map(size).collect();
+        let left: Vec<(usize, InstrId)> = sizes.iter().map(|&((l, _), size)| (l, size)).collect();
+        let right: Vec<(usize, InstrId)> = sizes.iter().map(|&((_, r), size)| (r, size)).collect();
+        let operands = self.rebuild.operands(it);
+        let mut writer = self.writer(it);
+        let masked = operands.into_iter().zip([left, right]).map(|(operand, sizes)| {
+            let element_type = writer.array(operand).element_type;
+            let zero = writer.zero(element_type);
+            writer.masked(operand, &sizes, zero)
+        });
+        let masked = masked.collect();
+        Ok(self.with_operands(it, masked))
     }
 }
