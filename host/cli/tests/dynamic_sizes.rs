@@ -100,6 +100,11 @@ fn products() {
 #[test]
 fn movements() {
     for lines in [
+        // What counts begins with the last element.
+        "  e = f32[<=8] reverse(d), dimensions={0}\n  i = f32[8] iota(), iota_dimension=0
+  r = f32[<=8] multiply(e, i)",
+        "  e = f32[4,<=8] reverse(s), dimensions={0,1}\n  i = f32[4,8] iota(), iota_dimension=1
+  m = f32[4,<=8] multiply(e, i)\n  r = f32[<=8] reduce(m, z), dimensions={0}, to_apply=add",
         // Pieces lie one behind the other.
         "  e = f32[<=24] concatenate(d, x, d), dimensions={0}\n  i = f32[24] iota(), iota_dimension=0
   r = f32[<=24] multiply(e, i)",

@@ -13,7 +13,7 @@
 //!
 //! ```text
 //! sizes       sizes of a result from those of operands       reductions   reduce, reduce-window, dot
-//! writer      scalars, masks                                 movement     pad, concatenate, reshape
+//! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
 //! ```
 
 mod movement;
@@ -185,6 +185,7 @@ impl<'b> Body<'b> {
             op if op.is_elementwise() => Ok(self.copy(it)),
             Op::Broadcast { .. } | Op::Transpose { .. } | Op::Slice { .. } => Ok(self.copy(it)),
             Op::Reshape => self.reshape(it),
+            Op::Reverse { dimensions } => self.reverse(it, dimensions),
             Op::Concatenate { dimension } => self.concatenate(it, *dimension as usize),
             Op::Pad { .. } => self.pad(it),
             Op::Reduce { dimensions, to_apply } => self.reduce(it, dimensions, *to_apply),

@@ -1,9 +1,9 @@
 //! Operations that move elements next to those beyond a size.
 
-use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, Shape, extents};
+use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, PaddingDim, Shape, extents};
 
 use super::Body;
-use super::writer::Made;
+use super::writer::{Made, Writer};
 
 impl<'b> Body<'b> {
     /// One that leaves elements where they are.
@@ -24,6 +24,20 @@ impl<'b> Body<'b> {
         let operands = self.rebuild.operands(it);
         let value = self.writer(it).masked(operands[0], &sizes, operands[1]);
         Ok(self.with_operands(it, vec![value, operands[1]]))
+    }
+
+    /// Turned around, what counts stands at the end, and is moved to the beginning.
+    pub fn reverse(&mut self, it: &'b Instruction, dimensions: &[i64]) -> Made {
+        let sizes = self.dynamic(it, 0);
+        let mut value = self.copy(it);
+        for (dimension, size) in sizes.into_iter().filter(|(d, _)| dimensions.contains(&(*d as i64))) {
+            let bound = self.dims(it, 0)[dimension];
+            let mut writer = self.writer(it);
+            let whole = writer.s32(bound)?;
+            let beyond = writer.binary(BinaryOp::Subtract, whole, size);
+            value = writer.moved_down(value, dimension, beyond)?;
+        }
+        Ok(value)
     }
 
     /// The pieces are written one after the other, each over what is beyond the size of the one before.
@@ -48,5 +62,23 @@ impl<'b> Body<'b> {
             at = self.writer(it).binary(BinaryOp::Add, at, size);
         }
         Ok(whole)
+    }
+}
+
+impl Writer<'_, '_> {
+    /// The array without so many elements at the beginning of a dimension, and with others behind the last.
+    fn moved_down(&mut self, value: InstrId, dimension: usize, by: InstrId) -> Made {
+        let array = self.array(value);
+        let mut padding = vec![PaddingDim { low: 0, high: 0, interior: 0 }; array.rank()];
+        padding[dimension].high = array.dims[dimension];
+        let mut longer = array.dims.clone();
+        longer[dimension] += array.dims[dimension];
+        let zero = self.zero(array.element_type);
+        let shape = Shape::array(array.element_type, longer);
+        let padded = self.add(Op::Pad { dims: padding }, shape, vec![value, zero]);
+        let origin = self.s32(0)?;
+        let starts = (0..array.rank()).map(|d| if d == dimension { by } else { origin });
+        let operands = [padded].into_iter().chain(starts).collect();
+        Ok(self.add(Op::DynamicSlice { sizes: array.dims.clone() }, Shape::Array(array), operands))
     }
 }

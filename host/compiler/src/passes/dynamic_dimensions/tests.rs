@@ -62,8 +62,8 @@ fn what_cannot_be_done_is_named() {
             "sort takes no arrays of dynamic size",
         ),
         (
-            "e = f32[<=8] reverse(d), dimensions={0}\n  ROOT r = f32[] reduce(e, z), dimensions={0}, to_apply=add",
-            "reverse takes no arrays of dynamic size",
+            "e = f32[<=8] dynamic-slice(d, n), dynamic_slice_sizes={8}\n  ROOT r = f32[] reduce(e, z), dimensions={0}, to_apply=add",
+            "dynamic-slice takes no arrays of dynamic size",
         ),
         ("e = f32[<=16] reshape(s)\n  ROOT r = f32[] reduce(e, z), dimensions={0}, to_apply=add", "leave gaps"),
         (
