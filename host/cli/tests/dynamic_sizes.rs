@@ -97,6 +97,29 @@ fn products() {
     );
 }
 
+/// Along the dimension that the window moves over, and of features.
+#[test]
+fn convolutions() {
+    check(
+        "  i = f32[1,8,1] reshape(x)
+  v = f32[1,<=8,1] set-dimension-size(i, n), dimensions={1}
+  l = f32[3,1,1] constant({{{1}},{{2}},{{4}}})
+  c = f32[1,<=9,1] convolution(v, l), window={size=3 pad=1_2}, dim_labels=b0f_0io->b0f
+  r = f32[<=9] reshape(c)
+  q = f32[] reduce(r, three), dimensions={0}, to_apply=add",
+        "f32[]",
+    );
+    check(
+        "  i = f32[1,4,8] reshape(y)
+  v = f32[1,4,<=8] set-dimension-size(i, n), dimensions={2}
+  l = f32[1,8,1] reshape(x)
+  h = f32[1,<=8,1] set-dimension-size(l, n), dimensions={1}
+  q = f32[1,4,1] convolution(v, h), window={size=1}, dim_labels=b0f_0io->b0f
+  r = f32[<=8] negate(d)",
+        "f32[1,4,1]",
+    );
+}
+
 #[test]
 fn movements() {
     for lines in [

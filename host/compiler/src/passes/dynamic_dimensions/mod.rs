@@ -12,7 +12,7 @@
 //! are refused, as are operations that nothing is known to stand in for here.
 //!
 //! ```text
-//! sizes       sizes of a result from those of operands       reductions   reduce, reduce-window, dot
+//! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
 //! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
 //! ```
 
@@ -191,6 +191,7 @@ impl<'b> Body<'b> {
             Op::Reduce { dimensions, to_apply } => self.reduce(it, dimensions, *to_apply),
             Op::ReduceWindow { window, to_apply } => self.reduce_window(it, window, *to_apply),
             Op::Dot(dims) => self.dot(it, dims),
+            Op::Convolution(attributes) => self.convolution(it, attributes),
             op => Err(format!(
                 "{} takes no arrays of dynamic size; give it the static array that the size was set of, with elements beyond the \
                  size that do not count",

@@ -1,6 +1,6 @@
 //! Operations that combine elements: those beyond a size are what changes nothing.
 
-use fusebox_core::hlo::{ComputationId, DotDims, InstrId, Instruction, Window};
+use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window};
 
 use super::Body;
 use super::writer::Made;
@@ -53,14 +53,42 @@ impl<'b> Body<'b> {
         let sizes: Vec<((usize, usize), InstrId)> = pairs.iter().filter_map(size).collect();
         let left: Vec<(usize, InstrId)> = sizes.iter().map(|&((l, _), size)| (l, size)).collect();
         let right: Vec<(usize, InstrId)> = sizes.iter().map(|&((_, r), size)| (r, size)).collect();
+        Ok(self.zero_beyond(it, [left, right]))
+    }
+
+    /// Features and places beyond a size are zero on both sides; so is what windows read behind the last element.
+    pub fn convolution(&mut self, it: &'b Instruction, attributes: &ConvolutionAttrs) -> Made {
+        let dims = &attributes.dims;
+        let has_groups = attributes.feature_group_count > 1 || attributes.batch_group_count > 1;
+        let grouped = [(0, dims.input_batch), (0, dims.input_feature), (1, dims.kernel_output_feature)];
+        let grouped = grouped.into_iter().filter(|_| has_groups);
+        let of_window = dims.kernel_spatial.iter().map(|&d| (1, d));
+        let mut fixed =
+            grouped.chain([(1, dims.kernel_input_feature)].into_iter().filter(|_| has_groups)).chain(of_window);
+        if let Some((operand, d)) = fixed.find(|&(operand, d)| self.size(it, operand, d as usize).is_some()) {
+            return Err(format!(
+                "dimension {d} of operand {operand} of this convolution is dynamic, which groups and windows cannot be; give it the \
+                 static array that the size was set of, with zeros beyond the size"
+            ));
+        }
+        let (input, kernel) = (dims.input_feature as usize, dims.kernel_input_feature as usize);
+        let features = self.size(it, 0, input).or(self.size(it, 1, kernel));
+        let spatial = dims.input_spatial.iter().filter_map(|&d| Some((d as usize, self.size(it, 0, d as usize)?)));
+        let left: Vec<(usize, InstrId)> = features.map(|size| (input, size)).into_iter().chain(spatial).collect();
+        let right: Vec<(usize, InstrId)> = features.map(|size| (kernel, size)).into_iter().collect();
+        Ok(self.zero_beyond(it, [left, right]))
+    }
+
+    /// The operation on two operands with zeros beyond some sizes of each.
+    fn zero_beyond(&mut self, it: &'b Instruction, sizes: [Vec<(usize, InstrId)>; 2]) -> InstrId {
         let operands = self.rebuild.operands(it);
         let mut writer = self.writer(it);
-        let masked = operands.into_iter().zip([left, right]).map(|(operand, sizes)| {
+        let masked = operands.into_iter().zip(sizes).map(|(operand, sizes)| {
             let element_type = writer.array(operand).element_type;
             let zero = writer.zero(element_type);
             writer.masked(operand, &sizes, zero)
         });
         let masked = masked.collect();
-        Ok(self.with_operands(it, masked))
+        self.with_operands(it, masked)
     }
 }

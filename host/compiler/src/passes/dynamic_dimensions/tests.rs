@@ -80,6 +80,12 @@ fn what_cannot_be_done_is_named() {
           dimensions={0}",
             "custom-call takes and gives no arrays of dynamic size",
         ),
+        (
+            "i = f32[1,16,1] reshape(y)\n  w = f32[8,1,1] reshape(x)\n  v = f32[<=8,1,1] set-dimension-size(w, n), \
+             dimensions={0}\n  c = f32[1,9,1] convolution(i, v), window={size=8}, dim_labels=b0f_0io->b0f\n  ROOT r = f32[1,9,1] \
+             negate(c)",
+            "which groups and windows cannot be",
+        ),
     ] {
         let error = apply(&program(lines)).expect_err(lines).to_string();
         assert!(error.contains(why) && error.contains("test.hlo:"), "{lines}\n{error}");
