@@ -25,6 +25,7 @@ mod collective;
 mod contraction;
 mod convolution;
 mod custom_call;
+mod dynamic;
 mod elementwise;
 mod error;
 mod evaluator;

@@ -7,8 +7,8 @@ use crate::evaluator::Evaluator;
 use crate::operands::Operands;
 use crate::value::{Array, Data, Scalar, Value, dims_of, is_int_kind};
 use crate::{
-    batch_norm, collective, contraction, convolution, custom_call, elementwise, fft, gather, int4, linalg, movement,
-    random, reduce, scan, scatter, sort, window,
+    batch_norm, collective, contraction, convolution, custom_call, dynamic, elementwise, fft, gather, int4, linalg,
+    movement, random, reduce, scan, scatter, sort, window,
 };
 
 /// Evaluates an instruction that is not control flow.
@@ -51,7 +51,11 @@ pub(crate) fn evaluate(
         }
         _ => {
             let shape = array_shape(instruction)?;
-            let (ty, dims) = (shape.element_type, dims_of(shape)?);
+            if shape.has_dynamic_size() && instruction.op.is_elementwise() {
+                dynamic::cut_alike(&mut operands)?;
+            }
+            let dims = dynamic::actual_dims(evaluator.module, instruction, shape, &operands)?;
+            let ty = shape.element_type;
             array_result(evaluator, computation, instruction, operands, ty, dims).map(Value::from)
         }
     }
@@ -144,7 +148,9 @@ fn array_result(
             let size = x.dims[movement::dimension_number(*dimension, x.rank())?];
             Ok(Array::new(ElementType::S32, Vec::new(), Data::Int(vec![size as i64])))
         }
-        Op::SetDimensionSize { dimension } => set_dimension_size(operands, *dimension),
+        Op::SetDimensionSize { dimension } => {
+            dynamic::set_dimension_size(operands, *dimension, array_shape(instruction)?)
+        }
         Op::PartitionId | Op::ReplicaId => Ok(Array::scalar(ty, Scalar::Int(0))),
         op => unsupported(format!("{} in this place", op.opcode())),
     }
@@ -170,15 +176,4 @@ fn random_bits(instruction: &Instruction, operands: &Operands) -> Outcome<Value>
         return malformed("rng-bit-generator gives a state and an array");
     };
     random::bit_generator(operands.array(0)?, *algorithm, bits.element_type, dims_of(bits)?)
-}
-
-/// Arrays here have no size but their own: only setting the full size is possible.
-fn set_dimension_size(mut operands: Operands, dimension: i64) -> Outcome<Array> {
-    let size = operands.array(1)?.single_int()?;
-    let x = operands.take_first()?.into_array()?;
-    let full = x.dims[movement::dimension_number(dimension, x.rank())?];
-    if size != full as i64 {
-        return unsupported(format!("dynamic sizes: dimension {dimension} of size {full} set to {size}"));
-    }
-    Ok(x)
 }

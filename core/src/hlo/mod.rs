@@ -29,7 +29,7 @@ pub use accumulation::accumulation_type;
 pub use bytes::Bytes;
 pub use canonical::canonical_text;
 pub use element_type::ElementType;
-pub use infer::{Signature, infer_shape, window_output_size};
+pub use infer::{Extent, Signature, Source, extents, infer_shape, window_output_size};
 pub use literal::{ArrayLiteral, Literal};
 pub use module::{
     AliasKind, Computation, ComputationId, DebugTables, EntryLayout, Extra, FileLocation, InputOutputAlias, InstrId,

@@ -67,7 +67,17 @@ impl ArrayShape {
         self.layout.as_ref().is_none_or(Layout::is_row_major)
     }
 
-    /// Equal element type and dimensions, layouts aside.
+    /// Whether the size of a dimension is only an upper bound.
+    pub fn is_dynamic(&self, dimension: usize) -> bool {
+        self.dynamic.get(dimension) == Some(&true)
+    }
+
+    /// Whether any dimension is dynamic.
+    pub fn has_dynamic_size(&self) -> bool {
+        self.dynamic.contains(&true)
+    }
+
+    /// Equal element type and sizes or bounds, layouts aside.
     pub fn same_type_and_dims(&self, other: &ArrayShape) -> bool {
         self.element_type == other.element_type && self.dims == other.dims
     }
@@ -117,7 +127,30 @@ impl Shape {
         }
     }
 
-    /// Equal up to layouts.
+    /// Whether a dimension of any leaf is dynamic.
+    pub fn has_dynamic_size(&self) -> bool {
+        self.leaves().into_iter().filter_map(Shape::as_array).any(ArrayShape::has_dynamic_size)
+    }
+
+    /// Whether a value of this shape may stand where one of the other is declared: equal up to layouts, and no dimension is
+    /// dynamic that the other has as static.
+    pub fn flows_into(&self, other: &Shape) -> bool {
+        let is_declared =
+            |(a, b): (&ArrayShape, &ArrayShape)| (0..a.rank()).all(|d| !a.is_dynamic(d) || b.is_dynamic(d));
+        let arrays = |shape| Shape::leaves(shape).into_iter().filter_map(Shape::as_array);
+        self.same_structure(other) && arrays(self).zip(arrays(other)).all(is_declared)
+    }
+
+    /// The same with every bound as a size.
+    pub fn with_bounds_as_sizes(&self) -> Shape {
+        match self {
+            Shape::Array(array) => Shape::Array(ArrayShape { dynamic: Vec::new(), ..array.clone() }),
+            Shape::Tuple(elements) => Shape::Tuple(elements.iter().map(Shape::with_bounds_as_sizes).collect()),
+            leaf => leaf.clone(),
+        }
+    }
+
+    /// Equal up to layouts and to which sizes are only bounds.
     pub fn same_structure(&self, other: &Shape) -> bool {
         match (self, other) {
             (Shape::Array(a), Shape::Array(b)) => a.same_type_and_dims(b),

@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use super::infer::{Signature, Site, infer};
+use super::infer::{Extent, Signature, Site, extents, infer};
 use super::span::shown_line;
 use super::{Computation, ComputationId, Diagnostic, InstrId, Instruction, Layout, Module, Op, Shape, Span};
 
@@ -137,7 +137,7 @@ impl<'m> Verifier<'m> {
         let site = Site { op: &instruction.op, operands: &operands, declared: Some(declared), callee: &callee };
         let inferred = infer(&site)?;
         if inferred.same_structure(declared) {
-            return Ok(());
+            return check_dynamic_dimensions(&site, &inferred, declared);
         }
         Err(format!("{} gives {inferred} here, but is declared as {declared}", instruction.opcode()))
     }
@@ -197,6 +197,30 @@ fn check_path(what: &str, shape: &Shape, path: &[i64]) -> Result<(), String> {
     for &index in path {
         let element = inner.as_tuple().and_then(|elements| elements.get(usize::try_from(index).ok()?));
         inner = element.ok_or_else(|| format!("{what} has the path {path:?}, which {shape} does not have"))?;
+    }
+    Ok(())
+}
+
+/// Whether every dimension is declared as dynamic that follows from dynamic ones. Others may be declared so too: their size is
+/// then the bound.
+fn check_dynamic_dimensions(site: &Site, inferred: &Shape, declared: &Shape) -> Result<(), String> {
+    let opcode = site.op.opcode();
+    let is_dynamic = |shape: &&Shape| shape.has_dynamic_size();
+    // What a dimension is set to may be its bound, which makes it static.
+    if matches!(site.op, Op::SetDimensionSize { .. }) || !site.operands.iter().chain([&inferred]).any(is_dynamic) {
+        return Ok(());
+    }
+    if !inferred.flows_into(declared) {
+        return Err(format!("{opcode} gives {inferred} here, but is declared as {declared}"));
+    }
+    let arrays = declared.leaves().into_iter().filter_map(Shape::as_array);
+    for (array, extents) in arrays.zip(extents(site.op, site.operands, declared)) {
+        let is_missing = |(d, extent): (usize, &Extent)| !extent.sources().is_empty() && !array.is_dynamic(d);
+        if let Some(d) = extents.iter().enumerate().position(is_missing) {
+            return Err(format!(
+                "dimension {d} of this {opcode} is as dynamic as its operands, but is declared as {array}"
+            ));
+        }
     }
     Ok(())
 }

@@ -123,7 +123,8 @@ const KINDS: &[Kind] = &[
         section: "An operation of HLO that moves elements",
         words: &["Op::Reverse", "Moved Reverse"],
         path: "does not matter",
-        most: 5,
+        // Two of them only if there is something to do there.
+        most: 6,
     },
     Kind { section: "An element type", words: &["F8E5M2FNUZ", "f8e5m2fnuzs"], path: "does not matter", most: 4 },
     Kind { section: "An operation of the kernel IR", words: &["Cttz"], path: "does not matter", most: 3 },

@@ -9,7 +9,7 @@ fn takes(what: &str, callee: &Signature, arguments: &[&Shape]) -> Inferred<()> {
     let counts = (callee.parameters.len(), arguments.len());
     ensure!(counts.0 == counts.1, "{what} takes {} parameters, but is given {}", counts.0, counts.1);
     for (number, (parameter, argument)) in callee.parameters.iter().zip(arguments).enumerate() {
-        let fits = parameter.same_structure(argument);
+        let fits = argument.flows_into(parameter);
         ensure!(fits, "parameter {number} of {what} is {parameter}, but is given {argument}");
     }
     Ok(())
@@ -25,6 +25,12 @@ pub(super) fn while_loop(site: &Site, condition: ComputationId, body: Computatio
     ensure!(is_predicate, "the condition of while must give pred[], gives {}", condition.result);
     let same = body.result.same_structure(state);
     ensure!(same, "the body of while must give the state {state}, gives {}", body.result);
+    // From turn to turn the same sizes are dynamic.
+    let declared = site.declared.unwrap_or(body.result);
+    for (what, shape) in [("body", body.parameters[0]), ("condition", condition.parameters[0]), ("body", body.result)] {
+        let same = shape.flows_into(declared) && declared.flows_into(shape);
+        ensure!(same, "while is declared as {declared}, its {what} has the state {shape}");
+    }
     unchanged(state)
 }
 
@@ -43,7 +49,7 @@ pub(super) fn conditional(site: &Site, branches: &[ComputationId]) -> Inferred {
         let callee = site.callee(branch)?;
         takes(&format!("branch {number} of conditional"), &callee, &site.operands[number + 1..number + 2])?;
         let first = *result.get_or_insert(callee.result);
-        let same = first.same_structure(callee.result);
+        let same = callee.result.flows_into(first) && first.flows_into(callee.result);
         ensure!(same, "branch {number} of conditional gives {}, branch 0 gives {first}", callee.result);
     }
     result.map_or_else(|| Err("conditional needs at least one branch".to_owned()), unchanged)

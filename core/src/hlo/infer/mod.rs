@@ -7,12 +7,15 @@
 mod contraction;
 mod control;
 mod elementwise;
+mod extents;
 mod indexed;
 mod linear_algebra;
 mod reduction;
+mod reshaping;
 mod shaping;
 mod window;
 
+pub use extents::{Extent, Source, extents};
 pub use window::window_output_size;
 
 use super::{ArrayShape, Computation, ComputationId, ElementType, Module, Op, Shape};

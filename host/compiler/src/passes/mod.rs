@@ -14,6 +14,7 @@ mod constant_folding;
 mod control_flow;
 mod cumulative;
 mod dead_code;
+mod dynamic_dimensions;
 mod elements;
 mod empty_arrays;
 mod expansions;
@@ -80,6 +81,9 @@ pub const PASSES: &[Pass] = &[
         |module, _| one_device::run(module),
     ),
     needed("supported", "refuses what is not supported", |module, _| supported::check(module)),
+    needed("dynamic-dimensions", "arrays of dynamic sizes as arrays of their bounds, sizes as values", |module, _| {
+        dynamic_dimensions::run(module)
+    }),
     needed("expansions", "scan, ragged-dot and scaled-dot as loops and products", |module, _| expansions::run(module)),
     needed("inline-calls", "called computations stand where they are called", |module, _| inline_calls::run(module)),
     needed("row-major", "all arrays without layouts, what is laid out otherwise transposed", |module, _| {

@@ -1,6 +1,6 @@
 //! Refuses what fusebox does not compile, all of it at once, before any work is done.
 
-use fusebox_core::hlo::{ArrayShape, Diagnostic, Instruction, Module, Op, Opcode, Shape};
+use fusebox_core::hlo::{Diagnostic, Instruction, Module, Op, Opcode};
 
 use crate::CompileError;
 use crate::roles::{Role, roles};
@@ -20,24 +20,13 @@ pub fn check(module: &mut Module) -> Result<(), CompileError> {
 
 fn reason(instruction: &Instruction) -> Option<String> {
     let opcode = instruction.opcode();
-    if has_dynamic_size(&instruction.shape) {
-        return Some(format!("{opcode} has a bounded dynamic shape; fusebox compiles static shapes only"));
-    }
     match &instruction.op {
-        Op::SetDimensionSize { .. } => {
-            Some("set-dimension-size makes a dynamic shape; fusebox compiles static shapes only".into())
-        }
         Op::Other { opcode: Opcode::Domain, .. } => None,
         Op::Other { .. } => {
             Some(format!("{opcode} is not supported: fusebox compiles programs of one device without host transfers"))
         }
         _ => None,
     }
-}
-
-fn has_dynamic_size(shape: &Shape) -> bool {
-    let dynamic = |array: &ArrayShape| array.dynamic.iter().any(|&d| d);
-    shape.leaves().into_iter().filter_map(Shape::as_array).any(dynamic)
 }
 
 fn diagnostic(module: &Module, instruction: &Instruction, message: String) -> Diagnostic {

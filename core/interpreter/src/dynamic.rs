@@ -1,0 +1,92 @@
+//! Arrays of dynamic sizes: here an array has its actual size, and nothing beyond it.
+
+use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Shape, SliceDim, infer_shape};
+
+use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
+use crate::movement::{dimension_number, slice};
+use crate::operands::Operands;
+use crate::value::{Array, Value, dims_of};
+
+/// The sizes of a result that is declared to have bounds, from the actual sizes of the operands.
+pub(crate) fn actual_dims(
+    module: &Module,
+    instruction: &Instruction,
+    declared: &ArrayShape,
+    operands: &Operands,
+) -> Outcome<Vec<usize>> {
+    let dims = dims_of(declared)?;
+    if !declared.has_dynamic_size() {
+        return Ok(dims);
+    }
+    match &instruction.op {
+        Op::Broadcast { dimensions } => broadcast(dims, dimensions, operands.array(0)?),
+        Op::Reshape => reshape(dims, declared, operands.array(0)?),
+        Op::Iota { .. } | Op::Constant(_) | Op::Rng { .. } | Op::SetDimensionSize { .. } => Ok(dims),
+        op => {
+            let shapes: Vec<Shape> = operands.0.iter().map(Value::shape).collect();
+            let shapes: Vec<&Shape> = shapes.iter().collect();
+            let inferred = infer_shape(module, op, &shapes, Some(&instruction.shape)).map_err(Fault::Malformed)?;
+            inferred.as_array().map_or_else(|| malformed("an array result is wanted"), dims_of)
+        }
+    }
+}
+
+fn broadcast(mut dims: Vec<usize>, dimensions: &[i64], x: &Array) -> Outcome<Vec<usize>> {
+    for (&to, &size) in dimensions.iter().zip(&x.dims) {
+        let to = dimension_number(to, dims.len())?;
+        dims[to] = size;
+    }
+    Ok(dims)
+}
+
+/// The one dynamic dimension takes what the others leave.
+fn reshape(mut dims: Vec<usize>, declared: &ArrayShape, x: &Array) -> Outcome<Vec<usize>> {
+    if declared.rank() == x.rank() && declared.dims.iter().zip(&x.dims).all(|(&bound, &size)| size as i64 <= bound) {
+        return Ok(x.dims.clone());
+    }
+    let dynamic: Vec<usize> = (0..declared.rank()).filter(|&d| declared.is_dynamic(d)).collect();
+    let [only] = dynamic[..] else {
+        return unsupported("a reshape to several dynamic dimensions");
+    };
+    let others: usize = (0..dims.len()).filter(|&d| d != only).map(|d| dims[d]).product();
+    ensure!(others > 0 && x.len().is_multiple_of(others), "a reshape of {} elements to {declared}", x.len());
+    dims[only] = x.len() / others;
+    Ok(dims)
+}
+
+/// Of static operands of an elementwise operation as many elements as the dynamic ones have.
+pub(crate) fn cut_alike(operands: &mut Operands) -> Outcome<()> {
+    let arrays = operands.0.iter().map(Value::array).collect::<Outcome<Vec<&Array>>>()?;
+    let rank = arrays.iter().map(|array| array.rank()).max().unwrap_or(0);
+    let sizes = |d: usize| arrays.iter().filter(|array| array.rank() == rank).map(move |array| array.dims[d]).min();
+    let least: Vec<usize> = (0..rank).map(|d| sizes(d).unwrap_or(0)).collect();
+    for value in &mut operands.0 {
+        let array = value.array()?;
+        if array.rank() == rank && array.dims != least {
+            *value = first(array, &least)?.into();
+        }
+    }
+    Ok(())
+}
+
+fn first(x: &Array, dims: &[usize]) -> Outcome<Array> {
+    let dims: Vec<SliceDim> = dims.iter().map(|&size| SliceDim { start: 0, limit: size as i64, stride: 1 }).collect();
+    slice(x, &dims)
+}
+
+/// The first elements, as many as the size, which is held between zero and the bound, says. Elements beyond the actual size are
+/// nowhere, so an array does not grow.
+pub(crate) fn set_dimension_size(operands: Operands, dimension: i64, declared: &ArrayShape) -> Outcome<Array> {
+    let (x, size) = (operands.array(0)?, operands.array(1)?.single_int()?);
+    let d = dimension_number(dimension, x.rank())?;
+    let mut dims = x.dims.clone();
+    let size = size.clamp(0, declared.dims[d]) as usize;
+    if size > dims[d] {
+        return unsupported(format!(
+            "dimension {d} of size {} set to {size}: elements beyond a size are left open",
+            dims[d]
+        ));
+    }
+    dims[d] = size;
+    first(x, &dims)
+}

@@ -1,0 +1,247 @@
+//! How large the dimensions of a result are where those of the operands are dynamic.
+//!
+//! A dynamic dimension has a bound, which is the size that its shape names, and a size, which is known when the program
+//! runs. [`extents`] says how the sizes of a result follow from the sizes of the operands: the verifier asks which dimensions
+//! may be static, and who makes a program static asks what to compute.
+
+use super::reshaping;
+use crate::hlo::{ArrayShape, ConvolutionAttrs, DotDims, GatherDims, Op, PaddingDim, Shape, WindowDim};
+
+/// A dimension of an operand that is an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Which operand.
+    pub operand: usize,
+    /// Its dimension.
+    pub dimension: usize,
+}
+
+/// How large a dimension of a result is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// As large as the shape says, whatever the operands' sizes are.
+    Bound,
+    /// As large as these, which are equally large; of static ones as many elements as the dynamic ones have.
+    Same(Vec<Source>),
+    /// As large as these together.
+    Sum(Vec<Source>),
+    /// What padding makes of it.
+    Padded(Source, PaddingDim),
+    /// The number of windows that fit on it.
+    Windows(Source, WindowDim),
+    /// So many times as large, then divided by that, rounded down: a reshape that leaves elements where they are.
+    Scaled {
+        /// The dimension before the reshape, the outermost of its group.
+        of: Source,
+        /// Elements of the dimensions inside of it before the reshape.
+        times: i64,
+        /// Elements of the dimensions inside of it after the reshape.
+        per: i64,
+    },
+    /// The product of these: a reshape that makes one dimension of several, not only the outermost of them dynamic.
+    Merged(Vec<Source>),
+    /// A reshape of which nobody says where the elements go.
+    Unknown,
+}
+
+impl Extent {
+    /// The dimensions that it follows from.
+    pub fn sources(&self) -> &[Source] {
+        match self {
+            Extent::Bound | Extent::Unknown => &[],
+            Extent::Same(sources) | Extent::Sum(sources) | Extent::Merged(sources) => sources,
+            Extent::Padded(source, _) | Extent::Windows(source, _) | Extent::Scaled { of: source, .. } => {
+                std::slice::from_ref(source)
+            }
+        }
+    }
+}
+
+/// Per array leaf of a result and per dimension, how large it is. `result` is the shape that is declared. Operations that pass
+/// tuples on, or call computations with whole values, are none of those meant here: their leaves have the sizes of the leaves
+/// that they pass on.
+pub fn extents(op: &Op, operands: &[&Shape], result: &Shape) -> Vec<Vec<Extent>> {
+    let is_dynamic = |source: &Source| {
+        let operand = operands.get(source.operand).and_then(|shape| shape.as_array());
+        operand.is_some_and(|array| array.is_dynamic(source.dimension))
+    };
+    // Operands without dynamic dimensions decide nothing.
+    let decided = |extent: Extent| match extent {
+        Extent::Unknown => Extent::Unknown,
+        extent if extent.sources().iter().any(is_dynamic) => extent,
+        _ => Extent::Bound,
+    };
+    let leaves: Vec<&ArrayShape> = result.leaves().into_iter().filter_map(Shape::as_array).collect();
+    let of_leaf = |(leaf, &result): (usize, &&ArrayShape)| {
+        let is_carry = matches!(op, Op::Scan { num_carries, .. } if leaf as i64 >= leaves.len() as i64 - num_carries);
+        let found = if is_carry { Vec::new() } else { Sized { op, operands, result }.extents() };
+        let mut found: Vec<Extent> = found.into_iter().map(decided).collect();
+        found.resize(result.rank(), Extent::Bound);
+        found
+    };
+    leaves.iter().enumerate().map(of_leaf).collect()
+}
+
+/// What the sizes of a leaf follow from.
+struct Sized<'a> {
+    op: &'a Op,
+    operands: &'a [&'a Shape],
+    result: &'a ArrayShape,
+}
+
+impl Sized<'_> {
+    fn array(&self, operand: usize) -> Option<&ArrayShape> {
+        self.operands.get(operand).and_then(|shape| shape.as_array())
+    }
+
+    fn rank(&self, operand: usize) -> usize {
+        self.array(operand).map_or(0, ArrayShape::rank)
+    }
+
+    /// The first of so many operands of which a dimension is dynamic.
+    fn first_dynamic(&self, operands: usize, dimension: usize) -> usize {
+        let is_dynamic = |&it: &usize| self.array(it).is_some_and(|array| array.is_dynamic(dimension));
+        (0..operands).find(is_dynamic).unwrap_or(0)
+    }
+
+    fn extents(&self) -> Vec<Extent> {
+        match self.op {
+            op if op.is_elementwise() => self.alike(0..self.operands.len()),
+            Op::BitcastConvert | Op::Cholesky { .. } | Op::DynamicUpdateSlice => self.alike(0..1),
+            Op::SetDimensionSize { dimension } => self.but(*dimension as usize),
+            Op::BatchNormInference { .. } | Op::Scatter { .. } | Op::SelectAndScatter { .. } => self.alike(0..1),
+            Op::Fft { length, .. } => self.outer(0, length.len()),
+            Op::Topk { .. } => self.outer(0, 1),
+            Op::TriangularSolve { .. } => self.alike(1..2),
+            Op::Sort { .. } => self.alike(0..self.operands.len()),
+            Op::Scan { dimension, num_carries, .. } => {
+                self.scan(*dimension as usize, self.operands.len().saturating_sub(*num_carries as usize))
+            }
+            Op::Broadcast { dimensions } => self.broadcast(dimensions),
+            Op::Transpose { permutation } => permutation.iter().map(|&d| same(0, d as usize)).collect(),
+            Op::Bitcast | Op::Reshape => match self.array(0) {
+                Some(operand) => reshaping::extents(operand, self.result),
+                None => Vec::new(),
+            },
+            Op::Concatenate { dimension } => self.concatenate(*dimension as usize),
+            Op::Slice { dims } => {
+                let is_whole = |d: usize, size: i64| dims[d].limit == size && dims[d].start == 0 && dims[d].stride == 1;
+                self.where_whole(is_whole)
+            }
+            Op::DynamicSlice { sizes } => self.where_whole(|d, size| sizes[d] == size),
+            Op::Pad { dims } => {
+                dims.iter().enumerate().map(|(d, padding)| Extent::Padded(source(0, d), *padding)).collect()
+            }
+            Op::Reduce { dimensions, .. } => {
+                let arrays = 0..self.operands.len() / 2;
+                let kept = (0..self.rank(0)).filter(|d| !dimensions.contains(&(*d as i64)));
+                kept.map(|d| Extent::Same(arrays.clone().map(|operand| source(operand, d)).collect())).collect()
+            }
+            Op::ReduceWindow { window, .. } => {
+                let of = |d: usize| source(self.first_dynamic(self.operands.len() / 2, d), d);
+                window.dims.iter().enumerate().map(|(d, window)| Extent::Windows(of(d), *window)).collect()
+            }
+            Op::Gather(dims) => self.gather(dims),
+            Op::Dot(dims) => self.dot(dims),
+            Op::Convolution(attributes) => self.convolution(attributes),
+            op if op.is_movement() && self.array(0).is_some_and(|array| array.dims == self.result.dims) => {
+                self.alike(0..1)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// As large as these operands, where they have dimensions.
+    fn alike(&self, operands: std::ops::Range<usize>) -> Vec<Extent> {
+        let of = |d: usize| operands.clone().filter(|&it| d < self.rank(it)).map(|it| source(it, d)).collect();
+        (0..self.result.rank()).map(|d| Extent::Same(of(d))).collect()
+    }
+
+    /// As large as the operand, but for a dimension.
+    fn but(&self, dimension: usize) -> Vec<Extent> {
+        let mut extents = self.alike(0..1);
+        extents.get_mut(dimension).into_iter().for_each(|extent| *extent = Extent::Bound);
+        extents
+    }
+
+    /// As large as the operand, but for so many inner dimensions.
+    fn outer(&self, operand: usize, inner: usize) -> Vec<Extent> {
+        (0..self.rank(operand).saturating_sub(inner)).map(|d| same(operand, d)).collect()
+    }
+
+    /// As large as the operand where all of a dimension is taken.
+    fn where_whole(&self, is_whole: impl Fn(usize, i64) -> bool) -> Vec<Extent> {
+        let Some(operand) = self.array(0) else { return Vec::new() };
+        let extent = |(d, &size): (usize, &i64)| if is_whole(d, size) { same(0, d) } else { Extent::Bound };
+        operand.dims.iter().enumerate().map(extent).collect()
+    }
+
+    /// An output of a scan is as large along its dimension as the inputs. The others are those of what it calls.
+    fn scan(&self, dimension: usize, inputs: usize) -> Vec<Extent> {
+        let inputs: Vec<Source> = (0..inputs).map(|operand| source(operand, dimension)).collect();
+        let extent = |d| if d == dimension { Extent::Same(inputs.clone()) } else { Extent::Bound };
+        (0..self.result.rank()).map(extent).collect()
+    }
+
+    fn broadcast(&self, dimensions: &[i64]) -> Vec<Extent> {
+        let mut extents = vec![Extent::Bound; self.result.rank()];
+        for (from, &to) in dimensions.iter().enumerate() {
+            extents.get_mut(to as usize).into_iter().for_each(|extent| *extent = same(0, from));
+        }
+        extents
+    }
+
+    fn concatenate(&self, dimension: usize) -> Vec<Extent> {
+        let of = |d: usize| (0..self.operands.len()).map(|operand| source(operand, d)).collect();
+        let extent = |d: usize| if d == dimension { Extent::Sum(of(d)) } else { Extent::Same(of(d)) };
+        (0..self.result.rank()).map(extent).collect()
+    }
+
+    fn gather(&self, dims: &GatherDims) -> Vec<Extent> {
+        let is_kept = |d: &i64| !dims.collapsed_slice_dims.contains(d) && !dims.operand_batching_dims.contains(d);
+        let mut window = (0..self.rank(0) as i64).filter(is_kept);
+        let mut batch = (0..self.rank(1)).filter(|&d| d as i64 != dims.index_vector_dim);
+        let extent = |d: usize| match dims.offset_dims.contains(&(d as i64)) {
+            true => {
+                let d = window.next()? as usize;
+                let is_whole = self.array(0)?.dims[d] == dims.slice_sizes[d];
+                Some(if is_whole { same(0, d) } else { Extent::Bound })
+            }
+            false => Some(same(1, batch.next()?)),
+        };
+        (0..self.result.rank()).map_while(extent).collect()
+    }
+
+    fn dot(&self, dims: &DotDims) -> Vec<Extent> {
+        let batch = dims.lhs_batch.iter().zip(&dims.rhs_batch);
+        let batch = batch.map(|(&l, &r)| Extent::Same(vec![source(0, l as usize), source(1, r as usize)]));
+        let free = |operand: usize, batch: &[i64], contracting: &[i64]| -> Vec<Extent> {
+            let is_free = |d: &usize| !batch.contains(&(*d as i64)) && !contracting.contains(&(*d as i64));
+            (0..self.rank(operand)).filter(is_free).map(|d| same(operand, d)).collect()
+        };
+        let (lhs, rhs) =
+            (free(0, &dims.lhs_batch, &dims.lhs_contracting), free(1, &dims.rhs_batch, &dims.rhs_contracting));
+        batch.chain(lhs).chain(rhs).collect()
+    }
+
+    fn convolution(&self, attributes: &ConvolutionAttrs) -> Vec<Extent> {
+        let dims = &attributes.dims;
+        let mut extents = vec![Extent::Bound; self.result.rank()];
+        let mut set =
+            |to: i64, extent: Extent| extents.get_mut(to as usize).into_iter().for_each(|it| *it = extent.clone());
+        set(dims.output_batch, same(0, dims.input_batch as usize));
+        set(dims.output_feature, same(1, dims.kernel_output_feature as usize));
+        for ((&to, &from), window) in dims.output_spatial.iter().zip(&dims.input_spatial).zip(&attributes.window.dims) {
+            set(to, Extent::Windows(source(0, from as usize), *window));
+        }
+        extents
+    }
+}
+
+fn source(operand: usize, dimension: usize) -> Source {
+    Source { operand, dimension }
+}
+
+fn same(operand: usize, dimension: usize) -> Extent {
+    Extent::Same(vec![source(operand, dimension)])
+}

@@ -1,0 +1,84 @@
+//! Which dimensions of a reshape are made of which.
+
+use super::extents::{Extent, Source};
+use crate::hlo::ArrayShape;
+
+/// Dimensions before a reshape and those that they become, as many elements on either side.
+struct Group {
+    from: Vec<usize>,
+    to: Vec<usize>,
+}
+
+/// Per dimension of the result, how large it is.
+pub fn extents(operand: &ArrayShape, result: &ArrayShape) -> Vec<Extent> {
+    if !operand.has_dynamic_size() {
+        return Vec::new();
+    }
+    if operand.dims == result.dims {
+        return (0..result.rank()).map(|d| Extent::Same(vec![Source { operand: 0, dimension: d }])).collect();
+    }
+    let mut extents = vec![Extent::Bound; result.rank()];
+    let Some(groups) = groups(operand, result) else {
+        extents.fill(Extent::Unknown);
+        return extents;
+    };
+    for group in groups {
+        if group.from.iter().any(|&d| operand.is_dynamic(d)) {
+            let (at, extent) = group.extent(operand, result);
+            match at {
+                Some(at) => extents[at] = extent,
+                None => extents.fill(Extent::Unknown),
+            }
+        }
+    }
+    extents
+}
+
+impl Group {
+    /// The dimension that is dynamic after the reshape, and how large it is.
+    fn extent(&self, operand: &ArrayShape, result: &ArrayShape) -> (Option<usize>, Extent) {
+        let source = |&dimension: &usize| Source { operand: 0, dimension };
+        let inside = |shape: &ArrayShape, dims: &[usize]| dims.iter().skip(1).map(|&d| shape.dims[d]).product();
+        let is_declared = |d: &&usize| result.is_dynamic(**d);
+        let is_outermost = self.from.iter().skip(1).all(|&d| !operand.is_dynamic(d));
+        match (&self.from[..], &self.to[..]) {
+            ([of], [to]) => (Some(*to), Extent::Same(vec![source(of)])),
+            ([of, ..], [to, others @ ..]) if is_outermost && others.iter().find(is_declared).is_none() => {
+                let (times, per) = (inside(operand, &self.from), inside(result, &self.to));
+                (Some(*to), Extent::Scaled { of: source(of), times, per })
+            }
+            (from, [to]) => (Some(*to), Extent::Merged(from.iter().map(source).collect())),
+            _ => (None, Extent::Unknown),
+        }
+    }
+}
+
+/// The smallest groups. Dimensions of one element belong to none. `None` if a dynamic one has so small a bound that it might be
+/// any of them, or there are no elements.
+fn groups(operand: &ArrayShape, result: &ArrayShape) -> Option<Vec<Group>> {
+    let is_small = |shape: &ArrayShape| (0..shape.rank()).any(|d| shape.dims[d] <= i64::from(shape.is_dynamic(d)));
+    if is_small(operand) || is_small(result) {
+        return None;
+    }
+    let large = |shape: &ArrayShape| (0..shape.rank()).filter(|&d| shape.dims[d] > 1).collect::<Vec<_>>();
+    let (from, to) = (large(operand), large(result));
+    let (mut from, mut to) = (from.into_iter(), to.into_iter());
+    let mut groups = Vec::new();
+    while let (Some(first), Some(other)) = (from.next(), to.next()) {
+        let (mut before, mut after) = (operand.dims[first], result.dims[other]);
+        let mut group = Group { from: vec![first], to: vec![other] };
+        while before != after {
+            if before < after {
+                let next = from.next()?;
+                before = before.checked_mul(operand.dims[next])?;
+                group.from.push(next);
+            } else {
+                let next = to.next()?;
+                after = after.checked_mul(result.dims[next])?;
+                group.to.push(next);
+            }
+        }
+        groups.push(group);
+    }
+    Some(groups)
+}

@@ -1,0 +1,169 @@
+//! Dynamic dimensions, against the reference interpreter, in which arrays have their actual sizes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use fusebox_conformance::Compiler;
+
+const COMPUTATIONS: &str = "HloModule m
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b) }
+mul { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] multiply(a, b) }
+max { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] maximum(a, b) }
+";
+
+/// `d` has as many of the elements of `x` as the size says, `s` as many columns of `y`. The size is computed, so that nobody
+/// folds it. What the lines give is compared, and with it that the size is the one that was set.
+fn check(lines: &str, result: &str) {
+    let compiler = Compiler::new(Vec::new()).unwrap();
+    for size in [0, 1, 3, 8] {
+        let text = format!(
+            "{COMPUTATIONS}ENTRY main {{ x = f32[8] parameter(0)
+  y = f32[4,8] parameter(1)
+  w = s32[] parameter(2)
+  none = s32[] subtract(w, w)
+  size = s32[] constant({size})
+  n = s32[] add(none, size)
+  z = f32[] constant(0)
+  three = f32[] constant(3)
+  d = f32[<=8] set-dimension-size(x, n), dimensions={{0}}
+  s = f32[4,<=8] set-dimension-size(y, n), dimensions={{1}}
+{lines}
+  k = s32[] get-dimension-size(r), dimensions={{0}}
+  ROOT out = ({result}, s32[]) tuple(q, k)
+}}
+"
+        );
+        compiler.check(&text).unwrap_or_else(|failure| panic!("size {size}: {failure}\n{text}"));
+    }
+}
+
+#[test]
+fn reductions() {
+    for combiner in ["add", "mul", "max"] {
+        for initial in ["z", "three"] {
+            check(
+                &format!(
+                    "  r = f32[<=8] negate(d)\n  q = f32[] reduce(r, {initial}), dimensions={{0}}, to_apply={combiner}"
+                ),
+                "f32[]",
+            );
+            check(
+                &format!(
+                    "  r = f32[4,<=8] negate(s)\n  q = f32[4] reduce(r, {initial}), dimensions={{1}}, to_apply={combiner}"
+                ),
+                "f32[4]",
+            );
+        }
+    }
+    check(
+        "  r = f32[<=8] reduce(s, z), dimensions={0}, to_apply=add\n  q = f32[] reduce(r, three), dimensions={0}, to_apply=add",
+        "f32[]",
+    );
+}
+
+#[test]
+fn windows() {
+    for (window, bound) in
+        [("size=3", 6), ("size=3 stride=2 pad=1_1", 4), ("size=2 pad=0_2 lhs_dilate=2", 16), ("size=1 pad=0_2", 10)]
+    {
+        check(
+            &format!(
+                "  r = f32[<={bound}] reduce-window(d, z), window={{{window}}}, to_apply=add
+  q = f32[] reduce(r, z), dimensions={{0}}, to_apply=add"
+            ),
+            "f32[]",
+        );
+    }
+}
+
+#[test]
+fn products() {
+    check(
+        "  e = f32[4,<=8] multiply(s, s)
+  p = f32[4] dot(e, d), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  r = f32[<=8] negate(d)
+  q = f32[4] negate(p)",
+        "f32[4]",
+    );
+    check(
+        "  c = f32[4] slice(x), slice={[0:4]}
+  r = f32[<=8] dot(s, c), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  q = f32[] reduce(r, z), dimensions={0}, to_apply=max",
+        "f32[]",
+    );
+}
+
+/// Along the dimension that the window moves over, and of features.
+#[test]
+fn convolutions() {
+    check(
+        "  i = f32[1,8,1] reshape(x)
+  v = f32[1,<=8,1] set-dimension-size(i, n), dimensions={1}
+  l = f32[3,1,1] constant({{{1}},{{2}},{{4}}})
+  c = f32[1,<=9,1] convolution(v, l), window={size=3 pad=1_2}, dim_labels=b0f_0io->b0f
+  r = f32[<=9] reshape(c)
+  q = f32[] reduce(r, three), dimensions={0}, to_apply=add",
+        "f32[]",
+    );
+    check(
+        "  i = f32[1,4,8] reshape(y)
+  v = f32[1,4,<=8] set-dimension-size(i, n), dimensions={2}
+  l = f32[1,8,1] reshape(x)
+  h = f32[1,<=8,1] set-dimension-size(l, n), dimensions={1}
+  q = f32[1,4,1] convolution(v, h), window={size=1}, dim_labels=b0f_0io->b0f
+  r = f32[<=8] negate(d)",
+        "f32[1,4,1]",
+    );
+}
+
+#[test]
+fn movements() {
+    for lines in [
+        // What counts begins with the last element.
+        "  e = f32[<=8] reverse(d), dimensions={0}\n  i = f32[8] iota(), iota_dimension=0
+  r = f32[<=8] multiply(e, i)",
+        "  e = f32[4,<=8] reverse(s), dimensions={0,1}\n  i = f32[4,8] iota(), iota_dimension=1
+  m = f32[4,<=8] multiply(e, i)\n  r = f32[<=8] reduce(m, z), dimensions={0}, to_apply=add",
+        // Pieces lie one behind the other.
+        "  e = f32[<=24] concatenate(d, x, d), dimensions={0}\n  i = f32[24] iota(), iota_dimension=0
+  r = f32[<=24] multiply(e, i)",
+        // High padding is right behind the last element.
+        "  e = f32[<=27] pad(d, three), padding=2_3_2\n  i = f32[27] iota(), iota_dimension=0
+  r = f32[<=27] multiply(e, i)",
+        "  e = f32[<=8] pad(d, three), padding=1_-1\n  i = f32[8] iota(), iota_dimension=0
+  r = f32[<=8] multiply(e, i)",
+        "  e = f32[<=8,4] transpose(s), dimensions={1,0}\n  m = f32[<=32] reshape(e)
+  i = f32[32] iota(), iota_dimension=0\n  r = f32[<=32] multiply(m, i)",
+        "  b = f32[3,<=8] broadcast(d), dimensions={1}\n  t = f32[<=8,3] transpose(b), dimensions={1,0}
+  u = f32[<=8,1,3] reshape(t)\n  m = f32[<=24] reshape(u)\n  i = f32[24] iota(), iota_dimension=0
+  r = f32[<=24] multiply(m, i)",
+    ] {
+        check(&format!("{lines}\n  q = f32[] reduce(r, three), dimensions={{0}}, to_apply=add"), "f32[]");
+    }
+}
+
+/// Static operands count as far as the dynamic ones; a size set to the bound is none.
+#[test]
+fn elementwise() {
+    check(
+        "  i = f32[8] iota(), iota_dimension=0
+  p = pred[<=8] compare(d, i), direction=LT
+  e = f32[<=8] select(p, d, i)
+  c = f32[<=8] clamp(z, e, three)
+  h = bf16[<=8] convert(c)
+  r = f32[<=8] convert(h)
+  q = f32[] reduce(r, z), dimensions={0}, to_apply=add",
+        "f32[]",
+    );
+    check(
+        "  r = f32[<=8] negate(d)
+  eight = s32[] constant(8)
+  b = f32[8] set-dimension-size(x, eight), dimensions={0}
+  q = f32[8] negate(b)",
+        "f32[8]",
+    );
+}

@@ -1,0 +1,220 @@
+//! Arrays with dynamic dimensions as arrays of their bounds, and their sizes as values of the program.
+//!
+//! ```text
+//! d = f32[<=8] set-dimension-size(x, n)           n = clamp(0, n, 8)
+//! r = f32[] reduce(d, init)                 =>    r = f32[] reduce(select(iota < n, x, 0), init)
+//! s = s32[] get-dimension-size(d)                 n
+//! ```
+//!
+//! Every array has as many elements as its bounds say, and those beyond the sizes may be anything: where they would count, something
+//! takes their place that does not. Which scalar is the size of which dimension is known of every value here, and of none
+//! afterwards. Sizes do not leave the computation that sets them: parameters, results and states of loops with dynamic dimensions
+//! are refused, as are operations that nothing is known to stand in for here.
+//!
+//! ```text
+//! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
+//! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
+//! ```
+
+mod movement;
+mod reductions;
+mod sizes;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape};
+
+use super::{inline_calls, splice};
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+use sizes::Sizes;
+use writer::{Made, Writer};
+
+/// Largest bound: sizes are `s32`.
+const LARGEST: i64 = i32::MAX as i64;
+
+/// Makes all shapes static.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    if !module.computations.iter().flat_map(|it| &it.instructions).any(is_dynamic) {
+        return Ok(());
+    }
+    check(module)?;
+    inline_calls::run(module)?;
+    inline_fusions(module);
+    refuse_in_applied(module)?;
+    for id in in_role(module, Role::Sequence) {
+        let new = static_computation(module, module.computation(id))?;
+        module.computations[id.index()] = new;
+    }
+    // What is left is called by nobody.
+    let rest = module.computations.iter_mut().flat_map(|it| &mut it.instructions);
+    rest.for_each(|instruction| instruction.shape = instruction.shape.with_bounds_as_sizes());
+    Ok(())
+}
+
+fn is_dynamic(instruction: &Instruction) -> bool {
+    instruction.shape.has_dynamic_size() || matches!(instruction.op, Op::SetDimensionSize { .. })
+}
+
+/// Refuses what has no meaning with sizes that are known later.
+fn check(module: &Module) -> Result<(), CompileError> {
+    if let Some(entry) = module.entry_computation().filter(|_| module.bare) {
+        let message = "a fusion by itself has no dynamic dimensions: write `ENTRY` before the computation";
+        return Err(CompileError::at_computation(module, entry, message));
+    }
+    for instruction in module.computations.iter().flat_map(|it| &it.instructions) {
+        for array in instruction.shape.leaves().into_iter().filter_map(Shape::as_array) {
+            if let Some(d) = (0..array.rank()).find(|&d| array.is_dynamic(d) && array.dims[d] > LARGEST) {
+                let message = format!("dimension {d} of {array} has a bound beyond {LARGEST}; sizes are s32");
+                return Err(CompileError::at(module, instruction, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What an operation applies to elements or slices sets no sizes.
+fn refuse_in_applied(module: &Module) -> Result<(), CompileError> {
+    let applied = in_role(module, Role::Applied).into_iter().flat_map(|id| &module.computation(id).instructions);
+    match applied.into_iter().find(|instruction| is_dynamic(instruction)) {
+        Some(instruction) => {
+            let message =
+                format!("{} of dynamic size in what an operation applies to its elements", instruction.opcode());
+            Err(CompileError::at(module, instruction, message + "; keep the sizes there static"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A fusion of dynamic arrays is what it computes: which instructions are a kernel is decided later.
+fn inline_fusions(module: &mut Module) {
+    for index in 0..module.computations.len() {
+        let is_meant = |instruction: &Instruction| match instruction.op {
+            Op::Fusion { calls, .. } => module.computation(calls).instructions.iter().any(is_dynamic),
+            _ => false,
+        };
+        let old = &module.computations[index];
+        if !old.instructions.iter().any(is_meant) {
+            continue;
+        }
+        let mut rebuild = Rebuild::new(old);
+        for (id, instruction) in old.ids().zip(&old.instructions) {
+            let new = match instruction.op {
+                Op::Fusion { calls, .. } if is_meant(instruction) => {
+                    splice(&mut rebuild, module.computation(calls), instruction)
+                }
+                _ => rebuild.copy(instruction),
+            };
+            rebuild.set(id, new);
+        }
+        module.computations[index] = rebuild.finish();
+    }
+}
+
+/// The computation with sizes as values.
+fn static_computation(module: &Module, old: &Computation) -> Result<Computation, CompileError> {
+    let mut body = Body { module, old, rebuild: Rebuild::new(old), sizes: Vec::new() };
+    for (id, instruction) in old.ids().zip(&old.instructions) {
+        let made = body.instruction(instruction);
+        let (new, sizes) = made.map_err(|why| CompileError::at(module, instruction, why))?;
+        body.rebuild.set(id, new);
+        body.sizes.push(sizes);
+    }
+    let root = old.root_instruction();
+    if root.shape.has_dynamic_size() {
+        let message =
+            format!("a result of dynamic size, {}, does not leave its computation; {RETURN_SIZE}", root.shape);
+        return Err(CompileError::at(module, root, message));
+    }
+    Ok(body.rebuild.finish())
+}
+
+const RETURN_SIZE: &str = "return the static array that the size was set of, and the size by get-dimension-size";
+const SET_INSIDE: &str = "pass a static array and its size, and set the size where it is used by set-dimension-size";
+
+/// A computation in the making.
+struct Body<'b> {
+    module: &'b Module,
+    old: &'b Computation,
+    rebuild: Rebuild<'b>,
+    /// Of each old instruction visited so far.
+    sizes: Vec<Sizes>,
+}
+
+impl<'b> Body<'b> {
+    fn writer(&mut self, origin: &'b Instruction) -> Writer<'_, 'b> {
+        Writer { rebuild: &mut self.rebuild, origin }
+    }
+
+    /// What stands for an instruction, and its sizes.
+    fn instruction(&mut self, it: &'b Instruction) -> Made<(InstrId, Sizes)> {
+        let is_passed = |it: &Op| {
+            matches!(
+                it,
+                Op::Parameter { .. } | Op::While { .. } | Op::Conditional { .. } | Op::CustomCall(_) | Op::Other { .. }
+            )
+        };
+        let is_given = it.operands.iter().any(|&operand| self.old.instruction(operand).shape.has_dynamic_size());
+        if is_passed(&it.op) && (is_given || it.shape.has_dynamic_size()) {
+            return Err(format!("{} takes and gives no arrays of dynamic size; {SET_INSIDE}", it.opcode()));
+        }
+        match &it.op {
+            Op::GetDimensionSize { dimension } => return self.get_size(it, *dimension as usize),
+            Op::SetDimensionSize { dimension } => return self.set_size(it, *dimension as usize),
+            Op::Tuple | Op::OptBarrier | Op::Copy => {
+                let sizes = it.operands.iter().flat_map(|operand| self.sizes[operand.index()].clone()).collect();
+                return Ok((self.copy(it), sizes));
+            }
+            Op::AddDependency => return Ok((self.copy(it), self.sizes[it.operands[0].index()].clone())),
+            Op::GetTupleElement { index } => return Ok((self.copy(it), self.element(it, *index as usize))),
+            _ => {}
+        }
+        if it.operands.iter().all(|operand| sizes::are_static(&self.sizes[operand.index()])) {
+            return Ok((self.copy(it), sizes::of_bounds(&it.shape)));
+        }
+        let sizes = self.result_sizes(it)?;
+        Ok((self.of_dynamic_arrays(it)?, sizes))
+    }
+
+    /// What stands for an operation on arrays some of whose sizes are not the bounds.
+    fn of_dynamic_arrays(&mut self, it: &'b Instruction) -> Made {
+        match &it.op {
+            op if op.is_elementwise() => Ok(self.copy(it)),
+            Op::Broadcast { .. } | Op::Transpose { .. } | Op::Slice { .. } => Ok(self.copy(it)),
+            Op::Reshape => self.reshape(it),
+            Op::Reverse { dimensions } => self.reverse(it, dimensions),
+            Op::Concatenate { dimension } => self.concatenate(it, *dimension as usize),
+            Op::Pad { .. } => self.pad(it),
+            Op::Reduce { dimensions, to_apply } => self.reduce(it, dimensions, *to_apply),
+            Op::ReduceWindow { window, to_apply } => self.reduce_window(it, window, *to_apply),
+            Op::Dot(dims) => self.dot(it, dims),
+            Op::Convolution(attributes) => self.convolution(it, attributes),
+            op => Err(format!(
+                "{} takes no arrays of dynamic size; give it the static array that the size was set of, with elements beyond the \
+                 size that do not count",
+                op.opcode()
+            )),
+        }
+    }
+
+    fn copy(&mut self, it: &Instruction) -> InstrId {
+        let operands = self.rebuild.operands(it);
+        self.rebuild.add(it, it.op.clone(), it.shape.with_bounds_as_sizes(), operands)
+    }
+
+    /// The copy with other operands.
+    fn with_operands(&mut self, it: &Instruction, operands: Vec<InstrId>) -> InstrId {
+        self.rebuild.add(it, it.op.clone(), it.shape.with_bounds_as_sizes(), operands)
+    }
+
+    fn element(&self, it: &Instruction, index: usize) -> Sizes {
+        let operand = it.operands[0];
+        let elements = self.old.instruction(operand).shape.as_tuple().unwrap_or_default();
+        let arrays = |shape: &Shape| shape.leaves().into_iter().filter(|leaf| leaf.as_array().is_some()).count();
+        let first = elements[..index].iter().map(arrays).sum();
+        self.sizes[operand.index()].iter().skip(first).take(arrays(&elements[index])).cloned().collect()
+    }
+}

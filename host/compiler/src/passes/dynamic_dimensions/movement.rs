@@ -1,0 +1,84 @@
+//! Operations that move elements next to those beyond a size.
+
+use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, PaddingDim, Shape, extents};
+
+use super::Body;
+use super::writer::{Made, Writer};
+
+impl<'b> Body<'b> {
+    /// One that leaves elements where they are.
+    pub fn reshape(&mut self, it: &'b Instruction) -> Made {
+        let operand = &self.old.instruction(it.operands[0]).shape;
+        let extents = extents(&it.op, &[operand], &it.shape);
+        match extents.iter().flatten().any(|extent| matches!(extent, Extent::Merged(_))) {
+            true => Err("this reshape merges a dynamic dimension that is not the outermost one, which would leave gaps: transpose it \
+                         to the outside first"
+                .into()),
+            false => Ok(self.copy(it)),
+        }
+    }
+
+    /// What is beyond the size is padding.
+    pub fn pad(&mut self, it: &'b Instruction) -> Made {
+        let sizes = self.dynamic(it, 0);
+        let operands = self.rebuild.operands(it);
+        let value = self.writer(it).masked(operands[0], &sizes, operands[1]);
+        Ok(self.with_operands(it, vec![value, operands[1]]))
+    }
+
+    /// Turned around, what counts stands at the end, and is moved to the beginning.
+    pub fn reverse(&mut self, it: &'b Instruction, dimensions: &[i64]) -> Made {
+        let sizes = self.dynamic(it, 0);
+        let mut value = self.copy(it);
+        for (dimension, size) in sizes.into_iter().filter(|(d, _)| dimensions.contains(&(*d as i64))) {
+            let bound = self.dims(it, 0)[dimension];
+            let mut writer = self.writer(it);
+            let whole = writer.s32(bound)?;
+            let beyond = writer.binary(BinaryOp::Subtract, whole, size);
+            value = writer.moved_down(value, dimension, beyond)?;
+        }
+        Ok(value)
+    }
+
+    /// The pieces are written one after the other, each over what is beyond the size of the one before.
+    pub fn concatenate(&mut self, it: &'b Instruction, dimension: usize) -> Made {
+        if (0..it.operands.len()).all(|operand| self.size(it, operand, dimension).is_none()) {
+            return Ok(self.copy(it));
+        }
+        let Shape::Array(result) = it.shape.with_bounds_as_sizes() else {
+            return Err("concatenate gives an array".into());
+        };
+        let zero = self.writer(it).zero(result.element_type);
+        let mut whole = self.writer(it).everywhere(zero, &result.dims);
+        let (mut at, origin) = (self.writer(it).s32(0)?, self.writer(it).s32(0)?);
+        for operand in 0..it.operands.len() {
+            let piece = self.rebuild.mapped(it.operands[operand]);
+            let starts = (0..result.rank()).map(|d| if d == dimension { at } else { origin });
+            let operands: Vec<InstrId> = [whole, piece].into_iter().chain(starts).collect();
+            let shape = Shape::Array(result.clone());
+            let mut writer = self.writer(it);
+            whole = writer.add(Op::DynamicUpdateSlice, shape, operands);
+            let size = self.size_or_bound(it, operand, dimension)?;
+            at = self.writer(it).binary(BinaryOp::Add, at, size);
+        }
+        Ok(whole)
+    }
+}
+
+impl Writer<'_, '_> {
+    /// The array without so many elements at the beginning of a dimension, and with others behind the last.
+    fn moved_down(&mut self, value: InstrId, dimension: usize, by: InstrId) -> Made {
+        let array = self.array(value);
+        let mut padding = vec![PaddingDim { low: 0, high: 0, interior: 0 }; array.rank()];
+        padding[dimension].high = array.dims[dimension];
+        let mut longer = array.dims.clone();
+        longer[dimension] += array.dims[dimension];
+        let zero = self.zero(array.element_type);
+        let shape = Shape::array(array.element_type, longer);
+        let padded = self.add(Op::Pad { dims: padding }, shape, vec![value, zero]);
+        let origin = self.s32(0)?;
+        let starts = (0..array.rank()).map(|d| if d == dimension { by } else { origin });
+        let operands = [padded].into_iter().chain(starts).collect();
+        Ok(self.add(Op::DynamicSlice { sizes: array.dims.clone() }, Shape::Array(array), operands))
+    }
+}

@@ -1,0 +1,94 @@
+//! Operations that combine elements: those beyond a size are what changes nothing.
+
+use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window};
+
+use super::Body;
+use super::writer::Made;
+use crate::passes::identity::identity_of;
+
+impl<'b> Body<'b> {
+    pub fn reduce(&mut self, it: &'b Instruction, dimensions: &[i64], combiner: ComputationId) -> Made {
+        let is_meant = |d: usize| dimensions.contains(&(d as i64));
+        self.over_sizes(it, is_meant, combiner)
+    }
+
+    /// Windows of one element without padding behind the last give elements beyond the size of what is beyond the size.
+    pub fn reduce_window(&mut self, it: &'b Instruction, window: &Window, combiner: ComputationId) -> Made {
+        let is_meant = |d: usize| window.dims.get(d).is_some_and(|window| window.size > 1 || window.padding_high > 0);
+        self.over_sizes(it, is_meant, combiner)
+    }
+
+    /// The initial value need not be neutral, and padding with it would count it often: the combiner must be one whose neutral
+    /// element is known.
+    fn over_sizes(&mut self, it: &'b Instruction, is_meant: impl Fn(usize) -> bool, combiner: ComputationId) -> Made {
+        let arrays = it.operands.len() / 2;
+        let rank = self.dims(it, 0).len();
+        let sizes = (0..rank).filter(|&d| is_meant(d)).filter_map(|d| Some((d, self.common_size(it, arrays, d)?)));
+        let sizes: Vec<(usize, InstrId)> = sizes.collect();
+        if sizes.is_empty() {
+            return Ok(self.copy(it));
+        }
+        let mut operands = self.rebuild.operands(it);
+        let element_type = self.writer(it).array(operands[0]).element_type;
+        let identity = identity_of(self.module.computation(combiner)).filter(|_| arrays == 1);
+        let Some(identity) = identity.filter(|identity| identity.element_type == element_type) else {
+            return Err(format!(
+                "{} along a dynamic dimension needs a combiner whose neutral element is known: one operation that is add, multiply, \
+                 maximum, minimum, and, or, xor of two numbers of one type; replace the elements beyond the size by neutral ones and \
+                 reduce the static array",
+                it.opcode()
+            ));
+        };
+        let mut writer = self.writer(it);
+        let neutral = writer.scalar(element_type, identity.data.to_vec());
+        operands[0] = writer.masked(operands[0], &sizes, neutral);
+        Ok(self.with_operands(it, operands))
+    }
+
+    /// Both sides are zero beyond the size: there may be infinities.
+    pub fn dot(&mut self, it: &'b Instruction, dims: &DotDims) -> Made {
+        let pairs: Vec<(usize, usize)> =
+            dims.lhs_contracting.iter().zip(&dims.rhs_contracting).map(|(&l, &r)| (l as usize, r as usize)).collect();
+        let size = |&(l, r): &(usize, usize)| Some(((l, r), self.size(it, 0, l).or(self.size(it, 1, r))?));
+        let sizes: Vec<((usize, usize), InstrId)> = pairs.iter().filter_map(size).collect();
+        let left: Vec<(usize, InstrId)> = sizes.iter().map(|&((l, _), size)| (l, size)).collect();
+        let right: Vec<(usize, InstrId)> = sizes.iter().map(|&((_, r), size)| (r, size)).collect();
+        Ok(self.zero_beyond(it, [left, right]))
+    }
+
+    /// Features and places beyond a size are zero on both sides; so is what windows read behind the last element.
+    pub fn convolution(&mut self, it: &'b Instruction, attributes: &ConvolutionAttrs) -> Made {
+        let dims = &attributes.dims;
+        let has_groups = attributes.feature_group_count > 1 || attributes.batch_group_count > 1;
+        let grouped = [(0, dims.input_batch), (0, dims.input_feature), (1, dims.kernel_output_feature)];
+        let grouped = grouped.into_iter().filter(|_| has_groups);
+        let of_window = dims.kernel_spatial.iter().map(|&d| (1, d));
+        let mut fixed =
+            grouped.chain([(1, dims.kernel_input_feature)].into_iter().filter(|_| has_groups)).chain(of_window);
+        if let Some((operand, d)) = fixed.find(|&(operand, d)| self.size(it, operand, d as usize).is_some()) {
+            return Err(format!(
+                "dimension {d} of operand {operand} of this convolution is dynamic, which groups and windows cannot be; give it the \
+                 static array that the size was set of, with zeros beyond the size"
+            ));
+        }
+        let (input, kernel) = (dims.input_feature as usize, dims.kernel_input_feature as usize);
+        let features = self.size(it, 0, input).or(self.size(it, 1, kernel));
+        let spatial = dims.input_spatial.iter().filter_map(|&d| Some((d as usize, self.size(it, 0, d as usize)?)));
+        let left: Vec<(usize, InstrId)> = features.map(|size| (input, size)).into_iter().chain(spatial).collect();
+        let right: Vec<(usize, InstrId)> = features.map(|size| (kernel, size)).into_iter().collect();
+        Ok(self.zero_beyond(it, [left, right]))
+    }
+
+    /// The operation on two operands with zeros beyond some sizes of each.
+    fn zero_beyond(&mut self, it: &'b Instruction, sizes: [Vec<(usize, InstrId)>; 2]) -> InstrId {
+        let operands = self.rebuild.operands(it);
+        let mut writer = self.writer(it);
+        let masked = operands.into_iter().zip(sizes).map(|(operand, sizes)| {
+            let element_type = writer.array(operand).element_type;
+            let zero = writer.zero(element_type);
+            writer.masked(operand, &sizes, zero)
+        });
+        let masked = masked.collect();
+        self.with_operands(it, masked)
+    }
+}
