@@ -8,14 +8,16 @@
 //!
 //! Every array has as many elements as its bounds say, and those beyond the sizes may be anything: where they would count, something
 //! takes their place that does not. Which scalar is the size of which dimension is known of every value here, and of none
-//! afterwards. Sizes do not leave the computation that sets them: parameters, results and states of loops with dynamic dimensions
-//! are refused, as are operations that nothing is known to stand in for here.
+//! afterwards. Sizes do not leave the program: its parameters and results with dynamic dimensions are refused, as are operations that
+//! nothing is known to stand in for here.
 //!
 //! ```text
 //! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
 //! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
+//! borders     loops and branches
 //! ```
 
+mod borders;
 mod movement;
 mod reductions;
 mod sizes;
@@ -24,7 +26,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
 use super::{inline_calls, splice};
 use crate::CompileError;
@@ -45,8 +47,10 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     inline_calls::run(module)?;
     inline_fusions(module);
     refuse_in_applied(module)?;
-    for id in in_role(module, Role::Sequence) {
-        let new = static_computation(module, module.computation(id))?;
+    // Callers go by the shapes that callees have declared.
+    let of_sequences = in_role(module, Role::Sequence).into_iter();
+    let made = of_sequences.map(|id| Ok((id, static_computation(module, id)?)));
+    for (id, new) in made.collect::<Result<Vec<_>, CompileError>>()? {
         module.computations[id.index()] = new;
     }
     // What is left is called by nobody.
@@ -115,8 +119,10 @@ fn inline_fusions(module: &mut Module) {
 }
 
 /// The computation with sizes as values.
-fn static_computation(module: &Module, old: &Computation) -> Result<Computation, CompileError> {
-    let mut body = Body { module, old, rebuild: Rebuild::new(old), sizes: Vec::new() };
+fn static_computation(module: &Module, id: ComputationId) -> Result<Computation, CompileError> {
+    let old = module.computation(id);
+    let is_entry = module.entry == Some(id);
+    let mut body = Body { module, old, is_entry, rebuild: Rebuild::new(old), sizes: Vec::new() };
     for (id, instruction) in old.ids().zip(&old.instructions) {
         let made = body.instruction(instruction);
         let (new, sizes) = made.map_err(|why| CompileError::at(module, instruction, why))?;
@@ -124,12 +130,15 @@ fn static_computation(module: &Module, old: &Computation) -> Result<Computation,
         body.sizes.push(sizes);
     }
     let root = old.root_instruction();
-    if root.shape.has_dynamic_size() {
-        let message =
-            format!("a result of dynamic size, {}, does not leave its computation; {RETURN_SIZE}", root.shape);
+    if !root.shape.has_dynamic_size() {
+        return Ok(body.rebuild.finish());
+    }
+    if is_entry {
+        let message = format!("a result of dynamic size, {}, does not leave the program; {RETURN_SIZE}", root.shape);
         return Err(CompileError::at(module, root, message));
     }
-    Ok(body.rebuild.finish())
+    let result = body.result(root, old.root).map_err(|why| CompileError::at(module, root, why))?;
+    Ok(body.rebuild.finish_at(result))
 }
 
 const RETURN_SIZE: &str = "return the static array that the size was set of, and the size by get-dimension-size";
@@ -139,6 +148,7 @@ const SET_INSIDE: &str = "pass a static array and its size, and set the size whe
 struct Body<'b> {
     module: &'b Module,
     old: &'b Computation,
+    is_entry: bool,
     rebuild: Rebuild<'b>,
     /// Of each old instruction visited so far.
     sizes: Vec<Sizes>,
@@ -151,17 +161,20 @@ impl<'b> Body<'b> {
 
     /// What stands for an instruction, and its sizes.
     fn instruction(&mut self, it: &'b Instruction) -> Made<(InstrId, Sizes)> {
-        let is_passed = |it: &Op| {
-            matches!(
-                it,
-                Op::Parameter { .. } | Op::While { .. } | Op::Conditional { .. } | Op::CustomCall(_) | Op::Other { .. }
-            )
+        let is_foreign = match it.op {
+            Op::Parameter { .. } => self.is_entry,
+            Op::CustomCall(_) | Op::Other { .. } => true,
+            _ => false,
         };
         let is_given = it.operands.iter().any(|&operand| self.old.instruction(operand).shape.has_dynamic_size());
-        if is_passed(&it.op) && (is_given || it.shape.has_dynamic_size()) {
+        let is_dynamic = it.shape.has_dynamic_size();
+        if is_foreign && (is_given || is_dynamic) {
             return Err(format!("{} takes and gives no arrays of dynamic size; {SET_INSIDE}", it.opcode()));
         }
         match &it.op {
+            Op::Parameter { .. } if is_dynamic => return Ok(self.parameter(it)),
+            Op::While { .. } if is_dynamic => return self.while_loop(it),
+            Op::Conditional { branches } => return self.conditional(it, branches),
             Op::GetDimensionSize { dimension } => return self.get_size(it, *dimension as usize),
             Op::SetDimensionSize { dimension } => return self.set_size(it, *dimension as usize),
             Op::Tuple | Op::OptBarrier | Op::Copy => {

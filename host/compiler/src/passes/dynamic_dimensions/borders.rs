@@ -1,0 +1,116 @@
+//! Sizes go into bodies and branches, and come out of them, beside the arrays.
+//!
+//! ```text
+//! while(s: (s32[], f32[<=8]))      =>      while(s: (s32[], f32[8], s32[]))
+//! ```
+//!
+//! What crosses a border is a tuple: what was there, and behind it the sizes of all dimensions that are declared as dynamic, in the
+//! order of arrays and dimensions. A dimension that nobody has set has its bound as size.
+
+use fusebox_core::hlo::{ComputationId, ElementType, InstrId, Instruction, Op, Shape};
+
+use super::Body;
+use super::sizes::Sizes;
+use super::writer::Made;
+
+impl<'b> Body<'b> {
+    /// A parameter of a body or branch.
+    pub fn parameter(&mut self, it: &'b Instruction) -> (InstrId, Sizes) {
+        let parameter = self.rebuild.add(it, it.op.clone(), with_sizes(&it.shape), Vec::new());
+        self.apart(it, parameter)
+    }
+
+    pub fn while_loop(&mut self, it: &'b Instruction) -> Made<(InstrId, Sizes)> {
+        let initial = self.together(it, it.operands[0], &it.shape)?;
+        let result = self.rebuild.add(it, it.op.clone(), with_sizes(&it.shape), vec![initial]);
+        Ok(self.apart(it, result))
+    }
+
+    pub fn conditional(&mut self, it: &'b Instruction, branches: &[ComputationId]) -> Made<(InstrId, Sizes)> {
+        let mut operands = vec![self.rebuild.mapped(it.operands[0])];
+        for (&operand, &branch) in it.operands[1..].iter().zip(branches) {
+            let callee = self.module.computation(branch);
+            let parameter = callee.parameters().first().map(|&id| &callee.instruction(id).shape);
+            operands.push(match parameter.filter(|shape| shape.has_dynamic_size()) {
+                Some(shape) => self.together(it, operand, shape)?,
+                None => self.rebuild.mapped(operand),
+            });
+        }
+        match it.shape.has_dynamic_size() {
+            true => {
+                let result = self.rebuild.add(it, it.op.clone(), with_sizes(&it.shape), operands);
+                Ok(self.apart(it, result))
+            }
+            false => Ok((self.with_operands(it, operands), super::sizes::of_bounds(&it.shape))),
+        }
+    }
+
+    /// What a body or branch gives: its root with the sizes.
+    pub fn result(&mut self, root: &'b Instruction, id: InstrId) -> Made {
+        self.together(root, id, &root.shape)
+    }
+
+    /// A value of a declared shape with the sizes behind it.
+    fn together(&mut self, origin: &'b Instruction, value: InstrId, declared: &Shape) -> Made {
+        let new = self.rebuild.mapped(value);
+        let mut elements = match declared {
+            Shape::Tuple(elements) => {
+                (0..elements.len()).map(|index| self.taken(origin, new, index)).collect::<Vec<InstrId>>()
+            }
+            _ => vec![new],
+        };
+        let sizes = self.sizes[value.index()].clone();
+        let arrays = declared.leaves().into_iter().filter_map(Shape::as_array);
+        for (array, sizes) in arrays.zip(sizes) {
+            for d in (0..array.rank()).filter(|&d| array.is_dynamic(d)) {
+                let size = sizes.get(d).copied().flatten();
+                elements.push(match size {
+                    Some(size) => size,
+                    None => self.writer(origin).s32(array.dims[d])?,
+                });
+            }
+        }
+        Ok(self.writer(origin).add(Op::Tuple, with_sizes(declared), elements))
+    }
+
+    /// What stands for a value that crossed a border, and its sizes.
+    fn apart(&mut self, it: &'b Instruction, crossed: InstrId) -> (InstrId, Sizes) {
+        let static_shape = it.shape.with_bounds_as_sizes();
+        let count = static_shape.as_tuple().map_or(1, <[Shape]>::len);
+        let elements: Vec<InstrId> = (0..count).map(|index| self.taken(it, crossed, index)).collect();
+        let value = match static_shape {
+            Shape::Tuple(_) => self.writer(it).add(Op::Tuple, static_shape, elements),
+            _ => elements[0],
+        };
+        let mut next = count..;
+        let mut sizes = Sizes::new();
+        for array in it.shape.leaves().into_iter().filter_map(Shape::as_array) {
+            let size = |d: usize| array.is_dynamic(d).then(|| next.next().unwrap_or_default());
+            let places: Vec<Option<usize>> = (0..array.rank()).map(size).collect();
+            sizes.push(places.into_iter().map(|place| Some(self.taken(it, crossed, place?))).collect());
+        }
+        (value, sizes)
+    }
+
+    fn taken(&mut self, origin: &'b Instruction, tuple: InstrId, index: usize) -> InstrId {
+        let from = self.rebuild.instruction(tuple);
+        if matches!(from.op, Op::Tuple) {
+            return from.operands[index];
+        }
+        let shape = from.shape.as_tuple().and_then(|elements| elements.get(index)).cloned();
+        let shape = shape.unwrap_or_else(|| from.shape.clone());
+        self.writer(origin).add(Op::GetTupleElement { index: index as i64 }, shape, vec![tuple])
+    }
+}
+
+/// The shape of a value that crosses a border.
+fn with_sizes(shape: &Shape) -> Shape {
+    let mut elements = match shape.with_bounds_as_sizes() {
+        Shape::Tuple(elements) => elements,
+        single => vec![single],
+    };
+    let arrays = shape.leaves().into_iter().filter_map(Shape::as_array);
+    let count: usize = arrays.map(|array| (0..array.rank()).filter(|&d| array.is_dynamic(d)).count()).sum();
+    elements.extend(std::iter::repeat_n(Shape::array(ElementType::S32, []), count));
+    Shape::Tuple(elements)
+}
