@@ -13,6 +13,14 @@ mul { a = f32[] parameter(0)
 max { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT c = f32[] maximum(a, b) }
+less { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT }
+first_less { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT c = pred[] compare(a, b), direction=LT }
 ";
 
 /// `d` has as many of the elements of `x` as the size says, `s` as many columns of `y`. The size is computed, so that nobody
@@ -165,5 +173,35 @@ fn elementwise() {
   b = f32[8] set-dimension-size(x, eight), dimensions={0}
   q = f32[8] negate(b)",
         "f32[8]",
+    );
+}
+
+/// Elements beyond the size come last, also where they are the least, and the order of equal ones stays.
+#[test]
+fn sorts() {
+    check(
+        "  r = f32[<=8] sort(d), dimensions={0}, to_apply=less
+  first = f32[<=8] negate(r)
+  q = f32[] reduce(first, z), dimensions={0}, to_apply=max",
+        "f32[]",
+    );
+    check(
+        "  places = s32[8] iota(), iota_dimension=0
+  at = s32[<=8] set-dimension-size(places, n), dimensions={0}
+  signs = f32[<=8] sign(d)
+  both = (f32[<=8], s32[<=8]) sort(signs, at), dimensions={0}, is_stable=true, to_apply=first_less
+  r = s32[<=8] get-tuple-element(both), index=1
+  f = f32[<=8] convert(r)
+  fours = f32[8] iota(), iota_dimension=0
+  weights = f32[<=8] set-dimension-size(fours, n), dimensions={0}
+  products = f32[<=8] multiply(f, weights)
+  q = f32[] reduce(products, z), dimensions={0}, to_apply=add",
+        "f32[]",
+    );
+    check(
+        "  t = f32[4,<=8] sort(s), dimensions={0}, to_apply=less
+  r = f32[<=8] reduce(t, z), dimensions={0}, to_apply=max
+  q = f32[] reduce(r, z), dimensions={0}, to_apply=add",
+        "f32[]",
     );
 }

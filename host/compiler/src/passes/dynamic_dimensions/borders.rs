@@ -92,7 +92,8 @@ impl<'b> Body<'b> {
         (value, sizes)
     }
 
-    fn taken(&mut self, origin: &'b Instruction, tuple: InstrId, index: usize) -> InstrId {
+    /// An element of a tuple that was made here.
+    pub fn taken(&mut self, origin: &'b Instruction, tuple: InstrId, index: usize) -> InstrId {
         let from = self.rebuild.instruction(tuple);
         if matches!(from.op, Op::Tuple) {
             return from.operands[index];

@@ -14,13 +14,16 @@
 //! ```text
 //! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
 //! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
-//! borders     loops and branches
+//! borders     loops and branches                             sorts        sort
+//! added       computations that it takes
 //! ```
 
+mod added;
 mod borders;
 mod movement;
 mod reductions;
 mod sizes;
+mod sorts;
 mod writer;
 
 #[cfg(test)]
@@ -32,6 +35,7 @@ use super::{inline_calls, splice};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
+use added::Added;
 use sizes::Sizes;
 use writer::{Made, Writer};
 
@@ -48,11 +52,13 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     inline_fusions(module);
     refuse_in_applied(module)?;
     // Callers go by the shapes that callees have declared.
+    let mut added = Added::to(module);
     let of_sequences = in_role(module, Role::Sequence).into_iter();
-    let made = of_sequences.map(|id| Ok((id, static_computation(module, id)?)));
+    let made = of_sequences.map(|id| Ok((id, static_computation(module, id, &mut added)?)));
     for (id, new) in made.collect::<Result<Vec<_>, CompileError>>()? {
         module.computations[id.index()] = new;
     }
+    added.put_into(module);
     // What is left is called by nobody.
     let rest = module.computations.iter_mut().flat_map(|it| &mut it.instructions);
     rest.for_each(|instruction| instruction.shape = instruction.shape.with_bounds_as_sizes());
@@ -119,10 +125,10 @@ fn inline_fusions(module: &mut Module) {
 }
 
 /// The computation with sizes as values.
-fn static_computation(module: &Module, id: ComputationId) -> Result<Computation, CompileError> {
+fn static_computation(module: &Module, id: ComputationId, added: &mut Added) -> Result<Computation, CompileError> {
     let old = module.computation(id);
     let is_entry = module.entry == Some(id);
-    let mut body = Body { module, old, is_entry, rebuild: Rebuild::new(old), sizes: Vec::new() };
+    let mut body = Body { module, old, is_entry, added, rebuild: Rebuild::new(old), sizes: Vec::new() };
     for (id, instruction) in old.ids().zip(&old.instructions) {
         let made = body.instruction(instruction);
         let (new, sizes) = made.map_err(|why| CompileError::at(module, instruction, why))?;
@@ -149,6 +155,7 @@ struct Body<'b> {
     module: &'b Module,
     old: &'b Computation,
     is_entry: bool,
+    added: &'b mut Added,
     rebuild: Rebuild<'b>,
     /// Of each old instruction visited so far.
     sizes: Vec<Sizes>,
@@ -203,6 +210,7 @@ impl<'b> Body<'b> {
             Op::Pad { .. } => self.pad(it),
             Op::Reduce { dimensions, to_apply } => self.reduce(it, dimensions, *to_apply),
             Op::ReduceWindow { window, to_apply } => self.reduce_window(it, window, *to_apply),
+            Op::Sort { dimension, is_stable, to_apply } => self.sort(it, *dimension, *is_stable, *to_apply),
             Op::Dot(dims) => self.dot(it, dims),
             Op::Convolution(attributes) => self.convolution(it, attributes),
             op => Err(format!(

@@ -15,9 +15,6 @@ odd { a = f32[] parameter(0)
   b = f32[] parameter(1)
   d = f32[] subtract(a, b)
   ROOT c = f32[] add(d, b) }
-less { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = pred[] compare(a, b), direction=LT }
 ";
 
 fn apply(text: &str) -> Result<String, CompileError> {
@@ -53,11 +50,6 @@ fn what_cannot_be_done_is_named() {
             "not between 0 and the bound 8",
         ),
         ("ROOT r = f32[] reduce(d, z), dimensions={0}, to_apply=odd", "neutral element is known"),
-        (
-            "e = f32[<=8] sort(d), dimensions={0}, to_apply=less\n  ROOT r = f32[] reduce(e, z), dimensions={0}, \
-          to_apply=add",
-            "sort takes no arrays of dynamic size",
-        ),
         (
             "e = f32[<=8] dynamic-slice(d, n), dynamic_slice_sizes={8}\n  ROOT r = f32[] reduce(e, z), dimensions={0}, to_apply=add",
             "dynamic-slice takes no arrays of dynamic size",

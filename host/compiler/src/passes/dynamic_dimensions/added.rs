@@ -1,0 +1,56 @@
+//! Computations that the pass adds to a module.
+
+use fusebox_core::hlo::{Computation, ComputationId, Module};
+
+use crate::passes::dead_code::renumber;
+
+/// Computations to be added, each behind one that it calls. Until then their ids are beyond those of the module.
+pub struct Added {
+    first: usize,
+    computations: Vec<(ComputationId, Computation)>,
+}
+
+impl Added {
+    /// None yet.
+    pub fn to(module: &Module) -> Added {
+        Added { first: module.computations.len(), computations: Vec::new() }
+    }
+
+    /// The id of the next one.
+    pub fn next(&self) -> ComputationId {
+        ComputationId((self.first + self.computations.len()) as u32)
+    }
+
+    /// Adds one that calls `callee`; gives its id.
+    pub fn add(&mut self, callee: ComputationId, computation: Computation) -> ComputationId {
+        let id = self.next();
+        self.computations.push((callee, computation));
+        id
+    }
+
+    /// Puts them in their places: callees come before callers.
+    pub fn put_into(self, module: &mut Module) {
+        if self.computations.is_empty() {
+            return;
+        }
+        let mut new_ids = vec![ComputationId(0); self.first + self.computations.len()];
+        let mut added: Vec<(usize, ComputationId, Option<Computation>)> = Vec::new();
+        for (number, (callee, computation)) in self.computations.into_iter().enumerate() {
+            added.push((self.first + number, callee, Some(computation)));
+        }
+        let mut all = Vec::with_capacity(new_ids.len());
+        for (index, computation) in std::mem::take(&mut module.computations).into_iter().enumerate() {
+            new_ids[index] = ComputationId(all.len() as u32);
+            all.push(computation);
+            for (id, _, caller) in added.iter_mut().filter(|(_, callee, _)| callee.index() == index) {
+                new_ids[*id] = ComputationId(all.len() as u32);
+                all.extend(caller.take());
+            }
+        }
+        for instruction in all.iter_mut().flat_map(|computation| &mut computation.instructions) {
+            renumber(&mut instruction.op, &|id: ComputationId| new_ids[id.index()]);
+        }
+        module.computations = all;
+        module.entry = module.entry.map(|id| new_ids[id.index()]);
+    }
+}

@@ -1,0 +1,58 @@
+//! Sorts: what is beyond a size stands last, whatever the comparator says.
+
+use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
+
+use super::Body;
+use super::writer::Made;
+
+impl<'b> Body<'b> {
+    /// Whether an element is within the size is sorted with it.
+    pub fn sort(&mut self, it: &'b Instruction, dimension: i64, is_stable: bool, to_apply: ComputationId) -> Made {
+        let d = dimension as usize;
+        let Some(size) = self.common_size(it, it.operands.len(), d) else { return Ok(self.copy(it)) };
+        let dims = self.dims(it, 0);
+        let within = self.writer(it).within(&dims, &[(d, size)]);
+        let name = format!("{}.within.{}", self.module.computation(to_apply).name, self.added.next().index());
+        let comparator = within_first(self.module.computation(to_apply), to_apply, name);
+        let to_apply = self.added.add(to_apply, comparator);
+        let (static_shape, mut operands) = (it.shape.with_bounds_as_sizes(), self.rebuild.operands(it));
+        let mut shapes = match &static_shape {
+            Shape::Tuple(elements) => elements.clone(),
+            single => vec![single.clone()],
+        };
+        let count = shapes.len();
+        shapes.push(Shape::array(ElementType::Pred, dims));
+        operands.push(within);
+        let op = Op::Sort { dimension, is_stable, to_apply };
+        let sorted = self.rebuild.add(it, op, Shape::Tuple(shapes), operands);
+        let elements: Vec<InstrId> = (0..count).map(|index| self.taken(it, sorted, index)).collect();
+        match static_shape {
+            Shape::Tuple(_) => Ok(self.writer(it).add(Op::Tuple, static_shape, elements)),
+            _ => Ok(elements[0]),
+        }
+    }
+}
+
+/// The comparator of elements with whether they are within the size: of two of which one is, that one comes first.
+fn within_first(old: &Computation, id: ComputationId, name: String) -> Computation {
+    let pred = || Shape::array(ElementType::Pred, []);
+    let parameters = old.parameters();
+    let shapes = parameters.iter().map(|&id| old.instruction(id).shape.clone()).chain([pred(), pred()]);
+    let mut instructions: Vec<Instruction> = Vec::new();
+    for (number, shape) in shapes.enumerate() {
+        instructions.push(Instruction::new(
+            format!("p.{number}"),
+            shape,
+            Op::Parameter { number: number as i64 },
+            vec![],
+        ));
+    }
+    let count = parameters.len() as u32;
+    let (one, other, before, differ) = (InstrId(count), InstrId(count + 1), InstrId(count + 2), InstrId(count + 3));
+    let compared = (0..count).map(InstrId).collect();
+    instructions.push(Instruction::new("before", pred(), Op::Call { to_apply: id }, compared));
+    instructions.push(Instruction::new("differ", pred(), Op::Binary(BinaryOp::Xor), vec![one, other]));
+    instructions.push(Instruction::new("first", pred(), Op::Select, vec![differ, one, before]));
+    let root = InstrId(count + 4);
+    Computation { name, instructions, root, execution_thread: None, span: old.span }
+}
