@@ -16,6 +16,19 @@ max { a = f32[] parameter(0)
 less { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT c = pred[] compare(a, b), direction=LT }
+scaled { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  m = f32[] maximum(a, b)
+  n = f32[] minimum(m, b)
+  ROOT c = f32[] maximum(a, n) }
+argmax { a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  less = pred[] compare(a, b), direction=LT
+  m = f32[] select(less, b, a)
+  k = s32[] select(less, j, i)
+  ROOT c = (f32[], s32[]) tuple(m, k) }
 first_less { a = f32[] parameter(0)
   b = f32[] parameter(1)
   i = s32[] parameter(2)
@@ -204,4 +217,31 @@ fn sorts() {
   q = f32[] reduce(r, z), dimensions={0}, to_apply=add",
         "f32[]",
     );
+}
+
+/// The place of the largest element, and a maximum that is not written as one.
+#[test]
+fn combiners_without_a_known_neutral_element() {
+    check(
+        "  r = f32[<=8] negate(d)\n  low = f32[] constant(-100)\n  q = f32[] reduce(r, low), dimensions={0}, to_apply=scaled",
+        "f32[]",
+    );
+    for (array, dimension, other, result) in [("<=8", 0, "[<=8]", "s32[]"), ("4,<=8", 1, "[4,<=8]", "s32[4]")] {
+        let (of, shape) = if dimension == 0 { ("d", "8") } else { ("s", "4,8") };
+        let kept = result.trim_start_matches("s32");
+        check(
+            &format!(
+                "  places = s32[{shape}] iota(), iota_dimension={dimension}
+  at = s32[{array}] set-dimension-size(places, n), dimensions={{{dimension}}}
+  low = f32[] constant(-100)
+  none_yet = s32[] constant(-1)
+  both = (f32{kept}, s32{kept}) reduce({of}, at, low, none_yet), dimensions={{{dimension}}}, to_apply=argmax
+  whole = f32{other} negate({of})
+  r = f32[<=8] reduce(whole, z), dimensions={{{}}}, to_apply=add
+  q = {result} get-tuple-element(both), index=1",
+                if dimension == 0 { "" } else { "0" }
+            ),
+            result,
+        );
+    }
 }

@@ -15,7 +15,7 @@
 //! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
 //! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
 //! borders     loops and branches                             sorts        sort
-//! added       computations that it takes
+//! added       computations that it takes                     valid        reduce, whatever the combiner is
 //! ```
 
 mod added;
@@ -24,6 +24,7 @@ mod movement;
 mod reductions;
 mod sizes;
 mod sorts;
+mod valid;
 mod writer;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Operations that combine elements: those beyond a size are what changes nothing.
 
-use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window};
+use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Op, Window};
 
 use super::Body;
 use super::writer::Made;
@@ -18,8 +18,8 @@ impl<'b> Body<'b> {
         self.over_sizes(it, is_meant, combiner)
     }
 
-    /// The initial value need not be neutral, and padding with it would count it often: the combiner must be one whose neutral
-    /// element is known.
+    /// The initial value need not be neutral, and padding with it would count it often: the combiner's neutral element is padded with,
+    /// or it is told which elements count.
     fn over_sizes(&mut self, it: &'b Instruction, is_meant: impl Fn(usize) -> bool, combiner: ComputationId) -> Made {
         let arrays = it.operands.len() / 2;
         let rank = self.dims(it, 0).len();
@@ -31,13 +31,17 @@ impl<'b> Body<'b> {
         let mut operands = self.rebuild.operands(it);
         let element_type = self.writer(it).array(operands[0]).element_type;
         let identity = identity_of(self.module.computation(combiner)).filter(|_| arrays == 1);
-        let Some(identity) = identity.filter(|identity| identity.element_type == element_type) else {
-            return Err(format!(
-                "{} along a dynamic dimension needs a combiner whose neutral element is known: one operation that is add, multiply, \
-                 maximum, minimum, and, or, xor of two numbers of one type; replace the elements beyond the size by neutral ones and \
-                 reduce the static array",
-                it.opcode()
-            ));
+        let identity = identity.filter(|identity| identity.element_type == element_type);
+        let Some(identity) = identity else {
+            return match it.op {
+                Op::Reduce { .. } => self.reduce_valid(it, combiner, &sizes),
+                _ => Err(format!(
+                    "{} along a dynamic dimension needs a combiner whose neutral element is known: one operation that is add, \
+                     multiply, maximum, minimum, and, or, xor of two numbers of one type; replace the elements beyond the size by \
+                     neutral ones and reduce the static array",
+                    it.opcode()
+                )),
+            };
         };
         let mut writer = self.writer(it);
         let neutral = writer.scalar(element_type, identity.data.to_vec());

@@ -25,11 +25,7 @@ impl<'b> Body<'b> {
         operands.push(within);
         let op = Op::Sort { dimension, is_stable, to_apply };
         let sorted = self.rebuild.add(it, op, Shape::Tuple(shapes), operands);
-        let elements: Vec<InstrId> = (0..count).map(|index| self.taken(it, sorted, index)).collect();
-        match static_shape {
-            Shape::Tuple(_) => Ok(self.writer(it).add(Op::Tuple, static_shape, elements)),
-            _ => Ok(elements[0]),
-        }
+        Ok(self.without_last(it, static_shape, sorted, count))
     }
 }
 

@@ -49,7 +49,11 @@ fn what_cannot_be_done_is_named() {
           get-dimension-size(e), dimensions={0}",
             "not between 0 and the bound 8",
         ),
-        ("ROOT r = f32[] reduce(d, z), dimensions={0}, to_apply=odd", "neutral element is known"),
+        (
+            "e = f32[<=8] reduce-window(d, z), window={size=3 pad=1_1}, to_apply=odd\n  ROOT r = s32[] get-dimension-size(e), \
+          dimensions={0}",
+            "neutral element is known",
+        ),
         (
             "e = f32[<=8] dynamic-slice(d, n), dynamic_slice_sizes={8}\n  ROOT r = f32[] reduce(e, z), dimensions={0}, to_apply=add",
             "dynamic-slice takes no arrays of dynamic size",

@@ -1,0 +1,98 @@
+//! Reductions by combiners of which no neutral element is known: with every element goes whether it counts.
+
+use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
+
+use super::Body;
+use super::writer::Made;
+
+impl<'b> Body<'b> {
+    /// The reduction of some arrays along dimensions some of which have these sizes. The initial values count once.
+    pub fn reduce_valid(&mut self, it: &'b Instruction, combiner: ComputationId, sizes: &[(usize, InstrId)]) -> Made {
+        let Op::Reduce { dimensions, .. } = &it.op else {
+            return Err("only a reduce is told which elements count".into());
+        };
+        let dims = self.dims(it, 0);
+        let name = format!("{}.valid.{}", self.module.computation(combiner).name, self.added.next().index());
+        let of_valid = of_valid(self.module.computation(combiner), combiner, name);
+        let to_apply = self.added.add(combiner, of_valid);
+        let mut operands = self.rebuild.operands(it);
+        let arrays = operands.len() / 2;
+        let within = self.writer(it).within(&dims, sizes);
+        let counts = self.writer(it).scalar(ElementType::Pred, vec![1]);
+        operands.insert(arrays, within);
+        operands.push(counts);
+        let static_shape = it.shape.with_bounds_as_sizes();
+        let mut shapes = match &static_shape {
+            Shape::Tuple(elements) => elements.clone(),
+            single => vec![single.clone()],
+        };
+        let kept = shapes.first().and_then(Shape::as_array).map_or_else(Vec::new, |array| array.dims.clone());
+        shapes.push(Shape::array(ElementType::Pred, kept));
+        let op = Op::Reduce { dimensions: dimensions.clone(), to_apply };
+        let reduced = self.rebuild.add(it, op, Shape::Tuple(shapes), operands);
+        Ok(self.without_last(it, static_shape, reduced, arrays))
+    }
+
+    /// The first elements of a tuple: as a tuple if the shape is one.
+    pub fn without_last(&mut self, it: &'b Instruction, shape: Shape, tuple: InstrId, count: usize) -> InstrId {
+        let elements: Vec<InstrId> = (0..count).map(|index| self.taken(it, tuple, index)).collect();
+        match shape {
+            Shape::Tuple(_) => self.writer(it).add(Op::Tuple, shape, elements),
+            _ => elements[0],
+        }
+    }
+}
+
+/// The combiner of values with whether they count: of two that do the combination, otherwise the one that does.
+fn of_valid(old: &Computation, id: ComputationId, name: String) -> Computation {
+    let pred = || Shape::array(ElementType::Pred, []);
+    let mut made = Combiner { instructions: Vec::new() };
+    let shapes: Vec<Shape> = old.parameters().iter().map(|&id| old.instruction(id).shape.clone()).collect();
+    let (before, after) = shapes.split_at(shapes.len() / 2);
+    let mut half = |shapes: &[Shape]| -> (Vec<InstrId>, InstrId) {
+        let values = shapes.iter().map(|shape| made.parameter(shape.clone())).collect();
+        (values, made.parameter(pred()))
+    };
+    let ((one, one_counts), (other, other_counts)) = (half(before), half(after));
+    let combined = made.add(
+        "combined",
+        old.root_instruction().shape.clone(),
+        Op::Call { to_apply: id },
+        one.iter().chain(&other).copied().collect(),
+    );
+    let both = made.add("both", pred(), Op::Binary(BinaryOp::And), vec![one_counts, other_counts]);
+    let any = made.add("any", pred(), Op::Binary(BinaryOp::Or), vec![one_counts, other_counts]);
+    let mut results = Vec::new();
+    for (index, shape) in before.iter().enumerate() {
+        let of_both = match old.root_instruction().shape {
+            Shape::Tuple(_) => {
+                made.add("element", shape.clone(), Op::GetTupleElement { index: index as i64 }, vec![combined])
+            }
+            _ => combined,
+        };
+        let single = made.add("single", shape.clone(), Op::Select, vec![one_counts, one[index], other[index]]);
+        results.push(made.add("value", shape.clone(), Op::Select, vec![both, of_both, single]));
+    }
+    results.push(any);
+    let shapes = before.iter().cloned().chain([pred()]).collect();
+    let root = made.add("result", Shape::Tuple(shapes), Op::Tuple, results);
+    Computation { name, instructions: made.instructions, root, execution_thread: None, span: old.span }
+}
+
+/// A combiner in the making.
+struct Combiner {
+    instructions: Vec<Instruction>,
+}
+
+impl Combiner {
+    fn parameter(&mut self, shape: Shape) -> InstrId {
+        let number = self.instructions.len() as i64;
+        self.add("p", shape, Op::Parameter { number }, Vec::new())
+    }
+
+    fn add(&mut self, name: &str, shape: Shape, op: Op, operands: Vec<InstrId>) -> InstrId {
+        let number = self.instructions.len();
+        self.instructions.push(Instruction::new(format!("{name}.{number}"), shape, op, operands));
+        InstrId(number as u32)
+    }
+}
