@@ -20,6 +20,10 @@ pub(crate) fn actual_dims(
     }
     match &instruction.op {
         Op::Broadcast { dimensions } => broadcast(dims, dimensions, operands.array(0)?),
+        // A slice of a whole dimension has its size.
+        Op::DynamicSlice { .. } => Ok((0..dims.len())
+            .map(|d| if declared.is_dynamic(d) { operands.array(0).map(|x| x.dims[d]) } else { Ok(dims[d]) })
+            .collect::<Outcome<Vec<usize>>>()?),
         Op::Reshape => reshape(dims, declared, operands.array(0)?),
         Op::Iota { .. } | Op::Constant(_) | Op::Rng { .. } | Op::SetDimensionSize { .. } => Ok(dims),
         op => {

@@ -245,3 +245,34 @@ fn combiners_without_a_known_neutral_element() {
         );
     }
 }
+
+/// A window stays within the actual size; one of a whole dimension has its size. At least three elements count here.
+#[test]
+fn windows_that_begin_where_a_value_says() {
+    let four = "  two = s32[] constant(2)
+  most = s32[] add(n, two)
+  r = f32[<=8] set-dimension-size(x, most), dimensions={0}
+  m = f32[4,<=8] set-dimension-size(y, most), dimensions={1}
+  far = s32[] constant(7)
+  near = u8[] convert(far)
+  long = s64[] convert(far)
+";
+    for start in ["n", "far", "near", "long", "w"] {
+        check(&format!("{four}  q = f32[2] dynamic-slice(r, {start}), dynamic_slice_sizes={{2}}"), "f32[2]");
+        check(
+            &format!(
+                "{four}  rows = f32[2,<=8] dynamic-slice(m, {start}, {start}), dynamic_slice_sizes={{2,8}}
+  q = f32[2] reduce(rows, z), dimensions={{1}}, to_apply=add"
+            ),
+            "f32[2]",
+        );
+        check(
+            &format!(
+                "{four}  two_of = f32[2] slice(x), slice={{[6:8]}}
+  u = f32[<=8] dynamic-update-slice(r, two_of, {start})
+  q = f32[] reduce(u, three), dimensions={{0}}, to_apply=mul"
+            ),
+            "f32[]",
+        );
+    }
+}

@@ -15,11 +15,13 @@
 //! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
 //! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
 //! borders     loops and branches                             sorts        sort
+//! indexed     windows that begin where values say
 //! added       computations that it takes                     valid        reduce, whatever the combiner is
 //! ```
 
 mod added;
 mod borders;
+mod indexed;
 mod movement;
 mod reductions;
 mod sizes;
@@ -212,6 +214,8 @@ impl<'b> Body<'b> {
             Op::Reduce { dimensions, to_apply } => self.reduce(it, dimensions, *to_apply),
             Op::ReduceWindow { window, to_apply } => self.reduce_window(it, window, *to_apply),
             Op::Sort { dimension, is_stable, to_apply } => self.sort(it, *dimension, *is_stable, *to_apply),
+            Op::DynamicSlice { sizes } => self.dynamic_slice(it, sizes),
+            Op::DynamicUpdateSlice => self.dynamic_update_slice(it),
             Op::Dot(dims) => self.dot(it, dims),
             Op::Convolution(attributes) => self.convolution(it, attributes),
             op => Err(format!(
