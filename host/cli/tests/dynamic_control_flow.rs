@@ -154,3 +154,58 @@ condition { p = (s32[], f32[<=8], s32[]) parameter(0)
   ROOT out = s32[] get-tuple-element(r), index=2",
     );
 }
+
+/// The conditional is declared as dynamic, its branches are not.
+#[test]
+fn branches_of_static_size_have_the_bound() {
+    check(
+        "yes { a = f32[8] parameter(0)
+  ROOT r = f32[8] negate(a) }
+no { a = f32[8] parameter(0)
+  ROOT r = f32[8] abs(a) }
+",
+        "  r = f32[<=8] conditional(n, x, x), branch_computations={yes, no}
+  q = f32[] reduce(r, z), dimensions={0}, to_apply=add
+  k = s32[] get-dimension-size(r), dimensions={0}
+  ROOT out = (f32[], s32[]) tuple(q, k)",
+    );
+}
+
+/// Two loops have one body, and one of them is in another loop.
+#[test]
+fn loops_in_loops_share_a_body() {
+    check(
+        "inner { a = f32[<=8] parameter(0)
+  k = s32[] get-dimension-size(a), dimensions={0}
+  one = s32[] constant(1)
+  fewer = s32[] subtract(k, one)
+  b = f32[<=8] negate(a)
+  ROOT r = f32[<=8] set-dimension-size(b, fewer), dimensions={0} }
+many { a = f32[<=8] parameter(0)
+  k = s32[] get-dimension-size(a), dimensions={0}
+  five = s32[] constant(5)
+  ROOT c = pred[] compare(k, five), direction=GT }
+outer { p = (s32[], f32[<=8]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  a = f32[<=8] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  b = f32[<=8] while(a), condition=many, body=inner
+  c = f32[<=8] negate(b)
+  ROOT t = (s32[], f32[<=8]) tuple(next, c) }
+few { p = (s32[], f32[<=8]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  three = s32[] constant(3)
+  ROOT c = pred[] compare(i, three), direction=LT }
+",
+        "  start = s32[] constant(0)
+  state = (s32[], f32[<=8]) tuple(start, d)
+  all = (s32[], f32[<=8]) while(state), condition=few, body=outer
+  e = f32[<=8] get-tuple-element(all), index=1
+  f = f32[<=8] while(d), condition=many, body=inner
+  q = f32[] reduce(e, z), dimensions={0}, to_apply=add
+  p = f32[] reduce(f, z), dimensions={0}, to_apply=add
+  k = s32[] get-dimension-size(e), dimensions={0}
+  ROOT out = (f32[], f32[], s32[]) tuple(q, p, k)",
+    );
+}

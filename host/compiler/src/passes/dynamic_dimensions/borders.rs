@@ -17,13 +17,13 @@ impl<'b> Body<'b> {
     /// A parameter of a body or branch.
     pub fn parameter(&mut self, it: &'b Instruction) -> (InstrId, Sizes) {
         let parameter = self.rebuild.add(it, it.op.clone(), with_sizes(&it.shape), Vec::new());
-        self.apart(it, parameter)
+        self.apart(it, &it.shape, parameter)
     }
 
     pub fn while_loop(&mut self, it: &'b Instruction) -> Made<(InstrId, Sizes)> {
         let initial = self.together(it, it.operands[0], &it.shape)?;
         let result = self.rebuild.add(it, it.op.clone(), with_sizes(&it.shape), vec![initial]);
-        Ok(self.apart(it, result))
+        Ok(self.apart(it, &it.shape, result))
     }
 
     pub fn conditional(&mut self, it: &'b Instruction, branches: &[ComputationId]) -> Made<(InstrId, Sizes)> {
@@ -36,10 +36,12 @@ impl<'b> Body<'b> {
                 None => self.rebuild.mapped(operand),
             });
         }
-        match it.shape.has_dynamic_size() {
+        // Sizes come with what branches say is dynamic. What only the conditional declares so has its bound.
+        let given = branches.first().map_or(&it.shape, |&id| &self.module.computation(id).root_instruction().shape);
+        match given.has_dynamic_size() {
             true => {
-                let result = self.rebuild.add(it, it.op.clone(), with_sizes(&it.shape), operands);
-                Ok(self.apart(it, result))
+                let result = self.rebuild.add(it, it.op.clone(), with_sizes(given), operands);
+                Ok(self.apart(it, given, result))
             }
             false => Ok((self.with_operands(it, operands), super::sizes::of_bounds(&it.shape))),
         }
@@ -73,9 +75,9 @@ impl<'b> Body<'b> {
         Ok(self.writer(origin).add(Op::Tuple, with_sizes(declared), elements))
     }
 
-    /// What stands for a value that crossed a border, and its sizes.
-    fn apart(&mut self, it: &'b Instruction, crossed: InstrId) -> (InstrId, Sizes) {
-        let static_shape = it.shape.with_bounds_as_sizes();
+    /// What stands for a value of that shape that crossed a border, and its sizes.
+    fn apart(&mut self, it: &'b Instruction, shape: &Shape, crossed: InstrId) -> (InstrId, Sizes) {
+        let static_shape = shape.with_bounds_as_sizes();
         let count = static_shape.as_tuple().map_or(1, <[Shape]>::len);
         let elements: Vec<InstrId> = (0..count).map(|index| self.taken(it, crossed, index)).collect();
         let value = match static_shape {
@@ -84,7 +86,7 @@ impl<'b> Body<'b> {
         };
         let mut next = count..;
         let mut sizes = Sizes::new();
-        for array in it.shape.leaves().into_iter().filter_map(Shape::as_array) {
+        for array in shape.leaves().into_iter().filter_map(Shape::as_array) {
             let size = |d: usize| array.is_dynamic(d).then(|| next.next().unwrap_or_default());
             let places: Vec<Option<usize>> = (0..array.rank()).map(size).collect();
             sizes.push(places.into_iter().map(|place| Some(self.taken(it, crossed, place?))).collect());
