@@ -11,12 +11,14 @@ mod reads;
 #[cfg(test)]
 mod tests;
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 
 use fusebox_core::emitter::WriteMode;
 use fusebox_core::ir::{Function, OpKind, Region, Value};
 
 use crate::select::Selected;
+use places::Places;
 use reads::Reads;
 
 /// A parameter and the output that may take its place, by their numbers.
@@ -34,12 +36,14 @@ pub fn pairs(kernel: &Selected) -> Vec<Pair> {
     let outputs = kernel.plan.outputs.len();
     let parameters = entry.body.arguments.len().saturating_sub(outputs);
     let (inputs, results) = entry.body.arguments.split_at(parameters);
+    // For all outputs once, and only if one has a parameter of its type.
+    let places = LazyCell::new(|| Places::of(entry));
     let mut pairs = Vec::new();
     for (output, &result) in results.iter().enumerate() {
         let fits = |&parameter: &usize| entry.type_of(inputs[parameter]) == entry.type_of(result);
         let mut parameters = (0..parameters).filter(fits).peekable();
         if kernel.plan.outputs[output].mode == WriteMode::Unique && parameters.peek().is_some() {
-            let reads = Reads::new(&kernel.functions, entry, handed_on(entry, result));
+            let reads = Reads::new(&kernel.functions, entry, handed_on(entry, result), &places);
             let in_place = parameters.filter(|&parameter| reads.come_first(inputs[parameter]));
             pairs.extend(in_place.map(|parameter| Pair { parameter, output }));
         }

@@ -20,13 +20,18 @@ pub struct Reads<'f> {
     entry: &'f Function,
     /// The values that are the output.
     output: HashSet<Value>,
-    places: Places<'f>,
+    places: &'f Places<'f>,
 }
 
 impl<'f> Reads<'f> {
-    /// Of a kernel with that entry function. `output`: the values that are the output at some point.
-    pub fn new(functions: &'f [Function], entry: &'f Function, output: HashSet<Value>) -> Reads<'f> {
-        Reads { functions, entry, output, places: Places::of(entry) }
+    /// Of a kernel with that entry function. `output`: the values that are the output at some point. `places`: of the entry.
+    pub fn new(
+        functions: &'f [Function],
+        entry: &'f Function,
+        output: HashSet<Value>,
+        places: &'f Places<'f>,
+    ) -> Reads<'f> {
+        Reads { functions, entry, output, places }
     }
 
     /// Whether everything that reads a parameter is followed, in a region around it, by the insertion of the output's elements that
@@ -140,7 +145,7 @@ mod tests {
     use fusebox_core::ir::parse;
 
     use super::super::handed_on;
-    use super::Reads;
+    use super::{Places, Reads};
 
     /// The loop in which a kernel reads its parameter, or writes its output at %i and %j. `end`: of the loop.
     fn one(reads: bool, end: &str, index: &str) -> String {
@@ -192,7 +197,7 @@ mod tests {
         let functions = parse("kernel.mlir", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let entry = &functions[0];
         let [parameter, output] = entry.body.arguments[..] else { panic!("{text}") };
-        Reads::new(&functions, entry, handed_on(entry, output)).come_first(parameter)
+        Reads::new(&functions, entry, handed_on(entry, output), &Places::of(entry)).come_first(parameter)
     }
 
     fn copy(to: &str, from: &str) -> String {

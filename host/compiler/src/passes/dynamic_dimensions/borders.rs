@@ -108,12 +108,13 @@ impl<'b> Body<'b> {
 
 /// The shape of a value that crosses a border.
 fn with_sizes(shape: &Shape) -> Shape {
-    let mut elements = match shape.with_bounds_as_sizes() {
-        Shape::Tuple(elements) => elements,
-        single => vec![single],
-    };
     let arrays = shape.leaves().into_iter().filter_map(Shape::as_array);
     let count: usize = arrays.map(|array| (0..array.rank()).filter(|&d| array.is_dynamic(d)).count()).sum();
-    elements.extend(std::iter::repeat_n(Shape::array(ElementType::S32, []), count));
-    Shape::Tuple(elements)
+    with_more(&shape.with_bounds_as_sizes(), std::iter::repeat_n(Shape::array(ElementType::S32, []), count))
+}
+
+/// A tuple of the elements of a shape, or of the shape if it is none, and of more.
+pub fn with_more(shape: &Shape, more: impl IntoIterator<Item = Shape>) -> Shape {
+    let elements = shape.as_tuple().unwrap_or(std::slice::from_ref(shape));
+    Shape::Tuple(elements.iter().cloned().chain(more).collect())
 }

@@ -228,7 +228,7 @@ impl<'b> Body<'b> {
 
     fn copy(&mut self, it: &Instruction) -> InstrId {
         let operands = self.rebuild.operands(it);
-        self.rebuild.add(it, it.op.clone(), it.shape.with_bounds_as_sizes(), operands)
+        self.with_operands(it, operands)
     }
 
     /// The copy with other operands.

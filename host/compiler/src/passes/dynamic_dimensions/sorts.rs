@@ -3,6 +3,7 @@
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
 use super::Body;
+use super::borders::with_more;
 use super::writer::Made;
 
 impl<'b> Body<'b> {
@@ -16,15 +17,11 @@ impl<'b> Body<'b> {
         let comparator = within_first(self.module.computation(to_apply), to_apply, name);
         let to_apply = self.added.add(to_apply, comparator);
         let (static_shape, mut operands) = (it.shape.with_bounds_as_sizes(), self.rebuild.operands(it));
-        let mut shapes = match &static_shape {
-            Shape::Tuple(elements) => elements.clone(),
-            single => vec![single.clone()],
-        };
-        let count = shapes.len();
-        shapes.push(Shape::array(ElementType::Pred, dims));
+        let count = operands.len();
+        let shape = with_more(&static_shape, [Shape::array(ElementType::Pred, dims)]);
         operands.push(within);
         let op = Op::Sort { dimension, is_stable, to_apply };
-        let sorted = self.rebuild.add(it, op, Shape::Tuple(shapes), operands);
+        let sorted = self.rebuild.add(it, op, shape, operands);
         Ok(self.without_last(it, static_shape, sorted, count))
     }
 }

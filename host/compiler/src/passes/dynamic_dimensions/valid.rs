@@ -3,6 +3,7 @@
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
 use super::Body;
+use super::borders::with_more;
 use super::writer::Made;
 
 impl<'b> Body<'b> {
@@ -22,14 +23,11 @@ impl<'b> Body<'b> {
         operands.insert(arrays, within);
         operands.push(counts);
         let static_shape = it.shape.with_bounds_as_sizes();
-        let mut shapes = match &static_shape {
-            Shape::Tuple(elements) => elements.clone(),
-            single => vec![single.clone()],
-        };
-        let kept = shapes.first().and_then(Shape::as_array).map_or_else(Vec::new, |array| array.dims.clone());
-        shapes.push(Shape::array(ElementType::Pred, kept));
+        let kept = static_shape.leaves().first().and_then(|leaf| leaf.as_array());
+        let kept = kept.map_or_else(Vec::new, |array| array.dims.clone());
+        let shape = with_more(&static_shape, [Shape::array(ElementType::Pred, kept)]);
         let op = Op::Reduce { dimensions: dimensions.clone(), to_apply };
-        let reduced = self.rebuild.add(it, op, Shape::Tuple(shapes), operands);
+        let reduced = self.rebuild.add(it, op, shape, operands);
         Ok(self.without_last(it, static_shape, reduced, arrays))
     }
 
