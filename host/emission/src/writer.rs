@@ -16,6 +16,33 @@ use crate::index::IndexId;
 use crate::partition::{Branch, Condition, Partition, Read, Recipe};
 use crate::scope::{FunctionId, ScopeId, ScopeKind};
 
+/// Most turns of a loop that is written turn by turn.
+const MOST_TURNS: i64 = 64;
+/// Most operations that this may make.
+const MOST_OPERATIONS: i64 = 2048;
+
+/// How the turns of a loop are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// As a loop.
+    Looped,
+    /// One after the other where this is little code, so that a loop around it, over windows for example, has none inside of it and
+    /// can be vectorised.
+    OneByOneIfFew,
+}
+
+/// Whether the turns of a loop with that body are little code: without loops in it, and functions, whose size shows later.
+fn are_few(map: &IndexingMap, body: &Region) -> bool {
+    let size = |range: &Variable| range.bounds.upper.saturating_sub(range.bounds.lower).saturating_add(1);
+    let turns = map.ranges.iter().map(size).fold(1, i64::saturating_mul);
+    let (mut operations, mut is_plain) = (0, true);
+    body.walk(&mut |operation| {
+        operations += 1;
+        is_plain &= !matches!(operation.kind, OpKind::Loop | OpKind::For | OpKind::While | OpKind::PureCall);
+    });
+    is_plain && turns <= MOST_TURNS && turns.saturating_mul(operations) <= MOST_OPERATIONS
+}
+
 /// An instruction at its site, with what it reads: `operands` belong to the recipe's reads.
 pub struct Reads<'r> {
     pub id: InstrId,
@@ -198,6 +225,7 @@ impl<'p, 'm> Writer<'p, 'm> {
     pub fn loop_over(
         &mut self,
         scope: ScopeId,
+        turns: Turns,
         initial: &[Value],
         body: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>>,
     ) -> Result<Vec<Value>> {
@@ -207,8 +235,12 @@ impl<'p, 'm> Writer<'p, 'm> {
         };
         let map = IndexingMap { ranges: sizes.into_iter().map(Variable::from_size).collect(), ..Default::default() };
         let region = self.close(scope, OpKind::LoopYield, body)?;
+        let unroll = match turns {
+            Turns::OneByOneIfFew if are_few(&map, &region) => (0..map.ranges.len() as i64).collect(),
+            Turns::OneByOneIfFew | Turns::Looped => Vec::new(),
+        };
         let attributes =
-            vec![("map", Attribute::Map(std::sync::Arc::new(map))), ("unroll", Attribute::I64Array(Vec::new()))];
+            vec![("map", Attribute::Map(std::sync::Arc::new(map))), ("unroll", Attribute::I64Array(unroll))];
         let types = self.b.types_of(initial);
         Ok(self.b.op(OpKind::Loop, initial, attributes, &types, vec![region]))
     }

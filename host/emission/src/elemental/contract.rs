@@ -8,7 +8,7 @@ use super::convert::convert;
 use super::state::accumulator;
 use crate::EmissionError;
 use crate::error::Result;
-use crate::writer::{Reads, Writer};
+use crate::writer::{Reads, Turns, Writer};
 
 /// A `dot` or `convolution`. Operands: left, right; of a convolution input, kernel, behind the branch; none if nothing is
 /// contracted, or the kernel never meets the input.
@@ -19,7 +19,7 @@ pub fn sum_of_products(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result
     let sum = match reads.operands {
         [left, right] => {
             let (left, right) = (left[0], right[0]);
-            let sums = writer.loop_over(reads.recipe.loops[0], &[zero], |writer, state| {
+            let sums = writer.loop_over(reads.recipe.loops[0], Turns::Looped, &[zero], |writer, state| {
                 writer.behind(reads.recipe.branches.first(), state, |writer| {
                     add_product(writer, reads.id, sum_type, state[0], [left, right])
                 })

@@ -1,14 +1,14 @@
 //! Reductions, element by element: a loop over what is reduced.
 
 use fusebox_core::builder::{FastMath, Scalar, Value};
-use fusebox_core::hlo::{ComputationId, InstrId};
+use fusebox_core::hlo::{ComputationId, InstrId, Op};
 
 use super::binary::binary;
 use super::combiner::{self, Order};
 use super::float_types::computed_in;
 use super::state::widened_element;
 use crate::error::Result;
-use crate::writer::{Reads, Writer};
+use crate::writer::{Reads, Turns, Writer};
 
 /// A `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then the initial values; elements of a
 /// window that may lie outside stand behind the recipe's branch.
@@ -23,7 +23,11 @@ pub fn reduce(writer: &mut Writer<'_, '_>, reads: &Reads<'_>, to_apply: Computat
     if narrow.is_some() {
         values.iter_mut().for_each(|value| *value = writer.b.extf(*value, Scalar::F32));
     }
-    let mut results = writer.loop_over(reads.recipe.loops[0], &values, |writer, state| {
+    let turns = match writer.partition.instruction(reads.id).op {
+        Op::ReduceWindow { .. } => Turns::OneByOneIfFew,
+        _ => Turns::Looped,
+    };
+    let mut results = writer.loop_over(reads.recipe.loops[0], turns, &values, |writer, state| {
         writer.behind(reads.recipe.branches.first(), state, |writer| {
             combine(writer, reads.id, to_apply, state, &elements)
         })

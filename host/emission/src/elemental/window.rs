@@ -6,7 +6,7 @@ use fusebox_core::hlo::ComputationId;
 use super::combiner::{self, Order};
 use crate::error::Result;
 use crate::partition::Recipe;
-use crate::writer::{Reads, Writer};
+use crate::writer::{Reads, Turns, Writer};
 
 /// For every window that may cover the element: which of its elements is selected; if it is this one, the
 /// window's source value is combined in.
@@ -23,7 +23,7 @@ pub fn select_and_scatter(
     };
     let (source, candidate) = (source[0], candidate[0]);
     let own = writer.index(reads.recipe.indices[0]);
-    writer.loop_over(reads.recipe.loops[0], initial, |writer, state| {
+    writer.loop_over(reads.recipe.loops[0], Turns::Looped, initial, |writer, state| {
         writer.behind(reads.recipe.branches.first(), state, |writer| {
             let selected = selected(writer, select, reads.recipe, candidate)?;
             let hit = writer.b.cmpi(IntPredicate::Eq, selected, own);
@@ -39,7 +39,7 @@ pub fn select_and_scatter(
 fn selected(writer: &mut Writer<'_, '_>, select: ComputationId, recipe: &Recipe, candidate: Value) -> Result<Value> {
     let ty = writer.b.type_of(candidate).clone();
     let (none, nowhere, not_found) = (writer.b.zero(&ty), writer.b.index(-1), writer.b.bool(false));
-    let results = writer.loop_over(recipe.loops[1], &[none, nowhere, not_found], |writer, state| {
+    let results = writer.loop_over(recipe.loops[1], Turns::Looped, &[none, nowhere, not_found], |writer, state| {
         writer.behind(recipe.branches.get(1), state, |writer| {
             let kept =
                 combiner::write(&mut writer.b, writer.partition.module, select, &[state[0], candidate], Order::Open)?
