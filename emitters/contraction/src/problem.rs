@@ -242,11 +242,13 @@ pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
             Some([reading]) if reading.runtime.is_empty() && reading.map.ranges.is_empty() => reading.map.inverse(),
             _ => None,
         };
-        // Where every element of the dot leads to one of the result, the domain is all of it.
+        // Where every element of the dot leads to one of the result, the domain is all of it. A result with more elements, next to
+        // others or with padding, would be written in part.
         let dims = computation.instruction(dot).shape.as_array().map(|array| array.dims.as_slice()).unwrap_or_default();
         let is_whole = |map: &IndexingMap| {
             map.constraints.is_empty()
                 && map.dims.iter().zip(dims).all(|(dim, &size)| dim.bounds == Interval::from_size(size))
+                && dims.iter().product::<i64>() == array.dims.iter().product()
         };
         let of_dot = of_dot.filter(is_whole).ok_or_else(|| {
             Decline::at(instruction, "its elements are not those of the dot, each by itself and each of them once")

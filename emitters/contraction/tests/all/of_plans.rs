@@ -120,6 +120,12 @@ fn reasons_are_given() {
   s = f32[40,40] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   ROOT d = f32[40,40] dot(s, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
     assert_eq!(declined(other), "there is more than one dot or convolution");
+    // Half of this result is padding, which no sum leads to.
+    let padded = "f { x = f32[40,40] parameter(0)
+  s = f32[40,40] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  z = f32[] constant(0)
+  ROOT p = f32[80,40] pad(s, z), padding=0_1_1x0_0 }";
+    assert_eq!(declined(padded), "its elements are not those of the dot, each by itself and each of them once");
     let simt = emitter().consider(&fusion([40, 40, 40]), &DeviceDescription::simt());
     assert!(matches!(simt, Verdict::Decline(decline) if decline.reason == "it is for blocks of one thread"));
 }
