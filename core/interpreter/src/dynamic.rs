@@ -1,6 +1,6 @@
 //! Arrays of dynamic sizes: here an array has its actual size, and nothing beyond it.
 
-use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Shape, SliceDim, infer_shape};
+use fusebox_core::hlo::{ArrayShape, GatherDims, Instruction, Module, Op, Shape, SliceDim, infer_shape};
 
 use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
 use crate::movement::{dimension_number, slice};
@@ -25,6 +25,7 @@ pub(crate) fn actual_dims(
             .map(|d| if declared.is_dynamic(d) { operands.array(0).map(|x| x.dims[d]) } else { Ok(dims[d]) })
             .collect::<Outcome<Vec<usize>>>()?),
         Op::Reshape => reshape(dims, declared, operands.array(0)?),
+        Op::Gather(numbers) => gather(dims, declared, numbers, operands.array(0)?, operands.array(1)?),
         Op::Iota { .. } | Op::Constant(_) | Op::Rng { .. } | Op::SetDimensionSize { .. } => Ok(dims),
         op => {
             let shapes: Vec<Shape> = operands.0.iter().map(Value::shape).collect();
@@ -39,6 +40,29 @@ fn broadcast(mut dims: Vec<usize>, dimensions: &[i64], x: &Array) -> Outcome<Vec
     for (&to, &size) in dimensions.iter().zip(&x.dims) {
         let to = dimension_number(to, dims.len())?;
         dims[to] = size;
+    }
+    Ok(dims)
+}
+
+/// A slice of a whole dimension has its size, and there are as many slices as index vectors.
+fn gather(
+    mut dims: Vec<usize>,
+    declared: &ArrayShape,
+    numbers: &GatherDims,
+    x: &Array,
+    indices: &Array,
+) -> Outcome<Vec<usize>> {
+    let dropped = |d: &i64| numbers.collapsed_slice_dims.contains(d) || numbers.operand_batching_dims.contains(d);
+    let mut kept = (0..x.rank()).filter(|&d| !dropped(&(d as i64)));
+    let mut batch = (0..indices.rank()).filter(|&d| d as i64 != numbers.index_vector_dim);
+    for (d, size) in dims.iter_mut().enumerate() {
+        let from = match numbers.offset_dims.contains(&(d as i64)) {
+            true => kept.next().and_then(|from| x.dims.get(from)),
+            false => batch.next().and_then(|from| indices.dims.get(from)),
+        };
+        if let Some(&actual) = from.filter(|_| declared.is_dynamic(d)) {
+            *size = actual;
+        }
     }
     Ok(dims)
 }

@@ -276,3 +276,114 @@ fn windows_that_begin_where_a_value_says() {
         );
     }
 }
+
+/// Of places beyond the size nothing is gathered, and nothing goes where index vectors beyond their size say. At least three
+/// elements count here.
+#[test]
+fn index_vectors() {
+    let three = "  two = s32[] constant(2)
+  most = s32[] add(n, two)
+  v = f32[<=8] set-dimension-size(x, most), dimensions={0}
+  m = f32[4,<=8] set-dimension-size(y, most), dimensions={1}
+  i = s32[8] constant({7,0,-1,3,2,2,9,1})
+  at = s32[<=8] set-dimension-size(i, most), dimensions={0}
+";
+    // As many as there are index vectors, of single elements and of rows.
+    check(
+        &format!(
+            "{three}  r = f32[<=8] gather(v, at), offset_dims={{}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, \
+             index_vector_dim=1, slice_sizes={{1}}
+  q = f32[] reduce(r, z), dimensions={{0}}, to_apply=add"
+        ),
+        "f32[]",
+    );
+    check(
+        &format!(
+            "{three}  near = u8[8] convert(i)
+  g = f32[8,<=8] gather(m, near), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim=1, \
+             slice_sizes={{1,8}}
+  r = f32[<=8] reduce(g, z), dimensions={{0}}, to_apply=add
+  q = f32[] reduce(r, z), dimensions={{0}}, to_apply=add"
+        ),
+        "f32[]",
+    );
+    // Windows of two elements, of which the row is static.
+    check(
+        &format!(
+            "{three}  pairs = s32[4,2] constant({{{{0,7}},{{3,1}},{{9,2}},{{1,-1}}}})
+  q = f32[4,2] gather(m, pairs), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0,1}}, index_vector_dim=1, \
+             slice_sizes={{1,2}}
+  r = f32[<=8] negate(v)"
+        ),
+        "f32[4,2]",
+    );
+    for into in ["v", "x"] {
+        let shape = if into == "v" { "<=8" } else { "8" };
+        for ty in ["s32", "u8", "s64", "u64"] {
+            check(
+                &format!(
+                    "{three}  as = {ty}[<=8] convert(at)
+  into = f32[{shape}] scatter({into}, as, v), update_window_dims={{}}, inserted_window_dims={{0}}, \
+                     scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=add
+  weights = f32[8] iota(), iota_dimension=0
+  weighted = f32[{shape}] multiply(into, weights)
+  q = f32[] reduce(weighted, z), dimensions={{0}}, to_apply=add
+  r = f32[<=8] negate(v)"
+                ),
+                "f32[]",
+            );
+        }
+    }
+    // A window that ends beyond the size is left out as a whole.
+    check(
+        &format!(
+            "{three}  starts = s32[3,1] constant({{{{2}},{{0}},{{6}}}})
+  few = f32[3,2] constant({{{{1,2}},{{3,4}},{{5,6}}}})
+  r = f32[<=8] scatter(v, starts, few), update_window_dims={{1}}, inserted_window_dims={{}}, scatter_dims_to_operand_dims={{0}}, \
+             index_vector_dim=1, to_apply=add
+  weights = f32[8] iota(), iota_dimension=0
+  weighted = f32[<=8] multiply(r, weights)
+  q = f32[] reduce(weighted, z), dimensions={{0}}, to_apply=add"
+        ),
+        "f32[]",
+    );
+}
+
+/// Windows whose combiner has no neutral element that is known.
+#[test]
+fn windows_of_any_combiner() {
+    for (window, bound) in [("size=3", 6), ("size=3 stride=2 pad=1_1", 4), ("size=8 pad=7_0", 8)] {
+        check(
+            &format!(
+                "  r = f32[<={bound}] reduce-window(d, three), window={{{window}}}, to_apply=scaled
+  q = f32[] reduce(r, z), dimensions={{0}}, to_apply=add"
+            ),
+            "f32[]",
+        );
+    }
+}
+
+/// Matrices and signals, as many of them as there are.
+#[test]
+fn routines() {
+    check(
+        "  eye = f32[8,2,2] broadcast(x), dimensions={0}
+  c = f32[2,2] constant({{4,2},{2,5}})
+  some = f32[8,2,2] broadcast(c), dimensions={1,2}
+  all = f32[<=8,2,2] set-dimension-size(some, n), dimensions={0}
+  r = f32[<=8,2,2] cholesky(all), lower=true
+  rights = f32[<=8,2,2] set-dimension-size(eye, n), dimensions={0}
+  solved = f32[<=8,2,2] triangular-solve(r, rights), left_side=true, lower=true, transpose_a=NO_TRANSPOSE
+  q = f32[2,2] reduce(solved, z), dimensions={0}, to_apply=max",
+        "f32[2,2]",
+    );
+    check(
+        "  t = f32[8,4] transpose(y), dimensions={1,0}
+  signals = f32[<=8,4] set-dimension-size(t, n), dimensions={0}
+  spectra = c64[<=8,3] fft(signals), fft_type=RFFT, fft_length={4}
+  real = f32[<=8,3] real(spectra)
+  r = f32[<=8,3] negate(real)
+  q = f32[3] reduce(r, z), dimensions={0}, to_apply=add",
+        "f32[3]",
+    );
+}

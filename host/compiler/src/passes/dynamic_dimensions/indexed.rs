@@ -45,7 +45,7 @@ impl<'b> Body<'b> {
 
 impl Writer<'_, '_> {
     /// A size as a number of that integer type, or its largest one if that is less.
-    fn as_index(&mut self, size: InstrId, ty: ElementType) -> Made {
+    pub fn as_index(&mut self, size: InstrId, ty: ElementType) -> Made {
         let bits = ty.bits() - u32::from(ty.is_signed_integer());
         let size = match bits {
             0..31 => {

@@ -15,8 +15,8 @@
 //! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
 //! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
 //! borders     loops and branches                             sorts        sort
-//! indexed     windows that begin where values say
-//! added       computations that it takes                     valid        reduce, whatever the combiner is
+//! indexed     windows that begin where values say            vectors      gather, scatter
+//! added       computations that it takes                     valid        reductions, whatever the combiner is
 //! ```
 
 mod added;
@@ -27,6 +27,7 @@ mod reductions;
 mod sizes;
 mod sorts;
 mod valid;
+mod vectors;
 mod writer;
 
 #[cfg(test)]
@@ -218,12 +219,27 @@ impl<'b> Body<'b> {
             Op::DynamicUpdateSlice => self.dynamic_update_slice(it),
             Op::Dot(dims) => self.dot(it, dims),
             Op::Convolution(attributes) => self.convolution(it, attributes),
+            Op::Gather(dims) => self.gather(it, dims),
+            Op::Scatter { dims, .. } => self.scatter(it, dims),
+            // Each matrix, and each signal, is one by itself.
+            Op::Cholesky { .. } if self.is_only_outer(it, 2) => Ok(self.copy(it)),
+            Op::TriangularSolve { .. } if self.is_only_outer(it, 2) => Ok(self.copy(it)),
+            Op::Fft { length, .. } if self.is_only_outer(it, length.len()) => Ok(self.copy(it)),
             op => Err(format!(
                 "{} takes no arrays of dynamic size; give it the static array that the size was set of, with elements beyond the \
                  size that do not count",
                 op.opcode()
             )),
         }
+    }
+
+    /// Whether so many inner dimensions of all operands have their bounds as sizes.
+    fn is_only_outer(&self, it: &Instruction, inner: usize) -> bool {
+        let is_static = |operand: usize| {
+            let rank = self.dims(it, operand).len();
+            self.dynamic(it, operand).iter().all(|&(d, _)| d + inner < rank)
+        };
+        (0..it.operands.len()).all(is_static)
     }
 
     fn copy(&mut self, it: &Instruction) -> InstrId {

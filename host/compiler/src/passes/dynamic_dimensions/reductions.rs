@@ -1,6 +1,6 @@
 //! Operations that combine elements: those beyond a size are what changes nothing.
 
-use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Op, Window};
+use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window};
 
 use super::Body;
 use super::writer::Made;
@@ -32,17 +32,7 @@ impl<'b> Body<'b> {
         let element_type = self.writer(it).array(operands[0]).element_type;
         let identity = identity_of(self.module.computation(combiner)).filter(|_| arrays == 1);
         let identity = identity.filter(|identity| identity.element_type == element_type);
-        let Some(identity) = identity else {
-            return match it.op {
-                Op::Reduce { .. } => self.reduce_valid(it, combiner, &sizes),
-                _ => Err(format!(
-                    "{} along a dynamic dimension needs a combiner whose neutral element is known: one operation that is add, \
-                     multiply, maximum, minimum, and, or, xor of two numbers of one type; replace the elements beyond the size by \
-                     neutral ones and reduce the static array",
-                    it.opcode()
-                )),
-            };
-        };
+        let Some(identity) = identity else { return self.reduce_valid(it, combiner, &sizes) };
         let mut writer = self.writer(it);
         let neutral = writer.scalar(element_type, identity.data.to_vec());
         operands[0] = writer.masked(operands[0], &sizes, neutral);

@@ -7,11 +7,8 @@ use super::borders::with_more;
 use super::writer::Made;
 
 impl<'b> Body<'b> {
-    /// The reduction of some arrays along dimensions some of which have these sizes. The initial values count once.
+    /// The reduction of some arrays, or of their windows, some of whose dimensions have these sizes. The initial values count once.
     pub fn reduce_valid(&mut self, it: &'b Instruction, combiner: ComputationId, sizes: &[(usize, InstrId)]) -> Made {
-        let Op::Reduce { dimensions, .. } = &it.op else {
-            return Err("only a reduce is told which elements count".into());
-        };
         let dims = self.dims(it, 0);
         let name = format!("{}.valid.{}", self.module.computation(combiner).name, self.added.next().index());
         let of_valid = of_valid(self.module.computation(combiner), combiner, name);
@@ -26,7 +23,11 @@ impl<'b> Body<'b> {
         let kept = static_shape.leaves().first().and_then(|leaf| leaf.as_array());
         let kept = kept.map_or_else(Vec::new, |array| array.dims.clone());
         let shape = with_more(&static_shape, [Shape::array(ElementType::Pred, kept)]);
-        let op = Op::Reduce { dimensions: dimensions.clone(), to_apply };
+        let op = match &it.op {
+            Op::ReduceWindow { window, .. } => Op::ReduceWindow { window: window.clone(), to_apply },
+            Op::Reduce { dimensions, .. } => Op::Reduce { dimensions: dimensions.clone(), to_apply },
+            op => return Err(format!("{} is no reduction", op.opcode())),
+        };
         let reduced = self.rebuild.add(it, op, shape, operands);
         Ok(self.without_last(it, static_shape, reduced, arrays))
     }

@@ -1,0 +1,172 @@
+//! Gather and scatter: index vectors lead to windows within the actual sizes.
+
+use fusebox_core::hlo::{BinaryOp, Comparison, ElementType, GatherDims, InstrId, Instruction, Op, ScatterDims, Shape};
+
+use super::Body;
+use super::writer::{Made, Writer};
+use crate::passes::identity::neutral;
+
+impl<'b> Body<'b> {
+    /// Windows are moved back until they end within the sizes. What is gathered for index vectors beyond a size is beyond it, too.
+    pub fn gather(&mut self, it: &'b Instruction, dims: &GatherDims) -> Made {
+        let mut operands = self.rebuild.operands(it);
+        let indices = self.writer(it).array(operands[1]);
+        let mut columns = Vec::new();
+        for &d in &dims.start_index_map {
+            let d = d as usize;
+            let (size, length) = (self.size(it, 0, d), dims.slice_sizes[d]);
+            let size = size.filter(|_| length < self.dims(it, 0)[d]);
+            columns.push(match size {
+                Some(size) => {
+                    let mut writer = self.writer(it);
+                    let last = writer.last_start(size, length)?;
+                    let last = writer.at_least_zero(last)?;
+                    Some(writer.as_index(last, indices.element_type)?)
+                }
+                None => None,
+            });
+        }
+        if columns.iter().any(Option::is_some) {
+            let mut writer = self.writer(it);
+            let lasts = writer.columns(&columns, indices.element_type, &indices.dims, dims.index_vector_dim)?;
+            operands[1] = writer.binary(BinaryOp::Minimum, operands[1], lasts);
+        }
+        Ok(self.with_operands(it, operands))
+    }
+
+    /// Index vectors beyond a size, and those of windows that end beyond one, lead to nowhere: -1.
+    pub fn scatter(&mut self, it: &'b Instruction, dims: &ScatterDims) -> Made {
+        let arrays = it.operands.len() / 2;
+        let windows = self.windows(it, dims)?;
+        let mut operands = self.rebuild.operands(it);
+        let mut writer = self.writer(it);
+        operands[arrays] = writer.wide(operands[arrays]);
+        let indices = writer.array(operands[arrays]);
+        let mut columns = Vec::new();
+        for &d in &dims.scatter_dims_to_operand_dims {
+            columns.push(match self.common_size(it, arrays, d as usize) {
+                Some(size) => {
+                    let mut writer = self.writer(it);
+                    let last = writer.last_start(size, windows[d as usize])?;
+                    Some(writer.converted(last, indices.element_type))
+                }
+                None => None,
+            });
+        }
+        let batch = self.batch_sizes(it, dims);
+        if !batch.is_empty() && columns.is_empty() {
+            return Err("this scatter has index vectors of no numbers, of which none can be left out beyond a size; give it static \
+                        arrays"
+                .into());
+        }
+        let mut writer = self.writer(it);
+        let ones = writer.scalar(indices.element_type, vec![u8::MAX; indices.element_type.byte_size()]);
+        let nowhere = writer.everywhere(ones, &indices.dims);
+        if columns.iter().any(Option::is_some) {
+            let lasts = writer.columns(&columns, indices.element_type, &indices.dims, dims.index_vector_dim)?;
+            let op = Op::Compare { direction: Comparison::Le, order: None };
+            let fits =
+                writer.add(op, Shape::array(ElementType::Pred, indices.dims.clone()), vec![operands[arrays], lasts]);
+            operands[arrays] = writer.select(fits, operands[arrays], nowhere);
+        }
+        operands[arrays] = writer.masked(operands[arrays], &batch, ones);
+        Ok(self.with_operands(it, operands))
+    }
+
+    /// Per dimension of the arrays that are scattered into, how large a window is.
+    fn windows(&self, it: &Instruction, dims: &ScatterDims) -> Made<Vec<i64>> {
+        let arrays = it.operands.len() / 2;
+        let bounds = self.dims(it, 0);
+        let updates = self.dims(it, arrays + 1);
+        let mut of_updates = dims.update_window_dims.iter().map(|&d| d as usize);
+        let mut windows = vec![1; bounds.len()];
+        for (d, window) in windows.iter_mut().enumerate() {
+            if dims.inserted_window_dims.contains(&(d as i64)) || dims.input_batching_dims.contains(&(d as i64)) {
+                continue;
+            }
+            let Some(from) = of_updates.next() else { continue };
+            *window = updates[from];
+            let of_window = (arrays + 1..it.operands.len()).find_map(|operand| self.size(it, operand, from));
+            let of_array = self.common_size(it, arrays, d);
+            let is_fixed = !dims.scatter_dims_to_operand_dims.contains(&(d as i64));
+            let is_meant = match (of_array, of_window) {
+                (None, None) => true,
+                // Windows that always begin at 0 and are as large as the array.
+                (Some(array), Some(window)) => is_fixed && array == window && bounds[d] == updates[from],
+                (Some(_), None) => !is_fixed,
+                (None, Some(_)) => false,
+            };
+            if !is_meant {
+                return Err(format!(
+                    "dimension {from} of the updates of this scatter is a window over dimension {d} of dynamic size that may be of \
+                     another size; scatter into the static array that the size was set of"
+                ));
+            }
+        }
+        Ok(windows)
+    }
+
+    /// The dimensions of index vectors that are dynamic, there or in the updates.
+    fn batch_sizes(&self, it: &Instruction, dims: &ScatterDims) -> Vec<(usize, InstrId)> {
+        let arrays = it.operands.len() / 2;
+        let rank_of_updates = self.dims(it, arrays + 1).len();
+        let mut of_updates = (0..rank_of_updates).filter(|&d| !dims.update_window_dims.contains(&(d as i64)));
+        let of_vectors = (0..self.dims(it, arrays).len()).filter(|&d| d as i64 != dims.index_vector_dim);
+        let size = |d: usize| {
+            let from = of_updates.next();
+            let of_update =
+                |from: usize| (arrays + 1..it.operands.len()).find_map(|operand| self.size(it, operand, from));
+            Some((d, self.size(it, arrays, d).or_else(|| of_update(from?))?))
+        };
+        of_vectors.filter_map(size).collect()
+    }
+}
+
+impl Writer<'_, '_> {
+    /// Where a window of that length begins if it ends with the last element; negative if it is longer.
+    fn last_start(&mut self, size: InstrId, length: i64) -> Made {
+        let length = self.s32(length)?;
+        Ok(self.binary(BinaryOp::Subtract, size, length))
+    }
+
+    /// Numbers of that type instead of an array's own.
+    fn converted(&mut self, value: InstrId, ty: ElementType) -> InstrId {
+        let array = self.array(value);
+        if array.element_type == ty {
+            return value;
+        }
+        self.add(Op::Convert, Shape::array(ty, array.dims), vec![value])
+    }
+
+    /// Indices of a signed type that holds every size and -1. What is too large for it is negative, and nowhere as well.
+    fn wide(&mut self, indices: InstrId) -> InstrId {
+        let ty = self.array(indices).element_type;
+        let wide = if ty.bits() < 32 || ty == ElementType::S32 { ElementType::S32 } else { ElementType::S64 };
+        self.converted(indices, wide)
+    }
+
+    /// An array like index vectors with one number for each of their columns: these, or the largest of the type.
+    fn columns(&mut self, columns: &[Option<InstrId>], ty: ElementType, dims: &[i64], vector_dim: i64) -> Made {
+        let largest = neutral(BinaryOp::Minimum, ty).ok_or_else(|| format!("{ty} is no type of indices"))?;
+        let mut pieces = Vec::new();
+        for &column in columns {
+            let number = match column {
+                Some(number) => number,
+                None => self.scalar(ty, largest.clone()),
+            };
+            pieces.push(number);
+        }
+        if vector_dim as usize >= dims.len() {
+            return Ok(self.everywhere(pieces[0], dims));
+        }
+        for piece in &mut pieces {
+            *piece = self.add(Op::Reshape, Shape::array(ty, [1]), vec![*piece]);
+        }
+        let shape = Shape::array(ty, [pieces.len() as i64]);
+        let vector = match pieces[..] {
+            [only] => only,
+            _ => self.add(Op::Concatenate { dimension: 0 }, shape, pieces),
+        };
+        Ok(self.add(Op::Broadcast { dimensions: vec![vector_dim] }, Shape::array(ty, dims), vec![vector]))
+    }
+}
