@@ -277,6 +277,34 @@ fn windows_that_begin_where_a_value_says() {
     }
 }
 
+/// An update of dynamic size leaves what is behind it as it was.
+#[test]
+fn updates_of_dynamic_size() {
+    let sizes = "  two = s32[] constant(2)
+  most = s32[] add(n, two)
+  v = f32[<=8] set-dimension-size(x, most), dimensions={0}
+  far = s32[] constant(7)
+  near = u8[] convert(far)
+";
+    for start in ["n", "far", "near", "w"] {
+        for (into, shape) in [("v", "<=8"), ("x", "8")] {
+            check(
+                &format!(
+                    "{sizes}  most_of = f32[6] slice(x), slice={{[2:8]}}
+  least = s32[] minimum(n, two)
+  u = f32[<=6] set-dimension-size(most_of, least), dimensions={{0}}
+  updated = f32[{shape}] dynamic-update-slice({into}, u, {start})
+  weights = f32[8] iota(), iota_dimension=0
+  weighted = f32[{shape}] multiply(updated, weights)
+  q = f32[] reduce(weighted, z), dimensions={{0}}, to_apply=add
+  r = f32[<=8] negate(d)"
+                ),
+                "f32[]",
+            );
+        }
+    }
+}
+
 /// Of places beyond the size nothing is gathered, and nothing goes where index vectors beyond their size say. At least three
 /// elements count here.
 #[test]

@@ -1,6 +1,6 @@
 //! Operations on windows that begin where values say.
 
-use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op, Shape};
+use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op, Shape, SliceDim};
 
 use super::Body;
 use super::writer::{Made, Writer};
@@ -12,14 +12,48 @@ impl<'b> Body<'b> {
     }
 
     pub fn dynamic_update_slice(&mut self, it: &'b Instruction) -> Made {
-        if !self.dynamic(it, 1).is_empty() {
-            return Err("an update of dynamic size writes what is beyond its size too; select between the old elements and the \
-                        new ones, and update with a static array"
-                .into());
+        let of_update = self.dynamic(it, 1);
+        if !of_update.is_empty() {
+            return self.update_of_dynamic_size(it, &of_update);
         }
         let sizes = self.dims(it, 1);
         let operands = self.held_inside(it, 2, &sizes)?;
         Ok(self.with_operands(it, operands))
+    }
+
+    /// The window of the bounds of the update is written, with the old elements where the update has none. Behind the array is as
+    /// much more as lets it begin wherever the actual one may.
+    fn update_of_dynamic_size(&mut self, it: &'b Instruction, of_update: &[(usize, InstrId)]) -> Made {
+        let (bounds, window) = (self.dims(it, 0), self.dims(it, 1));
+        let mut operands = self.rebuild.operands(it);
+        let mut behind = vec![0; bounds.len()];
+        for d in 0..bounds.len() {
+            let is_dynamic = self.size(it, 0, d).is_some() || self.size(it, 1, d).is_some();
+            if is_dynamic {
+                let (size, length) = (self.size_or_bound(it, 0, d)?, self.size_or_bound(it, 1, d)?);
+                operands[2 + d] = self.writer(it).held_below(operands[2 + d], size, length)?;
+            }
+        }
+        of_update.iter().for_each(|&(d, _)| behind[d] = window[d]);
+        let mut writer = self.writer(it);
+        let longer = writer.with_more_behind(operands[0], &behind);
+        let starts = operands[2..].to_vec();
+        let update = writer.array(operands[1]);
+        let old = writer.add(
+            Op::DynamicSlice { sizes: window.clone() },
+            Shape::Array(update),
+            [longer].into_iter().chain(starts.iter().copied()).collect(),
+        );
+        let within = writer.within(&window, of_update);
+        let new = writer.select(within, operands[1], old);
+        let whole = Shape::Array(writer.array(longer));
+        let updated = writer.add(Op::DynamicUpdateSlice, whole, [longer, new].into_iter().chain(starts).collect());
+        let first = |&limit: &i64| SliceDim { start: 0, limit, stride: 1 };
+        Ok(writer.add(
+            Op::Slice { dims: bounds.iter().map(first).collect() },
+            it.shape.with_bounds_as_sizes(),
+            vec![updated],
+        ))
     }
 
     /// The operands with starts, which begin at number `first`, that leave windows of these sizes within the actual sizes. The
@@ -30,20 +64,24 @@ impl<'b> Body<'b> {
             if sizes[d] == self.dims(it, 0)[d] {
                 continue;
             }
-            let start = operands[first + d];
-            let ty = self.writer(it).array(start).element_type;
             let mut writer = self.writer(it);
             let length = writer.s32(sizes[d])?;
-            let last = writer.binary(BinaryOp::Subtract, size, length);
-            let last = writer.at_least_zero(last)?;
-            let last = writer.as_index(last, ty)?;
-            operands[first + d] = writer.binary(BinaryOp::Minimum, start, last);
+            operands[first + d] = writer.held_below(operands[first + d], size, length)?;
         }
         Ok(operands)
     }
 }
 
 impl Writer<'_, '_> {
+    /// The start, or an earlier one with which a window of that length ends within the size.
+    fn held_below(&mut self, start: InstrId, size: InstrId, length: InstrId) -> Made {
+        let ty = self.array(start).element_type;
+        let last = self.binary(BinaryOp::Subtract, size, length);
+        let last = self.at_least_zero(last)?;
+        let last = self.as_index(last, ty)?;
+        Ok(self.binary(BinaryOp::Minimum, start, last))
+    }
+
     /// A size as a number of that integer type, or its largest one if that is less.
     pub fn as_index(&mut self, size: InstrId, ty: ElementType) -> Made {
         let bits = ty.bits() - u32::from(ty.is_signed_integer());

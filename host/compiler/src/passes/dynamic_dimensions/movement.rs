@@ -66,16 +66,21 @@ impl<'b> Body<'b> {
 }
 
 impl Writer<'_, '_> {
+    /// The array with so many more elements behind the last of each dimension, which may be anything.
+    pub fn with_more_behind(&mut self, value: InstrId, behind: &[i64]) -> InstrId {
+        let array = self.array(value);
+        let longer: Vec<i64> = array.dims.iter().zip(behind).map(|(size, more)| size + more).collect();
+        let padding = behind.iter().map(|&high| PaddingDim { low: 0, high, interior: 0 }).collect();
+        let zero = self.zero(array.element_type);
+        self.add(Op::Pad { dims: padding }, Shape::array(array.element_type, longer), vec![value, zero])
+    }
+
     /// The array without so many elements at the beginning of a dimension, and with others behind the last.
     fn moved_down(&mut self, value: InstrId, dimension: usize, by: InstrId) -> Made {
         let array = self.array(value);
-        let mut padding = vec![PaddingDim { low: 0, high: 0, interior: 0 }; array.rank()];
-        padding[dimension].high = array.dims[dimension];
-        let mut longer = array.dims.clone();
-        longer[dimension] += array.dims[dimension];
-        let zero = self.zero(array.element_type);
-        let shape = Shape::array(array.element_type, longer);
-        let padded = self.add(Op::Pad { dims: padding }, shape, vec![value, zero]);
+        let mut behind = vec![0; array.rank()];
+        behind[dimension] = array.dims[dimension];
+        let padded = self.with_more_behind(value, &behind);
         let origin = self.s32(0)?;
         let starts = (0..array.rank()).map(|d| if d == dimension { by } else { origin });
         let operands = [padded].into_iter().chain(starts).collect();

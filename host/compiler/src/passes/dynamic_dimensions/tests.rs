@@ -49,7 +49,6 @@ fn what_cannot_be_done_is_named() {
           get-dimension-size(e), dimensions={0}",
             "not between 0 and the bound 8",
         ),
-        ("e = f32[8] dynamic-update-slice(x, d, n)\n  ROOT r = f32[8] negate(e)", "an update of dynamic size"),
         ("e = f32[<=16] reshape(s)\n  ROOT r = f32[] reduce(e, z), dimensions={0}, to_apply=add", "leave gaps"),
         (
             "e = f32[2,<=4] reshape(d)\n  ROOT r = f32[] reduce(e, z), dimensions={0,1}, to_apply=add",
