@@ -26,12 +26,20 @@ pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operand
     };
     let arrays = operands[..inputs].iter().map(Value::array).collect::<Outcome<Vec<&Array>>>()?;
     let mut carries: Vec<Value> = operands[inputs..].to_vec();
-    let written = results[..outputs].iter().map(|shape| Array::zeros(shape.element_type, dims_of(shape)?));
-    let mut written = written.collect::<Outcome<Vec<_>>>()?;
-    let Some(first) = arrays.first().copied().or(written.first()) else {
-        return malformed("scan has neither inputs nor outputs, so it has no length");
+    let along = |rank: usize| dimension_number(dimension, rank);
+    let length = match (arrays.first(), results[..outputs].first()) {
+        (Some(input), _) => input.dims[along(input.rank())?],
+        (None, Some(output)) => dims_of(output)?[along(output.rank())?],
+        (None, None) => return malformed("scan has neither inputs nor outputs, so it has no length"),
     };
-    let length = first.dims[dimension_number(dimension, first.rank())?];
+    let mut written = Vec::new();
+    for shape in &results[..outputs] {
+        let (d, mut dims) = (along(shape.rank())?, dims_of(shape)?);
+        if shape.is_dynamic(d) {
+            dims[d] = length;
+        }
+        written.push(Array::zeros(shape.element_type, dims)?);
+    }
     for step in 0..length {
         let at = if is_reverse { length - 1 - step } else { step };
         let mut arguments = Vec::with_capacity(operands.len());

@@ -29,6 +29,17 @@ argmax { a = f32[] parameter(0)
   m = f32[] select(less, b, a)
   k = s32[] select(less, j, i)
   ROOT c = (f32[], s32[]) tuple(m, k) }
+step { a = f32[] parameter(0)
+  c = f32[] parameter(1)
+  k = s32[] parameter(2)
+  one = s32[] constant(1)
+  d = f32[] subtract(a, c)
+  l = s32[] add(k, one)
+  ROOT r = (f32[], f32[], s32[]) tuple(c, d, l) }
+step_of_four { a = f32[4] parameter(0)
+  c = f32[4] parameter(1)
+  d = f32[4] subtract(a, c)
+  ROOT r = (f32[4], f32[4]) tuple(c, d) }
 first_less { a = f32[] parameter(0)
   b = f32[] parameter(1)
   i = s32[] parameter(2)
@@ -302,6 +313,37 @@ fn updates_of_dynamic_size() {
                 "f32[]",
             );
         }
+    }
+}
+
+/// Steps beyond the size leave the carries as they are, from either end.
+#[test]
+fn scans() {
+    for reverse in ["false", "true"] {
+        check(
+            &format!(
+                "  zero = s32[] constant(0)
+  all = (f32[<=8], f32[], s32[]) scan(d, z, zero), dimensions={{0}}, num_carries=2, is_reverse={reverse}, to_apply=step
+  r = f32[<=8] get-tuple-element(all), index=0
+  weights = f32[8] iota(), iota_dimension=0
+  weighted = f32[<=8] multiply(r, weights)
+  sum = f32[] reduce(weighted, z), dimensions={{0}}, to_apply=add
+  last = f32[] get-tuple-element(all), index=1
+  steps = s32[] get-tuple-element(all), index=2
+  q = (f32[], f32[], s32[]) tuple(sum, last, steps)"
+            ),
+            "(f32[], f32[], s32[])",
+        );
+        check(
+            &format!(
+                "  carry = f32[4] broadcast(three), dimensions={{}}
+  all = (f32[4,<=8], f32[4]) scan(s, carry), dimensions={{1}}, num_carries=1, is_reverse={reverse}, to_apply=step_of_four
+  each = f32[4,<=8] get-tuple-element(all), index=0
+  r = f32[<=8] reduce(each, z), dimensions={{0}}, to_apply=max
+  q = f32[4] get-tuple-element(all), index=1"
+            ),
+            "f32[4]",
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Computations that the pass adds to a module.
 
-use fusebox_core::hlo::{Computation, ComputationId, Module};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
 use crate::passes::dead_code::renumber;
 
@@ -52,5 +52,31 @@ impl Added {
         }
         module.computations = all;
         module.entry = module.entry.map(|id| new_ids[id.index()]);
+    }
+}
+
+/// A computation in the making, whose last instruction is its root.
+#[derive(Default)]
+pub struct Draft {
+    instructions: Vec<Instruction>,
+}
+
+impl Draft {
+    /// The next parameter; parameters come first.
+    pub fn parameter(&mut self, shape: Shape) -> InstrId {
+        let number = self.instructions.len() as i64;
+        self.add("p", shape, Op::Parameter { number }, Vec::new())
+    }
+
+    pub fn add(&mut self, name: &str, shape: Shape, op: Op, operands: Vec<InstrId>) -> InstrId {
+        let number = self.instructions.len();
+        self.instructions.push(Instruction::new(format!("{name}.{number}"), shape, op, operands));
+        InstrId(number as u32)
+    }
+
+    /// The computation, in the place of another one in the source.
+    pub fn finish(self, name: String, origin: &Computation) -> Computation {
+        let root = InstrId(self.instructions.len().saturating_sub(1) as u32);
+        Computation { name, instructions: self.instructions, root, execution_thread: None, span: origin.span }
     }
 }

@@ -15,6 +15,7 @@
 //! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
 //! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
 //! borders     loops and branches                             sorts        sort
+//! scans       scan
 //! indexed     windows that begin where values say            vectors      gather, scatter
 //! added       computations that it takes                     valid        reductions, whatever the combiner is
 //! ```
@@ -24,6 +25,7 @@ mod borders;
 mod indexed;
 mod movement;
 mod reductions;
+mod scans;
 mod sizes;
 mod sorts;
 mod valid;
@@ -215,6 +217,7 @@ impl<'b> Body<'b> {
             Op::Reduce { dimensions, to_apply } => self.reduce(it, dimensions, *to_apply),
             Op::ReduceWindow { window, to_apply } => self.reduce_window(it, window, *to_apply),
             Op::Sort { dimension, is_stable, to_apply } => self.sort(it, *dimension, *is_stable, *to_apply),
+            Op::Scan { .. } => self.scan(it),
             Op::DynamicSlice { sizes } => self.dynamic_slice(it, sizes),
             Op::DynamicUpdateSlice => self.dynamic_update_slice(it),
             Op::Dot(dims) => self.dot(it, dims),

@@ -3,6 +3,7 @@
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
 use super::Body;
+use super::added::Draft;
 use super::borders::with_more;
 use super::writer::Made;
 
@@ -31,21 +32,11 @@ fn within_first(old: &Computation, id: ComputationId, name: String) -> Computati
     let pred = || Shape::array(ElementType::Pred, []);
     let parameters = old.parameters();
     let shapes = parameters.iter().map(|&id| old.instruction(id).shape.clone()).chain([pred(), pred()]);
-    let mut instructions: Vec<Instruction> = Vec::new();
-    for (number, shape) in shapes.enumerate() {
-        instructions.push(Instruction::new(
-            format!("p.{number}"),
-            shape,
-            Op::Parameter { number: number as i64 },
-            vec![],
-        ));
-    }
-    let count = parameters.len() as u32;
-    let (one, other, before, differ) = (InstrId(count), InstrId(count + 1), InstrId(count + 2), InstrId(count + 3));
-    let compared = (0..count).map(InstrId).collect();
-    instructions.push(Instruction::new("before", pred(), Op::Call { to_apply: id }, compared));
-    instructions.push(Instruction::new("differ", pred(), Op::Binary(BinaryOp::Xor), vec![one, other]));
-    instructions.push(Instruction::new("first", pred(), Op::Select, vec![differ, one, before]));
-    let root = InstrId(count + 4);
-    Computation { name, instructions, root, execution_thread: None, span: old.span }
+    let mut made = Draft::default();
+    let elements: Vec<InstrId> = shapes.map(|shape| made.parameter(shape)).collect();
+    let (compared, within) = elements.split_at(parameters.len());
+    let before = made.add("before", pred(), Op::Call { to_apply: id }, compared.to_vec());
+    let differ = made.add("differ", pred(), Op::Binary(BinaryOp::Xor), within.to_vec());
+    made.add("first", pred(), Op::Select, vec![differ, within[0], before]);
+    made.finish(name, old)
 }

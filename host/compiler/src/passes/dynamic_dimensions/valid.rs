@@ -3,6 +3,7 @@
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
 use super::Body;
+use super::added::Draft;
 use super::borders::with_more;
 use super::writer::Made;
 
@@ -45,7 +46,7 @@ impl<'b> Body<'b> {
 /// The combiner of values with whether they count: of two that do the combination, otherwise the one that does.
 fn of_valid(old: &Computation, id: ComputationId, name: String) -> Computation {
     let pred = || Shape::array(ElementType::Pred, []);
-    let mut made = Combiner { instructions: Vec::new() };
+    let mut made = Draft::default();
     let shapes: Vec<Shape> = old.parameters().iter().map(|&id| old.instruction(id).shape.clone()).collect();
     let (before, after) = shapes.split_at(shapes.len() / 2);
     let mut half = |shapes: &[Shape]| -> (Vec<InstrId>, InstrId) {
@@ -74,24 +75,6 @@ fn of_valid(old: &Computation, id: ComputationId, name: String) -> Computation {
     }
     results.push(any);
     let shapes = before.iter().cloned().chain([pred()]).collect();
-    let root = made.add("result", Shape::Tuple(shapes), Op::Tuple, results);
-    Computation { name, instructions: made.instructions, root, execution_thread: None, span: old.span }
-}
-
-/// A combiner in the making.
-struct Combiner {
-    instructions: Vec<Instruction>,
-}
-
-impl Combiner {
-    fn parameter(&mut self, shape: Shape) -> InstrId {
-        let number = self.instructions.len() as i64;
-        self.add("p", shape, Op::Parameter { number }, Vec::new())
-    }
-
-    fn add(&mut self, name: &str, shape: Shape, op: Op, operands: Vec<InstrId>) -> InstrId {
-        let number = self.instructions.len();
-        self.instructions.push(Instruction::new(format!("{name}.{number}"), shape, op, operands));
-        InstrId(number as u32)
-    }
+    made.add("result", Shape::Tuple(shapes), Op::Tuple, results);
+    made.finish(name, old)
 }
