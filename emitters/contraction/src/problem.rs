@@ -2,7 +2,7 @@
 
 use fusebox_core::cost::is_heavy;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
-use fusebox_core::hlo::{Computation, DotDims, ElementType, InstrId, Instruction, Op, accumulation_type};
+use fusebox_core::hlo::{ArrayShape, Computation, DotDims, ElementType, InstrId, Instruction, Op, accumulation_type};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Reading, delinearize, maps_to};
 
 use crate::operand::{Operand, Roles, distances, distances_in, is_in_parts, rows_of};
@@ -244,11 +244,12 @@ pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
         };
         // Where every element of the dot leads to one of the result, the domain is all of it. A result with more elements, next to
         // others or with padding, would be written in part.
-        let dims = computation.instruction(dot).shape.as_array().map(|array| array.dims.as_slice()).unwrap_or_default();
+        let of_dots = computation.instruction(dot).shape.as_array();
         let is_whole = |map: &IndexingMap| {
+            let dims = of_dots.map(|array| array.dims.as_slice()).unwrap_or_default();
             map.constraints.is_empty()
                 && map.dims.iter().zip(dims).all(|(dim, &size)| dim.bounds == Interval::from_size(size))
-                && dims.iter().product::<i64>() == array.dims.iter().product()
+                && of_dots.map(ArrayShape::element_count) == Some(array.element_count())
         };
         let of_dot = of_dot.filter(is_whole).ok_or_else(|| {
             Decline::at(instruction, "its elements are not those of the dot, each by itself and each of them once")

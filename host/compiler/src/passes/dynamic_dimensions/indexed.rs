@@ -76,14 +76,19 @@ impl Writer<'_, '_> {
     /// The start, or an earlier one with which a window of that length ends within the size.
     fn held_below(&mut self, start: InstrId, size: InstrId, length: InstrId) -> Made {
         let ty = self.array(start).element_type;
-        let last = self.binary(BinaryOp::Subtract, size, length);
-        let last = self.at_least_zero(last)?;
-        let last = self.as_index(last, ty)?;
+        let last = self.last_start(size, length, ty)?;
         Ok(self.binary(BinaryOp::Minimum, start, last))
     }
 
+    /// Where a window of that length begins that ends with the last element, or zero if it is longer, as a number of that type.
+    pub fn last_start(&mut self, size: InstrId, length: InstrId, ty: ElementType) -> Made {
+        let last = self.binary(BinaryOp::Subtract, size, length);
+        let last = self.at_least_zero(last)?;
+        self.as_index(last, ty)
+    }
+
     /// A size as a number of that integer type, or its largest one if that is less.
-    pub fn as_index(&mut self, size: InstrId, ty: ElementType) -> Made {
+    fn as_index(&mut self, size: InstrId, ty: ElementType) -> Made {
         let bits = ty.bits() - u32::from(ty.is_signed_integer());
         let size = match bits {
             0..31 => {

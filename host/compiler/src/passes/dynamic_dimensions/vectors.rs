@@ -19,9 +19,8 @@ impl<'b> Body<'b> {
             columns.push(match size {
                 Some(size) => {
                     let mut writer = self.writer(it);
-                    let last = writer.last_start(size, length)?;
-                    let last = writer.at_least_zero(last)?;
-                    Some(writer.as_index(last, indices.element_type)?)
+                    let length = writer.s32(length)?;
+                    Some(writer.last_start(size, length, indices.element_type)?)
                 }
                 None => None,
             });
@@ -47,7 +46,9 @@ impl<'b> Body<'b> {
             columns.push(match self.common_size(it, arrays, d as usize) {
                 Some(size) => {
                     let mut writer = self.writer(it);
-                    let last = writer.last_start(size, windows[d as usize])?;
+                    let length = writer.s32(windows[d as usize])?;
+                    // Negative where the window is longer: it fits nowhere.
+                    let last = writer.binary(BinaryOp::Subtract, size, length);
                     Some(writer.converted(last, indices.element_type))
                 }
                 None => None,
@@ -123,12 +124,6 @@ impl<'b> Body<'b> {
 }
 
 impl Writer<'_, '_> {
-    /// Where a window of that length begins if it ends with the last element; negative if it is longer.
-    fn last_start(&mut self, size: InstrId, length: i64) -> Made {
-        let length = self.s32(length)?;
-        Ok(self.binary(BinaryOp::Subtract, size, length))
-    }
-
     /// Numbers of that type instead of an array's own.
     fn converted(&mut self, value: InstrId, ty: ElementType) -> InstrId {
         let array = self.array(value);
