@@ -13,15 +13,12 @@
 use std::collections::{HashMap, HashSet};
 
 use fusebox_core::cost::{self, LAUNCH_SECONDS};
-use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{Computation, InstrId, Module, canonical_text};
+use fusebox_core::hlo::{Computation, InstrId, canonical_text};
 
-use super::claims::Claims;
 use super::decide::Decisions;
 use super::order::Graph;
+use super::predicted::{GAIN_PER_COPY, Predicted};
 use super::region::Region;
-use crate::host_module::with_callees;
-use crate::select::planned;
 
 /// Most results of such a kernel.
 const MOST_RESULTS: usize = 48;
@@ -37,9 +34,6 @@ const MOST_LAUNCHES: f64 = 6.0;
 const LEAST_GAIN: f64 = LAUNCH_SECONDS / 2.0;
 /// Part of the kernels' time that it must be predicted to save, for the same reason.
 const LEAST_PART: f64 = 0.25;
-/// Seconds that it must be predicted to save for each instruction that is compiled in more places than apart, where equal kernels
-/// are compiled once: an instruction takes about a thousand times as long to compile, and few programs run less often than that.
-const GAIN_PER_COPY: f64 = 1e-7;
 
 /// Kernels that may become one.
 #[derive(Default)]
@@ -52,24 +46,20 @@ struct Group {
 }
 
 /// Joins kernels of one computation.
-pub struct Beside<'m, 'c, 'a> {
+pub struct Beside<'p, 'm, 'c, 'a> {
     computation: &'m Computation,
     decisions: &'m Decisions,
-    module: &'m Module,
-    claims: &'c Claims<'a>,
-    /// By form of the kernel.
-    seconds: HashMap<String, Option<f64>>,
+    predicted: &'p mut Predicted<'m, 'c, 'a>,
 }
 
-impl<'m, 'c, 'a> Beside<'m, 'c, 'a> {
-    /// For a computation of the module.
+impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
+    /// For a computation that these predictions are about.
     pub fn new(
-        module: &'m Module,
         computation: &'m Computation,
         decisions: &'m Decisions,
-        claims: &'c Claims<'a>,
+        predicted: &'p mut Predicted<'m, 'c, 'a>,
     ) -> Self {
-        Beside { computation, decisions, module, claims, seconds: HashMap::new() }
+        Beside { computation, decisions, predicted }
     }
 
     /// Joins as many of the candidates, which are steps of the graph, as pays; asks nothing if there is but one.
@@ -77,7 +67,7 @@ impl<'m, 'c, 'a> Beside<'m, 'c, 'a> {
         if candidates.len() < 2 {
             return;
         }
-        let device = self.claims.device();
+        let device = self.predicted.device();
         let most = MOST_LAUNCHES * (device.launch_seconds + device.share_seconds);
         let is_short = |seconds: Option<f64>| seconds.is_some_and(|seconds| seconds <= most);
         candidates.retain(|&step| graph.region(step).is_some_and(|region| is_short(self.seconds(region))));
@@ -105,34 +95,22 @@ impl<'m, 'c, 'a> Beside<'m, 'c, 'a> {
         let mut compiled: HashMap<String, usize> = HashMap::new();
         for region in regions {
             apart += self.seconds(region)?;
-            compiled.insert(canonical_text(&self.alone(region)), region.members.len());
+            compiled.insert(
+                canonical_text(&self.predicted.alone(region.computation(self.computation))),
+                region.members.len(),
+            );
         }
         let copies = joined.members.len().saturating_sub(compiled.values().sum());
         Some(apart - together >= LEAST_GAIN.max(apart * LEAST_PART).max(copies as f64 * GAIN_PER_COPY))
     }
 
-    /// The kernel as a module.
-    fn alone(&self, region: &Region) -> Module {
-        with_callees(self.module, region.computation(self.computation), "beside")
-    }
-
     fn together(&self, regions: &[&Region]) -> Region {
-        let roots: Vec<InstrId> = regions.iter().flat_map(|region| region.roots.iter().copied()).collect();
-        Region::of(self.computation, &roots, self.decisions)
+        Region::together(self.computation, regions, self.decisions)
     }
 
     /// Predicted of a kernel, by the emitter that is best at it; `None` if none takes it.
     fn seconds(&mut self, region: &Region) -> Option<f64> {
-        let alone = self.alone(region);
-        let form = canonical_text(&alone);
-        if let Some(&known) = self.seconds.get(&form) {
-            return known;
-        }
-        let fusion = Fusion::new("beside", alone);
-        let planned = fusion.map(|fusion| planned(&fusion, self.claims.device(), self.claims.emitters(), None));
-        let seconds = planned.and_then(Result::ok).map(|prediction| prediction.seconds);
-        self.seconds.insert(form, seconds);
-        seconds
+        self.predicted.seconds(region.computation(self.computation))
     }
 
     fn join_group(&self, graph: &mut Graph, group: &[usize]) {
@@ -165,7 +143,7 @@ impl<'m, 'c, 'a> Beside<'m, 'c, 'a> {
         let fits = group.made.len() + region.roots.len() <= MOST_RESULTS
             && group.read.len() + new.len() <= MOST_INPUTS
             && instructions <= MOST_INSTRUCTIONS
-            && !self.claims.device().exceeds_core_caches(bytes as u64);
+            && !self.predicted.device().exceeds_core_caches(bytes as u64);
         let is_apart = !region.operands().any(|operand| group.made.contains(&operand))
             && !region.roots.iter().any(|root| group.read.contains(root));
         let is_admitted = group.steps.is_empty() || fits && is_apart;

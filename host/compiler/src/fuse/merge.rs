@@ -15,15 +15,22 @@ use fusebox_core::hlo::{Computation, InstrId};
 use super::beside::Beside;
 use super::decide::Decisions;
 use super::order::{Graph, Step};
+use super::predicted::Predicted;
 use super::reads::{Index, read};
 use super::region::Region;
 
-/// Most results of a merged kernel.
-const MOST_RESULTS: usize = 8;
-/// Most instructions of a merged kernel.
-const MOST_INSTRUCTIONS: usize = 120;
-/// Most values a merged kernel reads.
-const MOST_INPUTS: usize = 24;
+/// The most that a kernel may have.
+struct Limits {
+    results: usize,
+    instructions: usize,
+    /// Values that it reads.
+    inputs: usize,
+}
+
+/// Of kernels that are merged because of what they read: they are all memory traffic.
+const SMALL: Limits = Limits { results: 8, instructions: 120, inputs: 24 };
+/// Of kernels that are merged if that is predicted to take less time.
+const LARGE: Limits = Limits { results: 24, instructions: 400, inputs: 40 };
 /// Most kernels that are compared because they read one value.
 const MOST_READERS: usize = 32;
 
@@ -31,6 +38,13 @@ const MOST_READERS: usize = 32;
 const MOST_POINTS: i64 = CACHED_BYTES / 4;
 /// The same of kernels that are put beside each other, each with points of its own.
 const MOST_POINTS_BESIDE: i64 = 8 * MOST_POINTS;
+
+/// Whether a kernel has no more than that.
+fn is_within(region: &Region, most: &Limits) -> bool {
+    region.roots.len() <= most.results
+        && region.members.len() <= most.instructions
+        && region.operands().count() <= most.inputs
+}
 
 /// The points that a kernel goes over once.
 #[derive(Clone, Debug)]
@@ -52,22 +66,30 @@ impl Space {
     }
 }
 
-/// The steps, those merged that some emitter computes in one pass, or beside each other.
-pub fn merge(computation: &Computation, decisions: &Decisions, steps: Vec<Step>, beside: Option<Beside>) -> Vec<Step> {
+/// The steps, those merged that some emitter computes in one pass, or, if launches count, beside each other.
+pub fn merge<'m>(
+    computation: &'m Computation,
+    decisions: &'m Decisions,
+    steps: Vec<Step>,
+    mut predicted: Predicted<'m, '_, '_>,
+    launches_count: bool,
+) -> Vec<Step> {
     let spaces = steps.iter().map(|step| space(computation, decisions, step)).collect();
-    let mut merger = Merger { computation, decisions, graph: Graph::new(computation, steps), spaces };
+    let graph = Graph::new(computation, steps);
+    let mut merger = Merger { computation, decisions, graph, spaces, predicted: &mut predicted };
     let mut values: Vec<InstrId> = computation.ids().collect();
     values.sort_by_key(|&id| Reverse(bytes(computation.instruction(id))));
-    values.into_iter().for_each(|id| merger.merge_readers(id));
-    if let Some(beside) = beside {
+    values.iter().for_each(|&value| merger.merge_readers(value));
+    values.iter().for_each(|&value| merger.merge_around(value));
+    let Merger { mut graph, spaces, .. } = merger;
+    if launches_count {
         let may_stand_beside =
             |space: &Space| space.hero.is_none() && (1..=MOST_POINTS_BESIDE).contains(&space.points());
-        let steps = merger.spaces.iter().enumerate();
-        let candidates = steps.filter(|(_, space)| space.as_ref().is_some_and(may_stand_beside));
+        let candidates = spaces.iter().enumerate().filter(|(_, space)| space.as_ref().is_some_and(may_stand_beside));
         let candidates = candidates.map(|(step, _)| step).collect();
-        beside.join(&mut merger.graph, candidates);
+        Beside::new(computation, decisions, &mut predicted).join(&mut graph, candidates);
     }
-    merger.graph.into_steps()
+    graph.into_steps()
 }
 
 /// The space of a kernel that may be merged: of expensive operations, it has none but those of the hero's form.
@@ -85,15 +107,16 @@ fn space(computation: &Computation, decisions: &Decisions, step: &Step) -> Optio
     heavy.all(is_served).then(|| Space { dims: dims.clone(), hero })
 }
 
-struct Merger<'a> {
-    computation: &'a Computation,
-    decisions: &'a Decisions,
+struct Merger<'p, 'm, 'c, 'a> {
+    computation: &'m Computation,
+    decisions: &'m Decisions,
     graph: Graph,
     /// Per step of the graph.
     spaces: Vec<Option<Space>>,
+    predicted: &'p mut Predicted<'m, 'c, 'a>,
 }
 
-impl Merger<'_> {
+impl Merger<'_, '_, '_, '_> {
     /// Merges what it can among the kernels that read or compute `value`.
     fn merge_readers(&mut self, value: InstrId) {
         let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;
@@ -112,21 +135,90 @@ impl Merger<'_> {
 
     /// Merges the second step into the first, if they go together.
     fn merge_pair(&mut self, a: usize, b: usize) -> bool {
-        let Some(space) = self.common_space(a, b) else { return false };
-        let (Some(one), Some(other)) = (self.graph.region(a), self.graph.region(b)) else { return false };
-        let mut roots: Vec<InstrId> = one.roots.iter().chain(&other.roots).copied().collect();
-        roots.sort_unstable();
-        let merged = Region::of(self.computation, &roots, self.decisions);
-        let is_small = roots.len() <= MOST_RESULTS
-            && merged.members.len() <= MOST_INSTRUCTIONS
-            && merged.operands().count() <= MOST_INPUTS;
-        if !is_small || !self.reads_at_point(a, b) || !self.reads_at_point(b, a) || !self.graph.may_join(a, b) {
+        let is_one =
+            self.common_space(a, b).is_some() && is_within(&self.merged(&[a, b]), &SMALL) && self.go_together(a, b);
+        if is_one {
+            self.join(a, b);
+        }
+        is_one
+    }
+
+    /// Whether neither step reads of the other what is not at the point it is at, nor needs it by way of a third.
+    fn go_together(&self, a: usize, b: usize) -> bool {
+        self.reads_at_point(a, b) && self.reads_at_point(b, a) && self.graph.may_join(a, b)
+    }
+
+    /// Makes one kernel of what makes a large value and of all that read it: then nobody needs it in a buffer. That kernel may be a
+    /// large one, if it is predicted to take less time than all of them.
+    fn merge_around(&mut self, value: InstrId) {
+        let Some(maker) = self.graph.maker(value) else { return };
+        let readers = self.graph.readers(value).to_vec();
+        let is_read_here = (1..MOST_READERS).contains(&readers.len()) && value != self.computation.root;
+        let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;
+        if !is_read_here || !is_large || !readers.iter().all(|&reader| self.may_be_around(maker, reader)) {
+            return;
+        }
+        let steps: Vec<usize> = [&[maker], readers.as_slice()].concat();
+        if !self.pays(&steps) {
+            return;
+        }
+        let (graph, spaces) = (self.graph.clone(), self.spaces.clone());
+        let is_done = readers.iter().all(|&reader| {
+            let goes = self.go_together(maker, reader);
+            if goes {
+                self.join(maker, reader);
+            }
+            goes
+        });
+        if !is_done {
+            (self.graph, self.spaces) = (graph, spaces);
+        }
+    }
+
+    /// Whether both are elementwise kernels of the same points.
+    fn may_be_around(&self, maker: usize, reader: usize) -> bool {
+        let space = self.common_space(maker, reader);
+        maker != reader && space.is_some_and(|space| space.hero.is_none()) && self.go_together(maker, reader)
+    }
+
+    /// Whether one kernel is predicted to take less time than these.
+    fn pays(&mut self, steps: &[usize]) -> bool {
+        let merged = self.merged(steps);
+        if !is_within(&merged, &LARGE) {
             return false;
         }
+        let mut apart = 0.0;
+        for region in steps.iter().filter_map(|&step| self.graph.region(step)) {
+            match self.predicted.seconds(region.computation(self.computation)) {
+                Some(seconds) => apart += seconds,
+                None => return false,
+            }
+        }
+        self.predicted.seconds(merged.computation(self.computation)).is_some_and(|together| together < apart)
+    }
+
+    /// What steps compute together.
+    fn merged(&self, steps: &[usize]) -> Region {
+        let regions: Vec<&Region> = steps.iter().filter_map(|&step| self.graph.region(step)).collect();
+        let mut merged = Region::together(self.computation, &regions, self.decisions);
+        merged.roots.retain(|&value| self.is_read_elsewhere(value, steps));
+        merged.roots.sort_unstable();
+        merged
+    }
+
+    /// Makes the second step part of the first.
+    fn join(&mut self, a: usize, b: usize) {
+        let space = self.common_space(a, b);
+        let merged = self.merged(&[a, b]);
         self.graph.join(a, b, merged);
-        self.spaces[a] = Some(space);
+        self.spaces[a] = space;
         self.spaces[b] = None;
-        true
+    }
+
+    /// Whether steps other than these read a value: else, once they are one kernel, nobody needs it in a buffer.
+    fn is_read_elsewhere(&self, value: InstrId, steps: &[usize]) -> bool {
+        let readers = self.graph.readers(value);
+        value == self.computation.root || readers.is_empty() || readers.iter().any(|reader| !steps.contains(reader))
     }
 
     /// The space of both together. What is written on the way of a hero's pass takes the hero's.

@@ -30,6 +30,7 @@ mod in_place;
 mod merge;
 mod order;
 mod outline;
+mod predicted;
 mod reads;
 mod reasons;
 mod region;

@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Computation, InstrId};
 use super::region::Region;
 
 /// What becomes one instruction of the new sequence.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Step {
     /// An instruction as it is.
     Single(InstrId),
@@ -35,6 +35,7 @@ impl Step {
 
 /// Steps with the values that connect them, in an order in which they may be executed. A step keeps its number when others are
 /// joined to it.
+#[derive(Clone)]
 pub struct Graph {
     /// `None`: joined to another.
     steps: Vec<Option<Step>>,

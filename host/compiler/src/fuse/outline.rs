@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
 
-use super::beside::Beside;
 use super::claims::Claims;
 use super::decide::Decisions;
 use super::merge::merge;
 use super::order::Step;
+use super::predicted::Predicted;
 use super::region::Region;
 use crate::passes::renumber;
 use crate::rebuild::Rebuild;
@@ -18,10 +18,10 @@ pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, cl
     let old = module.computation(id);
     // On a processor a loop of small steps is one function, in which a launch takes no time.
     let launches_count = !claims.device().is_single_threaded_block() || !is_repeated(module, id);
-    let beside = launches_count.then(|| Beside::new(module, old, decisions, claims));
+    let predicted = Predicted::new(module, claims);
     let needs_buffer = buffers(old, decisions);
     let steps = old.ids().filter(|id| needs_buffer[id.index()]).map(|id| step(old, id, decisions)).collect();
-    let steps = merge(old, decisions, steps, beside);
+    let steps = merge(old, decisions, steps, predicted, launches_count);
     put_in_place(module, id, steps);
 }
 

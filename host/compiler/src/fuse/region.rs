@@ -8,10 +8,12 @@ use super::decide::Decisions;
 use crate::rebuild::Rebuild;
 
 /// The inside of one kernel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Region {
     /// What it leaves in buffers, in order.
     pub roots: Vec<InstrId>,
+    /// The kernels it is made of, by what they were decided to leave in buffers: the roots, and what nobody outside reads any more.
+    pub made_of: Vec<InstrId>,
     /// In order of instructions.
     pub members: Vec<InstrId>,
     /// Values that the root's results start from. They are the first parameters, which nothing else reads.
@@ -48,7 +50,15 @@ impl Region {
                 inputs.push(*operand);
             }
         }
-        Region { roots: roots.to_vec(), members, initial, inputs }
+        Region { roots: roots.to_vec(), made_of: roots.to_vec(), members, initial, inputs }
+    }
+
+    /// What several kernels compute, as one, with the results of all.
+    pub fn together(computation: &Computation, regions: &[&Region], decisions: &Decisions) -> Region {
+        let made_of: Vec<InstrId> = regions.iter().flat_map(|region| region.made_of.iter().copied()).collect();
+        let mut together = Region::of(computation, &made_of, decisions);
+        together.roots.retain(|value| regions.iter().any(|region| region.roots.contains(value)));
+        together
     }
 
     /// These instructions, in order. No result starts from a value.
@@ -60,7 +70,7 @@ impl Region {
                 inputs.push(operand);
             }
         }
-        Region { roots, members, initial: Vec::new(), inputs }
+        Region { made_of: roots.clone(), roots, members, initial: Vec::new(), inputs }
     }
 
     /// Everything that must be there before the kernel runs.
