@@ -10,6 +10,7 @@
 //! merge    kernels that read the same -> one kernel with several results, and then
 //!          beside  small kernels of anything -> one launch
 //! outline  each instruction with a buffer and what is computed inside it -> fusion instruction
+//! derived  what readers can make of what else they read -> no result
 //! starts   what is made of nothing: for each of its users anew
 //! ```
 //!
@@ -23,6 +24,7 @@ mod candidate;
 mod claims;
 mod cuts;
 mod decide;
+mod derived;
 mod executor;
 mod hero;
 mod hoist;
@@ -83,6 +85,7 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
     }
     let mut told = Told { bids: bids.records, reasons: Vec::new(), cuts: bids.cuts, warnings: bids.warnings };
     the_rest(module, &mut claims, Some(&mut told.reasons));
+    derived::where_read(module, &mut claims, &mut told.reasons);
     starts::apart(module);
     told.warnings.append(&mut claims.warnings);
     told

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fusebox_core::hlo::{InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape};
 
 use crate::CompileError;
 use crate::rebuild::Rebuild;
@@ -17,18 +17,25 @@ enum Key {
 /// Merges within each computation.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
-        let mut seen: HashMap<Key, InstrId> = HashMap::new();
-        *computation = Rebuild::each(computation, |rebuild, _, instruction| {
-            let Some(key) = key(rebuild, instruction) else { return Ok::<_, CompileError>(None) };
-            if let Some(&earlier) = seen.get(&key) {
-                return Ok(Some(earlier));
-            }
-            let new = rebuild.copy(instruction);
-            seen.insert(key, new);
-            Ok(Some(new))
-        })?;
+        *computation = merge_equal(computation);
     }
     Ok(())
+}
+
+/// The computation with equal instructions merged.
+pub fn merge_equal(computation: &Computation) -> Computation {
+    let mut seen: HashMap<Key, InstrId> = HashMap::new();
+    let mut rebuild = Rebuild::new(computation);
+    for (id, instruction) in computation.ids().zip(&computation.instructions) {
+        let key = key(&rebuild, instruction);
+        let new = match key.as_ref().and_then(|key| seen.get(key)) {
+            Some(&earlier) => earlier,
+            None => rebuild.copy(instruction),
+        };
+        seen.extend(key.map(|key| (key, new)));
+        rebuild.set(id, new);
+    }
+    rebuild.finish()
 }
 
 /// Whether an operation has the same value whenever its operands have: parameters, effects and random numbers have not.

@@ -53,7 +53,7 @@ fn is_kept(instruction: &Instruction) -> bool {
 }
 
 /// Removes computations that the entry does not reach, and renumbers the others.
-fn drop_unreachable_computations(module: &mut Module) {
+pub fn drop_unreachable_computations(module: &mut Module) {
     let roles = roles(module);
     let mut next = 0;
     let renumbered: Vec<ComputationId> = roles

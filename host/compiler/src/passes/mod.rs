@@ -39,7 +39,8 @@ mod wide_sums;
 #[cfg(test)]
 mod tests;
 
-pub use dead_code::renumber;
+pub use common_subexpressions::{depends_on_operands_alone, merge_equal};
+pub use dead_code::{drop_unreachable_computations, renumber};
 pub use inline_calls::splice;
 pub use loop_invariants::invariant;
 

@@ -1,0 +1,170 @@
+//! Kernels of a sequence whose operands and results change.
+
+use std::collections::HashMap;
+
+use fusebox_core::cost::{ROUND_TRIP, is_function, is_heavy, per_element};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Op, Shape};
+
+use super::is_scalar_constant;
+use crate::passes::{depends_on_operands_alone, merge_equal};
+use crate::rebuild::Rebuild;
+
+/// Additions for an element that may be made again to read a value less.
+const MOST_ADDITIONS: f64 = 4.0 * ROUND_TRIP;
+
+/// A fusion, as it has become.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// What it calls.
+    pub calls: ComputationId,
+    /// What that computes.
+    pub computation: Computation,
+    /// Per parameter, the value of the sequence.
+    pub operands: Vec<InstrId>,
+    /// Per result, the value of the sequence; of a kernel that keeps all that it has, none.
+    pub results: Vec<InstrId>,
+}
+
+/// How a result is computed, by instructions of the kernel that makes it.
+pub struct Chain {
+    /// In order; the last is the result.
+    members: Vec<InstrId>,
+    /// What they start from, with the values of the sequence that it is.
+    given: HashMap<InstrId, InstrId>,
+}
+
+impl Kernel {
+    /// What each result is, inside.
+    pub fn leaves(&self) -> &[InstrId] {
+        let root = self.computation.root_instruction();
+        match root.op {
+            Op::Tuple => &root.operands,
+            _ => std::slice::from_ref(&self.computation.root),
+        }
+    }
+
+    /// The value of the sequence that an instruction inside is, if it is one.
+    fn value_of(&self, inside: InstrId) -> Option<InstrId> {
+        let operand = || match self.computation.instruction(inside).op {
+            Op::Parameter { number } => self.operands.get(usize::try_from(number).ok()?).copied(),
+            _ => None,
+        };
+        let leaf = self.leaves().iter().position(|&leaf| leaf == inside);
+        leaf.and_then(|place| self.results.get(place).copied()).or_else(operand)
+    }
+
+    /// How a result of this kernel follows cheaply from `known` values.
+    pub fn chain(&self, result: usize, known: &[InstrId]) -> Option<Chain> {
+        let &leaf = self.leaves().get(result)?;
+        let mut chain = Chain { members: Vec::new(), given: HashMap::new() };
+        let mut cost = 0.0;
+        let mut pending = vec![leaf];
+        while let Some(id) = pending.pop() {
+            if chain.given.contains_key(&id) || chain.members.contains(&id) {
+                continue;
+            }
+            if let Some(value) = self.value_of(id).filter(|value| id != leaf && known.contains(value)) {
+                chain.given.insert(id, value);
+                continue;
+            }
+            let instruction = self.computation.instruction(id);
+            cost += per_element(&self.computation, instruction);
+            if !may_be_repeated(instruction) || cost > MOST_ADDITIONS {
+                return None;
+            }
+            chain.members.push(id);
+            pending.extend(&instruction.operands);
+        }
+        chain.members.sort_unstable();
+        Some(chain)
+    }
+
+    /// The same kernel with a value computed where it was read; `None` if the chain starts from what it does not read.
+    pub fn with_computed(&self, value: InstrId, maker: &Kernel, chain: &Chain) -> Option<Kernel> {
+        let mut rebuild = Rebuild::new(&self.computation);
+        let operands = self.parameters(&mut rebuild, |_, operand| operand != value);
+        let parameters = self.computation.parameters();
+        let mut made: HashMap<InstrId, InstrId> = HashMap::new();
+        for (&inside, given) in &chain.given {
+            let place = self.operands.iter().position(|operand| operand == given)?;
+            made.insert(inside, rebuild.mapped(*parameters.get(place)?));
+        }
+        for &member in &chain.members {
+            let mut copy = maker.computation.instruction(member).clone();
+            copy.operands = copy.operands.iter().map(|operand| made.get(operand).copied()).collect::<Option<_>>()?;
+            made.insert(member, rebuild.push(copy));
+        }
+        let computed = *made.get(chain.members.last()?)?;
+        for (&parameter, _) in parameters.iter().zip(&self.operands).filter(|(_, operand)| **operand == value) {
+            rebuild.set(parameter, computed);
+        }
+        self.copy(&mut rebuild, |_| true);
+        Some(Kernel { computation: merge_equal(&rebuild.finish()), operands, ..self.clone() })
+    }
+
+    /// The same kernel without one of its results, and without what only that was made of; `None` if nothing is left of it.
+    pub fn without(&self, result: usize) -> Option<Kernel> {
+        let (mut leaves, mut results) = (self.leaves().to_vec(), self.results.clone());
+        leaves.remove(result);
+        results.remove(result);
+        let first = *leaves.first()?;
+        let live = self.live(&leaves);
+        let mut rebuild = Rebuild::new(&self.computation);
+        let operands = self.parameters(&mut rebuild, |parameter, _| live[parameter.index()]);
+        self.copy(&mut rebuild, |id| live[id.index()]);
+        let root = match leaves.len() {
+            1 => rebuild.mapped(first),
+            _ => {
+                let shapes = leaves.iter().map(|&leaf| self.computation.instruction(leaf).shape.clone()).collect();
+                let made = leaves.iter().map(|&leaf| rebuild.mapped(leaf)).collect();
+                rebuild.push(Instruction::new("results", Shape::Tuple(shapes), Op::Tuple, made))
+            }
+        };
+        Some(Kernel { calls: self.calls, computation: rebuild.finish_at(root), operands, results })
+    }
+
+    /// Adds those parameters that are kept, by what they are inside and outside, and gives back what they are outside.
+    fn parameters(&self, rebuild: &mut Rebuild, is_kept: impl Fn(InstrId, InstrId) -> bool) -> Vec<InstrId> {
+        let mut operands = Vec::new();
+        for (id, &operand) in self.computation.parameters().into_iter().zip(&self.operands) {
+            if is_kept(id, operand) {
+                let old = self.computation.instruction(id);
+                let op = Op::Parameter { number: operands.len() as i64 };
+                let new = rebuild.add(old, op, old.shape.clone(), Vec::new());
+                rebuild.set(id, new);
+                operands.push(operand);
+            }
+        }
+        operands
+    }
+
+    /// Adds what is kept and is no parameter.
+    fn copy(&self, rebuild: &mut Rebuild, is_kept: impl Fn(InstrId) -> bool) {
+        for (id, instruction) in self.computation.ids().zip(&self.computation.instructions) {
+            if !matches!(instruction.op, Op::Parameter { .. }) && is_kept(id) {
+                let new = rebuild.copy(instruction);
+                rebuild.set(id, new);
+            }
+        }
+    }
+
+    /// Per instruction inside, whether these need it.
+    fn live(&self, leaves: &[InstrId]) -> Vec<bool> {
+        let mut live = vec![false; self.computation.instructions.len()];
+        leaves.iter().for_each(|leaf| live[leaf.index()] = true);
+        for id in self.computation.ids().rev() {
+            if live[id.index()] {
+                self.computation.instruction(id).operands.iter().for_each(|operand| live[operand.index()] = true);
+            }
+        }
+        live
+    }
+}
+
+/// Whether an instruction may stand in a second kernel: what takes each element from a few of its operands' in a few operations.
+fn may_be_repeated(instruction: &Instruction) -> bool {
+    let op = &instruction.op;
+    let is_in_code = !matches!(op, Op::Constant(_)) || is_scalar_constant(op);
+    let is_cheap = op.is_elemental() && op.called().is_empty() && !is_function(op) && !is_heavy(op);
+    is_in_code && is_cheap && depends_on_operands_alone(op)
+}

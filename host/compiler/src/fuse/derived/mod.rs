@@ -1,0 +1,193 @@
+//! Values that all who read them can make of what else they read.
+//!
+//! A kernel of a backward pass reads `tanh(x)`, its square and what that lacks of 1; a gather reads indices that are put together of
+//! numbers which are read beside it. To write such a value and to read it again takes longer than to make it where it is read, and while
+//! it waits it takes memory.
+//!
+//! ```text
+//! candidates   large results of kernels that kernels alone read, the last first: what they are made of may then go too
+//! chain        a few cheap operations, from values that the reader has anyway
+//! weigh        seconds predicted for all kernels concerned, as they are and as they would be
+//! ```
+//!
+//! It is done when all kernels are there, so that it does not matter who asked for them.
+
+mod kernel;
+mod rewrite;
+
+use std::collections::{HashMap, HashSet};
+
+use fusebox_core::cost::{CACHED_BYTES, bytes};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, Shape};
+
+use self::kernel::Kernel;
+use self::rewrite::rewrite;
+use super::claims::Claims;
+use super::decide::is_scalar_constant;
+use super::predicted::{GAIN_PER_COPY, Predicted};
+use super::reasons::Reason;
+use super::sequences;
+use crate::passes::drop_unreachable_computations;
+
+/// Most kernels that a value is computed in instead.
+const MOST_READERS: usize = 8;
+
+/// Makes such values where they are read, in everything that thunks execute, and says so in the reasons.
+pub fn where_read(module: &mut Module, claims: &mut Claims, reasons: &mut [Reason]) {
+    let mut is_changed = false;
+    for name in sequences(module) {
+        let Some(id) = module.find_computation(&name) else { continue };
+        let kernels = kernels(module, id, claims);
+        let (kernels, gone) = settle(module, id, kernels, claims);
+        if gone.is_empty() {
+            continue;
+        }
+        is_changed = true;
+        let gone: HashSet<&str> = gone.iter().map(|&value| &*module.computation(id).instruction(value).name).collect();
+        let is_about = |reason: &&mut Reason| reason.computation == name && gone.contains(&*reason.instruction);
+        for reason in reasons.iter_mut().filter(is_about) {
+            reason.outcome = "all kernels that read it compute it, from what else they read".into();
+        }
+        rewrite(module, id, kernels);
+    }
+    if is_changed {
+        drop_unreachable_computations(module);
+    }
+}
+
+/// Kernels of a sequence by their fusions; `None` for those that nobody needs any more.
+type Kernels = HashMap<InstrId, Option<Kernel>>;
+
+/// The kernels of a sequence that may change: of those that several places call, the others would change too, and one
+/// that updates an array in place must not read more of it.
+fn kernels(module: &Module, sequence: ComputationId, claims: &mut Claims) -> Kernels {
+    let mut calls = vec![0usize; module.computations.len()];
+    let all = module.computations.iter().flat_map(|computation| &computation.instructions);
+    all.flat_map(|instruction| instruction.op.called()).for_each(|called| calls[called.index()] += 1);
+    let computation = module.computation(sequence);
+    let users = computation.users();
+    let mut kernels = HashMap::new();
+    for id in computation.ids() {
+        let instruction = computation.instruction(id);
+        let Op::Fusion { calls: fused, .. } = instruction.op else { continue };
+        if calls[fused.index()] == 1 && !updates_in_place(module, fused, claims) {
+            let results = results(computation, id, &users[id.index()]);
+            let (fused_computation, operands) = (module.computation(fused).clone(), instruction.operands.clone());
+            let mut kernel = Kernel { calls: fused, computation: fused_computation, operands, results };
+            if kernel.leaves().len() != kernel.results.len() {
+                kernel.results.clear();
+            }
+            kernels.insert(id, Some(kernel));
+        }
+    }
+    kernels
+}
+
+fn updates_in_place(module: &Module, fused: ComputationId, claims: &mut Claims) -> bool {
+    let heroes = claims.of(module, fused);
+    let computation = module.computation(fused);
+    computation.ids().any(|id| !heroes.updated_in_place(computation, id).is_empty())
+}
+
+/// The values that a fusion's results are, in order; none if they are not each one instruction.
+fn results(computation: &Computation, fusion: InstrId, users: &[InstrId]) -> Vec<InstrId> {
+    let Shape::Tuple(shapes) = &computation.instruction(fusion).shape else { return vec![fusion] };
+    let element = |number: usize| {
+        let is_it = |user: &&InstrId| matches!(computation.instruction(**user).op, Op::GetTupleElement { index } if index == number as i64);
+        let mut elements = users.iter().filter(is_it);
+        elements.next().copied().filter(|_| elements.next().is_none())
+    };
+    let elements: Option<Vec<InstrId>> = (0..shapes.len()).map(element).collect();
+    elements.filter(|elements| elements.len() == users.len()).unwrap_or_default()
+}
+
+/// What becomes of the kernels of one sequence.
+struct Settling<'m, 'c, 'a> {
+    computation: &'m Computation,
+    users: Vec<Vec<InstrId>>,
+    kernels: Kernels,
+    predicted: Predicted<'m, 'c, 'a>,
+}
+
+/// The kernels that are left, and the values that are in no buffer any more.
+fn settle(module: &Module, sequence: ComputationId, kernels: Kernels, claims: &Claims) -> (Kernels, Vec<InstrId>) {
+    let computation = module.computation(sequence);
+    let (users, predicted) = (computation.users(), Predicted::new(module, claims));
+    let mut settling = Settling { computation, users, kernels, predicted };
+    let mut makers: HashMap<InstrId, InstrId> = HashMap::new();
+    for (&fusion, kernel) in &settling.kernels {
+        makers.extend(kernel.iter().flat_map(|kernel| &kernel.results).map(|&value| (value, fusion)));
+    }
+    let mut candidates: Vec<(InstrId, InstrId)> =
+        computation.ids().rev().filter_map(|value| Some((value, *makers.get(&value)?))).collect();
+    let mut gone = Vec::new();
+    loop {
+        let before = gone.len();
+        // What is given up may be what another value was made of.
+        candidates.retain(|&(value, maker)| match settling.give_up(value, maker) {
+            Some(value) => {
+                gone.push(value);
+                false
+            }
+            None => true,
+        });
+        if gone.len() == before {
+            return (settling.kernels, gone);
+        }
+    }
+}
+
+impl Settling<'_, '_, '_> {
+    fn kernel(&self, fusion: InstrId) -> Option<&Kernel> {
+        self.kernels.get(&fusion)?.as_ref()
+    }
+
+    /// Computes a value in all kernels that read it, if that pays.
+    fn give_up(&mut self, value: InstrId, maker: InstrId) -> Option<InstrId> {
+        let readers = self.readers(value)?;
+        let made = self.kernel(maker)?;
+        let result = made.results.iter().position(|&it| it == value)?;
+        let mut changed = Vec::with_capacity(readers.len());
+        for &reader in &readers {
+            let kernel = self.kernel(reader)?;
+            let known: Vec<InstrId> = kernel.operands.iter().copied().filter(|&it| it != value).collect();
+            changed.push(kernel.with_computed(value, made, &made.chain(result, &known)?)?);
+        }
+        let rest = made.without(result);
+        let kernels = &self.kernels;
+        let before: Vec<&Kernel> = readers.iter().chain([&maker]).filter_map(|id| kernels.get(id)?.as_ref()).collect();
+        let after: Vec<&Kernel> = changed.iter().chain(&rest).collect();
+        let copies = instructions(&after).saturating_sub(instructions(&before));
+        let [before, after] = [seconds(&mut self.predicted, &before)?, seconds(&mut self.predicted, &after)?];
+        if after + copies as f64 * GAIN_PER_COPY > before {
+            return None;
+        }
+        self.kernels.extend(readers.into_iter().zip(changed.into_iter().map(Some)));
+        self.kernels.insert(maker, rest);
+        Some(value)
+    }
+
+    /// The kernels that read a large value; `None` if others do, or too many.
+    fn readers(&self, value: InstrId) -> Option<Vec<InstrId>> {
+        let users = &self.users[value.index()];
+        let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;
+        if !is_large || value == self.computation.root || users.is_empty() {
+            return None;
+        }
+        let mut readers = Vec::new();
+        for user in users {
+            if self.kernels.get(user)?.as_ref().is_some_and(|kernel| kernel.operands.contains(&value)) {
+                readers.push(*user);
+            }
+        }
+        (readers.len() <= MOST_READERS).then_some(readers)
+    }
+}
+
+fn instructions(kernels: &[&Kernel]) -> usize {
+    kernels.iter().map(|kernel| kernel.computation.instructions.len()).sum()
+}
+
+fn seconds(predicted: &mut Predicted, kernels: &[&Kernel]) -> Option<f64> {
+    kernels.iter().map(|kernel| predicted.seconds(kernel.computation.clone())).sum()
+}
