@@ -63,17 +63,20 @@ ENTRY main {
     text + "  ROOT end = f32[100] add(a20, a21)\n}\n"
 }
 
-/// The gradient of a pooling whose windows overlap: nested loops over windows, each with branches.
+/// As the gradient of a pooling whose windows overlap, but what they scatter is combined by more than an operation: nested loops over
+/// windows, each with branches.
 const OVERLAPPING_WINDOWS: &str = "HloModule pooling
 larger {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT c = pred[] compare(a, b), direction=GE
 }
-sum {
+mean {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b)
+  half = f32[] constant(0.5)
+  c = f32[] add(a, b)
+  ROOT d = f32[] multiply(c, half)
 }
 ENTRY main {
   x = f32[2,9,7,2] parameter(0)
@@ -82,7 +85,7 @@ ENTRY main {
   lowest = f32[] constant(-inf)
   zero = f32[] constant(0)
   padded = f32[2,11,9,2] pad(x, lowest), padding=0_0x1_1x1_1x0_0
-  all = f32[2,11,9,2] select-and-scatter(padded, gradient, zero), window={size=1x3x3x1 stride=1x2x2x1}, select=larger, scatter=sum
+  all = f32[2,11,9,2] select-and-scatter(padded, gradient, zero), window={size=1x3x3x1 stride=1x2x2x1}, select=larger, scatter=mean
   ROOT inner = f32[2,9,7,2] slice(all), slice={[0:2], [1:10], [1:8], [0:2]}
 }
 ";

@@ -68,6 +68,15 @@ pub fn splice(rebuild: &mut Rebuild, callee: &Computation, call: &Instruction) -
 
 /// The same for new instructions as arguments.
 pub fn splice_with(rebuild: &mut Rebuild, callee: &Computation, arguments: &[InstrId]) -> InstrId {
+    copied(callee, arguments, |instruction| rebuild.push(instruction))
+}
+
+/// Adds the callee's instructions with `add`, which gives their new ids; its parameters are these arguments.
+pub(super) fn copied(
+    callee: &Computation,
+    arguments: &[InstrId],
+    mut add: impl FnMut(Instruction) -> InstrId,
+) -> InstrId {
     let mut map: Vec<InstrId> = Vec::with_capacity(callee.instructions.len());
     for instruction in &callee.instructions {
         let new = match instruction.op {
@@ -75,7 +84,7 @@ pub fn splice_with(rebuild: &mut Rebuild, callee: &Computation, arguments: &[Ins
             _ => {
                 let mut copy = instruction.clone();
                 copy.operands = instruction.operands.iter().map(|o| map[o.index()]).collect();
-                rebuild.push(copy)
+                add(copy)
             }
         };
         map.push(new);

@@ -7,6 +7,7 @@
 //! * no reshapes, broadcasts or transposes in a row
 //! * no common subexpressions, no dead code
 
+mod added;
 mod batch_norm;
 mod canonical_ops;
 mod common_subexpressions;
@@ -28,6 +29,7 @@ mod movements;
 mod one_device;
 mod products;
 mod row_major;
+mod selected_elements;
 mod simplify;
 mod small_systems;
 mod split_reductions;
@@ -97,6 +99,9 @@ pub const PASSES: &[Pass] = &[
     optional("movements", "reshapes, broadcasts and transposes in a row as one", |module, _| movements::run(module)),
     optional("top-k", "sorts of which the first elements are used as top-k", |module, _| top_k::run(module)),
     needed("empty-arrays", "arrays without elements as constants", |module, _| empty_arrays::run(module)),
+    optional("selected-elements", "what each window selects found once, then scattered", |module, _| {
+        selected_elements::run(module)
+    }),
     optional("small-systems", "triangular systems of a few equations as arithmetic", |module, _| {
         small_systems::run(module)
     }),

@@ -17,10 +17,9 @@
 //! borders     loops and branches                             sorts        sort
 //! scans       scan
 //! indexed     windows that begin where values say            vectors      gather, scatter
-//! added       computations that it takes                     valid        reductions, whatever the combiner is
+//! valid       reductions, whatever the combiner is
 //! ```
 
-mod added;
 mod borders;
 mod indexed;
 mod movement;
@@ -37,11 +36,11 @@ mod tests;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
+use super::added::Added;
 use super::{inline_calls, splice};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
-use added::Added;
 use sizes::Sizes;
 use writer::{Made, Writer};
 

@@ -3,8 +3,8 @@
 use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
 use super::Body;
-use super::added::Draft;
 use super::writer::Made;
+use crate::passes::added::Draft;
 
 impl<'b> Body<'b> {
     /// With the slices goes whether they are within the size.

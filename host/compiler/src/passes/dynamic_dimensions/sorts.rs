@@ -3,9 +3,9 @@
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
 use super::Body;
-use super::added::Draft;
 use super::borders::with_more;
 use super::writer::Made;
+use crate::passes::added::Draft;
 
 impl<'b> Body<'b> {
     /// Whether an element is within the size is sorted with it.

@@ -1,8 +1,9 @@
-//! Computations that the pass adds to a module.
+//! Computations that a pass adds to a module.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
-use crate::passes::dead_code::renumber;
+use super::dead_code::renumber;
+use super::inline_calls::copied;
 
 /// Computations to be added, each behind one that it calls. Until then their ids are beyond those of the module.
 pub struct Added {
@@ -72,6 +73,11 @@ impl Draft {
         let number = self.instructions.len();
         self.instructions.push(Instruction::new(format!("{name}.{number}"), shape, op, operands));
         InstrId(number as u32)
+    }
+
+    /// The instructions of a computation applied to these values; gives what stands for its root.
+    pub fn splice(&mut self, applied: &Computation, arguments: &[InstrId]) -> InstrId {
+        copied(applied, arguments, |it| self.add(&it.name, it.shape, it.op, it.operands))
     }
 
     /// The computation, in the place of another one in the source.

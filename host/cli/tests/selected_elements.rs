@@ -1,0 +1,73 @@
+//! `select-and-scatter` of windows that overlap, touch, or leave gaps, against the interpreter.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use fusebox_conformance::fusions::Chance;
+use fusebox_conformance::literals::{Closeness, mixed};
+use fusebox_conformance::{Compiler, Machine, inputs};
+
+/// The elements of few values, so that many are equal and the first of them counts; what is scattered rounds differently in another
+/// order.
+fn check(array: &str, source: &str, window: &str, [element, select, scatter]: [&str; 3]) {
+    let text = format!(
+        "HloModule m
+selects {{
+  a = {element}[] parameter(0)\n  b = {element}[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction={select}
+}}
+scatters {{
+  a = {element}[] parameter(0)\n  b = {element}[] parameter(1)
+  ROOT c = {element}[] {scatter}(a, b)
+}}
+ENTRY e {{
+  x = s8[{array}] parameter(0)
+  few = {element}[{array}] convert(x)
+  y = {element}[{source}] parameter(1)
+  zero = {element}[] constant(3)
+  ROOT r = {element}[{array}] select-and-scatter(few, y, zero), window={{{window}}}, select=selects, scatter=scatters
+}}
+"
+    );
+    let mut chance = Chance::new(7);
+    let inputs = inputs(&text, |shape, _| mixed(shape, &mut chance)).unwrap_or_else(|failure| panic!("{failure}"));
+    let compiler = Compiler::new(Vec::new()).unwrap();
+    let made = compiler.compared(&text, [Machine::cpu(), Machine::simt()], &inputs, Closeness::Bits);
+    made.unwrap_or_else(|failure| panic!("{window}: {failure}"));
+}
+
+const LARGEST: [&str; 3] = ["f32", "GE", "add"];
+
+#[test]
+fn windows_overlap() {
+    check("40", "19", "size=3 stride=2", LARGEST);
+    check("40", "20", "size=5 stride=2 pad=1_2", LARGEST);
+    check("2,9,8,3", "2,9,8,3", "size=1x3x3x1 pad=0_0x1_1x1_1x0_0", LARGEST);
+    check("7,8,9", "4,3,7", "size=2x4x3 stride=2x3x1 pad=1_0x1_1x0_0", ["f32", "LE", "add"]);
+}
+
+#[test]
+fn windows_touch_or_leave_gaps() {
+    check("4,6,6,2", "4,3,3,2", "size=1x2x2x1 stride=1x2x2x1", LARGEST);
+    check("4,7,6,2", "4,3,3,2", "size=1x2x2x1 stride=1x2x2x1", LARGEST);
+    check("31", "8", "size=2 stride=4", LARGEST);
+    check("31", "8", "size=2 stride=4 pad=2_0", LARGEST);
+}
+
+/// One window sees nothing but padding, another array loses elements at both ends.
+#[test]
+fn windows_lie_beyond_the_array() {
+    check("6", "5", "size=2 stride=2 pad=2_2", LARGEST);
+    check("20", "7", "size=3 stride=2 pad=-2_-3", LARGEST);
+}
+
+#[test]
+fn of_other_types() {
+    check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["s32", "LT", "maximum"]);
+    check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["f64", "GT", "multiply"]);
+    check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["bf16", "GE", "add"]);
+}
+
+/// As many windows over an element as nobody writes out.
+#[test]
+fn many_windows_over_one_element() {
+    check("60", "13", "size=48", LARGEST);
+}

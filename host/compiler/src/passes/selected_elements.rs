@@ -1,0 +1,206 @@
+//! `select-and-scatter` in two steps, so that what a window selects is found once and not again for each of its elements.
+//!
+//! ```text
+//! r = select-and-scatter(x, s, init)  =>  at = reduce-window(x, iota), places of what the windows select
+//!                                         r  = init, and for each window over an element, first to last:
+//!                                              select(at = iota, scatter(r, s), r)
+//! ```
+//!
+//! With `k` elements in a window and a distance of `d`, `ceil(k / d)` windows at most lie over an element of a line: the one that
+//! begins last is the `floor((element + padding) / d)`th, and the others are those right before it. `at` and `s` are therefore read
+//! as lines in which each window stands `d` times, moved by `d` for each window further back.
+
+use fusebox_core::hlo::{
+    ArrayLiteral, ArrayShape, BinaryOp, Comparison, Computation, ComputationId, ElementType, InstrId, Instruction,
+    Literal, Module, Op, PaddingDim, Shape, Window, WindowDim,
+};
+
+use super::added::{Added, Draft};
+use super::identity::combining;
+use crate::CompileError;
+use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
+
+/// Most windows over one element: each is some instructions.
+const MOST: i64 = 32;
+
+/// Rewrites those of everything that thunks execute.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    let mut added = Added::to(module);
+    let mut rewritten = Vec::new();
+    for id in in_role(module, Role::Sequence) {
+        let old = module.computation(id);
+        if !old.instructions.iter().any(|it| matches!(it.op, Op::SelectAndScatter { .. })) {
+            continue;
+        }
+        let new = Rebuild::each(old, |rebuild, _, instruction| {
+            let found = Selection::of(module, old, instruction);
+            Ok::<_, CompileError>(found.map(|it| it.in_two_steps(rebuild, module, &mut added)))
+        })?;
+        rewritten.push((id, new));
+    }
+    for (id, new) in rewritten {
+        module.computations[id.index()] = new;
+    }
+    added.put_into(module);
+    Ok(())
+}
+
+/// One to be rewritten.
+struct Selection<'m> {
+    origin: &'m Instruction,
+    window: &'m Window,
+    select: ComputationId,
+    scatter: BinaryOp,
+    array: &'m ArrayShape,
+    source: &'m ArrayShape,
+    /// Type of places in the array.
+    place: ElementType,
+}
+
+impl<'m> Selection<'m> {
+    /// What an instruction selects, if few windows lie over an element and what they scatter is combined by an operation.
+    fn of(module: &'m Module, old: &'m Computation, origin: &'m Instruction) -> Option<Self> {
+        let Op::SelectAndScatter { window, select, scatter } = &origin.op else { return None };
+        let array_of = |number: usize| old.instruction(*origin.operands.get(number)?).shape.as_array();
+        let (array, source) = (array_of(0)?, array_of(1)?);
+        let is_plain = |it: &WindowDim| it.window_dilation == 1 && it.base_dilation == 1 && !it.reversal;
+        let windows = window.dims.iter().map(windows_over).fold(1, i64::saturating_mul);
+        let fits = i32::try_from(array.element_count()).is_ok();
+        let place = if fits { ElementType::S32 } else { ElementType::S64 };
+        let scatter = combining(module.computation(*scatter))?;
+        let is_rewritten = window.dims.iter().all(is_plain) && window.dims.len() == array.dims.len() && windows <= MOST;
+        is_rewritten.then_some(Selection { origin, window, select: *select, scatter, array, source, place })
+    }
+
+    fn in_two_steps(&self, rebuild: &mut Rebuild, module: &Module, added: &mut Added) -> InstrId {
+        let [operand, source, initial] = rebuild.operands(self.origin)[..] else { return InstrId(0) };
+        let own = self.own_places(rebuild);
+        let nowhere = self.nowhere(rebuild);
+        let selected = self.selected(rebuild, module, added, [operand, own, initial, nowhere]);
+        let mut result = self.add(rebuild, Op::Broadcast { dimensions: Vec::new() }, self.array.clone(), vec![initial]);
+        for back in self.windows_further_back() {
+            let at = self.lying_over(rebuild, selected, nowhere, &back);
+            let value = self.lying_over(rebuild, source, initial, &back);
+            let op = Op::Compare { direction: Comparison::Eq, order: None };
+            let hits = self.add(rebuild, op, self.of_type(ElementType::Pred), vec![at, own]);
+            let with = self.add(rebuild, Op::Binary(self.scatter), self.array.clone(), vec![result, value]);
+            result = self.add(rebuild, Op::Select, self.array.clone(), vec![hits, with, result]);
+        }
+        result
+    }
+
+    /// The row-major place of each element.
+    fn own_places(&self, rebuild: &mut Rebuild) -> InstrId {
+        let line = ArrayShape::new(self.place, [self.array.element_count()]);
+        let line = self.add(rebuild, Op::Iota { dimension: 0 }, line, Vec::new());
+        self.add(rebuild, Op::Reshape, self.of_type(self.place), vec![line])
+    }
+
+    /// For each window the place of the element that it selects, -1 if none lies under it.
+    fn selected(&self, rebuild: &mut Rebuild, module: &Module, added: &mut Added, operands: [InstrId; 4]) -> InstrId {
+        let select = module.computation(self.select);
+        let name = format!("{}.at.{}", select.name, added.next().index());
+        let combiner = kept(select, self.array.element_type, self.place, name);
+        let to_apply = added.add(self.select, combiner);
+        let of_windows = |ty| ArrayShape::new(ty, self.source.dims.clone());
+        let (value, at) = (of_windows(self.array.element_type), of_windows(self.place));
+        let op = Op::ReduceWindow { window: self.window.clone(), to_apply };
+        let shape = Shape::Tuple(vec![Shape::Array(value), Shape::Array(at.clone())]);
+        let both = rebuild.add(self.origin, op, shape, operands.to_vec());
+        self.add(rebuild, Op::GetTupleElement { index: 1 }, at, vec![both])
+    }
+
+    /// How many windows before the last over an element, along each dimension: the windows in the order of the source.
+    fn windows_further_back(&self) -> Vec<Vec<i64>> {
+        let mut all = vec![Vec::new()];
+        for dim in &self.window.dims {
+            let one_more = |back: &Vec<i64>| {
+                let back = back.clone();
+                (0..windows_over(dim)).rev().map(move |more| [back.as_slice(), &[more]].concat())
+            };
+            all = all.iter().flat_map(one_more).collect();
+        }
+        all
+    }
+
+    /// For each element what stands for the window over it that is so far back, `fill` where there is none.
+    fn lying_over(&self, rebuild: &mut Rebuild, of_windows: InstrId, fill: InstrId, back: &[i64]) -> InstrId {
+        let spread = self.each_as_often_as_far_apart(rebuild, of_windows);
+        let dims = self.window.dims.iter().zip(back).zip(self.source.dims.iter().zip(&self.array.dims));
+        let padding: Vec<PaddingDim> = dims
+            .map(|((dim, back), (count, size))| {
+                let low = dim.stride * back - dim.padding_low;
+                PaddingDim { low, high: size - count * dim.stride - low, interior: 0 }
+            })
+            .collect();
+        if padding.iter().all(|it| it.low == 0 && it.high == 0) {
+            return spread;
+        }
+        let ty = element_type(rebuild, of_windows);
+        self.add(rebuild, Op::Pad { dims: padding }, self.of_type(ty), vec![spread, fill])
+    }
+
+    /// Each window's entry as often, one after the other, as windows are apart.
+    fn each_as_often_as_far_apart(&self, rebuild: &mut Rebuild, of_windows: InstrId) -> InstrId {
+        let ty = element_type(rebuild, of_windows);
+        let (mut dimensions, mut repeated, mut joined) = (Vec::new(), Vec::new(), Vec::new());
+        for (dim, &count) in self.window.dims.iter().zip(&self.source.dims) {
+            dimensions.push(repeated.len() as i64);
+            repeated.push(count);
+            if dim.stride > 1 {
+                repeated.push(dim.stride);
+            }
+            joined.push(count * dim.stride);
+        }
+        if joined == self.source.dims {
+            return of_windows;
+        }
+        let repeated = self.add(rebuild, Op::Broadcast { dimensions }, ArrayShape::new(ty, repeated), vec![of_windows]);
+        self.add(rebuild, Op::Reshape, ArrayShape::new(ty, joined), vec![repeated])
+    }
+
+    fn of_type(&self, ty: ElementType) -> ArrayShape {
+        ArrayShape::new(ty, self.array.dims.clone())
+    }
+
+    /// A place that no element has.
+    fn nowhere(&self, rebuild: &mut Rebuild) -> InstrId {
+        self.add(rebuild, place_constant(self.place, -1), ArrayShape::new(self.place, []), Vec::new())
+    }
+
+    fn add(&self, rebuild: &mut Rebuild, op: Op, shape: ArrayShape, operands: Vec<InstrId>) -> InstrId {
+        rebuild.add(self.origin, op, Shape::Array(shape), operands)
+    }
+}
+
+/// The most windows that lie over an element of a line.
+fn windows_over(dim: &WindowDim) -> i64 {
+    dim.size.saturating_add(dim.stride - 1) / dim.stride.max(1)
+}
+
+fn element_type(rebuild: &Rebuild, id: InstrId) -> ElementType {
+    rebuild.instruction(id).shape.as_array().map_or(ElementType::Pred, |array| array.element_type)
+}
+
+/// Of two elements with their places, the first if there is one and `select` keeps it.
+fn kept(select: &Computation, element: ElementType, place_type: ElementType, name: String) -> Computation {
+    let [element, place, pred] = [element, place_type, ElementType::Pred].map(|ty| Shape::array(ty, []));
+    let mut draft = Draft::default();
+    let mut parameter = |shape: &Shape| draft.parameter(shape.clone());
+    let [a, at_a, b, at_b] = [parameter(&element), parameter(&place), parameter(&element), parameter(&place)];
+    let first = draft.add("first", place.clone(), place_constant(place_type, 0), Vec::new());
+    let op = Op::Compare { direction: Comparison::Ge, order: None };
+    let is_any = draft.add("is_any", pred.clone(), op, vec![at_a, first]);
+    let selects = draft.splice(select, &[a, b]);
+    let is_kept = draft.add("is_kept", pred, Op::Binary(BinaryOp::And), vec![is_any, selects]);
+    let value = draft.add("value", element.clone(), Op::Select, vec![is_kept, a, b]);
+    let at = draft.add("at", place.clone(), Op::Select, vec![is_kept, at_a, at_b]);
+    draft.add("result", Shape::Tuple(vec![element, place]), Op::Tuple, vec![value, at]);
+    draft.finish(name, select)
+}
+
+fn place_constant(place: ElementType, value: i64) -> Op {
+    let data = value.to_le_bytes()[..place.byte_size()].to_vec();
+    Op::Constant(Literal::Array(ArrayLiteral { element_type: place, dims: Vec::new(), data: data.into() }))
+}
