@@ -146,8 +146,12 @@ pub fn invariant(body: &Computation) -> Vec<bool> {
         invariant[id.index()] = match element_of_state(body, id) {
             Some(index) => matches!(root.op, Op::Tuple) && is_passed_on(index),
             None => {
-                let calls_a_sequence = matches!(instruction.op, Op::While { .. } | Op::Conditional { .. });
-                let is_known = depends_on_operands_alone(&instruction.op) && !calls_a_sequence;
+                let is_known = match &instruction.op {
+                    // Who knows whether an inner loop ends, should this one make no turn?
+                    Op::While { .. } | Op::Conditional { .. } => false,
+                    Op::CustomCall(call) => !call.has_side_effect,
+                    op => depends_on_operands_alone(op),
+                };
                 is_known && instruction.operands.iter().all(|operand| invariant[operand.index()])
             }
         };
@@ -202,7 +206,10 @@ fn has_room(body: &Computation, id: InstrId, device: &DeviceDescription) -> bool
 
 /// Whether computing the value takes longer than reading it.
 fn is_long(body: &Computation, id: InstrId) -> bool {
-    let instruction = body.instruction(id);
+    let instruction = match body.instruction(id) {
+        Instruction { op: Op::GetTupleElement { .. }, operands, .. } => body.instruction(operands[0]),
+        instruction => instruction,
+    };
     let is_copied = instruction.op.is_movement() || matches!(instruction.op, Op::Broadcast { .. });
     let takes = || additions(body, &needed_for(body, &[id]));
     !is_copied
