@@ -18,7 +18,7 @@ use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayShape, Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
-use super::common_subexpressions::depends_on_operands_alone;
+use super::common_subexpressions::{depends_on_operands_alone, merge_equal};
 use super::tuples;
 use crate::CompileError;
 use crate::rebuild::Rebuild;
@@ -28,6 +28,8 @@ use crate::roles::{Role, in_role};
 pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
     let mut has_changed = false;
     for caller in in_role(module, Role::Sequence) {
+        // What is equal leaves the loop once.
+        module.computations[caller.index()] = merge_equal(module.computation(caller));
         let loops: Vec<InstrId> = module.computation(caller).ids().filter(|&id| is_loop(module, caller, id)).collect();
         for &at in &loops {
             lay_out_operands(module, caller, at, device)?;

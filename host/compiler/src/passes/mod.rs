@@ -18,6 +18,7 @@ mod dead_code;
 mod dynamic_dimensions;
 mod elements;
 mod empty_arrays;
+mod equal_combiners;
 mod expansions;
 mod four_bit_integers;
 mod identity;
@@ -89,6 +90,9 @@ pub const PASSES: &[Pass] = &[
     }),
     needed("expansions", "scan, ragged-dot and scaled-dot as loops and products", |module, _| expansions::run(module)),
     needed("inline-calls", "called computations stand where they are called", |module, _| inline_calls::run(module)),
+    optional("equal-combiners", "what is applied to elements and says the same as one computation", |module, _| {
+        equal_combiners::run(module)
+    }),
     needed("row-major", "all arrays without layouts, what is laid out otherwise transposed", |module, _| {
         row_major::run(module)
     }),

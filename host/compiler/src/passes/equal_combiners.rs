@@ -1,0 +1,45 @@
+//! Combiners, comparators and other computations on elements that say the same as one, so that what applies them can be equal too.
+//!
+//! ```text
+//! reduce(x), to_apply=add_1; reduce(x), to_apply=add_2    =>    reduce(x), to_apply=add_1; reduce(x), to_apply=add_1
+//! ```
+//!
+//! Frontends write a computation for each use. Bodies of loops and branches stay apart: what belongs to one loop alone may be changed.
+
+use std::collections::HashMap;
+
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+
+use super::dead_code::renumber;
+use crate::CompileError;
+use crate::roles::{Role, roles};
+
+/// Lets every operation apply the first of the computations that are equal.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    let roles = roles(module);
+    let mut first: Vec<ComputationId> = Vec::with_capacity(roles.len());
+    let mut seen: HashMap<Meaning, ComputationId> = HashMap::new();
+    for (index, (computation, role)) in module.computations.iter_mut().zip(roles).enumerate() {
+        for instruction in &mut computation.instructions {
+            // Callees come before callers.
+            renumber(&mut instruction.op, &|id: ComputationId| first.get(id.index()).copied().unwrap_or(id));
+        }
+        let id = ComputationId(index as u32);
+        let meaning = if role == Role::Applied { meaning(computation) } else { None };
+        first.push(meaning.map_or(id, |meaning| *seen.entry(meaning).or_insert(id)));
+    }
+    Ok(())
+}
+
+/// All of a computation but names and places.
+type Meaning = (InstrId, Vec<(String, Shape, Vec<InstrId>)>);
+
+/// `None` if more belongs to an operation than its attributes.
+fn meaning(computation: &Computation) -> Option<Meaning> {
+    let of = |instruction: &Instruction| {
+        let is_plain = !matches!(instruction.op, Op::CustomCall(_) | Op::Other { .. });
+        is_plain.then(|| (format!("{:?}", instruction.op), instruction.shape.clone(), instruction.operands.clone()))
+    };
+    let instructions: Option<Vec<_>> = computation.instructions.iter().map(of).collect();
+    Some((computation.root, instructions?))
+}
