@@ -1,6 +1,6 @@
 //! Evaluation of computations, and control flow.
 
-use fusebox_core::hlo::{ArrayShape, ComputationId, InstrId, Module, Op, Shape};
+use fusebox_core::hlo::{ComputationId, InstrId, Module, Op, Shape};
 
 use crate::calls::live;
 use crate::error::{Fault, InstructionError, Outcome, ensure, malformed};
@@ -98,18 +98,11 @@ fn argument(arguments: &[Value], number: i64) -> Outcome<Value> {
         .map_or_else(|| malformed(format!("there is no argument for parameter {number}")), |value| Ok(value.clone()))
 }
 
-/// Of a dynamic dimension the shape names the bound.
-fn has_size(shape: &ArrayShape, dimension: usize, size: i64) -> bool {
-    let bound = shape.dims[dimension];
-    if shape.is_dynamic(dimension) { size <= bound } else { size == bound }
-}
-
 fn fits(value: &Value, shape: &Shape) -> bool {
     match (value, shape) {
         (Value::Array(array), Shape::Array(shape)) => {
-            array.ty == shape.element_type
-                && array.dims.len() == shape.dims.len()
-                && array.dims.iter().enumerate().all(|(d, &size)| has_size(shape, d, size as i64))
+            let dims: Vec<i64> = array.dims.iter().map(|&size| size as i64).collect();
+            array.ty == shape.element_type && shape.admits(&dims)
         }
         (Value::Tuple(values), Shape::Tuple(shapes)) => {
             values.len() == shapes.len() && values.iter().zip(shapes).all(|(v, s)| fits(v, s))

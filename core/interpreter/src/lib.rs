@@ -132,8 +132,14 @@ fn check_arguments(module: &Module, id: ComputationId, arguments: &[Literal]) ->
 }
 
 fn argument_fits(argument: &Literal, shape: &Shape) -> bool {
-    match argument {
-        Literal::Array(array) if array.data.len() as i64 != array.shape().byte_size() => false,
+    match (argument, shape) {
+        (Literal::Array(array), Shape::Array(shape)) => {
+            let is_whole = array.data.len() as i64 == array.shape().byte_size();
+            is_whole && array.element_type == shape.element_type && shape.admits(&array.dims)
+        }
+        (Literal::Tuple(values), Shape::Tuple(shapes)) => {
+            values.len() == shapes.len() && values.iter().zip(shapes).all(|(value, shape)| argument_fits(value, shape))
+        }
         _ => argument.shape().same_structure(shape),
     }
 }

@@ -33,7 +33,7 @@ pub use infer::{Extent, Signature, Source, extents, infer_shape, window_output_s
 pub use literal::{ArrayLiteral, Literal};
 pub use module::{
     AliasKind, Computation, ComputationId, DebugTables, EntryLayout, Extra, FileLocation, InputOutputAlias, InstrId,
-    Instruction, Metadata, Module, StackFrame,
+    Instruction, InterfaceSizes, Metadata, Module, SizedDimension, StackFrame,
 };
 pub use narrow_float::{FloatFormat, Specials};
 pub use op::{BinaryOp, Op, Opcode, UnaryOp};

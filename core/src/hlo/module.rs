@@ -54,6 +54,8 @@ pub struct Module {
     pub num_partitions: i64,
     /// Header attributes that are kept and printed, otherwise without influence: name, raw text.
     pub other_attributes: Vec<(String, String)>,
+    /// Sizes of dynamic dimensions of the parameters and the result, once they are values of the program. Not part of the text.
+    pub interface_sizes: InterfaceSizes,
     /// FileNames … StackFrames.
     pub debug_tables: DebugTables,
     /// Name of the file the module was read from; empty if none. For diagnostics.
@@ -69,6 +71,26 @@ pub struct EntryLayout {
     pub parameters: Vec<Shape>,
     /// The result.
     pub result: Shape,
+}
+
+/// The entry's parameters and results that are sizes of others: each an `s32[]` behind the declared ones.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct InterfaceSizes {
+    /// What the last parameters are the sizes of.
+    pub of_parameters: Vec<SizedDimension>,
+    /// What the last elements of the result are the sizes of.
+    pub of_result: Vec<SizedDimension>,
+    /// Whether the result is declared as an array, the first element of the tuple that it is now.
+    pub result_is_array: bool,
+}
+
+/// A dimension of an array whose size is a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizedDimension {
+    /// Number of the array among those of all parameters, or of the result, depth first.
+    pub leaf: usize,
+    /// The dimension.
+    pub dimension: usize,
 }
 
 /// One entry of `input_output_alias`.

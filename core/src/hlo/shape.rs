@@ -77,6 +77,28 @@ impl ArrayShape {
         self.dynamic.contains(&true)
     }
 
+    /// The dimensions whose sizes are only upper bounds.
+    pub fn dynamic_dimensions(&self) -> impl Iterator<Item = usize> {
+        (0..self.rank()).filter(|&d| self.is_dynamic(d))
+    }
+
+    /// Lets the size of a dimension be only an upper bound.
+    pub fn set_dynamic(&mut self, dimension: usize) {
+        self.dynamic.resize(self.rank(), false);
+        if let Some(is_dynamic) = self.dynamic.get_mut(dimension) {
+            *is_dynamic = true;
+        }
+    }
+
+    /// Whether an array of these sizes is one of this shape: as large, or smaller where the shape says only upper bounds.
+    pub fn admits(&self, dims: &[i64]) -> bool {
+        let fits = |(d, &size): (usize, &i64)| match self.is_dynamic(d) {
+            true => (0..=self.dims[d]).contains(&size),
+            false => self.dims[d] == size,
+        };
+        self.rank() == dims.len() && dims.iter().enumerate().all(fits)
+    }
+
     /// Equal element type and sizes or bounds, layouts aside.
     pub fn same_type_and_dims(&self, other: &ArrayShape) -> bool {
         self.element_type == other.element_type && self.dims == other.dims
@@ -124,6 +146,15 @@ impl Shape {
         match self {
             Shape::Tuple(elements) => elements.iter().flat_map(Shape::leaves).collect(),
             leaf => vec![leaf],
+        }
+    }
+
+    /// The array leaves, depth first.
+    pub fn arrays_mut(&mut self) -> Vec<&mut ArrayShape> {
+        match self {
+            Shape::Array(array) => vec![array],
+            Shape::Tuple(elements) => elements.iter_mut().flat_map(Shape::arrays_mut).collect(),
+            Shape::Token | Shape::Opaque => Vec::new(),
         }
     }
 

@@ -201,7 +201,11 @@ impl Case {
             allocations,
             thunks,
             parameters: Vec::new(),
-            result: Binding { shape: ValueShape::from(&Shape::Tuple(shapes)), leaves: results.collect() },
+            result: Binding {
+                shape: ValueShape::from(&Shape::Tuple(shapes)),
+                leaves: results.collect(),
+                sizes: Vec::new(),
+            },
         }
     }
 }

@@ -10,8 +10,11 @@ use fusebox_runtime::{Allocation, AllocationKind, Binding, Executable, Slice, Ta
 /// Copies its parameter to its result.
 fn copy(target: Target) -> Executable {
     let slice = |allocation| Slice { allocation, offset: 0, bytes: 12 };
-    let binding =
-        |allocation| Binding { shape: ValueShape::Array("s32".into(), vec![3]), leaves: vec![slice(allocation)] };
+    let binding = |allocation| Binding {
+        shape: ValueShape::Array("s32".into(), vec![3]),
+        leaves: vec![slice(allocation)],
+        sizes: Vec::new(),
+    };
     let allocation = |kind| Allocation { bytes: 12, kind };
     Executable {
         name: "copy".into(),
@@ -74,7 +77,7 @@ fn what_cannot_run_here_says_so() {
     let mut older = copy(Target::Cpu).to_bytes().unwrap();
     older[8] = 3;
     assert!(
-        failed("older.fusebox", &older).contains("format 3, this fusebox reads format 6: compile the module again")
+        failed("older.fusebox", &older).contains("format 3, this fusebox reads format 7: compile the module again")
     );
     if fusebox_runtime::describe_gpu().is_err() {
         assert!(failed("gpu.fusebox", &copy(Target::Cuda(90)).to_bytes().unwrap()).contains("no CUDA driver"));

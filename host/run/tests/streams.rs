@@ -18,7 +18,11 @@ fn nothing() -> Executable {
         allocations: Vec::new(),
         thunks: Vec::new(),
         parameters: Vec::new(),
-        result: fusebox_runtime::Binding { shape: ValueShape::Tuple(Vec::new()), leaves: Vec::new() },
+        result: fusebox_runtime::Binding {
+            shape: ValueShape::Tuple(Vec::new()),
+            leaves: Vec::new(),
+            sizes: Vec::new(),
+        },
     }
 }
 

@@ -1,9 +1,13 @@
 //! What running relies on, checked for an executable that anybody may have written: every index in range, every
 //! slice inside its allocation, every size the one that is expected. What the machine code does is not checked.
 
+use fusebox_core::hlo::{ArrayShape, Shape};
+
 use crate::memory::ALIGNMENT;
 use crate::nesting::{DEEPEST, too_deep};
-use crate::{Access, Allocation, AllocationKind, Binding, Executable, KernelImage, Slice, Target, Thunk, ValueShape};
+use crate::{
+    Access, Allocation, AllocationKind, Binding, DynamicSize, Executable, KernelImage, Slice, Target, Thunk, ValueShape,
+};
 
 /// Threads of a block: no GPU has more.
 const MOST_THREADS: u32 = 1024;
@@ -15,7 +19,8 @@ impl Executable {
         self.kernels.iter().try_for_each(|kernel| self.check_kernel(kernel))?;
         for parameter in &self.parameters {
             self.check_binding(parameter)?;
-            parameter.leaves.iter().try_for_each(|leaf| self.check_input(leaf))?;
+            let sizes = parameter.sizes.iter().map(|size| &size.at);
+            parameter.leaves.iter().chain(sizes).try_for_each(|leaf| self.check_input(leaf))?;
         }
         self.check_binding(&self.result)?;
         self.check_thunks(&self.thunks, 0)
@@ -49,7 +54,18 @@ impl Executable {
                 return Err("an interface buffer has the wrong size".into());
             }
         }
-        Ok(())
+        let arrays: Vec<&ArrayShape> = shape.leaves().into_iter().filter_map(Shape::as_array).collect();
+        binding.sizes.iter().try_for_each(|size| self.check_dynamic_size(size, &arrays))
+    }
+
+    fn check_dynamic_size(&self, size: &DynamicSize, arrays: &[&ArrayShape]) -> Result<(), String> {
+        self.check_slice(&size.at)?;
+        let bound = arrays.get(size.leaf as usize).and_then(|array| array.dims.get(size.dimension as usize));
+        match bound.ok_or("a dynamic size is of a dimension that does not exist")? {
+            _ if size.at.bytes != size_of::<i32>() as u64 => Err("a dynamic size is no s32".into()),
+            &bound if i32::try_from(bound).is_err() => Err("a dynamic size has a bound beyond s32".into()),
+            _ => Ok(()),
+        }
     }
 
     /// A donated input has a buffer to itself, which its owner can take back.

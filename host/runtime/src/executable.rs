@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fusebox_core::hlo::Shape;
 use serde::{Deserialize, Serialize};
 
 use crate::nesting::one_deeper;
@@ -47,7 +48,7 @@ impl Executable {
             allocations: vec![allocation.clone(), allocation],
             thunks: vec![Thunk::Copy { from: slice(0), to: slice(1) }],
             parameters: Vec::new(),
-            result: Binding { shape: ValueShape::Token, leaves: Vec::new() },
+            result: Binding { shape: ValueShape::Token, leaves: Vec::new(), sizes: Vec::new() },
         }
     }
 
@@ -120,6 +121,33 @@ pub struct Binding {
     pub shape: ValueShape,
     /// One per array leaf, depth first.
     pub leaves: Vec<Slice>,
+    /// Where the sizes of its dynamic dimensions stand. Of those the shape says the bounds.
+    pub sizes: Vec<DynamicSize>,
+}
+
+/// A dimension of which an array fills only so many elements, the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DynamicSize {
+    /// Number of the array leaf.
+    pub leaf: u32,
+    /// The dimension.
+    pub dimension: u32,
+    /// Where its size stands, an `s32`.
+    pub at: Slice,
+}
+
+impl Binding {
+    /// The shape it stands for, dynamic where sizes are; `None` if an element type is unknown or a size negative.
+    pub fn to_shape(&self) -> Option<Shape> {
+        let mut shape = self.shape.to_shape()?;
+        let mut leaves = shape.arrays_mut();
+        for size in &self.sizes {
+            if let Some(array) = leaves.get_mut(size.leaf as usize) {
+                array.set_dynamic(size.dimension as usize);
+            }
+        }
+        Some(shape)
+    }
 }
 
 /// Machine code of one or more kernels.

@@ -37,6 +37,7 @@ mod thunks;
 mod error;
 mod measure;
 mod peak;
+mod within_bounds;
 
 pub mod npz;
 
@@ -44,8 +45,8 @@ pub use affinity::Pinned;
 pub use cuda::describe_gpu;
 pub use error::{LoadError, RunError};
 pub use executable::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, Extension, HostKernel, HostOp, KernelArgument,
-    KernelImage, Slice, Thunk,
+    Access, Allocation, AllocationKind, Binding, CodeImage, DynamicSize, Executable, Extension, HostKernel, HostOp,
+    KernelArgument, KernelImage, Slice, Thunk,
 };
 pub use format::FormatError;
 pub use host::PART_BYTES;

@@ -1,5 +1,6 @@
 //! A loaded executable: code linked, buffers allocated, ready to run any number of times.
 
+use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::pool::Pool;
 use crate::processor;
 use crate::thunks::{Machine, in_order};
 use crate::value::describe;
-use crate::{Executable, LoadError, RunError, Target, ThreadOrder, Thunk};
+use crate::{Binding, Executable, LoadError, RunError, Target, ThreadOrder, Thunk, within_bounds};
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -91,29 +92,48 @@ impl Program {
 
     /// Shapes of the parameters.
     pub fn parameter_shapes(&self) -> Vec<Shape> {
-        self.executable.parameters.iter().filter_map(|p| p.shape.to_shape()).collect()
+        self.executable.parameters.iter().filter_map(Binding::to_shape).collect()
     }
 
-    /// Puts the inputs in place: one array per leaf of the parameters, in order. They stay until set again: of donated ones, which
-    /// an execution may write over, the arrays are kept and put in place anew.
+    /// Puts the inputs in place: one array per leaf of the parameters, in order. Along a dynamic dimension an array may be smaller than
+    /// the parameter's shape says. They stay until set again: of donated ones, which an execution may write over, the arrays are kept
+    /// and put in place anew.
     ///
     /// # Errors
-    /// If their number, types or dimensions are not the parameters', or a GPU does not take them.
+    /// If their number, types or dimensions are not the parameters', memory is short, or a GPU does not take them.
     pub fn set_inputs(&mut self, inputs: &[ArrayLiteral]) -> Result<(), RunError> {
         let shapes = self.parameter_shapes();
         let expected: Vec<_> = shapes.iter().flat_map(Shape::leaves).filter_map(Shape::as_array).collect();
         if expected.len() != inputs.len() {
             return Err(RunError::InputCount { expected: expected.len(), found: inputs.len() });
         }
+        let mut placed = Vec::with_capacity(inputs.len());
         for (index, (shape, input)) in expected.iter().zip(inputs).enumerate() {
-            if !shape.same_type_and_dims(&input.shape()) {
+            if shape.element_type != input.element_type || !shape.admits(&input.dims) {
                 let (expected, found) = (describe(shape), describe(&input.shape()));
                 return Err(RunError::InputShape { index, expected, found });
             }
+            placed.push(match shape.dims == input.dims {
+                true => input.clone(),
+                false => within_bounds::placed(input, &shape.dims)?,
+            });
         }
         let slices = self.executable.parameters.iter().flat_map(|p| &p.leaves);
-        slices.zip(inputs).try_for_each(|(slice, input)| self.machine.write(slice, &input.data))?;
-        self.donations.keep(inputs);
+        slices.zip(&placed).try_for_each(|(slice, input)| self.machine.write(slice, &input.data))?;
+        self.donations.keep(&placed);
+        self.set_sizes(inputs)
+    }
+
+    /// Puts the sizes of dynamic dimensions in place.
+    fn set_sizes(&mut self, inputs: &[ArrayLiteral]) -> Result<(), RunError> {
+        let mut rest = inputs;
+        for parameter in &self.executable.parameters {
+            let arrays = rest.split_off(..parameter.leaves.len()).unwrap_or_default();
+            for size in &parameter.sizes {
+                let elements = arrays[size.leaf as usize].dims[size.dimension as usize];
+                self.machine.write(&size.at, &(elements as i32).to_le_bytes())?;
+            }
+        }
         Ok(())
     }
 
@@ -198,10 +218,29 @@ impl Program {
     /// If memory is short, or a GPU does not deliver it.
     pub fn result(&self) -> Result<Literal, RunError> {
         let binding = &self.executable.result;
-        let leaves = binding.leaves.iter().map(|s| self.machine.read(s)).collect::<Result<Vec<_>, _>>()?;
+        let mut leaves = binding.leaves.iter().map(|s| self.machine.read(s)).collect::<Result<Vec<_>, _>>()?;
+        let mut shape = binding.shape.to_shape().unwrap_or(Shape::Token);
+        self.cut_to_sizes(&mut shape, &mut leaves)?;
         let leaves: Vec<&[u8]> = leaves.iter().map(|bytes| bytes.as_ref()).collect();
-        let shape = binding.shape.to_shape().unwrap_or(Shape::Token);
         assemble(&shape, &mut leaves.iter())
+    }
+
+    /// Lets arrays of the result that are as large as their bounds be as large as their sizes say.
+    fn cut_to_sizes(&self, shape: &mut Shape, leaves: &mut [Cow<[u8]>]) -> Result<(), RunError> {
+        let mut arrays = shape.arrays_mut();
+        let bounds: Vec<Vec<i64>> = arrays.iter().map(|array| array.dims.clone()).collect();
+        for size in &self.executable.result.sizes {
+            let (leaf, dimension) = (size.leaf as usize, size.dimension as usize);
+            let mut elements = [0; size_of::<i32>()];
+            elements.copy_from_slice(&self.machine.read(&size.at)?);
+            arrays[leaf].dims[dimension] = i64::from(i32::from_le_bytes(elements)).clamp(0, bounds[leaf][dimension]);
+        }
+        for ((array, bounds), leaf) in arrays.iter().zip(&bounds).zip(leaves) {
+            if array.dims != *bounds {
+                *leaf = within_bounds::taken(leaf, array.element_type.byte_size(), &array.dims, bounds)?.into();
+            }
+        }
+        Ok(())
     }
 
     /// Sets the inputs, executes, and gives the result.

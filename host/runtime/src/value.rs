@@ -42,8 +42,13 @@ impl ValueShape {
     }
 }
 
-/// As HLO text writes it: `f32[2,3]`.
+/// As HLO text writes it: `f32[2,<=3]`.
 pub fn describe(shape: &ArrayShape) -> String {
-    let dims: Vec<String> = shape.dims.iter().map(i64::to_string).collect();
-    format!("{}[{}]", shape.element_type, dims.join(","))
+    format!("{}[{}]", shape.element_type, sizes(shape, ","))
+}
+
+/// The sizes of an array, with `<=` before those that are only upper bounds.
+pub fn sizes(shape: &ArrayShape, separator: &str) -> String {
+    let size = |(d, size): (usize, &i64)| if shape.is_dynamic(d) { format!("<={size}") } else { size.to_string() };
+    shape.dims.iter().enumerate().map(size).collect::<Vec<String>>().join(separator)
 }

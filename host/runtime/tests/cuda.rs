@@ -48,8 +48,11 @@ fn gpu() -> bool {
 /// Increments its parameter `times` times, through two temporaries and a constant that nobody reads.
 fn executable(times: usize) -> Executable {
     let slice = |allocation: usize| Slice { allocation: allocation as u32, offset: 0, bytes: BYTES };
-    let binding =
-        |at: usize| Binding { shape: ValueShape::Array("s32".into(), vec![WORDS as i64]), leaves: vec![slice(at)] };
+    let binding = |at: usize| Binding {
+        shape: ValueShape::Array("s32".into(), vec![WORDS as i64]),
+        leaves: vec![slice(at)],
+        sizes: Vec::new(),
+    };
     let argument = |access| KernelArgument { name: "words".into(), bytes: BYTES, element_bytes: 4, access };
     let step = |i: usize| Thunk::Kernel { kernel: 0, arguments: vec![slice(i), slice(i + 1)] };
     let kinds = std::iter::once(AllocationKind::Parameter).chain((0..times).map(|_| AllocationKind::Temporary));

@@ -16,6 +16,7 @@ mod control;
 mod donation;
 mod effects;
 mod in_place;
+mod interface;
 mod late;
 mod memory;
 mod order;
@@ -156,7 +157,8 @@ fn in_order(
     let mut thunks = Vec::new();
     let values = scheduler.sequence(entry, &arguments, &mut thunks)?;
     let result = scheduler.results_in_place(&values, &targets, &mut thunks);
-    let result = Binding { shape: ValueShape::from(&computation.root_instruction().shape), leaves: result };
+    let shape = ValueShape::from(&computation.root_instruction().shape);
+    let result = Binding { shape, leaves: result, sizes: Vec::new() };
     let runs = std::mem::take(&mut scheduler.runs);
     let mut schedule = scheduler.finish(thunks, parameters, result);
     schedule.orders.clone_from(orders);
@@ -233,6 +235,7 @@ impl<'a> Scheduler<'a> {
             .map(|shape| Binding {
                 shape: ValueShape::from(shape),
                 leaves: leaf_bytes(shape).map(&mut buffer).collect(),
+                sizes: Vec::new(),
             })
             .collect();
         let leaves = bindings.iter().map(|b| b.leaves.clone()).collect();
@@ -267,6 +270,7 @@ impl<'a> Scheduler<'a> {
         let in_place = in_place::chosen(&self.merits);
         let Scheduler { host_ops, comparators, .. } = self;
         let memory = accounted(placed.memory, &placed.allocations, &result);
+        interface::tell_sizes(&self.module.interface_sizes, &mut parameters, &mut result);
         let allocations = placed.allocations;
         Schedule {
             thunks,

@@ -7,15 +7,16 @@ use fusebox_core::hlo::{ArrayLiteral, ArrayShape};
 use super::NpzFault;
 use super::dtype;
 use super::header::Header;
+use crate::value::sizes;
 
-/// Reads the data that follows a header, which must fit the shape.
+/// Reads the data that follows a header, which must fit the shape. Of a dynamic dimension there may be fewer elements than the shape says.
 pub(super) fn read(source: &mut impl Read, header: &Header, shape: &ArrayShape) -> Result<ArrayLiteral, NpzFault> {
     dtype::check(&header.descriptor, shape.element_type)?;
-    let same_dims = header.dims.len() == shape.dims.len()
-        && header.dims.iter().zip(&shape.dims).all(|(&found, &wanted)| i64::try_from(found) == Ok(wanted));
-    if !same_dims {
-        return Err(NpzFault::Dimensions { found: header.dims.clone(), wanted: shape.dims.clone() });
-    }
+    let found: Result<Vec<i64>, _> = header.dims.iter().map(|&size| i64::try_from(size)).collect();
+    let Some(dims) = found.ok().filter(|dims| shape.admits(dims)) else {
+        return Err(NpzFault::Dimensions { found: header.dims.clone(), wanted: sizes(shape, ", ") });
+    };
+    let shape = &ArrayShape::new(shape.element_type, dims);
     let wanted = u64::try_from(shape.byte_size()).unwrap_or(u64::MAX);
     // Memory grows with what is really there, never with what the shape claims, and is asked for without insisting.
     let mut data = Vec::new();

@@ -77,12 +77,12 @@ pub enum NpzFault {
         hint: &'static str,
     },
     /// An array has other dimensions than its parameter.
-    #[error("shape {found:?} was found, but {wanted:?} is wanted")]
+    #[error("shape {found:?} was found, but [{wanted}] is wanted")]
     Dimensions {
         /// Dimensions in the file.
         found: Vec<u64>,
         /// Dimensions of the parameter.
-        wanted: Vec<i64>,
+        wanted: String,
     },
     /// An array has fewer bytes than its shape needs.
     #[error("the file ends after {found} of {wanted} bytes of data")]

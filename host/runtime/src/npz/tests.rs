@@ -3,7 +3,7 @@
 use std::io::{Seek, Write};
 use std::path::PathBuf;
 
-use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, Shape};
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -139,6 +139,20 @@ fn bytes_are_brought_into_the_form_of_literals() {
     assert_eq!(read(ElementType::U4, &[0x1f, 0xff, 7]), literal(ElementType::U4, &[3], &[15, 15, 7]));
     let truth = read_one(array("|b1", "False", "(2,)", &[0, 2]), Shape::array(ElementType::Pred, [2])).unwrap();
     assert_eq!(truth, literal(ElementType::Pred, &[2], &[0, 1]));
+}
+
+#[test]
+fn a_dynamic_dimension_may_be_smaller() {
+    let mut shape = ArrayShape::new(ElementType::U8, [2, 3]);
+    shape.set_dynamic(1);
+    let read = |dims: &str, bytes: &[u8]| read_one(array("|u1", "False", dims, bytes), Shape::Array(shape.clone()));
+    assert_eq!(read("(2,3)", &[1, 2, 3, 4, 5, 6]).unwrap(), literal(ElementType::U8, &[2, 3], &[1, 2, 3, 4, 5, 6]));
+    assert_eq!(read("(2,1)", &[1, 2]).unwrap(), literal(ElementType::U8, &[2, 1], &[1, 2]));
+    assert_eq!(read("(2,0)", &[]).unwrap(), literal(ElementType::U8, &[2, 0], &[]));
+    for (dims, bytes) in [("(2,4)", &[0; 8][..]), ("(1,3)", &[0; 3])] {
+        let fault = read(dims, bytes).unwrap_err().to_string();
+        assert!(fault.contains("[2, <=3] is wanted"), "{fault}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::assembler::*;
 use fusebox_runtime::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, FormatError, HostKernel, HostOp,
+    Access, Allocation, AllocationKind, Binding, CodeImage, DynamicSize, Executable, FormatError, HostKernel, HostOp,
     KernelArgument, KernelImage, Options, Program, Slice, Target, Thunk, ValueShape,
 };
 use object::elf;
@@ -51,8 +51,8 @@ fn harmless() -> Executable {
             Thunk::While { name: "loop".into(), condition: Vec::new(), predicate, body: Vec::new() },
             Thunk::Conditional { name: "choice".into(), index: predicate, branches: vec![Vec::new(), Vec::new()] },
         ],
-        parameters: vec![Binding { shape: four.clone(), leaves: vec![input] }],
-        result: Binding { shape: four, leaves: vec![WHOLE] },
+        parameters: vec![Binding { shape: four.clone(), leaves: vec![input], sizes: Vec::new() }],
+        result: Binding { shape: four, leaves: vec![WHOLE], sizes: Vec::new() },
     }
 }
 
@@ -169,6 +169,15 @@ fn interfaces_and_kernels_that_do_not_fit_are_refused() {
     is_refused("negative", "shape is invalid", |e| e.result.shape = ValueShape::Array("s32".into(), vec![-4]));
     is_refused("many", "wrong size", |e| e.result.shape = ValueShape::Array("s32".into(), vec![1 << 62, 1 << 62]));
     is_refused("parameter", "used for something else", |e| e.parameters[0].leaves[0] = WHOLE);
+    let size = |leaf, dimension, bytes| DynamicSize { leaf, dimension, at: Slice { bytes, ..WHOLE } };
+    is_refused("dynamic", "does not exist", |e| e.result.sizes = vec![size(1, 0, 4)]);
+    is_refused("dynamic", "does not exist", |e| e.result.sizes = vec![size(0, 1, 4)]);
+    is_refused("dynamic", "no s32", |e| e.result.sizes = vec![size(0, 0, 8)]);
+    is_refused("dynamic", "leaves its allocation", |e| {
+        e.result.sizes = vec![size(0, 0, 4)];
+        e.result.sizes[0].at.offset = 1 << 20;
+    });
+    is_refused("dynamic", "used for something else", |e| e.parameters[0].sizes = vec![size(0, 0, 4)]);
     is_refused("constant", "constant's size", |e| e.allocations[2].bytes = 2);
     is_refused("memory", "memory for buffers", |e| e.allocations[1].bytes = 1 << 60);
     is_refused("image", "code image 1 does not exist", |e| e.kernels[0].code = 1);

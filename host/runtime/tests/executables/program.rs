@@ -19,7 +19,7 @@ fn executable(target: Target, functions: &[Function]) -> Executable {
         allocations: Vec::new(),
         thunks: Vec::new(),
         parameters: Vec::new(),
-        result: Binding { shape: ValueShape::Tuple(Vec::new()), leaves: Vec::new() },
+        result: Binding { shape: ValueShape::Tuple(Vec::new()), leaves: Vec::new(), sizes: Vec::new() },
     }
 }
 
@@ -57,7 +57,8 @@ fn launch(executable: &mut Executable, name: &str, blocks: u64, threads: u32, ar
 fn result(executable: &mut Executable, element_type: &str, slice: Slice) {
     let size: ElementType = element_type.parse().unwrap();
     let dims = vec![slice.bytes as i64 / size.byte_size() as i64];
-    executable.result = Binding { shape: ValueShape::Array(element_type.into(), dims), leaves: vec![slice] };
+    executable.result =
+        Binding { shape: ValueShape::Array(element_type.into(), dims), leaves: vec![slice], sizes: Vec::new() };
 }
 
 fn run(executable: &Executable) -> Result<Vec<u8>, RunError> {
@@ -114,7 +115,8 @@ fn consuming() -> Program {
     let mut exe = executable(Target::Cpu, &[COPY_16, FILL_4]);
     let input = allocation(&mut exe, 16, AllocationKind::Donated);
     let part = |offset| Slice { offset, bytes: 4, ..input };
-    exe.parameters = vec![Binding { shape: ValueShape::Array("u8".into(), vec![16]), leaves: vec![input] }];
+    exe.parameters =
+        vec![Binding { shape: ValueShape::Array("u8".into(), vec![16]), leaves: vec![input], sizes: Vec::new() }];
     exe.thunks = vec![launch(&mut exe, "fill_4", 1, 1, &[(part(0), Access::WriteOnce)])];
     result(&mut exe, "u8", input);
     Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap()
@@ -162,7 +164,11 @@ fn chooser(second: bool) -> Program {
     if second {
         slices.reverse();
     }
-    let parameter = |slice: &Slice| Binding { shape: ValueShape::Array("u32".into(), vec![1]), leaves: vec![*slice] };
+    let parameter = |slice: &Slice| Binding {
+        shape: ValueShape::Array("u32".into(), vec![1]),
+        leaves: vec![*slice],
+        sizes: Vec::new(),
+    };
     exe.parameters = slices.iter().map(parameter).collect();
     exe.thunks = vec![Thunk::Copy { from: slices[usize::from(second)], to: out }];
     result(&mut exe, "u32", out);
@@ -237,7 +243,8 @@ fn host_operations_are_executed_by_routines() {
         comparator: None,
     }];
     exe.thunks = vec![Thunk::HostOp { op: 0, arguments: vec![input], results: vec![out] }];
-    exe.parameters = vec![Binding { shape: ValueShape::Array("s32".into(), vec![3]), leaves: vec![input] }];
+    exe.parameters =
+        vec![Binding { shape: ValueShape::Array("s32".into(), vec![3]), leaves: vec![input], sizes: Vec::new() }];
     result(&mut exe, "s32", out);
     let mut program = Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap();
     let bytes: Vec<u8> = [1i32, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect();

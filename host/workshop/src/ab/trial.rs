@@ -3,7 +3,7 @@
 use fusebox_compiler::Source;
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 use fusebox_run::inputs::{self, InputChoice};
-use fusebox_runtime::{Executable, Program, Target};
+use fusebox_runtime::{Binding, Executable, Program, Target};
 
 use super::Settings;
 use super::report::{Comparison, Measured};
@@ -52,7 +52,7 @@ impl Both {
         }
         let (a, b) = made;
         let shapes = |executable: &Executable| -> Vec<_> {
-            executable.parameters.iter().chain([&executable.result]).map(|binding| binding.shape.clone()).collect()
+            executable.parameters.iter().chain([&executable.result]).map(Binding::to_shape).collect()
         };
         match shapes(&a.executable) == shapes(&b.executable) {
             true => Ok(Both { a, b, in_place: of_part }),

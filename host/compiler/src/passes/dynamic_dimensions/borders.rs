@@ -64,7 +64,7 @@ impl<'b> Body<'b> {
         let sizes = self.sizes[value.index()].clone();
         let arrays = declared.leaves().into_iter().filter_map(Shape::as_array);
         for (array, sizes) in arrays.zip(sizes) {
-            for d in (0..array.rank()).filter(|&d| array.is_dynamic(d)) {
+            for d in array.dynamic_dimensions() {
                 let size = sizes.get(d).copied().flatten();
                 elements.push(match size {
                     Some(size) => size,
@@ -109,7 +109,7 @@ impl<'b> Body<'b> {
 /// The shape of a value that crosses a border.
 fn with_sizes(shape: &Shape) -> Shape {
     let arrays = shape.leaves().into_iter().filter_map(Shape::as_array);
-    let count: usize = arrays.map(|array| (0..array.rank()).filter(|&d| array.is_dynamic(d)).count()).sum();
+    let count: usize = arrays.map(|array| array.dynamic_dimensions().count()).sum();
     with_more(&shape.with_bounds_as_sizes(), std::iter::repeat_n(Shape::array(ElementType::S32, []), count))
 }
 

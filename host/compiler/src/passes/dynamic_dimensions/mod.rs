@@ -8,20 +8,23 @@
 //!
 //! Every array has as many elements as its bounds say, and those beyond the sizes may be anything: where they would count, something
 //! takes their place that does not. Which scalar is the size of which dimension is known of every value here, and of none
-//! afterwards. Sizes do not leave the program: its parameters and results with dynamic dimensions are refused, as are operations that
-//! nothing is known to stand in for here.
+//! afterwards. Those of the program's own parameters and results are parameters and results too ([`InterfaceSizes`]). Operations that
+//! nothing is known to stand in for here are refused.
+//!
+//! [`InterfaceSizes`]: fusebox_core::hlo::InterfaceSizes
 //!
 //! ```text
 //! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
 //! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
 //! borders     loops and branches                             sorts        sort
-//! scans       scan
+//! interface   the program's parameters and results           scans        scan
 //! indexed     windows that begin where values say            vectors      gather, scatter
 //! valid       reductions, whatever the combiner is
 //! ```
 
 mod borders;
 mod indexed;
+mod interface;
 mod movement;
 mod reductions;
 mod scans;
@@ -34,7 +37,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, InterfaceSizes, Module, Op, Shape};
 
 use super::added::Added;
 use super::{inline_calls, splice};
@@ -60,9 +63,13 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let mut added = Added::to(module);
     let of_sequences = in_role(module, Role::Sequence).into_iter();
     let made = of_sequences.map(|id| Ok((id, static_computation(module, id, &mut added)?)));
-    for (id, new) in made.collect::<Result<Vec<_>, CompileError>>()? {
+    for (id, (new, sizes)) in made.collect::<Result<Vec<_>, CompileError>>()? {
         module.computations[id.index()] = new;
+        if module.entry == Some(id) {
+            module.interface_sizes = sizes;
+        }
     }
+    interface::declare(module);
     added.put_into(module);
     // What is left is called by nobody.
     let rest = module.computations.iter_mut().flat_map(|it| &mut it.instructions);
@@ -129,11 +136,16 @@ fn inline_fusions(module: &mut Module) {
     }
 }
 
-/// The computation with sizes as values.
-fn static_computation(module: &Module, id: ComputationId, added: &mut Added) -> Result<Computation, CompileError> {
+/// The computation with sizes as values, and which of its parameters and results are sizes if it is the entry.
+fn static_computation(
+    module: &Module,
+    id: ComputationId,
+    added: &mut Added,
+) -> Result<(Computation, InterfaceSizes), CompileError> {
     let old = module.computation(id);
     let is_entry = module.entry == Some(id);
-    let mut body = Body { module, old, is_entry, added, rebuild: Rebuild::new(old), sizes: Vec::new() };
+    let (rebuild, interface) = (Rebuild::new(old), InterfaceSizes::default());
+    let mut body = Body { module, old, is_entry, added, rebuild, sizes: Vec::new(), interface };
     for (id, instruction) in old.ids().zip(&old.instructions) {
         let made = body.instruction(instruction);
         let (new, sizes) = made.map_err(|why| CompileError::at(module, instruction, why))?;
@@ -142,17 +154,13 @@ fn static_computation(module: &Module, id: ComputationId, added: &mut Added) -> 
     }
     let root = old.root_instruction();
     if !root.shape.has_dynamic_size() {
-        return Ok(body.rebuild.finish());
+        return Ok((body.rebuild.finish(), body.interface));
     }
-    if is_entry {
-        let message = format!("a result of dynamic size, {}, does not leave the program; {RETURN_SIZE}", root.shape);
-        return Err(CompileError::at(module, root, message));
-    }
-    let result = body.result(root, old.root).map_err(|why| CompileError::at(module, root, why))?;
-    Ok(body.rebuild.finish_at(result))
+    let result = if is_entry { body.entry_result(root, old.root) } else { body.result(root, old.root) };
+    let result = result.map_err(|why| CompileError::at(module, root, why))?;
+    Ok((body.rebuild.finish_at(result), body.interface))
 }
 
-const RETURN_SIZE: &str = "return the static array that the size was set of, and the size by get-dimension-size";
 const SET_INSIDE: &str = "pass a static array and its size, and set the size where it is used by set-dimension-size";
 
 /// A computation in the making.
@@ -164,6 +172,8 @@ struct Body<'b> {
     rebuild: Rebuild<'b>,
     /// Of each old instruction visited so far.
     sizes: Vec<Sizes>,
+    /// Of an entry, what of its interface are sizes.
+    interface: InterfaceSizes,
 }
 
 impl<'b> Body<'b> {
@@ -173,17 +183,14 @@ impl<'b> Body<'b> {
 
     /// What stands for an instruction, and its sizes.
     fn instruction(&mut self, it: &'b Instruction) -> Made<(InstrId, Sizes)> {
-        let is_foreign = match it.op {
-            Op::Parameter { .. } => self.is_entry,
-            Op::CustomCall(_) | Op::Other { .. } => true,
-            _ => false,
-        };
+        let is_foreign = matches!(it.op, Op::CustomCall(_) | Op::Other { .. });
         let is_given = it.operands.iter().any(|&operand| self.old.instruction(operand).shape.has_dynamic_size());
         let is_dynamic = it.shape.has_dynamic_size();
         if is_foreign && (is_given || is_dynamic) {
             return Err(format!("{} takes and gives no arrays of dynamic size; {SET_INSIDE}", it.opcode()));
         }
         match &it.op {
+            Op::Parameter { number } if is_dynamic && self.is_entry => return Ok(self.entry_parameter(it, *number)),
             Op::Parameter { .. } if is_dynamic => return Ok(self.parameter(it)),
             Op::While { .. } if is_dynamic => return self.while_loop(it),
             Op::Conditional { branches } => return self.conditional(it, branches),

@@ -1,0 +1,61 @@
+//! Sizes of the program's own parameters and results: they are parameters and results too, behind the declared ones.
+//!
+//! ```text
+//! ENTRY (x: f32[<=8]) -> f32[<=8]      =>      ENTRY (x: f32[8], n: s32[]) -> (f32[8], s32[])
+//! ```
+
+use fusebox_core::hlo::{ArrayShape, ElementType, InstrId, Instruction, Module, Op, Shape, SizedDimension};
+
+use super::Body;
+use super::sizes::Sizes;
+use super::writer::Made;
+
+impl<'b> Body<'b> {
+    /// A parameter of the program, and the parameters that are its sizes.
+    pub fn entry_parameter(&mut self, it: &'b Instruction, number: i64) -> (InstrId, Sizes) {
+        let value = self.copy(it);
+        let declared = self.old.parameters();
+        let before = declared.iter().take(usize::try_from(number).unwrap_or_default());
+        let first: usize = before.map(|&id| arrays(&self.old.instruction(id).shape).count()).sum();
+        let mut sizes = Sizes::new();
+        for (leaf, array) in arrays(&it.shape).enumerate() {
+            let mut of_array = vec![None; array.rank()];
+            for dimension in array.dynamic_dimensions() {
+                let number = (declared.len() + self.interface.of_parameters.len()) as i64;
+                self.interface.of_parameters.push(SizedDimension { leaf: first + leaf, dimension });
+                let shape = Shape::array(ElementType::S32, []);
+                of_array[dimension] = Some(self.writer(it).add(Op::Parameter { number }, shape, Vec::new()));
+            }
+            sizes.push(of_array);
+        }
+        (value, sizes)
+    }
+
+    /// What the program gives: its root, and its sizes.
+    pub fn entry_result(&mut self, root: &'b Instruction, id: InstrId) -> Made {
+        self.interface.result_is_array = root.shape.as_array().is_some();
+        self.interface.of_result = arrays(&root.shape)
+            .enumerate()
+            .flat_map(|(leaf, array)| {
+                array.dynamic_dimensions().map(move |dimension| SizedDimension { leaf, dimension })
+            })
+            .collect();
+        self.result(root, id)
+    }
+}
+
+/// Lets what is said of the module's interface be true of it with sizes.
+pub fn declare(module: &mut Module) {
+    let sizes = &module.interface_sizes;
+    if !sizes.of_parameters.is_empty() || !sizes.of_result.is_empty() {
+        // Whatever layouts there are stand at the parameters and the root as well.
+        module.entry_layout = None;
+    }
+    if sizes.result_is_array {
+        module.input_output_alias.iter_mut().for_each(|alias| alias.output.insert(0, 0));
+    }
+}
+
+fn arrays(shape: &Shape) -> impl Iterator<Item = &ArrayShape> {
+    shape.leaves().into_iter().filter_map(Shape::as_array)
+}
