@@ -16,6 +16,15 @@ max { a = f32[] parameter(0)
 less { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT c = pred[] compare(a, b), direction=LT }
+ge { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=GE }
+gt { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=GT }
+le { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LE }
 scaled { a = f32[] parameter(0)
   b = f32[] parameter(1)
   m = f32[] maximum(a, b)
@@ -433,6 +442,38 @@ fn windows_of_any_combiner() {
     }
 }
 
+/// Windows that overlap, of a dynamic number of elements; a window behind the last ones selects none of them.
+#[test]
+fn selections() {
+    for (windows, sources, padding, select) in
+        [(4, "<=4", "pad=0_1", "ge"), (4, "<=4", "pad=1_0", "le"), (3, "<=3", "", "ge"), (4, "<=4", "pad=0_1", "gt")]
+    {
+        check(
+            &format!(
+                "  rounded = f32[<=8] floor(d)
+  pooled = f32[{sources}] reduce-window(rounded, z), window={{size=3 stride=2 {padding}}}, to_apply=add
+  v = f32[{windows}] constant({{{}}})
+  m = s32[] get-dimension-size(pooled), dimensions={{0}}
+  u = f32[{sources}] set-dimension-size(v, m), dimensions={{0}}
+  r = f32[<=8] select-and-scatter(rounded, u, three), window={{size=3 stride=2 {padding}}}, select={select}, scatter=add
+  q = f32[] reduce(r, z), dimensions={{0}}, to_apply=scaled",
+                ["1", "20", "300", "4000"][..windows].join(",")
+            ),
+            "f32[]",
+        );
+    }
+    check(
+        "  c = s32[] constant(2)
+  t = f32[8,4] transpose(y), dimensions={1,0}
+  rows = f32[<=8,4] set-dimension-size(t, n), dimensions={0}
+  v = f32[8,2] slice(t), slice={[0:8], [0:2]}
+  u = f32[<=8,2] set-dimension-size(v, n), dimensions={0}
+  r = f32[<=8,4] select-and-scatter(rows, u, z), window={size=1x2 stride=1x2}, select=ge, scatter=add
+  q = f32[4] reduce(r, z), dimensions={0}, to_apply=add",
+        "f32[4]",
+    );
+}
+
 /// Matrices and signals, as many of them as there are.
 #[test]
 fn routines() {
@@ -455,5 +496,13 @@ fn routines() {
   r = f32[<=8,3] negate(real)
   q = f32[3] reduce(r, z), dimensions={0}, to_apply=add",
         "f32[3]",
+    );
+    check(
+        "  t = f32[8,4] transpose(y), dimensions={1,0}
+  rows = f32[<=8,4] set-dimension-size(t, n), dimensions={0}
+  first = (f32[<=8,2], s32[<=8,2]) topk(rows), k=2, largest=true
+  r = f32[<=8,2] get-tuple-element(first), index=0
+  q = f32[2] reduce(r, z), dimensions={0}, to_apply=add",
+        "f32[2]",
     );
 }

@@ -34,8 +34,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
             continue;
         }
         let new = Rebuild::each(old, |rebuild, _, instruction| {
-            let found = Selection::of(module, old, instruction);
-            Ok::<_, CompileError>(found.map(|it| it.in_two_steps(rebuild, module, &mut added)))
+            Ok::<_, CompileError>(in_two_steps(rebuild, module, &mut added, old, instruction, Valid::default()))
         })?;
         rewritten.push((id, new));
     }
@@ -44,6 +43,26 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     }
     added.put_into(module);
     Ok(())
+}
+
+/// Of arrays of dynamic sizes, which elements there are: of the array, and of the source.
+#[derive(Clone, Copy, Default)]
+pub struct Valid {
+    pub elements: Option<InstrId>,
+    pub windows: Option<InstrId>,
+}
+
+/// What stands for a `select-and-scatter`; `None` if it is none, if many windows lie over an element, or if what they scatter is not
+/// combined by an operation.
+pub fn in_two_steps(
+    rebuild: &mut Rebuild,
+    module: &Module,
+    added: &mut Added,
+    old: &Computation,
+    origin: &Instruction,
+    valid: Valid,
+) -> Option<InstrId> {
+    Some(Selection::of(module, old, origin, valid)?.in_two_steps(rebuild, module, added))
 }
 
 /// One to be rewritten.
@@ -56,11 +75,11 @@ struct Selection<'m> {
     source: &'m ArrayShape,
     /// Type of places in the array.
     place: ElementType,
+    valid: Valid,
 }
 
 impl<'m> Selection<'m> {
-    /// What an instruction selects, if few windows lie over an element and what they scatter is combined by an operation.
-    fn of(module: &'m Module, old: &'m Computation, origin: &'m Instruction) -> Option<Self> {
+    fn of(module: &'m Module, old: &'m Computation, origin: &'m Instruction, valid: Valid) -> Option<Self> {
         let Op::SelectAndScatter { window, select, scatter } = &origin.op else { return None };
         let array_of = |number: usize| old.instruction(*origin.operands.get(number)?).shape.as_array();
         let (array, source) = (array_of(0)?, array_of(1)?);
@@ -70,14 +89,16 @@ impl<'m> Selection<'m> {
         let place = if fits { ElementType::S32 } else { ElementType::S64 };
         let scatter = combining(module.computation(*scatter))?;
         let is_rewritten = window.dims.iter().all(is_plain) && window.dims.len() == array.dims.len() && windows <= MOST;
-        is_rewritten.then_some(Selection { origin, window, select: *select, scatter, array, source, place })
+        is_rewritten.then_some(Selection { origin, window, select: *select, scatter, array, source, place, valid })
     }
 
     fn in_two_steps(&self, rebuild: &mut Rebuild, module: &Module, added: &mut Added) -> InstrId {
         let [operand, source, initial] = rebuild.operands(self.origin)[..] else { return InstrId(0) };
         let own = self.own_places(rebuild);
         let nowhere = self.nowhere(rebuild);
-        let selected = self.selected(rebuild, module, added, [operand, own, initial, nowhere]);
+        let places = self.where_valid(rebuild, self.valid.elements, own, nowhere);
+        let selected = self.selected(rebuild, module, added, [operand, places, initial, nowhere]);
+        let selected = self.where_valid(rebuild, self.valid.windows, selected, nowhere);
         let mut result = self.add(rebuild, Op::Broadcast { dimensions: Vec::new() }, self.array.clone(), vec![initial]);
         for back in self.windows_further_back() {
             let at = self.lying_over(rebuild, selected, nowhere, &back);
@@ -88,6 +109,15 @@ impl<'m> Selection<'m> {
             result = self.add(rebuild, Op::Select, self.array.clone(), vec![hits, with, result]);
         }
         result
+    }
+
+    /// Places, and no place where nothing is valid.
+    fn where_valid(&self, rebuild: &mut Rebuild, valid: Option<InstrId>, places: InstrId, nowhere: InstrId) -> InstrId {
+        let (Some(valid), Some(shape)) = (valid, rebuild.instruction(places).shape.as_array().cloned()) else {
+            return places;
+        };
+        let nowhere = self.add(rebuild, Op::Broadcast { dimensions: Vec::new() }, shape.clone(), vec![nowhere]);
+        self.add(rebuild, Op::Select, shape, vec![valid, places, nowhere])
     }
 
     /// The row-major place of each element.
@@ -101,7 +131,7 @@ impl<'m> Selection<'m> {
     fn selected(&self, rebuild: &mut Rebuild, module: &Module, added: &mut Added, operands: [InstrId; 4]) -> InstrId {
         let select = module.computation(self.select);
         let name = format!("{}.at.{}", select.name, added.next().index());
-        let combiner = kept(select, self.array.element_type, self.place, name);
+        let combiner = kept(select, self.array.element_type, self.place, name, self.valid.elements.is_some());
         let to_apply = added.add(self.select, combiner);
         let of_windows = |ty| ArrayShape::new(ty, self.source.dims.clone());
         let (value, at) = (of_windows(self.array.element_type), of_windows(self.place));
@@ -183,16 +213,26 @@ fn element_type(rebuild: &Rebuild, id: InstrId) -> ElementType {
     rebuild.instruction(id).shape.as_array().map_or(ElementType::Pred, |array| array.element_type)
 }
 
-/// Of two elements with their places, the first if there is one and `select` keeps it.
-fn kept(select: &Computation, element: ElementType, place_type: ElementType, name: String) -> Computation {
+/// Of two elements with their places, the first if there is one and `select` keeps it, or if there is no second one.
+fn kept(
+    select: &Computation,
+    element: ElementType,
+    place_type: ElementType,
+    name: String,
+    may_be_missing: bool,
+) -> Computation {
     let [element, place, pred] = [element, place_type, ElementType::Pred].map(|ty| Shape::array(ty, []));
     let mut draft = Draft::default();
     let mut parameter = |shape: &Shape| draft.parameter(shape.clone());
     let [a, at_a, b, at_b] = [parameter(&element), parameter(&place), parameter(&element), parameter(&place)];
     let first = draft.add("first", place.clone(), place_constant(place_type, 0), Vec::new());
-    let op = Op::Compare { direction: Comparison::Ge, order: None };
-    let is_any = draft.add("is_any", pred.clone(), op, vec![at_a, first]);
-    let selects = draft.splice(select, &[a, b]);
+    let compared = |direction| Op::Compare { direction, order: None };
+    let is_any = draft.add("is_any", pred.clone(), compared(Comparison::Ge), vec![at_a, first]);
+    let mut selects = draft.splice(select, &[a, b]);
+    if may_be_missing {
+        let is_missing = draft.add("is_missing", pred.clone(), compared(Comparison::Lt), vec![at_b, first]);
+        selects = draft.add("is_better", pred.clone(), Op::Binary(BinaryOp::Or), vec![is_missing, selects]);
+    }
     let is_kept = draft.add("is_kept", pred, Op::Binary(BinaryOp::And), vec![is_any, selects]);
     let value = draft.add("value", element.clone(), Op::Select, vec![is_kept, a, b]);
     let at = draft.add("at", place.clone(), Op::Select, vec![is_kept, at_a, at_b]);

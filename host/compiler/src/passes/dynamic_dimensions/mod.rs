@@ -230,7 +230,9 @@ impl<'b> Body<'b> {
             Op::Convolution(attributes) => self.convolution(it, attributes),
             Op::Gather(dims) => self.gather(it, dims),
             Op::Scatter { dims, .. } => self.scatter(it, dims),
-            // Each matrix, and each signal, is one by itself.
+            Op::SelectAndScatter { window, .. } => self.select_and_scatter(it, window),
+            // Each matrix, each signal and each line is one by itself.
+            Op::Topk { .. } if self.is_only_outer(it, 1) => Ok(self.copy(it)),
             Op::Cholesky { .. } if self.is_only_outer(it, 2) => Ok(self.copy(it)),
             Op::TriangularSolve { .. } if self.is_only_outer(it, 2) => Ok(self.copy(it)),
             Op::Fft { length, .. } if self.is_only_outer(it, length.len()) => Ok(self.copy(it)),

@@ -1,10 +1,11 @@
 //! Operations that combine elements: those beyond a size are what changes nothing.
 
-use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window};
+use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window, WindowDim};
 
 use super::Body;
 use super::writer::Made;
 use crate::passes::identity::identity_of;
+use crate::passes::selected_elements::{Valid, in_two_steps};
 
 impl<'b> Body<'b> {
     pub fn reduce(&mut self, it: &'b Instruction, dimensions: &[i64], combiner: ComputationId) -> Made {
@@ -37,6 +38,25 @@ impl<'b> Body<'b> {
         let neutral = writer.scalar(element_type, identity.data.to_vec());
         operands[0] = writer.masked(operands[0], &sizes, neutral);
         Ok(self.with_operands(it, operands))
+    }
+
+    /// No element beyond a size is selected, and no window beyond a size selects. Windows of one element each are not told.
+    pub fn select_and_scatter(&mut self, it: &'b Instruction, window: &Window) -> Made {
+        let is_meant = |d: &usize| window.dims.get(*d).is_some_and(|window| *window != WindowDim::default());
+        let mut within = |operand: usize| {
+            let dims = self.dims(it, operand);
+            let sizes = (0..dims.len()).filter(is_meant).filter_map(|d| Some((d, self.size(it, operand, d)?)));
+            let sizes: Vec<(usize, InstrId)> = sizes.collect();
+            (!sizes.is_empty()).then(|| self.writer(it).within(&dims, &sizes))
+        };
+        let valid = Valid { elements: within(0), windows: within(1) };
+        if valid.elements.is_none() && valid.windows.is_none() {
+            return Ok(self.copy(it));
+        }
+        let made = in_two_steps(&mut self.rebuild, self.module, self.added, self.old, it, valid);
+        made.ok_or_else(|| {
+            "of windows of dynamic sizes at most 32 may lie over an element, and what they scatter is combined by one operation".into()
+        })
     }
 
     /// Both sides are zero beyond the size: there may be infinities.
