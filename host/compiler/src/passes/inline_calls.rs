@@ -1,6 +1,7 @@
-//! Replaces each `call` by the instructions of what it calls, and each fusion inside a fusion likewise.
+//! Replaces each `call` by the instructions of what it calls, and likewise each fusion inside a fusion, and each of those that XLA
+//! leaves to a library: that is no kernel, but a program that the library cuts in kernels.
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op};
+use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op};
 
 use crate::CompileError;
 use crate::rebuild::Rebuild;
@@ -23,7 +24,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 /// The computation an instruction is to be replaced by.
 fn inlined_callee(op: &Op, caller: Role) -> Option<ComputationId> {
     match op {
-        Op::Fusion { calls, .. } if caller != Role::Sequence => Some(*calls),
+        Op::Fusion { kind, calls } if caller != Role::Sequence || *kind == FusionKind::Custom => Some(*calls),
         op => called_as_a_whole(op),
     }
 }
