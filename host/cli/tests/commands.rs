@@ -215,7 +215,7 @@ fn passes_can_be_left_out_one_by_one() {
     assert!(optional.contains(&"-simplify".to_owned()) && optional.len() >= 8, "{help}");
     let run = |passes: &[&str]| place.run(&[&["run", "m.hlo", "--print"], passes].concat()).succeeded();
     assert_eq!(run(&["--passes", &optional.join(",")]), run(&[]));
-    place.run(&["run", "m.hlo", "--passes=-dead-code"]).failed(2, &["possible values: -movements"]);
+    place.run(&["run", "m.hlo", "--passes=-dead-code"]).failed(2, &["possible values: -equal-combiners, -movements"]);
 }
 
 #[test]
