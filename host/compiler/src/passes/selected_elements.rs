@@ -8,11 +8,11 @@
 //!
 //! With `k` elements in a window and a distance of `d`, `ceil(k / d)` windows at most lie over an element of a line: the one that
 //! begins last is the `floor((element + padding) / d)`th, and the others are those right before it. `at` and `s` are therefore read
-//! as lines in which each window stands `d` times, moved by `d` for each window further back.
+//! as lines in which each window stands `d` times, moved by one window for each further back.
 
 use fusebox_core::hlo::{
     ArrayLiteral, ArrayShape, BinaryOp, Comparison, Computation, ComputationId, ElementType, InstrId, Instruction,
-    Literal, Module, Op, PaddingDim, Shape, Window, WindowDim,
+    Literal, Module, Op, PaddingDim, Shape, SliceDim, Window, WindowDim,
 };
 
 use super::added::{Added, Draft};
@@ -156,37 +156,42 @@ impl<'m> Selection<'m> {
 
     /// For each element what stands for the window over it that is so far back, `fill` where there is none.
     fn lying_over(&self, rebuild: &mut Rebuild, of_windows: InstrId, fill: InstrId, back: &[i64]) -> InstrId {
-        let spread = self.each_as_often_as_far_apart(rebuild, of_windows);
-        let dims = self.window.dims.iter().zip(back).zip(self.source.dims.iter().zip(&self.array.dims));
-        let padding: Vec<PaddingDim> = dims
-            .map(|((dim, back), (count, size))| {
-                let low = dim.stride * back - dim.padding_low;
-                PaddingDim { low, high: size - count * dim.stride - low, interior: 0 }
-            })
-            .collect();
-        if padding.iter().all(|it| it.low == 0 && it.high == 0) {
-            return spread;
-        }
         let ty = element_type(rebuild, of_windows);
-        self.add(rebuild, Op::Pad { dims: padding }, self.of_type(ty), vec![spread, fill])
+        let dims = self.window.dims.iter().zip(back).zip(self.source.dims.iter().zip(&self.array.dims));
+        let lines: Vec<Line> =
+            dims.map(|((dim, &back), (&windows, &elements))| Line::new(dim, back, windows, elements)).collect();
+        let mut made = of_windows;
+        if lines.iter().any(|it| it.padding.low != 0 || it.padding.high != 0) {
+            let dims = lines.iter().map(|it| it.padding).collect();
+            let padded: Vec<i64> = lines.iter().map(|it| it.windows).collect();
+            made = self.add(rebuild, Op::Pad { dims }, ArrayShape::new(ty, padded), vec![made, fill]);
+        }
+        made = self.each_as_often_as_far_apart(rebuild, made, &lines);
+        let is_whole = |(it, &elements): (&Line, &i64)| it.start == 0 && it.windows * it.stride == elements;
+        if !lines.iter().zip(&self.array.dims).all(is_whole) {
+            let part =
+                |(it, &elements): (&Line, &i64)| SliceDim { start: it.start, limit: it.start + elements, stride: 1 };
+            let dims = lines.iter().zip(&self.array.dims).map(part).collect();
+            made = self.add(rebuild, Op::Slice { dims }, self.of_type(ty), vec![made]);
+        }
+        made
     }
 
     /// Each window's entry as often, one after the other, as windows are apart.
-    fn each_as_often_as_far_apart(&self, rebuild: &mut Rebuild, of_windows: InstrId) -> InstrId {
-        let ty = element_type(rebuild, of_windows);
-        let (mut dimensions, mut repeated, mut joined) = (Vec::new(), Vec::new(), Vec::new());
-        for (dim, &count) in self.window.dims.iter().zip(&self.source.dims) {
-            dimensions.push(repeated.len() as i64);
-            repeated.push(count);
-            if dim.stride > 1 {
-                repeated.push(dim.stride);
-            }
-            joined.push(count * dim.stride);
-        }
-        if joined == self.source.dims {
+    fn each_as_often_as_far_apart(&self, rebuild: &mut Rebuild, of_windows: InstrId, lines: &[Line]) -> InstrId {
+        if lines.iter().all(|it| it.stride == 1) {
             return of_windows;
         }
-        let repeated = self.add(rebuild, Op::Broadcast { dimensions }, ArrayShape::new(ty, repeated), vec![of_windows]);
+        let ty = element_type(rebuild, of_windows);
+        let (mut dimensions, mut repeated, mut joined) = (Vec::new(), Vec::new(), Vec::new());
+        for &Line { windows, stride, .. } in lines {
+            dimensions.push(repeated.len() as i64);
+            repeated.push(windows);
+            repeated.extend((stride > 1).then_some(stride));
+            joined.push(windows * stride);
+        }
+        let shape = ArrayShape::new(ty, repeated);
+        let repeated = self.add(rebuild, Op::Broadcast { dimensions }, shape, vec![of_windows]);
         self.add(rebuild, Op::Reshape, ArrayShape::new(ty, joined), vec![repeated])
     }
 
@@ -201,6 +206,28 @@ impl<'m> Selection<'m> {
 
     fn add(&self, rebuild: &mut Rebuild, op: Op, shape: ArrayShape, operands: Vec<InstrId>) -> InstrId {
         rebuild.add(self.origin, op, Shape::Array(shape), operands)
+    }
+}
+
+/// How the windows of a dimension become what lies over its elements: moved so that the one over the first element is the first,
+/// each repeated, and of that a part.
+struct Line {
+    padding: PaddingDim,
+    /// Windows with the padding.
+    windows: i64,
+    stride: i64,
+    /// Where the part begins.
+    start: i64,
+}
+
+impl Line {
+    fn new(dim: &WindowDim, back: i64, windows: i64, elements: i64) -> Line {
+        let stride = dim.stride.max(1);
+        let first = dim.padding_low.div_euclid(stride);
+        let last = (dim.padding_low + elements - 1).div_euclid(stride);
+        let (low, all) = (back - first, last - first + 1);
+        let padding = PaddingDim { low, high: all - windows - low, interior: 0 };
+        Line { padding, windows: all, stride, start: dim.padding_low - first * stride }
     }
 }
 
