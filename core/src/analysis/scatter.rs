@@ -240,17 +240,12 @@ fn of_result(applied: &Computation, result: InstrId, number: usize, arrays: usiz
             let read: Vec<_> = instruction.operands.iter().map(|&id| parameter(id)).collect();
             let both = |a: usize, b: usize| read == [Some(own[a]), Some(own[b])];
             match both(0, 1) || both(1, 0) {
-                true if is_commutative(*op) => Combination::Binary(*op),
+                true if op.is_commutative() => Combination::Binary(*op),
                 _ => alone_or_joint(applied, result, own),
             }
         }
         _ => alone_or_joint(applied, result, own),
     }
-}
-
-fn is_commutative(op: BinaryOp) -> bool {
-    use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
-    matches!(op, Add | Multiply | Maximum | Minimum | And | Or | Xor)
 }
 
 fn alone_or_joint(applied: &Computation, result: InstrId, own: [usize; 2]) -> Combination {

@@ -76,8 +76,8 @@ pub struct EntryLayout {
 /// The entry's parameters and results that are sizes of others: each an `s32[]` behind the declared ones.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct InterfaceSizes {
-    /// What the last parameters are the sizes of.
-    pub of_parameters: Vec<SizedDimension>,
+    /// What the last parameters are the sizes of: by number of a parameter, a dimension of it.
+    pub of_parameters: Vec<(usize, SizedDimension)>,
     /// What the last elements of the result are the sizes of.
     pub of_result: Vec<SizedDimension>,
     /// Whether the result is declared as an array, the first element of the tuple that it is now.
@@ -87,7 +87,7 @@ pub struct InterfaceSizes {
 /// A dimension of an array whose size is a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizedDimension {
-    /// Number of the array among those of all parameters, or of the result, depth first.
+    /// Number of the array among those of the parameter, or of the result, depth first.
     pub leaf: usize,
     /// The dimension.
     pub dimension: usize,

@@ -370,6 +370,14 @@ operations! {
 /// Collects the computations that an operation names.
 struct Called(Vec<ComputationId>);
 
+impl BinaryOp {
+    /// Whether its operands may be exchanged.
+    pub fn is_commutative(self) -> bool {
+        use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
+        matches!(self, Add | Multiply | Maximum | Minimum | And | Or | Xor)
+    }
+}
+
 impl Op {
     /// Whether an element of the result is a function of the elements of the operands at the same position, where
     /// an operand of one element is taken at every position.

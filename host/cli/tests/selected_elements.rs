@@ -16,7 +16,7 @@ selects {{
 }}
 scatters {{
   a = {element}[] parameter(0)\n  b = {element}[] parameter(1)
-  ROOT c = {element}[] {scatter}(a, b)
+  ROOT c = {element}[] {scatter}
 }}
 ENTRY e {{
   x = s8[{array}] parameter(0)
@@ -34,14 +34,14 @@ ENTRY e {{
     made.unwrap_or_else(|failure| panic!("{window}: {failure}"));
 }
 
-const LARGEST: [&str; 3] = ["f32", "GE", "add"];
+const LARGEST: [&str; 3] = ["f32", "GE", "add(a, b)"];
 
 #[test]
 fn windows_overlap() {
     check("40", "19", "size=3 stride=2", LARGEST);
     check("40", "20", "size=5 stride=2 pad=1_2", LARGEST);
     check("2,9,8,3", "2,9,8,3", "size=1x3x3x1 pad=0_0x1_1x1_1x0_0", LARGEST);
-    check("7,8,9", "4,3,7", "size=2x4x3 stride=2x3x1 pad=1_0x1_1x0_0", ["f32", "LE", "add"]);
+    check("7,8,9", "4,3,7", "size=2x4x3 stride=2x3x1 pad=1_0x1_1x0_0", ["f32", "LE", "add(a, b)"]);
 }
 
 #[test]
@@ -61,9 +61,23 @@ fn windows_lie_beyond_the_array() {
 
 #[test]
 fn of_other_types() {
-    check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["s32", "LT", "maximum"]);
-    check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["f64", "GT", "multiply"]);
-    check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["bf16", "GE", "add"]);
+    check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["s32", "LT", "maximum(b, a)"]);
+    check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["f64", "GT", "multiply(a, b)"]);
+    check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["bf16", "GE", "add(a, b)"]);
+}
+
+/// An operation whose operands may not be exchanged. Where windows overlap, HLO leaves open which comes first.
+#[test]
+fn differences() {
+    check("20", "9", "size=3 stride=2", ["f32", "GE", "subtract(a, b)"]);
+    check("20", "10", "size=2 stride=2", ["f32", "GE", "subtract(b, a)"]);
+}
+
+/// Further apart than there are elements, and beyond what can be counted.
+#[test]
+fn windows_far_apart() {
+    check("6", "2", "size=2 stride=100 pad=100_4", LARGEST);
+    check("8", "3", "size=2 stride=4000000000000000000 pad=4000000000000000000_4000000000000000000", LARGEST);
 }
 
 /// As many windows over an element as nobody writes out.

@@ -11,13 +11,12 @@ pub fn identity_of(combiner: &Computation) -> Option<ArrayLiteral> {
     Some(ArrayLiteral { element_type, dims: Vec::new(), data: data.into() })
 }
 
-/// The operation that a combiner of two scalars consists of; `None` if the combiner is anything else.
+/// The operation on the first and the second scalar that a combiner consists of; `None` if the combiner is anything else.
 pub fn combining(combiner: &Computation) -> Option<BinaryOp> {
     let root = combiner.root_instruction();
     let Op::Binary(op) = root.op else { return None };
-    let mut numbers: Vec<i64> = root.operands.iter().filter_map(|&id| parameter_number(combiner, id)).collect();
-    numbers.sort_unstable();
-    (numbers == [0, 1]).then_some(op)
+    let numbers: Vec<i64> = root.operands.iter().filter_map(|&id| parameter_number(combiner, id)).collect();
+    (numbers == [0, 1] || numbers == [1, 0] && op.is_commutative()).then_some(op)
 }
 
 fn parameter_number(computation: &Computation, id: InstrId) -> Option<i64> {
@@ -91,6 +90,21 @@ fn integer(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use fusebox_core::hlo::{Literal, parse_module};
+
+    #[test]
+    fn operands_are_exchanged_where_they_may_be() {
+        for (operation, expected) in [
+            ("subtract(p, q)", Some(BinaryOp::Subtract)),
+            ("subtract(q, p)", None),
+            ("add(q, p)", Some(BinaryOp::Add)),
+            ("add(p, p)", None),
+        ] {
+            let text =
+                format!("f {{ p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT r = f32[] {operation} }}");
+            let module = parse_module(&text, "test.hlo").unwrap();
+            assert_eq!(combining(&module.computations[0]), expected, "{operation}");
+        }
+    }
 
     /// Applies the combiner to its identity and some values with the interpreter.
     #[test]

@@ -28,11 +28,9 @@ use crate::roles::{Role, in_role};
 pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
     let mut has_changed = false;
     for caller in in_role(module, Role::Sequence) {
-        // What is equal leaves the loop once.
-        module.computations[caller.index()] = merge_equal(module.computation(caller));
         let loops: Vec<InstrId> = module.computation(caller).ids().filter(|&id| is_loop(module, caller, id)).collect();
         for &at in &loops {
-            lay_out_operands(module, caller, at, device)?;
+            prepare(module, caller, at, device)?;
         }
         let found = loops.into_iter().filter_map(|id| Loop::of(module, caller, id, device));
         let found: Vec<Loop> = found.filter(|it| is_called_once(module, it)).collect();
@@ -48,18 +46,18 @@ fn is_loop(module: &Module, caller: ComputationId, id: InstrId) -> bool {
     matches!(module.computation(caller).instruction(id).op, Op::While { .. })
 }
 
-/// Lays out the operands of a loop's products, if it is one whose invariants may leave it.
-fn lay_out_operands(
+/// Merges what is equal in a loop, so that it leaves it once, and lays out the operands of its products, if it is one whose invariants
+/// may leave it.
+fn prepare(
     module: &mut Module,
     caller: ComputationId,
     at: InstrId,
     device: &DeviceDescription,
 ) -> Result<(), CompileError> {
     let Op::While { condition, body } = module.computation(caller).instruction(at).op else { return Ok(()) };
-    if may_leave(module, condition, body)
-        && let Some(new) = operands::laid_out(module.computation(body), device)?
-    {
-        module.computations[body.index()] = new;
+    if may_leave(module, condition, body) {
+        let merged = merge_equal(module.computation(body));
+        module.computations[body.index()] = operands::laid_out(&merged, device)?.unwrap_or(merged);
     }
     Ok(())
 }

@@ -23,6 +23,8 @@ use crate::roles::{Role, in_role};
 
 /// Most windows over one element: each is some instructions.
 const MOST: i64 = 32;
+/// Most elements of padding, so that no place is beyond what is counted with.
+const FURTHEST: u64 = 1 << 40;
 
 /// Rewrites those of everything that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
@@ -52,8 +54,8 @@ pub struct Valid {
     pub windows: Option<InstrId>,
 }
 
-/// What stands for a `select-and-scatter`; `None` if it is none, if many windows lie over an element, or if what they scatter is not
-/// combined by an operation.
+/// What stands for a `select-and-scatter`; `None` if it is none, if many windows lie over an element or are further apart than there are
+/// elements, or if what they scatter is not combined by an operation.
 pub fn in_two_steps(
     rebuild: &mut Rebuild,
     module: &Module,
@@ -62,7 +64,7 @@ pub fn in_two_steps(
     origin: &Instruction,
     valid: Valid,
 ) -> Option<InstrId> {
-    Some(Selection::of(module, old, origin, valid)?.in_two_steps(rebuild, module, added))
+    Selection::of(module, old, origin, valid)?.in_two_steps(rebuild, module, added)
 }
 
 /// One to be rewritten.
@@ -88,12 +90,17 @@ impl<'m> Selection<'m> {
         let fits = i32::try_from(array.element_count()).is_ok();
         let place = if fits { ElementType::S32 } else { ElementType::S64 };
         let scatter = combining(module.computation(*scatter))?;
-        let is_rewritten = window.dims.iter().all(is_plain) && window.dims.len() == array.dims.len() && windows <= MOST;
+        // Windows are repeated as often as they are apart, which may be any number.
+        let are_near = |(it, &size): (&WindowDim, &i64)| it.stride <= size && it.padding_low.unsigned_abs() <= FURTHEST;
+        let is_rewritten = window.dims.len() == array.dims.len()
+            && window.dims.iter().all(is_plain)
+            && window.dims.iter().zip(&array.dims).all(are_near)
+            && windows <= MOST;
         is_rewritten.then_some(Selection { origin, window, select: *select, scatter, array, source, place, valid })
     }
 
-    fn in_two_steps(&self, rebuild: &mut Rebuild, module: &Module, added: &mut Added) -> InstrId {
-        let [operand, source, initial] = rebuild.operands(self.origin)[..] else { return InstrId(0) };
+    fn in_two_steps(&self, rebuild: &mut Rebuild, module: &Module, added: &mut Added) -> Option<InstrId> {
+        let [operand, source, initial] = rebuild.operands(self.origin)[..] else { return None };
         let own = self.own_places(rebuild);
         let nowhere = self.nowhere(rebuild);
         let places = self.where_valid(rebuild, self.valid.elements, own, nowhere);
@@ -108,7 +115,7 @@ impl<'m> Selection<'m> {
             let with = self.add(rebuild, Op::Binary(self.scatter), self.array.clone(), vec![result, value]);
             result = self.add(rebuild, Op::Select, self.array.clone(), vec![hits, with, result]);
         }
-        result
+        Some(result)
     }
 
     /// Places, and no place where nothing is valid.

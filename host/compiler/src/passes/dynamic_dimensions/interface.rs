@@ -14,17 +14,15 @@ impl<'b> Body<'b> {
     /// A parameter of the program, and the parameters that are its sizes.
     pub fn entry_parameter(&mut self, it: &'b Instruction, number: i64) -> (InstrId, Sizes) {
         let value = self.copy(it);
-        let declared = self.old.parameters();
-        let before = declared.iter().take(usize::try_from(number).unwrap_or_default());
-        let first: usize = before.map(|&id| arrays(&self.old.instruction(id).shape).count()).sum();
+        let declared = self.old.parameters().len();
         let mut sizes = Sizes::new();
         for (leaf, array) in arrays(&it.shape).enumerate() {
             let mut of_array = vec![None; array.rank()];
             for dimension in array.dynamic_dimensions() {
-                let number = (declared.len() + self.interface.of_parameters.len()) as i64;
-                self.interface.of_parameters.push(SizedDimension { leaf: first + leaf, dimension });
+                let op = Op::Parameter { number: (declared + self.interface.of_parameters.len()) as i64 };
+                self.interface.of_parameters.push((number as usize, SizedDimension { leaf, dimension }));
                 let shape = Shape::array(ElementType::S32, []);
-                of_array[dimension] = Some(self.writer(it).add(Op::Parameter { number }, shape, Vec::new()));
+                of_array[dimension] = Some(self.writer(it).add(op, shape, Vec::new()));
             }
             sizes.push(of_array);
         }
