@@ -1,5 +1,7 @@
 //! What an emitter may know about the machine its kernel runs on.
 
+pub mod instructions;
+
 use crate::ir::{Function, MatrixProduct, OpKind, Operation};
 
 /// The machine, in numbers. Every heuristic reads these; none asks for a target's name.

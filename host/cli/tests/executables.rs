@@ -5,6 +5,8 @@ mod program;
 
 use std::process::Stdio;
 
+use fusebox_core::device::instructions;
+use fusebox_runtime::Executable;
 use program::{Ran, Workplace};
 
 /// A kernel, a loop with a predicate, a host operation and a constant.
@@ -71,6 +73,41 @@ fn an_executable_of_another_format_says_what_to_do() {
     let place = Workplace::new();
     place.write("e.fusebox", b"FUSEBOX\n\x63\0\0\0rest");
     place.run(&["run", "e.fusebox"]).failed(1, &["e.fusebox", "format 99", "compile the module again"]);
+}
+
+/// An executable as it is made, and one that asks for an instruction set that no machine has.
+#[test]
+fn an_executable_says_all_that_it_needs_of_a_processor_and_runs_nowhere_else() {
+    for target in ["cpu", "simt"] {
+        let place = with_executable(target);
+        let mut executable = Executable::from_bytes(&std::fs::read(place.path("m.fusebox")).unwrap()).unwrap();
+        let present: Vec<&str> = instructions::present().collect();
+        // All code is compiled for what this machine has, and that is what code may use.
+        assert!(executable.instruction_sets.iter().all(|set| present.contains(&set.as_str())));
+        for wide in ["sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vl", "avx512vbmi2", "avx512fp16"] {
+            assert_eq!(executable.instruction_sets.iter().any(|set| set == wide), present.contains(&wide), "{wide}");
+        }
+        executable.instruction_sets.extend(["avx9999f".into(), "amx-none".into()]);
+        place.write("other.fusebox", &executable.to_bytes().unwrap());
+        let words = ["avx9999f, amx-none", "does not have", "compile the module again on this machine"];
+        place.run(&["run", "other.fusebox"]).failed(1, &words);
+    }
+}
+
+/// Comparators run on the host, whatever the target is.
+#[test]
+fn an_executable_for_a_gpu_says_what_its_comparators_need() {
+    let place = Workplace::with_module(
+        "HloModule m\nless {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  d = f32[] subtract(b, a)\n  \
+         m = f32[] multiply(d, d)\n  s = f32[] add(m, a)\n  ROOT c = pred[] compare(s, b), direction=LT\n}\n\
+         ENTRY e {\n  x = f32[64] parameter(0)\n  ROOT s = f32[64] sort(x), dimensions={0}, to_apply=less\n}\n",
+    );
+    let sets = |target: &str| {
+        let arguments = ["compile", "m.hlo", "--target", target, "--emit", "executable", "-o", "m.fusebox"];
+        place.run(&arguments).succeeded();
+        Executable::from_bytes(&std::fs::read(place.path("m.fusebox")).unwrap()).unwrap().instruction_sets
+    };
+    assert_eq!(sets("sm_80"), sets("cpu"));
 }
 
 #[test]

@@ -186,7 +186,7 @@ impl Case {
         Executable {
             name: "kernel".into(),
             target: fusebox_runtime::Target::Simt,
-            extensions: Vec::new(),
+            instruction_sets: Vec::new(),
             code: vec![code],
             kernels: vec![KernelImage {
                 symbol: "kernel".into(),

@@ -16,13 +16,18 @@ use crate::{CompileError, Options, Phase};
 /// Name of the function.
 const SYMBOL: &str = "comparator";
 
+/// What comparators are compiled for: the processor of the host.
+pub fn target() -> Target {
+    Target::cpu()
+}
+
 /// The kernel of a comparator: an ordinary fusion, of scalars.
 ///
 /// # Errors
 /// If no emitter makes a kernel of it.
 pub fn compile(module: &Module, comparator: ComputationId, options: &Options) -> Result<HostKernel, CompileError> {
     let computation = module.computation(comparator);
-    let target = Target::cpu();
+    let target = target();
     let device = target.device().clone();
     let options = Options { target, device, ..options.clone() };
     let alone =

@@ -4,9 +4,8 @@ use std::time::{Duration, Instant};
 
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with};
-use fusebox_core::ir::Function;
 use fusebox_lowering::{Code, Composite, Runner, Stage, Target};
-use fusebox_runtime::{CodeImage, Executable, Extension};
+use fusebox_runtime::{CodeImage, Executable, HostOp, TILES_OF_BF16, TILES_OF_INT8};
 
 use crate::fuse::{BidRecord, Claims, Cut, Reason, Told};
 use crate::lower::{Lowered, Refused, lower};
@@ -242,26 +241,27 @@ fn assembled(made: &Compilation, schedule: Schedule, options: &Options) -> Resul
     let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let name = made.fused.name.clone();
     let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());
-    let extensions = extensions(&made.kernels);
+    let instruction_sets = instruction_sets(&made.kernels, &host_ops, &options.target);
     let mut executable =
-        Executable { name, target, extensions, code, kernels, host_ops, allocations, thunks, parameters, result };
+        Executable { name, target, instruction_sets, code, kernels, host_ops, allocations, thunks, parameters, result };
     options.departures.planted.in_executable(&mut executable);
     options.dump.write(Phase::Schedule, "", "txt", || report::thunks(&executable, &made.composites).into_bytes())?;
     Ok(executable)
 }
 
-/// What kernels need of the processor that not every one has.
-fn extensions(kernels: &[Selected]) -> Vec<Extension> {
-    let used = |by: fn(&[Function]) -> NarrowProducts, of: fn(NarrowProducts) -> bool| {
-        kernels.iter().any(|kernel| of(by(&kernel.functions)))
+/// Instruction sets that a program may use: those that its code is compiled for, and those that its kernels ask for by name. Comparators
+/// run on the host whatever the target is.
+fn instruction_sets(kernels: &[Selected], host_ops: &[HostOp], target: &Target) -> Vec<String> {
+    let mut sets = target.instruction_sets();
+    if sets.is_empty() && host_ops.iter().any(|op| op.comparator.is_some()) {
+        sets = comparators::target().instruction_sets();
+    }
+    let uses = |tiles: fn(NarrowProducts) -> bool| {
+        kernels.iter().any(|kernel| tiles(NarrowProducts::of_tiles(&kernel.functions)))
     };
-    let needed = [
-        (Extension::TilesOfBf16, used(NarrowProducts::of_tiles, |tiles| tiles.bf16)),
-        (Extension::TilesOfInt8, used(NarrowProducts::of_tiles, |tiles| tiles.int8)),
-        (Extension::WordsOfBf16, used(NarrowProducts::of_words, |words| words.bf16)),
-        (Extension::WordsOfInt8, used(NarrowProducts::of_words, |words| words.int8)),
-    ];
-    needed.into_iter().filter_map(|(extension, is_needed)| is_needed.then_some(extension)).collect()
+    sets.extend(uses(|tiles| tiles.bf16).then_some(TILES_OF_BF16));
+    sets.extend(uses(|tiles| tiles.int8).then_some(TILES_OF_INT8));
+    sets.into_iter().map(str::to_owned).collect()
 }
 
 fn image(code: &Code) -> Result<CodeImage, CompileError> {

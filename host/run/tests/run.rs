@@ -19,7 +19,7 @@ fn copy(target: Target) -> Executable {
     Executable {
         name: "copy".into(),
         target,
-        extensions: Vec::new(),
+        instruction_sets: Vec::new(),
         code: Vec::new(),
         kernels: Vec::new(),
         host_ops: Vec::new(),
@@ -76,8 +76,12 @@ fn what_cannot_run_here_says_so() {
     // Where the target was a name.
     let mut older = copy(Target::Cpu).to_bytes().unwrap();
     older[8] = 3;
+    let mut foreign = copy(Target::Cpu);
+    foreign.instruction_sets = vec!["avx9999f".into()];
+    let refused = failed("foreign.fusebox", &foreign.to_bytes().unwrap());
+    assert!(refused.contains("a processor with avx9999f") && refused.contains("compile the module again"), "{refused}");
     assert!(
-        failed("older.fusebox", &older).contains("format 3, this fusebox reads format 7: compile the module again")
+        failed("older.fusebox", &older).contains("format 3, this fusebox reads format 8: compile the module again")
     );
     if fusebox_runtime::describe_gpu().is_err() {
         assert!(failed("gpu.fusebox", &copy(Target::Cuda(90)).to_bytes().unwrap()).contains("no CUDA driver"));

@@ -11,7 +11,7 @@ fn nothing() -> Executable {
     Executable {
         name: "nothing".into(),
         target: Target::Cpu,
-        extensions: Vec::new(),
+        instruction_sets: Vec::new(),
         code: Vec::new(),
         kernels: Vec::new(),
         host_ops: Vec::new(),

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::Extension;
+use crate::processor::or_without;
 
 /// Why an executable cannot be loaded here.
 #[derive(Debug, Error)]
@@ -12,12 +12,12 @@ pub enum LoadError {
     Device(String),
     /// The code uses instructions that the processor lacks.
     #[error(
-        "the program was compiled for a processor with {missing}, which this one does not have or may not use: compile the \
-         module again on this machine{}", .missing.or_without()
+        "the program was compiled for a processor with {}, which this one does not have or may not use: compile the module again on \
+         this machine{}", .missing.join(", "), or_without(.missing)
     )]
     Processor {
-        /// What it lacks.
-        missing: Extension,
+        /// Instruction sets that it lacks, by LLVM's names.
+        missing: Vec<String>,
     },
     /// A code image cannot be linked.
     #[error("code of the executable cannot be loaded: {0}")]

@@ -1,7 +1,5 @@
 //! The executable: what the compiler hands to the runtime, as plain data.
 
-use std::fmt;
-
 use fusebox_core::hlo::Shape;
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +13,8 @@ pub struct Executable {
     pub name: String,
     /// What it runs on.
     pub target: Target,
-    /// What the code needs of the processor that not every one has.
-    pub extensions: Vec<Extension>,
+    /// Instruction sets that the code may use and that not every processor has, by LLVM's names.
+    pub instruction_sets: Vec<String>,
     /// Machine code; kernels refer to it by index.
     pub code: Vec<CodeImage>,
     /// Kernels; thunks refer to them by index.
@@ -41,7 +39,7 @@ impl Executable {
         Executable {
             name: "copy".into(),
             target,
-            extensions: Vec::new(),
+            instruction_sets: Vec::new(),
             code: Vec::new(),
             kernels: Vec::new(),
             host_ops: Vec::new(),
@@ -77,40 +75,6 @@ impl Executable {
     pub fn without_copies(mut self) -> Executable {
         self.thunks.retain(|thunk| !matches!(thunk, Thunk::Copy { .. }));
         self
-    }
-}
-
-/// Instructions that not every processor has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Extension {
-    /// Products of tiles of `bf16`.
-    TilesOfBf16,
-    /// Products of tiles of bytes.
-    TilesOfInt8,
-    /// Products of words of `bf16`.
-    WordsOfBf16,
-    /// Products of words of bytes.
-    WordsOfInt8,
-}
-
-impl Extension {
-    /// How to compile on any machine for those that lack it, where there is a target for that.
-    pub(crate) const fn or_without(self) -> &'static str {
-        match self {
-            Extension::TilesOfBf16 | Extension::TilesOfInt8 => ", or with `--target cpu,-amx`",
-            Extension::WordsOfBf16 | Extension::WordsOfInt8 => "",
-        }
-    }
-}
-
-impl fmt::Display for Extension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Extension::TilesOfBf16 => "AMX for bf16",
-            Extension::TilesOfInt8 => "AMX for bytes",
-            Extension::WordsOfBf16 => "AVX-512 BF16",
-            Extension::WordsOfInt8 => "AVX-512 VNNI",
-        })
     }
 }
 

@@ -19,7 +19,7 @@ use crate::Executable;
 use crate::nesting::too_deep;
 
 const MAGIC: &[u8; 8] = b"FUSEBOX\n";
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 /// Bytes of magic, version and length.
 const PREFIX: usize = 20;
 const DIGEST: usize = 32;

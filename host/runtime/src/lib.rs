@@ -45,7 +45,7 @@ pub use affinity::Pinned;
 pub use cuda::describe_gpu;
 pub use error::{LoadError, RunError};
 pub use executable::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, DynamicSize, Executable, Extension, HostKernel, HostOp,
+    Access, Allocation, AllocationKind, Binding, CodeImage, DynamicSize, Executable, HostKernel, HostOp,
     KernelArgument, KernelImage, Slice, Thunk,
 };
 pub use format::FormatError;
@@ -53,7 +53,7 @@ pub use host::PART_BYTES;
 pub use measure::{Effort, Timing, measure};
 pub use memory::Buffer;
 pub use peak::operations_per_second;
-pub use processor::describe_cpu;
+pub use processor::{TILES_OF_BF16, TILES_OF_INT8, describe_cpu};
 pub use program::{Options, Program};
 pub use simt::{LaunchReads, ThreadOrder, trace_reads};
 pub use target::Target;

@@ -4,10 +4,15 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use fusebox_core::device::{DeviceDescription, NarrowProducts};
+use fusebox_core::device::{DeviceDescription, NarrowProducts, instructions};
 use fusebox_files::SizeLimit;
 
-use crate::{Executable, Extension, LoadError};
+use crate::{Executable, LoadError};
+
+/// The instruction set of products of tiles of `bf16`.
+pub const TILES_OF_BF16: &str = "amx-bf16";
+/// The instruction set of products of tiles of bytes.
+pub const TILES_OF_INT8: &str = "amx-int8";
 
 /// What Linux knows of the first processor, which is taken to be like the others.
 const PROCESSOR: &str = "/sys/devices/system/cpu/cpu0";
@@ -65,13 +70,7 @@ fn tile_products() -> NarrowProducts {
 
 /// Products of words in vector registers of 64 bytes.
 fn word_products() -> NarrowProducts {
-    #[cfg(target_arch = "x86_64")]
-    return NarrowProducts {
-        bf16: std::arch::is_x86_feature_detected!("avx512bf16"),
-        int8: std::arch::is_x86_feature_detected!("avx512vnni"),
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    NarrowProducts::default()
+    NarrowProducts { bf16: instructions::has("avx512bf16"), int8: instructions::has("avx512vnni") }
 }
 
 /// What the processor says of itself, in the leaf of extended features.
@@ -121,18 +120,28 @@ fn asked_for_tiles() -> bool {
 
 /// Whether this machine has what a program needs of it, which is asked for where it has to be.
 pub(crate) fn check(executable: &Executable) -> Result<(), LoadError> {
-    check_extensions(&executable.extensions, |extension| match extension {
-        Extension::TilesOfBf16 => tile_products().bf16,
-        Extension::TilesOfInt8 => tile_products().int8,
-        Extension::WordsOfBf16 => word_products().bf16,
-        Extension::WordsOfInt8 => word_products().int8,
-    })
+    check_instruction_sets(&executable.instruction_sets, has)
 }
 
-fn check_extensions(needed: &[Extension], has: impl Fn(Extension) -> bool) -> Result<(), LoadError> {
-    match needed.iter().copied().find(|&extension| !has(extension)) {
-        None => Ok(()),
-        Some(missing) => Err(LoadError::Processor { missing }),
+/// Whether this machine has an instruction set, by LLVM's name.
+fn has(name: &str) -> bool {
+    match name {
+        TILES_OF_BF16 => tile_products().bf16,
+        TILES_OF_INT8 => tile_products().int8,
+        other => instructions::has(other),
+    }
+}
+
+fn check_instruction_sets(needed: &[String], has: impl Fn(&str) -> bool) -> Result<(), LoadError> {
+    let missing: Vec<String> = needed.iter().filter(|name| !has(name)).cloned().collect();
+    if missing.is_empty() { Ok(()) } else { Err(LoadError::Processor { missing }) }
+}
+
+/// How to compile on any machine for those that lack these, where there is a target for that.
+pub(crate) fn or_without(missing: &[String]) -> &'static str {
+    match missing.iter().all(|name| [TILES_OF_BF16, TILES_OF_INT8].contains(&name.as_str())) {
+        true => ", or with `--target cpu,-amx`",
+        false => "",
     }
 }
 
@@ -187,17 +196,24 @@ mod tests {
 
     #[test]
     fn what_programs_need_is_missed_by_name() {
-        let tiles = [Extension::TilesOfBf16, Extension::TilesOfInt8];
-        assert!(check_extensions(&tiles, |_| true).is_ok());
-        assert!(check_extensions(&[], |_| false).is_ok());
-        let refused = |needed: &[Extension], has: &[Extension]| {
-            check_extensions(needed, |extension| has.contains(&extension)).unwrap_err().to_string()
+        let refused = |needed: &[&str], has: &[&str]| {
+            let needed: Vec<String> = needed.iter().map(ToString::to_string).collect();
+            check_instruction_sets(&needed, |name| has.contains(&name)).err().map(|error| error.to_string())
         };
-        let needs_bytes = refused(&tiles, &[Extension::TilesOfBf16]);
-        assert!(needs_bytes.contains("AMX for bytes") && needs_bytes.contains("compile the module again"));
-        assert!(refused(&tiles, &[]).contains("AMX for bf16") && refused(&tiles, &[]).contains("cpu,-amx"));
-        let needs_words = refused(&[Extension::WordsOfInt8], &tiles);
-        assert!(needs_words.contains("AVX-512 VNNI") && !needs_words.contains("cpu,-amx"), "{needs_words}");
+        let tiles = [TILES_OF_BF16, TILES_OF_INT8];
+        assert_eq!((refused(&tiles, &tiles), refused(&[], &[])), (None, None));
+        let needs_bytes = refused(&tiles, &[TILES_OF_BF16]).unwrap();
+        assert!(needs_bytes.contains("with amx-int8,") && needs_bytes.contains("compile the module again"));
+        let needs_tiles = refused(&tiles, &[]).unwrap();
+        assert!(needs_tiles.contains("amx-bf16, amx-int8") && needs_tiles.contains("cpu,-amx"), "{needs_tiles}");
+        let needs_more = refused(&["avx2", "avx512f", "amx-int8"], &["avx2"]).unwrap();
+        assert!(needs_more.contains("with avx512f, amx-int8,") && !needs_more.contains("cpu,-amx"), "{needs_more}");
+    }
+
+    #[test]
+    fn a_machine_has_no_instruction_set_that_it_does_not_know() {
+        assert!(instructions::present().all(has));
+        assert!(!has("avx10.99-512") && !has(""));
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn executable(times: usize) -> Executable {
     Executable {
         name: "increment".into(),
         target: Target::Cuda(70),
-        extensions: Vec::new(),
+        instruction_sets: Vec::new(),
         code: vec![CodeImage::Ptx(INCREMENT.into())],
         kernels: vec![KernelImage {
             symbol: "increment".into(),

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::sync::{Once, OnceLock};
 
+use fusebox_core::device::instructions;
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMConsumeError, LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use llvm_sys::target::*;
@@ -165,12 +166,18 @@ fn host() -> &'static Host {
         };
         if cfg!(target_arch = "x86_64") {
             // From the base upwards the list needs nothing that is absent, and LLVM takes time for each entry.
-            let present: Vec<&str> = features.split(',').filter(|feature| feature.starts_with('+')).collect();
+            let present: Vec<&str> = features.split(',').filter(|feature| is_for_code(feature)).collect();
             Host { triple, base: "x86-64".into(), features: with_full_vectors(present.join(",")), processor }
         } else {
             Host { triple, base: processor.clone(), features, processor }
         }
     })
+}
+
+/// Whether code is compiled for a feature of this machine: executables say which instruction sets they need, so it has to be one that
+/// the machine they run on can be asked for. LLVM makes use of tile registers only where a kernel does.
+fn is_for_code(feature: &str) -> bool {
+    feature.strip_prefix('+').is_some_and(|name| instructions::has(name) || name.starts_with("amx-"))
 }
 
 /// Vectors as wide as the registers. LLVM prefers half of 512 bits on all of Intel's processors, for the sake of the first
@@ -195,7 +202,12 @@ pub(crate) fn version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// Whether this machine has a feature, by LLVM's name.
+/// Instruction sets that code for this machine may use without being told to.
+pub(crate) fn host_instruction_sets() -> Vec<&'static str> {
+    instructions::present().filter(|name| host_has(name)).collect()
+}
+
+/// Whether code for this machine may use a feature, by LLVM's name.
 pub(crate) fn host_has(feature: &str) -> bool {
     host().features.split(',').any(|known| known.strip_prefix('+') == Some(feature))
 }
@@ -242,3 +254,17 @@ macro_rules! backend {
     };
 }
 pub(crate) use backend;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What LLVM may use is what executables say they need, and tile registers, of which kernels tell.
+    #[test]
+    fn code_is_compiled_for_no_feature_that_an_executable_would_not_name() {
+        let named = host_instruction_sets();
+        for feature in host().features.split(',').filter_map(|feature| feature.strip_prefix('+')) {
+            assert!(named.contains(&feature) || feature.starts_with("amx-"), "{feature}");
+        }
+    }
+}

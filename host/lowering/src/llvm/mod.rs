@@ -14,7 +14,7 @@ pub(crate) use atomic::AtomicOp;
 pub(crate) use builder::{FastMath, IntPredicate, Op};
 pub(crate) use machine::{
     FileKind, Machine, backend, disable_straight_line_vectorizer, disable_strength_reduction, host_has, host_identity,
-    initialize_host, version,
+    host_instruction_sets, initialize_host, version,
 };
 pub(crate) use module::Module;
 

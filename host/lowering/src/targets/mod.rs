@@ -87,6 +87,12 @@ impl Target {
         format!("{self} {ptx:?} LLVM {} {machine}", llvm::version())
     }
 
+    /// Instruction sets that its code may use and that not every processor of the architecture has, by LLVM's names; none where code is
+    /// not for the machine this runs on. Tile registers are not among them: a kernel says itself whether it uses those.
+    pub fn instruction_sets(&self) -> Vec<&'static str> {
+        if self.0.backend.triple.is_none() { llvm::host_instruction_sets() } else { Vec::new() }
+    }
+
     /// A usual machine of the target, for where none can be asked.
     pub fn device(&self) -> &DeviceDescription {
         &self.0.device

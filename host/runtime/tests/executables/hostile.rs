@@ -23,7 +23,7 @@ fn harmless() -> Executable {
     Executable {
         name: "harmless".into(),
         target: Target::Cpu,
-        extensions: Vec::new(),
+        instruction_sets: Vec::new(),
         code: vec![CodeImage::Object { bytes: object(&[COPY_16, STORE_CONSTANT]), sites: Vec::new() }],
         kernels: vec![KernelImage {
             symbol: "copy_16".into(),

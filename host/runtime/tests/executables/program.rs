@@ -12,7 +12,7 @@ fn executable(target: Target, functions: &[Function]) -> Executable {
     Executable {
         name: "test".into(),
         target,
-        extensions: Vec::new(),
+        instruction_sets: Vec::new(),
         code: vec![CodeImage::Object { bytes: object(functions), sites: vec!["store".into()] }],
         kernels: Vec::new(),
         host_ops: Vec::new(),
