@@ -19,12 +19,7 @@ pub fn parse(name: &str, ptx_version: Option<u32>) -> Result<(Target, DeviceDesc
         _ => {
             let target = Target::named(name).ok_or_else(|| unknown(name))?;
             let device = match target.runner() {
-                Some(Runner::Cpu) => {
-                    let device = fusebox_runtime::describe_cpu(threads(0));
-                    let tile_products = device.tile_products.and(target.tile_products());
-                    let word_products = device.word_products.and(target.word_products());
-                    DeviceDescription { tile_products, word_products, ..device }
-                }
+                Some(Runner::Cpu) => target.described(fusebox_runtime::describe_cpu(threads(0))),
                 _ => target.device().clone(),
             };
             (target, device)

@@ -94,6 +94,19 @@ fn an_executable_says_all_that_it_needs_of_a_processor_and_runs_nowhere_else() {
     }
 }
 
+/// Neither kernels nor comparators of `cpu,-avx512` use what it leaves out, and the program runs.
+#[test]
+fn an_executable_without_avx512_needs_none() {
+    let place = with_executable("cpu,-avx512");
+    let sets = Executable::from_bytes(&std::fs::read(place.path("m.fusebox")).unwrap()).unwrap().instruction_sets;
+    assert!(!sets.iter().any(|set| set.contains("512") || set.starts_with("amx")), "{sets:?}");
+    assert_eq!(sets.iter().any(|set| set == "avx2"), instructions::present().any(|set| set == "avx2"));
+    place.run(&["compile", "m.hlo", "--target", "cpu,-avx512", "--emit", "asm", "-o", "m.s"]).succeeded();
+    let assembly = std::fs::read_to_string(place.path("m.s")).unwrap();
+    assert!(!assembly.contains("zmm"), "{assembly}");
+    place.run(&["run", "m.fusebox"]).succeeded();
+}
+
 /// Comparators run on the host, whatever the target is.
 #[test]
 fn an_executable_for_a_gpu_says_what_its_comparators_need() {

@@ -4,7 +4,7 @@
 
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ComputationId, InstrId, Instruction, Module, Op, Shape};
-use fusebox_lowering::{Code, Target};
+use fusebox_lowering::{Code, Runner, Target};
 use fusebox_runtime::HostKernel;
 
 use crate::host_module::{self, with_callees};
@@ -16,9 +16,9 @@ use crate::{CompileError, Options, Phase};
 /// Name of the function.
 const SYMBOL: &str = "comparator";
 
-/// What comparators are compiled for: the processor of the host.
-pub fn target() -> Target {
-    Target::cpu()
+/// What comparators of a program are compiled for: the processor of the host, without what the program is to do without.
+pub fn target(program: &Target) -> Target {
+    if program.runner() == Some(Runner::Cpu) { program.clone() } else { Target::cpu() }
 }
 
 /// The kernel of a comparator: an ordinary fusion, of scalars.
@@ -27,7 +27,7 @@ pub fn target() -> Target {
 /// If no emitter makes a kernel of it.
 pub fn compile(module: &Module, comparator: ComputationId, options: &Options) -> Result<HostKernel, CompileError> {
     let computation = module.computation(comparator);
-    let target = target();
+    let target = target(&options.target);
     let device = target.device().clone();
     let options = Options { target, device, ..options.clone() };
     let alone =

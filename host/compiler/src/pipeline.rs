@@ -254,7 +254,7 @@ fn assembled(made: &Compilation, schedule: Schedule, options: &Options) -> Resul
 fn instruction_sets(kernels: &[Selected], host_ops: &[HostOp], target: &Target) -> Vec<String> {
     let mut sets = target.instruction_sets();
     if sets.is_empty() && host_ops.iter().any(|op| op.comparator.is_some()) {
-        sets = comparators::target().instruction_sets();
+        sets = comparators::target(target).instruction_sets();
     }
     let uses = |tiles: fn(NarrowProducts) -> bool| {
         kernels.iter().any(|kernel| tiles(NarrowProducts::of_tiles(&kernel.functions)))

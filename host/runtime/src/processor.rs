@@ -139,9 +139,13 @@ fn check_instruction_sets(needed: &[String], has: impl Fn(&str) -> bool) -> Resu
 
 /// How to compile on any machine for those that lack these, where there is a target for that.
 pub(crate) fn or_without(missing: &[String]) -> &'static str {
-    match missing.iter().all(|name| [TILES_OF_BF16, TILES_OF_INT8].contains(&name.as_str())) {
-        true => ", or with `--target cpu,-amx`",
-        false => "",
+    let are_all = |are: fn(&str) -> bool| missing.iter().all(|name| are(name));
+    if are_all(|name| [TILES_OF_BF16, TILES_OF_INT8].contains(&name)) {
+        ", or with `--target cpu,-amx`"
+    } else if are_all(|name| name.starts_with("avx512") || name.starts_with("amx-")) {
+        ", or with `--target cpu,-avx512`"
+    } else {
+        ""
     }
 }
 
@@ -207,7 +211,9 @@ mod tests {
         let needs_tiles = refused(&tiles, &[]).unwrap();
         assert!(needs_tiles.contains("amx-bf16, amx-int8") && needs_tiles.contains("cpu,-amx"), "{needs_tiles}");
         let needs_more = refused(&["avx2", "avx512f", "amx-int8"], &["avx2"]).unwrap();
-        assert!(needs_more.contains("with avx512f, amx-int8,") && !needs_more.contains("cpu,-amx"), "{needs_more}");
+        assert!(needs_more.contains("with avx512f, amx-int8,") && needs_more.contains("cpu,-avx512"), "{needs_more}");
+        let needs_avx2 = refused(&["avx2", "avx512f"], &[]).unwrap();
+        assert!(!needs_avx2.contains("--target"), "{needs_avx2}");
     }
 
     #[test]

@@ -34,8 +34,8 @@ impl Machine {
         (backend.initialize)();
         let (triple, processor, features, tuned_for) = match backend.triple {
             None => {
-                let Host { triple, base, features, processor } = host();
-                (triple.clone(), base.clone(), features.clone(), Some(processor.as_str()))
+                let Host { triple, base, processor, .. } = host();
+                (triple.clone(), base.clone(), host_features(backend.without), Some(processor.as_str()))
             }
             Some(triple) => (triple.to_owned(), backend.processor.clone(), backend.features.clone(), None),
         };
@@ -188,10 +188,16 @@ fn with_full_vectors(features: String) -> String {
     if later { features + ",-prefer-256-bit" } else { features }
 }
 
-/// All that code for this machine depends on.
-pub(crate) fn host_identity() -> String {
-    let Host { triple, base, features, processor } = host();
-    format!("{triple} {base} {features} {processor}")
+/// The features of this machine, in LLVM's notation, but for those whose names begin with one of `without`.
+fn host_features(without: &[&str]) -> String {
+    let is_left = |feature: &&str| !without.iter().any(|name| feature[1..].starts_with(name));
+    host().features.split_terminator(',').filter(is_left).collect::<Vec<_>>().join(",")
+}
+
+/// All that code for this machine depends on, without the features whose names begin with one of `without`.
+pub(crate) fn host_identity(without: &[&str]) -> String {
+    let Host { triple, base, processor, .. } = host();
+    format!("{triple} {base} {} {processor}", host_features(without))
 }
 
 /// LLVM's version.
@@ -202,9 +208,11 @@ pub(crate) fn version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// Instruction sets that code for this machine may use without being told to.
-pub(crate) fn host_instruction_sets() -> Vec<&'static str> {
-    instructions::present().filter(|name| host_has(name)).collect()
+/// Instruction sets that code for this machine may use without being told to, but for those whose names begin with one of `without`.
+pub(crate) fn host_instruction_sets(without: &[&str]) -> Vec<&'static str> {
+    let features = host_features(without);
+    let used: Vec<&str> = features.split(',').filter_map(|feature| feature.strip_prefix('+')).collect();
+    instructions::present().filter(|name| used.contains(name)).collect()
 }
 
 /// Whether code for this machine may use a feature, by LLVM's name.
@@ -262,7 +270,7 @@ mod tests {
     /// What LLVM may use is what executables say they need, and tile registers, of which kernels tell.
     #[test]
     fn code_is_compiled_for_no_feature_that_an_executable_would_not_name() {
-        let named = host_instruction_sets();
+        let named = host_instruction_sets(&[]);
         for feature in host().features.split(',').filter_map(|feature| feature.strip_prefix('+')) {
             assert!(named.contains(&feature) || feature.starts_with("amx-"), "{feature}");
         }

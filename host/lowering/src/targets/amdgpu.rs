@@ -33,6 +33,7 @@ fn info(processor: &str) -> TargetInfo {
             triple: Some("amdgcn-amd-amdhsa"),
             processor: processor.to_owned(),
             features: String::new(),
+            without: &[],
         },
         warp: 64,
         atomics: Atomics { bytes: 8, adds: vec![Float::F32, Float::F64], scopes: ["workgroup", "agent"] },

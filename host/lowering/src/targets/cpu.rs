@@ -6,14 +6,26 @@ use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use super::{Atomics, Backend, Family, Form, Runner, TargetInfo};
 use crate::{llvm, optimize};
 
-pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx", named };
+pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx, cpu,-avx512", named };
 
 /// The processor without what follows in LLVM's notation: as it is, or as others are that lack it.
 fn named(name: &str) -> Option<TargetInfo> {
     match name {
         "cpu" => Some(info()),
         "cpu,-amx" => Some(TargetInfo { tile_products: NarrowProducts::default(), ..info() }),
+        "cpu,-avx512" => Some(without_wide_vectors()),
         _ => None,
+    }
+}
+
+/// The processor without AVX-512 and what was added to processors after it: its vectors are those of AVX2.
+fn without_wide_vectors() -> TargetInfo {
+    let info = info();
+    TargetInfo {
+        tile_products: NarrowProducts::default(),
+        word_products: NarrowProducts::default(),
+        backend: Backend { without: &["avx512", "avx10", "evex512", "amx", "prefer-256-bit"], ..info.backend },
+        ..info
     }
 }
 
@@ -29,6 +41,7 @@ pub(super) fn info() -> TargetInfo {
             triple: None,
             processor: String::new(),
             features: String::new(),
+            without: &[],
         },
         ptx: None,
         gpu: None,

@@ -78,10 +78,10 @@ impl Target {
     /// All that code depends on besides the kernels and this build of fusebox: the target, LLVM, and the processor of the machine
     /// where that is compiled for.
     pub fn identity(&self) -> String {
-        let Backend { triple, processor, features, .. } = &self.0.backend;
+        let Backend { triple, processor, features, without, .. } = &self.0.backend;
         let ptx = self.0.ptx.as_ref().and_then(|ptx| ptx.version);
         let machine = match triple {
-            None => llvm::host_identity(),
+            None => llvm::host_identity(without),
             Some(triple) => format!("{triple} {processor} {features}"),
         };
         format!("{self} {ptx:?} LLVM {} {machine}", llvm::version())
@@ -90,12 +90,31 @@ impl Target {
     /// Instruction sets that its code may use and that not every processor of the architecture has, by LLVM's names; none where code is
     /// not for the machine this runs on. Tile registers are not among them: a kernel says itself whether it uses those.
     pub fn instruction_sets(&self) -> Vec<&'static str> {
-        if self.0.backend.triple.is_none() { llvm::host_instruction_sets() } else { Vec::new() }
+        let Backend { triple, without, .. } = self.0.backend;
+        if triple.is_none() { llvm::host_instruction_sets(without) } else { Vec::new() }
     }
 
     /// A usual machine of the target, for where none can be asked.
     pub fn device(&self) -> &DeviceDescription {
         &self.0.device
+    }
+
+    /// This machine without what the target leaves out of it.
+    pub fn described(&self, machine: DeviceDescription) -> DeviceDescription {
+        let TargetInfo { device, tile_products, word_products, .. } = &*self.0;
+        let is_narrow = !self.0.backend.without.is_empty() && machine.register_bytes > device.register_bytes;
+        let (register_bytes, registers) = if is_narrow {
+            (device.register_bytes, device.registers)
+        } else {
+            (machine.register_bytes, machine.registers)
+        };
+        DeviceDescription {
+            register_bytes,
+            registers,
+            tile_products: machine.tile_products.and(*tile_products),
+            word_products: machine.word_products.and(*word_products),
+            ..machine
+        }
     }
 
     /// What it multiplies in tile registers.
@@ -229,10 +248,12 @@ pub(crate) struct Backend {
     pub(crate) assembled: Option<Assembled>,
     /// Makes the back end known to LLVM.
     pub(crate) initialize: fn(),
-    /// `None` for the machine this runs on, with all its features.
+    /// `None` for the machine this runs on.
     pub(crate) triple: Option<&'static str>,
     pub(crate) processor: String,
     pub(crate) features: String,
+    /// What LLVM's names of those of this machine's features begin with that are left out.
+    pub(crate) without: &'static [&'static str],
 }
 
 /// Writes a product of matrices: of words and sums it makes sums.

@@ -55,6 +55,7 @@ pub(super) fn info(capability: u32) -> TargetInfo {
             triple: Some("nvptx64-nvidia-cuda"),
             processor: format!("sm_{capability}"),
             features: String::new(),
+            without: &[],
         },
         converts_bf16: capability >= 80,
         atomics: Atomics {
