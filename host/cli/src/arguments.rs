@@ -512,6 +512,9 @@ pub struct Lower {
 pub struct ServeEmitter {
     /// The library
     pub library: PathBuf,
+    /// The file with its bytes
+    #[arg(long)]
+    pub content: PathBuf,
     /// Bytes of memory it may take
     #[arg(long)]
     pub memory: Option<u64>,

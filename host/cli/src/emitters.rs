@@ -8,7 +8,7 @@ use fusebox_compiler::Emitters;
 use fusebox_configuration::{Choice, Isolation, Lock, PinState, Place, Plugin, Settings};
 use fusebox_files::SizeLimit;
 use fusebox_plugins::{
-    FoundLibrary, LoadError, Override, ProcessLimits, Registry, SEARCH_PATH, Spec, Subject, Target, inspect, knob,
+    FoundLibrary, LoadError, Override, PluginFile, ProcessLimits, Registry, SEARCH_PATH, Spec, Subject, Target, knob,
 };
 use fusebox_run::terminal;
 
@@ -29,20 +29,20 @@ struct Library {
     isolation: Isolation,
     /// Its name in `fusebox.toml`, and where it stands there.
     plugin: Option<(String, Place)>,
+    /// Its bytes, if they were read already.
+    file: Option<PluginFile>,
 }
 
 /// All emitters for a module in that folder, and which the user chose. The command line comes last, and the last choice that is
 /// about a fusion counts; in each, choices about named fusions come after those about kinds.
 pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure> {
     let settings = settings_of(choice, folder)?;
-    if let Some(settings) = &settings {
-        check_pins(settings, choice.locked)?;
-    }
+    let plugins = settings.as_ref().map(|settings| pinned(settings, choice.locked)).transpose()?.unwrap_or_default();
     let written = settings.as_ref().map_or(&[][..], |settings| &settings.choices);
     let specs = specs(choice)?;
     let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| Failure::Bug(e.to_string()))?;
-    for library in libraries(choice, settings.as_ref(), &specs)? {
-        match load(&mut registry, &library, choice) {
+    for mut library in libraries(choice, plugins, &specs)? {
+        match load(&mut registry, &mut library, choice) {
             // Whatever else lies in a folder of plugins is no reason to do nothing.
             Err(error) if library.in_folder && error.is_of_another_kind() => {
                 terminal::complain(&format!("warning: skipped: {error}"));
@@ -81,20 +81,27 @@ pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>
     path.map(|path| Settings::read(&path)).transpose().map_err(Failure::input)
 }
 
-/// Compares the plugins of a file with what is pinned. One that is not is its author's, who builds it again and again: it is
-/// used, unless nothing else than what is pinned may be.
-fn check_pins(settings: &Settings, locked: bool) -> Result<(), Failure> {
+/// The plugins of a file, read once, as they are compared with what is pinned. One that is not is its author's, who builds it again
+/// and again: it is used, unless nothing else than what is pinned may be.
+fn pinned(settings: &Settings, locked: bool) -> Result<Vec<Library>, Failure> {
     let lock = Lock::beside(&settings.path).map_err(Failure::input)?;
-    for Plugin { name, library, place, .. } in &settings.plugins {
+    let read = |Plugin { name, library, place, isolation }: &Plugin| {
         let refused = |reason: String| Failure::at(place, format!("plugin `{name}`: {reason}"));
-        let (_, sha256) = inspect(library).map_err(|error| refused(error.to_string()))?;
-        match lock.state(name, &sha256) {
+        let file = PluginFile::read(library).map_err(|error| refused(error.to_string()))?;
+        match lock.state(name, file.sha256()) {
             PinState::Pinned => {}
             PinState::Unpinned if !locked => {}
-            state => return Err(refused(how_to_pin(&lock, library, &sha256, &state))),
+            state => return Err(refused(how_to_pin(&lock, library, file.sha256(), &state))),
         }
-    }
-    Ok(())
+        Ok(Library {
+            path: library.clone(),
+            in_folder: false,
+            isolation: *isolation,
+            plugin: Some((name.clone(), place.clone())),
+            file: Some(file),
+        })
+    };
+    settings.plugins.iter().map(read).collect()
 }
 
 /// What is wrong with a plugin that is not pinned as it is, and the command that mends it.
@@ -128,16 +135,8 @@ fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
 }
 
 /// Plugins of `fusebox.toml`, libraries of the search path, those to be loaded, then those that SPECs name; each file once.
-fn libraries(choice: &EmitterChoice, settings: Option<&Settings>, specs: &[Spec]) -> Result<Vec<Library>, Failure> {
-    let mut libraries = Vec::new();
-    for plugin in settings.iter().flat_map(|settings| &settings.plugins) {
-        libraries.push(Library {
-            path: plugin.library.clone(),
-            isolation: plugin.isolation,
-            plugin: Some((plugin.name.clone(), plugin.place.clone())),
-            ..Library::default()
-        });
-    }
+fn libraries(choice: &EmitterChoice, plugins: Vec<Library>, specs: &[Spec]) -> Result<Vec<Library>, Failure> {
+    let mut libraries = plugins;
     if let Some(path) = std::env::var_os(SEARCH_PATH) {
         let found = Registry::libraries_of_search_path(&path).map_err(Failure::input)?;
         let library = |FoundLibrary { path, in_folder }| Library { path, in_folder, ..Library::default() };
@@ -160,10 +159,11 @@ fn libraries(choice: &EmitterChoice, settings: Option<&Settings>, specs: &[Spec]
     Ok(libraries)
 }
 
-fn load(registry: &mut Registry, library: &Library, choice: &EmitterChoice) -> Result<(), LoadError> {
-    let Library { path, isolation, .. } = library;
+fn load(registry: &mut Registry, library: &mut Library, choice: &EmitterChoice) -> Result<(), LoadError> {
+    let Library { path, isolation, file, .. } = library;
+    let file = file.take().map_or_else(|| PluginFile::read(path), Ok)?;
     if !choice.isolate && !isolation.isolate {
-        return registry.load_library(path);
+        return registry.load_file(file);
     }
     let cannot = |error: std::io::Error| LoadError::Unreadable {
         path: path.clone(),
@@ -175,5 +175,5 @@ fn load(registry: &mut Registry, library: &Library, choice: &EmitterChoice) -> R
         time: time.or(isolation.time).unwrap_or(ISOLATED_TIME),
         memory: choice.isolate_memory.or(isolation.memory).unwrap_or(ISOLATED_MEMORY).most(),
     };
-    registry.load_isolated(path, &program, limits)
+    registry.load_file_isolated(file, &program, limits)
 }

@@ -6,6 +6,9 @@
 mod built;
 mod program;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use program::Workplace;
 use serde_json::Value;
 
@@ -198,4 +201,41 @@ fn shells_and_manuals_know_the_commands() {
     for hidden in ["serve-emitter", "none"] {
         place.run(&["man", hidden]).failed(2, &["there is no command"]);
     }
+}
+
+/// Exchanged all the time, as fast as files can be, for a library that is not pinned.
+#[test]
+fn what_is_not_pinned_is_not_loaded_in_the_moment_between() {
+    let place = place();
+    place.run(&["emitters", "lock"]).succeeded();
+    let pinned = json(&place.run(&["emitters", "inspect", "mine.so", "--json"]).succeeded())["sha256"].clone();
+    let [library, mine, next] = ["mine.so", "0.so", "next.so"].map(|name| place.path(name));
+    std::fs::copy(&library, &mine).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for other in [built::simple_reduce(), mine.clone()].iter().cycle() {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                std::fs::hard_link(other, &next).or_else(|_| std::fs::copy(other, &next).map(drop)).unwrap();
+                std::fs::rename(&next, &library).unwrap();
+                // A second name of one file is left where it was by a rename.
+                let _ = std::fs::remove_file(&next);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        for number in 0..30 {
+            let isolate = if number % 3 == 0 { &["--isolate"][..] } else { &[] };
+            let ran = place.run(&[&["emitters", "list", "--locked", "--json"][..], isolate].concat());
+            if ran.code == Some(1) {
+                assert!(ran.err.contains("found mine.so with SHA-256"), "{}", ran.err);
+                continue;
+            }
+            let listed = json(&ran.succeeded());
+            let loaded = listed.as_array().unwrap().iter().find(|it| !it["sha256"].is_null()).unwrap();
+            assert_eq!((&loaded["name"], &loaded["sha256"]), (&json("\"simple-loop\""), &pinned));
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }

@@ -30,6 +30,7 @@ use crate::registry::Origin;
 pub struct LoadedEmitter {
     description: Description,
     origin: Origin,
+    sha256: Option<Arc<str>>,
     carrier: Carrier,
 }
 
@@ -113,12 +114,23 @@ impl LoadedEmitter {
             fusion: String::new(),
             kind,
         })?;
-        Ok(LoadedEmitter { description, origin: Origin::Linked, carrier: Carrier::Linked(emitter.into()) })
+        Ok(LoadedEmitter {
+            description,
+            origin: Origin::Linked,
+            sha256: None,
+            carrier: Carrier::Linked(emitter.into()),
+        })
     }
 
     /// The emitter of that number of a plugin.
-    pub(crate) fn carried(description: Description, origin: Origin, bytes: ByteCarrier, number: u32) -> Self {
-        LoadedEmitter { description, origin, carrier: Carrier::Bytes { bytes, number } }
+    pub(crate) fn carried(
+        description: Description,
+        origin: Origin,
+        sha256: Option<Arc<str>>,
+        bytes: ByteCarrier,
+        number: u32,
+    ) -> Self {
+        LoadedEmitter { description, origin, sha256, carrier: Carrier::Bytes { bytes, number } }
     }
 
     /// Kind, name and version.
@@ -139,6 +151,11 @@ impl LoadedEmitter {
     /// Where it is from.
     pub fn origin(&self) -> &Origin {
         &self.origin
+    }
+
+    /// SHA-256 of the library that was loaded, as hexadecimal digits; `None` if it is in none.
+    pub fn sha256(&self) -> Option<&str> {
+        self.sha256.as_deref()
     }
 
     /// Name, version and origin, for messages and cache keys.

@@ -8,7 +8,7 @@ use fusebox_core::plugin::PluginRef;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::failure::LoadError;
-use crate::note::PluginNote;
+use crate::file::PluginFile;
 
 /// An open library. It stays open until the program ends: what came out of it may be anywhere.
 #[derive(Clone, Copy)]
@@ -17,14 +17,20 @@ pub struct PluginLibrary {
 }
 
 impl PluginLibrary {
-    /// Opens the library of that [canonical] path, whose note was judged before.
+    /// Opens a library that was read and judged.
     ///
     /// # Errors
     /// See [`LoadError`].
-    pub fn open(path: &Path, note: &PluginNote) -> Result<Self, LoadError> {
-        let refused = |reason: String| LoadError::Refused { path: path.into(), reason };
+    pub fn open(file: PluginFile) -> Result<Self, LoadError> {
+        let (path, note, name) = (file.path().to_path_buf(), file.note().clone(), file.name_of_copy());
+        // The loader knows libraries by their names: as long as the copy is there no other has this one, and debuggers find it.
+        std::mem::forget(file);
+        let refused = |reason: String| {
+            let reason = reason.replace(&name.display().to_string(), &path.display().to_string());
+            LoadError::Refused { path: path.clone(), reason }
+        };
         // SAFETY: opening runs the library's constructors; the user named the file as a plugin to run.
-        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+        let library = unsafe { Library::open(Some(&name), RTLD_NOW | RTLD_LOCAL) };
         let library = library.map_err(|error| refused(in_full(&error)))?;
         // SAFETY: the symbol is the root that `export_emitters!` makes beside the note that was just
         // read; `upgrade` checks the header behind it before anything else is believed.

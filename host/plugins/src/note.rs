@@ -48,29 +48,27 @@ impl PluginNote {
     }
 }
 
-/// Reads and judges the note of a library.
-///
-/// # Errors
-/// If the file is no complete library, has no note, or is of another interface version.
-pub fn read(path: &Path) -> Result<PluginNote, LoadError> {
-    let note = find(path, &bytes(path)?)?;
-    note.check(path).map(|()| note)
-}
-
 /// A library's note and its SHA-256, as hexadecimal digits. None of its code is run, and its interface is not judged.
 ///
 /// # Errors
 /// If the file is no complete library, or has no note.
 pub fn inspect(path: &Path) -> Result<(PluginNote, String), LoadError> {
     let data = bytes(path)?;
-    Ok((find(path, &data)?, hexadecimal(&Sha256::digest(&data))))
+    Ok((find(path, &data)?, digest(&data)))
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, LoadError> {
+/// SHA-256 as hexadecimal digits.
+pub(crate) fn digest(data: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(data))
+}
+
+/// The bytes of a file that may be a library.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, LoadError> {
     fusebox_files::read(path, SizeLimit::bytes(MOST_BYTES)).map_err(unreadable)
 }
 
-fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
+/// What a library of these bytes says of itself; `path` is for messages.
+pub(crate) fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
     let not_a_library = |reason: String| LoadError::NotALibrary { path: path.into(), reason };
     let file: ElfFile64 = ElfFile64::parse(data).map_err(|error| not_a_library(error.to_string()))?;
     check_kind(&file).map_err(&not_a_library)?;

@@ -9,8 +9,8 @@ use semver::Version;
 
 use crate::carrier::{Answers, ByteCarrier, LoadedEmitter};
 use crate::failure::{Failure, LoadError};
+use crate::file::PluginFile;
 use crate::library::{PluginLibrary, canonical};
-use crate::note;
 use crate::process::{PluginProcess, ProcessLimits};
 use crate::spec::is_name;
 
@@ -57,6 +57,20 @@ pub struct FoundLibrary {
     pub in_folder: bool,
 }
 
+/// What is known of a library from its file.
+#[derive(Default)]
+struct Read {
+    /// Who its emitters are, if the file says that.
+    listed: Option<Vec<Descriptor>>,
+    sha256: Option<Arc<str>>,
+}
+
+impl Read {
+    fn of(file: &PluginFile) -> Read {
+        Read { listed: file.note().emitters.clone(), sha256: Some(file.sha256().into()) }
+    }
+}
+
 /// The emitters, in a fixed order: those linked in, in their order, then libraries as they were loaded.
 ///
 /// Two emitters of one name and version are an error, unless one is linked in and the other comes from a library:
@@ -86,13 +100,24 @@ impl Registry {
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
     pub fn load_library(&mut self, path: &Path) -> Result<(), LoadError> {
-        let path = canonical(path)?;
-        if self.has(&Origin::Library(path.clone())) {
+        match self.has(&Origin::Library(canonical(path)?)) {
+            true => Ok(()),
+            false => self.load_file(PluginFile::read(path)?),
+        }
+    }
+
+    /// Loads a library that was read into this process, as it was read. One of a file that is loaded already is not loaded again.
+    ///
+    /// # Errors
+    /// See [`LoadError`]; the registry is as before.
+    pub fn load_file(&mut self, file: PluginFile) -> Result<(), LoadError> {
+        let origin = Origin::Library(file.path().to_path_buf());
+        if self.has(&origin) {
             return Ok(());
         }
-        let note = note::read(&path)?;
-        let library = PluginLibrary::open(&path, &note)?;
-        self.add(Origin::Library(path), ByteCarrier::Library(library), note.emitters)
+        let read = Read::of(&file);
+        let library = PluginLibrary::open(file)?;
+        self.add(origin, ByteCarrier::Library(library), read)
     }
 
     /// Loads a library in a process of its own: `program` must serve it, see
@@ -101,14 +126,30 @@ impl Registry {
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
     pub fn load_isolated(&mut self, path: &Path, program: &Path, limits: ProcessLimits) -> Result<(), LoadError> {
-        let path = canonical(path)?;
-        if self.has(&Origin::Process(path.clone())) {
+        match self.has(&Origin::Process(canonical(path)?)) {
+            true => Ok(()),
+            // The same refusals as in this process, and nothing is started for nothing.
+            false => self.load_file_isolated(PluginFile::read(path)?, program, limits),
+        }
+    }
+
+    /// Loads a library that was read in a process of its own, as [`load_isolated`](Self::load_isolated) does, as it was read.
+    ///
+    /// # Errors
+    /// See [`LoadError`]; the registry is as before.
+    pub fn load_file_isolated(
+        &mut self,
+        file: PluginFile,
+        program: &Path,
+        limits: ProcessLimits,
+    ) -> Result<(), LoadError> {
+        let origin = Origin::Process(file.path().to_path_buf());
+        if self.has(&origin) {
             return Ok(());
         }
-        // The same refusals as in this process, and nothing is started for nothing.
-        let note = note::read(&path)?;
-        let process = PluginProcess::new(program.into(), path.clone(), limits);
-        self.add(Origin::Process(path), ByteCarrier::Process(Arc::new(process)), note.emitters)
+        let read = Read::of(&file);
+        let process = PluginProcess::new(program.into(), file, limits);
+        self.add(origin, ByteCarrier::Process(Arc::new(process)), read)
     }
 
     /// Adds what answers like the library of that path would, without a library: for tests and fuzzing.
@@ -116,7 +157,7 @@ impl Registry {
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
     pub fn add_answers(&mut self, path: &Path, answers: Answers) -> Result<(), LoadError> {
-        self.add(Origin::Library(path.into()), ByteCarrier::Answers(answers), None)
+        self.add(Origin::Library(path.into()), ByteCarrier::Answers(answers), Read::default())
     }
 
     /// The libraries that a search path in the form of [`SEARCH_PATH`] names: files as they are, of
@@ -147,15 +188,14 @@ impl Registry {
         self.emitters.iter().any(|emitter| emitter.origin() == origin)
     }
 
-    /// `listed`: who the emitters are by the library's file, if that says it.
-    fn add(&mut self, origin: Origin, bytes: ByteCarrier, listed: Option<Vec<Descriptor>>) -> Result<(), LoadError> {
+    fn add(&mut self, origin: Origin, bytes: ByteCarrier, read: Read) -> Result<(), LoadError> {
         let path = origin.path().map(Path::to_path_buf).unwrap_or_default();
         let wrong = |reason: String| LoadError::Description { path: path.clone(), reason };
         let descriptions = bytes.describe().map_err(|kind| wrong(format!("cannot describe itself: {kind}")))?;
         if descriptions.is_empty() {
             return Err(LoadError::NoEmitters { path });
         }
-        if let Some(listed) = listed
+        if let Some(listed) = read.listed
             && !listed.iter().eq(descriptions.iter().map(|description| &description.descriptor))
         {
             let reason = "its emitters call themselves otherwise than `export_emitters!` does, which stands in the file; \
@@ -165,7 +205,8 @@ impl Registry {
         let mut all = self.emitters.clone();
         for (number, description) in descriptions.into_iter().enumerate() {
             check_descriptor(&description.descriptor).map_err(&wrong)?;
-            let emitter = LoadedEmitter::carried(description, origin.clone(), bytes.clone(), number as u32);
+            let emitter =
+                LoadedEmitter::carried(description, origin.clone(), read.sha256.clone(), bytes.clone(), number as u32);
             check_unique(&all, &emitter)?;
             all.push(emitter);
         }

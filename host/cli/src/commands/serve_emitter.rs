@@ -8,5 +8,6 @@ use crate::exit::Failure;
 /// Serves until the parent closes the pipe.
 pub fn run(arguments: &ServeEmitter) -> Result<(), Failure> {
     let warn = |text: &str| terminal::complain(&format!("warning: {text}"));
-    fusebox_plugins::serve_library(&arguments.library, arguments.memory, warn).map_err(Failure::input)
+    fusebox_plugins::serve_library(&arguments.library, &arguments.content, arguments.memory, warn)
+        .map_err(Failure::input)
 }

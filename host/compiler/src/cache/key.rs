@@ -1,6 +1,5 @@
 //! What entries of the cache depend on.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -56,15 +55,11 @@ fn begun(sort: &str, target: &Target) -> Result<Key, String> {
 /// Who there is, and what the user and tuning have decided about them.
 fn with_emitters(mut key: Key, emitters: &Emitters) -> Result<Key, String> {
     let Emitters { registry, overrides, tuned, cuts, of_part } = emitters;
-    let mut files: HashMap<&Path, String> = HashMap::new();
     for emitter in registry.emitters() {
         key = key.and(emitter.identity());
         let Some(path) = emitter.origin().path() else { continue };
-        if !files.contains_key(path) {
-            let (_, sha256) = fusebox_plugins::inspect(path).map_err(|error| error.to_string())?;
-            files.insert(path, sha256);
-        }
-        key = key.and(&files[path]);
+        // Of the bytes that were loaded: the file may be another by now.
+        key = key.and(emitter.sha256().ok_or_else(|| format!("{} is no library that was read", path.display()))?);
     }
     let knobs = |of: &Fingerprint| tuned.get(of).map(|tuned| (tuned.emitter, &tuned.knobs));
     let mut decided: Vec<String> = tuned.keys().map(|of| format!("emitter {of} {:?}", knobs(of))).collect();

@@ -8,12 +8,12 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal, getpgrp, getpid, kill_current_process_group, setrlimit};
 
 use crate::failure::LoadError;
-use crate::library::{PluginLibrary, canonical};
-use crate::note;
+use crate::file::PluginFile;
+use crate::library::PluginLibrary;
 use crate::process::confinement::{Phase, confine};
 
 /// The hidden subcommand under which the program serves a library:
-/// `<program> <SERVE_COMMAND> <library> [--memory <bytes>]`.
+/// `<program> <SERVE_COMMAND> <library> --content <file> [--memory <bytes>]`.
 pub const SERVE_COMMAND: &str = "serve-emitter";
 
 /// Why a child stopped serving.
@@ -30,12 +30,17 @@ pub enum ServeError {
     Confinement(#[from] seccompiler::Error),
 }
 
-/// Serves a library over standard input and output until the input ends, with so many bytes of address space.
-/// `warn` is told, at most once, that this system has no way to keep it from files.
+/// Serves a library over standard input and output until the input ends, with so many bytes of address space. Its bytes are those of
+/// the file `content`. `warn` is told, at most once, that this system has no way to keep it from files.
 ///
 /// # Errors
 /// If the library cannot be loaded, or a pipe breaks.
-pub fn serve_library(library: &Path, memory: Option<u64>, warn: impl FnOnce(&str)) -> Result<(), ServeError> {
+pub fn serve_library(
+    library: &Path,
+    content: &Path,
+    memory: Option<u64>,
+    warn: impl FnOnce(&str),
+) -> Result<(), ServeError> {
     // What a plugin prints must not get between the frames: it goes to standard error.
     let output = rustix::io::dup(io::stdout()).map_err(io::Error::from)?;
     let mut output = File::from(output);
@@ -43,11 +48,13 @@ pub fn serve_library(library: &Path, memory: Option<u64>, warn: impl FnOnce(&str
     // Before there is a second thread: the allocator reserves a GiB for one, unless the limit forbids it.
     limit_memory(memory)?;
     end_with_the_host()?;
+    // Nothing of it is run before it is locked in.
+    let file = PluginFile::read_from(library.into(), content);
     let confined = confine(Phase::Loading);
     if let Err(error) = &confined {
         warn(&format!("{} is not locked in, it can open files and sockets: {error}", library.display()));
     }
-    let opened = canonical(library).and_then(|path| PluginLibrary::open(&path, &note::read(&path)?));
+    let opened = file.and_then(PluginLibrary::open);
     let library = match opened {
         Ok(library) => library,
         Err(error) => {

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::failure::FailureKind;
+use crate::file::PluginFile;
 pub use child::{SERVE_COMMAND, ServeError, serve_library};
 use pipe::{Broken, Pipe};
 
@@ -36,7 +37,7 @@ pub struct ProcessLimits {
 /// A library in a child process. The child is started when it is first asked, and again after it died.
 pub struct PluginProcess {
     program: PathBuf,
-    library: PathBuf,
+    library: PluginFile,
     limits: ProcessLimits,
     running: Mutex<Option<Running>>,
 }
@@ -49,7 +50,7 @@ struct Running {
 
 impl PluginProcess {
     /// `program` serves `library` under [`SERVE_COMMAND`].
-    pub fn new(program: PathBuf, library: PathBuf, limits: ProcessLimits) -> Self {
+    pub fn new(program: PathBuf, library: PluginFile, limits: ProcessLimits) -> Self {
         PluginProcess { program, library, limits, running: Mutex::new(None) }
     }
 
@@ -78,7 +79,8 @@ impl PluginProcess {
             memory: None,
         };
         let mut command = Command::new(&self.program);
-        command.arg(SERVE_COMMAND).arg(&self.library);
+        // The child reads the bytes that were judged here, also when it is started again.
+        command.arg(SERVE_COMMAND).arg(self.library.path()).arg("--content").arg(self.library.name_of_copy());
         if let Some(memory) = self.limits.memory {
             command.arg("--memory").arg(memory.to_string());
         }

@@ -161,8 +161,7 @@ fn files_sockets_and_programs_are_out_of_its_reach() {
 fn it_ends_when_the_host_does() {
     // A host that dies without a word while its plugin hangs: this shell, whose end of the pipe goes with it.
     let serve = env!("CARGO_BIN_EXE_serve-emitter");
-    let script =
-        "mkfifo in; \"$1\" serve-emitter \"$2\" < in > out 2> err & echo $! > pid; exec 3> in; sleep 1; kill -9 $$";
+    let script = "mkfifo in; \"$1\" serve-emitter \"$2\" --content \"$2\" < in > out 2> err & echo $! > pid; exec 3> in; sleep 1; kill -9 $$";
     let folder = tempfile::tempdir().unwrap();
     let mut shell = Command::new("sh");
     shell.args(["-c", script, "sh", serve]).arg(simple_loop()).current_dir(folder.path());

@@ -1,11 +1,14 @@
 //! Libraries that are not loaded, and what the user is told.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Verdict;
 use fusebox_core::plugin::Note;
-use fusebox_plugins::{FoundLibrary, ProcessLimits, Registry};
+use fusebox_plugins::{FoundLibrary, PluginFile, ProcessLimits, Registry};
 
-use crate::built::{hostile, simple_loop};
+use crate::built::{hostile, simple_loop, simple_reduce};
 use crate::registry_of;
 
 /// What loading says; the registry must stay as it was.
@@ -129,6 +132,33 @@ fn the_same_file_by_another_path_is_the_same_plugin() {
     let mut registry = registry_of(&hostile(""));
     registry.load_library(&link).unwrap();
     assert_eq!(registry.emitters().len(), 2);
+}
+
+#[test]
+fn what_was_read_is_what_is_loaded_whatever_becomes_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plugin.so");
+    let serve = Path::new(env!("CARGO_BIN_EXE_serve-emitter"));
+    let limits = ProcessLimits { time: Duration::from_secs(20), memory: None };
+    for isolated in [false, true] {
+        std::fs::copy(simple_loop(), &path).unwrap();
+        let file = PluginFile::read(&path).unwrap();
+        let sha256 = file.sha256().to_owned();
+        assert_eq!(sha256, fusebox_plugins::inspect(&simple_loop()).unwrap().1);
+        // Exchanged as a build does it, or written over, or gone.
+        std::fs::write(folder.path().join("other.so"), std::fs::read(simple_reduce()).unwrap()).unwrap();
+        std::fs::rename(folder.path().join("other.so"), &path).unwrap();
+        let mut registry = Registry::default();
+        match isolated {
+            true => registry.load_file_isolated(file, serve, limits).unwrap(),
+            false => registry.load_file(file).unwrap(),
+        }
+        std::fs::remove_file(&path).unwrap();
+        let [emitter] = registry.emitters() else { panic!("one emitter is loaded") };
+        assert_eq!((emitter.descriptor().name.as_str(), emitter.sha256()), ("simple-loop", Some(sha256.as_str())));
+        let verdict = emitter.consider(&crate::fusion_named("f"), &DeviceDescription::cpu(1)).unwrap();
+        assert!(matches!(verdict, Verdict::Accept), "{verdict:?}");
+    }
 }
 
 #[test]

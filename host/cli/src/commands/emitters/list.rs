@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fusebox_core::emitter::INTERFACE_VERSION;
 use fusebox_lowering::Target;
-use fusebox_plugins::{LoadedEmitter, inspect};
+use fusebox_plugins::LoadedEmitter;
 use fusebox_run::terminal;
 use serde_json::{Value, json};
 
@@ -27,16 +27,10 @@ fn print(out: &mut dyn Write, emitter: &LoadedEmitter) -> io::Result<()> {
     let (major, minor) = (INTERFACE_VERSION / 1000, INTERFACE_VERSION % 1000);
     let (kind, name, version) = (&descriptor.kind, &descriptor.name, &descriptor.version);
     write!(out, "{kind:<12} {name:<16} {version:<10} interface {major}.{minor}  {}", emitter.origin())?;
-    match sha256(emitter) {
+    match emitter.sha256() {
         Some(sha256) => writeln!(out, "  sha256 {sha256}"),
         None => writeln!(out),
     }
-}
-
-/// Of the library's file, if it is in one that is still there.
-fn sha256(emitter: &LoadedEmitter) -> Option<String> {
-    let (_, sha256) = inspect(emitter.origin().path()?).ok()?;
-    Some(sha256)
 }
 
 fn describe(emitter: &LoadedEmitter) -> Value {
@@ -46,7 +40,7 @@ fn describe(emitter: &LoadedEmitter) -> Value {
         "name": descriptor.name,
         "version": descriptor.version,
         "origin": emitter.origin().to_string(),
-        "sha256": sha256(emitter),
+        "sha256": emitter.sha256(),
         "interface": INTERFACE_VERSION,
         "targets": Target::names(),
     })

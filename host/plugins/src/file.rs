@@ -1,0 +1,99 @@
+//! A library as it was read, once: what is judged, hashed and loaded are the same bytes, whatever becomes of the file meanwhile.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::io::Errno;
+
+use crate::failure::LoadError;
+use crate::library::canonical;
+use crate::note::{self, PluginNote};
+
+/// The library, with a copy of its bytes that nobody can change.
+#[derive(Debug)]
+pub struct PluginFile {
+    path: PathBuf,
+    note: PluginNote,
+    sha256: String,
+    copy: File,
+}
+
+impl PluginFile {
+    /// Reads a library and judges what it says of itself. None of its code is run.
+    ///
+    /// # Errors
+    /// If the file is no complete library, has no note, or is of another interface version.
+    pub fn read(path: &Path) -> Result<PluginFile, LoadError> {
+        let path = canonical(path)?;
+        PluginFile::read_from(path.clone(), &path)
+    }
+
+    /// The library of that path, whose bytes stand in a file of another name.
+    pub(crate) fn read_from(path: PathBuf, content: &Path) -> Result<PluginFile, LoadError> {
+        let data = note::bytes(content)?;
+        let note = note::find(&path, &data)?;
+        note.check(&path)?;
+        let sha256 = note::digest(&data);
+        let copy = sealed_copy(&data).map_err(|error| LoadError::Unreadable {
+            path: path.clone(),
+            reason: format!("it cannot be copied to memory: {error}"),
+        })?;
+        Ok(PluginFile { path, note, sha256, copy })
+    }
+
+    /// Its file, by the one name that it has.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// SHA-256 of its bytes, as hexadecimal digits.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// What it says of itself.
+    pub fn note(&self) -> &PluginNote {
+        &self.note
+    }
+
+    /// A name of the copy that this process and its children can open while it is there.
+    pub(crate) fn name_of_copy(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.copy.as_raw_fd()).into()
+    }
+}
+
+/// Bytes in a file of memory alone, which can be changed no more.
+fn sealed_copy(data: &[u8]) -> io::Result<File> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Some systems let only such files be mapped as code that say so; older ones do not know the word.
+    let made = match memfd_create("plugin", flags | MemfdFlags::EXEC) {
+        Err(Errno::INVAL) => memfd_create("plugin", flags),
+        made => made,
+    };
+    let mut copy = File::from(made?);
+    copy.write_all(data)?;
+    fcntl_add_seals(&copy, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_can_be_read_and_not_changed() {
+        let copy = sealed_copy(b"bytes").unwrap();
+        let name = format!("/proc/self/fd/{}", copy.as_raw_fd());
+        assert_eq!(std::fs::read(&name).unwrap(), b"bytes");
+        assert!(copy.write_at(b"other", 0).is_err() && copy.set_len(0).is_err());
+        // Whoever opens it anew for writing finds the seals too.
+        let again = std::fs::OpenOptions::new().write(true).open(&name);
+        assert!(again.map_or(true, |file| file.write_at(b"other", 0).is_err()));
+        assert_eq!(std::fs::read(&name).unwrap(), b"bytes");
+    }
+}
