@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fusebox_files::SizeLimit;
 use fusebox_run::inputs::InputChoice;
@@ -13,6 +13,9 @@ use glob::Pattern;
 use crate::commands::check_emitter::CheckEmitter;
 use crate::commands::new_emitter::NewEmitter;
 use crate::passes;
+
+/// What --force is about.
+const FORCED: &str = "forced";
 
 /// Compiles and runs HLO; its code generators are plugins.
 #[derive(Debug, Parser)]
@@ -118,6 +121,7 @@ pub enum ElidedConstants {
 
 /// Which emitters to use, and how to reach them.
 #[derive(Clone, Debug, Default, Args)]
+#[command(group(ArgGroup::new(FORCED).multiple(true)))]
 pub struct EmitterChoice {
     /// kind=name, kind=name@version, kind=./file.so, or ./file.so for all kinds it offers; may be repeated
     ///
@@ -125,13 +129,14 @@ pub struct EmitterChoice {
     /// Instead of the kind also fusion:GLOB or fingerprint:GLOB, as `fusebox explain` prints them; knobs stand behind the
     /// name: `tiled-transpose{edge=64}`. The last choice that is about a fusion counts, those that name fusions before those that
     /// name kinds
-    #[arg(long = "emitter", value_name = "SPEC")]
+    #[arg(long = "emitter", value_name = "SPEC", group = FORCED)]
     pub emitters: Vec<String>,
     /// Load this library; its emitters bid like the others. May be repeated
     #[arg(long, value_name = "FILE")]
     pub load: Vec<PathBuf>,
-    /// It is an error if emitters chosen with --emitter decline anything of their kind
-    #[arg(long, requires = "emitters")]
+    /// It is an error if emitters chosen with --emitter decline anything of their kind; and a folder for results, of repro, bisect and
+    /// ab, may hold something already: files of the same names are replaced
+    #[arg(long, requires = FORCED)]
     pub force: bool,
     /// Set a knob of the emitters that --emitter puts in charge; may be repeated. Others plan as they choose themselves
     #[arg(long = "knob", value_name = "NAME=VALUE")]
@@ -262,7 +267,7 @@ pub struct Ab {
     pub pairs: Option<u32>,
     /// Write the report with plots and the kernels of every stage as a page into this folder: index.html; of several modules into
     /// one folder in it for each
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", group = FORCED)]
     pub html: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -280,7 +285,7 @@ pub struct Bisect {
     #[arg(long, value_name = "interpreter|FILE.npz", default_value = "interpreter")]
     pub reference: PathBuf,
     /// Write a folder that alone reproduces what goes wrong
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", group = FORCED)]
     pub output: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -298,7 +303,7 @@ pub struct Repro {
     #[arg(long, value_name = "NAME")]
     pub fusion: String,
     /// The folder
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", group = FORCED)]
     pub output: PathBuf,
 }
 

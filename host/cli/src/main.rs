@@ -10,6 +10,7 @@ mod commands;
 mod emitters;
 mod environment;
 mod exit;
+mod guard;
 mod module;
 mod passes;
 mod progress;
@@ -29,6 +30,7 @@ fn main() {
         Ok(arguments) => arguments,
         Err(code) => std::process::exit(code.into()),
     };
+    fusebox_files::keep_inputs();
     exit::after(move || match &arguments.command {
         Command::Run(run) => commands::run::run(run),
         Command::Ab(ab) => commands::ab::run(ab),

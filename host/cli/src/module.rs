@@ -1,6 +1,6 @@
 //! Reads modules from files and standard input.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fusebox_compiler::{Cache, Compilation, CompileError, Departures, Dump, Format, Options, Phase, Progress, Source};
 use fusebox_core::hlo::Elided;
@@ -44,26 +44,14 @@ pub fn folder_of(module: &Path) -> &Path {
     }
 }
 
-/// Refuses an output that is one of the files read, before any work is done.
-pub fn check_output<'a>(
-    output: Option<&PathBuf>,
-    common: &'a Common,
-    others: impl IntoIterator<Item = &'a PathBuf>,
-) -> Result<(), Failure> {
-    match output {
-        Some(output) => Ok(fusebox_files::refuse_inputs(output, others.into_iter().chain([&common.module]))?),
-        None => Ok(()),
-    }
-}
-
 pub fn dump(common: &Common) -> Result<Dump, Failure> {
-    dump_to(common.dump_to.as_deref(), &common.module)
+    dump_to(common.dump_to.as_deref())
 }
 
 /// Dumps into a folder, or nowhere.
-pub fn dump_to(folder: Option<&Path>, module: &Path) -> Result<Dump, Failure> {
+pub fn dump_to(folder: Option<&Path>) -> Result<Dump, Failure> {
     match folder {
-        Some(folder) => Ok(Dump::to(folder, vec![module.into()])?),
+        Some(folder) => Ok(Dump::to(folder)?),
         None => Ok(Dump::default()),
     }
 }

@@ -9,20 +9,18 @@ use crate::{CompileError, Phase};
 #[derive(Clone, Debug, Default)]
 pub struct Dump {
     folder: Option<PathBuf>,
-    /// Files that must stay as they are: a dump may have been compiled again, in its folder.
-    inputs: Vec<PathBuf>,
 }
 
 impl Dump {
-    /// Dumps into a folder, which is made if it does not exist. No dump takes the place of one of the inputs.
+    /// Dumps into a folder, which is made if it does not exist.
     ///
     /// # Errors
     /// If the folder cannot be made.
-    pub fn to(folder: impl Into<PathBuf>, inputs: Vec<PathBuf>) -> Result<Dump, CompileError> {
+    pub fn to(folder: impl Into<PathBuf>) -> Result<Dump, CompileError> {
         let folder = folder.into();
         let failed = |source| CompileError::DumpFolder { path: folder.display().to_string(), source };
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        Ok(Dump { folder: Some(folder), inputs })
+        Ok(Dump { folder: Some(folder) })
     }
 
     /// Whether anything is written; texts need not be made otherwise.
@@ -57,7 +55,6 @@ impl Dump {
     ) -> Result<(), CompileError> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let path = folder.join(phase.file_name(part, extension));
-        fusebox_files::refuse_inputs(&path, &self.inputs)?;
         Ok(fusebox_files::replace(&path, |file| {
             let mut out = BufWriter::new(file);
             write(&mut out)?;

@@ -102,7 +102,7 @@ impl Lock {
     pub fn write(&self) -> Result<(), WriteError> {
         let written = Written { version: VERSION, plugins: self.plugins.clone() };
         let text = toml::to_string(&written).map_err(std::io::Error::other);
-        fusebox_files::replace(&self.path, |file| {
+        fusebox_files::rewrite(&self.path, |file| {
             let text = text?;
             std::io::Write::write_all(file, format!("{HEADING}{text}").as_bytes())
         })

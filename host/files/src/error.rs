@@ -72,6 +72,26 @@ pub enum WriteError {
         /// The input.
         input: PathBuf,
     },
+    /// It is an entry of a store that the run uses.
+    #[error("{} would be an entry of the cache that this run uses; name another file for the output", path.display())]
+    InStore {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A folder that something is in already.
+    #[error("the folder {} is not empty; name another one, or write into it with --force", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder is wanted, and it is something else.
+    #[error("cannot write a folder to {}: it is {kind}", path.display())]
+    NoFolder {
+        /// The output.
+        path: PathBuf,
+        /// What it is.
+        kind: FileKind,
+    },
     /// The name leads nowhere: a folder is missing, links go round in circles.
     #[error("cannot write {}: {source}", path.display())]
     Path {
@@ -134,7 +154,13 @@ pub enum WriteError {
 impl WriteError {
     /// Whether the command line is at fault, not the file system.
     pub fn is_usage(&self) -> bool {
-        matches!(self, WriteError::IsInput { .. })
+        matches!(
+            self,
+            WriteError::IsInput { .. }
+                | WriteError::InStore { .. }
+                | WriteError::Occupied { .. }
+                | WriteError::NoFolder { .. }
+        )
     }
 }
 

@@ -8,6 +8,8 @@
 //! kind      FIFO, device, directory, …        direct    FIFOs and devices, which cannot be replaced
 //! read      open, read, read a stream         place     where a name leads
 //! store     a folder of entries that can be made again
+//! folder    a folder that is written as a whole
+//! guard     what a run reads is not replaced by what it writes
 //! ```
 
 #![forbid(unsafe_code)]
@@ -15,18 +17,20 @@
 
 mod direct;
 mod error;
+mod folder;
+mod guard;
 mod kind;
 mod limit;
 mod place;
 mod read;
 mod replace;
-mod same;
 mod store;
 
 pub use error::{ReadError, StoreError, WriteError};
+pub use folder::{NewFolder, check_folder};
+pub use guard::{check_output, keep_inputs, will_read};
 pub use kind::FileKind;
 pub use limit::{BadSize, SizeLimit};
 pub use read::{open, read, read_stream};
-pub use replace::{replace, write};
-pub use same::refuse_inputs;
+pub use replace::{replace, rewrite, write};
 pub use store::{Key, Store};

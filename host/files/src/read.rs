@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use crate::{FileKind, ReadError, SizeLimit};
+use crate::{FileKind, ReadError, SizeLimit, guard};
 
 /// Opens a regular file for reading; links are followed. Returns at once whatever the name stands for.
 ///
@@ -20,7 +20,9 @@ pub fn open(path: &Path, limit: SizeLimit) -> Result<File, ReadError> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let file = opened.map_err(|source| failed(path, source))?;
-    check(path, file.metadata().map_err(|source| failed(path, source))?, limit)?;
+    let found = file.metadata().map_err(|source| failed(path, source))?;
+    guard::is_read(path, &found);
+    check(path, found, limit)?;
     let flags = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags - OFlags::NONBLOCK));
     flags.map_err(|error| failed(path, error.into()))?;
     Ok(file)

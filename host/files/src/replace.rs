@@ -14,6 +14,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::WriteError;
 use crate::direct;
+use crate::guard::check_output;
 use crate::place::{self, Place, folder_of};
 
 /// Writes content into an empty file that can be sought in.
@@ -28,8 +29,20 @@ impl<E, F: FnOnce(&mut File) -> Result<(), E>> Fill<E> for F {}
 /// content is complete.
 ///
 /// # Errors
-/// If the name is a directory's, the file may not be written, or `fill` or the file system fails.
+/// If the name is a directory's, the file may not be written, it is one that this run has read, or `fill` or the file system fails.
 pub fn replace<E: Into<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), WriteError> {
+    check_output(path)?;
+    rewrite(path, fill)
+}
+
+/// Replaces a file as [`replace`] does, also one that this run has read: to write anew what it holds.
+///
+/// # Errors
+/// As [`replace`].
+pub fn rewrite<E: Into<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), WriteError> {
@@ -187,7 +200,7 @@ fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
 }
 
 /// Makes the new name last.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     match synced {
         // A directory that may be written but not read, or a file system that has nothing to save.

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
 
-use crate::{SizeLimit, StoreError, read, replace};
+use crate::{SizeLimit, StoreError, guard, read, replace};
 
 /// Bytes of an entry's digest, which stands before its content.
 const DIGEST: usize = 32;
@@ -78,7 +78,10 @@ impl Store {
         let found = fs::metadata(folder).map_err(failed)?;
         match (found.uid(), found.mode() & 0o022) {
             (owner, _) if ![0, geteuid().as_raw()].contains(&owner) => Err(StoreError::Foreign { path: path() }),
-            (_, 0) => Ok(Store { folder: path(), limit }),
+            (_, 0) => {
+                guard::is_store(&found);
+                Ok(Store { folder: path(), limit })
+            }
             _ => Err(StoreError::Shared { path: path() }),
         }
     }
@@ -146,14 +149,19 @@ fn digest(key: &Key, content: &[u8]) -> [u8; DIGEST] {
     Sha256::new().chain_update(key.digest()).chain_update(content).finalize().into()
 }
 
+/// Whether files of entries, or with more behind it their drafts, are called so.
+pub(crate) fn is_name_of_entry(name: &str) -> bool {
+    let parts = name.split_at_checked(2 * DIGEST);
+    parts.is_some_and(|(digits, rest)| rest.starts_with(EXTENSION) && digits.bytes().all(|it| it.is_ascii_hexdigit()))
+}
+
 /// A file, if it is an entry, or a draft of one that a killed process has left: one that is being written is its process's alone.
 fn entry(file: &DirEntry) -> Option<Entry> {
     let name = file.file_name().into_string().ok()?;
     let draft = name.strip_prefix('.');
-    let (digits, rest) = draft.unwrap_or(&name).split_at_checked(2 * DIGEST)?;
     let found = file.metadata().ok()?;
     let used = found.modified().ok()?;
-    let is_entry = found.is_file() && rest.starts_with(EXTENSION) && digits.bytes().all(|it| it.is_ascii_hexdigit());
+    let is_entry = found.is_file() && is_name_of_entry(draft.unwrap_or(&name));
     let is_being_written = draft.is_some() && used.elapsed().is_ok_and(|age| age < LONGEST_WRITE);
     (is_entry && !is_being_written).then_some(Entry { used, bytes: found.len(), path: file.path() })
 }

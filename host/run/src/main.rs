@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(code) => return code.into(),
     };
+    fusebox_files::keep_inputs();
     std::panic::set_hook(Box::new(|panic| {
         terminal::complain(&format!(
             "internal error: {panic}\nThis is a bug in fusebox. Please report it with the executable."
@@ -73,10 +74,9 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Some(path) = arguments.executable.as_ref().filter(|_| !arguments.device) else {
         return print_device();
     };
-    if let Some(outputs) = &arguments.outputs {
-        let read = [Some(path), arguments.inputs.inputs.as_ref(), arguments.trust.require_signature.as_ref()];
-        fusebox_files::refuse_inputs(outputs, read.into_iter().flatten())?;
-    }
+    let read = [Some(path), arguments.inputs.inputs.as_ref(), arguments.trust.require_signature.as_ref()];
+    read.into_iter().flatten().for_each(|path| fusebox_files::will_read(path));
+    arguments.outputs.iter().try_for_each(|output| fusebox_files::check_output(output))?;
     let bytes = fusebox_files::read(path, arguments.file_limit)?;
     let executable = stored::read(path, &bytes, &arguments.trust)?;
     let target = executable.target.to_string();

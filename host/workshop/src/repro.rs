@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fusebox_compiler::{Dump, Emitters, Options, Phase, Selected, compile};
 use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Op};
+use fusebox_files::NewFolder;
 use fusebox_runtime::npz::write_outputs;
 
 use crate::WorkshopError;
@@ -28,13 +29,15 @@ const INPUTS: &str = "inputs.npz";
 const EXPECTED: &str = "expected.npz";
 pub const STAGES: &str = "stages";
 
-/// Writes the folder. Gives what the interpreter says of the stages of a fusion's kernel.
+/// Writes the folder, as a whole or not at all. Gives what the interpreter says of the stages of a fusion's kernel.
 ///
 /// # Errors
-/// If a file cannot be written, or the module is neither compiled nor interpreted.
-pub fn write(folder: &Path, repro: &Repro<'_>) -> Result<Vec<Judged>, WorkshopError> {
+/// If something is in the folder and may not be, a file cannot be written, or the module is neither compiled nor interpreted.
+pub fn write(place: &Path, may_be_occupied: bool, repro: &Repro<'_>) -> Result<Vec<Judged>, WorkshopError> {
+    let new = NewFolder::draft(place, may_be_occupied)?;
+    let folder = new.path();
     let Repro { case, options, .. } = repro;
-    let dump = Dump::to(folder.join(STAGES), Vec::new())?;
+    let dump = Dump::to(folder.join(STAGES))?;
     let emitters = Emitters { of_part: true, ..options.emitters.clone() };
     let options = Options { dump, emitters, until: Phase::Run, ..(*options).clone() };
     let made = compile(&case.source(), &options)?;
@@ -47,6 +50,7 @@ pub fn write(folder: &Path, repro: &Repro<'_>) -> Result<Vec<Judged>, WorkshopEr
     let command = command(repro, &in_charge);
     fusebox_files::write(&folder.join("check.sh"), script(&command).as_bytes())?;
     fusebox_files::write(&folder.join("README.md"), readme(repro, &command, &judged).as_bytes())?;
+    new.put()?;
     Ok(judged)
 }
 

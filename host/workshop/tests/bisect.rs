@@ -102,7 +102,7 @@ fn settings(planted: Planted, emitters: Vec<Box<dyn Emitter>>) -> Settings {
     };
     let run = fusebox_runtime::Options { threads: 1, ..Default::default() };
     let inputs = InputChoice { inputs: None, seed: 1 };
-    Settings { compile, run, target: "cpu".into(), inputs, reference: None, repro: None }
+    Settings { compile, run, target: "cpu".into(), inputs, reference: None, repro: None, force: false }
 }
 
 fn found(text: &str, planted: Planted) -> Verdict {

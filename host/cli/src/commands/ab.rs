@@ -13,10 +13,14 @@ use serde_json::json;
 
 use crate::arguments::{Ab, Common, EmitterChoice};
 use crate::exit::Failure;
-use crate::{emitters, module, target};
+use crate::{emitters, guard, module, target};
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
     let first = &arguments.common;
+    guard::check(first, arguments.more.iter().chain(&arguments.inputs.inputs), [])?;
+    if let Some(folder) = &arguments.html {
+        fusebox_files::check_folder(folder, first.compiling.emitters.force)?;
+    }
     let mut reports = Vec::new();
     for module in [&first.module].into_iter().chain(&arguments.more) {
         let report = compare(arguments, &Common { module: module.clone(), ..first.clone() })?;
@@ -85,7 +89,7 @@ fn side(specs: &[String], common: &Common, dumps: &str) -> Result<Side, Failure>
         }
     };
     let dump_to = common.dump_to.as_ref().map(|dump_to| dump_to.join(dumps));
-    Ok(Side { name, maker, dump: module::dump_to(dump_to.as_deref(), &common.module)? })
+    Ok(Side { name, maker, dump: module::dump_to(dump_to.as_deref())? })
 }
 
 /// Whether a SPEC names a fusebox and no library of emitters.

@@ -12,11 +12,10 @@ use serde_json::json;
 use crate::arguments::Bench;
 use crate::exit::Failure;
 use crate::module::Compiler;
-use crate::{module, target};
+use crate::{guard, module, target};
 
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
-    let others = arguments.inputs.inputs.as_ref();
-    module::check_output(arguments.profile.as_ref().and_then(Option::as_ref), &arguments.common, others)?;
+    guard::check(&arguments.common, &arguments.inputs.inputs, arguments.profile.iter().flatten())?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
     let begin = Instant::now();
     let Bench { common, progress, cache, .. } = arguments;

@@ -8,18 +8,23 @@ use serde_json::json;
 
 use crate::arguments::Bisect;
 use crate::exit::Failure;
-use crate::{module, target};
+use crate::{guard, module, target};
 
 pub fn run(arguments: &Bisect) -> Result<(), Failure> {
     let common = &arguments.common;
+    let reference = Some(arguments.reference.clone()).filter(|file| file.as_os_str() != "interpreter");
+    guard::check(common, arguments.inputs.inputs.iter().chain(&reference), [])?;
+    let force = common.compiling.emitters.force;
+    arguments.output.iter().try_for_each(|folder| fusebox_files::check_folder(folder, force))?;
     let source = module::read(&common.module, &common.compiling)?;
     let settings = Settings {
         compile: module::options(common, None, Phase::Run, Vec::new())?,
         run: Options { threads: target::threads(common.compiling.threads), ..Options::default() },
         target: common.compiling.target.clone(),
         inputs: arguments.inputs.clone(),
-        reference: Some(arguments.reference.clone()).filter(|file| file.as_os_str() != "interpreter"),
+        reference,
         repro: arguments.output.clone(),
+        force,
     };
     let verdict = bisect::bisect(&source, &settings)?;
     Ok(terminal::print(|out| match arguments.json {

@@ -32,6 +32,9 @@ pub struct CheckEmitter {
     /// Write the smallest fusion of each failure to a file in this folder
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Write into that folder also if something is in it
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Build and check the crate again whenever one of its files is saved
     #[arg(long)]
     pub watch: bool,
@@ -41,6 +44,10 @@ pub struct CheckEmitter {
 }
 
 pub fn run(arguments: &CheckEmitter) -> Result<(), Failure> {
+    fusebox_files::will_read(&arguments.library);
+    if let Some(folder) = &arguments.output {
+        fusebox_files::check_folder(folder, arguments.force)?;
+    }
     if arguments.watch {
         return watch(arguments);
     }

@@ -8,10 +8,10 @@ use fusebox_run::terminal;
 use crate::arguments::{Compile, Emit};
 use crate::exit::Failure;
 use crate::module::Compiler;
-use crate::{module, target};
+use crate::{guard, module, target};
 
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
-    module::check_output(arguments.output.as_ref(), &arguments.common, [])?;
+    guard::check(&arguments.common, [], &arguments.output)?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
     let (target, _) = target::parse(&arguments.common.compiling.target, arguments.ptx_version)?;
     let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.compiling.target, &target));

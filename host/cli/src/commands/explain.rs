@@ -17,10 +17,10 @@ use serde_json::json;
 
 use crate::arguments::Explain;
 use crate::exit::Failure;
-use crate::{module, target};
+use crate::{guard, module, target};
 
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
-    module::check_output(arguments.html.as_ref(), &arguments.common, arguments.inputs.inputs.as_ref())?;
+    guard::check(&arguments.common, &arguments.inputs.inputs, &arguments.html)?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
     if arguments.ptxas {
         return kernel_quality(&source, arguments);

@@ -7,12 +7,14 @@ use fusebox_run::terminal;
 
 use crate::arguments::Indexing;
 use crate::exit::Failure;
+use crate::guard;
 use crate::module::{dump_to, file};
 
 pub fn run(arguments: &Indexing) -> Result<(), Failure> {
+    guard::check_among([&arguments.module], [])?;
     let source = file(&arguments.module, arguments.file_limit)?;
     let module = source.parse()?;
-    let dump = dump_to(arguments.dump_to.as_deref(), &arguments.module)?;
+    let dump = dump_to(arguments.dump_to.as_deref())?;
     dump.write(Phase::Parse, "", "hlo", || print_module(&module).into_bytes())?;
     Ok(terminal::print_text(&describe(&module, arguments.inverse))?)
 }

@@ -11,10 +11,13 @@ use fusebox_workshop::repro::{self, Repro};
 
 use crate::arguments;
 use crate::exit::Failure;
-use crate::{module, target};
+use crate::{guard, module, target};
 
 pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
     let common = &arguments.common;
+    guard::check(common, &arguments.inputs.inputs, [])?;
+    let force = common.compiling.emitters.force;
+    fusebox_files::check_folder(&arguments.output, force)?;
     let source = module::read(&common.module, &common.compiling)?;
     let options = module::options(common, None, Phase::Run, Vec::new())?;
     let run = Options { threads: target::threads(common.compiling.threads), ..Options::default() };
@@ -31,10 +34,8 @@ pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
         arguments.fusion, source.name, kernel.emitter.name, kernel.emitter.version
     );
     let alone = pinned(kernel, &options);
-    repro::write(
-        &arguments.output,
-        &Repro { case: &case, options: &alone, target: &common.compiling.target, about: &about },
-    )?;
+    let repro = Repro { case: &case, options: &alone, target: &common.compiling.target, about: &about };
+    repro::write(&arguments.output, force, &repro)?;
     let folder = arguments.output.display();
     Ok(terminal::print(|out| writeln!(out, "{folder}: to run it: sh {folder}/check.sh"))?)
 }

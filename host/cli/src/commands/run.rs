@@ -9,14 +9,14 @@ use fusebox_workshop::case::Case;
 use crate::arguments::Run;
 use crate::exit::Failure;
 use crate::module::Compiler;
-use crate::{module, target};
+use crate::{guard, module, target};
 
 /// Values of an array that a dump shows; --outputs writes all.
 const MOST_DUMPED_VALUES: usize = 1 << 16;
 
 pub fn run(arguments: &Run) -> Result<(), Failure> {
     let others = [&arguments.inputs.inputs, &arguments.trust.require_signature];
-    module::check_output(arguments.outputs.as_ref(), &arguments.common, others.into_iter().flatten())?;
+    guard::check(&arguments.common, others.into_iter().flatten(), &arguments.outputs)?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
     let result = match arguments.interpreter {
         _ if arguments.check && is_stored(arguments, &source)? => {

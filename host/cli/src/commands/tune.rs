@@ -14,17 +14,19 @@ use signal_hook::flag;
 use crate::arguments::{Common, Tune, TunedChoice};
 use crate::exit::Failure;
 use crate::progress::Bar;
-use crate::{module, tuned};
+use crate::{guard, module, tuned};
 
 pub fn run(arguments: &Tune) -> Result<(), Failure> {
-    if let Some(path) = &arguments.export {
-        fusebox_files::refuse_inputs(path, arguments.modules.iter())?;
-    }
+    arguments.modules.iter().for_each(|module| {
+        guard::will_read_choices(&arguments.compiling.emitters, module::folder_of(module));
+    });
     if arguments.inputs.inputs.is_some() && arguments.modules.len() > 1 {
         return Err(Failure::usage("--inputs is for one module: tune the others by commands of their own"));
     }
     let place = tuned::place(arguments.tuned.as_deref())
         .ok_or_else(|| Failure::usage("there is no folder for choices: set HOME, or name a file with --tuned"))?;
+    let files = [&arguments.import, &arguments.inputs.inputs].into_iter().flatten();
+    guard::check_among(files.chain(&arguments.modules).chain([&place]), &arguments.export)?;
     let database = Database::open(&place)?;
     if let Some(path) = &arguments.import {
         database.import(&tune::read(path)?)?;

@@ -47,6 +47,8 @@ pub struct Settings {
     pub reference: Option<PathBuf>,
     /// Where what reproduces the fault is written; without, nowhere.
     pub repro: Option<PathBuf>,
+    /// Whether something may be in that folder already.
+    pub force: bool,
 }
 
 /// What was found, and how to see it again.
@@ -129,7 +131,7 @@ fn told(found: Found, settings: &Settings) -> Result<Verdict, WorkshopError> {
         };
         let about = verdict.words();
         let repro = Repro { case: &small, options: &options, target: &settings.target, about: &about };
-        let stages = repro::write(folder, &repro)?;
+        let stages = repro::write(folder, settings.force, &repro)?;
         if let (Suspect::Stage { .. }, [.., before, after]) = (&verdict.suspect, &stages[..]) {
             verdict.kernel_ir = [before, after].map(|stage| folder.join(STAGES).join(&stage.file)).to_vec();
         }

@@ -1,0 +1,48 @@
+//! What a command reads, said before it begins: no output takes the place of any of these files.
+
+use std::path::{Path, PathBuf};
+
+use fusebox_configuration::LOCK_NAME;
+use fusebox_files::{check_output, will_read};
+
+use crate::arguments::{Common, EmitterChoice};
+use crate::exit::Failure;
+use crate::{module, tuned};
+
+/// Says which files a command reads: its module, what its choices name, and these others. Refuses outputs that are among them.
+pub fn check<'a>(
+    common: &'a Common,
+    others: impl IntoIterator<Item = &'a PathBuf>,
+    outputs: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), Failure> {
+    will_read(&common.module);
+    will_read_choices(&common.compiling.emitters, module::folder_of(&common.module));
+    if !common.tuned.no_tuned {
+        tuned::place(common.tuned.tuned.as_deref()).iter().for_each(|path| will_read(path));
+    }
+    check_among(others, outputs)
+}
+
+/// The same of a command that reads these files alone.
+pub fn check_among<'a>(
+    read: impl IntoIterator<Item = &'a PathBuf>,
+    outputs: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), Failure> {
+    read.into_iter().for_each(|path| will_read(path));
+    Ok(outputs.into_iter().try_for_each(|output| check_output(output))?)
+}
+
+/// The files that choose emitters for modules in a folder.
+pub fn will_read_choices(choice: &EmitterChoice, folder: &Path) {
+    choice.load.iter().for_each(|path| will_read(path));
+    let config = match &choice.config {
+        _ if choice.no_config => None,
+        Some(config) => Some(config.clone()),
+        // That it may not be used is told of when it is to be read.
+        None => fusebox_configuration::above(folder).ok().flatten(),
+    };
+    if let Some(config) = config {
+        will_read(&config);
+        will_read(&config.with_file_name(LOCK_NAME));
+    }
+}

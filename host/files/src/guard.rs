@@ -1,0 +1,157 @@
+//! What a run reads is not replaced by what it writes: a mistyped command must not cost the user data.
+//!
+//! A program turns this on as it begins ([`keep_inputs`]). From then on every file that it opens through this crate is kept, and so
+//! is each that it says it will read ([`will_read`]); [`replace`](crate::replace) asks before it touches anything, and commands ask
+//! before they begin ([`check_output`]), so that no work is done in vain.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::place::folder_of;
+use crate::{WriteError, store};
+
+/// The files of this process; `None` where nothing is kept.
+static KEPT: Mutex<Option<Inputs>> = Mutex::new(None);
+
+/// From here on, whatever this process has read or says it will read is not replaced.
+pub fn keep_inputs() {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+}
+
+/// Says that this file will be read, perhaps not through this crate. `-` stands for standard input.
+pub fn will_read(path: &Path) {
+    let stdin = Path::new("/dev/stdin");
+    let found = std::fs::metadata(if path == Path::new("-") { stdin } else { path });
+    kept(|inputs| inputs.add(path, found));
+}
+
+/// A file that was opened.
+pub(crate) fn is_read(path: &Path, found: &Metadata) {
+    kept(|inputs| inputs.add(path, Ok(found.clone())));
+}
+
+/// A folder with the entries of a store, which this process reads and writes.
+pub(crate) fn is_store(folder: &Metadata) {
+    kept(|inputs| {
+        inputs.stores.insert(identity(folder));
+    });
+}
+
+/// Refuses an output that is one of the files that are read, under whatever name.
+///
+/// # Errors
+/// [`WriteError::IsInput`], or [`WriteError::InStore`] if it would be an entry of a store in use.
+pub fn check_output(output: &Path) -> Result<(), WriteError> {
+    let mut outcome = Ok(());
+    kept(|inputs| outcome = inputs.check(output));
+    outcome
+}
+
+fn kept(action: impl FnOnce(&mut Inputs)) {
+    if let Some(inputs) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        action(inputs);
+    }
+}
+
+/// Files by what they are and by what they are called: a file that another program has replaced meanwhile is the same by its name,
+/// one with a second name by its number.
+#[derive(Default)]
+struct Inputs {
+    files: HashMap<(u64, u64), PathBuf>,
+    names: HashMap<PathBuf, PathBuf>,
+    stores: HashSet<(u64, u64)>,
+}
+
+impl Inputs {
+    fn add(&mut self, path: &Path, found: io::Result<Metadata>) {
+        match found {
+            // There is nothing to lose in FIFOs and devices.
+            Ok(found) if !found.is_file() => return,
+            Ok(found) => drop(self.files.entry(identity(&found)).or_insert_with(|| path.into())),
+            Err(_) => {}
+        }
+        if let Some(name) = full_name(path) {
+            self.names.entry(name).or_insert_with(|| path.into());
+        }
+    }
+
+    fn check(&self, output: &Path) -> Result<(), WriteError> {
+        let found = std::fs::metadata(output).ok();
+        if found.as_ref().is_some_and(|found| !found.is_file()) {
+            return Ok(());
+        }
+        let same = found.and_then(|found| self.files.get(&identity(&found)));
+        let input = same.or_else(|| self.names.get(&full_name(output)?));
+        let is_entry = || output.file_name().and_then(OsStr::to_str).is_some_and(store::is_name_of_entry);
+        let folder = || std::fs::metadata(folder_of(output)).is_ok_and(|it| self.stores.contains(&identity(&it)));
+        match input {
+            Some(input) => Err(WriteError::IsInput { path: output.into(), input: input.clone() }),
+            None if is_entry() && folder() => Err(WriteError::InStore { path: output.into() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Device and number.
+fn identity(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
+}
+
+/// The one name without links of a file, which need not be there; `None` if there is no folder that it could be in.
+fn full_name(path: &Path) -> Option<PathBuf> {
+    let of_new = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(of_new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(paths: &[&Path]) -> Inputs {
+        let mut inputs = Inputs::default();
+        paths.iter().for_each(|path| inputs.add(path, std::fs::metadata(path)));
+        inputs
+    }
+
+    #[test]
+    fn an_input_is_recognised_under_all_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("d")).unwrap();
+        std::fs::write(at("in"), b"1").unwrap();
+        std::fs::write(at("other"), b"1").unwrap();
+        std::os::unix::fs::symlink("in", at("link")).unwrap();
+        std::os::unix::fs::symlink("in", at("dangling")).unwrap();
+        std::os::unix::fs::symlink(".", at("d/up")).unwrap();
+        std::fs::hard_link(at("in"), at("hard")).unwrap();
+        let inputs = reading(&[&at("other"), &at("in"), &at("later")]);
+        for name in ["in", "link", "hard", "./in", "d/../in", "later", "d/up/../later"] {
+            let error = inputs.check(&at(name)).unwrap_err();
+            assert!(error.is_usage() && error.to_string().contains("same file as the input"), "{error}");
+        }
+        // Replaced by somebody else, it is what it is called.
+        std::fs::remove_file(at("in")).unwrap();
+        std::fs::write(at("in"), b"2").unwrap();
+        inputs.check(&at("in")).unwrap_err();
+        for name in ["new", "d", "d/in", "none/in"] {
+            inputs.check(&at(name)).unwrap();
+        }
+        reading(&[Path::new("/dev/null")]).check(Path::new("/dev/null")).unwrap();
+    }
+
+    #[test]
+    fn entries_of_a_store_in_use_are_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = folder.path().join(format!("{}.kept", "0".repeat(64)));
+        let mut inputs = Inputs::default();
+        inputs.check(&entry).unwrap();
+        inputs.stores.insert(identity(&std::fs::metadata(folder.path()).unwrap()));
+        assert!(inputs.check(&entry).unwrap_err().is_usage());
+        inputs.check(&folder.path().join("m.fusebox")).unwrap();
+    }
+}
