@@ -75,7 +75,7 @@ pub fn options(
     let memory_limit = common.compiling.memory_limit.and_then(SizeLimit::most);
     let mut options =
         Options { target, device, emitters, threads, until, stages, dump, departures, memory_limit, progress, cache };
-    tuned::load(&common.tuned, &mut options)?;
+    tuned::load(&common.tuned, common.compiling.emitters.locked, &mut options)?;
     Ok(options)
 }
 

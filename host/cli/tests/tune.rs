@@ -160,3 +160,67 @@ fn an_interrupt_keeps_what_is_done() {
     let left = missing();
     assert!(left > 0 && left < 40, "{left} are left");
 }
+
+/// The tables are in the middle, between the header and what is free.
+fn damage(place: &Workplace) -> Vec<u8> {
+    let mut bytes = std::fs::read(place.path("t.redb")).unwrap();
+    let text = bytes.windows(6).position(|it| it == b"fusion").unwrap();
+    let page = text & !0xfff;
+    bytes[page..page + 0x1000].fill(0xff);
+    place.write("t.redb", &bytes);
+    bytes
+}
+
+#[test]
+fn a_damaged_file_is_told_of_set_aside_and_begun_anew() {
+    let place = Workplace::with_module(&module([300]));
+    let tune = ["tune", "m.hlo", "--tuned", "t.redb", "--fusions-alone"];
+    place.run(&tune).succeeded();
+    let damaged = damage(&place);
+    // Where nothing may change it is an error, for those who read and those who tune.
+    for command in [&["run", "m.hlo", "--tuned", "t.redb"][..], &tune] {
+        place.run(&[command, &["--locked"]].concat()).failed(1, &["t.redb is damaged", "--no-tuned"]);
+    }
+    assert!(std::fs::read(place.path("t.redb")).unwrap() == damaged);
+    let told = |ran: Ran, aside: &str| {
+        assert!(ran.err.contains("t.redb is damaged") && ran.err.contains(aside), "{}", ran.err);
+        ran.succeeded();
+        assert!(std::fs::read(place.path(aside)).unwrap() == damaged);
+    };
+    told(place.run(&["run", "m.hlo", "--tuned", "t.redb"]), "t.redb.damaged");
+    assert!(!place.path("t.redb").exists());
+    place.write("t.redb", &damaged);
+    told(place.run(&tune), "t.redb.damaged-2");
+    place.run(&["tune", "m.hlo", "--tuned", "t.redb", "--locked"]).succeeded();
+    // What is no database is the user's, and stays where it is.
+    for command in [&["run", "m.hlo", "--tuned", "m.hlo"][..], &["tune", "m.hlo", "--tuned", "m.hlo"]] {
+        place.run(command).failed(1, &["m.hlo", "--no-tuned"]);
+    }
+    assert_eq!(read(&place, "m.hlo"), module([300]));
+}
+
+#[test]
+fn what_is_imported_where_nothing_may_change_is_kept_only_if_it_is_right() {
+    let place = Workplace::with_module(&module([300]));
+    let names = place.names();
+    let import = |text: &str, locked: &[&str]| {
+        place.write("choices.toml", text.as_bytes());
+        let ran = place.run(&[&["tune", "m.hlo", "--tuned", "t.redb", "--import", "choices.toml"], locked].concat());
+        std::fs::remove_file(place.path("choices.toml")).unwrap();
+        ran
+    };
+    import("nonsense", &["--locked"]).failed(1, &["choices.toml"]);
+    import("nonsense", &[]).failed(1, &["choices.toml"]);
+    let other = Workplace::with_module(&module([300]));
+    other.run(&["tune", "m.hlo", "--fusions-alone", "--export", "choices.toml"]).succeeded();
+    let good = read(&other, "choices.toml");
+    let line = good.lines().find(|line| line.starts_with("spec = ")).unwrap();
+    let absent = good.replacen(line, "spec = \"nobody@9.9.9\"", 1);
+    import(&absent, &["--locked"]).failed(1, &["nobody@9.9.9", "which is not here"]);
+    assert_eq!(place.names(), names);
+    import(&good, &["--locked"]).succeeded();
+    place.run(&["tune", "m.hlo", "--tuned", "t.redb", "--locked"]).succeeded();
+    let kept = std::fs::read(place.path("t.redb")).unwrap();
+    import(&absent, &["--locked"]).failed(1, &["nobody@9.9.9"]);
+    assert!(std::fs::read(place.path("t.redb")).unwrap() == kept);
+}

@@ -9,12 +9,14 @@
 //! read      open, read, read a stream         place     where a name leads
 //! store     a folder of entries that can be made again
 //! folder    a folder that is written as a whole
+//! aside     a damaged file, out of the way
 //! guard     what a run reads is not replaced by what it writes
 //! ```
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod aside;
 mod direct;
 mod error;
 mod folder;
@@ -26,6 +28,7 @@ mod read;
 mod replace;
 mod store;
 
+pub use aside::set_aside;
 pub use error::{ReadError, StoreError, WriteError};
 pub use folder::{NewFolder, check_folder};
 pub use guard::{check_output, keep_inputs, will_read};

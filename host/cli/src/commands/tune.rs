@@ -27,10 +27,10 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         .ok_or_else(|| Failure::usage("there is no folder for choices: set HOME, or name a file with --tuned"))?;
     let files = [&arguments.import, &arguments.inputs.inputs].into_iter().flatten();
     guard::check_among(files.chain(&arguments.modules).chain([&place]), &arguments.export)?;
-    let database = Database::open(&place)?;
-    if let Some(path) = &arguments.import {
-        database.import(&tune::read(path)?)?;
-    }
+    let locked = arguments.compiling.emitters.locked;
+    let imported = arguments.import.as_deref().map(tune::read).transpose()?.unwrap_or_default();
+    let database = tuned::open(&place, locked)?;
+    database.import(&imported)?;
     let stop = stopped_by_interrupt()?;
     let (mut reports, mut choices) = (Vec::new(), Choices::new());
     for path in &arguments.modules {
@@ -41,7 +41,6 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         let device = tune::device(&compile);
         let (again, seed) = (arguments.again, arguments.inputs.seed);
         let program = (!arguments.fusions_alone).then(|| arguments.inputs.clone());
-        let locked = arguments.compiling.emitters.locked;
         let settings = Settings { compile, run, locked, again, seed, program, stop: &stop };
         let bar = Bar::new(&source.name, &arguments.progress);
         let report = tune::tune(&source, &settings, &database, &mut |progress| show(&bar, progress));
@@ -62,6 +61,10 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         terminal::print(|out| tune::write_predictions(out, &reports))?;
     }
     end(&reports, stop.load(Ordering::Relaxed))?;
+    if locked && !imported.is_empty() {
+        // What was tried on a copy is right.
+        Database::open(&place)?.import(&imported)?;
+    }
     if let Some(path) = &arguments.export {
         let text = tune::write(&choices).map_err(|error| Failure::Bug(error.to_string()))?;
         fusebox_files::write(path, text.as_bytes())?;

@@ -1,8 +1,10 @@
 //! What was chosen and measured, in a file that several processes use at once.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use redb::backends::InMemoryBackend;
 use redb::{Builder, ConcurrencyMode, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 use serde::{Deserialize, Serialize};
 
@@ -82,17 +84,31 @@ pub enum GivesWay {
 
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
-pub struct DatabaseError {
-    path: PathBuf,
-    #[source]
-    reason: Box<redb::Error>,
+pub enum DatabaseError {
+    /// What is in it contradicts itself: something else than fusebox has changed it, or a disk.
+    #[error("{} is damaged: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// It is something else, or the system refuses.
+    #[error("{}: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        reason: Box<redb::Error>,
+    },
 }
 
 /// The file, open.
 pub struct Database {
     path: PathBuf,
-    file: redb::Database,
+    /// There until it is closed.
+    file: Option<redb::Database>,
 }
 
 impl Figures {
@@ -131,17 +147,56 @@ impl Decision {
     }
 }
 
+impl DatabaseError {
+    fn of(path: &Path, reason: redb::Error) -> DatabaseError {
+        let path = path.to_path_buf();
+        match reason {
+            redb::Error::Corrupted(reason) => DatabaseError::Damaged { path, reason },
+            reason => DatabaseError::Unusable { path, reason: Box::new(reason) },
+        }
+    }
+}
+
 impl Database {
-    /// Opens a file, or makes it.
+    /// Opens a file, or makes it. All of it is looked at, so that damage is found before any work is done.
     ///
     /// # Errors
-    /// If it is something else, or the system refuses.
+    /// If it is damaged, or something else, or the system refuses.
     pub fn open(path: &Path) -> Result<Database, DatabaseError> {
-        let failed = |reason: redb::Error| DatabaseError { path: path.into(), reason: Box::new(reason) };
+        let failed = |reason| DatabaseError::of(path, reason);
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         made.map_err(|error| failed(error.into()))?;
-        let file = builder().create(path).map_err(|error| failed(error.into()))?;
-        Ok(Database { path: path.into(), file })
+        let file = contained(|| Ok(builder().create(path)?)).map_err(failed)?;
+        let mut database = Database { path: path.into(), file: Some(file) };
+        database.check()?;
+        Ok(database)
+    }
+
+    /// What a file has, if it is there, in memory: whatever is kept there leaves the file as it is.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn copy(path: &Path) -> Result<Database, DatabaseError> {
+        let failed = |reason| DatabaseError::of(path, reason);
+        let memory = contained(|| Ok(Builder::new().create_with_backend(InMemoryBackend::new())?)).map_err(failed)?;
+        let copy = Database { path: path.into(), file: Some(memory) };
+        if path.exists() {
+            let entries = read_only(path, contents)?;
+            copy.done(|file| put(file, &entries))?;
+        }
+        Ok(copy)
+    }
+
+    fn check(&mut self) -> Result<(), DatabaseError> {
+        let Database { path, file } = self;
+        let sound = contained(|| match file {
+            Some(file) => {
+                file.check_integrity()?;
+                contents(&file.begin_read()?).map(drop)
+            }
+            None => Ok(()),
+        });
+        sound.map_err(|reason| DatabaseError::of(path, reason))
     }
 
     /// What was decided on a device.
@@ -149,12 +204,13 @@ impl Database {
     /// # Errors
     /// If the file cannot be read.
     pub fn find(&self, device: &str, question: Question) -> Result<Option<Decision>, DatabaseError> {
-        self.done(self.file.begin_read().map_err(Into::into).and_then(|read| {
+        self.done(|file| {
+            let read = file.begin_read()?;
             match (opened(read.open_table(CHOSEN))?, opened(read.open_table(MEASURED))?) {
                 (Some(chosen), Some(measured)) => decision(&chosen, &measured, device, &question.to_string()),
                 _ => Ok(None),
             }
-        }))
+        })
     }
 
     /// Keeps what was found, and gives what is to be gone by: that, or what another process has found meanwhile and what does not
@@ -171,8 +227,8 @@ impl Database {
     ) -> Result<Decision, DatabaseError> {
         let names: Vec<String> = found.figures.iter().map(|figures| figures.contender.clone()).collect();
         let key = question.to_string();
-        let write = || -> Result<Decision, redb::Error> {
-            let write = self.file.begin_write()?;
+        self.done(|file| {
+            let write = file.begin_write()?;
             let standing = {
                 let mut chosen = write.open_table(CHOSEN)?;
                 let mut measured = write.open_table(MEASURED)?;
@@ -193,8 +249,7 @@ impl Database {
             };
             write.commit()?;
             Ok(standing)
-        };
-        self.done(write())
+        })
     }
 
     /// Keeps what others have found; it counts whoever there is.
@@ -211,28 +266,106 @@ impl Database {
         Ok(())
     }
 
-    fn done<T>(&self, result: Result<T, redb::Error>) -> Result<T, DatabaseError> {
-        result.map_err(|reason| DatabaseError { path: self.path.clone(), reason: Box::new(reason) })
+    fn done<T>(&self, work: impl FnOnce(&redb::Database) -> Result<T, redb::Error>) -> Result<T, DatabaseError> {
+        let closed = || redb::Error::Io(std::io::Error::other("it was closed"));
+        let result = contained(|| work(self.file.as_ref().ok_or_else(closed)?));
+        result.map_err(|reason| DatabaseError::of(&self.path, reason))
     }
+}
+
+impl Drop for Database {
+    /// Closing reads and writes too.
+    fn drop(&mut self) {
+        close(self.file.take());
+    }
+}
+
+/// Work on a file. Of damage that the library does not foresee it panics, and what is damaged is the file, not fusebox.
+fn contained<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
+    let outcome = fusebox_compiler::ask(|| catch_unwind(AssertUnwindSafe(work)));
+    outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("what is in it contradicts itself".into())))
 }
 
 /// All that was chosen on a device.
 ///
 /// # Errors
-/// If the file is something else, or cannot be read.
+/// If the file is damaged or something else, or cannot be read.
 pub fn all(path: &Path, device: &str) -> Result<Vec<(Question, Chosen)>, DatabaseError> {
-    let read = || -> Result<Vec<(Question, Chosen)>, redb::Error> {
-        match builder().open_read_only(path) {
-            Ok(file) => of_device(&file.begin_read()?, device),
-            // One that a process was killed over has to be mended, which only who may write can.
-            Err(redb::DatabaseError::RepairAborted) => {
-                let file = builder().open(path)?;
-                of_device(&file.begin_read()?, device)
-            }
-            Err(error) => Err(error.into()),
-        }
+    read_only(path, |read| of_device(read, device))
+}
+
+fn read_only<T>(
+    path: &Path,
+    work: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error>,
+) -> Result<T, DatabaseError> {
+    let read = || match contained(|| Ok(builder().open_read_only(path)))? {
+        Ok(file) => read_and_close(file, work),
+        // One that a process was killed over has to be mended, which only who may write can.
+        Err(redb::DatabaseError::RepairAborted) => read_and_close(contained(|| Ok(builder().open(path)?))?, work),
+        Err(error) => Err(error.into()),
     };
-    read().map_err(|reason| DatabaseError { path: path.into(), reason: Box::new(reason) })
+    read().map_err(|reason| DatabaseError::of(path, reason))
+}
+
+fn read_and_close<T>(
+    file: impl ReadableDatabase,
+    work: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error>,
+) -> Result<T, redb::Error> {
+    let result = contained(|| work(&file.begin_read()?));
+    close(file);
+    result
+}
+
+/// Closing reads and writes too. What was kept was confirmed; of damage that is found now whoever opens the file next is told.
+fn close<F>(file: F) {
+    let _ = contained(|| {
+        drop(file);
+        Ok(())
+    });
+}
+
+/// Entries of both tables, as they stand there.
+#[derive(Default)]
+struct Contents {
+    chosen: Vec<([String; 2], String)>,
+    measured: Vec<([String; 3], (u64, String))>,
+}
+
+fn contents(read: &ReadTransaction) -> Result<Contents, redb::Error> {
+    let mut contents = Contents::default();
+    if let Some(table) = opened(read.open_table(CHOSEN))? {
+        for entry in table.iter()? {
+            let (key, value) = entry?;
+            let (device, question) = key.value();
+            from_json::<Chosen>(value.value())?;
+            contents.chosen.push(([device.into(), question.into()], value.value().into()));
+        }
+    }
+    if let Some(table) = opened(read.open_table(MEASURED))? {
+        for entry in table.iter()? {
+            let (key, value) = entry?;
+            let ((device, question, contender), (place, figures)) = (key.value(), value.value());
+            from_json::<Figures>(figures)?;
+            contents.measured.push(([device.into(), question.into(), contender.into()], (place, figures.into())));
+        }
+    }
+    Ok(contents)
+}
+
+fn put(file: &redb::Database, contents: &Contents) -> Result<(), redb::Error> {
+    let write = file.begin_write()?;
+    {
+        let mut chosen = write.open_table(CHOSEN)?;
+        for ([device, question], value) in &contents.chosen {
+            chosen.insert((device.as_str(), question.as_str()), value.as_str())?;
+        }
+        let mut measured = write.open_table(MEASURED)?;
+        for ([device, question, contender], (place, figures)) in &contents.measured {
+            let key = (device.as_str(), question.as_str(), contender.as_str());
+            measured.insert(key, (*place, figures.as_str()))?;
+        }
+    }
+    Ok(write.commit()?)
 }
 
 /// What the tables have of a question.
