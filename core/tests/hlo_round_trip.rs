@@ -113,6 +113,91 @@ fn text_without_entry_is_bare() {
     }
 }
 
+/// Names as other writers of protobufs may choose them, or as somebody chooses who wants to mislead.
+const STRANGE_NAMES: &[&str] = &[
+    "",
+    " ",
+    "a b",
+    "a_b",
+    "a\nb",
+    "a\tb = f32[] add(c, d)",
+    "%x",
+    "%",
+    "ROOT",
+    "ENTRY",
+    "HloModule",
+    "StackFrames",
+    "f32",
+    "true",
+    "inf",
+    "parameter",
+    "a=b",
+    "a,b",
+    "a)b",
+    "(",
+    "{",
+    "}",
+    "é",
+    "\u{1b}[31mred\u{1b}[0m",
+    "\0",
+    "a->b",
+    "->",
+    "...",
+    "..",
+    "1e5",
+    "1e+5",
+    "-5",
+    "-",
+    ".",
+    "a..b",
+    "a.",
+    "//c",
+    "/*index=0*/",
+    "\"q\"",
+    "'",
+    "\\",
+    "to_apply",
+    "x/y",
+    "main",
+    "\u{202e}rtl",
+    "n_ROOT",
+    "_",
+    "a#b",
+];
+
+#[test]
+fn names_that_only_protobuf_can_hold_give_way_to_others() {
+    for &first in STRANGE_NAMES {
+        for &second in STRANGE_NAMES.iter().filter(|&&second| second != first) {
+            let mut module = parsed(
+                "HloModule m\n\nf {\n  p = f32[2]{0} parameter(0)\n  ROOT n = f32[2]{0} negate(p)\n}\n\nENTRY e {\n  \
+                 x = f32[2]{0} parameter(0)\n  y = f32[2]{0} call(x), to_apply=f\n  ROOT z = f32[2]{0} add(y, x)\n}\n",
+            );
+            module.name = first.into();
+            let longest = first.repeat(300);
+            for (computation, [own, a, b]) in
+                module.computations.iter_mut().zip([[first, second, &longest], [second, first, ""]])
+            {
+                computation.name = own.into();
+                computation.instructions[0].name = a.into();
+                computation.instructions[1].name = b.into();
+            }
+            if longest.is_empty() || first.is_empty() {
+                module.computations[0].instructions[1].name = "own".into();
+                module.computations[1].instructions[1].name = "own".into();
+            }
+            let read = read_proto(&write_proto(&module)).unwrap();
+            verify(&read)
+                .unwrap_or_else(|faults| panic!("{first:?} {second:?}: {}\n{}", faults[0], print_module(&read)));
+            assert_survives(&read);
+            // What text can hold is as it was.
+            if !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
+                assert_eq!(read.computations[0].name, first);
+            }
+        }
+    }
+}
+
 #[test]
 fn asynchronous_forms_become_calls_of_one_operation() {
     let module = parsed(

@@ -127,3 +127,18 @@ ENTRY main {
         place.run(command).failed(1, &["m.hlo:5:", "custom-call", "\"somebody_elses\"", "[in c]"]);
     }
 }
+
+#[test]
+fn escape_codes_of_what_is_quoted_do_not_reach_the_terminal() {
+    let place = Workplace::new();
+    let nasty = "\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}31m\u{202e}";
+    place.write("m.hlo", format!("HloModule m\nENTRY e {{\n  x = f32[4] nonsense({nasty}) {nasty}\n}}\n").as_bytes());
+    place.write("fusebox.toml", format!("[{nasty}]\nx = 1\n").as_bytes());
+    for arguments in [&["run", "m.hlo", "--no-config"][..], &["compile", "m.hlo", "--no-config"], &["explain", "m.hlo"]]
+    {
+        let ran = place.run(arguments);
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        let steers = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!ran.err.chars().any(steers), "{:?}", ran.err);
+    }
+}

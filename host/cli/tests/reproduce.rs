@@ -5,6 +5,7 @@ mod program;
 
 use std::process::Command;
 
+use fusebox_core::hlo::{parse_module, write_proto};
 use program::Workplace;
 use serde_json::Value;
 
@@ -46,6 +47,30 @@ fn what_is_reproduced_fails_where_it_goes_wrong() {
     let other = "HloModule m\nENTRY main { x = f32[17] parameter(0) ROOT r = f32[17] sine(x) }";
     std::fs::write(place.path("r/module.hlo"), other).unwrap();
     assert!(!passes(&place, "r"));
+}
+
+/// A module whose names are not what text can hold.
+#[test]
+fn what_only_protobuf_can_hold_is_reproduced_too() {
+    let place = Workplace::new();
+    let mut module = parse_module(MODULE, "m").unwrap();
+    module.name = "a module\nENTRY".into();
+    for (number, computation) in module.computations.iter_mut().enumerate() {
+        computation.name = format!("{number} ({}) -> f32[]", "\u{1b}[31m");
+        for (number, instruction) in computation.instructions.iter_mut().enumerate() {
+            instruction.name = format!("%x = {number}, \"{}\"\n", instruction.name);
+        }
+    }
+    place.write("m.pb", &write_proto(&module));
+    place.run(&["run", "m.pb", "--check"]).succeeded();
+    let explained: Value = serde_json::from_str(&place.run(&["explain", "m.pb", "--json"]).succeeded()).unwrap();
+    let fusion = explained[0]["fusion"].as_str().unwrap();
+    place.run(&["repro", "m.pb", "--fusion", fusion, "-o", "r"]).succeeded();
+    assert!(passes(&place, "r"));
+    assert!(place.run(&["bisect", "m.pb"]).succeeded().starts_with("Nothing is wrong"));
+    // What is printed is read again.
+    place.run(&["compile", "m.pb", "--emit", "hlo", "-o", "again.hlo"]).succeeded();
+    place.run(&["run", "again.hlo", "--check"]).succeeded();
 }
 
 #[test]

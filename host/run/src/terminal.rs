@@ -42,9 +42,28 @@ fn judged(printed: io::Result<()>) -> Result<(), PrintError> {
     }
 }
 
-/// Writes a line to standard error, in one piece.
+/// Writes a line to standard error, in one piece. What it quotes may be anybody's, and may not steer the terminal.
 pub fn complain(text: &str) {
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    let _ = io::stderr().write_all(format!("{}\n", harmless(text)).as_bytes());
+}
+
+/// The same text with a sign for each character that would steer a terminal or turn the line around, so that columns stay.
+fn harmless(text: &str) -> String {
+    text.chars().map(shown).collect()
+}
+
+fn shown(character: char) -> char {
+    /// Pictures of control characters stand in this order from here on.
+    const PICTURES: u32 = 0x2400;
+    match character {
+        '\n' | '\t' => character,
+        '\0'..='\u{1f}' => char::from_u32(PICTURES + u32::from(character)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\u{7f}' => '\u{2421}',
+        '\u{80}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            char::REPLACEMENT_CHARACTER
+        }
+        other => other,
+    }
 }
 
 /// Reads the command line. What is to be printed instead of working (help, version, wrong usage) is printed here; the
@@ -67,4 +86,18 @@ pub fn arguments<A: Parser>() -> Result<A, u8> {
 
 fn answered(answer: &UsageError) -> Result<(), PrintError> {
     judged(answer.print().and_then(|()| io::stdout().flush()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_quoted_steers_the_terminal() {
+        let text = "m.hlo:1:2: error: `\u{1b}[31m`\n\tred\r\u{7}\u{7f}\u{9b}0m\u{202e}é日本 😀";
+        let shown = harmless(text);
+        assert_eq!(shown, "m.hlo:1:2: error: `␛[31m`\n\tred␍␇␡\u{fffd}0m\u{fffd}é日本 😀");
+        assert_eq!(shown.chars().count(), text.chars().count());
+        assert!((0..0x20).filter_map(char::from_u32).all(|c| !super::shown(c).is_control() || "\n\t".contains(c)));
+    }
 }

@@ -8,6 +8,7 @@ mod data;
 mod fields;
 mod literals;
 pub(crate) mod module;
+mod names;
 mod op;
 mod read;
 mod shapes;

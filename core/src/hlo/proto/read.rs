@@ -6,6 +6,7 @@ use prost::Message;
 
 use super::data;
 use super::module::{self, TextAttributes};
+use super::names::make_readable;
 use super::op::read_op;
 use super::shapes::{read_required, read_shape};
 use super::sharding::sharding_text;
@@ -61,7 +62,7 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
     }
     let entry = ids.get(&message.entry_computation_id).copied();
     let entry = entry.ok_or_else(|| format!("there is no entry computation {}", message.entry_computation_id))?;
-    Ok(Module {
+    let mut module = Module {
         name: message.name.clone(),
         computations,
         entry: Some(entry),
@@ -76,7 +77,9 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
         other_attributes: read_other_attributes(extension.other_attributes, &message),
         debug_tables: read_debug_tables(message.stack_frame_index.unwrap_or_default()),
         ..Module::default()
-    })
+    };
+    make_readable(&mut module);
+    Ok(module)
 }
 
 /// The positions 0 … count in an order in which everything comes after what it needs; the given

@@ -9,6 +9,11 @@ use super::source::{Fault, Parse};
 /// Words that cannot be names: printed without `%` they would be read as something else.
 const KEYWORDS: &[&str] = &["HloModule", "ENTRY", "ROOT", "FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
+/// Whether a text is read as one name.
+pub(crate) fn can_be_name(text: &str) -> bool {
+    matches!(Cursor::new(text).name(""), Ok((name, 0)) if name == text)
+}
+
 /// A position in a range of the text.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'t> {

@@ -1,0 +1,58 @@
+//! Names that only a protobuf can hold: blanks, brackets, line ends, none at all. A module is printed and read again where it crosses a
+//! border, is dumped or reproduced, so they give way to names that text can hold.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::hlo::Module;
+use crate::hlo::text::lexer::can_be_name;
+
+/// What a character becomes that names in text do not have.
+const REPLACEMENT: char = '_';
+/// What stands before the rest of a name that would otherwise be something else in text.
+const PREFIX: &str = "n_";
+
+/// Renames what text cannot hold; of things with one scope no two get the same name that had different ones. All others keep theirs.
+pub(super) fn make_readable(module: &mut Module) {
+    if !module.name.is_empty() {
+        rename([&mut module.name]);
+    }
+    rename(module.computations.iter_mut().map(|computation| &mut computation.name));
+    for computation in &mut module.computations {
+        rename(computation.instructions.iter_mut().map(|instruction| &mut instruction.name));
+    }
+}
+
+fn rename<'n>(names: impl IntoIterator<Item = &'n mut String>) {
+    let mut names: Vec<&mut String> = names.into_iter().collect();
+    if names.iter().all(|name| can_be_name(name)) {
+        return;
+    }
+    let mut taken: HashSet<String> = names.iter().map(|name| name.to_string()).collect();
+    // The same name twice is one that the verifier is to find twice.
+    let mut renamed: HashMap<String, String> = HashMap::new();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    for name in names.iter_mut().filter(|name| !can_be_name(name)) {
+        let new = renamed.entry(name.to_string()).or_insert_with(|| {
+            let near = nearest(name);
+            let number = numbers.entry(near.clone()).or_default();
+            loop {
+                let new = if *number == 0 { near.clone() } else { format!("{near}.{number}") };
+                *number += 1;
+                if taken.insert(new.clone()) {
+                    return new;
+                }
+            }
+        });
+        **name = new.clone();
+    }
+}
+
+/// A name like this one that text can hold.
+fn nearest(name: &str) -> String {
+    let kept = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let name: String = name.chars().map(|c| if kept(c) { c } else { REPLACEMENT }).collect();
+    match can_be_name(&name) {
+        true => name,
+        false => format!("{PREFIX}{}", name.replace(['-', '.'], &REPLACEMENT.to_string())),
+    }
+}
