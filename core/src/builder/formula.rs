@@ -433,6 +433,19 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.horner(coefficients.iter().map(|&c| move |x: Term<'f, R>| x.number(c)))
     }
 
+    /// The same by Estrin's scheme, for chains of operations as long as the logarithm of the degree: a product more for each halving, which
+    /// pays where one element's operations wait for each other.
+    pub fn polynomial_in_parallel(self, coefficients: &[f64]) -> Term<'f, R> {
+        let mut terms: Vec<Term<'f, R>> = coefficients.iter().map(|&c| self.number(c)).collect();
+        let mut power = self;
+        while terms.len() > 1 {
+            let pairs = terms.chunks(2);
+            terms = pairs.map(|pair| pair.get(1).map_or(pair[0], |&odd| odd.mul_add(power, pair[0]))).collect();
+            power = power * power;
+        }
+        terms.first().copied().unwrap_or_else(|| self.number(0.0))
+    }
+
     /// One of two polynomials of the same degree. Choosing coefficients costs as much as another polynomial, but
     /// keeps off the units that multiply.
     pub fn polynomial_by(self, choice: Term<'f, R>, yes: &[f64], no: &[f64]) -> Term<'f, R> {

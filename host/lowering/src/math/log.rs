@@ -69,8 +69,8 @@ fn split_scaled<'f>(x: Term<'f>, bias: Term<'f>) -> Split<'f> {
 pub(super) fn log_tail(f: Term<'_>) -> Term<'_> {
     if f.is_f32() {
         let square = f * f;
-        let cubic = f.polynomial(&LOG_TAIL_F32) * f;
-        return square * (cubic - 0.5);
+        let cubic = f.polynomial_in_parallel(&LOG_TAIL_F32).mul_add(f, -0.5);
+        return square * cubic;
     }
     let s = f / (f + 2.0);
     let square = s * s;
