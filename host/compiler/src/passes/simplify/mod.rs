@@ -1,15 +1,18 @@
-//! Instructions whose result can be had from simpler ones: always the same numbers, to the last bit.
+//! Instructions whose result can be had from simpler ones: always the same numbers, to the last bit, but where fewer roundings bring
+//! them closer to the exact value (`reciprocals`).
 //!
 //! ```text
 //! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), real(complex(a, b)), pow(x, 2), …
 //! conversions  convert(convert x) if the first loses nothing
 //! slices       slices of slices, concatenations, broadcasts and paddings; slices that start at constants
+//! reciprocals  a / (1 / x)
 //! units        a reduction over dimensions of one element
 //! windows      a gather or scatter of a single window
 //! ```
 
 mod conversions;
 mod neutral;
+mod reciprocals;
 mod slices;
 mod units;
 mod windows;
@@ -27,6 +30,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
         let new = Rebuild::each(old, |rebuild, _, instruction| {
             let simpler = neutral::simpler(rebuild, instruction)
                 .or_else(|| conversions::simpler(rebuild, instruction))
+                .or_else(|| reciprocals::simpler(rebuild, instruction))
                 .or_else(|| slices::simpler(rebuild, instruction))
                 .or_else(|| units::simpler(rebuild, module, instruction))
                 .or_else(|| windows::simpler(rebuild, module, old, instruction));
