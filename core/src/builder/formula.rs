@@ -83,6 +83,8 @@ pub struct Abilities {
     /// A branch costs less than what it skips. Where threads run together, it keeps conditions in the few registers
     /// for them.
     pub branches: bool,
+    /// Operands of subnormal size count as zeros, and results of that size are zeros.
+    pub flushes: bool,
 }
 
 /// A function while formulas are written into it.
@@ -420,6 +422,11 @@ impl<'f, R: Recorder> Term<'f, R> {
     /// Whether [`Self::mul_add`] rounds once.
     pub fn has_fma(self) -> bool {
         self.formula.abilities.fma
+    }
+
+    /// Whether the smallest normal number is the smallest that differs from zero.
+    pub fn has_flushing(self) -> bool {
+        self.formula.abilities.flushes
     }
 
     /// Whether a branch costs less than what it skips.

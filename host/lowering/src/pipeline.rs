@@ -73,7 +73,7 @@ pub fn lower(kernel: &KernelSource, target: &Target, from: Stage, to: Stage) -> 
 
 /// LLVM's machine for a target, and an empty module to write kernels to.
 fn started(info: &TargetInfo) -> Result<(Machine, Translation<'_>), LoweringError> {
-    let checked = (info.backend.check)(info).and_then(|()| Machine::new(&info.backend));
+    let checked = (info.backend.check)(info).and_then(|()| Machine::new(&info.backend, info.math.flushes));
     let machine = checked.map_err(|reason| LoweringError::Target { target: info.device.name.clone(), reason })?;
     let module = Module::new("kernels");
     machine.prepare(&module);

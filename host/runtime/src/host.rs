@@ -162,7 +162,10 @@ impl Machine for Host {
             Some(pool) => &**pool,
             None => &Alone,
         };
-        self.host_ops[op as usize].execute(&arguments, &mut results, &Context { workers })
+        let context = Context { workers };
+        let mut execute = || self.host_ops[op as usize].execute(&arguments, &mut results, &context);
+        // Simulated programs compute subnormal numbers, as GPUs do, their routines too.
+        if self.pool.is_some() { subnormals::flushed(execute) } else { execute() }
     }
 }
 

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use fusebox_routines::Workers;
 
 use crate::affinity::{Pinned, Processors};
+use crate::subnormals;
 
 /// Claims per thread: enough to even out uneven blocks, few enough to keep each claim long.
 const CLAIMS_PER_THREAD: u64 = 8;
@@ -193,9 +194,10 @@ impl Pool {
     }
 }
 
+/// For routines, which compute as kernels do.
 impl Workers for Pool {
     fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
-        self.run(parts as u64, &|parts| parts.for_each(|part| task(part as usize)));
+        self.run(parts as u64, &|parts| subnormals::flushed(|| parts.for_each(|part| task(part as usize))));
     }
 }
 

@@ -72,6 +72,23 @@ pub fn array(ty: ElementType, values: impl IntoIterator<Item = Vec<u8>>) -> Arra
     ArrayLiteral::new(ty, vec![count as i64], data).unwrap()
 }
 
+/// The same array with zeros, of the same signs, for numbers that are subnormal in the type that computes with them.
+pub fn with_zeros_for_subnormals(array: &ArrayLiteral) -> ArrayLiteral {
+    let part = array.element_type.real_part();
+    let is_computed_in = matches!(part, ElementType::F64 | ElementType::F32 | ElementType::BF16);
+    let Some(format) = FloatFormat::of(part).filter(|_| is_computed_in) else { return array.clone() };
+    let flushed = |bytes: &[u8]| {
+        let mut wide = [0; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        let (bits, sign) = (u64::from_le_bytes(wide), format.sign_bit());
+        let is_subnormal = bits & !sign < 1 << format.mantissa_bits;
+        let bits = if is_subnormal { bits & sign } else { bits };
+        bits.to_le_bytes()[..bytes.len()].to_vec()
+    };
+    let data: Vec<u8> = array.data.chunks(part.byte_size()).flat_map(flushed).collect();
+    ArrayLiteral::new(array.element_type, array.dims.clone(), data).unwrap()
+}
+
 /// A bit pattern of a type of at most 8 bits, as it is stored.
 fn pattern(ty: ElementType, bits: u64) -> Vec<u8> {
     let unused = 64 - ty.bits();

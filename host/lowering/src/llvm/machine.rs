@@ -20,6 +20,8 @@ pub(crate) struct Machine {
     triple: String,
     /// The processor to tune for, if it is not the one to generate code for.
     tuned_for: Option<&'static str>,
+    /// Whether subnormal numbers count as zeros.
+    flushes: bool,
 }
 
 /// What to generate.
@@ -30,7 +32,7 @@ pub(crate) enum FileKind {
 }
 
 impl Machine {
-    pub(crate) fn new(backend: &Backend) -> Result<Machine, String> {
+    pub(crate) fn new(backend: &Backend, flushes: bool) -> Result<Machine, String> {
         (backend.initialize)();
         let (triple, processor, features, tuned_for) = match backend.triple {
             None => {
@@ -56,7 +58,11 @@ impl Machine {
                 LLVMCodeModel::LLVMCodeModelDefault,
             )
         };
-        if raw.is_null() { Err("LLVM has no machine for it".into()) } else { Ok(Machine { raw, triple, tuned_for }) }
+        if raw.is_null() {
+            Err("LLVM has no machine for it".into())
+        } else {
+            Ok(Machine { raw, triple, tuned_for, flushes })
+        }
     }
 
     /// Gives the module the target's triple and data layout; before any instruction is made.
@@ -72,21 +78,25 @@ impl Machine {
 
     /// Runs a pass pipeline in LLVM's notation over a module.
     pub(crate) fn optimize(&self, module: &Module, passes: &str) -> Result<(), String> {
-        module.functions().for_each(|function| self.tune(module, function));
+        module.functions().for_each(|function| self.describe(module, function));
         // SAFETY: all three are alive during the call.
         run_passes(passes, |passes, options| unsafe { LLVMRunPasses(module.module, passes, self.raw, options) })
     }
 
     /// Runs a pass pipeline in LLVM's notation over one function.
     pub(crate) fn optimize_function(&self, module: &Module, function: Val, passes: &str) -> Result<(), String> {
-        self.tune(module, function);
+        self.describe(module, function);
         // SAFETY: all three are alive during the call.
         run_passes(passes, |passes, options| unsafe { LLVMRunPassesOnFunction(function.0, passes, self.raw, options) })
     }
 
-    fn tune(&self, module: &Module, function: Val) {
+    /// Says of a function what LLVM may not assume otherwise: that a comparison with zero is one of bits, for instance.
+    fn describe(&self, module: &Module, function: Val) {
         if let Some(processor) = self.tuned_for {
             module.add_string_attribute(function, "tune-cpu", processor);
+        }
+        if self.flushes {
+            module.add_string_attribute(function, "denormal-fp-math", "preserve-sign,preserve-sign");
         }
     }
 

@@ -43,8 +43,11 @@ pub(super) fn split_normal(x: Term<'_>) -> Split<'_> {
     split_scaled(x, x.number(x.choose(127.0, 1023.0)))
 }
 
-/// Splits a positive number, denormal ones too.
+/// Splits a positive number, subnormal ones too where there are any.
 pub(super) fn split(x: Term<'_>) -> Split<'_> {
+    if x.has_flushing() {
+        return split_normal(x);
+    }
     let tiny = x.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
     let scaled = x * x.choose(8388608.0, 4503599627370496.0);
     let (bias, scaled_bias) = x.choose((127.0, 150.0), (1023.0, 1075.0));

@@ -14,8 +14,7 @@ const RSQRT_START: (i64, i64) = (0x5f37_5a86, 0x5fe6_eb50_c7b5_37a9);
 pub fn cbrt(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
-    let tiny = magnitude.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
-    let scaled = tiny.select(magnitude * x.choose(2f64.powi(24), 2f64.powi(54)), magnitude);
+    let (scaled, tiny) = scaled_up(magnitude);
     let bits = scaled.to_bits();
     // The exponent plus a multiple of 3, divided by 3 as a product; exact for such small numbers.
     let offset = x.choose(255_i64, 2046);
@@ -33,7 +32,7 @@ pub fn cbrt(x: Term<'_>) -> Term<'_> {
     let root = t - residue * t / (cube.high + cube.high + m);
     let exponent = third - offset / 3;
     let result = root * power_of_two(exponent);
-    let result = tiny.select(result * x.choose(2f64.powi(-8), 2f64.powi(-18)), result);
+    let result = tiny.map_or(result, |tiny| tiny.select(result * x.choose(2f64.powi(-8), 2f64.powi(-18)), result));
     let regular = magnitude.gt(0.0) & magnitude.lt(f64::INFINITY);
     regular.select(result.copysign(x), x)
 }
@@ -41,8 +40,7 @@ pub fn cbrt(x: Term<'_>) -> Term<'_> {
 /// 1 / √x: a guess from half the exponent, within 3.5 %, and steps of third order, y (1 + e/2 + 3/8 e²) with
 /// e = 1 - x y²; the last takes what x y loses in rounding into account. A root and a quotient take longer than all of it.
 pub fn rsqrt(x: Term<'_>) -> Term<'_> {
-    let tiny = x.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
-    let scaled = tiny.select(x * x.choose(2f64.powi(24), 2f64.powi(54)), x);
+    let (scaled, tiny) = scaled_up(x);
     let half = scaled.to_bits().shrui(1_i64);
     let mut y = (half.integer(x.choose(RSQRT_START.0, RSQRT_START.1)) - half).to_float();
     for _ in 1..x.choose(2, 3) {
@@ -52,11 +50,20 @@ pub fn rsqrt(x: Term<'_>) -> Term<'_> {
     let product = two_product(scaled, y);
     let residue = (-product.low).mul_add(y, (-product.high).mul_add(y, 1.0));
     let y = rsqrt_step(y, residue);
-    let y = tiny.select(y * x.choose(2f64.powi(12), 2f64.powi(27)), y);
+    let y = tiny.map_or(y, |tiny| tiny.select(y * x.choose(2f64.powi(12), 2f64.powi(27)), y));
     let of_zero = x.number(f64::INFINITY).copysign(x);
     let irregular = x.eq(0.0).select(of_zero, x.gt(0.0).select(0.0, x.number(f64::NAN)));
     let regular = x.gt(0.0) & x.lt(f64::INFINITY);
     regular.select(y, irregular)
+}
+
+/// A number that is normal, by the factor 2^24 or 2^54 where it was not, and whether it was not. `None` where such numbers count as zeros.
+fn scaled_up(x: Term<'_>) -> (Term<'_>, Option<Term<'_>>) {
+    if x.has_flushing() {
+        return (x, None);
+    }
+    let tiny = x.lt(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
+    (tiny.select(x * x.choose(2f64.powi(24), 2f64.powi(54)), x), Some(tiny))
 }
 
 fn rsqrt_step<'f>(y: Term<'f>, residue: Term<'f>) -> Term<'f> {

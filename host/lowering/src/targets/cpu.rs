@@ -59,7 +59,7 @@ pub(super) fn info() -> TargetInfo {
         makes_short_nans: true,
         tile_products: NarrowProducts { bf16: llvm::host_has("amx-bf16"), int8: llvm::host_has("amx-int8") },
         word_products: NarrowProducts { bf16: llvm::host_has("avx512bf16"), int8: llvm::host_has("avx512vnni") },
-        math: Abilities { fma: llvm::host_has("fma"), branches: true },
+        math: Abilities { fma: llvm::host_has("fma"), branches: true, flushes: cfg!(target_arch = "x86_64") },
         most_copies: 32,
         most_nested: 256,
         most_long_loops: 4,

@@ -345,7 +345,7 @@ fn gpu() -> TargetInfo {
         makes_short_nans: false,
         tile_products: NarrowProducts::default(),
         word_products: NarrowProducts::default(),
-        math: Abilities { fma: true, branches: false },
+        math: Abilities { fma: true, branches: false, flushes: false },
         most_copies: 8,
         most_nested: 512,
         most_long_loops: i64::MAX,

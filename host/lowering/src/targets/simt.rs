@@ -1,5 +1,6 @@
 //! The simulator: the GPU form of a kernel as code for this processor, which tells of what it does.
 
+use fusebox_core::builder::Abilities;
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
 
 use super::{Family, Form, Runner, TargetInfo, cpu};
@@ -7,6 +8,7 @@ use super::{Family, Form, Runner, TargetInfo, cpu};
 pub(super) const FAMILY: Family = Family { names: "simt", named: |name| (name == "simt").then(info) };
 
 pub(super) fn info() -> TargetInfo {
+    let cpu = cpu::info();
     TargetInfo {
         device: DeviceDescription::simt(),
         runner: Some(Runner::Simulator),
@@ -16,6 +18,8 @@ pub(super) fn info() -> TargetInfo {
         splits_loops: false,
         tile_products: NarrowProducts::default(),
         word_products: NarrowProducts::default(),
-        ..cpu::info()
+        // As GPUs do.
+        math: Abilities { flushes: false, ..cpu.math },
+        ..cpu
     }
 }

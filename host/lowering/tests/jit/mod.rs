@@ -208,9 +208,28 @@ pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i
         check(LLVMOrcLLJITLookup(jit, &mut address, name.as_ptr()));
         let kernel: Kernel = std::mem::transmute(address as usize);
         let pointers: Vec<*mut c_void> = buffers.iter_mut().map(|buffer| buffer.lines.as_mut_ptr().cast()).collect();
-        kernel(pointers.as_ptr(), first, end);
+        flushed(|| kernel(pointers.as_ptr(), first, end));
         check(LLVMOrcDisposeLLJIT(jit));
     }
+}
+
+/// Calls a kernel as the runtime does on this machine: subnormal numbers count as zeros.
+#[cfg(target_arch = "x86_64")]
+fn flushed(call: impl FnOnce()) {
+    let mut before = 0u32;
+    // SAFETY: stores the register in a variable.
+    unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut before, options(nostack, preserves_flags)) };
+    let during = before | 1 << 15 | 1 << 6;
+    // SAFETY: only what becomes of subnormal numbers changes, until the kernel has returned.
+    unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const during, options(nostack, preserves_flags)) };
+    call();
+    // SAFETY: the register has the value that it had.
+    unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const before, options(nostack, preserves_flags)) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn flushed(call: impl FnOnce()) {
+    call();
 }
 
 /// Compiles a kernel for this machine and runs all its blocks.
