@@ -28,3 +28,4 @@ pub mod ir;
 pub mod launch;
 pub mod plugin;
 pub mod random;
+pub mod times;

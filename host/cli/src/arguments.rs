@@ -451,6 +451,12 @@ pub struct EmittersList {
 pub struct Explain {
     #[command(flatten)]
     pub common: Common,
+    /// All of the fusions of this name (* and ? stand for others): who was chosen and why the others were not, heroes, plan, maps
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["ptxas", "why", "memory", "html"])]
+    pub fusion: Option<Pattern>,
+    /// The same of every fusion, and what became of what emitters asked for
+    #[arg(long, conflicts_with_all = ["fusion", "ptxas", "why", "memory", "html"])]
+    pub all: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

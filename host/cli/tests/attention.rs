@@ -107,7 +107,8 @@ fn what_it_does_not_compute_is_declined_in_words_and_stays_as_it_was() {
         }
         let place = Workplace::with_module(&module(&name));
         let library = built::attention().display().to_string();
-        let explained = place.run_with_environment(&["explain", "m.hlo"], &[("FUSEBOX_EMITTER_PATH", &library)]);
+        let explained =
+            place.run_with_environment(&["explain", "m.hlo", "--all"], &[("FUSEBOX_EMITTER_PATH", &library)]);
         let explained = explained.succeeded();
         let bid = explained.lines().find(|line| line.starts_with("dot_general.2: ") && line.contains(NAME));
         assert!(bid.is_some_and(|bid| bid.contains(reason)), "{name}: {explained}");
@@ -127,10 +128,10 @@ fn explain_tells_what_it_took() {
             kernels.as_array().unwrap().iter().map(|kernel| kernel["emitter"].as_str().unwrap()).collect();
         assert_eq!(emitters, [NAME], "{target}");
     }
-    let text = explain(&["explain", "m.hlo"]);
+    let text = explain(&["explain", "m.hlo", "--all"]);
     assert!(text.contains("takes 27 instructions: "), "{text}");
     // In a process of its own it asks for the same.
-    let isolated = explain(&["explain", "m.hlo", "--isolate"]);
+    let isolated = explain(&["explain", "m.hlo", "--all", "--isolate"]);
     assert_eq!(isolated.replace(", isolated", ""), text);
 }
 

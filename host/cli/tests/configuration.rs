@@ -35,7 +35,7 @@ fn place(settings: &str) -> Workplace {
 }
 
 fn explained(place: &Workplace, arguments: &[&str]) -> String {
-    place.run(&[&["explain", "m.hlo", "--target", "simt"], arguments].concat()).succeeded()
+    place.run(&[&["explain", "m.hlo", "--all", "--target", "simt"], arguments].concat()).succeeded()
 }
 
 /// Name and fingerprint of the kernels, in order.
@@ -101,7 +101,7 @@ fn the_nearest_file_counts_and_its_paths_are_its_own() {
     std::fs::create_dir(place.path("plugins")).unwrap();
     std::fs::copy(built::simple_loop(), place.path("plugins/mine.so")).unwrap();
     place.write("models/small/m.hlo", MODULE.as_bytes());
-    let explain = |arguments: &[&str]| place.run(&[&["explain"], arguments].concat()).succeeded();
+    let explain = |arguments: &[&str]| place.run(&[&["explain", "--all"], arguments].concat()).succeeded();
     assert!(explain(&["models/small/m.hlo"]).contains("`transpose=loop` (fusebox.toml:2)"));
     place.write("models/fusebox.toml", b"[plugins.mine]\npath = \"../plugins/mine.so\"\n");
     let text = explain(&["models/small/m.hlo"]);
@@ -109,7 +109,7 @@ fn the_nearest_file_counts_and_its_paths_are_its_own() {
     place.write("models/fusebox.toml", b"[emitters]\nloop = \"../plugins/mine.so\"\n");
     assert!(explain(&["models/small/m.hlo"]).contains("mine.so` (models/fusebox.toml:2)"));
     assert!(explain(&["models/small/m.hlo", "--config", "fusebox.toml"]).contains("(fusebox.toml:2)"));
-    let from_input = place.run_with_input(&["explain", "-"], MODULE).succeeded();
+    let from_input = place.run_with_input(&["explain", "-", "--all"], MODULE).succeeded();
     assert!(from_input.contains("(fusebox.toml:2)"), "of the working directory: {from_input}");
     place.run(&["run", "m.hlo", "--config", "none.toml"]).failed(1, &["none.toml"]);
     place.run(&["run", "m.hlo", "--config", "fusebox.toml", "--no-config"]).failed(2, &["--no-config"]);

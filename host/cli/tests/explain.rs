@@ -77,8 +77,58 @@ fn fusions_stand_beside_the_roof_with_measured_times() {
         assert_eq!(row["bytes"], kernel["bytes_read"].as_u64().unwrap() + kernel["bytes_written"].as_u64().unwrap());
         assert!(row["measured_us"].as_f64().unwrap() > 0.0 && row["roof_us"].as_f64().unwrap() > 0.0, "{row}");
     }
-    let predicted = place.run(&["explain", "m.hlo"]).succeeded();
+    let predicted = place.run(&["explain", "m.hlo", "--all"]).succeeded();
     assert!(predicted.contains("bound by") && !predicted.contains("geometric mean"), "{predicted}");
+    let measured = place.run(&["explain", "m.hlo", "--measure"]).succeeded();
+    assert!(measured.contains("measured us") && measured.contains("geometric mean"), "{measured}");
+}
+
+/// Kernels of 4 and of 400,000 elements, one of them used twice, and a sort.
+const SIZES: &str = "HloModule sizes
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[1000,400] parameter(1)
+  small = f32[4] sine(x)
+  turned = f32[400,1000] transpose(y), dimensions={1,0}
+  sorted = f32[4] sort(small), dimensions={0}, to_apply=less
+  ROOT all = (f32[4], f32[400,1000]) tuple(sorted, turned)
+}
+";
+
+#[test]
+fn a_table_comes_first_and_the_rest_on_demand() {
+    let place = Workplace::with_module(SIZES);
+    let table = place.run(&["explain", "m.hlo"]).succeeded();
+    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0].join(" "), "fusion emitter instructions launch predicted us of roof");
+    // What takes longest first; what takes less than a microsecond is not called nothing.
+    assert_eq!((lines[1][0], lines[2][0]), ("fused_turned", "fused_small"), "{table}");
+    let predicted: Vec<f64> = lines[1..3].iter().map(|line| line[7].parse().unwrap()).collect();
+    assert!(predicted[0] > 1.0 && (0.001..1.0).contains(&predicted[1]), "{table}");
+    for line in &lines[1..3] {
+        let [_, _, version, instructions, blocks, "x", threads, _, share, "%"] = line[..] else { panic!("{table}") };
+        assert!(version.contains('.') && instructions.parse::<usize>().unwrap() > 0);
+        assert!(blocks.parse::<u64>().unwrap() > 0 && threads == "1" && share.parse::<f64>().unwrap() <= 100.0);
+    }
+    assert!(table.contains("sorted: sort is executed by a host routine") && !table.contains("declines"), "{table}");
+    assert_eq!(lines.len(), 5, "{table}");
+
+    let one = place.run(&["explain", "m.hlo", "--fusion", "fused_small"]).succeeded();
+    assert!(one.starts_with("fused_small: ") && one.contains("declines") && one.contains("bound by"), "{one}");
+    assert!(!one.contains("fused_turned") && !one.contains("0.0 us"), "{one}");
+    let all = place.run(&["explain", "m.hlo", "--all"]).succeeded();
+    assert!(all.contains(one.lines().next().unwrap()) && all.contains("\nfused_turned: "), "{all}");
+    assert_eq!(all.matches("\n  roots: ").count(), 2);
+    let some: Value =
+        serde_json::from_str(&place.run(&["explain", "m.hlo", "--fusion", "*turned", "--json"]).succeeded()).unwrap();
+    assert_eq!(some.as_array().unwrap().len(), 1);
+    place.run(&["explain", "m.hlo", "--fusion", "none"]).failed(2, &["no fusion fits `none`", "fused_small"]);
+    place.run(&["explain", "m.hlo", "--fusion", "none", "--all"]).failed(2, &["--all"]);
 }
 
 /// The page as the browser has it after its script has run.

@@ -258,7 +258,7 @@ ENTRY main {
 fn a_loaded_library_bids_like_the_others() {
     let place = Workplace::with_module(TWO_KINDS);
     let library = built::simple_loop().display().to_string();
-    let explained = place.run(&["explain", "m.hlo", "--load", &library]).succeeded();
+    let explained = place.run(&["explain", "m.hlo", "--all", "--load", &library]).succeeded();
     assert!(explained.contains("simple-loop 0.1.0"), "{explained}");
     let predicted =
         |words: &str| explained.lines().any(|line| line.contains(words) && line.contains("predicted to take"));
@@ -268,7 +268,7 @@ fn a_loaded_library_bids_like_the_others() {
 #[test]
 fn knobs_reach_the_emitter_in_charge_and_unknown_ones_are_named() {
     let place = Workplace::with_module("fusion {\n  p = f32[4096] parameter(0)\n  ROOT s = f32[4096] sine(p)\n}\n");
-    let run = |arguments: &[&str]| place.run(&[&["explain", "m.hlo", "--target", "simt"], arguments].concat());
+    let run = |arguments: &[&str]| place.run(&[&["explain", "m.hlo", "--all", "--target", "simt"], arguments].concat());
     run(&["--knob", "threads=64"]).failed(2, &["in charge, here as --emitter 'NAME{threads=64}'"]);
     run(&["--emitter", "loop=loop", "--knob", "threads"]).failed(2, &["NAME=VALUE"]);
     run(&["--emitter", "loop=loop", "--knob", "wings=2"]).failed(1, &["no knob `wings`", "here it has"]);
@@ -282,7 +282,7 @@ fn a_kind_has_several_emitters() {
     let place = Workplace::with_module(
         "HloModule m\nENTRY e {\n  x = f32[40,50] parameter(0)\n  ROOT t = f32[50,40] transpose(x), dimensions={1,0}\n}\n",
     );
-    let run = |choice: &str| place.run(&["explain", "m.hlo", "--force", "--emitter", choice]);
+    let run = |choice: &str| place.run(&["explain", "m.hlo", "--all", "--force", "--emitter", choice]);
     let any = run("transpose=transpose").succeeded();
     assert!(any.contains("chosen by `transpose=transpose`"), "{any}");
     let one = run("transpose=panel-transpose").succeeded();

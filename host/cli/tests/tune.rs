@@ -49,7 +49,7 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
     place.run(&["tune", "--import", "other.toml"]).succeeded();
     place.run(&["tune", "m.hlo", "--locked", "--export", "third.toml"]).succeeded();
     assert_eq!(read(&place, "other.toml"), read(&place, "third.toml"));
-    let explained = |arguments: &[&str]| place.run(&[&["explain", "m.hlo"], arguments].concat()).succeeded();
+    let explained = |arguments: &[&str]| place.run(&[&["explain", "m.hlo", "--all"], arguments].concat()).succeeded();
     let tuned = "fused_t300: loop ";
     let reason = "chosen: tuned: `loop` is what";
     assert!(explained(&[]).contains(tuned) && explained(&[]).contains(reason), "{}", explained(&[]));

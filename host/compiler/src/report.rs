@@ -5,6 +5,7 @@ use std::fmt::Write;
 use fusebox_core::analysis::Hero;
 use fusebox_core::emitter::{KernelKind, OutputPlan, Prediction};
 use fusebox_core::hlo::{Instruction, Module};
+use fusebox_core::times::microseconds;
 use fusebox_lowering::{Composite, Step};
 use fusebox_plugins::{Fingerprint, Outcome};
 use fusebox_routines::Unsupported;
@@ -71,7 +72,7 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)]) -> Str
         let _ = writeln!(text, "  {line}");
     });
     let Prediction { read, written, seconds } = selected.prediction;
-    let _ = writeln!(text, "  predicted: {read} bytes read, {written} written, {:.1} us", seconds * 1e6);
+    let _ = writeln!(text, "  predicted: {read} bytes read, {written} written, {} us", microseconds(seconds * 1e6, 1));
     text
 }
 

@@ -19,6 +19,7 @@ use fusebox_core::emitter::{
     Configuration, FORMER_LOOP, Fusion, Plan, Prediction, Verdict, check_visits, order, predict, predict_unsaid,
 };
 use fusebox_core::hlo::Opcode;
+use fusebox_core::times::microseconds;
 use semver::Version;
 
 use crate::carrier::LoadedEmitter;
@@ -86,7 +87,9 @@ impl Ranked {
         match (&self.planned, self.score) {
             (Some(Err(failure)), _) => failure.kind.to_string(),
             (_, Some(score)) => format!("with score {score} instead of a predicted time"),
-            (Some(Ok((_, prediction))), None) => format!("predicted to take {:.2} us", prediction.seconds * 1e6),
+            (Some(Ok((_, prediction))), None) => {
+                format!("predicted to take {} us", microseconds(prediction.seconds * 1e6, 2))
+            }
             (None, None) => "no other plan to compare with".into(),
         }
     }

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use fusebox_compiler::Selected;
 use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::LaunchDimensions;
+use fusebox_core::times::microseconds;
 use serde::Serialize;
 
 use crate::profile::Profile;
@@ -18,6 +20,11 @@ pub struct Row {
     pub emitter: String,
     /// How many instructions of the program it serves.
     pub uses: usize,
+    /// How many it is made of.
+    #[serde(skip)]
+    pub instructions: usize,
+    #[serde(skip)]
+    pub launch: LaunchDimensions,
     #[serde(flatten)]
     pub work: Work,
     pub bound: Bound,
@@ -52,6 +59,8 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
         fusion: fusion.name.clone(),
         emitter: format!("{} {}", kernel.emitter.name, kernel.emitter.version),
         uses: kernel.unit.uses.len(),
+        instructions: fusion.computation().instructions.len(),
+        launch: kernel.plan.launch,
         work,
         bound: roof.bound(),
         roof_us: roof.us(),
@@ -67,7 +76,52 @@ fn described(work: Work, device: &DeviceDescription) -> Roof {
     Roof { memory_us: us(work.bytes, 0.0), arithmetic_us: us(0, work.operations), launch_us }
 }
 
-/// Writes a line per row, and how far predictions are off if there are measured times.
+/// Writes a line per row: who makes what, how it is launched, how long that takes, and how near it is to the roof; and how far predictions
+/// are off if there are measured times.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_fusions(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
+    let name = |row: &Row| match row.uses {
+        0 | 1 => row.fusion.clone(),
+        uses => format!("{} ({uses} times)", row.fusion),
+    };
+    let launch = |row: &Row| format!("{} x {}", row.launch.blocks, row.launch.threads_per_block);
+    let width = |head: &str, text: &dyn Fn(&Row) -> String| {
+        rows.iter().map(|row| text(row).chars().count()).max().unwrap_or(0).max(head.len())
+    };
+    let (names, emitters) = (width("fusion", &name), width("emitter", &|row| row.emitter.clone()));
+    let launches = width("launch", &launch);
+    let is_measured = rows.iter().any(|row| row.measured_us.is_some());
+    let measured = |text: String| if is_measured { format!(" {text:>11}") } else { String::new() };
+    writeln!(
+        out,
+        "{:<names$}  {:<emitters$}  {:>12}  {:>launches$} {:>12}{} {:>8}",
+        "fusion",
+        "emitter",
+        "instructions",
+        "launch",
+        "predicted us",
+        measured("measured us".into()),
+        "of roof"
+    )?;
+    for row in rows {
+        writeln!(
+            out,
+            "{:<names$}  {:<emitters$}  {:>12}  {:>launches$} {:>12}{} {:>6.0} %",
+            name(row),
+            row.emitter,
+            row.instructions,
+            launch(row),
+            microseconds(row.predicted_us, 1),
+            measured(row.measured_us.map_or_else(String::new, |us| microseconds(us, 1))),
+            100.0 * row.of_roof()
+        )?;
+    }
+    write_error(out, rows)
+}
+
+/// Writes a line per row with what bounds it, and how far predictions are off if there are measured times.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -80,20 +134,25 @@ pub fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     )?;
     for row in rows {
         let intensity = row.work.operations / (row.work.bytes.max(1)) as f64;
-        let measured = row.measured_us.map_or_else(String::new, |us| format!("{us:.1}"));
+        let measured = row.measured_us.map_or_else(String::new, |us| microseconds(us, 1));
         writeln!(
             out,
-            "{:<longest$} {:>5} {:>12} {intensity:>8.2} {:>10} {:>10.1} {:>12.1} {measured:>11} {:>5.0} %  {}",
+            "{:<longest$} {:>5} {:>12} {intensity:>8.2} {:>10} {:>10} {:>12} {measured:>11} {:>5.0} %  {}",
             row.fusion,
             row.uses,
             row.work.bytes,
             row.bound.name(),
-            row.roof_us,
-            row.predicted_us,
+            microseconds(row.roof_us, 1),
+            microseconds(row.predicted_us, 1),
             100.0 * row.of_roof(),
             row.emitter
         )?;
     }
+    write_error(out, rows)
+}
+
+/// How far predictions are off, if there are measured times.
+fn write_error(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     let ratios = rows.iter().filter_map(|row| Some(row.measured_us.filter(|us| *us > 0.0)? / row.predicted_us));
     let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite() && *ratio > 0.0).collect();
     if ratios.is_empty() {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use fusebox_compiler::{Phase, Selected};
+use fusebox_core::times::microseconds;
 use fusebox_run::{inputs, terminal, timing_json};
 use fusebox_runtime::{Effort, Options, Program, measure};
 use fusebox_workshop::profile;
@@ -44,8 +45,11 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         true => writeln!(out, "{line}"),
         false => writeln!(
             out,
-            "compile {:.1} ms{cached}, run median {:.1} us, min {:.1} us, {} runs on {}",
-            compile_ms, timing.median_us, timing.min_us, timing.runs, arguments.common.compiling.target
+            "compile {compile_ms:.1} ms{cached}, run median {} us, min {} us, {} runs on {}",
+            microseconds(timing.median_us, 1),
+            microseconds(timing.min_us, 1),
+            timing.runs,
+            arguments.common.compiling.target
         ),
     })?)
 }

@@ -11,7 +11,9 @@ use fusebox_run::{inputs, terminal};
 use fusebox_runtime::{Effort, Executable, Program};
 use fusebox_workshop::profile::{self, Profile};
 use fusebox_workshop::ptxas::{self, Quality};
-use fusebox_workshop::{page, roofline, why};
+use fusebox_workshop::roofline;
+use fusebox_workshop::{WorkshopError, page, why};
+use glob::Pattern;
 use serde::Serialize;
 use serde_json::json;
 
@@ -47,11 +49,34 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
         let page = page::of_program(&made, &options, &arguments.common.compiling.target, &rows);
         return Ok(fusebox_files::write(path, page.as_bytes())?);
     }
-    let described = || made.kernels.iter().map(|kernel| describe(kernel, &options, &rows)).collect();
+    let meant = meant(&made, arguments.fusion.as_ref())?;
     Ok(terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{}", serde_json::Value::Array(described())),
-        false => print(out, &made, &options).and_then(|()| roofline::write(out, &rows)),
+        true => {
+            let described = meant.iter().map(|kernel| describe(kernel, &options, &rows)).collect();
+            writeln!(out, "{}", serde_json::Value::Array(described))
+        }
+        _ if arguments.fusion.is_none() && !arguments.all => print_table(out, &made, &rows),
+        _ => {
+            print_kernels(out, &meant, &options)?;
+            if arguments.all {
+                print_others(out, &made)?;
+            }
+            let is_meant = |row: &&roofline::Row| meant.iter().any(|kernel| kernel.unit.fusion.name == row.fusion);
+            roofline::write(out, &rows.iter().filter(is_meant).cloned().collect::<Vec<_>>())
+        }
     })?)
+}
+
+/// The kernels of fusions of such names; without one, all.
+fn meant<'m>(made: &'m Compilation, pattern: Option<&Pattern>) -> Result<Vec<&'m Selected>, Failure> {
+    let name = |kernel: &Selected| kernel.unit.fusion.name.clone();
+    let Some(pattern) = pattern else { return Ok(made.kernels.iter().collect()) };
+    let meant: Vec<&Selected> = made.kernels.iter().filter(|kernel| pattern.matches(&name(kernel))).collect();
+    if meant.is_empty() {
+        let known = made.kernels.iter().map(name).collect::<Vec<_>>().join(", ");
+        return Err(WorkshopError::NoSuchFusion { pattern: pattern.to_string(), known }.into());
+    }
+    Ok(meant)
 }
 
 /// What the steps of the program take.
@@ -119,11 +144,28 @@ fn print_quality(out: &mut dyn Write, all: &[Row<'_>]) -> io::Result<()> {
     Ok(())
 }
 
-fn print(out: &mut dyn Write, made: &Compilation, options: &Options) -> io::Result<()> {
-    for kernel in &made.kernels {
-        let heroes = heroes(&kernel.unit.fusion, &options.device, &options.emitters);
-        writeln!(out, "{}", report::kernel(kernel, &heroes))?;
+/// A line for each fusion, and for each operation that no kernel executes.
+fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::Row]) -> io::Result<()> {
+    if !rows.is_empty() {
+        roofline::write_fusions(out, rows)?;
     }
+    report::host_operations(&made.fused).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    match rows.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "--fusion NAME tells who was chosen for one and why the others were not, --all for all"),
+    }
+}
+
+/// All of these kernels.
+fn print_kernels(out: &mut dyn Write, kernels: &[&Selected], options: &Options) -> io::Result<()> {
+    kernels.iter().try_for_each(|kernel| {
+        let heroes = heroes(&kernel.unit.fusion, &options.device, &options.emitters);
+        writeln!(out, "{}", report::kernel(kernel, &heroes))
+    })
+}
+
+/// What is not of a kernel alone.
+fn print_others(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
     made.composites.iter().try_for_each(|composite| writeln!(out, "{}", report::composite(composite)))?;
     let mut lines = report::host_operations(&made.fused).into_iter().chain(report::bids(&made.bids));
     lines.try_for_each(|line| writeln!(out, "{line}"))?;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fusebox_core::cost::{ADDITIONS_PER_SECOND, LAUNCH_SECONDS};
+use fusebox_core::times::microseconds;
 
 /// Why a value has a buffer and is not computed inside of the kernels that read it. Instructions by name.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +36,7 @@ pub enum Apart {
 
 impl fmt::Display for Apart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let us = |additions: &f64| additions / ADDITIONS_PER_SECOND * 1e6;
+        let us = |additions: &f64| microseconds(additions / ADDITIONS_PER_SECOND * 1e6, 1);
         match self {
             Apart::Result => f.write_str("it is the computation's result"),
             Apart::Given => f.write_str("it is a fusion that the text brings along"),
@@ -47,8 +48,8 @@ impl fmt::Display for Apart {
             Apart::OtherHero { kernel, hero: Some(hero) } => write!(
                 f,
                 "the kernel of `{kernel}` is made around `{hero}`, and together they would lose more than a launch \
-                 ({:.0} us)",
-                LAUNCH_SECONDS * 1e6
+                 ({} us)",
+                microseconds(LAUNCH_SECONDS * 1e6, 0)
             ),
             Apart::OtherHero { kernel, hero: None } => write!(
                 f,
@@ -63,7 +64,7 @@ impl fmt::Display for Apart {
             }
             Apart::Repeated { costs, saves } => write!(
                 f,
-                "to compute it again where it is read costs about {:.1} us more, a launch and the traffic saved {:.1} us",
+                "to compute it again where it is read costs about {} us more, a launch and the traffic saved {} us",
                 us(costs),
                 us(saves)
             ),

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Fusion};
 use fusebox_core::hlo::{ComputationId, InstrId, Module, canonical_text};
+use fusebox_core::times::microseconds;
 
 use super::candidate::{Offer, Seen, Sequence};
 use super::claims::Claims;
@@ -136,7 +137,8 @@ impl<'a, 'c> Bids<'a, 'c> {
                 false => "would take".into(),
             };
             let Forecast { bid: own, otherwise, .. } = bid.forecast;
-            let outcome = format!("{does} {:.1} us instead of {:.1}{why}", own * 1e6, otherwise * 1e6);
+            let (own, otherwise) = (microseconds(own * 1e6, 1), microseconds(otherwise * 1e6, 1));
+            let outcome = format!("{does} {own} us instead of {otherwise}{why}");
             self.records[bid.record].outcome = outcome;
         }
         decided

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use fusebox_core::times::microseconds;
+
 use super::{Comparison, Figures, Measured, Report};
 use crate::measure::Cache;
 use crate::statistics::Interval;
@@ -53,13 +55,13 @@ fn write_comparison(out: &mut dyn Write, comparison: &Comparison) -> io::Result<
 fn write_side(out: &mut dyn Write, side: &str, figures: &Figures, row: &Measured, number: usize) -> io::Result<()> {
     let times = [&row.a_us, &row.b_us][number];
     let cache = if row.cache == Cache::Warm { "warm" } else { "cold" };
-    let quartiles = format!("{:.1} – {:.1}", times.lower_quartile, times.upper_quartile);
+    let quartiles = format!("{} – {}", microseconds(times.lower_quartile, 1), microseconds(times.upper_quartile, 1));
     let (bandwidth, share) = (row.bandwidth(figures, number), 100.0 * row.share(number));
     let bound = row.roof[number].bound().name();
     write!(
         out,
-        "  {side:<4} {cache:<5} {:>10.1} {quartiles:>21} {bandwidth:>9.2} {share:>6.0} % {bound:>10}",
-        times.median
+        "  {side:<4} {cache:<5} {:>10} {quartiles:>21} {bandwidth:>9.2} {share:>6.0} % {bound:>10}",
+        microseconds(times.median, 1)
     )?;
     if number == 0 {
         return writeln!(out);
@@ -98,11 +100,15 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
         for row in &program.measured {
             let Interval { low, ratio, high } = row.ratio;
             let cache = if row.cache == Cache::Warm { "warm" } else { "cold" };
-            let (a, b, share, verdict) =
-                (row.a_us.median, row.b_us.median, 100.0 * row.share(1), row.verdict.to_string());
+            let (a, b, share, verdict) = (
+                microseconds(row.a_us.median, 1),
+                microseconds(row.b_us.median, 1),
+                100.0 * row.share(1),
+                row.verdict.to_string(),
+            );
             writeln!(
                 out,
-                "{module:<longest$}  {cache:<5} {a:>10.1} {b:>10.1} {share:>5.0} %  {verdict:<9} {ratio:.3} ({low:.3} – {high:.3})"
+                "{module:<longest$}  {cache:<5} {a:>10} {b:>10} {share:>5.0} %  {verdict:<9} {ratio:.3} ({low:.3} – {high:.3})"
             )?;
         }
     }

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use fusebox_core::times::microseconds;
+
 use super::Profile;
 
 /// Writes a line per step, those that take most time first, and one for all.
@@ -19,18 +21,18 @@ pub fn write(out: &mut dyn Write, profile: &Profile) -> io::Result<()> {
     for row in &profile.rows {
         let share = if all > 0.0 { 100.0 * row.us / all } else { 0.0 };
         let bandwidth = if row.us > 0.0 { row.work.bytes as f64 * row.times as f64 / row.us / 1e3 } else { 0.0 };
-        let predicted = row.predicted_us.map_or_else(String::new, |us| format!("{us:.1}"));
+        let predicted = row.predicted_us.map_or_else(String::new, |us| microseconds(us, 1));
         writeln!(
             out,
-            "{:<longest$} {:>6} {:>10.1} {share:>4.0} % {predicted:>12} {:>12} {bandwidth:>8.2} {:>5.0} % {:>10}  {}",
+            "{:<longest$} {:>6} {:>10} {share:>4.0} % {predicted:>12} {:>12} {bandwidth:>8.2} {:>5.0} % {:>10}  {}",
             row.name,
             row.times,
-            row.us,
+            microseconds(row.us, 1),
             row.work.bytes,
             100.0 * row.of_roof,
             row.bound.name(),
             row.by
         )?;
     }
-    writeln!(out, "{:<longest$} {:>6} {all:>10.1}, {} runs", "all", "", profile.runs)
+    writeln!(out, "{:<longest$} {:>6} {:>10}, {} runs", "all", "", microseconds(all, 1), profile.runs)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use fusebox_core::times::microseconds;
 use serde::Serialize;
 
 use super::database::{Chosen, Decision, Figures, Outcome};
@@ -133,7 +134,8 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
     let before: f64 = timed().map(|(_, us)| us).sum();
     let after: f64 = timed().map(|(row, us)| us * row.ratio().ratio).sum();
     if before > 0.0 {
-        writeln!(out, "their kernels together: {before:.1} us untuned, {after:.1} us tuned")?;
+        let (before, after) = (microseconds(before, 1), microseconds(after, 1));
+        writeln!(out, "their kernels together: {before} us untuned, {after} us tuned")?;
     }
     Ok(())
 }
@@ -192,7 +194,8 @@ pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<
     for (error, predicted, measured, report, row, of) in errors.into_iter().take(WORST) {
         let name = format!("{} {}", report.module, row.decision.chosen.fusion);
         let factor = error.ln().abs().exp();
-        writeln!(out, "  {factor:>8.2}: {predicted:.2} us predicted, {measured:.2} us measured, {name}: {of}")?;
+        let (predicted, measured) = (microseconds(predicted, 2), microseconds(measured, 2));
+        writeln!(out, "  {factor:>8.2}: {predicted} us predicted, {measured} us measured, {name}: {of}")?;
     }
     let known = reports.iter().flat_map(|report| &report.rows).flat_map(ordered);
     let (mut right, mut all) = (0, 0);

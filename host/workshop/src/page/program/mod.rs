@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use fusebox_compiler::{Compilation, Options, Reason, Selected, heroes, report};
 use fusebox_core::hlo::{Computation, Instruction, Module, Op};
+use fusebox_core::times::microseconds;
 use maud::{Markup, html};
 
 use super::framed;
@@ -65,7 +66,7 @@ impl Page<'_> {
             let row = self.row(name);
             let time = row.map_or_else(String::new, |row| {
                 let us = row.measured_us.unwrap_or(row.predicted_us);
-                format!("{us:.1} us · {:.0} % of roof", 100.0 * row.of_roof())
+                format!("{} us · {:.0} % of roof", microseconds(us, 1), 100.0 * row.of_roof())
             });
             let lines = vec![instruction.name.clone(), kernel.emitter.name.clone(), time];
             Node { lines, kind: row.map_or(Kind::Other, |row| Kind::Kernel(row.bound)), link: Some(anchor(name)) }
@@ -124,9 +125,9 @@ fn table(rows: &[Row]) -> Markup {
                 td { (row.work.bytes) }
                 td { (format!("{:.2}", row.work.operations / row.work.bytes.max(1) as f64)) }
                 td class=(row.bound.name()) { (row.bound.name()) }
-                td { (format!("{:.1}", row.roof_us)) }
-                td { (format!("{:.1}", row.predicted_us)) }
-                td { (row.measured_us.map_or_else(String::new, |us| format!("{us:.1}"))) }
+                td { (microseconds(row.roof_us, 1)) }
+                td { (microseconds(row.predicted_us, 1)) }
+                td { (row.measured_us.map_or_else(String::new, |us| microseconds(us, 1))) }
                 td { (format!("{:.0} %", 100.0 * row.of_roof())) }
             } } }
         } }
