@@ -19,6 +19,8 @@ pub struct PluginFile {
     note: PluginNote,
     sha256: String,
     copy: File,
+    /// A name of the copy that this process and its children can open while it is there.
+    name_of_copy: PathBuf,
 }
 
 impl PluginFile {
@@ -37,11 +39,12 @@ impl PluginFile {
         let note = note::find(&path, &data)?;
         note.check(&path)?;
         let sha256 = note::digest(&data);
-        let copy = sealed_copy(&data).map_err(|error| LoadError::Unreadable {
+        let copy = sealed_copy(&data).and_then(|copy| Ok((name_of(&copy)?, copy)));
+        let (name_of_copy, copy) = copy.map_err(|error| LoadError::Unreadable {
             path: path.clone(),
             reason: format!("it cannot be copied to memory: {error}"),
         })?;
-        Ok(PluginFile { path, note, sha256, copy })
+        Ok(PluginFile { path, note, sha256, copy, name_of_copy })
     }
 
     /// Its file, by the one name that it has.
@@ -59,10 +62,20 @@ impl PluginFile {
         &self.note
     }
 
-    /// A name of the copy that this process and its children can open while it is there.
-    pub(crate) fn name_of_copy(&self) -> PathBuf {
-        format!("/proc/{}/fd/{}", std::process::id(), self.copy.as_raw_fd()).into()
+    /// The copy, which has a name as long as it is there.
+    pub(crate) fn into_copy(self) -> (PathBuf, File) {
+        (self.name_of_copy, self.copy)
     }
+
+    pub(crate) fn name_of_copy(&self) -> &Path {
+        &self.name_of_copy
+    }
+}
+
+/// The name of an open file. The number of a process is that which `/proc` has, where it may be another than the process knows.
+fn name_of(file: &File) -> io::Result<PathBuf> {
+    let process = std::fs::read_link("/proc/self")?;
+    Ok(Path::new("/proc").join(process).join("fd").join(file.as_raw_fd().to_string()))
 }
 
 /// Bytes in a file of memory alone, which can be changed no more.

@@ -22,9 +22,10 @@ impl PluginLibrary {
     /// # Errors
     /// See [`LoadError`].
     pub fn open(file: PluginFile) -> Result<Self, LoadError> {
-        let (path, note, name) = (file.path().to_path_buf(), file.note().clone(), file.name_of_copy());
+        let (path, note) = (file.path().to_path_buf(), file.note().clone());
+        let (name, copy) = file.into_copy();
         // The loader knows libraries by their names: as long as the copy is there no other has this one, and debuggers find it.
-        std::mem::forget(file);
+        std::mem::forget(copy);
         let refused = |reason: String| {
             let reason = reason.replace(&name.display().to_string(), &path.display().to_string());
             LoadError::Refused { path: path.clone(), reason }

@@ -149,8 +149,12 @@ fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::Row]) 
     if !rows.is_empty() {
         roofline::write_fusions(out, rows)?;
     }
-    report::host_operations(&made.fused).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    let routines = report::host_operations(&made.fused);
+    routines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     match rows.is_empty() {
+        true if routines.is_empty() => {
+            writeln!(out, "nothing is to be computed: there is no kernel, and no routine is called")
+        }
         true => Ok(()),
         false => writeln!(out, "--fusion NAME tells who was chosen for one and why the others were not, --all for all"),
     }
