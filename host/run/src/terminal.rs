@@ -4,7 +4,7 @@
 //! as if all had been read. A full disk behind standard output is an error. Standard error that cannot be written is
 //! nothing anyone could be told of.
 
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 
 use clap::Parser;
 use clap::error::Error as UsageError;
@@ -20,11 +20,47 @@ pub struct PrintError(io::Error);
 /// If standard output cannot be written, unless its reader is gone.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), PrintError> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let printed = write(&mut out).and_then(|()| out.flush());
+    // What goes to a file or another program is as it is.
+    let printed = match io::stdout().is_terminal() {
+        true => write(&mut Harmless { out: &mut out, rest: Vec::new() }),
+        false => write(&mut out),
+    };
+    let printed = printed.and_then(|()| out.flush());
     // What could not be written is not tried again.
     let (stdout, _) = out.into_parts();
     drop(stdout);
     judged(printed)
+}
+
+/// Hands text on as [`harmless`] shows it.
+struct Harmless<W> {
+    out: W,
+    /// The beginning of a character whose end is to come.
+    rest: Vec<u8>,
+}
+
+impl<W: Write> Write for Harmless<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        let mut shown = String::new();
+        let mut taken = 0;
+        for chunk in self.rest.utf8_chunks() {
+            shown.push_str(&harmless(chunk.valid()));
+            taken += chunk.valid().len();
+            let is_cut_off = taken + chunk.invalid().len() == self.rest.len() && chunk.invalid().len() < 4;
+            if !chunk.invalid().is_empty() && !is_cut_off {
+                shown.push(char::REPLACEMENT_CHARACTER);
+                taken += chunk.invalid().len();
+            }
+        }
+        self.out.write_all(shown.as_bytes())?;
+        self.rest.drain(..taken);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Prints text as it is.
@@ -91,6 +127,20 @@ fn answered(answer: &UsageError) -> Result<(), PrintError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn characters_may_come_in_parts() {
+        let text = "é\u{1b}[0m日\u{9b}本\n";
+        for size in 1..6 {
+            let mut shown = Vec::new();
+            let mut out = Harmless { out: &mut shown, rest: Vec::new() };
+            text.as_bytes().chunks(size).for_each(|part| out.write_all(part).unwrap());
+            assert_eq!(String::from_utf8(shown).unwrap(), harmless(text), "{size}");
+        }
+        let mut shown = Vec::new();
+        Harmless { out: &mut shown, rest: Vec::new() }.write_all(b"a\xff\x1bb").unwrap();
+        assert_eq!(String::from_utf8(shown).unwrap(), "a\u{fffd}\u{241b}b");
+    }
 
     #[test]
     fn nothing_that_is_quoted_steers_the_terminal() {

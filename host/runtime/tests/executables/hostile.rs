@@ -2,6 +2,7 @@
 //! anything but be refused.
 
 use super::assembler::*;
+use fusebox_core::device::instructions;
 use fusebox_runtime::{
     Access, Allocation, AllocationKind, Binding, CodeImage, DynamicSize, Executable, FormatError, HostKernel, HostOp,
     KernelArgument, KernelImage, Options, Program, Slice, Target, Thunk, ValueShape,
@@ -70,6 +71,15 @@ fn refusal(executable: &Executable) -> String {
 #[test]
 fn what_is_harmless_is_loaded() {
     assert_eq!(refusal(&harmless()), "it was loaded");
+}
+
+#[test]
+fn code_for_another_processor_is_not_loaded() {
+    let present: Vec<String> = instructions::present().map(Into::into).collect();
+    assert_eq!(refusal(&Executable { instruction_sets: present.clone(), ..harmless() }), "it was loaded");
+    let lacked = present.into_iter().chain(["avx9999f".into(), "apx-of-the-future".into()]);
+    let refused = refusal(&Executable { instruction_sets: lacked.collect(), ..harmless() });
+    assert!(refused.contains("a processor with avx9999f, apx-of-the-future, which"), "{refused}");
 }
 
 #[test]
