@@ -153,3 +153,22 @@ fn a_strangers_kernel_with_many_registers_does_not_spill() {
         }
     }
 }
+
+/// LLVM 22 takes a select around a shift of 64 bits for PTX's shift, of whose amount only 32 bits are left: `7 << (2^32 + 1)` was 14. A
+/// clamped amount has no more than 32 bits.
+#[test]
+fn amounts_of_shifts_are_clamped_in_ptx() {
+    for (ty, bits) in [("u64", 64), ("s64", 64), ("s32", 32), ("u32", 32)] {
+        for op in ["shift-left", "shift-right-logical", "shift-right-arithmetic"] {
+            let place = Workplace::with_module(&format!(
+                "HloModule m\nENTRY e {{\n  x = {ty}[64] parameter(0)\n  y = {ty}[64] parameter(1)\n  ROOT s = {ty}[64] {op}(x, y)\n}}\n"
+            ));
+            let ptx = place.run(&["compile", "m.hlo", "--target", "sm_90", "--emit", "ptx"]).succeeded();
+            let lines: Vec<&str> = ptx.lines().map(str::trim_start).collect();
+            let (clamp, most) = (format!("min.u{bits}"), format!("{};", bits - 1));
+            let clamped = lines.iter().position(|line| line.starts_with(&clamp) && line.ends_with(&most));
+            let shift = lines.iter().rposition(|line| line.starts_with("shl.") || line.starts_with("shr."));
+            assert!(clamped.is_some() && clamped < shift, "{op} of {ty}:\n{ptx}");
+        }
+    }
+}

@@ -98,11 +98,12 @@ fn remainder<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     by_zero.select(x, rest)
 }
 
-/// An amount of the width or more gives 0.
+/// An amount of the width or more gives 0. The amount is clamped: LLVM 22 takes `select(y < 64, x << y, 0)` for PTX's instruction, which clamps
+/// by itself, but of whose amount it keeps the lower 32 bits alone.
 fn shifted<'f>(x: Term<'f>, y: Term<'f>, shift: impl FnOnce(Term<'f>, Term<'f>) -> Term<'f>) -> Term<'f> {
-    let inside = y.cmpi(IntPredicate::Ult, i64::from(y.scalar().bits()));
-    let amount = inside.select(y, y.integer(0));
-    inside.select(shift(x, amount), x.integer(0))
+    let most = i64::from(y.scalar().bits()) - 1;
+    let inside = y.cmpi(IntPredicate::Ule, most);
+    inside.select(shift(x, y.minui(most)), x.integer(0))
 }
 
 /// Upper half of the product.
