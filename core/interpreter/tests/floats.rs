@@ -108,6 +108,13 @@ fn complex_arithmetic() {
     assert_eq!(binary("power", &[(0f32, 0.0), (2.0, 0.0)], &[(0.0, 0.0), (0.0, 0.0)]), [(1.0, 0.0), (1.0, 0.0)]);
 }
 
+/// The sign of a zero names the side of the cut.
+#[test]
+fn complex_reciprocal_root_on_its_cut() {
+    let cut = [(-4f32, 0.0), (-4.0, -0.0), (4.0, -0.0)];
+    assert_eq!(unary::<(f32, f32), (f32, f32)>("rsqrt", &cut), [(0.0, -0.5), (0.0, 0.5), (0.5, 0.0)]);
+}
+
 #[test]
 fn complex_logarithm_near_the_unit_circle_does_not_cancel() {
     let x = vector(&[(1f32, 1e-4f32)]);

@@ -26,7 +26,7 @@ pub(super) fn unary(op: UnaryOp, z: Complex) -> Option<Complex> {
         UnaryOp::Log => z.ln(),
         UnaryOp::LogPlusOne => z.ln_1p(),
         UnaryOp::Sqrt => z.sqrt(),
-        UnaryOp::Rsqrt => Complex::ONE.divide(z.sqrt()),
+        UnaryOp::Rsqrt => Complex::ONE.divide(z.sqrt_on_side(z.im)),
         UnaryOp::Cbrt => z.cbrt(),
         UnaryOp::Logistic => Complex::ONE.divide(Complex::ONE.add(z.negate().exp())),
         UnaryOp::Sine => z.times_i().sinh().times_minus_i(),
@@ -214,6 +214,12 @@ impl Complex {
 
     /// Square root with non-negative real part.
     pub fn sqrt(self) -> Complex {
+        // On the cut itself XLA does not look at the sign of the zero.
+        self.sqrt_on_side(if self.im < 0.0 { -1.0 } else { 1.0 })
+    }
+
+    /// The square root, whose imaginary part has the sign of `side` where the real part is negative.
+    fn sqrt_on_side(self, side: f64) -> Complex {
         let (x, y) = (self.re, self.im);
         if x == 0.0 && y == 0.0 {
             return complex(0.0, y);
@@ -232,12 +238,7 @@ impl Complex {
         let exponent = scale_exponent(self) & !1;
         let (x, y) = (libm::scalbn(x, -exponent), libm::scalbn(y, -exponent));
         let root = (HALF * (x.abs() + x.hypot(y))).sqrt();
-        let (re, im) = if x >= 0.0 {
-            (root, y / (2.0 * root))
-        } else {
-            // On the cut itself XLA does not look at the sign of the zero.
-            (y.abs() / (2.0 * root), if y < 0.0 { -root } else { root })
-        };
+        let (re, im) = if x >= 0.0 { (root, y / (2.0 * root)) } else { (y.abs() / (2.0 * root), root.copysign(side)) };
         complex(libm::scalbn(re, exponent / 2), libm::scalbn(im, exponent / 2))
     }
 

@@ -32,7 +32,7 @@ pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, Stri
         UnaryOp::Log => functions::log,
         UnaryOp::LogPlusOne => functions::log1p,
         UnaryOp::Sqrt => functions::sqrt,
-        UnaryOp::Rsqrt => rsqrt,
+        UnaryOp::Rsqrt => functions::rsqrt,
         UnaryOp::Logistic => logistic,
         UnaryOp::Sine => functions::sin,
         UnaryOp::Cosine => functions::cos,
@@ -78,10 +78,6 @@ fn sign(x: Parts<'_>) -> Parts<'_> {
     let size = magnitude(x);
     let quotient = x.map(|part| part / size);
     choose(x.is_zero(), x, quotient)
-}
-
-fn rsqrt(x: Parts<'_>) -> Parts<'_> {
-    x.real(1.0) / functions::sqrt(x)
 }
 
 fn logistic(x: Parts<'_>) -> Parts<'_> {

@@ -62,8 +62,20 @@ pub fn log1p(x: Parts<'_>) -> Parts<'_> {
     Parts { re: near.select(near_value, far_value), im: x.im.atan2(shifted.re) }
 }
 
-/// From the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`; the other one is `im / 2t`.
+/// The square root. On the cut itself the sign of the zero is not looked at, as in XLA.
 pub fn sqrt(x: Parts<'_>) -> Parts<'_> {
+    let side = x.im.lt(0.0).select(-1.0, x.im.number(1.0));
+    sqrt_on_side(x, side)
+}
+
+/// The reciprocal of the square root. On the cut itself the sign of the zero names the side, as in C's Annex G and in XLA.
+pub fn rsqrt(x: Parts<'_>) -> Parts<'_> {
+    x.real(1.0) / sqrt_on_side(x, x.im)
+}
+
+/// From the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`; the other one is `im / 2t`. Left of zero the imaginary part has
+/// the sign of `side`.
+fn sqrt_on_side<'f>(x: Parts<'f>, side: Term<'f>) -> Parts<'f> {
     // Scaled by powers of 4 so that neither sum nor halves leave the range.
     let (large, _) = x.sizes();
     let (is_huge, is_tiny) = (large.gt(2f64.powi(1000)), large.lt(2f64.powi(-900)));
@@ -77,9 +89,8 @@ pub fn sqrt(x: Parts<'_>) -> Parts<'_> {
     let other = scaled.im / vanishes.select(1.0, t + t);
     let (t, other) = (t * back, other * back);
     let other_size = other.absf();
-    // On the cut itself the sign of the zero is not looked at, as in XLA.
-    let signed = x.im.lt(0.0).select(-t, t);
-    let result = choose(x.re.lt(0.0), Parts { re: other_size, im: signed }, Parts { re: t, im: other });
+    let left = Parts { re: other_size, im: t.copysign(side) };
+    let result = choose(x.re.lt(0.0), left, Parts { re: t, im: other });
     sqrt_of_infinity(x, result)
 }
 
