@@ -56,6 +56,9 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
             true => a.write_rows(result)?,
             false => a.write_rows_of_adjoint(result)?,
         }
+        if !self.clean {
+            self.restore_other_triangle(input, result);
+        }
         status.iter_mut().try_for_each(|status| write_status(status, failed.unwrap_or(0)))
     }
 
@@ -65,6 +68,17 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
 
     fn describe(&self) -> &'static str {
         "Cholesky factorisation"
+    }
+}
+
+impl<T: Scalar> Cholesky<T> {
+    /// Products of triangles may write what lies beside them, by the instructions that the processor has.
+    fn restore_other_triangle(&self, input: &[T], result: &mut [T]) {
+        let rows = input.chunks_exact(self.n.max(1)).zip(result.chunks_exact_mut(self.n.max(1)));
+        for (row, (given, found)) in rows.enumerate() {
+            let other = if self.lower { row + 1..self.n } else { 0..row };
+            found[other.clone()].copy_from_slice(&given[other]);
+        }
     }
 }
 
