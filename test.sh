@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Sets up what is missing and runs everything a change has to pass: format, lints, all tests.
+# Sets up what is missing and runs everything a change has to pass: format, lints, all tests, those of routines also without AVX-512.
 set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
 cargo fmt --all --check
 cargo clippy --workspace --all-targets -- -D warnings
 cargo test --workspace
+testing/without-avx512.sh

@@ -202,9 +202,9 @@ struct Library {
 }
 
 impl Library {
-    fn new<T: Float>() -> Library {
+    fn new<T: Float>(target: &Target) -> Library {
         let kernels: Vec<KernelSource> = CASES.iter().map(|case| kernel::<T>(case.0, operands(case.1))).collect();
-        let code = compile(&kernels, &Target::cpu(), &mut NoStages).unwrap_or_else(|error| panic!("{error}"));
+        let code = compile(&kernels, target, &mut NoStages).unwrap_or_else(|error| panic!("{error}"));
         Library { object: object(code) }
     }
 
@@ -225,6 +225,11 @@ impl Library {
         results.truncate(count);
         results
     }
+}
+
+/// This processor, and as it would be without AVX-512.
+fn processors() -> [Target; 2] {
+    [Target::cpu(), Target::named("cpu,-avx512").unwrap()]
 }
 
 fn operands(reference: Reference) -> usize {
@@ -271,7 +276,10 @@ fn points(count: usize, seed: u64) -> Vec<f32> {
 
 #[test]
 fn f32_is_accurate_everywhere() {
-    let library = Library::new::<f32>();
+    processors().iter().for_each(|target| f32_is_accurate(&Library::new::<f32>(target)));
+}
+
+fn f32_is_accurate(library: &Library) {
     let count = CHUNK * BLOCKS;
     let failures: Vec<String> = CASES
         .iter()
@@ -303,7 +311,11 @@ fn table() -> BTreeMap<&'static str, Vec<Row>> {
 
 #[test]
 fn f64_is_accurate_where_the_table_looks() {
-    let (library, table) = (Library::new::<f64>(), table());
+    processors().iter().for_each(|target| f64_is_accurate(&Library::new::<f64>(target)));
+}
+
+fn f64_is_accurate(library: &Library) {
+    let table = table();
     let failures: Vec<String> = CASES
         .iter()
         .filter_map(|&(operation, reference, _, bound)| {
@@ -331,10 +343,10 @@ fn special_arguments<T: Float>(operands: usize) -> Vec<Vec<T>> {
 }
 
 fn special_arguments_are_right<T: Float>(slack: f64, bound: impl Fn(&(&str, Reference, f64, f64)) -> f64) {
-    let library = Library::new::<T>();
-    let failures: Vec<String> = CASES
-        .iter()
-        .filter_map(|case| {
+    let libraries = processors().map(|target| Library::new::<T>(&target));
+    let cases = libraries.iter().flat_map(|library| CASES.iter().map(move |case| (library, case)));
+    let failures: Vec<String> = cases
+        .filter_map(|(library, case)| {
             let arguments = special_arguments::<T>(operands(case.1));
             let results = library.apply(case.0, &arguments);
             let (error, place) = worst(&arguments, &results, |at| (reference_value(case.1, &arguments, at), 0.0));

@@ -21,9 +21,10 @@ fn wide() -> DeviceDescription {
     DeviceDescription { register_bytes: 64, registers: 32, tile_products, word_products, ..DeviceDescription::cpu(2) }
 }
 
-/// Processors whose registers differ.
+/// Processors whose registers and instructions differ.
 fn machines() -> [Machine; 2] {
-    [Machine::cpu(), Machine::new(Target::cpu(), wide())]
+    let narrow = Target::named("cpu,-avx512").unwrap();
+    [Machine::new(narrow, DeviceDescription::cpu(2)), Machine::new(Target::cpu(), wide())]
 }
 
 /// Without the library, which would take some of the products.
