@@ -42,6 +42,7 @@ mod operands;
 mod operation;
 mod random;
 mod reduce;
+mod running;
 mod scan;
 mod scatter;
 mod sort;

@@ -48,30 +48,62 @@ pub(crate) fn fold(
     let count = element_count(dims)?;
     let function = Function::new(evaluator, to_apply)?;
     let mut results: Vec<Data> = arrays.iter().map(|a| Data::with_capacity(a.ty, count)).collect();
-    let mut arguments = Vec::with_capacity(2 * arrays.len());
-    for_each_index(dims, |index| match (function.binary, arrays) {
-        (Some((op, ty)), [array]) => {
-            let mut accumulator = Accumulator::new(op, initial[0]);
-            visit_all(index, &mut |at| accumulator.add(ty, array.data.get(at)))?;
-            results[0].push(accumulator.value(ty))
-        }
-        _ => {
-            let mut held = initial.to_vec();
-            visit_all(index, &mut |at| {
-                arguments.clear();
-                arguments.extend_from_slice(&held);
-                arguments.extend(arrays.iter().map(|a| a.data.get(at)));
-                held = function.call(evaluator, &arguments)?;
-                match held.len() == arrays.len() {
-                    true => Ok(()),
-                    false => malformed(format!("the combiner gives {} values for {}", held.len(), arrays.len())),
-                }
-            })?;
-            results.iter_mut().zip(&held).try_for_each(|(data, &value)| data.push(value))
-        }
+    for_each_index(dims, |index| {
+        let mut held = Held::new(&function, arrays, initial);
+        visit_all(index, &mut |at| held.take(evaluator, at))?;
+        results.iter_mut().zip(held.values()).try_for_each(|(data, value)| data.push(value))
     })?;
     let results = results.into_iter().zip(arrays);
     Ok(one_or_tuple(results.map(|(data, a)| Array::new(a.ty, dims.to_vec(), data)).collect()))
+}
+
+/// Initial values combined with some elements of the arrays.
+pub(crate) struct Held<'f> {
+    function: &'f Function,
+    arrays: &'f [&'f Array],
+    kept: Kept,
+    arguments: Vec<Scalar>,
+}
+
+/// What is kept of the elements.
+enum Kept {
+    /// Of one array, under one operation of this type.
+    Accumulated(Accumulator, ElementType),
+    Values(Vec<Scalar>),
+}
+
+impl<'f> Held<'f> {
+    pub fn new(function: &'f Function, arrays: &'f [&'f Array], initial: &[Scalar]) -> Self {
+        let kept = match (function.binary, initial) {
+            (Some((op, ty)), &[initial]) => Kept::Accumulated(Accumulator::new(op, initial), ty),
+            _ => Kept::Values(initial.to_vec()),
+        };
+        Held { function, arrays, kept, arguments: Vec::with_capacity(2 * arrays.len()) }
+    }
+
+    /// Combines with the elements at a position.
+    pub fn take(&mut self, evaluator: &mut Evaluator, at: usize) -> Outcome<()> {
+        let held = match &mut self.kept {
+            Kept::Accumulated(accumulator, ty) => return accumulator.add(*ty, self.arrays[0].data.get(at)),
+            Kept::Values(held) => held,
+        };
+        self.arguments.clear();
+        self.arguments.extend_from_slice(held);
+        self.arguments.extend(self.arrays.iter().map(|array| array.data.get(at)));
+        *held = self.function.call(evaluator, &self.arguments)?;
+        if held.len() != self.arrays.len() {
+            return malformed(format!("the combiner gives {} values for {}", held.len(), self.arrays.len()));
+        }
+        Ok(())
+    }
+
+    /// The combinations, one for each array.
+    pub fn values(&self) -> Vec<Scalar> {
+        match &self.kept {
+            Kept::Accumulated(accumulator, ty) => vec![accumulator.value(*ty)],
+            Kept::Values(held) => held.clone(),
+        }
+    }
 }
 
 /// The two halves of the operands: arrays of equal dimensions, and scalars.

@@ -8,6 +8,7 @@ use crate::function::Function;
 use crate::memory;
 use crate::number;
 use crate::reduce::{Visit, arrays_and_initial, fold};
+use crate::running::Running;
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Data, Scalar, Value, element_count};
 
@@ -66,6 +67,12 @@ pub(crate) fn reduce_window(
     let dims = arrays[0].dims.iter().zip(&window).map(|(&n, w)| window_count(n, w)).collect::<Outcome<Vec<usize>>>()?;
     element_count(&dims)?;
     ensure_memory(&window)?;
+    if let Some(running) = Running::along(&arrays[0].dims, &window, &dims) {
+        let function = Function::new(evaluator, to_apply)?;
+        if running.suits(&function) {
+            return running.reduce(evaluator, &function, &arrays, &initial, &dims);
+        }
+    }
     let covered = |index: &[usize], visit: Visit| visit_covered(&arrays[0].dims, &window, index, visit);
     fold(evaluator, to_apply, &arrays, &initial, &dims, covered)
 }

@@ -99,6 +99,43 @@ fn windows() {
     assert_eq!(reduce("add", "0", "size=5 pad=0_4", 5), [15.0, 14.0, 9.0, 7.0, 3.0]);
 }
 
+/// Elements are combined once each, not once for each window that has them: else this would take hours.
+#[test]
+fn cumulative_windows_take_no_longer_than_their_elements() {
+    let n = 1 << 20;
+    let x = vector(&vec![1f32; n]);
+    for (padding, first, last) in [("1048575_0", 1.0, n as f32), ("0_1048575", n as f32, 1.0)] {
+        let text = format!(
+            "x = f32[{n}] parameter(0)\nz = f32[] constant(0)\n\
+             ROOT r = f32[{n}] reduce-window(x, z), window={{size={n} pad={padding}}}, to_apply=add"
+        );
+        let sums = values::<f32>(&with(&[ADD], &text, std::slice::from_ref(&x)));
+        assert_eq!((sums[0], sums[n - 1], sums[n / 2] as usize), (first, last, n / 2 + usize::from(first == 1.0)));
+    }
+}
+
+/// Windows that grow along one dimension, shorter and longer than the array, from either end, by combiners that are one operation or not.
+#[test]
+fn growing_windows() {
+    let x = array(&[2, 3], &[1f32, 5.0, 2.0, 4.0, 3.0, 7.0]);
+    let twice =
+        "twice { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = f32[] add(a, a)\n ROOT r = f32[] add(c, b) }";
+    let reduce = |combiner: &str, window: &str, dims: &str| {
+        let text = format!(
+            "x = f32[2,3] parameter(0)\nz = f32[] constant(0)\n\
+             ROOT r = f32[{dims}] reduce-window(x, z), window={{{window}}}, to_apply={combiner}"
+        );
+        values::<f32>(&with(&[ADD, twice], &text, std::slice::from_ref(&x)))
+    };
+    assert_eq!(reduce("add", "size=1x3 pad=0_0x2_0", "2,3"), [1.0, 6.0, 8.0, 4.0, 7.0, 14.0]);
+    assert_eq!(reduce("add", "size=2x1 pad=0_1x0_0", "2,3"), [5.0, 8.0, 9.0, 4.0, 3.0, 7.0]);
+    assert_eq!(reduce("add", "size=1x2 pad=0_0x2_0", "2,4"), [0.0, 1.0, 6.0, 7.0, 0.0, 4.0, 7.0, 10.0]);
+    assert_eq!(reduce("add", "size=1x5 pad=0_0x4_1", "2,4"), [1.0, 6.0, 8.0, 8.0, 4.0, 7.0, 14.0, 14.0]);
+    // ((0 * 2 + 1) * 2 + 5) * 2 + 2, and each window by itself from the right.
+    assert_eq!(reduce("twice", "size=1x3 pad=0_0x2_0", "2,3"), [1.0, 7.0, 16.0, 4.0, 11.0, 29.0]);
+    assert_eq!(reduce("twice", "size=1x3 pad=0_0x0_2", "2,3"), [16.0, 12.0, 2.0, 29.0, 13.0, 7.0]);
+}
+
 #[test]
 fn select_and_scatter_takes_the_first_of_equals() {
     let ge = "ge { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GE }";
