@@ -79,9 +79,9 @@ fn narrow<T: Scalar>(a: &mut Matrix<T>, start: usize, end: usize) -> Option<usiz
     let height = a.rows();
     for j in start..end {
         let pivot = a[(j, j)].re();
-        // So that what is not a number is no pivot either.
-        let positive = pivot > real(0.0) && pivot <= Float::max_value();
-        if !positive {
+        // NaN is no pivot; infinity is one for LAPACK too, and leaves zeros below.
+        let is_positive = pivot > real(0.0);
+        if !is_positive {
             return Some(j + 1);
         }
         let root = Float::sqrt(pivot);

@@ -62,6 +62,33 @@ fn a_matrix_that_is_not_positive_definite_has_a_status() {
     }
 }
 
+/// As in LAPACK: infinity is its own root, what stands below it is zero, and the rest is as if its row and column were not there.
+#[test]
+fn an_infinite_diagonal_is_a_pivot() {
+    for (ty, _) in TYPES {
+        for n in [1, 5, 40, 200, 300] {
+            let infinite = n / 3;
+            let factor = |n: usize, infinite: Option<usize>| {
+                let element = |i: usize, j: usize| match i == j {
+                    true if Some(i) == infinite => f64::INFINITY,
+                    true => 2.0,
+                    false => 0.5 / (1.0 + i.abs_diff(j) as f64).powi(2),
+                };
+                let values = (0..n * n).map(|at| C::new(element(at / n, at % n), 0.0));
+                let input = [(shape(ty, &[n, n]), to_bytes(ty, values))];
+                let found = run("cholesky(), lower=true", &input, &shape(ty, &[n, n]));
+                move |i: usize, j: usize| found[0].values[i * n + j]
+            };
+            let found = factor(n, Some(infinite));
+            assert!(found(infinite, infinite).re == f64::INFINITY, "{ty} {n}");
+            assert!((infinite + 1..n).all(|i| found(i, infinite) == C::new(0.0, 0.0)), "{ty} {n}");
+            assert!((0..n * n).all(|at| at == infinite * (n + 1) || found(at / n, at % n).re.is_finite()), "{ty} {n}");
+            let mut squares = (infinite + 1..n).map(|i| (0..=i).map(|j| found(i, j).norm_sqr()).sum::<f64>());
+            assert!(squares.all(|square| (square - 2.0).abs() < 0.02), "{ty} {n}");
+        }
+    }
+}
+
 #[test]
 fn lu_factors_multiply_out() {
     let mut worst = Worst::default();
