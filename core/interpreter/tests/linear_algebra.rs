@@ -129,6 +129,33 @@ fn singular_values_descend_and_multiply_out() {
 }
 
 #[test]
+fn an_infinite_diagonal_is_a_pivot() {
+    let a = matrix(&[4.0, 2.0, 2.0, 2.0, f64::INFINITY, 1.0, 2.0, 1.0, 5.0]);
+    let results = elements(&call("lapack_dpotrf_ffi", "(f64[3,3], s32[])", "uplo = 76 : ui8", &[a]));
+    let factor = values::<f64>(&results[0]);
+    assert_eq!([0, 3, 4, 6, 7, 8].map(|at| factor[at]), [2.0, 1.0, f64::INFINITY, 1.0, 0.0, 2.0]);
+    assert_eq!(values::<i32>(&results[1]), [0]);
+}
+
+/// As LAPACK: a status, and no numbers.
+#[test]
+fn what_is_not_finite_has_no_factors() {
+    for bad in [f64::NAN, f64::INFINITY] {
+        let a = [1.0, 2.0, 3.0, 4.0, bad, 6.0, 7.0, 8.0, 9.0];
+        let vectors = "compute_left = 78 : ui8, compute_right = 86 : ui8";
+        for (name, shape, config, place) in [
+            ("lapack_dsyevd_ffi", "(f64[3,3], f64[3], s32[])", "mode = 86 : ui8, uplo = 76 : ui8", 1),
+            ("lapack_dgesdd_ffi", "(f64[3,3], f64[3], f64[3,3], f64[3,3], s32[])", "mode = 65 : ui8", 1),
+            ("lapack_dgeev_ffi", "(f64[3], f64[3], c128[3,3], c128[3,3], s32[])", vectors, 0),
+        ] {
+            let results = elements(&call(name, shape, config, &[matrix(&a)]));
+            assert!(values::<f64>(&results[place]).iter().all(|x| x.is_nan()), "{name} of {bad}");
+            assert_ne!(values::<i32>(results.last().unwrap())[0], 0, "{name} of {bad}");
+        }
+    }
+}
+
+#[test]
 fn eigenvalues_of_a_rotation() {
     let a = matrix(&[0.0, -2.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0]);
     let config = "compute_left = 78 : ui8, compute_right = 86 : ui8";

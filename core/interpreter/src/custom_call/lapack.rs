@@ -192,8 +192,11 @@ impl Call<'_> {
         self.batched(&[2, 1, 0], |_, a| {
             Self::square(&a)?;
             let eigen = linalg::symmetric_eigen(&a, lower, epsilon);
-            let status = integers([i64::from(!eigen.converged)]);
-            Ok(vec![eigen.vectors, reals(eigen.values), status])
+            let n = a.rows;
+            match eigen.converged && eigen.values.iter().all(|value| value.is_finite()) {
+                true => Ok(vec![eigen.vectors, reals(eigen.values), integers([0])]),
+                false => Ok(vec![Matrix::not_numbers(n, n), reals(vec![f64::NAN; n]), integers([1])]),
+            }
         })
     }
 
@@ -218,7 +221,11 @@ impl Call<'_> {
         let (left, right) = (dims_from_end(2, 1)?, dims_from_end(3, 2)?);
         self.batched(&[2, 1, 2, 2, 0], |_, a| {
             let (rows, columns) = (a.rows, a.columns);
-            let svd = linalg::singular_values(&a);
+            let Some(svd) = linalg::singular_values(&a) else {
+                let (u, vh) = (Matrix::not_numbers(rows, left), Matrix::not_numbers(right, columns));
+                let values = reals(vec![f64::NAN; rows.min(columns)]);
+                return Ok(vec![Matrix::zeros(rows, columns), values, u, vh, integers([1])]);
+            };
             let u = svd.left.resized(rows, left);
             let vh = svd.right.adjoint().resized(right, columns);
             Ok(vec![Matrix::zeros(rows, columns), reals(svd.values), u, vh, integers([0])])
@@ -247,8 +254,8 @@ impl Call<'_> {
         let work = |a: &Matrix| -> Outcome<(Vec<Complex>, Matrix, Matrix, i64)> {
             Self::square(a)?;
             let Some(eigen) = linalg::eigenvectors(a, real) else {
-                let empty = Matrix::zeros(a.rows, a.rows);
-                return Ok((vec![Complex::ZERO; a.rows], empty.clone(), empty, 1));
+                let none = Matrix::not_numbers(a.rows, a.rows);
+                return Ok((Matrix::not_numbers(a.rows, 1).elements().to_vec(), none.clone(), none, 1));
             };
             let blank = || Matrix::zeros(a.rows, a.rows);
             let of_adjoint = if left { eigen.left } else { blank() };
@@ -281,7 +288,7 @@ impl Call<'_> {
             let n = a.rows;
             let (t, q, status) = match linalg::schur(&a) {
                 Some((t, q)) => (t, q, 0),
-                None => (Matrix::zeros(n, n), Matrix::zeros(n, n), 1),
+                None => (Matrix::not_numbers(n, n), Matrix::not_numbers(n, n), 1),
             };
             let values = Matrix::column_vector((0..n).map(|i| t.get(i, i)).collect());
             Ok(vec![t, q, values, integers([0]), integers([status])])

@@ -17,7 +17,7 @@ pub(crate) struct Eigen {
 /// Upper triangular `T` and unitary `Q` with `A = Q T Qᴴ`; `None` if the iteration does not converge.
 pub(crate) fn schur(a: &Matrix) -> Option<(Matrix, Matrix)> {
     let n = a.rows;
-    if a.elements().iter().any(|z| !z.re.is_finite() || !z.im.is_finite()) {
+    if !a.is_finite() {
         return None;
     }
     let (factors, taus) = hessenberg(a.clone(), 0, n);

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::ElementType;
 
 use crate::error::{Outcome, ensure, malformed};
-use crate::number::{self, Complex};
+use crate::number::{self, Complex, complex};
 use crate::value::{Array, Data, element_count};
 
 /// A dense matrix, row-major.
@@ -26,6 +26,16 @@ impl Matrix {
     }
 
     /// Ones on the diagonal.
+    /// What a factorisation without a result leaves.
+    pub fn not_numbers(rows: usize, columns: usize) -> Self {
+        Matrix::from_fn(rows, columns, |_, _| complex(f64::NAN, f64::NAN))
+    }
+
+    /// Whether no element is infinite or NaN.
+    pub fn is_finite(&self) -> bool {
+        self.elements.iter().all(|z| z.re.is_finite() && z.im.is_finite())
+    }
+
     pub fn identity(rows: usize, columns: usize) -> Self {
         Matrix::from_fn(rows, columns, |r, c| if r == c { Complex::ONE } else { Complex::ZERO })
     }

@@ -12,10 +12,14 @@ pub(crate) struct Svd {
     pub right: Matrix,
 }
 
-pub(crate) fn singular_values(a: &Matrix) -> Svd {
+/// `None` if an element is infinite or NaN.
+pub(crate) fn singular_values(a: &Matrix) -> Option<Svd> {
+    if !a.is_finite() {
+        return None;
+    }
     if a.rows < a.columns {
-        let Svd { values, left, right } = singular_values(&a.adjoint());
-        return Svd { values, left: right, right: left };
+        let Svd { values, left, right } = singular_values(&a.adjoint())?;
+        return Some(Svd { values, left: right, right: left });
     }
     let n = a.columns;
     let (mut columns, mut right) = (a.clone(), Matrix::identity(n, n));
@@ -31,7 +35,7 @@ pub(crate) fn singular_values(a: &Matrix) -> Svd {
     let values: Vec<f64> = order.iter().map(|&c| norms[c]).collect();
     let scale = |c: usize| if values[c] > 0.0 { 1.0 / values[c] } else { 0.0 };
     let left = Matrix::from_fn(a.rows, n, |r, c| columns.get(r, order[c]).scale(scale(c)));
-    Svd { left: completed(&left), right: right.with_columns(&order), values }
+    Some(Svd { left: completed(&left), right: right.with_columns(&order), values })
 }
 
 /// Makes every pair of columns orthogonal once; false if all were already.
