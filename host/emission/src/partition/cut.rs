@@ -21,7 +21,7 @@ use fusebox_core::hlo::{Computation, InstrId, Module};
 use super::{Demand, Function, Partition, Read, Site, leaf_dims};
 use crate::EmissionError;
 use crate::error::Result;
-use crate::index::Indices;
+use crate::index::{IndexId, Indices};
 use crate::scope::{FunctionId, Scope, ScopeId, ScopeKind};
 
 /// A function that someone outside calls.
@@ -34,7 +34,8 @@ pub struct Request {
 /// Functions larger than this are continued in another function: compile time of a function is not
 /// linear everywhere behind us.
 const MAX_INSTRUCTIONS: u32 = 1000;
-/// Scopes nested deeper than this are continued in another function.
+/// What is in scopes nested deeper than this is computed before them or, if only their conditions keep it within bounds, in
+/// another function.
 const MAX_DEPTH: u32 = 24;
 
 impl<'m> Partition<'m> {
@@ -102,10 +103,11 @@ impl<'m> Partition<'m> {
     fn place(&mut self, id: InstrId) -> Result<()> {
         let site = match std::mem::replace(&mut self.demands[id.index()], Demand::Unread) {
             Demand::Unread => return Ok(()),
-            Demand::At { scope, token } if self.has_room(scope) => {
-                Site { function: self.scope(scope).function, scope, token }
-            }
-            Demand::At { .. } | Demand::Scattered => self.own_function(id)?,
+            Demand::At { scope, token } => match self.with_room(id, scope, &token) {
+                Some(scope) => Site { function: self.scope(scope).function, scope, token },
+                None => self.own_function(id)?,
+            },
+            Demand::Scattered => self.own_function(id)?,
         };
         self.functions[site.function.0 as usize].instructions += 1;
         self.sites[id.index()] = Some(site.clone());
@@ -113,11 +115,17 @@ impl<'m> Partition<'m> {
         Ok(())
     }
 
-    fn has_room(&self, scope: ScopeId) -> bool {
-        let Scope { function, depth, .. } = *self.scope(scope);
+    /// The scope for an instruction that readers in `scope` need: that one, or the outermost if that one is nested deep.
+    fn with_room(&self, id: InstrId, scope: ScopeId, token: &[IndexId]) -> Option<ScopeId> {
+        let is_shallow = |scope: ScopeId| self.scope(scope).depth < MAX_DEPTH;
         // A function that was just started always takes its first instruction.
-        let instructions = self.function(function).instructions;
-        depth < MAX_DEPTH && instructions < MAX_INSTRUCTIONS
+        if self.function(self.scope(scope).function).instructions >= MAX_INSTRUCTIONS {
+            return None;
+        }
+        // In a function of its own it would compute for itself what others read further out, too: in a chain, twice as much at
+        // each step.
+        let scope = if is_shallow(scope) { scope } else { self.outermost(id, scope, token) };
+        is_shallow(scope).then_some(scope)
     }
 
     fn own_function(&mut self, id: InstrId) -> Result<Site> {

@@ -167,26 +167,27 @@ impl<'m> Partition<'m> {
         let scope = self.hoist(scope, &token);
         if !self.is_inline(instruction) {
             let demand = std::mem::replace(&mut self.demands[instruction.index()], Demand::Scattered);
-            self.demands[instruction.index()] = self.merge(demand, scope, &token);
+            self.demands[instruction.index()] = self.merge(demand, instruction, scope, &token);
         }
         Read { instruction, scope, token }
     }
 
-    fn merge(&self, demand: Demand, scope: ScopeId, token: &Token) -> Demand {
+    fn merge(&self, demand: Demand, instruction: InstrId, scope: ScopeId, token: &Token) -> Demand {
         match demand {
             Demand::Unread => Demand::At { scope, token: token.clone() },
-            Demand::At { scope: other, token: t } if t == *token => match self.common_scope(scope, other, token) {
-                Some(scope) => Demand::At { scope, token: t },
-                None => Demand::Scattered,
-            },
+            Demand::At { scope: other, token: t } if t == *token => {
+                match self.common_scope(scope, other, instruction, token) {
+                    Some(scope) => Demand::At { scope, token: t },
+                    None => Demand::Scattered,
+                }
+            }
             Demand::At { .. } | Demand::Scattered => Demand::Scattered,
         }
     }
 
     /// The scope from which two scopes of a function can be served. A value that is read behind two
-    /// different conditions must not be computed without either, unless it has no index that could
-    /// be out of bounds.
-    fn common_scope(&self, a: ScopeId, b: ScopeId, token: &Token) -> Option<ScopeId> {
+    /// different conditions must not be computed without either, unless its index is within bounds anyway.
+    fn common_scope(&self, a: ScopeId, b: ScopeId, instruction: InstrId, token: &Token) -> Option<ScopeId> {
         if self.scope(a).function != self.scope(b).function {
             return None;
         }
@@ -199,7 +200,27 @@ impl<'m> Partition<'m> {
                 y = q.parent?;
             }
         }
-        (x == a || x == b || token.is_empty()).then_some(x)
+        (x == a || x == b || self.is_within_bounds(instruction, token)).then_some(x)
+    }
+
+    /// Whether an instruction has an element at an index whatever conditions hold.
+    fn is_within_bounds(&self, instruction: InstrId, token: &[IndexId]) -> bool {
+        let is_within = |(&index, &size): (&IndexId, &i64)| {
+            let bounds = self.indices.bounds(index);
+            0 <= bounds.lower && bounds.upper < size
+        };
+        leaf_dims(&self.instruction(instruction).shape)
+            .is_some_and(|dims| dims.len() == token.len() && token.iter().zip(dims).all(is_within))
+    }
+
+    /// The outermost scope around `scope` in which an instruction can be computed at an index: the one that the index needs,
+    /// or `scope` itself if only the conditions around it keep the index within bounds.
+    fn outermost(&self, instruction: InstrId, scope: ScopeId, token: &[IndexId]) -> ScopeId {
+        if !self.is_within_bounds(instruction, token) {
+            return scope;
+        }
+        let needed = token.iter().filter_map(|&index| self.indices.scope(index));
+        needed.max_by_key(|&scope| self.scope(scope).depth).unwrap_or_else(|| self.body_of(scope))
     }
 
     fn hoist(&self, mut scope: ScopeId, token: &[IndexId]) -> ScopeId {

@@ -32,6 +32,55 @@ fn a_long_chain_neither_overflows_the_stack_nor_one_function() {
     assert!(symbols(&text).len() >= 20);
 }
 
+/// How a step of a chain computes `x{i}` of the value before and of an earlier one.
+type Step = fn(usize, usize) -> String;
+
+const STEPS: [Step; 4] = [
+    |last, _| format!("dynamic-update-slice(x{last}, u, s)"),
+    |_, earlier| format!("dynamic-update-slice(x{earlier}, u, t)"),
+    |last, earlier| format!("add(x{last}, x{earlier})"),
+    |last, earlier| format!("select(q, x{last}, x{earlier})"),
+];
+
+/// A chain whose steps are these two in turn; `reach` is how far back the earlier value is.
+fn alternating_chain(steps: [Step; 2], reach: usize, depth: usize) -> String {
+    let mut text = String::from(
+        "fusion { x0 = s32[64] parameter(0)\n s = s32[] parameter(1)\n t = s32[] parameter(2)\n u = s32[3] parameter(3)\n \
+         q = pred[64] parameter(4)\n",
+    );
+    for i in 1..=depth {
+        let root = if i == depth { "ROOT " } else { "" };
+        let value = steps[i % 2](i - 1, i.saturating_sub(reach));
+        text += &format!(" {root}x{i} = s32[64] {value}\n");
+    }
+    text + "}"
+}
+
+#[test]
+fn what_is_read_at_one_index_is_computed_once_at_any_depth() {
+    for (first, second) in STEPS.iter().flat_map(|first| STEPS.map(|second| (*first, second))) {
+        for (reach, depth) in [(1, 990), (2, 60), (2, 300), (3, 300), (3, 990), (7, 300)] {
+            let chain = alternating_chain([first, second], reach, depth);
+            // No function is called by two others.
+            assert_eq!(symbols(&emit(&chain)).len(), 1, "{reach} {depth} {chain:.700}");
+        }
+    }
+}
+
+#[test]
+fn what_two_conditions_need_within_bounds_is_computed_before_them() {
+    let mut text = String::from(
+        "fusion { x0 = s32[64] parameter(0)\n s = s32[] parameter(1)\n t = s32[] parameter(2)\n u = s32[3] parameter(3)\n",
+    );
+    for i in 0..60 {
+        let (root, next) = (if i == 59 { "ROOT " } else { "" }, i + 1);
+        text += &format!(" a{i} = s32[64] dynamic-update-slice(x{i}, u, s)\n");
+        text +=
+            &format!(" b{i} = s32[64] dynamic-update-slice(x{i}, u, t)\n {root}x{next} = s32[64] add(a{i}, b{i})\n");
+    }
+    assert_eq!(symbols(&emit(&(text + "}"))).len(), 1);
+}
+
 #[test]
 fn nested_conditions_stay_shallow() {
     let mut text = String::from("fusion { z = f32[] constant(0)\n x0 = f32[8] parameter(0)\n");
