@@ -21,6 +21,8 @@ use crate::kernels::symbol;
 const MOST_OWN: u64 = 2 << 10;
 /// Most bytes of a buffer that is only read, to be an own one: some scalars.
 const FEW: u64 = 64;
+/// Most loops inside one another in a composite: LLVM's passes over loops take time that grows with the cube of the depth.
+const MOST_NESTED_LOOPS: usize = 24;
 
 /// Turns loops into launches of composites.
 pub struct Composing<'s, 'a> {
@@ -80,6 +82,9 @@ impl<'s, 'a> Composing<'s, 'a> {
     /// The launch of a composite that does what a loop does.
     fn launch(&mut self, thunk: &Thunk) -> Option<Thunk> {
         let Thunk::While { name, .. } = thunk else { return None };
+        if nested_loops(thunk) > MOST_NESTED_LOOPS {
+            return None;
+        }
         let mut inside: BTreeMap<u32, Inside> = BTreeMap::new();
         each_slice(self.kernels, std::slice::from_ref(thunk), &mut |slice, is_written| {
             let it = inside.entry(slice.allocation).or_default();
@@ -171,6 +176,12 @@ impl Layout {
         numbers.extend(own.iter().copied().zip(given.len()..));
         Layout { given, own, numbers }
     }
+}
+
+/// How many loops stand inside one another, from this thunk on.
+fn nested_loops(thunk: &Thunk) -> usize {
+    let inside = thunk.nested().iter().flat_map(|(_, thunks)| thunks.iter().map(nested_loops)).max();
+    inside.unwrap_or(0) + usize::from(matches!(thunk, Thunk::While { .. }))
 }
 
 /// Calls `f` for all slices of thunks, with whether they are written.

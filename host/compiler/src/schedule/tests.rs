@@ -459,6 +459,30 @@ fn a_loop_of_small_steps_becomes_a_function() {
 
 /// Nobody else reads it, but its value comes from outside.
 #[test]
+fn loops_nested_deep_are_a_function_only_inside() {
+    let mut text = String::from(
+        "HloModule m\nc { s = s32[] parameter(0)\n n = s32[] constant(3)\n ROOT l = pred[] compare(s, n), direction=LT }\n\
+         f0 { s = s32[] parameter(0)\n o = s32[] constant(1)\n ROOT j = s32[] add(s, o) }\n",
+    );
+    for i in 1..100 {
+        let inner = i - 1;
+        text += &format!("f{i} {{ s = s32[] parameter(0)\n ROOT w = s32[] while(s), condition=c, body=f{inner} }}\n");
+    }
+    text += "ENTRY e { p = s32[] parameter(0)\n ROOT w = s32[] while(p), condition=c, body=f99 }\n";
+    let compiled = compiled_with(&text, true);
+    fn loops(steps: &[Step]) -> usize {
+        let nested = |step: &Step| match step {
+            Step::While { condition, body, .. } => 1 + loops(condition).max(loops(body)),
+            _ => 0,
+        };
+        steps.iter().map(nested).max().unwrap_or(0)
+    }
+    let [composite] = compiled.schedule.composites.as_slice() else { panic!("one composite") };
+    // LLVM takes time that grows with the cube of the depth.
+    assert_eq!(loops(&composite.steps), 24);
+}
+
+#[test]
 fn a_constant_is_given_to_a_loop() {
     let text = counting(
         "k = s32[4] constant({5, 6, 7, 8})\n  a = s32[4] add(x, k)\n  b = s32[4] dynamic-update-slice(y, u, i)",
