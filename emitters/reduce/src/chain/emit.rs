@@ -19,6 +19,7 @@ use super::kept::{Kept, element_bytes, kept};
 use super::parts::{Known, Phase, computed, groups, operands, phases, root_writes, row_values, value_of};
 use crate::body::{Body, Starts, write};
 use crate::cpu::Accumulators;
+use crate::cpu::cascade::{Cascade, is_long};
 
 /// Most bytes of a row's stored values: they stay in a near cache and fit a thread's stack.
 const MOST_BYTES: i64 = 64 << 10;
@@ -101,8 +102,7 @@ impl Chain<'_> {
         let start = accumulators.start(b, starts);
         let width = start.len();
         let stored: Vec<Value> = phase.stored.iter().filter_map(|id| tensor_of(&row.tensors, *id)).collect();
-        let mut results = self.walk(b, &[start, stored].concat(), |b, element, state| {
-            let (held, tensors) = state.split_at(width);
+        let absorb = |b: &mut FunctionBuilder, element: Value, held: &[Value], tensors: &[Value]| {
             let known = self.known_at(b, phase, row, element);
             let found = computed(b, &phase.elements, &[row.row, element], &known);
             let found = [found, known].concat();
@@ -112,9 +112,20 @@ impl Chain<'_> {
                 Some(values) => b.insert(values[0], tensor, &[element]),
                 None => tensor,
             });
-            held.into_iter().chain(tensors.collect::<Vec<_>>()).collect()
-        });
-        let tensors = results.split_off(width);
+            (held, tensors.collect::<Vec<_>>())
+        };
+        let length = self.chain.space.length;
+        let (results, tensors) = if is_long(&accumulators, length) && self.reads_cheaply(phase, body) {
+            Cascade { accumulators: &accumulators, start: &start, absorb }.reduce(b, length, &stored)
+        } else {
+            let mut results = self.walk(b, &[start, stored].concat(), |b, element, state| {
+                let (held, tensors) = state.split_at(width);
+                let (held, tensors) = absorb(b, element, held, tensors);
+                [held, tensors].concat()
+            });
+            let tensors = results.split_off(width);
+            (results, tensors)
+        };
         for (id, tensor) in phase.stored.iter().zip(tensors) {
             row.tensors.iter_mut().filter(|(known, _)| known == id).for_each(|(_, held)| *held = tensor);
         }
@@ -122,6 +133,26 @@ impl Chain<'_> {
         let complete = body.complete(b, starts, &totals);
         let heroes = body.group().heroes.iter().map(|hero| hero.instruction);
         row.heroes.extend(heroes.zip(complete));
+    }
+
+    /// Whether what a phase combines is computed without functions, which want the registers that a tile takes.
+    fn reads_cheaply(&self, phase: &Phase, body: &Body<'_>) -> bool {
+        let computation = self.fusion.computation();
+        let mut met: Vec<InstrId> = Vec::new();
+        let mut pending: Vec<InstrId> =
+            body.group().heroes.iter().flat_map(|hero| hero.values.iter().map(|value| value.operand)).collect();
+        while let Some(id) = pending.pop() {
+            let is_known = phase.loaded.contains(&id) || self.chain.row_values.contains(&id);
+            if is_known || met.contains(&id) {
+                continue;
+            }
+            if is_function(&computation.instruction(id).op) {
+                return false;
+            }
+            met.push(id);
+            pending.extend(&computation.instruction(id).operands);
+        }
+        true
     }
 
     /// The row's values that a phase makes known.

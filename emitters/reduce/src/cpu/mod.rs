@@ -4,11 +4,13 @@
 //! tiling.rs      group -> what a block takes
 //! accumulate.rs  how partial results are kept
 //! tile.rs        accumulators side by side
+//! cascade.rs     long sums
 //! group.rs       what every point needs
 //! row.rs, column.rs  the loops of a block
 //! ```
 
 mod accumulate;
+pub mod cascade;
 mod column;
 mod group;
 mod row;

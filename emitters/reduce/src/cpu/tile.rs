@@ -15,13 +15,17 @@ pub struct Tile {
 impl Tile {
     /// A tile with the same accumulators in all lanes.
     pub fn filled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar], start: &[Value]) -> Tile {
+        Tile::unfilled(b, lanes, types).filled_again(b, start)
+    }
+
+    /// A tile that is to be filled before it is read.
+    pub fn unfilled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar]) -> Tile {
         let tensors = types.iter().map(|&ty| b.allocate_shared(&[lanes], ty)).collect();
-        let tile = Tile { lanes, tensors };
-        tile.filled_again(b, start)
+        Tile { lanes, tensors }
     }
 
     /// The same accumulators in all lanes.
-    fn filled_again(self, b: &mut FunctionBuilder, start: &[Value]) -> Tile {
+    pub fn filled_again(self, b: &mut FunctionBuilder, start: &[Value]) -> Tile {
         let lanes = self.lanes;
         self.each_lane(b, lanes, &[], |_, _, _, _| (start.to_vec(), Vec::new())).0
     }

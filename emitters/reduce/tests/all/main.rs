@@ -5,6 +5,7 @@ mod chain_plans;
 mod chains;
 mod cpu;
 mod cpu_plans;
+mod equal_numbers;
 mod forms;
 mod fusions;
 mod gpu_plans;
