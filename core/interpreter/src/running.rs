@@ -25,7 +25,7 @@ impl Running {
     pub fn along(dims: &[usize], window: &[WindowDim], counts: &[usize]) -> Option<Running> {
         let mut wide = (0..dims.len()).filter(|&d| window[d] != WindowDim::default());
         let (dimension, None) = (wide.next()?, wide.next()) else { return None };
-        let (window, size) = (window[dimension].clone(), i64::try_from(dims[dimension]).ok()?);
+        let (window, size) = (window[dimension], i64::try_from(dims[dimension]).ok()?);
         let WindowDim { stride: 1, window_dilation: 1, base_dilation: 1, reversal: false, .. } = window else {
             return None;
         };
