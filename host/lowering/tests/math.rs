@@ -12,7 +12,8 @@ use fusebox_core::ir::{OpKind, verify};
 use fusebox_core::random::SplitMix64;
 use fusebox_lowering::{NoStages, Stage, Target, math};
 use jit::{
-    Buffer, KernelSource, compile, compile_and_run, contains_in_order, elementwise, object, run, source, stages_of,
+    Buffer, KernelSource, compile, compile_and_run, contains_in_order, elementwise, flushed as flushed_mode, object,
+    run, source, stages_of,
 };
 
 /// Arguments a kernel takes at once.
@@ -220,7 +221,7 @@ impl Library {
         let results = vec![T::rounded(0.0); CHUNK * BLOCKS];
         buffers.push(Buffer::of(&results));
         let name = format!("{}_{}", operation.replace('.', "_"), T::NAME);
-        run(&self.object, &name, &mut buffers, 0, count.div_ceil(CHUNK) as i64);
+        flushed_mode(|| run(&self.object, &name, &mut buffers, 0, count.div_ceil(CHUNK) as i64));
         let mut results = buffers[arguments.len()].values::<T>();
         results.truncate(count);
         results

@@ -208,14 +208,14 @@ pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i
         check(LLVMOrcLLJITLookup(jit, &mut address, name.as_ptr()));
         let kernel: Kernel = std::mem::transmute(address as usize);
         let pointers: Vec<*mut c_void> = buffers.iter_mut().map(|buffer| buffer.lines.as_mut_ptr().cast()).collect();
-        flushed(|| kernel(pointers.as_ptr(), first, end));
+        kernel(pointers.as_ptr(), first, end);
         check(LLVMOrcDisposeLLJIT(jit));
     }
 }
 
-/// Calls a kernel as the runtime does on this machine: subnormal numbers count as zeros.
+/// Runs kernels as the runtime does on this machine: subnormal numbers count as zeros.
 #[cfg(target_arch = "x86_64")]
-fn flushed(call: impl FnOnce()) {
+pub fn flushed(call: impl FnOnce()) {
     let mut before = 0u32;
     // SAFETY: stores the register in a variable.
     unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut before, options(nostack, preserves_flags)) };
@@ -228,7 +228,7 @@ fn flushed(call: impl FnOnce()) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn flushed(call: impl FnOnce()) {
+pub fn flushed(call: impl FnOnce()) {
     call();
 }
 
