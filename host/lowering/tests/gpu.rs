@@ -137,3 +137,12 @@ fn amd_gets_assembly() {
         other => panic!("{other:?}"),
     }
 }
+
+/// All that LLVM 22 knows, from Volta on.
+#[test]
+fn every_card_is_known() {
+    for capability in [70, 75, 80, 86, 89, 90, 100, 103, 110, 120, 121] {
+        let text = ptx(&vectorized(1 << 12), capability, None);
+        assert!(text.contains(&format!(".target sm_{capability}")), "{capability}:\n{text}");
+    }
+}

@@ -12,7 +12,7 @@ use crate::llvm::{Module, Op, Val, backend};
 const KERNEL: u32 = 71;
 
 /// Compute capabilities that LLVM 22 generates code for and that fusebox is meant for.
-const CAPABILITIES: [u32; 13] = [70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 120];
+const CAPABILITIES: [u32; 15] = [70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121];
 /// The newest PTX version that LLVM 22 writes.
 const NEWEST_PTX: u32 = 90;
 
