@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use super::{Attribute, BuildError, FunctionBuilder, OpKind, Type, Value};
 use crate::emitter::{EmitError, Fusion, Kernel, KernelCode, SubgraphCall, SubgraphKind};
 use crate::hlo::{ArrayShape, InstrId, Shape};
+use crate::ir::symbol_part;
 
 /// Builds a kernel's entry function: parameters and outputs are its arguments, thread and block are there.
 ///
@@ -198,9 +199,7 @@ impl<'f> KernelBuilder<'f> {
     /// `<kernel>.<what>.<first instruction>`, made unique by a number.
     fn symbol_for(&self, what: &str, instructions: &[InstrId]) -> String {
         let subject = instructions.first().map_or("none", |&id| &self.fusion.computation().instruction(id).name);
-        let subject: String =
-            subject.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-        let base = format!("{}.{what}.{subject}", self.fusion.name);
+        let base = format!("{}.{what}.{}", self.fusion.name, symbol_part(subject, '_'));
         let taken = |symbol: &str| self.calls.iter().any(|call| call.symbol == symbol);
         if !taken(&base) {
             return base;

@@ -16,6 +16,7 @@ mod matrices;
 pub mod operations;
 mod parse;
 mod print;
+mod symbol;
 mod types;
 mod verify;
 
@@ -27,6 +28,7 @@ pub use matrices::{
 };
 pub use operations::{Effect, Form, OpKind};
 pub use parse::{ParseError, parse};
+pub use symbol::{fnv1a, symbol_part};
 pub use types::{Float, Scalar, Type};
 pub(crate) use verify::check_operation;
 pub use verify::{VerifyError, callees_first, verify};

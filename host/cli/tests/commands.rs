@@ -243,3 +243,19 @@ fn of_several_modules_in_a_file_one_is_chosen() {
     let other = Workplace::with_module(&second).run(&["run", "m.hlo", "--print"]).succeeded();
     assert_eq!(place.run(&["run", "m.hlo", "--print", "--module", "second"]).succeeded(), other);
 }
+
+/// Two names that differ at their ends alone, of instructions that are kernels and of one that is a function within.
+#[test]
+fn names_may_be_long() {
+    let name = |last: &str| "n".repeat(250) + last;
+    let [first, second, inner] = ["1", "2", "3"].map(name);
+    let place = Workplace::with_module(&format!(
+        "HloModule m\nENTRY e {{\n  x = f32[4,100] parameter(0)\n  {inner} = f32[4,100] sine(x)\n  r = f32[100,4] transpose({inner}), \
+         dimensions={{1,0}}\n  {first} = f32[100,4] multiply(r, r)\n  {second} = f32[4,100] exponential({inner})\n  \
+         ROOT t = (f32[100,4], f32[4,100]) tuple({first}, {second})\n}}\n"
+    ));
+    for target in ["cpu", "simt"] {
+        place.run(&["run", "m.hlo", "--target", target, "--check", "--dump-to", "dump"]).succeeded();
+    }
+    place.run(&["compile", "m.hlo", "--target", "sm_90", "--emit", "ptx", "--dump-to", "dump"]).succeeded();
+}

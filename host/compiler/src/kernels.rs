@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use fusebox_core::cost;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ComputationId, InstrId, Module, Op, canonical_text};
+use fusebox_core::ir::symbol_part;
 
 use crate::host_module::with_callees;
 use crate::passes::invariant;
@@ -77,8 +78,7 @@ fn fusion(module: &Module, calls: ComputationId, names: &mut HashSet<String>) ->
 
 /// A name that every assembler takes, unique in the program.
 pub fn symbol(name: &str, taken: &mut HashSet<String>) -> String {
-    let valid = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
-    let mut base: String = name.chars().map(valid).collect();
+    let mut base = symbol_part(name, '_');
     if !base.starts_with(|c: char| c.is_ascii_alphabetic()) {
         base.insert_str(0, "k_");
     }

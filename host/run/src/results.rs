@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use fusebox_core::hlo::{ArrayLiteral, Literal};
+use fusebox_core::ir::fnv1a;
 
 use crate::numbers;
 
@@ -17,7 +18,7 @@ pub fn write(out: &mut dyn Write, result: &Literal, most_values: usize) -> io::R
             writeln!(out, "result {index}: token")?;
             continue;
         };
-        writeln!(out, "result {index}: {} {} checksum {:016x}", shape(array), summary(array), checksum(&array.data))?;
+        writeln!(out, "result {index}: {} {} checksum {:016x}", shape(array), summary(array), fnv1a(&array.data))?;
         if most_values > 0 {
             write_values(out, array, most_values)?;
             writeln!(out)?;
@@ -44,11 +45,6 @@ fn summary(array: &ArrayLiteral) -> String {
     let mean = sum / count as f64;
     let parts = if array.element_type.is_complex() { "parts: " } else { "" };
     format!("{parts}min {smallest} max {largest} mean {mean}")
-}
-
-/// FNV-1a of the bytes.
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Writes the elements in braces, a line for each of the innermost dimension; of more than so many, the first.

@@ -17,6 +17,7 @@
 use std::collections::HashSet;
 
 use fusebox_core::hlo::{Computation, InstrId, Module};
+use fusebox_core::ir::symbol_part;
 
 use super::{Demand, Function, Partition, Read, Site, leaf_dims};
 use crate::EmissionError;
@@ -149,8 +150,7 @@ impl<'m> Partition<'m> {
     }
 
     fn fresh_symbol(&mut self, name: &str) -> String {
-        let clean: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' }).collect();
-        let base = format!("{}.{clean}", self.prefix);
+        let base = format!("{}.{}", self.prefix, symbol_part(name, '.'));
         let mut symbol = base.clone();
         let mut number = 1;
         while !self.symbols.insert(symbol.clone()) {
