@@ -10,13 +10,18 @@ if ! command -v qemu-x86_64 >/dev/null; then
   exit 0
 fi
 # The binaries of `cargo test --workspace`, which are not built again.
-cargo test --workspace --no-run --message-format=json 2>/dev/null | python3 -c '
+found=$(cargo test --workspace --no-run --quiet --message-format=json | python3 -c '
 import json, sys
 for line in sys.stdin:
     made = json.loads(line)
     if made.get("executable") and "fusebox-routines" in made["package_id"]:
         print(made["executable"])
-' | while read -r tests; do
+')
+if [ -z "$found" ]; then
+  echo "no tests of the routines were found among those of the workspace" >&2
+  exit 1
+fi
+for tests in $found; do
   echo "without AVX-512: $tests"
   # Emulation takes some thirty times as long, so that there are fewer matrices and few lines to sort.
   FUSEBOX_MATRICES=14 qemu-x86_64 -cpu max "$tests" -q --skip long_lines --skip two_thousand

@@ -2,7 +2,7 @@
 
 pub mod instructions;
 
-use crate::ir::{Function, MatrixProduct, OpKind, Operation};
+use crate::ir::{Function, MatrixProduct, OpKind};
 
 /// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
 ///
@@ -67,28 +67,12 @@ pub struct NarrowProducts {
 impl NarrowProducts {
     /// What a kernel's functions ask for in tile registers.
     pub fn of_tiles(functions: &[Function]) -> NarrowProducts {
-        NarrowProducts::used_by(functions, |operation| match operation.kind {
-            OpKind::TileMulF => NarrowProducts { bf16: true, int8: false },
-            OpKind::TileMulI => NarrowProducts { bf16: false, int8: true },
-            _ => NarrowProducts::default(),
-        })
-    }
-
-    /// The same in vector registers.
-    pub fn of_words(functions: &[Function]) -> NarrowProducts {
-        NarrowProducts::used_by(functions, |operation| match operation.kind {
-            OpKind::WordMulF => NarrowProducts { bf16: true, int8: false },
-            OpKind::WordMulI => NarrowProducts { bf16: false, int8: true },
-            _ => NarrowProducts::default(),
-        })
-    }
-
-    fn used_by(functions: &[Function], of: impl Fn(&Operation) -> NarrowProducts) -> NarrowProducts {
         let mut used = NarrowProducts::default();
         for function in functions {
-            function.body.walk(&mut |operation| {
-                let own = of(operation);
-                used = NarrowProducts { bf16: used.bf16 || own.bf16, int8: used.int8 || own.int8 };
+            function.body.walk(&mut |operation| match operation.kind {
+                OpKind::TileMulF => used.bf16 = true,
+                OpKind::TileMulI => used.int8 = true,
+                _ => {}
             });
         }
         used

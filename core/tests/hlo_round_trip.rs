@@ -113,7 +113,7 @@ fn text_without_entry_is_bare() {
     }
 }
 
-/// Names as other writers of protobufs may choose them, or as somebody chooses who wants to mislead.
+/// Names that other writers of protobufs may choose, and names that are to mislead.
 const STRANGE_NAMES: &[&str] = &[
     "",
     " ",
@@ -190,7 +190,7 @@ fn names_that_only_protobuf_can_hold_give_way_to_others() {
             verify(&read)
                 .unwrap_or_else(|faults| panic!("{first:?} {second:?}: {}\n{}", faults[0], print_module(&read)));
             assert_survives(&read);
-            // What text can hold is as it was.
+            // A name that text can hold is as it was.
             if !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
                 assert_eq!(read.computations[0].name, first);
             }

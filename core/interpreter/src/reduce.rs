@@ -51,7 +51,7 @@ pub(crate) fn fold(
     for_each_index(dims, |index| {
         let mut held = Held::new(&function, arrays, initial);
         visit_all(index, &mut |at| held.take(evaluator, at))?;
-        results.iter_mut().zip(held.values()).try_for_each(|(data, value)| data.push(value))
+        results.iter_mut().enumerate().try_for_each(|(number, data)| data.push(held.value(number)))
     })?;
     let results = results.into_iter().zip(arrays);
     Ok(one_or_tuple(results.map(|(data, a)| Array::new(a.ty, dims.to_vec(), data)).collect()))
@@ -65,7 +65,7 @@ pub(crate) struct Held<'f> {
     arguments: Vec<Scalar>,
 }
 
-/// What is kept of the elements.
+/// The combination of the elements so far.
 enum Kept {
     /// Of one array, under one operation of this type.
     Accumulated(Accumulator, ElementType),
@@ -78,7 +78,7 @@ impl<'f> Held<'f> {
             (Some((op, ty)), &[initial]) => Kept::Accumulated(Accumulator::new(op, initial), ty),
             _ => Kept::Values(initial.to_vec()),
         };
-        Held { function, arrays, kept, arguments: Vec::with_capacity(2 * arrays.len()) }
+        Held { function, arrays, kept, arguments: Vec::new() }
     }
 
     /// Combines with the elements at a position.
@@ -97,11 +97,11 @@ impl<'f> Held<'f> {
         Ok(())
     }
 
-    /// The combinations, one for each array.
-    pub fn values(&self) -> Vec<Scalar> {
+    /// The combination of the elements of one of the arrays.
+    pub fn value(&self, array: usize) -> Scalar {
         match &self.kept {
-            Kept::Accumulated(accumulator, ty) => vec![accumulator.value(*ty)],
-            Kept::Values(held) => held.clone(),
+            Kept::Accumulated(accumulator, ty) => accumulator.value(*ty),
+            Kept::Values(held) => held[array],
         }
     }
 }

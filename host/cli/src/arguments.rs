@@ -14,7 +14,7 @@ use crate::commands::check_emitter::CheckEmitter;
 use crate::commands::new_emitter::NewEmitter;
 use crate::passes;
 
-/// What --force is about.
+/// The arguments that --force belongs to.
 const FORCED: &str = "forced";
 
 /// Compiles and runs HLO; its code generators are plugins.
@@ -451,7 +451,7 @@ pub struct EmittersList {
 pub struct Explain {
     #[command(flatten)]
     pub common: Common,
-    /// All of the fusions of this name (* and ? stand for others): who was chosen and why the others were not, heroes, plan, maps
+    /// All of the fusions of this name (* and ? stand for others): the emitter, reasons of those that decline, heroes, plan, maps
     #[arg(long, value_name = "NAME", conflicts_with_all = ["ptxas", "why", "memory", "html"])]
     pub fusion: Option<Pattern>,
     /// The same of every fusion, and what became of what emitters asked for

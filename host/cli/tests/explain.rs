@@ -106,7 +106,7 @@ fn a_table_comes_first_and_the_rest_on_demand() {
     let table = place.run(&["explain", "m.hlo"]).succeeded();
     let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0].join(" "), "fusion emitter instructions launch predicted us of roof");
-    // What takes longest first; what takes less than a microsecond is not called nothing.
+    // The longest first; a time below a microsecond is not printed as zero.
     assert_eq!((lines[1][0], lines[2][0]), ("fused_turned", "fused_small"), "{table}");
     let predicted: Vec<f64> = lines[1..3].iter().map(|line| line[7].parse().unwrap()).collect();
     assert!(predicted[0] > 1.0 && (0.001..1.0).contains(&predicted[1]), "{table}");

@@ -44,10 +44,11 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
-        match entry.file_type().unwrap().is_dir() {
-            true => found.extend(contents(&entry.path())),
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(contents(&entry.path()));
+        } else {
             // A link to a folder has no bytes.
-            false => drop(found.insert(entry.path(), std::fs::read(entry.path()).unwrap_or_default())),
+            found.insert(entry.path(), std::fs::read(entry.path()).unwrap_or_default());
         }
     }
     found
@@ -101,7 +102,7 @@ fn other_names_are_seen_through() {
     }
     // A file that will be read and is not there yet is one all the same.
     changes_nothing(&place, &["run", "m.hlo", "--tuned", "new.redb", "--outputs", "here/new.redb"], &["new.redb"]);
-    // What no command reads is replaced as ever.
+    // Files that no command reads are replaced as ever.
     place.write("old", b"old");
     place.run(&["run", "m.hlo", "--no-config", "--outputs", "fusebox.toml"]).succeeded();
     place.run(&["run", "m.hlo", "--no-config", "--outputs", "old"]).succeeded();

@@ -68,7 +68,7 @@ fn what_only_protobuf_can_hold_is_reproduced_too() {
     place.run(&["repro", "m.pb", "--fusion", fusion, "-o", "r"]).succeeded();
     assert!(passes(&place, "r"));
     assert!(place.run(&["bisect", "m.pb"]).succeeded().starts_with("Nothing is wrong"));
-    // What is printed is read again.
+    // The printed text is read again.
     place.run(&["compile", "m.pb", "--emit", "hlo", "-o", "again.hlo"]).succeeded();
     place.run(&["run", "again.hlo", "--check"]).succeeded();
 }

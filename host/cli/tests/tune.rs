@@ -177,7 +177,7 @@ fn a_damaged_file_is_told_of_set_aside_and_begun_anew() {
     let tune = ["tune", "m.hlo", "--tuned", "t.redb", "--fusions-alone"];
     place.run(&tune).succeeded();
     let damaged = damage(&place);
-    // Where nothing may change it is an error, for those who read and those who tune.
+    // With --locked it is an error, for `run` and for `tune`.
     for command in [&["run", "m.hlo", "--tuned", "t.redb"][..], &tune] {
         place.run(&[command, &["--locked"]].concat()).failed(1, &["t.redb is damaged", "--no-tuned"]);
     }
@@ -192,7 +192,7 @@ fn a_damaged_file_is_told_of_set_aside_and_begun_anew() {
     place.write("t.redb", &damaged);
     told(place.run(&tune), "t.redb.damaged-2");
     place.run(&["tune", "m.hlo", "--tuned", "t.redb", "--locked"]).succeeded();
-    // What is no database is the user's, and stays where it is.
+    // A file that is no database is the user's, and stays where it is.
     for command in [&["run", "m.hlo", "--tuned", "m.hlo"][..], &["tune", "m.hlo", "--tuned", "m.hlo"]] {
         place.run(command).failed(1, &["m.hlo", "--no-tuned"]);
     }

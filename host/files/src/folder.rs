@@ -64,7 +64,7 @@ impl NewFolder {
         self.draft.path()
     }
 
-    /// Puts it in its place. What was there before and is not replaced stays.
+    /// Puts it in its place. Files that were there before and are not replaced stay.
     ///
     /// # Errors
     /// If a file would replace one that the run has read, then nothing is put; or if the system refuses.

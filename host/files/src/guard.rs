@@ -1,4 +1,4 @@
-//! What a run reads is not replaced by what it writes: a mistyped command must not cost the user data.
+//! No output of a run replaces a file that the run reads: a mistyped command must not cost the user data.
 //!
 //! A program turns this on as it begins ([`keep_inputs`]). From then on every file that it opens through this crate is kept, and so
 //! is each that it says it will read ([`will_read`]); [`replace`](crate::replace) asks before it touches anything, and commands ask
@@ -134,7 +134,7 @@ mod tests {
             let error = inputs.check(&at(name)).unwrap_err();
             assert!(error.is_usage() && error.to_string().contains("same file as the input"), "{error}");
         }
-        // Replaced by somebody else, it is what it is called.
+        // Another program has replaced it: the name counts.
         std::fs::remove_file(at("in")).unwrap();
         std::fs::write(at("in"), b"2").unwrap();
         inputs.check(&at("in")).unwrap_err();

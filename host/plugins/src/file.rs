@@ -1,4 +1,4 @@
-//! A library as it was read, once: what is judged, hashed and loaded are the same bytes, whatever becomes of the file meanwhile.
+//! A library, read once: the same bytes are hashed, compared with the pin and loaded, even if the file changes meanwhile.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::failure::LoadError;
 use crate::library::canonical;
 use crate::note::{self, PluginNote};
 
-/// The library, with a copy of its bytes that nobody can change.
+/// The library, with a copy of its bytes that is sealed.
 #[derive(Debug)]
 pub struct PluginFile {
     path: PathBuf,
@@ -57,7 +57,7 @@ impl PluginFile {
         &self.sha256
     }
 
-    /// What it says of itself.
+    /// Its note, which names its emitters.
     pub fn note(&self) -> &PluginNote {
         &self.note
     }
@@ -104,7 +104,7 @@ mod tests {
         let name = format!("/proc/self/fd/{}", copy.as_raw_fd());
         assert_eq!(std::fs::read(&name).unwrap(), b"bytes");
         assert!(copy.write_at(b"other", 0).is_err() && copy.set_len(0).is_err());
-        // Whoever opens it anew for writing finds the seals too.
+        // The seals hold for every descriptor, also for one that is opened anew for writing.
         let again = std::fs::OpenOptions::new().write(true).open(&name);
         assert!(again.map_or(true, |file| file.write_at(b"other", 0).is_err()));
         assert_eq!(std::fs::read(&name).unwrap(), b"bytes");

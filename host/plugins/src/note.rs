@@ -67,7 +67,7 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, LoadError> {
     fusebox_files::read(path, SizeLimit::bytes(MOST_BYTES)).map_err(unreadable)
 }
 
-/// What a library of these bytes says of itself; `path` is for messages.
+/// The note of a library of these bytes; `path` is for messages.
 pub(crate) fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
     let not_a_library = |reason: String| LoadError::NotALibrary { path: path.into(), reason };
     let file: ElfFile64 = ElfFile64::parse(data).map_err(|error| not_a_library(error.to_string()))?;

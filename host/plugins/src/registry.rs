@@ -57,10 +57,10 @@ pub struct FoundLibrary {
     pub in_folder: bool,
 }
 
-/// What is known of a library from its file.
+/// The facts about a library that its file tells.
 #[derive(Default)]
 struct Read {
-    /// Who its emitters are, if the file says that.
+    /// Its emitters, if the file names them.
     listed: Option<Vec<Descriptor>>,
     sha256: Option<Arc<str>>,
 }
@@ -100,10 +100,10 @@ impl Registry {
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
     pub fn load_library(&mut self, path: &Path) -> Result<(), LoadError> {
-        match self.has(&Origin::Library(canonical(path)?)) {
-            true => Ok(()),
-            false => self.load_file(PluginFile::read(path)?),
+        if self.has(&Origin::Library(canonical(path)?)) {
+            return Ok(());
         }
+        self.load_file(PluginFile::read(path)?)
     }
 
     /// Loads a library that was read into this process, as it was read. One of a file that is loaded already is not loaded again.
@@ -126,11 +126,11 @@ impl Registry {
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
     pub fn load_isolated(&mut self, path: &Path, program: &Path, limits: ProcessLimits) -> Result<(), LoadError> {
-        match self.has(&Origin::Process(canonical(path)?)) {
-            true => Ok(()),
-            // The same refusals as in this process, and nothing is started for nothing.
-            false => self.load_file_isolated(PluginFile::read(path)?, program, limits),
+        if self.has(&Origin::Process(canonical(path)?)) {
+            return Ok(());
         }
+        // The same refusals as in this process, and no process is started in vain.
+        self.load_file_isolated(PluginFile::read(path)?, program, limits)
     }
 
     /// Loads a library that was read in a process of its own, as [`load_isolated`](Self::load_isolated) does, as it was read.

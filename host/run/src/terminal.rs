@@ -20,10 +20,11 @@ pub struct PrintError(io::Error);
 /// If standard output cannot be written, unless its reader is gone.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), PrintError> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    // What goes to a file or another program is as it is.
-    let printed = match io::stdout().is_terminal() {
-        true => write(&mut Harmless { out: &mut out, rest: Vec::new() }),
-        false => write(&mut out),
+    // Files and other programs get the text as it is.
+    let printed = if io::stdout().is_terminal() {
+        write(&mut Harmless { out: &mut out, rest: Vec::new() })
+    } else {
+        write(&mut out)
     };
     let printed = printed.and_then(|()| out.flush());
     // What could not be written is not tried again.
@@ -78,7 +79,7 @@ fn judged(printed: io::Result<()>) -> Result<(), PrintError> {
     }
 }
 
-/// Writes a line to standard error, in one piece. What it quotes may be anybody's, and may not steer the terminal.
+/// Writes a line to standard error, in one piece. Text that it quotes may be hostile, and may not steer the terminal.
 pub fn complain(text: &str) {
     let _ = io::stderr().write_all(format!("{}\n", harmless(text)).as_bytes());
 }

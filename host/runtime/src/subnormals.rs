@@ -15,7 +15,7 @@ pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// What the processor does with floats: its register `MXCSR`.
+/// The processor's mode for floats: its register `MXCSR`.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Mode(u32);

@@ -18,7 +18,7 @@ fn choices(count: u32) -> Choices {
     Choices::from([(DEVICE.to_owned(), (0..count).map(question).collect())])
 }
 
-/// What opening and reading the file says, both ways.
+/// The errors of opening and reading the file, both ways.
 fn outcomes(path: &Path, bytes: &[u8]) -> [Result<usize, DatabaseError>; 2] {
     let read = |open: fn(&Path) -> Result<Database, DatabaseError>| {
         std::fs::write(path, bytes).unwrap();

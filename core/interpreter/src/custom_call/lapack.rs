@@ -193,10 +193,10 @@ impl Call<'_> {
             Self::square(&a)?;
             let eigen = linalg::symmetric_eigen(&a, lower, epsilon);
             let n = a.rows;
-            match eigen.converged && eigen.values.iter().all(|value| value.is_finite()) {
-                true => Ok(vec![eigen.vectors, reals(eigen.values), integers([0])]),
-                false => Ok(vec![Matrix::not_numbers(n, n), reals(vec![f64::NAN; n]), integers([1])]),
+            if !eigen.converged || eigen.values.iter().any(|value| !value.is_finite()) {
+                return Ok(vec![Matrix::not_numbers(n, n), reals(vec![f64::NAN; n]), integers([1])]);
             }
+            Ok(vec![eigen.vectors, reals(eigen.values), integers([0])])
         })
     }
 

@@ -26,7 +26,7 @@ impl Matrix {
     }
 
     /// Ones on the diagonal.
-    /// What a factorisation without a result leaves.
+    /// NaN everywhere: the result of a factorisation that has none.
     pub fn not_numbers(rows: usize, columns: usize) -> Self {
         Matrix::from_fn(rows, columns, |_, _| complex(f64::NAN, f64::NAN))
     }

@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet};
 use crate::hlo::Module;
 use crate::hlo::text::lexer::can_be_name;
 
-/// What a character becomes that names in text do not have.
+/// Stands for a character that names in text do not have.
 const REPLACEMENT: char = '_';
-/// What stands before the rest of a name that would otherwise be something else in text.
+/// Stands before a name that text would read as something else.
 const PREFIX: &str = "n_";
 
-/// Renames what text cannot hold; of things with one scope no two get the same name that had different ones. All others keep theirs.
+/// Renames computations and instructions whose names text cannot hold. Different names of one scope stay different, and
+/// names that text can hold stay as they are.
 pub(super) fn make_readable(module: &mut Module) {
     if !module.name.is_empty() {
         rename([&mut module.name]);
@@ -51,8 +52,8 @@ fn rename<'n>(names: impl IntoIterator<Item = &'n mut String>) {
 fn nearest(name: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let name: String = name.chars().map(|c| if kept(c) { c } else { REPLACEMENT }).collect();
-    match can_be_name(&name) {
-        true => name,
-        false => format!("{PREFIX}{}", name.replace(['-', '.'], &REPLACEMENT.to_string())),
+    if can_be_name(&name) {
+        return name;
     }
+    format!("{PREFIX}{}", name.replace(['-', '.'], &REPLACEMENT.to_string()))
 }

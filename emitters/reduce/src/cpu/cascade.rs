@@ -1,10 +1,11 @@
-//! Long sums as sums of short ones, so that rounding errors stay small. Each addition to a large sum loses what is below its last place, and
-//! where all elements are equal, such as those of a padded or a masked row, the losses have one sign: a plain sum of 4,096 such numbers in
-//! 32 lanes is 8 ulp off. Sums of four equal numbers are exact, as are those of four such sums.
+//! Long sums as sums of short ones, so that rounding errors stay small. Each addition to a large sum rounds, and where
+//! all elements are equal, such as those of a padded or a masked row, the errors have one sign: the mean of 4,096 such
+//! numbers, added up in 64 chains, is 8 ulp off. Sums of four equal numbers are exact, as are those of four such sums.
 //!
 //! ```text
-//! block(1) at:  for chunk in 4 chunks, lane in chunk:  tile[1][lane] += element
-//! block(d) at:  for 4 blocks of depth d - 1:  block; for lane: tile[d][lane] += tile[d - 1][lane]
+//! block(1):  for 4 chunks, lane in chunk:     tile[0][lane] += element
+//! block(d):  for 4 blocks of depth d - 1:     block(d - 1); for lane: tile[d - 1][lane] += tile[d - 2][lane]
+//! the row:   for d from the largest down, for whole blocks of depth d:  block(d); tile[last] += tile[d - 1]
 //! ```
 
 use fusebox_core::builder::{FunctionBuilder, Value};
@@ -24,7 +25,7 @@ pub fn is_long(accumulators: &Accumulators<'_, '_>, length: i64) -> bool {
     accumulators.are_rounded() && length >= SHORTEST
 }
 
-/// What a row's elements are combined by: `absorb(element, accumulators, outputs)`.
+/// Combines the elements of a row, by `absorb(element, accumulators, outputs)`.
 pub struct Cascade<'c, 'b, 'g, F> {
     pub accumulators: &'c Accumulators<'b, 'g>,
     /// Accumulators that nothing was combined with.
@@ -39,20 +40,20 @@ where
     /// The accumulators and outputs after the elements below `length`.
     pub fn reduce(&self, b: &mut FunctionBuilder, length: i64, outputs: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let types = self.accumulators.types();
-        let depth = (2..).take_while(|&depth| size(depth) <= length).last().unwrap_or(1);
-        let mut tiles: Vec<Tile> = (0..depth).map(|_| Tile::unfilled(b, LANES, &types)).collect();
+        let largest = (2..).take_while(|&depth| size(depth) <= length).last().unwrap_or(1);
+        let mut tiles: Vec<Tile> = (0..largest).map(|_| Tile::unfilled(b, LANES, &types)).collect();
         tiles.push(Tile::filled(b, LANES, &types, self.start));
         let (zero, end, one, lanes) = (b.index(0), b.index(length), b.index(1), b.index(LANES));
         // As many of the largest blocks as there are, of the next smaller ones, and so on, then what is left by itself.
         let (mut outputs, mut past) = (outputs.to_vec(), zero);
-        for depth in (1..=depth).rev() {
+        for depth in (1..=largest).rev() {
             let first = std::mem::replace(&mut past, b.index(length - length % size(depth)));
-            if depth as usize + 1 == tiles.len() || length % size(depth + 1) >= size(depth) {
+            if depth == largest || length % size(depth + 1) >= size(depth) {
                 (tiles, outputs) = self.blocks(b, depth, [first, past], tiles, &outputs);
             }
         }
         let total = b.scf_for(zero, lanes, one, self.start, |b, lane, state| {
-            let others = tiles[depth as usize].lane(b, lane);
+            let others = tiles[largest as usize].lane(b, lane);
             self.accumulators.merge(b, state, &others)
         });
         if length % size(1) == 0 {

@@ -1,10 +1,10 @@
-//! Sums of equal numbers: what each addition rounds off has one sign, so that long chains of additions drift.
+//! Sums of equal numbers: the rounding errors of all additions have one sign, so that long chains of additions drift.
 
 use fusebox_conformance::{Compiler, Machine};
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 use fusebox_emitter_reduce::emitters;
 
-/// What `x - mean(x)` leaves of rows of one number, in units of its last place.
+/// The largest `x - mean(x)` of rows of one number, in units of its last place.
 fn left(length: usize, value: f32) -> f32 {
     let text = format!(
         "HloModule m\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}}\n\

@@ -50,20 +50,20 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
         return Ok(fusebox_files::write(path, page.as_bytes())?);
     }
     let meant = meant(&made, arguments.fusion.as_ref())?;
-    Ok(terminal::print(|out| match arguments.json {
-        true => {
+    Ok(terminal::print(|out| {
+        if arguments.json {
             let described = meant.iter().map(|kernel| describe(kernel, &options, &rows)).collect();
-            writeln!(out, "{}", serde_json::Value::Array(described))
+            return writeln!(out, "{}", serde_json::Value::Array(described));
         }
-        _ if arguments.fusion.is_none() && !arguments.all => print_table(out, &made, &rows),
-        _ => {
-            print_kernels(out, &meant, &options)?;
-            if arguments.all {
-                print_others(out, &made)?;
-            }
-            let is_meant = |row: &&roofline::Row| meant.iter().any(|kernel| kernel.unit.fusion.name == row.fusion);
-            roofline::write(out, &rows.iter().filter(is_meant).cloned().collect::<Vec<_>>())
+        if arguments.fusion.is_none() && !arguments.all {
+            return print_table(out, &made, &rows);
         }
+        print_kernels(out, &meant, &options)?;
+        if arguments.all {
+            print_others(out, &made)?;
+        }
+        let is_meant = |row: &&roofline::Row| meant.iter().any(|kernel| kernel.unit.fusion.name == row.fusion);
+        roofline::write(out, &rows.iter().filter(is_meant).cloned().collect::<Vec<_>>())
     })?)
 }
 
@@ -146,18 +146,18 @@ fn print_quality(out: &mut dyn Write, all: &[Row<'_>]) -> io::Result<()> {
 
 /// A line for each fusion, and for each operation that no kernel executes.
 fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::Row]) -> io::Result<()> {
+    let routines = report::host_operations(&made.fused);
+    if rows.is_empty() && routines.is_empty() {
+        return writeln!(out, "nothing is to be computed: there is no kernel, and no routine is called");
+    }
     if !rows.is_empty() {
         roofline::write_fusions(out, rows)?;
     }
-    let routines = report::host_operations(&made.fused);
     routines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    match rows.is_empty() {
-        true if routines.is_empty() => {
-            writeln!(out, "nothing is to be computed: there is no kernel, and no routine is called")
-        }
-        true => Ok(()),
-        false => writeln!(out, "--fusion NAME tells who was chosen for one and why the others were not, --all for all"),
+    if rows.is_empty() {
+        return Ok(());
     }
+    writeln!(out, "--fusion NAME tells why an emitter was chosen for a fusion and the others were not, --all for all")
 }
 
 /// All of these kernels.
@@ -168,7 +168,7 @@ fn print_kernels(out: &mut dyn Write, kernels: &[&Selected], options: &Options) 
     })
 }
 
-/// What is not of a kernel alone.
+/// Host routines, and the outcome of each bid.
 fn print_others(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
     made.composites.iter().try_for_each(|composite| writeln!(out, "{}", report::composite(composite)))?;
     let mut lines = report::host_operations(&made.fused).into_iter().chain(report::bids(&made.bids));

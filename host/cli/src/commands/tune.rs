@@ -62,7 +62,7 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     }
     end(&reports, stop.load(Ordering::Relaxed))?;
     if locked && !imported.is_empty() {
-        // What was tried on a copy is right.
+        // The import was tried on a copy, and is right.
         Database::open(&place)?.import(&imported)?;
     }
     if let Some(path) = &arguments.export {

@@ -478,7 +478,6 @@ fn loops_nested_deep_are_a_function_only_inside() {
         steps.iter().map(nested).max().unwrap_or(0)
     }
     let [composite] = compiled.schedule.composites.as_slice() else { panic!("one composite") };
-    // LLVM takes time that grows with the cube of the depth.
     assert_eq!(loops(&composite.steps), 24);
 }
 

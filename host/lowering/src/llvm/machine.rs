@@ -90,7 +90,8 @@ impl Machine {
         run_passes(passes, |passes, options| unsafe { LLVMRunPassesOnFunction(function.0, passes, self.raw, options) })
     }
 
-    /// Says of a function what LLVM may not assume otherwise: that a comparison with zero is one of bits, for instance.
+    /// Tells LLVM of the processor to tune for, and of subnormal numbers that count as zeros: it would otherwise turn
+    /// comparisons with zero into comparisons of bits.
     fn describe(&self, module: &Module, function: Val) {
         if let Some(processor) = self.tuned_for {
             module.add_string_attribute(function, "tune-cpu", processor);
@@ -277,7 +278,7 @@ pub(crate) use backend;
 mod tests {
     use super::*;
 
-    /// What LLVM may use is what executables say they need, and tile registers, of which kernels tell.
+    /// LLVM may use the instruction sets that executables name, and tile registers, which kernels ask for.
     #[test]
     fn code_is_compiled_for_no_feature_that_an_executable_would_not_name() {
         let named = host_instruction_sets(&[]);

@@ -57,7 +57,7 @@ pub fn rsqrt(x: Term<'_>) -> Term<'_> {
     regular.select(y, irregular)
 }
 
-/// A number that is normal, by the factor 2^24 or 2^54 where it was not, and whether it was not. `None` where such numbers count as zeros.
+/// The number, times 2^24 or 2^54 if it is subnormal, and whether it is; `None` where subnormal numbers count as zeros.
 fn scaled_up(x: Term<'_>) -> (Term<'_>, Option<Term<'_>>) {
     if x.has_flushing() {
         return (x, None);

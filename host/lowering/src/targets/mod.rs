@@ -252,7 +252,7 @@ pub(crate) struct Backend {
     pub(crate) triple: Option<&'static str>,
     pub(crate) processor: String,
     pub(crate) features: String,
-    /// What LLVM's names of those of this machine's features begin with that are left out.
+    /// Features of this machine are left out if LLVM's names of them begin with one of these.
     pub(crate) without: &'static [&'static str],
 }
 

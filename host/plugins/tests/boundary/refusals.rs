@@ -149,9 +149,10 @@ fn what_was_read_is_what_is_loaded_whatever_becomes_of_the_file() {
         std::fs::write(folder.path().join("other.so"), std::fs::read(simple_reduce()).unwrap()).unwrap();
         std::fs::rename(folder.path().join("other.so"), &path).unwrap();
         let mut registry = Registry::default();
-        match isolated {
-            true => registry.load_file_isolated(file, serve, limits).unwrap(),
-            false => registry.load_file(file).unwrap(),
+        if isolated {
+            registry.load_file_isolated(file, serve, limits).unwrap();
+        } else {
+            registry.load_file(file).unwrap();
         }
         std::fs::remove_file(&path).unwrap();
         let [emitter] = registry.emitters() else { panic!("one emitter is loaded") };

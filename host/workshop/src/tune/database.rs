@@ -85,12 +85,12 @@ pub enum GivesWay {
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// What is in it contradicts itself: something else than fusebox has changed it, or a disk.
+    /// The file contradicts itself: another program has changed it, or a disk.
     #[error("{} is damaged: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The contradiction.
         reason: String,
     },
     /// It is something else, or the system refuses.
@@ -172,7 +172,7 @@ impl Database {
         Ok(database)
     }
 
-    /// What a file has, if it is there, in memory: whatever is kept there leaves the file as it is.
+    /// A copy in memory of the file, if it is there: writing to the copy leaves the file as it is.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -300,7 +300,7 @@ fn read_only<T>(
 ) -> Result<T, DatabaseError> {
     let read = || match contained(|| Ok(builder().open_read_only(path)))? {
         Ok(file) => read_and_close(file, work),
-        // One that a process was killed over has to be mended, which only who may write can.
+        // A process that was killed leaves a file to be repaired, for which it has to be open for writing.
         Err(redb::DatabaseError::RepairAborted) => read_and_close(contained(|| Ok(builder().open(path)?))?, work),
         Err(error) => Err(error.into()),
     };
@@ -316,7 +316,8 @@ fn read_and_close<T>(
     result
 }
 
-/// Closing reads and writes too. What was kept was confirmed; of damage that is found now whoever opens the file next is told.
+/// Closing reads and writes too. All writes were confirmed; damage that is found now is reported when the file is opened
+/// next.
 fn close<F>(file: F) {
     let _ = contained(|| {
         drop(file);
