@@ -11,6 +11,7 @@
 
 mod accept;
 mod emit;
+mod factors;
 mod plan;
 mod roots;
 mod visits;

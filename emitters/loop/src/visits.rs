@@ -6,6 +6,7 @@ use fusebox_core::hlo::{InstrId, Shape};
 use fusebox_core::indexing::{Expr, IndexingMap, combined_elements, delinearize};
 use fusebox_core::launch::{Nest, cost_per_point};
 
+use crate::factors::{factors, from_digits};
 use crate::roots::{Group, is_elementwise};
 
 /// A thread that reads more elements than this per point gains nothing from several points.
@@ -50,26 +51,35 @@ pub fn visits(groups: &[Group], fusion: &Fusion, device: &DeviceDescription) -> 
 }
 
 fn visit(fusion: &Fusion, groups: Vec<Group>, device: &DeviceDescription) -> Visit {
-    let has_one_row = device.is_single_threaded_block() && is_elementwise(fusion, &groups[0]);
-    let points = groups[0].element_count();
     let lanes = lanes(fusion, &groups, device);
-    let dims = match (groups.as_slice(), groups[0].dims.last()) {
-        ([group], Some(&row)) if row % lanes == 0 && !(has_one_row && row < SHORT_ROW) => group.dims.clone(),
-        ([_], None) => Vec::new(),
-        _ => vec![points],
+    let points = groups[0].element_count();
+    let factors = match groups.as_slice() {
+        [group] => factors_of_points(fusion, group, lanes, device),
+        _ => None,
     };
+    let dims = factors.as_ref().map_or_else(|| vec![points], |factors| factors.concat());
     let values: Vec<InstrId> = groups.iter().flat_map(|group| group.instructions.iter().copied()).collect();
     let nest = Nest { cost: cost_per_point(fusion.computation(), &values), lanes, dims };
-    let member = |group: Group| Member { from_point: from_point(&nest.dims, &group.dims), group };
+    let from_point = |group: &Group| match &factors {
+        Some(factors) => from_digits(factors),
+        None => IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), &group.dims), &nest.dims, &[]),
+    };
+    let member = |group: Group| Member { from_point: from_point(&group), group };
     let members = groups.into_iter().map(member).collect();
     Visit { nest, members }
 }
 
-fn from_point(nest: &[i64], dims: &[i64]) -> IndexingMap {
-    match nest == dims {
-        true => IndexingMap::identity(dims),
-        false => IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), dims), nest, &[]),
+/// Per dimension of a group's results, the sizes of the loops over it; none if all dimensions are taken as one.
+fn factors_of_points(fusion: &Fusion, group: &Group, lanes: i64, device: &DeviceDescription) -> Option<Vec<Vec<i64>>> {
+    let whole = || group.dims.iter().map(|&size| vec![size]).collect();
+    let row = group.dims.last().copied().unwrap_or(lanes);
+    if !device.is_single_threaded_block() {
+        return (row % lanes == 0).then(whole);
     }
+    if is_elementwise(fusion, group) {
+        return (group.dims.is_empty() || row >= SHORT_ROW).then(whole);
+    }
+    Some(factors(fusion, group))
 }
 
 /// The largest power of two that divides the number of points and makes accesses to the smallest type one full vector

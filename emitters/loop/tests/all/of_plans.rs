@@ -165,6 +165,46 @@ fn what_reads_much_is_shared_out() {
     assert!(planned(&product, &cpu).launch.blocks >= 8);
 }
 
+/// The innermost loop of a plan for one core over `reshape(a[n,p] * b[n,q])`, or over `reshape(-a[n,p,q])`.
+fn innermost_loop(result: &[i64], is_product: bool) -> i64 {
+    let array = |dims: &[i64]| Shape::array(ElementType::F32, dims);
+    let (n, p, q) = (200, 7, 9);
+    let parameter = |number, dims: &[i64]| Instruction::new("p", array(dims), Op::Parameter { number }, vec![]);
+    let along = |operand, dimensions| {
+        Instruction::new("along", array(&[n, p, q]), Op::Broadcast { dimensions }, vec![InstrId(operand)])
+    };
+    let reshape = |operand| Instruction::new("reshape", array(result), Op::Reshape, vec![InstrId(operand)]);
+    let product = Op::Binary(BinaryOp::Multiply);
+    let merged = if is_product {
+        fusion(vec![
+            parameter(0, &[n, p]),
+            parameter(1, &[n, q]),
+            along(0, vec![0, 1]),
+            along(1, vec![0, 2]),
+            Instruction::new("product", array(&[n, p, q]), product, vec![InstrId(2), InstrId(3)]),
+            reshape(4),
+        ])
+    } else {
+        fusion(vec![
+            parameter(0, &[n, p, q]),
+            Instruction::new("n", array(&[n, p, q]), Op::Unary(UnaryOp::Negate), vec![InstrId(0)]),
+            reshape(1),
+        ])
+    };
+    let plan = planned(&merged, &DeviceDescription::cpu(1));
+    plan.outputs[0].maps[0].ranges.last().map_or(1, |range| range.bounds.upper + 1)
+}
+
+/// Else each element divides its index, and reads become gathers.
+#[test]
+fn a_merged_dimension_that_readers_tell_apart_is_several_loops() {
+    assert_eq!(innermost_loop(&[200, 63], true), 9);
+    assert_eq!(innermost_loop(&[200 * 63], true), 9);
+    assert_eq!(innermost_loop(&[100, 126], true), 9);
+    assert_eq!(innermost_loop(&[9, 1400], true), 1400, "the operands' rows do not fit the result's");
+    assert_eq!(innermost_loop(&[200, 63], false), 63, "the operand lies in memory as the result does");
+}
+
 #[test]
 fn an_impossible_knob_is_an_error() {
     let fusion = negate(ElementType::F32, &[64]);

@@ -1,0 +1,109 @@
+//! Merged dimensions: where the elements of a dimension of 63 are read as rows of 7 and of 9, the
+//! points are visited by a loop over 7 and one over 9, so that the innermost loop divides no index.
+
+use std::collections::BTreeSet;
+
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{ArrayShape, Computation, InstrId, Op};
+use fusebox_core::indexing::{
+    Bounds, Expr, ExprKind, Indexing, IndexingMap, Reading, linearize, maps_from, simplify_expr,
+};
+
+use crate::roots::Group;
+
+/// Larger expressions say nothing that a loop could go by, and take long to look through.
+const LARGEST: u32 = 256;
+
+/// The dimensions of a group's results, each as the factors that its operands are read by:
+/// `[20000, 63]` as `[[20000], [7, 9]]`.
+pub fn factors(fusion: &Fusion, group: &Group) -> Vec<Vec<i64>> {
+    let computation = fusion.computation();
+    let mut periods = vec![BTreeSet::new(); group.dims.len()];
+    if computation.ids().any(|id| merges(computation, id)) {
+        for position in group.instructions.iter().flat_map(|&root| positions(fusion, root)) {
+            periods_of(&position, &mut periods);
+        }
+    }
+    group.dims.iter().zip(&periods).map(|(&size, periods)| factors_of(size, periods)).collect()
+}
+
+/// From the digits of an index, one per factor, to the index.
+pub fn from_digits(factors: &[Vec<i64>]) -> IndexingMap {
+    let mut digits = (0..).map(Expr::dim);
+    let mut dimension = |sizes: &Vec<i64>| linearize(&digits.by_ref().take(sizes.len()).collect::<Vec<_>>(), sizes);
+    let results = factors.iter().map(&mut dimension).collect();
+    IndexingMap::from_tensor_sizes(results, &factors.concat(), &[]).simplify()
+}
+
+/// Whether it is a reshape with a dimension that several of its operand's become.
+fn merges(computation: &Computation, id: InstrId) -> bool {
+    let instruction = computation.instruction(id);
+    let sizes = |array: &ArrayShape| array.dims.iter().copied().filter(|&size| size > 1).collect::<Vec<_>>();
+    let merged = || {
+        let operand = computation.instruction(*instruction.operands.first()?).shape.as_array()?;
+        let (from, to) = (sizes(operand), sizes(instruction.shape.as_array()?));
+        Some(to.iter().any(|size| !from.contains(size)))
+    };
+    matches!(instruction.op, Op::Reshape) && merged().unwrap_or(false)
+}
+
+/// Where in memory a result reads arrays, and which numbers it reads of an iota.
+fn positions(fusion: &Fusion, root: InstrId) -> Vec<Expr> {
+    let computation = fusion.computation();
+    let maps = maps_from(&fusion.module, fusion.entry(), root, 0);
+    let of_instruction = |(id, reads): (InstrId, &Indexing)| {
+        let position = |reading: &Reading| position(computation, id, &reading.map);
+        reads.known().unwrap_or_default().iter().filter_map(position).collect::<Vec<_>>()
+    };
+    computation.ids().zip(&maps.instructions).flat_map(of_instruction).collect()
+}
+
+fn position(computation: &Computation, id: InstrId, map: &IndexingMap) -> Option<Expr> {
+    let instruction = computation.instruction(id);
+    let position = match &instruction.op {
+        Op::Parameter { .. } | Op::Constant(_) => linearize(&map.results, &instruction.shape.as_array()?.dims),
+        Op::Iota { dimension } => map.results.get(usize::try_from(*dimension).ok()?)?.clone(),
+        _ => return None,
+    };
+    (position.size() <= LARGEST).then(|| simplify_expr(&position, &Bounds::of_domain(map)))
+}
+
+/// Adds the periods of the digits of an index that an expression uses. If the expression is itself such
+/// digits, gives the dimension and the number of elements after which the lowest of them changes.
+fn periods_of(expr: &Expr, periods: &mut [BTreeSet<i64>]) -> Option<(usize, i64)> {
+    match expr.kind() {
+        ExprKind::Dim(dimension) => Some((*dimension as usize, 1)),
+        ExprKind::FloorDiv(a, b) => {
+            let (dimension, scale) = periods_of(a, periods)?;
+            let scale = scale.checked_mul(b.as_constant()?)?;
+            periods.get_mut(dimension)?.insert(scale);
+            Some((dimension, scale))
+        }
+        ExprKind::Mod(a, b) => {
+            let (dimension, scale) = periods_of(a, periods)?;
+            periods.get_mut(dimension)?.insert(scale.checked_mul(b.as_constant()?)?);
+            Some((dimension, scale))
+        }
+        ExprKind::Add(a, b) | ExprKind::Mul(a, b) | ExprKind::Min(a, b) | ExprKind::Max(a, b) => {
+            periods_of(a, periods);
+            periods_of(b, periods);
+            None
+        }
+        ExprKind::Constant(_) | ExprKind::Range(_) | ExprKind::Runtime(_) => None,
+    }
+}
+
+/// The dimension as one factor if its periods do not divide each other.
+fn factors_of(size: i64, periods: &BTreeSet<i64>) -> Vec<i64> {
+    let mut factors = Vec::new();
+    let mut below = 1;
+    for &period in periods.iter().filter(|&&period| period > 1 && period < size).chain([&size]) {
+        if period % below != 0 {
+            return vec![size];
+        }
+        factors.push(period / below);
+        below = period;
+    }
+    factors.reverse();
+    factors
+}
