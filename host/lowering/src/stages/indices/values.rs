@@ -141,6 +141,9 @@ impl Indexed<'_, '_> {
     fn write_division(&mut self, inner: Ix, divisor: i64, bits: u32, quotient: bool) -> Value {
         let range = self.tracker.algebra.range(inner);
         let own = self.bits_of(inner);
+        if let Some(turns) = turns_above_zero(range, divisor, own) {
+            return self.write_shifted_division(inner, divisor, bits, quotient, turns);
+        }
         let value = self.index_value(inner, own);
         if range.lower < 0 {
             let result = self.write_rounding_down(value, divisor, quotient);
@@ -154,6 +157,20 @@ impl Indexed<'_, '_> {
         let kind = if quotient { OpKind::DivUI } else { OpKind::RemUI };
         let result = self.out().binary(kind, value, divisor);
         if width < bits { self.widened(result, bits) } else { self.out().resized(result, bits, true) }
+    }
+
+    /// `(x + turns · divisor) / divisor - turns`, where the sum is never negative: quotients that round towards zero need
+    /// no correction there. A remainder is the same.
+    fn write_shifted_division(&mut self, inner: Ix, divisor: i64, bits: u32, quotient: bool, turns: i64) -> Value {
+        let algebra = &mut self.tracker.algebra;
+        let shift = algebra.constant(turns * divisor);
+        let shifted = algebra.add(inner, shift);
+        let result = self.write_division(shifted, divisor, bits, quotient);
+        if !quotient {
+            return result;
+        }
+        let turns = self.out().int(turns, &integer(bits));
+        self.exact(OpKind::SubI, result, turns)
     }
 
     fn write_rounding_down(&mut self, value: Value, divisor: i64, quotient: bool) -> Value {
@@ -172,4 +189,13 @@ impl Indexed<'_, '_> {
             }
         })
     }
+}
+
+/// How often a divisor is added until no dividend in this range is negative, if some are and so many bits hold the sum.
+/// Powers of two have shifts, which round down by themselves.
+fn turns_above_zero(range: Interval, divisor: i64, bits: u32) -> Option<i64> {
+    let room = if bits == 32 { I32.upper } else { i64::MAX };
+    let turns = range.lower.checked_neg().filter(|&below| below > 0)?.checked_add(divisor - 1)? / divisor;
+    let highest = range.upper.checked_add(turns.checked_mul(divisor)?)?;
+    (divisor & (divisor - 1) != 0 && highest <= room).then_some(turns)
 }
