@@ -3,7 +3,7 @@
 //! Equal numbers are equal values: a reshape undone by another one gives back the index it started from. Worked example:
 //! with `i < 4` and `j < 8`, `(8·i + j) floordiv 8` is `i`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::{Algebra, Expr, IndexingMap, Interval, Kind, Variable};
@@ -52,6 +52,9 @@ struct Leaf {
 /// Expressions of more operations than this are cut with [`Atom::Value`], which bounds the text of a map.
 const MAX_EXPRESSION: u32 = 48;
 
+/// Expressions of more operations than this are cut where maps put together take more operations than apart.
+const LARGE: u32 = 12;
+
 /// The index values of a partition.
 #[derive(Default)]
 pub struct Indices {
@@ -62,6 +65,8 @@ pub struct Indices {
     /// Per scope, its distance from the function's body.
     depths: HashMap<ScopeId, u32>,
     written: HashMap<IndexId, Expr>,
+    /// What large indices are made of.
+    computed: HashSet<IndexId>,
 }
 
 impl Indices {
@@ -100,11 +105,14 @@ impl Indices {
         runtime: &[IndexId],
     ) -> Result<IndexId, String> {
         let index = self.algebra.substitute(expr, dims, ranges, runtime)?;
-        if self.size(index) <= MAX_EXPRESSION {
+        if !self.algebra.takes_more_than(LARGE, index) {
             return Ok(index);
         }
         let dims: Vec<IndexId> = dims.iter().map(|&index| self.cut(index)).collect();
-        self.algebra.substitute(expr, &dims, ranges, runtime)
+        let direct = self.algebra.substitute(expr, &dims, ranges, runtime)?;
+        let composed = self.algebra.operations_beyond(&mut self.computed, &[index]);
+        let better = composed > self.algebra.operations_beyond(&mut self.computed, &[direct]);
+        Ok(if better || self.size(index) > MAX_EXPRESSION { direct } else { index })
     }
 
     pub fn bounds(&self, a: IndexId) -> Interval {

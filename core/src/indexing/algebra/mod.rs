@@ -17,6 +17,7 @@ mod division;
 mod extremum;
 mod facts;
 mod recombine;
+mod size;
 mod sum;
 mod translate;
 

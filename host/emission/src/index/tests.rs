@@ -1,5 +1,7 @@
 //! Index expressions become the shortest operations.
 
+use std::collections::HashSet;
+
 use fusebox_core::indexing::{Expr, Interval};
 
 use super::{Atom, IndexId, Indices};
@@ -51,4 +53,28 @@ fn expressions_stay_small_and_right() {
         assert!(map.to_string().len() < 1000, "{map}");
         assert!(operands.iter().all(|operand| *operand != index), "{map}");
     }
+}
+
+/// Rules that look into operands write a little of them again in every map: each of a long row would take more operations
+/// than the one before, up to a bound.
+#[test]
+fn maps_in_a_long_row_are_not_put_together() {
+    const STEPS: u32 = 200;
+    let mut indices = Indices::default();
+    indices.register_scope(ScopeId(0), 0);
+    let argument = |(dim, size)| (Atom::Argument { function: FunctionId(0), dim }, Interval::from_size(size));
+    let mut index: Vec<IndexId> =
+        [argument((0, 6)), argument((1, 10))].map(|(atom, bounds)| indices.atom(atom, bounds, ScopeId(0))).to_vec();
+    let mut all = Vec::new();
+    for step in 0..STEPS {
+        // A reversal, then a reshape of a transpose: six by ten, then five by twelve.
+        let texts = match step % 2 {
+            0 => ["(50 - d0 * 10 + d1) floordiv 12", "(50 - d0 * 10 + d1) mod 12"],
+            _ => ["(d1 * 5 + d0) floordiv 10", "9 - (d1 * 5 + d0) mod 10"],
+        };
+        index = texts.map(|text| at(&mut indices, text, &index)).to_vec();
+        all.extend(&index);
+    }
+    let operations = indices.algebra.operations_beyond(&mut HashSet::new(), &all);
+    assert!(operations <= 12 * STEPS, "{operations} operations for {STEPS} maps");
 }

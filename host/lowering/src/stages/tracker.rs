@@ -1,6 +1,6 @@
 //! What is known about the indices of a function: each is an expression over those that are no arithmetic.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_core::indexing::{IndexingMap, Interval};
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Scalar, Type, Value};
@@ -12,11 +12,18 @@ use crate::indices::{Indices, Ix};
 /// How far the range of an integer is followed through its definitions.
 const RANGE_DEPTH: u32 = 8;
 
+/// An expression of more operations than this is looked at twice before maps are put together further.
+const LARGE: u32 = 24;
+
 /// Expressions, and the values that their leaves are.
 #[derive(Default)]
 pub(crate) struct Tracker {
     pub(crate) algebra: Indices,
     leaves: HashMap<Ix, Value>,
+    /// Leaves that stand for the values of expressions.
+    cut: HashMap<Value, Ix>,
+    /// What the results of maps are made of.
+    computed: HashSet<Ix>,
 }
 
 impl Tracker {
@@ -30,6 +37,17 @@ impl Tracker {
     /// The value that a leaf stands for.
     pub(crate) fn leaf_value(&self, ix: Ix) -> Option<Value> {
         self.leaves.get(&ix).copied()
+    }
+
+    /// A leaf for a value that is this expression.
+    pub(crate) fn leaf_for(&mut self, ix: Ix, value: Value) -> Ix {
+        if let Some(&known) = self.cut.get(&value) {
+            return known;
+        }
+        let leaf = self.algebra.leaf_for(ix);
+        self.leaves.insert(leaf, value);
+        self.cut.insert(value, leaf);
+        leaf
     }
 
     /// The expression that an operation on indices computes, if it has one.
@@ -61,6 +79,21 @@ impl Tracker {
         let (ranges, runtime) = rest.split_at(map.ranges.len());
         let value = |expr| self.algebra.substitute(expr, dims, ranges, runtime).map_err(Unsupported);
         map.results.iter().map(value).collect()
+    }
+
+    /// Whether results of a map, large ones, are better computed from the values of its operands, `direct`. Rules that look
+    /// into operands may write again what is in them, a little more in every map of a chain; then each map takes fewer
+    /// operations by itself.
+    pub(crate) fn is_better_cut(&mut self, results: &[Ix], direct: &[Ix]) -> bool {
+        // Operands are computed for other reasons too, so that their values are there.
+        let composed = self.algebra.operations_beyond(&mut self.computed, results);
+        let direct = self.algebra.operations_beyond(&mut self.computed, direct);
+        direct < composed
+    }
+
+    /// Whether an expression is large enough to think of cutting it.
+    pub(crate) fn is_large(&self, ix: Ix) -> bool {
+        self.algebra.takes_more_than(LARGE, ix)
     }
 
     /// The outcome of comparing, where the range of the difference decides it.

@@ -10,7 +10,7 @@ mod values;
 
 use std::collections::HashMap;
 
-use fusebox_core::indexing::Interval;
+use fusebox_core::indexing::{IndexingMap, Interval};
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use super::rewrite::{Done, Rewriter, Stage};
@@ -224,9 +224,30 @@ impl<'s> Indexed<'s, '_> {
 
     fn apply_indexing(&mut self, op: &'s Operation) -> Done {
         let operands = op.operands.iter().map(|&operand| self.index(operand)).collect::<Done<Vec<Ix>>>()?;
-        let results = self.tracker.apply(&*map_of(op)?, &operands)?;
+        let results = self.applied(&*map_of(op)?, operands)?;
         self.rewriter.bind_all(&op.results, results.into_iter().map(Slot::Index).collect());
         Ok(())
+    }
+
+    /// The results of a map, of its operands' expressions or of their values.
+    fn applied(&mut self, map: &IndexingMap, operands: Vec<Ix>) -> Done<Vec<Ix>> {
+        let results = self.tracker.apply(map, &operands)?;
+        if !results.iter().any(|&result| self.tracker.is_large(result)) {
+            return Ok(results);
+        }
+        let operands: Vec<Ix> = operands.into_iter().map(|operand| self.cut(operand)).collect();
+        let direct = self.tracker.apply(map, &operands)?;
+        Ok(if self.tracker.is_better_cut(&results, &direct) { direct } else { results })
+    }
+
+    /// The same index as a leaf: its value, written here.
+    fn cut(&mut self, ix: Ix) -> Ix {
+        if !self.tracker.algebra.takes_more_than(1, ix) {
+            return ix;
+        }
+        let bits = self.bits_of(ix);
+        let value = self.index_value(ix, bits);
+        self.tracker.leaf_for(ix, value)
     }
 
     /// An operation on two indices.

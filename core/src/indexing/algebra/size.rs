@@ -1,0 +1,58 @@
+//! How many operations compute an expression.
+
+use std::collections::HashSet;
+
+use super::{Algebra, Ix, Kind};
+
+impl Algebra {
+    /// Whether more operations than this compute the expression. One that occurs twice counts once.
+    pub fn takes_more_than(&self, limit: u32, ix: Ix) -> bool {
+        let (mut seen, mut open, mut total) = (HashSet::new(), vec![ix], 0);
+        while let Some(ix) = open.pop() {
+            if seen.insert(ix) {
+                total += self.own_operations(ix);
+                open.extend(self.node(ix).kind.parts());
+            }
+            if total > limit {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Number of operations that compute these expressions once those in `known` are computed. These expressions, and all
+    /// that they are made of, are in `known` then, so that the calls together take time linear in what there is.
+    pub fn operations_beyond(&self, known: &mut HashSet<Ix>, ixs: &[Ix]) -> u32 {
+        let (mut open, mut total) = (ixs.to_vec(), 0);
+        while let Some(ix) = open.pop() {
+            if known.insert(ix) {
+                total += self.own_operations(ix);
+                open.extend(self.node(ix).kind.parts());
+            }
+        }
+        total
+    }
+
+    /// A new leaf that stands for the value of an expression: all that is known of it is known of the leaf.
+    pub fn leaf_for(&mut self, ix: Ix) -> Ix {
+        let (range, depth, divisibility) = (self.range(ix), self.depth(ix), self.divisibility(ix));
+        let leaf = self.leaf(range, depth);
+        if let Kind::Leaf(_) = *self.node(leaf).kind {
+            self.nodes[leaf.0 as usize].divisibility = divisibility;
+        }
+        leaf
+    }
+
+    /// Operations without those of its parts.
+    fn own_operations(&self, ix: Ix) -> u32 {
+        match &*self.node(ix).kind {
+            Kind::Leaf(_) | Kind::Whole(_) => 0,
+            Kind::Sum(sum) => {
+                let factors = sum.terms.iter().filter(|(_, factor)| factor.unsigned_abs() != 1).count();
+                let operands = sum.terms.len() + usize::from(sum.constant != 0);
+                (factors + operands.saturating_sub(1)) as u32
+            }
+            _ => 1,
+        }
+    }
+}
