@@ -17,6 +17,7 @@ mod infer;
 mod literal;
 mod module;
 mod narrow_float;
+mod nesting;
 mod op;
 mod proto;
 mod shape;
@@ -36,6 +37,7 @@ pub use module::{
     Instruction, InterfaceSizes, Metadata, Module, SizedDimension, StackFrame,
 };
 pub use narrow_float::{FloatFormat, Specials};
+pub use nesting::{MAX_CALL_DEPTH, check_call_depth};
 pub use op::{BinaryOp, Op, Opcode, UnaryOp};
 pub use proto::{read_proto, write_proto};
 pub use shape::{ArrayShape, Layout, Shape};

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use fusebox_core::hlo::{Diagnostic, Elided, Module, ParseOptions, Span, parse_module_with, read_proto, verify};
+use fusebox_core::hlo::{
+    Diagnostic, Elided, Module, ParseOptions, Span, check_call_depth, parse_module_with, read_proto, verify,
+};
 
 use crate::CompileError;
 
@@ -52,6 +54,7 @@ impl Source {
             Format::Proto => self.read_proto()?,
         };
         verify(&module).map_err(CompileError::Module)?;
+        check_call_depth(&module).map_err(|fault| CompileError::Module(vec![fault]))?;
         Ok(module)
     }
 

@@ -1,0 +1,43 @@
+//! How deep computations call each other.
+
+use super::span::shown_line;
+use super::{Diagnostic, Instruction, Module};
+
+/// Most computations inside each other, by loops, branches and other calls. Programs have tens. Passes nest what they
+/// outline a little deeper, and executables hold no more than 1,000.
+pub const MAX_CALL_DEPTH: u32 = 900;
+
+/// Checks that computations of a verified module are nested no deeper than [`MAX_CALL_DEPTH`]: passes, interpreter and
+/// executables recurse.
+///
+/// # Errors
+/// Returns the first instruction that calls too deep a computation.
+pub fn check_call_depth(module: &Module) -> Result<(), Diagnostic> {
+    let mut depths: Vec<u32> = Vec::with_capacity(module.computations.len());
+    // Callees come first.
+    for computation in &module.computations {
+        let mut deepest = 0;
+        for instruction in &computation.instructions {
+            let callees = instruction.op.called();
+            let depth = callees.into_iter().filter_map(|id| depths.get(id.index())).map(|depth| depth + 1).max();
+            deepest = deepest.max(depth.unwrap_or(0));
+            if deepest > MAX_CALL_DEPTH {
+                return Err(too_deep(module, instruction));
+            }
+        }
+        depths.push(deepest);
+    }
+    Ok(())
+}
+
+fn too_deep(module: &Module, instruction: &Instruction) -> Diagnostic {
+    let span = instruction.span;
+    let source_line = (span.line as usize).checked_sub(1).and_then(|line| module.source_text.lines().nth(line));
+    Diagnostic {
+        file: module.source_file.clone(),
+        span,
+        subject: Some(instruction.name.clone()),
+        message: format!("loops, branches and calls are nested more than {MAX_CALL_DEPTH} deep"),
+        source_line: shown_line(source_line.unwrap_or_default(), span.column),
+    }
+}

@@ -1,0 +1,102 @@
+//! Loops and branches inside each other: what compiles also runs, and what is nested too deep is refused in words.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod program;
+
+use std::fmt::Write;
+
+use fusebox_core::hlo::MAX_CALL_DEPTH;
+use program::Workplace;
+
+/// So many conditionals inside each other; each adds one if its first branch is taken.
+fn conditionals(depth: u32) -> String {
+    let mut text = String::from(
+        "HloModule m
+b0 {
+  ROOT x = s32[4] parameter(0)
+}
+other {
+  x = s32[4] parameter(0)
+  ROOT n = s32[4] negate(x)
+}
+",
+    );
+    for level in 1..depth {
+        text += &format!("b{level} {{\n  x = s32[4] parameter(0)\n{}}}\n", branch(level));
+    }
+    text + &format!("ENTRY main {{\n  x = s32[4] parameter(0)\n{}}}\n", branch(depth))
+}
+
+fn branch(level: u32) -> String {
+    let inner = level - 1;
+    format!(
+        "  one = s32[4] constant({{1, 1, 1, 1}})
+  more = s32[4] add(x, one)
+  first = s32[1] slice(more), slice={{[0:1]}}
+  scalar = s32[] reshape(first)
+  zero = s32[] constant(0)
+  p = pred[] compare(scalar, zero), direction=GT
+  ROOT r = s32[4] conditional(p, more, more), true_computation=b{inner}, false_computation=other
+"
+    )
+}
+
+/// So many loops inside each other, of one turn each as all count with one number.
+fn loops(depth: u32) -> String {
+    let mut text = String::from(
+        "HloModule m
+cond {
+  s = (s32[], s32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(1)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+b0 {
+  s = (s32[], s32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  x = s32[4] get-tuple-element(s), index=1
+  y = s32[4] add(x, x)
+  ROOT t = (s32[], s32[4]) tuple(j, y)
+}
+",
+    );
+    for level in 1..depth {
+        write!(text, "b{level} {{\n{}", repeated(level)).unwrap();
+        text += "  i = s32[] get-tuple-element(w), index=0
+  x = s32[4] get-tuple-element(w), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT t = (s32[], s32[4]) tuple(j, x)
+}
+";
+    }
+    text + &format!("ENTRY main {{\n{}  ROOT x = s32[4] get-tuple-element(w), index=1\n}}\n", repeated(depth))
+}
+
+fn repeated(level: u32) -> String {
+    let inner = level - 1;
+    format!("  s = (s32[], s32[4]) parameter(0)\n  w = (s32[], s32[4]) while(s), condition=cond, body=b{inner}\n")
+}
+
+#[test]
+fn what_is_nested_as_deep_as_allowed_compiles_and_runs() {
+    for text in [conditionals(MAX_CALL_DEPTH), loops(MAX_CALL_DEPTH)] {
+        let place = Workplace::with_module(&text);
+        place.run(&["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox"]).succeeded();
+        place.run(&["run", "m.fusebox"]).succeeded();
+    }
+}
+
+#[test]
+fn what_is_nested_deeper_is_refused_at_its_place() {
+    for depth in [MAX_CALL_DEPTH + 1, 10_000] {
+        for text in [conditionals(depth), loops(depth)] {
+            let place = Workplace::with_module(&text);
+            let words = format!("nested more than {MAX_CALL_DEPTH} deep");
+            place.run(&["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox"]).failed(1, &["m.hlo:", &words]);
+            assert!(!place.path("m.fusebox").exists());
+        }
+    }
+}
