@@ -14,8 +14,12 @@ const RSQRT_START: (i64, i64) = (0x5f37_5a86, 0x5fe6_eb50_c7b5_37a9);
 pub fn cbrt(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
-    let (scaled, tiny) = scaled_up(magnitude);
-    let bits = scaled.to_bits();
+    // A subnormal number is so many of the smallest, which is counted without arithmetic that may take it for zero. The
+    // exponent of what they are counted as is a multiple of 3 above.
+    let count_from = x.choose(2f64.powi(24), 2f64.powi(52));
+    let tiny = magnitude.to_bits().lt(x.number(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE)).to_bits());
+    let counted = (magnitude.to_bits() | x.number(count_from).to_bits()).to_float() - count_from;
+    let bits = tiny.select(counted, magnitude).to_bits();
     // The exponent plus a multiple of 3, divided by 3 as a product; exact for such small numbers.
     let offset = x.choose(255_i64, 2046);
     let raised = bits.shrui(digits) + (offset - bias);
@@ -32,8 +36,8 @@ pub fn cbrt(x: Term<'_>) -> Term<'_> {
     let root = t - residue * t / (cube.high + cube.high + m);
     let exponent = third - offset / 3;
     let result = root * power_of_two(exponent);
-    let result = tiny.map_or(result, |tiny| tiny.select(result * x.choose(2f64.powi(-8), 2f64.powi(-18)), result));
-    let regular = magnitude.gt(0.0) & magnitude.lt(f64::INFINITY);
+    let result = tiny.select(result * x.choose(2f64.powi(-50), 2f64.powi(-358)), result);
+    let regular = magnitude.to_bits().gt(0_i64) & magnitude.lt(f64::INFINITY);
     regular.select(result.copysign(x), x)
 }
 
