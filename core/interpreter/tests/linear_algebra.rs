@@ -174,3 +174,66 @@ fn tridiagonal_systems() {
     let results = elements(&call("lapack_dgtsv_ffi", shape, "", &[lower, main, upper, right]));
     assert_near(&values::<f64>(&results[3]), &[1.0, 2.0, 3.0], 1e-15);
 }
+
+/// Matrices with real eigenvalues, pairs, multiple ones, zeros, and sizes that overflow when they are multiplied.
+fn general_matrices() -> Vec<(usize, Vec<f64>)> {
+    let drawn = |n: usize, seed: u64| -> Vec<f64> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / f64::from(1u32 << 30) - 1.0
+        };
+        (0..n * n).map(|_| next()).collect()
+    };
+    let mut all: Vec<(usize, Vec<f64>)> = (0..12).map(|n| (n, drawn(n, n as u64 + 3))).collect();
+    all.push((30, drawn(30, 77)));
+    all.push((5, drawn(5, 5).iter().map(|x| x * 1e200).collect()));
+    all.push((5, drawn(5, 6).iter().map(|x| x * 1e-200).collect()));
+    all.push((3, vec![0.0; 9]));
+    all.push((3, SYMMETRIC.to_vec()));
+    all.push((2, vec![1.0, 1.0, -1e-17, 1.0]));
+    all.push((2, vec![0.0, 0.0, 1.0, 0.0]));
+    // A permutation of period four: its eigenvalues have one length, so that plain shifts never converge.
+    all.push((4, (0..16).map(|i| if i % 4 == (i / 4 + 1) % 4 { 1.0 } else { 0.0 }).collect()));
+    all
+}
+
+#[test]
+fn real_schur_forms_multiply_out_and_are_in_standard_form() {
+    for (n, a) in general_matrices() {
+        let result = format!("(f64[{n},{n}], f64[{n},{n}], f64[{n}], f64[{n}], s32[], s32[])");
+        let input = array(&[n as i64, n as i64], &a);
+        let found = call("lapack_dgees_ffi", &result, "mode = 86 : ui8, sort = 78 : ui8", &[input]);
+        let parts = elements(&found);
+        let [t, q, re, im] = [0, 1, 2, 3].map(|i| values::<f64>(&parts[i]));
+        assert_eq!(values::<i32>(&parts[5]), [0]);
+        let size = a.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
+        let per_size = |m: &[f64]| m.iter().map(|x| x / size).collect::<Vec<f64>>();
+        let back = product(&product(&q, &t, n), &transposed(&q, n), n);
+        assert_near(&per_size(&back), &per_size(&a), 1e-13);
+        let one: Vec<f64> = (0..n * n).map(|i| if i / n == i % n { 1.0 } else { 0.0 }).collect();
+        assert_near(&product(&transposed(&q, n), &q, n), &one, 1e-13);
+        let at = |r: usize, c: usize| t[r * n + c];
+        for r in 0..n {
+            assert!((0..r.saturating_sub(1)).all(|c| at(r, c) == 0.0), "{n}: not in blocks");
+            assert_eq!(re[r], at(r, r));
+            let is_second = r > 0 && at(r, r - 1) != 0.0;
+            let is_first = r + 1 < n && at(r + 1, r) != 0.0;
+            assert!(!(is_first && is_second), "{n}: a block of three");
+            if is_second {
+                assert_eq!(at(r, r), at(r - 1, r - 1), "{n}: no standard form");
+                assert!((at(r, r - 1) < 0.0) != (at(r - 1, r) < 0.0), "{n}: no standard form");
+                assert!(im[r] < 0.0 && im[r - 1] == -im[r]);
+                let square = im[r] / size * (im[r] / size) + at(r, r - 1) / size * (at(r - 1, r) / size);
+                assert!(square.abs() < 1e-14);
+            } else if !is_first {
+                assert_eq!(im[r], 0.0);
+            }
+        }
+    }
+    let nan = array(&[2, 2], &[1.0, f64::NAN, 0.0, 1.0]);
+    let result = "(f64[2,2], f64[2,2], f64[2], f64[2], s32[], s32[])";
+    let parts = elements(&call("lapack_dgees_ffi", result, "mode = 86 : ui8, sort = 78 : ui8", &[nan]));
+    assert!((0..4).all(|i| values::<f64>(&parts[i]).iter().all(|x| x.is_nan())));
+    assert_ne!(values::<i32>(&parts[5]), [0]);
+}

@@ -4,7 +4,7 @@ use fusebox_core::hlo::{ArrayShape, ElementType, Instruction, Shape, Transpose};
 
 use super::attributes::Attributes;
 use crate::error::{Outcome, ensure, malformed, unsupported};
-use crate::linalg::{self, Matrix, TriangularForm, batch_dims, matrices, stack};
+use crate::linalg::{self, Matrix, RealSchur, TriangularForm, batch_dims, matrices, stack};
 use crate::number::Complex;
 use crate::operands::Operands;
 use crate::value::Value;
@@ -274,14 +274,28 @@ impl Call<'_> {
         })
     }
 
-    /// Complex matrices only. Result: triangular factor, unitary factor, eigenvalues, number sorted,
-    /// status.
+    /// Result: triangular factor, unitary factor, eigenvalues (of real matrices real and imaginary parts), number
+    /// sorted, status.
     fn gees(&self) -> Outcome<Value> {
-        if self.operands.array(0)?.ty.is_float() {
-            return unsupported("the real Schur form (gees of a real matrix); convert the matrix to complex");
-        }
         if self.attributes.letter("sort")? != 'N' {
             return unsupported("a sorted Schur form");
+        }
+        if self.operands.array(0)?.ty.is_float() {
+            return self.batched(&[2, 2, 1, 1, 0, 0], |_, a| {
+                Self::square(&a)?;
+                let n = a.rows;
+                let (form, status) = match linalg::real_schur(&a) {
+                    Some(form) => (form, 0),
+                    None => {
+                        let (t, q) = (Matrix::not_numbers(n, n), Matrix::not_numbers(n, n));
+                        let values = Matrix::not_numbers(n, 1).elements().to_vec();
+                        (RealSchur { t, q, values }, 1)
+                    }
+                };
+                let (re, im) = (form.values.iter().map(|z| z.re), form.values.iter().map(|z| z.im));
+                let (re, im) = (reals(re), reals(im));
+                Ok(vec![form.t, form.q, re, im, integers([0]), integers([status])])
+            });
         }
         self.batched(&[2, 2, 1, 0, 0], |_, a| {
             Self::square(&a)?;
