@@ -5,6 +5,7 @@
 //! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), real(complex(a, b)), pow(x, 2), …
 //! conversions  convert(convert x) if the first loses nothing
 //! slices       slices of slices, concatenations, broadcasts and paddings; slices that start at constants
+//! pieces       concatenations of slices that lie side by side, or of many of one array
 //! reciprocals  a / (1 / x)
 //! units        a reduction over dimensions of one element
 //! windows      a gather or scatter of a single window
@@ -12,6 +13,7 @@
 
 mod conversions;
 mod neutral;
+mod pieces;
 mod reciprocals;
 mod slices;
 mod units;
@@ -32,6 +34,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
                 .or_else(|| conversions::simpler(rebuild, instruction))
                 .or_else(|| reciprocals::simpler(rebuild, instruction))
                 .or_else(|| slices::simpler(rebuild, instruction))
+                .or_else(|| pieces::simpler(rebuild, instruction))
                 .or_else(|| units::simpler(rebuild, module, instruction))
                 .or_else(|| windows::simpler(rebuild, module, old, instruction));
             Ok::<_, CompileError>(simpler)

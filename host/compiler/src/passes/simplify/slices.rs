@@ -20,7 +20,6 @@ pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<Instr
             let update = rebuild.mapped(instruction.operands[1]);
             (rebuild.instruction(update).shape == instruction.shape).then_some(update)
         }
-        Op::Concatenate { dimension } => side_by_side(rebuild, instruction, *dimension as usize),
         _ => None,
     }
 }
@@ -39,7 +38,7 @@ fn slice(rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, dims: Ve
 }
 
 /// That part of an array: a slice, or what it is a slice of.
-fn part(rebuild: &mut Rebuild, origin: &Instruction, source: InstrId, dims: Vec<SliceDim>) -> InstrId {
+pub fn part(rebuild: &mut Rebuild, origin: &Instruction, source: InstrId, dims: Vec<SliceDim>) -> InstrId {
     if let Some(simpler) = slice(rebuild, origin, source, dims.clone()) {
         return simpler;
     }
@@ -82,7 +81,8 @@ fn behind(rebuild: &Rebuild, operand: InstrId, dims: Vec<SliceDim>) -> Option<(I
     }
 }
 
-fn length(dim: &SliceDim) -> i64 {
+/// Number of elements.
+pub fn length(dim: &SliceDim) -> i64 {
     (dim.limit - dim.start + dim.stride - 1) / dim.stride
 }
 
@@ -149,69 +149,4 @@ fn at_constants(
 /// The value of a constant integer.
 pub fn integer(rebuild: &Rebuild, id: InstrId) -> Option<i64> {
     ArrayLiteral { dims: Vec::new(), ..uniform(rebuild, id)? }.as_integer()
-}
-
-/// Slices of one array that lie side by side are one slice, and a concatenation of which one operand is another is one.
-fn side_by_side(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize) -> Option<InstrId> {
-    let operands = rebuild.operands(instruction);
-    let is_nested = |&id: &InstrId| matches!(&rebuild.instruction(id).op, Op::Concatenate { dimension: d } if *d as usize == dimension);
-    let flat: Vec<InstrId> = operands
-        .iter()
-        .flat_map(|id| if is_nested(id) { rebuild.instruction(*id).operands.clone() } else { vec![*id] })
-        .collect();
-    let joined = joined(rebuild, &flat, dimension);
-    if joined.len() == flat.len() {
-        let is_flat = flat == operands;
-        let op = Op::Concatenate { dimension: dimension as i64 };
-        return (!is_flat).then(|| rebuild.add(instruction, op, instruction.shape.clone(), flat));
-    }
-    let mut parts = Vec::with_capacity(joined.len());
-    for (source, dims) in joined {
-        let element_type = instruction.shape.as_array()?.element_type;
-        let lengths: Vec<i64> = dims.iter().map(length).collect();
-        let shape = Shape::array(element_type, lengths);
-        let origin = Instruction { shape, ..instruction.clone() };
-        parts.push(part(rebuild, &origin, source, dims));
-    }
-    match parts.as_slice() {
-        [all] => Some(*all),
-        _ => {
-            let op = Op::Concatenate { dimension: dimension as i64 };
-            Some(rebuild.add(instruction, op, instruction.shape.clone(), parts))
-        }
-    }
-}
-
-/// The operands of a concatenation as parts of arrays, those that continue each other as one.
-fn joined(rebuild: &Rebuild, operands: &[InstrId], dimension: usize) -> Vec<(InstrId, Vec<SliceDim>)> {
-    let mut parts: Vec<(InstrId, Vec<SliceDim>)> = Vec::new();
-    for &id in operands {
-        let (source, dims) = as_part(rebuild, id);
-        if let Some((last, before)) = parts.last_mut() {
-            let mut continued = before.clone();
-            continued[dimension].limit = dims[dimension].limit;
-            let continues = before[dimension].limit == dims[dimension].start
-                && before[dimension].stride == 1
-                && SliceDim { start: before[dimension].start, ..dims[dimension] } == continued[dimension]
-                && dims.iter().zip(&continued).enumerate().all(|(d, (one, other))| d == dimension || one == other);
-            if *last == source && continues {
-                *before = continued;
-                continue;
-            }
-        }
-        parts.push((source, dims));
-    }
-    parts
-}
-
-/// A slice by what it is a part of; anything else is all of itself.
-fn as_part(rebuild: &Rebuild, id: InstrId) -> (InstrId, Vec<SliceDim>) {
-    let instruction = rebuild.instruction(id);
-    match &instruction.op {
-        Op::Slice { dims } => (instruction.operands[0], dims.clone()),
-        _ => {
-            let sizes = instruction.shape.as_array().map_or(&[][..], |array| &array.dims);
-            (id, sizes.iter().map(|&limit| SliceDim { start: 0, limit, stride: 1 }).collect())
-        }
-    }
 }

