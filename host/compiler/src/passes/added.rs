@@ -1,6 +1,8 @@
 //! Computations that a pass adds to a module.
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{
+    BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape, Span,
+};
 
 use super::dead_code::renumber;
 use super::inline_calls::copied;
@@ -54,6 +56,30 @@ impl Added {
         module.computations = all;
         module.entry = module.entry.map(|id| new_ids[id.index()]);
     }
+}
+
+/// Puts computations in front of all others: the first has id 0, and what there is has ids that are so many larger.
+pub fn put_in_front(module: &mut Module, new: Vec<Computation>) {
+    let shift = |id: ComputationId| ComputationId(id.0 + new.len() as u32);
+    for instruction in module.computations.iter_mut().flat_map(|computation| &mut computation.instructions) {
+        renumber(&mut instruction.op, &shift);
+    }
+    module.entry = module.entry.map(shift);
+    module.computations.splice(0..0, new);
+}
+
+/// A computation that combines two scalars of a type by one operation, with a name that the module does not have.
+pub fn combiner(module: &Module, name: &str, op: BinaryOp, ty: ElementType) -> Computation {
+    let scalar = Shape::array(ty, []);
+    let parameter =
+        |number: i64| Instruction::new(format!("p{number}"), scalar.clone(), Op::Parameter { number }, Vec::new());
+    let combined = Instruction::new("r", scalar.clone(), Op::Binary(op), vec![InstrId(0), InstrId(1)]);
+    let mut name = name.to_owned();
+    while module.find_computation(&name).is_some() {
+        name.push('_');
+    }
+    let instructions = vec![parameter(0), parameter(1), combined];
+    Computation { name, instructions, root: InstrId(2), execution_thread: None, span: Span::default() }
 }
 
 /// A computation in the making, whose last instruction is its root.

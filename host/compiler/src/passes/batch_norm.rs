@@ -11,11 +11,10 @@
 //! (Ioffe and Szegedy 2015, section 3.) Types narrower than f32 are computed in f32 and rounded once at the end.
 
 use fusebox_core::hlo::{
-    ArrayLiteral, BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, Shape,
-    Span, UnaryOp,
+    ArrayLiteral, BinaryOp, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, Shape, UnaryOp,
 };
 
-use super::renumber;
+use super::added::{combiner, put_in_front};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
@@ -46,27 +45,11 @@ struct Sums {
 impl Sums {
     /// Puts them in front of all computations.
     fn add_to(module: &mut Module) -> Sums {
-        let new = [sum(module, ElementType::F32), sum(module, ElementType::F64)];
-        let shift = |id: ComputationId| ComputationId(id.0 + 2);
-        for instruction in module.computations.iter_mut().flat_map(|c| &mut c.instructions) {
-            renumber(&mut instruction.op, &shift);
-        }
-        module.entry = module.entry.map(shift);
-        module.computations.splice(0..0, new);
+        let sum = |ty: ElementType| combiner(module, &format!("sum_{ty}"), BinaryOp::Add, ty);
+        let new = [sum(ElementType::F32), sum(ElementType::F64)];
+        put_in_front(module, new.into());
         Sums { f32: ComputationId(0), f64: ComputationId(1) }
     }
-}
-
-fn sum(module: &Module, ty: ElementType) -> Computation {
-    let scalar = || Shape::array(ty, []);
-    let parameter = |number| Instruction::new(format!("p{number}"), scalar(), Op::Parameter { number }, Vec::new());
-    let add = Instruction::new("sum", scalar(), Op::Binary(BinaryOp::Add), vec![InstrId(0), InstrId(1)]);
-    let mut name = format!("sum_{ty}");
-    while module.find_computation(&name).is_some() {
-        name.push('_');
-    }
-    let instructions = vec![parameter(0), parameter(1), add];
-    Computation { name, instructions, root: InstrId(2), execution_thread: None, span: Span::default() }
 }
 
 fn expand(rebuild: &mut Rebuild, origin: &Instruction, sums: Sums) -> Option<InstrId> {

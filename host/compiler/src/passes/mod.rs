@@ -30,6 +30,7 @@ mod movements;
 mod one_device;
 mod products;
 mod row_major;
+mod row_products;
 mod selected_elements;
 mod simplify;
 mod small_systems;
@@ -131,6 +132,9 @@ pub const PASSES: &[Pass] = &[
     optional("joined-products", "products of one array with several others as one", joined_products::run),
     optional("loop-invariants", "what a loop does not change computed before it", |module, claims| {
         loop_invariants::run(module, claims.device())
+    }),
+    optional("row-products", "rows times large matrices as sums along columns", |module, claims| {
+        row_products::run(module, claims.device())
     }),
     optional("cumulative", "long cumulative reductions in blocks", cumulative::run),
     optional("split-reductions", "reductions of much into little in two steps", |module, claims| {

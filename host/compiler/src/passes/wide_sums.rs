@@ -8,11 +8,9 @@
 //! The conversions go into the reduction's kernel; if it is split, the parts are kept in `f32`, too. Maxima and minima stay
 //! as they are: they do not round. Windows likewise.
 
-use fusebox_core::hlo::{
-    BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape, Span,
-};
+use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape};
 
-use super::dead_code::renumber;
+use super::added::{combiner, put_in_front};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
@@ -59,33 +57,10 @@ struct Combiners {
 impl Combiners {
     /// Puts them in front of all computations.
     fn add_to(module: &mut Module) -> Combiners {
-        let new: [Computation; COMBINERS] =
-            [combiner(module, "wide_sum", BinaryOp::Add), combiner(module, "wide_product", BinaryOp::Multiply)];
-        let shift = |id: ComputationId| ComputationId(id.0 + COMBINERS as u32);
-        for instruction in module.computations.iter_mut().flat_map(|c| &mut c.instructions) {
-            renumber(&mut instruction.op, &shift);
-        }
-        module.entry = module.entry.map(shift);
-        module.computations.splice(0..0, new);
+        let new = [("wide_sum", BinaryOp::Add), ("wide_product", BinaryOp::Multiply)];
+        let new: [Computation; COMBINERS] = new.map(|(name, op)| combiner(module, name, op, WIDE));
+        put_in_front(module, new.into());
         Combiners { sum: ComputationId(0), product: ComputationId(1) }
-    }
-}
-
-fn combiner(module: &Module, name: &str, op: BinaryOp) -> Computation {
-    let scalar = Shape::array(WIDE, []);
-    let parameter =
-        |number: i64| Instruction::new(format!("p{number}"), scalar.clone(), Op::Parameter { number }, Vec::new());
-    let combined = Instruction::new("r", scalar.clone(), Op::Binary(op), vec![InstrId(0), InstrId(1)]);
-    let mut name = name.to_owned();
-    while module.find_computation(&name).is_some() {
-        name.push('_');
-    }
-    Computation {
-        name,
-        instructions: vec![parameter(0), parameter(1), combined],
-        root: InstrId(2),
-        execution_thread: None,
-        span: Span::default(),
     }
 }
 
