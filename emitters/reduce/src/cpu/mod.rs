@@ -7,6 +7,7 @@
 //! cascade.rs     long sums
 //! group.rs       what every point needs
 //! row.rs, column.rs  the loops of a block
+//! short_rows.rs  many rows side by side
 //! ```
 
 mod accumulate;
@@ -14,10 +15,11 @@ pub mod cascade;
 mod column;
 mod group;
 mod row;
+mod short_rows;
 mod tile;
 mod tiling;
 
-use fusebox_core::analysis::{ReductionFusion, ReductionKind, ReductionProblem};
+use fusebox_core::analysis::{ReductionFusion, ReductionKind};
 use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
@@ -34,6 +36,8 @@ use tiling::Tiling;
 
 /// A row below this many elements is computed as fast element by element.
 const SHORTEST_ROW: i64 = 8;
+/// The same of rows that are reduced by a computation of their own, side by side.
+const SHORTEST_ROW_OF_OWN: i64 = 5;
 /// A column below this many elements is computed as fast element by element.
 const SHORTEST_COLUMN: i64 = 4;
 /// More points than any memory holds; below it, no count in a plan overflows.
@@ -53,13 +57,15 @@ impl Strategy for SerialReduce {
 
     fn check(&self, task: &Task<ReductionFusion>) -> Result<(), Decline> {
         let found = task.problem;
-        let largest = found.groups.iter().map(|group| group.problem).max_by_key(ReductionProblem::element_count);
-        let Some(problem) = largest else { return Err(Decline::new("there is no reduction")) };
+        let largest = found.groups.iter().max_by_key(|group| group.problem.element_count());
+        let Some(group) = largest else { return Err(Decline::new("there is no reduction")) };
+        let problem = group.problem;
         if problem.element_count() > MOST_POINTS {
             return Err(Decline::new(format!("the reduction has more than {MOST_POINTS} elements")));
         }
         let [_, middle, minor] = problem.dims;
         let is_short = match problem.kind {
+            ReductionKind::Row if accumulate::has_own_combiner(group) => minor < SHORTEST_ROW_OF_OWN,
             ReductionKind::Row => minor < SHORTEST_ROW,
             ReductionKind::Column => middle < SHORTEST_COLUMN,
         };

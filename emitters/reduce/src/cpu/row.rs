@@ -34,13 +34,17 @@ struct Segment {
 
 impl Group<'_, '_> {
     /// The block's rows.
-    pub fn rows(&self, b: &mut FunctionBuilder, block: Value, share: i64, outputs: &[Value]) -> Vec<Value> {
+    pub fn rows(&self, b: &mut FunctionBuilder, block: Value, rows: i64, outputs: &[Value]) -> Vec<Value> {
         let (one, count) = (b.index(1), b.index(self.problem.dims[1]));
-        let share = b.index(share);
+        let share = b.index(rows);
         let first = b.muli(block, share);
         let end = b.addi(first, share);
         let end = b.minsi(end, count);
-        b.scf_for(first, end, one, outputs, |b, row, outputs| {
+        let (first, outputs) = match self.rows_side_by_side(rows) {
+            Some(lanes) => self.short_rows(b, [first, end], lanes, outputs),
+            None => (first, outputs.to_vec()),
+        };
+        b.scf_for(first, end, one, &outputs, |b, row, outputs| {
             let (state, outputs) = self.row(b, row, outputs);
             let totals = self.accumulators.totals(b, &state);
             let writes = self.body.finish(b, &self.starts, &[row], &totals);

@@ -291,6 +291,44 @@ fn extrema_of_special_values() {
     }
 }
 
+/// The greatest of a row and its place, of which the first counts: rows side by side and what is left of a block's.
+#[test]
+fn places_in_short_rows() {
+    let argmax = |element: &str, rows: i64, length: i64| {
+        format!(
+            "greater {{
+  a = {element}[] parameter(0)
+  i = s32[] parameter(1)
+  b = {element}[] parameter(2)
+  j = s32[] parameter(3)
+  first = pred[] compare(a, b), direction=GT
+  equal = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tie = pred[] and(equal, before)
+  of_a = pred[] or(first, tie)
+  value = {element}[] select(of_a, a, b)
+  place = s32[] select(of_a, i, j)
+  ROOT both = ({element}[], s32[]) tuple(value, place)
+}}
+fusion {{
+  x = {element}[{rows},{length}] parameter(0)
+  i = s32[{rows},{length}] iota(), iota_dimension=1
+  low = {element}[] constant(-inf)
+  zero = s32[] constant(0)
+  ROOT r = ({element}[{rows}], s32[{rows}]) reduce(x, i, low, zero), dimensions={{1}}, to_apply=greater
+}}
+"
+        )
+    };
+    for element in ["bf16", "f32", "f64"] {
+        for length in [5, 7, 8, 10, 24, 31, 40] {
+            let text = argmax(element, 101, length);
+            takes(&text, "serial-reduce");
+            agrees(&text);
+        }
+    }
+}
+
 /// A million times a tenth, in types where one accumulator would be off by percents.
 #[test]
 fn long_sums_are_precise() {

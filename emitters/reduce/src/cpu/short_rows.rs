@@ -1,0 +1,82 @@
+//! Short rows of reductions that LLVM does not recognise, as of an element together with its place: many rows
+//! side by side, a lane per row, so that no vector is folded.
+//!
+//! ```text
+//! for chunk of the block's rows
+//!   tile = start, a lane per row
+//!   for major, minor, lane: tile[lane] += element
+//!   for lane: epilogue(tile[lane])
+//! rows that are left, one by one
+//! ```
+
+use fusebox_core::builder::{FunctionBuilder, Value};
+
+use super::group::Group;
+use super::tile::Tile;
+use crate::body::write;
+
+/// Elements from which on a row has vectors enough of its own.
+const LONG: i64 = 32;
+/// Lanes of a tile, if the accumulators take no more than four bytes.
+const LANES: i64 = 32;
+
+impl Group<'_, '_> {
+    /// How many rows stand side by side, if they are short and no power of two, and a block has enough of them.
+    pub fn rows_side_by_side(&self, share: i64) -> Option<i64> {
+        let [majors, _, minors] = self.problem.dims;
+        let widest = self.accumulators.types().iter().map(|ty| i64::from(ty.bits()).max(32)).max().unwrap_or(32);
+        let lanes = LANES * 32 / widest;
+        let suits = majors == 1 && minors < LONG && minors.count_ones() != 1 && share >= lanes;
+        (suits && !self.accumulators.are_simple()).then_some(lanes)
+    }
+
+    /// Whole chunks of the rows from `first` to before `end`: the first row that is left, and the outputs.
+    pub fn short_rows(
+        &self,
+        b: &mut FunctionBuilder,
+        [first, end]: [Value; 2],
+        lanes: i64,
+        outputs: &[Value],
+    ) -> (Value, Vec<Value>) {
+        let step = b.index(lanes);
+        let count = b.subi(end, first);
+        let left = b.remsi(count, step);
+        let whole = b.subi(end, left);
+        let outputs = b.scf_for(first, whole, step, outputs, |b, chunk, outputs| {
+            let (tile, outputs) = self.chunk_of_rows(b, chunk, lanes, outputs);
+            let (zero, one) = (b.index(0), b.index(1));
+            b.scf_for(zero, step, one, &outputs, |b, lane, outputs| {
+                let state = tile.lane(b, lane);
+                let row = b.addi(chunk, lane);
+                let totals = self.accumulators.totals(b, &state);
+                let writes = self.body.finish(b, &self.starts, &[row], &totals);
+                write(b, &writes, outputs)
+            })
+        });
+        (whole, outputs)
+    }
+
+    /// The accumulators of so many rows from `chunk` on, and the outputs.
+    fn chunk_of_rows(
+        &self,
+        b: &mut FunctionBuilder,
+        chunk: Value,
+        lanes: i64,
+        outputs: &[Value],
+    ) -> (Tile, Vec<Value>) {
+        let (zero, one, minors) = (b.index(0), b.index(1), b.index(self.problem.dims[2]));
+        let tile = Tile::filled(b, lanes, &self.accumulators.types(), &self.start);
+        let width = tile.tensors().len();
+        let state = [tile.tensors(), outputs].concat();
+        let mut results = b.scf_for(zero, minors, one, &state, |b, minor, state| {
+            let (tensors, outputs) = state.split_at(width);
+            let (tile, outputs) = tile.carried(tensors).each_lane(b, lanes, outputs, |b, lane, held, outputs| {
+                let row = b.addi(chunk, lane);
+                self.absorb(b, &[zero, row, minor], held, outputs)
+            });
+            [tile.tensors(), &outputs].concat()
+        });
+        let outputs = results.split_off(width);
+        (tile.carried(&results), outputs)
+    }
+}
