@@ -19,7 +19,7 @@ use super::kept::{Kept, element_bytes, kept};
 use super::parts::{Known, Phase, computed, groups, operands, phases, root_writes, row_values, value_of};
 use crate::body::{Body, Starts, write};
 use crate::cpu::Accumulators;
-use crate::cpu::cascade::{Cascade, is_long};
+use crate::cpu::cascade::{self, Cascade};
 
 /// Most bytes of a row's stored values: they stay in a near cache and fit a thread's stack.
 const MOST_BYTES: i64 = 64 << 10;
@@ -102,26 +102,33 @@ impl Chain<'_> {
         let start = accumulators.start(b, starts);
         let width = start.len();
         let stored: Vec<Value> = phase.stored.iter().filter_map(|id| tensor_of(&row.tensors, *id)).collect();
-        let absorb = |b: &mut FunctionBuilder, element: Value, held: &[Value], tensors: &[Value]| {
+        let visit = |b: &mut FunctionBuilder, element: Value, tensors: &[Value]| {
             let known = self.known_at(b, phase, row, element);
             let found = computed(b, &phase.elements, &[row.row, element], &known);
             let found = [found, known].concat();
-            let held = accumulators.absorb(b, held, &operands(body.group(), &found));
+            let others = accumulators.of_elements(b, &operands(body.group(), &found));
             let stored = phase.stored.iter().zip(tensors);
             let tensors = stored.map(|(id, &tensor)| match value_of(&found, *id) {
                 Some(values) => b.insert(values[0], tensor, &[element]),
                 None => tensor,
             });
-            (held, tensors.collect::<Vec<_>>())
+            (others, tensors.collect::<Vec<_>>())
         };
         let length = self.chain.space.length;
-        let (results, tensors) = if is_long(&accumulators, length) && self.reads_cheaply(phase, body) {
-            Cascade { accumulators: &accumulators, start: &start, absorb }.reduce(b, length, &stored)
+        let lanes = match self.holds_functions(phase, body) {
+            true => None,
+            false => cascade::lanes(&accumulators, length),
+        };
+        let (results, tensors) = if let Some(lanes) = lanes {
+            let empty = accumulators.empty(b, &start);
+            let cascade = Cascade { accumulators: &accumulators, start: &empty, lanes, visit };
+            let (sums, tensors) = cascade.reduce(b, length, &stored);
+            (accumulators.merge(b, &start, &sums), tensors)
         } else {
             let mut results = self.walk(b, &[start, stored].concat(), |b, element, state| {
                 let (held, tensors) = state.split_at(width);
-                let (held, tensors) = absorb(b, element, held, tensors);
-                [held, tensors].concat()
+                let (others, tensors) = visit(b, element, tensors);
+                [accumulators.merge(b, held, &others), tensors].concat()
             });
             let tensors = results.split_off(width);
             (results, tensors)
@@ -135,24 +142,10 @@ impl Chain<'_> {
         row.heroes.extend(heroes.zip(complete));
     }
 
-    /// Whether what a phase combines is computed without functions, which want the registers that a tile takes.
-    fn reads_cheaply(&self, phase: &Phase, body: &Body<'_>) -> bool {
-        let computation = self.fusion.computation();
-        let mut met: Vec<InstrId> = Vec::new();
-        let mut pending: Vec<InstrId> =
-            body.group().heroes.iter().flat_map(|hero| hero.values.iter().map(|value| value.operand)).collect();
-        while let Some(id) = pending.pop() {
-            let is_known = phase.loaded.contains(&id) || self.chain.row_values.contains(&id);
-            if is_known || met.contains(&id) {
-                continue;
-            }
-            if is_function(&computation.instruction(id).op) {
-                return false;
-            }
-            met.push(id);
-            pending.extend(&computation.instruction(id).operands);
-        }
-        true
+    /// Whether a phase computes functions to combine what they give.
+    fn holds_functions(&self, phase: &Phase, body: &Body<'_>) -> bool {
+        let is_known = |id| phase.loaded.contains(&id) || self.chain.row_values.contains(&id);
+        cascade::holds_functions(self.fusion.computation(), body.group(), is_known)
     }
 
     /// The row's values that a phase makes known.

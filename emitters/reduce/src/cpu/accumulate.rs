@@ -43,10 +43,30 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         !self.forms.contains(&Form::Own)
     }
 
-    /// Whether each addition rounds, so that long sums are better made of shorter ones.
+    /// Whether all are sums whose additions round, so that long ones are better made of shorter ones.
     pub fn are_rounded(&self) -> bool {
-        let is_sum = |form: &Form| matches!(form, Form::Single { op: BinaryOp::Add, kept: Scalar::Float(_), .. });
-        self.forms.iter().all(is_sum)
+        self.rounded().all(|is_rounded| is_rounded)
+    }
+
+    /// Whether one of them is such a sum.
+    pub fn hold_rounded(&self) -> bool {
+        self.rounded().any(|is_rounded| is_rounded)
+    }
+
+    fn rounded(&self) -> impl Iterator<Item = bool> + '_ {
+        self.forms.iter().zip(&self.body.group().heroes).map(|(form, hero)| match form {
+            Form::Single { op, kept, .. } => *op == BinaryOp::Add && matches!(kept, Scalar::Float(_)),
+            Form::Own => {
+                let are_complex = hero.values.iter().all(|value| value.element_type.is_complex());
+                are_complex && hero.operation == Some(BinaryOp::Add)
+            }
+            Form::Extremes { .. } => false,
+        })
+    }
+
+    /// Bytes of the widest.
+    pub fn widest_bytes(&self) -> i64 {
+        self.types().iter().map(|ty| i64::from(ty.bits().div_ceil(8)).max(4)).max().unwrap_or(4)
     }
 
     /// Types of the accumulators.
@@ -60,16 +80,29 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         self.of_elements(b, &starts.start)
     }
 
-    /// Accumulators that hold one element each.
-    fn of_elements(&self, b: &mut FunctionBuilder, elements: &[Vec<Value>]) -> Vec<Value> {
-        let heroes = self.forms.iter().zip(elements);
-        heroes.flat_map(|(form, elements)| entered(b, *form, elements)).collect()
+    /// Accumulators of parts, which are combined with others that began with the `start`. Sums that round begin with the
+    /// negative zero, as adding to that is no operation.
+    pub fn empty(&self, b: &mut FunctionBuilder, start: &[Value]) -> Vec<Value> {
+        let mut empty = Vec::with_capacity(start.len());
+        let mut rest = start;
+        for ((form, hero), is_rounded) in self.forms.iter().zip(&self.body.group().heroes).zip(self.rounded()) {
+            let (mine, others) = rest.split_at(types(*form, hero).len());
+            rest = others;
+            match is_rounded {
+                true => {
+                    let types: Vec<Scalar> = mine.iter().map(|value| b.type_of(*value).element()).collect();
+                    empty.extend(types.into_iter().map(|ty| negative_zero(b, ty)));
+                }
+                false => empty.extend(mine),
+            }
+        }
+        empty
     }
 
-    /// Combines accumulators with the elements at a point.
-    pub fn absorb(&self, b: &mut FunctionBuilder, state: &[Value], elements: &[Vec<Value>]) -> Vec<Value> {
-        let others = self.of_elements(b, elements);
-        self.merge(b, state, &others)
+    /// Accumulators that hold one element each.
+    pub fn of_elements(&self, b: &mut FunctionBuilder, elements: &[Vec<Value>]) -> Vec<Value> {
+        let heroes = self.forms.iter().zip(elements);
+        heroes.flat_map(|(form, elements)| entered(b, *form, elements)).collect()
     }
 
     /// Combines accumulators with others.
@@ -119,6 +152,16 @@ fn form(hero: &ReductionHero) -> Form {
             Form::Single { op, element, kept }
         }
         _ => Form::Own,
+    }
+}
+
+fn negative_zero(b: &mut FunctionBuilder, ty: Scalar) -> Value {
+    match ty {
+        Scalar::Complex(part) => {
+            let zero = b.float(-0.0, Scalar::Float(part));
+            b.complex(zero, zero)
+        }
+        _ => b.float(-0.0, ty),
     }
 }
 

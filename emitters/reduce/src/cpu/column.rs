@@ -15,12 +15,12 @@ use super::tile::Tile;
 use super::tiling::Columns;
 use crate::body::write;
 
-/// Rows whose floats are added up one after the other.
-const CHUNK: i64 = 32;
-/// Sums of which the same holds.
+/// Sums of turns that are added up one after the other.
+const CHUNK: i64 = 8;
+/// Rows, where turns have no sums of their own.
+const ROWS: i64 = 16;
+/// Chunks of which the same holds, and so on.
 const GROUP: i64 = 8;
-/// Chunks from which on each is added up by itself.
-const LEAST_CHUNKS: i64 = 4;
 
 /// The columns of one block.
 struct Piece<'c> {
@@ -60,12 +60,14 @@ impl Group<'_, '_> {
         let rows = self.problem.dims[1];
         let per_turn = piece.columns.rows_per_turn;
         let whole = rows - rows % per_turn;
-        let (tile, outputs) = self.in_chunks(
-            b,
-            (piece.columns.width, [whole, (CHUNK - CHUNK % per_turn).max(per_turn)]),
-            outputs,
-            |b, tile, outputs, range| self.turns(b, piece, tile, outputs, (range, per_turn)),
-        );
+        let chunk = match piece.columns.is_turn_apart {
+            true => CHUNK * per_turn,
+            false => ROWS.max(per_turn),
+        };
+        let (tile, outputs) =
+            self.in_chunks(b, (piece.columns.width, [whole, chunk]), outputs, |b, tile, outputs, range| {
+                self.turns(b, piece, tile, outputs, (range, per_turn))
+            });
         let (tile, outputs) = self.rows_left(b, piece, tile, outputs, [whole, rows]);
         self.write_columns(b, piece, &outputs, |b, column| tile.lane(b, column))
     }
@@ -80,9 +82,9 @@ impl Group<'_, '_> {
         add: impl Fn(&mut FunctionBuilder, Tile, &[Value], [Value; 2]) -> (Tile, Vec<Value>),
     ) -> (Tile, Vec<Value>) {
         let mut sizes: Vec<i64> = Vec::new();
-        if self.accumulators.are_rounded() {
+        if self.accumulators.hold_rounded() {
             let larger = std::iter::successors(Some(chunk), |size| size.checked_mul(GROUP));
-            sizes.extend(larger.take_while(|&size| size <= rows / LEAST_CHUNKS));
+            sizes.extend(larger.take_while(|&size| size < rows));
             sizes.reverse();
         }
         let left = sizes.last().map_or(0, |smallest| rows % smallest);
@@ -117,7 +119,7 @@ impl Group<'_, '_> {
             let (tensors, outputs) = state.split_at(width);
             let next = b.addi(first, size);
             let next = if smaller.is_empty() { next } else { b.minsi(next, end) };
-            let part = Tile::filled(b, lanes, &self.accumulators.types(), &self.start);
+            let part = Tile::filled(b, lanes, &self.accumulators.types(), &self.empty);
             let (part, outputs) = self.chunks(b, (lanes, smaller), part, outputs, ([first, next], add));
             let (all, _) = tile.carried(tensors).each_lane(b, lanes, &[], |b, lane, held, _| {
                 let others = part.lane(b, lane);
@@ -154,6 +156,8 @@ impl Group<'_, '_> {
         outputs: &[Value],
         ([first, end], step): ([Value; 2], i64),
     ) -> (Tile, Vec<Value>) {
+        // The sum of a few rows, as of equal numbers it is exact.
+        let is_apart = step > 1 && piece.columns.is_turn_apart && self.accumulators.hold_rounded();
         let step = b.index(step);
         let (zero, one) = (b.index(0), b.index(1));
         let width = tile.tensors().len();
@@ -162,14 +166,18 @@ impl Group<'_, '_> {
             let tile = tile.carried(tensors);
             let next = |b: &mut FunctionBuilder, lane: Value, held: &[Value], outputs: &[Value]| {
                 let column = b.addi(piece.first, lane);
-                let mut results = b.scf_for(zero, step, one, &[held, outputs].concat(), |b, row, state| {
+                let start = if is_apart { &self.empty } else { held };
+                let mut results = b.scf_for(zero, step, one, &[start, outputs].concat(), |b, row, state| {
                     let (held, outputs) = state.split_at(width);
                     let row = b.addi(turn, row);
                     let (held, outputs) = self.absorb(b, &[piece.major, row, column], held, outputs);
                     [held, outputs].concat()
                 });
                 let outputs = results.split_off(width);
-                (results, outputs)
+                match is_apart {
+                    true => (self.accumulators.merge(b, held, &results), outputs),
+                    false => (results, outputs),
+                }
             };
             let (tile, outputs) = match piece.columns.line {
                 Some(line) => tile.each_lane_of_lines(b, [piece.columns.width / line, line], outputs, next),

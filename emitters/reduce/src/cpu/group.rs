@@ -15,14 +15,19 @@ pub struct Group<'b, 'g> {
     pub starts: Starts,
     /// Accumulators that nothing was combined with.
     pub start: Vec<Value>,
+    /// The same of parts.
+    pub empty: Vec<Value>,
+    /// Whether functions compute what is reduced.
+    pub holds_functions: bool,
 }
 
 impl<'b, 'g> Group<'b, 'g> {
-    fn new(b: &mut FunctionBuilder, body: &'b Body<'g>) -> Self {
+    fn new(b: &mut FunctionBuilder, body: &'b Body<'g>, holds_functions: bool) -> Self {
         let accumulators = Accumulators::new(body);
         let starts = body.starts(b);
         let start = accumulators.start(b, &starts);
-        Group { problem: body.group().problem, body, accumulators, starts, start }
+        let empty = accumulators.empty(b, &start);
+        Group { problem: body.group().problem, body, accumulators, starts, start, empty, holds_functions }
     }
 
     /// Writes what one block does.
@@ -33,7 +38,7 @@ impl<'b, 'g> Group<'b, 'g> {
         block: Value,
         outputs: &[Value],
     ) -> Vec<Value> {
-        let group = Group::new(b, body);
+        let group = Group::new(b, body, tiling.holds_functions);
         match &tiling.share {
             Share::Rows(share) => group.rows(b, block, *share, outputs),
             Share::Columns(columns) => group.columns(b, block, columns, outputs),
@@ -48,8 +53,14 @@ impl<'b, 'g> Group<'b, 'g> {
         held: &[Value],
         outputs: &[Value],
     ) -> (Vec<Value>, Vec<Value>) {
+        let (others, outputs) = self.visit(b, point, outputs);
+        (self.accumulators.merge(b, held, &others), outputs)
+    }
+
+    /// Accumulators of the element at a point alone, and outputs.
+    pub fn visit(&self, b: &mut FunctionBuilder, point: &[Value], outputs: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let visited = self.body.visit(b, point);
-        let held = self.accumulators.absorb(b, held, &visited.elements);
-        (held, write(b, &visited.sides, outputs))
+        let others = self.accumulators.of_elements(b, &visited.elements);
+        (others, write(b, &visited.sides, outputs))
     }
 }

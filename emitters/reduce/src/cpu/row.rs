@@ -3,33 +3,46 @@
 //! ```text
 //! for row in the block's rows
 //!   total = start
-//!   for major, segment                          long rows only
-//!     for minor in segment                      simple reductions: vectorised as such
-//!     or for chunk in segment, lane in chunk    others: a tile of lanes, folded at the end
+//!   for major                                   many: sums of four, of four of these, and so on
+//!     by a cascade                              long sums of what is read or computed in few instructions
+//!     or for segment                            long lines only; sums of four segments, and so on
+//!       for minor in segment                    simple reductions: vectorised as such
+//!       or for chunk in segment, lane in chunk  others: a tile of lanes, folded at the end
 //!   epilogue(total)
 //! ```
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
+use super::cascade::{self, BRANCHES, Cascade};
 use super::group::Group;
 use super::tile::Tile;
 use crate::body::write;
 
-/// Elements after which a partial result is set aside: long sums gain the precision of shorter ones.
+/// Elements after which a partial result is set aside.
 const SEGMENT: i64 = 2 << 10;
-/// Segments whose results are set aside again, and so on.
-const SEGMENTS: i64 = 8;
+/// Bytes of the widest accumulators for elements of sums, after which a partial sum is set aside where elements are
+/// computed by functions. To fold the lanes of a vector takes a hundredth of their time.
+const SUM_BYTES: i64 = 2 << 10;
+/// Majors of a row from which on their sums are added up by fours.
+const FEWEST_MAJORS: i64 = 16;
 /// Lanes of a tile, if the accumulators take no more than four bytes.
 const LANES: i64 = 32;
 
-/// A stretch of one row.
-struct Segment {
-    major: Value,
-    row: Value,
+/// Majors of a row, or elements of a line.
+struct Stretch {
     first: Value,
     end: Value,
-    /// Number of elements, if it is known.
+    /// Number of them, if it is known.
     length: Option<i64>,
+}
+
+/// Accumulators and outputs after a stretch.
+type Reduce<'r> = dyn Fn(&mut FunctionBuilder, &Stretch, &[Value]) -> Vec<Value> + 'r;
+
+impl Stretch {
+    fn whole(b: &mut FunctionBuilder, length: i64) -> Stretch {
+        Stretch { first: b.index(0), end: b.index(length), length: Some(length) }
+    }
 }
 
 impl Group<'_, '_> {
@@ -55,29 +68,61 @@ impl Group<'_, '_> {
     /// The accumulators of a row, and the outputs.
     fn row(&self, b: &mut FunctionBuilder, row: Value, outputs: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let [majors, _, minors] = self.problem.dims;
-        let (zero, one) = (b.index(0), b.index(1));
-        let (count, end) = (b.index(majors), b.index(minors));
-        let is_long = majors.saturating_mul(minors) > SEGMENT;
-        let width = self.start.len();
+        let one = b.index(1);
+        let is_apart = majors.saturating_mul(minors) > SEGMENT;
+        let whole = Stretch::whole(b, majors);
+        let sizes = if majors < FEWEST_MAJORS { Vec::new() } else { self.sizes(BRANCHES, majors) };
         let state = [self.start.as_slice(), outputs].concat();
-        let mut results = b.scf_for(zero, count, one, &state, |b, major, state| {
-            if minors <= SEGMENT {
-                let segment = Segment { major, row, first: zero, end, length: Some(minors) };
-                return self.segment_after(b, &segment, is_long, state);
-            }
-            let rounded = |&size: &i64| size < minors && self.accumulators.are_rounded();
-            let larger = std::iter::successors(Some(SEGMENT), |size| size.checked_mul(SEGMENTS)).skip(1);
-            let sizes: Vec<i64> = std::iter::once(SEGMENT).chain(larger.take_while(rounded)).collect();
-            self.segments(b, &Segment { major, row, first: zero, end, length: Some(minors) }, &sizes, state)
+        let mut results = self.in_parts(b, &whole, &sizes, &state, &|b, part, state| {
+            b.scf_for(part.first, part.end, one, state, |b, major, state| self.line(b, [major, row], is_apart, state))
         });
-        let outputs = results.split_off(width);
+        let outputs = results.split_off(self.start.len());
         (results, outputs)
     }
 
-    /// Accumulators and outputs after a long segment: that of parts of the last of `sizes`, each of which is made of parts of the one
-    /// before.
-    fn segments(&self, b: &mut FunctionBuilder, whole: &Segment, sizes: &[i64], state: &[Value]) -> Vec<Value> {
-        let Some((&size, smaller)) = sizes.split_last() else { return self.segment_after(b, whole, true, state) };
+    /// Accumulators and outputs after the elements of a row that follow one another in memory.
+    fn line(&self, b: &mut FunctionBuilder, at: [Value; 2], is_apart: bool, state: &[Value]) -> Vec<Value> {
+        let length = self.problem.dims[2];
+        let lanes = if self.holds_functions { None } else { cascade::lanes(&self.accumulators, length) };
+        if let Some(lanes) = lanes {
+            let visit = |b: &mut FunctionBuilder, minor: Value, outputs: &[Value]| {
+                self.visit(b, &[at[0], at[1], minor], outputs)
+            };
+            let cascade = Cascade { accumulators: &self.accumulators, start: &self.empty, lanes, visit };
+            let (before, outputs) = state.split_at(self.start.len());
+            let (found, outputs) = cascade.reduce(b, length, outputs);
+            return [self.accumulators.merge(b, before, &found), outputs].concat();
+        }
+        let segment = match self.accumulators.hold_rounded() {
+            true => SUM_BYTES / self.accumulators.widest_bytes(),
+            false => SEGMENT,
+        };
+        let whole = Stretch::whole(b, length);
+        if length <= segment {
+            return self.segment_after(b, (at, &whole), is_apart, state);
+        }
+        let sizes = self.sizes(segment, length);
+        self.in_parts(b, &whole, &sizes, state, &|b, part, state| self.segment_after(b, (at, part), true, state))
+    }
+
+    /// In parts of which sizes a stretch is reduced: sums that round in the smallest, four of these together and so on.
+    fn sizes(&self, smallest: i64, length: i64) -> Vec<i64> {
+        let most = if self.accumulators.hold_rounded() { usize::MAX } else { 1 };
+        let sizes = std::iter::successors(Some(smallest), |size| size.checked_mul(BRANCHES));
+        sizes.take_while(|&size| size < length).take(most).collect()
+    }
+
+    /// Accumulators and outputs after a stretch, by `reduce(part, state)` for parts of the first of `sizes`, of which those of the
+    /// second are made, and so on.
+    fn in_parts(
+        &self,
+        b: &mut FunctionBuilder,
+        whole: &Stretch,
+        sizes: &[i64],
+        state: &[Value],
+        reduce: &Reduce<'_>,
+    ) -> Vec<Value> {
+        let Some((&size, smaller)) = sizes.split_last() else { return reduce(b, whole, state) };
         let step = b.index(size);
         b.scf_for(whole.first, whole.end, step, state, |b, first, state| {
             let next = b.addi(first, step);
@@ -85,22 +130,25 @@ impl Group<'_, '_> {
                 Some(length) if length % size == 0 => (next, Some(size)),
                 _ => (b.minsi(next, whole.end), None),
             };
-            let part = Segment { major: whole.major, row: whole.row, first, end, length };
-            if smaller.is_empty() {
-                return self.segment_after(b, &part, true, state);
-            }
             let (before, outputs) = state.split_at(self.start.len());
-            let mut found = self.segments(b, &part, smaller, &[self.start.as_slice(), outputs].concat());
+            let start = [self.empty.as_slice(), outputs].concat();
+            let mut found = self.in_parts(b, &Stretch { first, end, length }, smaller, &start, reduce);
             let outputs = found.split_off(self.start.len());
             [self.accumulators.merge(b, before, &found), outputs].concat()
         })
     }
 
     /// Accumulators and outputs after a further segment, which has accumulators of its own if it `is_apart`.
-    fn segment_after(&self, b: &mut FunctionBuilder, segment: &Segment, is_apart: bool, state: &[Value]) -> Vec<Value> {
+    fn segment_after(
+        &self,
+        b: &mut FunctionBuilder,
+        segment: ([Value; 2], &Stretch),
+        is_apart: bool,
+        state: &[Value],
+    ) -> Vec<Value> {
         let (before, outputs) = state.split_at(self.start.len());
         let is_apart = is_apart || !self.accumulators.are_simple();
-        let start = if is_apart { &self.start } else { before };
+        let start = if is_apart { &self.empty } else { before };
         let (found, outputs) = self.segment(b, segment, start, outputs);
         let after = if is_apart { self.accumulators.merge(b, before, &found) } else { found };
         [after, outputs].concat()
@@ -109,13 +157,13 @@ impl Group<'_, '_> {
     fn segment(
         &self,
         b: &mut FunctionBuilder,
-        segment: &Segment,
+        (at, segment): ([Value; 2], &Stretch),
         start: &[Value],
         outputs: &[Value],
     ) -> (Vec<Value>, Vec<Value>) {
         let lanes = self.lanes(segment);
         if self.accumulators.are_simple() || lanes < 4 {
-            return self.elements(b, segment, segment.first, start, outputs);
+            return self.elements(b, (at, segment), segment.first, start, outputs);
         }
         let step = b.index(lanes);
         // The end of whole chunks.
@@ -129,7 +177,7 @@ impl Group<'_, '_> {
             let (tensors, outputs) = state.split_at(width);
             let (tile, outputs) = tile.carried(tensors).each_lane(b, lanes, outputs, |b, lane, held, outputs| {
                 let minor = b.addi(chunk, lane);
-                self.absorb(b, &[segment.major, segment.row, minor], held, outputs)
+                self.absorb(b, &[at[0], at[1], minor], held, outputs)
             });
             [tile.tensors(), &outputs].concat()
         });
@@ -137,7 +185,7 @@ impl Group<'_, '_> {
         let state = tile.carried(&results).folded(b, |b, a, c| self.accumulators.merge(b, a, c));
         match segment.length {
             Some(length) if length % lanes == 0 => (state, outputs),
-            _ => self.elements(b, segment, whole, &state, &outputs),
+            _ => self.elements(b, (at, segment), whole, &state, &outputs),
         }
     }
 
@@ -145,7 +193,7 @@ impl Group<'_, '_> {
     fn elements(
         &self,
         b: &mut FunctionBuilder,
-        segment: &Segment,
+        (at, segment): ([Value; 2], &Stretch),
         first: Value,
         start: &[Value],
         outputs: &[Value],
@@ -154,7 +202,7 @@ impl Group<'_, '_> {
         let width = start.len();
         let mut results = b.scf_for(first, segment.end, one, &[start, outputs].concat(), |b, minor, state| {
             let (held, outputs) = state.split_at(width);
-            let (held, outputs) = self.absorb(b, &[segment.major, segment.row, minor], held, outputs);
+            let (held, outputs) = self.absorb(b, &[at[0], at[1], minor], held, outputs);
             [held, outputs].concat()
         });
         let outputs = results.split_off(width);
@@ -162,7 +210,7 @@ impl Group<'_, '_> {
     }
 
     /// Lanes that fill four vector registers of the widest accumulator, and not more than there are elements.
-    fn lanes(&self, segment: &Segment) -> i64 {
+    fn lanes(&self, segment: &Stretch) -> i64 {
         let widest = self.accumulators.types().iter().map(|ty| i64::from(ty.bits()).max(32)).max().unwrap_or(32);
         let most = LANES * 32 / widest;
         let length = segment.length.unwrap_or(most);

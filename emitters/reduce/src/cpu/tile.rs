@@ -15,19 +15,14 @@ pub struct Tile {
 impl Tile {
     /// A tile with the same accumulators in all lanes.
     pub fn filled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar], start: &[Value]) -> Tile {
-        Tile::unfilled(b, lanes, types).filled_again(b, start)
+        let tile = Tile::unfilled(b, lanes, types);
+        tile.each_lane(b, lanes, &[], |_, _, _, _| (start.to_vec(), Vec::new())).0
     }
 
     /// A tile that is to be filled before it is read.
     pub fn unfilled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar]) -> Tile {
         let tensors = types.iter().map(|&ty| b.allocate_shared(&[lanes], ty)).collect();
         Tile { lanes, tensors }
-    }
-
-    /// The same accumulators in all lanes.
-    pub fn filled_again(self, b: &mut FunctionBuilder, start: &[Value]) -> Tile {
-        let lanes = self.lanes;
-        self.each_lane(b, lanes, &[], |_, _, _, _| (start.to_vec(), Vec::new())).0
     }
 
     /// Replaces what the first `count` lanes hold: `next(lane, accumulators, outputs)`.
@@ -84,6 +79,12 @@ impl Tile {
     /// The accumulators of a lane.
     pub fn lane(&self, b: &mut FunctionBuilder, lane: Value) -> Vec<Value> {
         self.tensors.iter().map(|&tensor| b.extract(tensor, &[lane])).collect()
+    }
+
+    /// With other accumulators in a lane.
+    pub fn with_lane(&self, b: &mut FunctionBuilder, lane: Value, values: &[Value]) -> Tile {
+        let tensors = self.tensors.iter().zip(values).map(|(&tensor, &value)| b.insert(value, tensor, &[lane]));
+        Tile { lanes: self.lanes, tensors: tensors.collect() }
     }
 
     /// All lanes combined by halves; their number is a power of two.

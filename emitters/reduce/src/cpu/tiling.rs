@@ -8,6 +8,8 @@ use fusebox_core::hlo::{Instruction, Op};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 use fusebox_core::launch::{Cost, blocks_for};
 
+use super::cascade;
+
 /// Blocks per core that columns are cut for: more of them would make short pieces of rows.
 const COLUMN_BLOCKS_PER_CORE: i64 = 4;
 /// Columns are cut at multiples of this many: whole cache lines of every element type.
@@ -18,6 +20,8 @@ const FEW: i64 = 8;
 const ROWS_OF_A_COLUMN: i64 = 256;
 /// Lanes of vectors, the widest first.
 const VECTORS: [i64; 3] = [16, 8, 4];
+/// Vectors of accumulators that stay in registers.
+const ACCUMULATING: i64 = 16;
 /// Bytes of accumulators of a block's columns; they stay in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
 /// What the arithmetic in front of the reduction weighs, in bytes, up to which several rows of columns are taken in one turn: a
@@ -31,6 +35,8 @@ pub struct Tiling {
     /// Blocks that have something to do.
     pub blocks: i64,
     pub share: Share,
+    /// Whether functions compute what is reduced.
+    pub holds_functions: bool,
 }
 
 /// What a block takes.
@@ -53,6 +59,9 @@ pub struct Columns {
     pub cuts: i64,
     /// Rows taken in one turn of the loop over rows.
     pub rows_per_turn: i64,
+    /// Whether the rows of a turn are summed before they are added to the accumulators. Where these are so few that they stay in
+    /// registers, there are none left for it.
+    pub is_turn_apart: bool,
     /// Rows whose elements stand side by side in the accumulators: more than one where columns are few.
     pub rows_abreast: i64,
     /// Columns that follow one another in a line of the array, where something is read that repeats for each line: with a loop for
@@ -71,17 +80,21 @@ impl Tiling {
     ) -> Self {
         let cost = cost(fusion, group);
         let problem = group.problem;
+        let holds_functions = cascade::holds_functions(fusion.computation(), group, |_| false);
         let wanted_blocks = wanted.unwrap_or_else(|| blocks_for(cost, device));
         match problem.kind {
             ReductionKind::Row => {
                 let rows = problem.dims[1];
                 let share = ceil_div(rows, wanted_blocks).max(1);
-                Tiling { problem, blocks: ceil_div(rows, share), share: Share::Rows(share) }
+                Tiling { problem, blocks: ceil_div(rows, share), share: Share::Rows(share), holds_functions }
             }
             ReductionKind::Column => {
                 let cores = i64::from(device.core_count) * COLUMN_BLOCKS_PER_CORE;
                 let wanted_blocks = wanted.unwrap_or(wanted_blocks.min(cores.max(problem.dims[0])));
                 let mut columns = Columns::new(problem, state_bytes, wanted_blocks, arithmetic_per_point(fusion));
+                if columns.width * state_bytes <= ACCUMULATING * i64::from(device.vector_bytes) {
+                    (columns.rows_per_turn, columns.is_turn_apart) = (1, false);
+                }
                 if columns.rows_abreast > 1
                     && columns.width <= FEW
                     && group.large_arrays(fusion.computation()).is_empty()
@@ -90,7 +103,7 @@ impl Tiling {
                 }
                 columns.line = line(fusion, group).filter(|&line| columns.is_made_of_lines(problem, line));
                 let blocks = ceil_div(problem.dims[0], columns.majors) * columns.cuts;
-                Tiling { problem, blocks, share: Share::Columns(columns) }
+                Tiling { problem, blocks, share: Share::Columns(columns), holds_functions }
             }
         }
     }
@@ -185,7 +198,8 @@ impl Columns {
         let majors_per_block = if cuts > 1 { 1 } else { ceil_div(majors, wanted_blocks).max(1) };
         let rows_abreast = if cuts == 1 && columns < CUT / 2 { abreast(columns).min(rows).max(1) } else { 1 };
         let rows_per_turn = if rows_abreast > 1 { 1 } else { rows_per_turn.min(rows).max(1) };
-        Columns { majors: majors_per_block, width, cuts, rows_per_turn, rows_abreast, line: None }
+        let is_turn_apart = rows_per_turn > 1;
+        Columns { majors: majors_per_block, width, cuts, rows_per_turn, is_turn_apart, rows_abreast, line: None }
     }
 
     /// Whether a block has several whole lines of so many columns, each at least a vector, and all blocks the same.
@@ -200,6 +214,7 @@ impl Columns {
     /// side by side an element of it would be gathered for several columns; rows of one column are vectors of its own.
     fn one_by_one(&mut self, problem: ReductionProblem) {
         (self.rows_abreast, self.rows_per_turn) = (1, ROWS_OF_A_COLUMN.min(problem.dims[1]).max(1));
+        self.is_turn_apart = true;
     }
 }
 

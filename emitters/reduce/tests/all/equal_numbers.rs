@@ -33,3 +33,72 @@ fn a_mean_of_equal_numbers_is_that_number() {
         }
     }
 }
+
+/// A sum of as many numbers over some dimensions, of `operation(x)`.
+struct Sum<'t> {
+    dims: &'t [usize],
+    reduced: &'t [usize],
+    operation: &'t str,
+}
+
+impl Sum<'_> {
+    /// How far the results for equal `x` are from the right one, in units of its last place.
+    fn error(&self, machine: &Machine, element: ElementType, value: f64, sign: f64) -> f64 {
+        let Sum { dims, reduced, operation } = self;
+        let ty = element.to_string();
+        let text = |dims: &[usize]| dims.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let kept: Vec<usize> = (0..dims.len()).filter(|d| !reduced.contains(d)).map(|d| dims[d]).collect();
+        let module = format!(
+            "HloModule m\nadd {{\n  a = {ty}[] parameter(0)\n  b = {ty}[] parameter(1)\n  ROOT s = {ty}[] add(a, b)\n}}\n\
+             ENTRY e {{\n  x = {ty}[{all}] parameter(0)\n  zero = {ty}[] constant(0)\n  y = {ty}[{all}] {operation}\n  \
+             ROOT sum = {ty}[{kept}] reduce(y, zero), dimensions={{{reduced}}}, to_apply=add\n}}\n",
+            all = text(dims),
+            kept = text(&kept),
+            reduced = text(reduced),
+        );
+        let is_wide = element == ElementType::F64;
+        let bytes = if is_wide { value.to_le_bytes().to_vec() } else { (value as f32).to_le_bytes().to_vec() };
+        let value = if is_wide { value } else { f64::from(value as f32) };
+        let data = bytes.repeat(dims.iter().product());
+        let x = ArrayLiteral::new(element, dims.iter().map(|&d| d as i64).collect(), data).unwrap();
+        let made = Compiler::new(emitters()).and_then(|compiler| compiler.run(&module, machine, &[x]));
+        let made = made.unwrap_or_else(|failure| panic!("{failure}"));
+        let result = made.result.as_array().unwrap().data.to_vec();
+        let results: Vec<f64> = match is_wide {
+            true => result.chunks(8).map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap())).collect(),
+            false => result.chunks(4).map(|bytes| f64::from(f32::from_le_bytes(bytes.try_into().unwrap()))).collect(),
+        };
+        // The product of a number and a small one rounds once, a quarter of a unit of `f64` in the mean.
+        let count: usize = reduced.iter().map(|&d| dims[d]).product();
+        let right = sign * value * count as f64;
+        let ulp = if is_wide {
+            right.abs().next_up() - right.abs()
+        } else {
+            f64::from((right.abs() as f32).next_up() - right.abs() as f32)
+        };
+        results.iter().fold(0.0, |most, result| f64::max(most, (result - right).abs() / ulp))
+    }
+}
+
+const SUMS: [Sum<'static>; 9] = [
+    Sum { dims: &[10_000], reduced: &[0], operation: "negate(x)" },
+    Sum { dims: &[1_000_000], reduced: &[0], operation: "copy(x)" },
+    Sum { dims: &[3, 100_000], reduced: &[1], operation: "copy(x)" },
+    Sum { dims: &[1000, 300], reduced: &[0], operation: "copy(x)" },
+    Sum { dims: &[100_000, 8], reduced: &[0], operation: "copy(x)" },
+    Sum { dims: &[20_000, 64], reduced: &[0], operation: "copy(x)" },
+    Sum { dims: &[1000, 3, 100], reduced: &[0, 2], operation: "copy(x)" },
+    Sum { dims: &[30, 1000, 30], reduced: &[1], operation: "copy(x)" },
+    Sum { dims: &[1000, 1000], reduced: &[0, 1], operation: "copy(x)" },
+];
+
+#[test]
+fn sums_of_equal_numbers_are_as_exact_as_of_others() {
+    for sum in &SUMS {
+        let sign = if sum.operation == "copy(x)" { 1.0 } else { -1.0 };
+        for (element, value) in [(ElementType::F32, 0.1), (ElementType::F32, 1.0 / 3.0), (ElementType::F64, 1.7)] {
+            let ulps = sum.error(&Machine::cpu(), element, value, sign);
+            assert!(ulps <= 6.0, "{:?} over {:?}: {ulps} ulp of {element} {value}", sum.dims, sum.reduced);
+        }
+    }
+}
