@@ -4,14 +4,11 @@
 use super::{Fusion, OutputPlan, Plan, Visit, WriteMode};
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, InstrId, Shape};
-use crate::indexing::{Coverage, IndexingMap, Interval, Violation, check_joint_coverage};
+use crate::indexing::{Coverage, IndexingMap, Interval, Violation, check_coverage_within};
 use crate::plugin::limits;
 
 /// A grid dimension holds so many blocks.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
-
-/// A map of more points is checked by samples, if it must be tried at all.
-const MOST_POINTS: u64 = 1 << 22;
 
 /// What is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -174,19 +171,16 @@ fn check_initial(number: usize, output: &OutputPlan, shape: &ArrayShape, fusion:
 }
 
 fn check_elements(number: usize, output: &OutputPlan, shape: &ArrayShape) -> Result<(), PlanFault> {
-    let evaluations = |map: &IndexingMap| map.box_size().min(MOST_POINTS).saturating_mul(map.node_count() as u64);
-    let evaluations = output.maps.iter().map(evaluations).fold(0, u64::saturating_add);
-    if evaluations > limits::MOST_EVALUATIONS {
-        let reason = format!("its maps take {evaluations} steps to check, {} are the most", limits::MOST_EVALUATIONS);
-        return Err(PlanFault::Variables { output: number, reason, map: "not shown".into() });
-    }
     let coverage = match output.mode {
         WriteMode::Unique => Coverage::ExactlyOnce,
         WriteMode::InPlace => Coverage::AtMostOnce,
         WriteMode::Atomic => Coverage::InBounds,
     };
-    match check_joint_coverage(&output.maps, &shape.dims, coverage) {
+    match check_coverage_within(&output.maps, &shape.dims, coverage, limits::MOST_EVALUATIONS) {
         Ok(_) => Ok(()),
+        Err(reason @ Violation::Costly { .. }) => {
+            Err(PlanFault::Variables { output: number, reason: reason.to_string(), map: "not shown".into() })
+        }
         Err(violation) => Err(PlanFault::Coverage {
             output: number,
             shape: shape.dims.clone(),

@@ -107,8 +107,9 @@ fn invert(bound: Option<i64>) -> Option<Option<i64>> {
 /// `g·p + r in [l, u]` is a constraint on `p` alone if `r` is too small to matter at either bound. This is
 /// what makes the bounds check of a vector independent of the lane.
 fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> Option<(Ix, Interval)> {
-    for g in coefficient_divisors(sum) {
-        let (head, rest) = split_multiples(sum, g);
+    let whole = coefficient_divisors(sum).into_iter().map(|g| (g, split_multiples(sum, g)));
+    let parts = coefficient_sizes(sum).into_iter().map(|g| (g, split_coefficients(sum, g)));
+    for (g, (head, rest)) in whole.chain(parts) {
         let ranges = rest.terms.iter().map(|&(term, k)| algebra.range(term) * Interval::point(k));
         let rest = ranges.fold(Interval::point(0), |sum, range| sum + range);
         if rest.lower == i64::MIN || rest.upper == i64::MAX {
@@ -124,6 +125,23 @@ fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &
         }
     }
     None
+}
+
+/// `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`: what counts a little more than its place is a digit there and the rest.
+fn split_coefficients(sum: &Sum, g: i64) -> (Sum, Sum) {
+    let of = |part: fn(i64, i64) -> i64| {
+        let terms = sum.terms.iter().map(|&(term, k)| (term, part(k, g))).filter(|&(_, k)| k != 0);
+        Sum { terms: terms.collect(), constant: 0 }
+    };
+    (of(floor_div), of(floor_mod))
+}
+
+/// Sizes of the coefficients, above 1; larger first.
+fn coefficient_sizes(sum: &Sum) -> Vec<i64> {
+    let mut sizes: Vec<i64> = sum.terms.iter().filter_map(|(_, k)| k.checked_abs()).filter(|&k| k > 1).collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    sizes.dedup();
+    sizes
 }
 
 /// Common divisors, above 1, of some but not all coefficients; larger first.

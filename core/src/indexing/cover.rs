@@ -5,7 +5,8 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use super::domain::Evaluator;
-use super::{Expr, ExprKind, IndexingMap, Interval, Point, Variable};
+use super::proof::{Verdict, decide};
+use super::{Expr, IndexingMap, Interval, Point, Variable};
 
 /// Up to this many points a map is checked point by point.
 const MAX_ENUMERATED: u64 = 1 << 22;
@@ -33,7 +34,7 @@ pub enum Proof {
         /// How many belong to the domain.
         points: u64,
     },
-    /// The map was inverted.
+    /// The maps were inverted.
     Structural,
     /// Too many points and no inverse: only some were tried. Not a proof.
     Sampled {
@@ -97,6 +98,14 @@ pub enum Violation {
         /// Elements of the shape.
         elements: u64,
     },
+    /// It is not known whether anything is wrong.
+    #[error("its maps take {steps} steps to check, {most} are the most")]
+    Costly {
+        /// Points, times what each takes.
+        steps: u64,
+        /// As many as may be taken.
+        most: u64,
+    },
 }
 
 /// Checks that every element of `shape` is the result of exactly one point of the domain and that no point
@@ -108,7 +117,7 @@ pub fn covers_exactly_once(map: &IndexingMap, shape: &[i64]) -> Result<Proof, Vi
     check_coverage(map, shape, Coverage::ExactlyOnce)
 }
 
-/// Checks how a map reaches the elements of a shape: by inversion, else point by point, else by samples.
+/// Checks how a map reaches the elements of a shape: by algebra, else point by point, else by samples.
 ///
 /// # Errors
 /// The first violation found.
@@ -122,6 +131,19 @@ pub fn check_coverage(map: &IndexingMap, shape: &[i64], coverage: Coverage) -> R
 /// # Errors
 /// The first violation found.
 pub fn check_joint_coverage(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
+    check_coverage_within(maps, shape, coverage, u64::MAX)
+}
+
+/// As [`check_joint_coverage`]; what algebra cannot decide may take so many steps.
+///
+/// # Errors
+/// The first violation found, or that it takes too long to look for one.
+pub fn check_coverage_within(
+    maps: &[IndexingMap],
+    shape: &[i64],
+    coverage: Coverage,
+    most_steps: u64,
+) -> Result<Proof, Violation> {
     for map in maps {
         if map.results.len() != shape.len() {
             return Err(Violation::Rank { results: map.results.len(), rank: shape.len() });
@@ -131,13 +153,24 @@ pub fn check_joint_coverage(maps: &[IndexingMap], shape: &[i64], coverage: Cover
         }
     }
     let simple: Vec<IndexingMap> = maps.iter().map(IndexingMap::simplify).collect();
-    if prove(&simple, shape, coverage) {
+    let verdict = decide(&simple, shape, coverage);
+    if verdict == Verdict::Proven {
         return Ok(Proof::Structural);
+    }
+    let points = simple.iter().fold(0u64, |points, map| points.saturating_add(map.box_size()));
+    if let Verdict::Reached(reached) = verdict
+        && points > MAX_ENUMERATED
+    {
+        return Err(Violation::Count { points: reached, elements: element_count(shape) });
+    }
+    let steps = |map: &IndexingMap| map.box_size().min(MAX_ENUMERATED).saturating_mul(map.node_count() as u64);
+    let steps = simple.iter().map(steps).fold(0, u64::saturating_add);
+    if steps > most_steps {
+        return Err(Violation::Costly { steps, most: most_steps });
     }
     if simple.iter().any(|map| !map.runtime.is_empty()) {
         return at_extremes(&simple, shape, coverage);
     }
-    let points = simple.iter().fold(0u64, |points, map| points.saturating_add(map.box_size()));
     if points <= MAX_ENUMERATED {
         return enumerate(&simple, shape, coverage);
     }
@@ -147,53 +180,6 @@ pub fn check_joint_coverage(maps: &[IndexingMap], shape: &[i64], coverage: Cover
         return Err(Violation::Count { points, elements });
     }
     sample(&simple, shape, coverage)
-}
-
-/// Whether ranges and the inverses tell enough.
-fn prove(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> bool {
-    let inside = |map: &IndexingMap| {
-        map.is_known_empty()
-            || map.results.iter().zip(shape).all(|(result, &size)| map.always(result, Interval::from_size(size)))
-    };
-    if !maps.iter().all(inside) || coverage == Coverage::InBounds {
-        return maps.iter().all(inside);
-    }
-    let targets: Vec<Variable> = shape.iter().map(|&size| Variable::from_size(size)).collect();
-    let reaching: Vec<&IndexingMap> = maps.iter().filter(|map| !map.is_known_empty()).collect();
-    // The inverse exists: no element twice. Its domain says which are reached.
-    let inverses: Option<Vec<IndexingMap>> = reaching.iter().map(|map| map.inverse_over(targets.clone())).collect();
-    match inverses.as_deref() {
-        None => false,
-        Some([]) => coverage != Coverage::ExactlyOnce || shape.contains(&0),
-        Some([_]) if coverage == Coverage::AtMostOnce => true,
-        Some([inverse]) if inverse.constraints.is_empty() => true,
-        Some(inverses) => {
-            let boxes: Option<Vec<Vec<Interval>>> = inverses.iter().map(domain_box).collect();
-            boxes.is_some_and(|boxes| are_disjoint(&boxes) && (coverage == Coverage::AtMostOnce || fill(&boxes, shape)))
-        }
-    }
-}
-
-/// The domain as an interval per dimension, if it has that form.
-fn domain_box(map: &IndexingMap) -> Option<Vec<Interval>> {
-    let mut bounds: Vec<Interval> = map.dims.iter().map(|dim| dim.bounds).collect();
-    for constraint in &map.constraints {
-        let ExprKind::Dim(dim) = constraint.expr.kind() else { return None };
-        let bound = bounds.get_mut(*dim as usize)?;
-        *bound = bound.intersect(constraint.bounds);
-    }
-    Some(bounds)
-}
-
-fn are_disjoint(boxes: &[Vec<Interval>]) -> bool {
-    let apart = |a: &[Interval], b: &[Interval]| a.iter().zip(b).any(|(a, b)| a.intersect(*b).is_empty());
-    boxes.iter().enumerate().all(|(i, a)| boxes[..i].iter().all(|b| apart(a, b)))
-}
-
-/// Whether disjoint boxes within a shape hold all of its elements.
-fn fill(boxes: &[Vec<Interval>], shape: &[i64]) -> bool {
-    let volume = |sides: &Vec<Interval>| sides.iter().fold(1u64, |n, side| n.saturating_mul(side.size()));
-    boxes.iter().map(volume).fold(0u64, u64::saturating_add) == element_count(shape)
 }
 
 /// Fixes the runtime variables at their smallest, then at their largest values.
@@ -274,7 +260,7 @@ fn sample(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Pro
     Ok(Proof::Sampled { points })
 }
 
-fn element_count(shape: &[i64]) -> u64 {
+pub(super) fn element_count(shape: &[i64]) -> u64 {
     shape.iter().fold(1u64, |n, &d| n.saturating_mul(d.max(0) as u64))
 }
 

@@ -11,7 +11,7 @@
 //! simplify                        canonical expressions of maps
 //! map, constraint, canonical      maps and their canonical form
 //! compose, domain                 one map after another; points
-//! inverse, cover                  back again; every element exactly once
+//! inverse, proof, cover           back again; every element exactly once
 //! of_op, fusion, describe         maps of HLO operations and fusions
 //! ```
 
@@ -31,13 +31,17 @@ mod map;
 mod of_op;
 mod parse;
 mod program;
+mod proof;
 mod simplify;
 mod text;
 
 pub use algebra::{Algebra, Ix, Kind, Sum};
 pub use bounds::Bounds;
 pub use compose::compose;
-pub use cover::{Coverage, PointName, Proof, Violation, check_coverage, check_joint_coverage, covers_exactly_once};
+pub use cover::{
+    Coverage, PointName, Proof, Violation, check_coverage, check_coverage_within, check_joint_coverage,
+    covers_exactly_once,
+};
 pub use describe::describe;
 pub use domain::Point;
 pub use expr::{Expr, ExprKind};

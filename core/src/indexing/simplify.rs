@@ -81,6 +81,16 @@ impl Simplifier {
         self.algebra.range(ix)
     }
 
+    /// Whether a leaf is a dimension or a range variable: what the points of a domain are made of.
+    pub(super) fn is_counted(&self, leaf: Ix) -> bool {
+        match *self.algebra.kind(leaf) {
+            Kind::Leaf(number) => {
+                matches!(self.leaves[number as usize].kind(), ExprKind::Dim(_) | ExprKind::Range(_))
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn read(&mut self, expr: &Expr) -> Ix {
         let Simplifier { algebra, bounds, leaves, variables, read, written } = self;
         let result = algebra.read(expr, read, &mut |algebra, part| {

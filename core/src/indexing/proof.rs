@@ -1,0 +1,273 @@
+//! Coverage by algebra: what inverses and the numbers of points tell, without a point being tried.
+//!
+//! ```text
+//! inverse of each map     exists: no element is reached twice by it; its domain is what is reached
+//! domains in pairs        have no element in common
+//! points of the domains   as many as elements: none is missed
+//! ```
+//!
+//! What this takes depends on the maps, not on how large the arrays are.
+
+use super::algebra::{Ix, Kind, Sum};
+use super::cover::{Coverage, element_count};
+use super::interval::floor_mod;
+use super::simplify::Simplifier;
+use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
+
+/// So many pairs of domains are compared by simplifying both together, where their bounds alone do not tell.
+const MOST_INTERSECTIONS: usize = 1 << 10;
+
+/// So many numbers a dimension are asked for remainders by.
+const MOST_MODULI: usize = 8;
+
+/// What algebra says of maps that share a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// They reach the elements as they should.
+    Proven,
+    /// They reach no element twice, but so many in all.
+    Reached(u64),
+    /// It cannot tell.
+    Open,
+}
+
+/// Whether ranges, inverses and counts tell how simplified maps reach the elements of a shape.
+pub(super) fn decide(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Verdict {
+    let inside = |map: &IndexingMap| {
+        map.is_known_empty()
+            || map.results.iter().zip(shape).all(|(result, &size)| map.always(result, Interval::from_size(size)))
+    };
+    if !maps.iter().all(inside) {
+        return Verdict::Open;
+    }
+    if coverage == Coverage::InBounds {
+        return Verdict::Proven;
+    }
+    let targets: Vec<Variable> = shape.iter().map(|&size| Variable::from_size(size)).collect();
+    let reaching: Vec<&IndexingMap> = maps.iter().filter(|map| !map.is_known_empty()).collect();
+    let inverses: Option<Vec<IndexingMap>> = reaching.iter().map(|map| map.inverse_over(targets.clone())).collect();
+    let Some(inverses) = inverses.filter(|inverses| are_disjoint(&reaching, inverses)) else { return Verdict::Open };
+    if coverage == Coverage::AtMostOnce {
+        return Verdict::Proven;
+    }
+    // A map and its inverse have as many points.
+    let count = |(map, inverse): (&&IndexingMap, &IndexingMap)| points(inverse).or_else(|| points(map));
+    let reached = reaching.iter().zip(&inverses).map(count);
+    match reached.into_iter().try_fold(0u64, |sum, one| sum.checked_add(one?)) {
+        Some(reached) if reached == element_count(shape) => Verdict::Proven,
+        Some(reached) => Verdict::Reached(reached),
+        None => Verdict::Open,
+    }
+}
+
+/// Whether no two maps lead to the same element, told by where each leads and by the domains of their inverses.
+fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
+    let (Some(first), true) = (domains.first(), domains.len() > 1) else { return true };
+    let mut simplifier = Simplifier::new(&Bounds::of_variables(&IndexingMap { runtime: Vec::new(), ..first.clone() }));
+    let restrictions: Vec<Vec<Restriction>> = domains.iter().map(|map| restrictions(map, &mut simplifier)).collect();
+    let boxes = boxes(maps, domains);
+    let apart = |a: &[Interval], b: &[Interval]| a.iter().zip(b).any(|(a, b)| a.intersect(*b).is_empty());
+    let exclude = |a: &[Restriction], b: &[Restriction]| a.iter().any(|a| b.iter().any(|b| a.excludes(b)));
+    let mut intersections = 0;
+    (0..domains.len()).all(|i| {
+        (0..i).all(|j| {
+            apart(&boxes[i], &boxes[j]) || exclude(&restrictions[i], &restrictions[j]) || {
+                intersections += 1;
+                intersections <= MOST_INTERSECTIONS && intersection(&domains[i], &domains[j]).is_known_empty()
+            }
+        })
+    })
+}
+
+/// Of each map, intervals of what is asked of all: the elements it leads to, each coordinate of them, and their remainders by
+/// the numbers that occur in the maps.
+fn boxes(maps: &[&IndexingMap], domains: &[IndexingMap]) -> Vec<Vec<Interval>> {
+    let rank = domains.first().map_or(0, |domain| domain.dims.len());
+    let mut simplifiers: Vec<Simplifier> = maps.iter().map(|map| Simplifier::new(&Bounds::of_domain(map))).collect();
+    let mut boxes: Vec<Vec<Interval>> = domains.iter().map(bounding_box).collect();
+    for dimension in 0..rank {
+        let results: Vec<Ix> =
+            maps.iter().zip(&mut simplifiers).map(|(map, s)| s.read(&map.results[dimension])).collect();
+        let mut moduli: Vec<i64> = Vec::new();
+        for (&result, simplifier) in results.iter().zip(&simplifiers) {
+            let terms = simplifier.algebra.as_sum(result).terms;
+            moduli.extend(terms.iter().filter_map(|(_, k)| k.checked_abs()).filter(|&k| k > 1));
+            moduli.sort_unstable_by(|a, b| b.cmp(a));
+            moduli.dedup();
+            moduli.truncate(MOST_MODULI);
+        }
+        for ((&result, simplifier), sides) in results.iter().zip(&mut simplifiers).zip(&mut boxes) {
+            sides.push(simplifier.algebra.range(result));
+            for &modulus in &moduli {
+                let remainder = simplifier.algebra.modulo(result, modulus);
+                sides.push(simplifier.algebra.range(remainder));
+            }
+        }
+    }
+    boxes
+}
+
+/// What the constraints without runtime variables say: those of another map may have other values.
+fn restrictions(map: &IndexingMap, simplifier: &mut Simplifier) -> Vec<Restriction> {
+    let is_fixed = |constraint: &&Constraint| {
+        let mut is_fixed = true;
+        constraint.expr.visit_leaves(&mut |leaf| is_fixed &= !matches!(leaf, ExprKind::Runtime(_)));
+        is_fixed
+    };
+    let fixed = map.constraints.iter().filter(is_fixed);
+    fixed.filter_map(|fixed| Restriction::of(simplifier.read(&fixed.expr), fixed.bounds, simplifier)).collect()
+}
+
+/// Per dimension, what its bounds and the constraints on it alone leave.
+fn bounding_box(map: &IndexingMap) -> Vec<Interval> {
+    let mut bounds: Vec<Interval> = map.dims.iter().map(|dim| dim.bounds).collect();
+    for constraint in &map.constraints {
+        let ExprKind::Dim(dim) = constraint.expr.kind() else { continue };
+        if let Some(bound) = bounds.get_mut(*dim as usize) {
+            *bound = bound.intersect(constraint.bounds);
+        }
+    }
+    bounds
+}
+
+/// What two domains over the same dimensions have in common. Runtime variables of one number may differ in value, so
+/// that those of the second are others.
+fn intersection(a: &IndexingMap, b: &IndexingMap) -> IndexingMap {
+    let renamed: Vec<_> = (0..b.runtime.len()).map(|i| Expr::runtime((a.runtime.len() + i) as u32)).collect();
+    let second = b.substituted(&[], &[], &renamed);
+    let runtime = [a.runtime.as_slice(), &b.runtime].concat();
+    let constraints = [a.constraints.as_slice(), &second.constraints].concat();
+    IndexingMap { runtime, constraints, results: Vec::new(), ..a.clone() }.simplify()
+}
+
+/// The number of points of a domain, whatever the values of runtime variables, if constraints are on numbers that the
+/// variables are the digits of: on such a number itself, on a remainder of it, or both.
+pub(super) fn points(map: &IndexingMap) -> Option<u64> {
+    let mut simplifier = Simplifier::new(&Bounds::of_variables(map));
+    let mut numbers: Vec<Number> = Vec::new();
+    for constraint in &map.constraints {
+        let ix = simplifier.read(&constraint.expr);
+        let restriction = Restriction::of(ix, constraint.bounds, &simplifier)?;
+        match numbers.iter_mut().find(|number| number.terms == restriction.sum.terms) {
+            Some(number) => number.restrict(&restriction)?,
+            None => {
+                let mut number = Number::of(&restriction.sum, &simplifier)?;
+                number.restrict(&restriction)?;
+                numbers.push(number);
+            }
+        }
+    }
+    let is_own = |at: usize, (term, _): &(Ix, i64)| {
+        numbers[..at].iter().all(|other| other.terms.iter().all(|(known, _)| known != term))
+    };
+    if !numbers.iter().enumerate().all(|(at, number)| number.terms.iter().all(|term| is_own(at, term))) {
+        return None;
+    }
+    let dims = (0..map.dims.len()).map(|i| Expr::dim(i as u32)).zip(&map.dims);
+    let ranges = (0..map.ranges.len()).map(|i| Expr::range(i as u32)).zip(&map.ranges);
+    let mut count = 1u64;
+    for (variable, declared) in dims.chain(ranges) {
+        let ix = simplifier.read(&variable);
+        let is_digit = numbers.iter().any(|number| number.terms.iter().any(|(term, _)| *term == ix));
+        count = if is_digit { count } else { count.checked_mul(declared.bounds.size())? };
+    }
+    numbers.iter().try_fold(count, |count, number| count.checked_mul(number.count()?))
+}
+
+/// `sum` within bounds, or its remainder.
+struct Restriction {
+    sum: Sum,
+    modulus: Option<i64>,
+    bounds: Interval,
+}
+
+impl Restriction {
+    fn of(ix: Ix, bounds: Interval, simplifier: &Simplifier) -> Option<Restriction> {
+        let algebra = &simplifier.algebra;
+        let Kind::Mod(inner, modulus) = *algebra.kind(ix) else {
+            return Some(Restriction { sum: algebra.as_sum(ix), modulus: None, bounds });
+        };
+        let bounds = bounds.intersect(Interval::from_size(modulus));
+        let Kind::FloorDiv(base, divisor) = *algebra.kind(inner) else {
+            return Some(Restriction { sum: algebra.as_sum(inner), modulus: Some(modulus), bounds });
+        };
+        // (x / a) mod m in [l, u] is x mod (a·m) in [a·l, a·u + a - 1]
+        let upper = bounds.upper.checked_mul(divisor)?.checked_add(divisor - 1)?;
+        let bounds = Interval::new(bounds.lower.checked_mul(divisor)?, upper);
+        Some(Restriction { sum: algebra.as_sum(base), modulus: Some(modulus.checked_mul(divisor)?), bounds })
+    }
+
+    /// Whether no value is allowed by both.
+    fn excludes(&self, other: &Restriction) -> bool {
+        if self.sum.terms != other.sum.terms || self.modulus != other.modulus {
+            return false;
+        }
+        let Some(apart) = self.sum.constant.checked_sub(other.sum.constant) else { return false };
+        // The other one's bounds, for this one's sum.
+        let moved = other.bounds + Interval::point(apart);
+        match self.modulus {
+            None => self.bounds.intersect(moved).is_empty(),
+            Some(modulus) => {
+                let turned = floor_mod(moved.lower, modulus);
+                let moved =
+                    Interval::new(turned, turned.saturating_add_unsigned(other.bounds.size().saturating_sub(1)));
+                let again = moved + Interval::point(-modulus);
+                self.bounds.intersect(moved).is_empty() && self.bounds.intersect(again).is_empty()
+            }
+        }
+    }
+}
+
+/// `Σ coefficient · variable` that takes each value of an interval once.
+struct Number {
+    terms: Vec<(Ix, i64)>,
+    values: Interval,
+    /// `(value + shift) mod modulus` lies within.
+    remainder: Option<(i64, i64, Interval)>,
+}
+
+impl Number {
+    /// The sum without its constant, if each variable counts as much as all smaller ones have values.
+    fn of(sum: &Sum, simplifier: &Simplifier) -> Option<Number> {
+        let mut digits = Vec::new();
+        let mut lower = 0i64;
+        for &(term, k) in &sum.terms {
+            let range = Some(simplifier.algebra.range(term)).filter(|_| simplifier.is_counted(term))?;
+            let least = k.checked_mul(if k > 0 { range.lower } else { range.upper })?;
+            lower = lower.checked_add(least)?;
+            digits.push((k.checked_abs()?, i64::try_from(range.size()).ok()?));
+        }
+        digits.sort_unstable();
+        let mut place = 1i64;
+        for (k, size) in digits {
+            place = Some(place).filter(|&place| place == k)?.checked_mul(size)?;
+        }
+        let values = Interval::new(lower, lower.checked_add(place - 1)?);
+        Some(Number { terms: sum.terms.clone(), values, remainder: None })
+    }
+
+    /// `None` for a second remainder.
+    fn restrict(&mut self, restriction: &Restriction) -> Option<()> {
+        let Restriction { sum, modulus, bounds } = restriction;
+        if let Some(modulus) = *modulus {
+            let is_first = self.remainder.replace((sum.constant, modulus, *bounds)).is_none();
+            return is_first.then_some(());
+        }
+        let side = |bound: i64| bound.checked_sub(sum.constant);
+        self.values = self.values.intersect(Interval::new(side(bounds.lower)?, side(bounds.upper)?));
+        Some(())
+    }
+
+    fn count(&self) -> Option<u64> {
+        if self.values.is_empty() {
+            return Some(0);
+        }
+        let Some((shift, modulus, bounds)) = self.remainder else { return Some(self.values.size()) };
+        let (modulus, first) = (i128::from(modulus), i128::from(bounds.lower));
+        let hits = i128::from(bounds.size());
+        // Of the numbers from 0 to below n; before 0 they count negatively.
+        let below = |n: i128| n.div_euclid(modulus) * hits + (n.rem_euclid(modulus) - first).clamp(0, hits);
+        let at = |value: i64| i128::from(value) + i128::from(shift);
+        u64::try_from(below(at(self.values.upper) + 1) - below(at(self.values.lower))).ok()
+    }
+}
