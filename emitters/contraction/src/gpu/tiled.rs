@@ -115,12 +115,16 @@ impl Tiles {
         Lines { lines: self.grid.tile[side], steps: self.steps, group: self.chunk, bytes: self.bytes }
     }
 
-    /// `(th) -> (thread's row, its column)`, in chunks: a warp has eight threads side by side.
+    /// `(th) -> (thread's row, its column)`, in chunks: a warp has eight threads side by side, or as many as the tile is wide.
     fn thread(&self, thread: Expr) -> [Expr; 2] {
         let [_, across] = self.form.threads();
+        let wide = across.min(8);
         let (warp, lane) = (thread.clone().floor_div(32), thread.modulo(32));
-        let warps = across / 8;
-        [warp.clone().floor_div(warps) * 4 + lane.clone().floor_div(8), warp.modulo(warps) * 8 + lane.modulo(8)]
+        let (warps, high) = (across / wide, 32 / wide);
+        [
+            warp.clone().floor_div(warps) * high + lane.clone().floor_div(wide),
+            warp.modulo(warps) * wide + lane.modulo(wide),
+        ]
     }
 
     fn lines_of(&self, side: usize, thread: Expr, step: Expr, chunk: Expr) -> Vec<Expr> {
@@ -276,6 +280,7 @@ impl Core for Tiles {
 #[cfg(test)]
 mod tests {
     use fusebox_core::analysis::{TileAccess, bank_conflicts};
+    use fusebox_core::indexing::{Proof, covers_exactly_once};
 
     use super::*;
     use crate::problem::Sizes;
@@ -286,6 +291,16 @@ mod tests {
         let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
         let grid = Grid { sizes, tile: form.tile.map(|chunks| chunks * chunk) };
         Tiles { grid, form, chunk, steps, bytes, sum: element, along_steps: [along_steps; 2] }
+    }
+
+    #[test]
+    fn threads_share_a_tile_of_any_form() {
+        for form in MENU {
+            let tiles = tiles(form, ElementType::F32, 8, true);
+            let [rows, columns] = form.threads();
+            let map = IndexingMap::from_tensor_sizes(tiles.thread(Expr::dim(0)).to_vec(), &[tiles.threads()], &[]);
+            assert_eq!(covers_exactly_once(&map, &[rows, columns]), Ok(Proof::Structural), "{form:?}: {map}");
+        }
     }
 
     /// Turns of the worst access to shared memory: reading what is multiplied, writing what was read.
