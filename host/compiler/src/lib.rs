@@ -34,6 +34,7 @@ mod lower;
 
 mod comparators;
 mod schedule;
+mod wide;
 
 #[cfg(test)]
 mod tests;

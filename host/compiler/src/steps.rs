@@ -4,7 +4,7 @@ use fusebox_core::hlo::{Module, verify};
 
 use crate::fuse::{self, Claims, Told};
 use crate::passes::{PASSES, Pass};
-use crate::{CompileError, Options, Phase, host_operations};
+use crate::{CompileError, Options, Phase, host_operations, wide};
 
 /// A step from a module to another that means the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,11 +56,16 @@ pub fn pass(number: usize, module: &mut Module, claims: &mut Claims, options: &O
 }
 
 pub fn fuse(module: &mut Module, options: &Options) -> Result<Told, CompileError> {
+    let most = options.target.most_buffers();
+    wide::split(module, most);
     let told = fuse::run(module, &options.device, &options.emitters);
     options.departures.planted.in_module(Step::Fuse.name(), module);
     check(module, Phase::Fuse, Step::Fuse.name())?;
     host_operations::check(module)?;
-    Ok(told)
+    match wide::refused(module, most) {
+        refused if refused.is_empty() => Ok(told),
+        refused => Err(CompileError::Module(refused)),
+    }
 }
 
 /// In debug builds: what a step left behind must still be a valid module.

@@ -19,6 +19,11 @@ pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) {
         .into_iter()
         .filter(|&fused| !is_in_form(module.computation(fused), &claims.of(module, fused)))
         .collect();
+    dissolve(module, &others);
+}
+
+/// Puts the instructions of these computations where they are called as fusions.
+pub fn dissolve(module: &mut Module, others: &HashSet<ComputationId>) {
     let dissolves = |instruction: &Instruction| match instruction.op {
         Op::Fusion { calls, .. } => others.contains(&calls),
         _ => false,

@@ -47,10 +47,12 @@ mod claim_tests;
 #[cfg(test)]
 mod tests;
 
+pub use bare::wrap;
 pub use bids::BidRecord;
 pub use claims::{Claims, heroes};
 pub use cuts::{Cut, Way};
 pub use executor::{Executor, executor};
+pub use in_place::dissolve;
 pub use reasons::Reason;
 
 use fusebox_core::device::DeviceDescription;

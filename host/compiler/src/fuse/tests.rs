@@ -208,3 +208,79 @@ fn small_reductions_whose_results_meet_stay_together() {
     assert_eq!(found(512), [(1, 3), (1, 0)]);
     assert_eq!(found(8192), [(1, 1), (1, 1), (1, 1)]);
 }
+
+/// As many buffers as code in older versions of PTX takes.
+const MOST_BUFFERS: usize = 544;
+
+/// Parameters `p0`, `p1`, … and what each becomes.
+fn each(count: usize, of: impl Fn(usize) -> String) -> String {
+    (0..count).map(|i| format!("  p{i} = f32[8] parameter({i})\n  {}\n", of(i))).collect()
+}
+
+fn names(prefix: &str, count: usize) -> String {
+    (0..count).map(|i| format!("{prefix}{i}")).collect::<Vec<_>>().join(", ")
+}
+
+/// A module of one fusion of so many parameters.
+fn one_fusion(count: usize, shape: &str, body: &str) -> String {
+    let parameters = each(count, |_| String::new());
+    format!(
+        "HloModule m\nfused {{\n{body}}}\nENTRY main {{\n{parameters}  ROOT f = {shape} fusion({}), kind=kLoop, calls=fused\n}}",
+        names("p", count)
+    )
+}
+
+#[test]
+fn a_kernel_has_no_more_buffers_than_the_target_takes() {
+    let sum = |count: usize| {
+        let before = |i: usize| if i == 1 { "p0".to_owned() } else { format!("s{}", i - 1) };
+        let added = |i: usize| if i == 0 { String::new() } else { format!("s{i} = f32[8] add({}, p{i})", before(i)) };
+        each(count, added) + &format!("  ROOT r = f32[8] negate(s{})\n", count - 1)
+    };
+    let results = format!("({})", vec!["f32[8]"; 300].join(", "));
+    let negated = each(300, |i| format!("n{i} = f32[8] negate(p{i})"));
+    let several = negated + &format!("  ROOT r = {results} tuple({})\n", names("n", 300));
+    let joined = each(1200, |_| String::new())
+        + &format!("  ROOT r = f32[9600] concatenate({}), dimensions={{0}}\n", names("p", 1200));
+    for text in [
+        format!("HloModule m\nENTRY main {{\n{joined}}}"),
+        one_fusion(1200, "f32[9600]", &joined),
+        one_fusion(600, "f32[8]", &sum(600)),
+        one_fusion(300, &results, &several),
+        format!("fusion {{\n{}}}", sum(600)),
+    ] {
+        let mut module = parse_module(&text, "test.hlo").unwrap();
+        crate::wide::split(&mut module, MOST_BUFFERS);
+        super::run(&mut module, &DeviceDescription::sm(80), &crate::Emitters::bundled());
+        verify(&module).unwrap_or_else(|faults| panic!("{}", faults[0]));
+        let buffers = |f: &&Computation| f.parameters().len() + f.root_instruction().shape.leaves().len();
+        let most = fusions(&module).iter().map(buffers).max().unwrap();
+        assert!(fusions(&module).len() > 1 && most <= MOST_BUFFERS, "{most}");
+        assert!(crate::wide::refused(&module, MOST_BUFFERS).is_empty());
+    }
+}
+
+#[test]
+fn what_cannot_be_split_is_refused_by_name() {
+    let scalars =
+        |from: usize| (0..400).map(|i| format!("  q{i} = f32[] parameter({})\n", i + from)).collect::<String>();
+    let maxima: String = (0..400).map(|i| format!("  m{i} = f32[] maximum(q{i}, b{i})\n")).collect();
+    let others: String = (0..400).map(|i| format!("  b{i} = f32[] parameter({})\n", i + 400)).collect();
+    let types = format!("({})", vec!["f32[]"; 400].join(", "));
+    let text = format!(
+        "HloModule m\nmaxima {{\n{}{others}{maxima}  ROOT t = {types} tuple({})\n}}\nENTRY main {{\n{}{}\
+         \n  ROOT rows = {types} reduce({}, {}), dimensions={{0}}, to_apply=maxima\n}}",
+        scalars(0),
+        names("m", 400),
+        each(400, |_| String::new()),
+        scalars(400),
+        names("p", 400),
+        names("q", 400),
+    );
+    let mut module = parse_module(&text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
+    crate::wide::split(&mut module, MOST_BUFFERS);
+    super::run(&mut module, &DeviceDescription::sm(80), &crate::Emitters::bundled());
+    let [fault] = &crate::wide::refused(&module, MOST_BUFFERS)[..] else { panic!("one fusion") };
+    let words = "a kernel of 1200 operands and results; the target's kernels take 544";
+    assert_eq!((fault.subject.as_deref(), fault.message.as_str()), (Some("rows"), words));
+}

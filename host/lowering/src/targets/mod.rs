@@ -117,6 +117,11 @@ impl Target {
         }
     }
 
+    /// Buffers that a kernel may have, operands and results together.
+    pub fn most_buffers(&self) -> usize {
+        self.0.ptx.as_ref().map_or(usize::MAX, nvptx::Ptx::most_buffers)
+    }
+
     /// What it multiplies in tile registers.
     pub fn tile_products(&self) -> NarrowProducts {
         self.0.tile_products

@@ -16,6 +16,11 @@ const CAPABILITIES: [u32; 15] = [70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 1
 /// The newest PTX version that LLVM 22 writes.
 const NEWEST_PTX: u32 = 90;
 
+/// Bytes of a kernel's parameters that the assembler takes, and from a version of PTX on.
+const PARAMETER_BYTES: [usize; 2] = [4352, 32764];
+/// The version.
+const OF_WIDE_PARAMETERS: u32 = 81;
+
 /// The capability that has an instruction for tiles, if it is asked for by the name of exactly this architecture: its code
 /// runs on no other, so that nobody gets it unasked.
 const OF_TILES: (&str, u32) = ("90a", 90);
@@ -35,6 +40,16 @@ pub(crate) struct Ptx {
     pub(super) capability: u32,
     /// As two or three digits, `None` for LLVM's choice.
     pub(super) version: Option<u32>,
+}
+
+impl Ptx {
+    /// As many addresses as a kernel's parameters have room for.
+    pub(super) fn most_buffers(&self) -> usize {
+        // What LLVM chooses where it is not told.
+        let version = self.version.unwrap_or(if self.capability >= 100 { OF_WIDE_PARAMETERS } else { 0 });
+        let is_wide = version >= OF_WIDE_PARAMETERS && self.capability >= 70;
+        PARAMETER_BYTES[usize::from(is_wide)] / size_of::<u64>()
+    }
 }
 
 pub(super) fn info(capability: u32) -> TargetInfo {
