@@ -23,14 +23,16 @@ pub enum CompileError {
     Choice(String),
     /// The program does not get along with so little memory.
     #[error(
-        "outputs and temporaries take at least {} bytes, whatever is computed twice, and only {limit} are allowed; alive at the peak: {}",
-        .least.written(), alive(.least)
+        "outputs and temporaries take at least {least} bytes, whatever is computed twice, and only {limit} are allowed; alive at the peak: {}",
+        alive(.memory)
     )]
     MemoryLimit {
         /// Bytes allowed.
         limit: u64,
-        /// The least that was reached.
-        least: Box<Memory>,
+        /// The least limit that can be kept.
+        least: u64,
+        /// What is taken then.
+        memory: Box<Memory>,
     },
     /// A dump could not be written.
     #[error(transparent)]

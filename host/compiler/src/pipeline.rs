@@ -221,7 +221,7 @@ fn scheduled(made: &Compilation, options: &Options, limit: Option<u64>) -> Resul
     match limit {
         Some(limit) if schedule.memory.written() > limit => {
             let program = rematerialise::Program { module: made.fused.clone(), kernels, made: &units, alignment };
-            rematerialise::within(limit, program, schedule)
+            rematerialise::within(limit, &program, schedule)
         }
         _ => Ok(schedule),
     }

@@ -6,10 +6,12 @@
 
 mod candidates;
 mod rewrite;
+#[cfg(test)]
+mod tests;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module};
 
-use super::{Made, Schedule, leaf_bytes, schedule};
+use super::{Made, Memory, Schedule, leaf_bytes, schedule};
 use crate::CompileError;
 use crate::kernels::Kernels;
 use candidates::{Again, Lives};
@@ -25,6 +27,7 @@ const COPY: f64 = 1e-10;
 const TURNS: f64 = 8.0;
 
 /// A program to be scheduled within a limit.
+#[derive(Clone)]
 pub struct Program<'a> {
     /// The module with its fusions.
     pub module: Module,
@@ -39,27 +42,79 @@ pub struct Program<'a> {
 /// Makes values again until outputs and temporaries take at most `limit` bytes. `schedule`: what was made without that.
 ///
 /// # Errors
-/// If they take more whatever is made again.
-pub fn within(limit: u64, mut program: Program<'_>, mut schedule: Schedule) -> Result<Schedule, CompileError> {
-    let most = 4 * program.module.computations.iter().map(|it| it.instructions.len()).sum::<usize>();
-    let (mut rounds, mut in_vain, mut least) = (0, 0, schedule.memory.clone());
-    while schedule.memory.written() > limit {
-        let excess = schedule.memory.written() - limit;
-        let best = program.best(&schedule, excess);
-        let (Some((computation, again)), true) = (best, rounds < most && in_vain < MOST_IN_VAIN) else {
-            return Err(CompileError::MemoryLimit { limit, least: Box::new(least) });
-        };
-        program.make_again(computation, &again);
-        schedule = self::schedule(&program.module, &program.kernels, program.made, program.alignment)?;
-        (rounds, in_vain) = (rounds + 1, in_vain + 1);
-        if schedule.memory.written() < least.written() {
-            (in_vain, least) = (0, schedule.memory.clone());
-        }
+/// If they take more whatever is made again. The least limit that it names can be kept, and one byte less cannot.
+pub fn within(limit: u64, program: &Program<'_>, schedule: Schedule) -> Result<Schedule, CompileError> {
+    // What saves just as much as is asked for costs the least time; what saves the most leads furthest.
+    let first = match program.clone().down_to(limit, limit, schedule)? {
+        Ok(schedule) => return Ok(schedule),
+        Err(least) => least,
+    };
+    match program.clone().down_to(limit, 0, program.scheduled()?)? {
+        Ok(schedule) => Ok(schedule),
+        Err(furthest) => Err(program.refused(limit, [first, furthest])?),
     }
-    Ok(schedule)
 }
 
 impl Program<'_> {
+    fn scheduled(&self) -> Result<Schedule, CompileError> {
+        schedule(&self.module, &self.kernels, self.made, self.alignment)
+    }
+
+    /// Makes values again until at most `limit` bytes are taken, of values that free more than is needed down to `aim` as if they freed
+    /// just that much. Gives the least that was reached where that is more.
+    fn down_to(
+        mut self,
+        limit: u64,
+        aim: u64,
+        mut schedule: Schedule,
+    ) -> Result<Result<Schedule, Memory>, CompileError> {
+        let most = 4 * self.module.computations.iter().map(|it| it.instructions.len()).sum::<usize>();
+        let (mut rounds, mut in_vain, mut least) = (0, 0, schedule.memory.clone());
+        while schedule.memory.written() > limit {
+            let excess = schedule.memory.written().saturating_sub(aim);
+            let best = self.best(&schedule, excess);
+            let (Some((computation, again)), true) = (best, rounds < most && in_vain < MOST_IN_VAIN) else {
+                return Ok(Err(least));
+            };
+            self.make_again(computation, &again);
+            schedule = self.scheduled()?;
+            (rounds, in_vain) = (rounds + 1, in_vain + 1);
+            if schedule.memory.written() < least.written() {
+                (in_vain, least) = (0, schedule.memory.clone());
+            }
+        }
+        Ok(Ok(schedule))
+    }
+
+    /// That a limit cannot be kept, with the least above it that can, while one byte less cannot. Which values are made again
+    /// depends on the limit, so what was `reached` under another one may be out of reach, and less may be within it.
+    fn refused(&self, limit: u64, reached: [Memory; 2]) -> Result<CompileError, CompileError> {
+        let [first, furthest] = reached;
+        let under = |limit: u64| -> Result<Option<Memory>, CompileError> {
+            let found = self.clone().down_to(limit, limit, self.scheduled()?)?;
+            Ok(found.ok().map(|schedule| schedule.memory))
+        };
+        // Kept by what leads furthest; below, only what saves just as much might do. Mostly the first two tries decide.
+        let (mut least, mut memory, mut below, mut by_one) = (furthest.written(), furthest, limit, true);
+        let mut reached = first.written();
+        while least - below > 1 {
+            let middle = below + (least - below) / 2;
+            let candidate = match (below + 1..least).contains(&reached) {
+                true => reached,
+                false if by_one => least - 1,
+                false => middle,
+            };
+            match under(candidate)? {
+                Some(kept) => {
+                    by_one = candidate < least - 1;
+                    (least, reached, memory) = (candidate, kept.written(), kept);
+                }
+                None => (below, by_one) = (candidate, true),
+            }
+        }
+        Ok(CompileError::MemoryLimit { limit, least, memory: Box::new(memory) })
+    }
+
     /// The value that is best made again, and where, of all computations that run at the peak. Their instructions are put in the
     /// order in which they are executed.
     fn best(&mut self, schedule: &Schedule, excess: u64) -> Option<(ComputationId, Again)> {
