@@ -14,12 +14,16 @@ use crate::roots::Group;
 /// Larger expressions say nothing that a loop could go by, and take long to look through.
 const LARGEST: u32 = 256;
 
+/// More reshapes may lie in a long row, whose maps put together are larger than that and take longest to find.
+const MOST_MERGES: usize = 16;
+
 /// The dimensions of a group's results, each as the factors that its operands are read by:
 /// `[20000, 63]` as `[[20000], [7, 9]]`.
 pub fn factors(fusion: &Fusion, group: &Group) -> Vec<Vec<i64>> {
     let computation = fusion.computation();
     let mut periods = vec![BTreeSet::new(); group.dims.len()];
-    if computation.ids().any(|id| merges(computation, id)) {
+    let merges = computation.ids().filter(|&id| merges(computation, id)).count();
+    if (1..=MOST_MERGES).contains(&merges) {
         for position in group.instructions.iter().flat_map(|&root| positions(fusion, root)) {
             periods_of(&position, &mut periods);
         }

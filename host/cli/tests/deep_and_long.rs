@@ -114,3 +114,19 @@ fn thousands_of_slices_are_put_together() {
     let place = Workplace::with_module(&text);
     place.run(&["run", "m.hlo", "--check"]).succeeded();
 }
+
+/// Maps of so many movements, put together, would take minutes.
+#[test]
+fn hundreds_of_movements_in_a_row_are_compiled() {
+    let mut text = String::from("HloModule m\nENTRY main {\n  v0 = s32[6,10] parameter(0)\n");
+    for step in 0..100 {
+        let at = 4 * step;
+        let (next, last) = (at + 1, at + 4);
+        writeln!(text, "  v{next} = s32[10,6] transpose(v{at}), dimensions={{1,0}}").unwrap();
+        writeln!(text, "  v{} = s32[5,12] reshape(v{next})", at + 2).unwrap();
+        writeln!(text, "  v{} = s32[5,12] reverse(v{}), dimensions={{0}}", at + 3, at + 2).unwrap();
+        writeln!(text, "  v{last} = s32[6,10] reshape(v{})", at + 3).unwrap();
+    }
+    text += "  ROOT r = s32[6,10] reverse(v400), dimensions={1}\n}\n";
+    Workplace::with_module(&text).run(&["run", "m.hlo", "--check"]).succeeded();
+}
