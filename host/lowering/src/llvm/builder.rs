@@ -166,20 +166,25 @@ impl Module {
         }
     }
 
+    /// The jump that closes a loop of few turns: the vectoriser makes whole vectors, and leaves the rest to single elements.
+    pub(crate) fn branch_back_in_whole_vectors(&self, to: Bb) {
+        self.branch_with_wish(to, "llvm.loop.vectorize.enable", Some(self.const_int(self.int(1), 1)));
+    }
+
     /// The jump that closes a loop whose turns are made one after the other: the vectoriser does nothing to it.
     pub(crate) fn branch_back_in_order(&self, to: Bb) {
         // LLVM puts an empty block together with the block before and takes its mark along. If that one closes a loop inside, the
         // mark would be about the loop inside. This call keeps the block from being empty and becomes no instruction.
         self.call_intrinsic("llvm.sideeffect", &[], &[]);
-        self.branch_with_wish(to, "llvm.loop.isvectorized", Some(1));
+        self.branch_with_wish(to, "llvm.loop.isvectorized", Some(self.const_int(self.int(32), 1)));
     }
 
-    fn branch_with_wish(&self, to: Bb, flag: &str, value: Option<i64>) {
+    fn branch_with_wish(&self, to: Bb, flag: &str, value: Option<Val>) {
         // SAFETY: all values are of this context. A loop's node refers to itself, so it is made around a stand-in.
         unsafe {
             let branch = LLVMBuildBr(self.builder, to.0);
             let text = LLVMMDStringInContext2(self.context, flag.as_ptr().cast(), flag.len());
-            let value = value.map(|value| LLVMValueAsMetadata(self.const_int(self.int(32), value).0));
+            let value = value.map(|value| LLVMValueAsMetadata(value.0));
             let mut wish: Vec<LLVMMetadataRef> = [text].into_iter().chain(value).collect();
             let wish = LLVMMDNodeInContext2(self.context, wish.as_mut_ptr(), wish.len());
             let stand_in = LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
@@ -187,6 +192,15 @@ impl Module {
             LLVMMetadataReplaceAllUsesWith(stand_in, node);
             let kind = LLVMGetMDKindIDInContext(self.context, c"llvm.loop".as_ptr(), 9);
             LLVMSetMetadata(branch, kind, LLVMMetadataAsValue(self.context, node));
+        }
+    }
+
+    /// The number, if it is a constant.
+    pub(crate) fn as_constant(&self, value: Val) -> Option<i64> {
+        // SAFETY: the value is alive; only constants are asked for their number, and those of loops have 64 bits.
+        unsafe {
+            let constant = LLVMIsAConstantInt(value.0);
+            (!constant.is_null()).then(|| LLVMConstIntGetSExtValue(constant))
         }
     }
 

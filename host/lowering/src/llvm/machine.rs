@@ -116,7 +116,7 @@ impl Machine {
             let start = LLVMGetBufferStart(buffer).cast::<u8>();
             let bytes = std::slice::from_raw_parts(start, LLVMGetBufferSize(buffer)).to_vec();
             LLVMDisposeMemoryBuffer(buffer);
-            Ok(bytes)
+            module.sound().map(|()| bytes)
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_char, c_uint};
+use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 
 use fusebox_core::ir::Float;
-use llvm_sys::LLVMLinkage;
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMDiagnosticSeverity, LLVMLinkage};
 
 use super::{Bb, Ty, Val};
 
@@ -21,6 +21,8 @@ pub(crate) struct Module {
     pub(super) builder: LLVMBuilderRef,
     /// Intrinsics and their signatures by name and types.
     intrinsics: RefCell<Intrinsics>,
+    /// In a place of their own, which the context's handler knows.
+    faults: Box<Faults>,
 }
 
 /// Text as LLVM wants it; a zero byte inside ends it.
@@ -42,15 +44,41 @@ pub(super) fn message(raw: *mut c_char) -> String {
     }
 }
 
+/// What LLVM says is wrong with a module.
+type Faults = RefCell<Vec<String>>;
+
+/// Keeps LLVM's errors, which its own handler ends the process with. The rest is dropped: a remark comes with every loop that
+/// is marked and cannot be vectorised.
+extern "C" fn keep_errors(diagnostic: LLVMDiagnosticInfoRef, faults: *mut c_void) {
+    // SAFETY: LLVM calls with a diagnostic that lives as long as the call, and with the faults of the module whose context it
+    // is, which outlive the context; the description is ours.
+    unsafe {
+        let text = message(LLVMGetDiagInfoDescription(diagnostic));
+        if LLVMGetDiagInfoSeverity(diagnostic) == LLVMDiagnosticSeverity::LLVMDSError {
+            (*faults.cast::<Faults>()).borrow_mut().push(text);
+        }
+    }
+}
+
 impl Module {
     pub(crate) fn new(name: &str) -> Self {
         // SAFETY: the three are created and disposed of together.
         unsafe {
             let context = LLVMContextCreate();
+            let faults: Box<Faults> = Box::default();
+            LLVMContextSetDiagnosticHandler(context, Some(keep_errors), (&raw const *faults).cast_mut().cast());
             let module = LLVMModuleCreateWithNameInContext(c_string(name).as_ptr(), context);
             let builder = LLVMCreateBuilderInContext(context);
-            Module { context, module, builder, intrinsics: RefCell::default() }
+            Module { context, module, builder, intrinsics: RefCell::default(), faults }
         }
+    }
+
+    /// What LLVM has found wrong so far.
+    ///
+    /// # Errors
+    /// The first of it.
+    pub(super) fn sound(&self) -> Result<(), String> {
+        self.faults.borrow().first().map_or(Ok(()), |fault| Err(fault.clone()))
     }
 
     pub(crate) fn int(&self, bits: u32) -> Ty {

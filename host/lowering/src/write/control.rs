@@ -1,11 +1,17 @@
 //! `scf`: structured control flow becomes blocks and phis.
 
-use fusebox_core::ir::{Attribute, Operation, Region, Value};
+use std::ops::RangeInclusive;
+
+use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Value};
 
 use super::function::Body;
 use crate::error::{Required, Unsupported};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::Done;
+
+/// Turns of loops that LLVM makes one masked vector of: more than are written turn by turn, and fewer than leave an
+/// epilogue at its own discretion.
+const FEW_TURNS: RangeInclusive<i64> = 5..=15;
 
 /// Values that come out of a block, and the block they come from.
 struct Exit {
@@ -66,10 +72,28 @@ impl<'s> Body<'_, '_, 's> {
         let next = self.region(body)?;
         let stepped = self.llvm().binary_nsw(Op::LLVMAdd, phis[0], step);
         self.close(&phis, &[&[stepped], next.as_slice()].concat());
-        self.llvm().branch_back(header, stays(op));
+        if self.is_short_copy(&operands, body) {
+            self.llvm().branch_back_in_whole_vectors(header);
+        } else {
+            self.llvm().branch_back(header, stays(op));
+        }
         self.llvm().position_at_end(after);
         self.bind_all(&op.results, &phis[1..]);
         Ok(())
+    }
+
+    /// Whether a loop for the cpu stores few neighbours that take little arithmetic. LLVM would make one masked vector of it,
+    /// and a masked store takes some twenty operations on AMD's processors without AVX-512. Where a function is called,
+    /// one vector less counts for more.
+    fn is_short_copy(&self, operands: &[Val], body: &Region) -> bool {
+        let &[lower, upper, step] = operands else { return false };
+        let bounds = [lower, upper, step].map(|value| self.llvm().as_constant(value));
+        let is_short = matches!(bounds, [Some(0), Some(turns), Some(1)] if FEW_TURNS.contains(&turns));
+        let is_plain = |op: &Operation| op.regions.is_empty() && !matches!(op.kind, OpKind::Call | OpKind::PureCall);
+        is_short
+            && self.translation.target.gpu.is_none()
+            && body.operations.iter().all(is_plain)
+            && body.operations.iter().any(|op| op.kind == OpKind::Store)
     }
 
     /// Phis for the arguments of a loop's region.
